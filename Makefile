@@ -3,11 +3,11 @@
 # - Sources are found by wildcard: adding a kernel file, a policy, a user
 #   program or a test edits no list.
 # - A second make, which holds a lock meanwhile, does all building: two makes, or a make
-#   and a snapshot (grade/host/snapshot.py), wait for each other.
+#   and a snapshot (sluice/host/snapshot.py), wait for each other.
 # - Every object depends on the headers it includes (-MMD) and on a file that
 #   holds its command, so other flags (CFLAGS_EXTRA=-g3) rebuild it.
 # - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
-# - grade/setup.sh runs first. It installs what is missing of what the goal needs.
+# - tools/setup.sh runs first. It installs what is missing of what the goal needs.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -37,37 +37,37 @@ UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(cal
     TYPED_ARGS=$(call word_of,$(if $(filter qemu qemu-gdb run,$(MAKECMDGOALS)),$(if $(findstring \
     $(newline),$(value ARGS)),,$(value ARGS)))) \
     TAKEN_BY_ALL='$(TAKEN_BY_ALL)' POLICIES='$(filter-out policies/lib/%,$(wildcard policies/*/*.c))' \
-    awk -f grade/typed.awk Makefile drives/*.c grade/book/arguments.toml 2>/dev/null)
+    awk -f tools/typed.awk Makefile drives/*.c book/arguments.toml 2>/dev/null)
 $(if $(UNKNOWN),$(error $(UNKNOWN)))
 endif
 
 # ---- the programs that are used ----
 
 ifeq ($(value TOOLPREFIX),)
-TOOLPREFIX := $(shell sh grade/find_tool.sh prefix 2>/dev/null)
+TOOLPREFIX := $(shell sh tools/find_tool.sh prefix 2>/dev/null)
 endif
 # GDB=1 makes a graded machine wait for gdb. Any other value is the gdb to be used.
 # GDB= hides the 1: since version 4.4, make gives $(shell) the variables that it exports.
 WAITS_FOR_GDB := $(filter 1,$(value GDB))
 ifneq ($(WAITS_FOR_GDB)$(if $(value GDB),,none),)
-override GDB := $(shell GDB= sh grade/find_tool.sh gdb 2>/dev/null)
+override GDB := $(shell GDB= sh tools/find_tool.sh gdb 2>/dev/null)
 endif
 export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
-# Our files are UTF-8 in every locale (grade/host/printing.py).
+# Our files are UTF-8 in every locale (sluice/host/printing.py).
 export PYTHONUTF8 := 1
 # `make events` is given a RUN= of its own: the folder of a graded run.
 RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 # Runs a module of grade/ on a snapshot of what is built now.
-override RUN := $(PYTHON) -m grade.host.snapshot -m
-override RUN_WITHOUT_TWIN := $(PYTHON) -m grade.host.snapshot --without-twin -m
+override RUN := $(PYTHON) -m sluice.host.snapshot -m
+override RUN_WITHOUT_TWIN := $(PYTHON) -m sluice.host.snapshot --without-twin -m
 
-# The goal twin, on processors for which there is a grade/twin/switch_PROCESSOR.S. The compiler
+# The goal twin, on processors for which there is a sluice/twin/switch_PROCESSOR.S. The compiler
 # names the one that it compiles for; before it is installed, the host's counts.
 HOST := $(or $(firstword $(subst -, ,$(shell $(HOSTCC) -dumpmachine 2>/dev/null))),$(shell uname -m))
-TWIN_HOSTS := $(patsubst grade/twin/switch_%.S,%,$(wildcard grade/twin/switch_*.S))
+TWIN_HOSTS := $(patsubst sluice/twin/switch_%.S,%,$(wildcard sluice/twin/switch_*.S))
 TWIN := $(if $(filter $(HOST),$(TWIN_HOSTS)),twin)
 $(if $(TWIN),,$(if $(filter twin twin-costs sweep trace matrix tune,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
     the twin runs on $(TWIN_HOSTS) only, and this host is $(HOST); the other goals use QEMU)))
@@ -103,7 +103,7 @@ run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 # Was a variable given, with make or in the environment? $(1) its name
 given = $(filter environment command,$(firstword $(origin $(1))))
 # The end of a message about an unknown name: the nearest one, or all. $(1) the name, $(2) all
-nearest = $(shell NEAREST_TO=$(call word_of,$(1)) AMONG='$(2)' awk -f grade/typed.awk)
+nearest = $(shell NEAREST_TO=$(call word_of,$(1)) AMONG='$(2)' awk -f tools/typed.awk)
 # Stop unless a variable, if given, is one of these names. $(1) the variable, $(2) the names
 must_be_one_of = $(if $(call given,$(1)),$(if $(value $(1)),$(if $(and $(filter $(2),$(value \
     $(1))),$(if $(word 2,$(value $(1))),,one)),,$(error $(1)=$(value $(1)): must be one of $(2); $(call \
@@ -169,7 +169,7 @@ $(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples solution,OUT,the folder to be made)
 $(call needed,sweep,E,an experiment as E=mogul-4.1-fast)
-$(call needed,tune,E,a file of grade/experiments/tune as E=sluice)
+$(call needed,tune,E,a file of experiments/tune as E=sluice)
 # Labs that are answered by numbers: the student's name determines the machine.
 NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
 $(if $(filter $(NUMBERS),$(value LAB)),$(if $(value STUDENTS),,$(call \
@@ -184,12 +184,12 @@ $(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter 
     LAB=$(LAB): there is no such lab; $(call nearest,$(value LAB),$(LABS))))))
 # T= with .py in it is a file of tests, or a test in one.
 $(if $(filter test,$(MAKECMDGOALS)),$(if $(findstring .py,$(value T)),$(if $(wildcard \
-    grade/tests/$(firstword $(subst ::, ,$(value T)))),,$(error T=$(value T): there is no such file of tests; \
-    $(call nearest,$(value T),$(notdir $(wildcard grade/tests/test_*.py)))))))
+    tests/$(firstword $(subst ::, ,$(value T)))),,$(error T=$(value T): there is no such file of tests; \
+    $(call nearest,$(value T),$(notdir $(wildcard tests/sluice/test_*.py)))))))
 
 # ---- tools ----
 
-# The groups of grade/setup.sh that a goal needs. $(1) groups, $(2) goals
+# The groups of tools/setup.sh that a goal needs. $(1) groups, $(2) goals
 needs = $(foreach goal,$(2),$(eval needs-$(goal) := $(1)))
 $(call needs,machine,qemu qemu-gdb)
 $(call needs,gdb,gdb)
@@ -214,7 +214,7 @@ SET_UP := $(filter-out help version clean setup,$(or $(MAKECMDGOALS),all))
 ifneq ($(SET_UP),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
 CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v)))
-ifneq ($(shell $(CHOSEN) sh grade/setup.sh $(sort $(foreach \
+ifneq ($(shell $(CHOSEN) sh tools/setup.sh $(sort $(foreach \
     goal,$(SET_UP),$(or $(needs-$(goal)),build))) >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
@@ -227,7 +227,7 @@ K := $(if $(filter 1,$(DEBUG)),build/debug,build)
 KERNEL := $(K)/kernel/kernel.elf
 KCC := $(TOOLPREFIX)gcc
 # A release builds with any GCC, also with one that warns about more. Our CI sets WERROR=1. Which
-# warnings count in a student's file, its lab says (grade/scoring/lab.py).
+# warnings count in a student's file, its lab says (grade/definition/lab.py).
 WARNINGS := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
 KCFLAGS := -std=gnu11 -O2 -g $(WARNINGS) \
     -Wno-missing-field-initializers \
@@ -269,12 +269,12 @@ ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
     -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start $(LIBGCC) \
     $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
 
-# The programs of grade/programs are on no disk but those that ask for them
-# (grade/measure/run.py): a file each, built as those of user/.
-ASKED := $(patsubst grade/programs/%.c,%,$(wildcard grade/programs/*.c))
+# The programs of sluice/programs are on no disk but those that ask for them
+# (sluice/experiment/run.py): a file each, built as those of user/.
+ASKED := $(patsubst sluice/programs/%.c,%,$(wildcard sluice/programs/*.c))
 
 # Programs of the Linux guest (make bench LINUX=1): an object file of Sluice's, or one of
-# grade/speed/guest, with the library's object files and the system calls of calls.c.
+# tools/bench/guest, with the library's object files and the system calls of calls.c.
 GUEST := $(addprefix build/guest/,init bench true)
 
 # ---- programs of the host ----
@@ -284,7 +284,7 @@ PLAIN_CFLAGS := $(HCFLAGS) -Wno-missing-field-initializers
 NATIVE_CFLAGS := $(PLAIN_CFLAGS) -O1 -fno-omit-frame-pointer \
     -fsanitize=address,undefined -fno-sanitize-recover=all
 MKFS := build/mkfs/mkfs
-HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c grade/native/*/*.c))
+HOSTSRC := $(sort $(wildcard mkfs/*.c tests/native/*.c tests/native/*/*.c))
 MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
@@ -396,14 +396,14 @@ $(foreach f,$(UFOLDERS),$(eval $(call folder_program,$(notdir $(f)),$(patsubst \
     user/%.c,build/parts/%.o,$(filter $(f)/%,$(UPARTS))))))
 
 $(ASKED:%=build/programs/%.o): build/user.command
-build/programs/%.o: grade/programs/%.c
+build/programs/%.o: sluice/programs/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
 $(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/programs/%.o build/user/lib.a $(wildcard user/user.ld)
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $< build/user/lib.a -lgcc)
 
-build/guest/%.o: grade/speed/guest/%.c build/user.command
+build/guest/%.o: tools/bench/guest/%.c build/user.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
 build/guest/init: build/guest/init.o
@@ -419,16 +419,16 @@ $(MKFS): $(MKFS_OBJ) build/mkfs.command
 	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
 
 # Kernel code that runs on the host, in tests under ASan and UBSan. Each program
-# grade/native/NAME_test.c or NAME_tool.c names its other sources in a line "link:".
-# Those of them that are in grade/native may name more. A folder stands for all
+# tests/native/NAME_test.c or NAME_tool.c names its other sources in a line "link:".
+# Those of them that are in tests/native may name more. A folder stands for all
 # sources in it.
 NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
 LINKS := $(shell awk '/^ \* link: /{for (i = 3; i <= NF; i++) print FILENAME ":" $$i}' \
-    /dev/null $(filter grade/native/%,$(HOSTSRC)))
+    /dev/null $(filter tests/native/%,$(HOSTSRC)))
 links = $(foreach s,$(patsubst $(1):%,%,$(filter $(1):%,$(LINKS))),$(if \
     $(filter %.c,$(s)),$(s),$(wildcard $(s)/*.c $(s)/*/*.c)))
-native_sources = $(sort $(foreach s,$(call links,grade/native/$(1).c),$(s) \
-    $(if $(filter grade/native/%,$(s)),$(call links,$(s)))))
+native_sources = $(sort $(foreach s,$(call links,tests/native/$(1).c),$(s) \
+    $(if $(filter tests/native/%,$(s)),$(call links,$(s)))))
 # Without sanitizers: what commands start, and not tests alone. A sanitizer needs terabytes of
 # addresses, which `ulimit -v` refuses.
 PLAIN := drive_parts_tool drive_replay_tool $(notdir $(GRADING))
@@ -436,8 +436,8 @@ PLAIN := drive_parts_tool drive_replay_tool $(notdir $(GRADING))
 TIMED := replace_hits_tool
 # $(1) the program's name, $(2) the folder of its objects, $(3) where its flags are, $(4) its folder
 define native_program
-build/$(4)/$(1): $(patsubst %.c,build/$(2)/%.o,grade/native/$(1).c \
-    $(call native_sources,$(1))) grade/native/$(1).c
+build/$(4)/$(1): $(patsubst %.c,build/$(2)/%.o,tests/native/$(1).c \
+    $(call native_sources,$(1))) tests/native/$(1).c
 	@mkdir -p $$(@D)
 	$$(call run,LD,$$(HOSTCC) $$($(3)) -o $$@ $$(filter %.o,$$^))
 endef
@@ -454,30 +454,30 @@ build/plain/%.o: %.c build/plain.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(PLAIN_CFLAGS) -MMD -MP -c -o $@ $<)
 
-# The twin: the kernel and the programs, compiled for the host (grade/twin/host.c). Its
+# The twin: the kernel and the programs, compiled for the host (sluice/twin/host.c). Its
 # processor's header comes before the kernel's; all other sources are the same but for those
 # that speak to the hardware.
 # fork moves the addresses on a stack: so they are not signed. No library has atomics' functions.
 TWIN_CC_aarch64 := -mbranch-protection=none -mno-outline-atomics
-TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
+TWIN_CC := $(HOSTCC) -Isluice/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
     -funsigned-char -fno-common -ffp-contract=off $(TWIN_CC_$(HOST))
 # Hidden: a preloaded library that calls strlen means the C library's.
 TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder -fvisibility=hidden
 TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
-# What a policy asks about a queue is counted (grade/twin/cost.c); what the kernel asks is not.
+# What a policy asks about a queue is counted (sluice/twin/cost.c); what the kernel asks is not.
 LOOKS := $(addprefix queue_,at_or_after before circular oldest approach)
 COUNTED = $(foreach f,$(LOOKS),-D$(f)=__$(if $(filter build/%/policies/,$(dir $(@D))),wrap,real)_$(f))
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/clock.c machine/cpu.c machine/fdt.c machine/irq.c \
     machine/panic.c machine/power.c machine/uart.c machine/ubsan.c driver/virtio_blk.c proc/vm.c)
-TWIN_HOST := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c)) grade/twin/switch_$(HOST).S
+TWIN_HOST := $(filter-out sluice/twin/call.c,$(wildcard sluice/twin/*.c)) sluice/twin/switch_$(HOST).S
 TWIN_SRC := $(filter-out $(TWIN_HARDWARE),$(filter %.c,$(KSRC))) $(TWIN_HOST)
 TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))
-TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
+TWIN_LIB := $(patsubst %.c,build/twin/%.o,sluice/twin/call.c $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))))
 TWIN_PARTS := $(patsubst %.c,build/twin/%.o,$(filter-out user/usertests/%,$(USRC)))
-TWIN_ASKED := $(ASKED:%=build/twin/grade/programs/%.o)
+TWIN_ASKED := $(ASKED:%=build/twin/sluice/programs/%.o)
 TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
 $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC) $(COUNTED)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
@@ -486,10 +486,10 @@ $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 twin: all build/native/drive_replay_tool build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
 
 $(TWIN_OBJ): build/twin/kernel.command
-$(filter-out build/twin/grade/twin/switch_%,$(TWIN_OBJ)): build/twin/%.o: %.c
+$(filter-out build/twin/sluice/twin/switch_%,$(TWIN_OBJ)): build/twin/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_KERNEL_CC) $(COUNTED) $(TWIN_RENAMED) -MMD -MP -c -o $@ $<)
-build/twin/grade/twin/switch_$(HOST).o: grade/twin/switch_$(HOST).S
+build/twin/sluice/twin/switch_$(HOST).o: sluice/twin/switch_$(HOST).S
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
 build/twin/twin: $(TWIN_OBJ) build/twin/link.command
@@ -509,17 +509,17 @@ build/twin/bin/$(1): $(filter build/twin/user/$(1).o build/twin/user/$(1)/%.o,$(
 	$$(call run,LD,$$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $$@ $$^)
 endef
 $(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p))))
-$(ASKED:%=build/twin/bin/%): build/twin/bin/%: build/twin/grade/programs/%.o $(TWIN_LIB)
+$(ASKED:%=build/twin/bin/%): build/twin/bin/%: build/twin/sluice/programs/%.o $(TWIN_LIB)
 	@mkdir -p $(@D)
 	$(call run,LD,$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $@ $^)
 
-# The twin in a page: the same sources for WebAssembly (grade/live/place.h). A Debian's clang
+# The twin in a page: the same sources for WebAssembly (sluice/wasm/place.h). A Debian's clang
 # makes modules with addresses of 64 bits; binaryen makes them 32, and lets calls be left and
-# entered again (grade/live/stack.h).
-LIVE_CC := clang --target=wasm64 -Igrade/live/shadow -Igrade/twin/shadow -I. -std=gnu11 -O2 \
+# entered again (sluice/wasm/stack.h).
+LIVE_CC := clang --target=wasm64 -Isluice/wasm/shadow -Isluice/twin/shadow -I. -std=gnu11 -O2 \
     $(WARNINGS) -Wno-format -Wno-c2x-extensions -Wno-unknown-pragmas \
     -Wno-missing-field-initializers -funsigned-char -fno-common -fno-builtin -mbulk-memory
-LIVE_KERNEL_CC := $(LIVE_CC) -ffreestanding -include grade/live/place.h
+LIVE_KERNEL_CC := $(LIVE_CC) -ffreestanding -include sluice/wasm/place.h
 LIVE_PROGRAM_CC := $(LIVE_CC) -D_LIBC_LIMITS_H_
 LIVE_LD := wasm-ld -mwasm64 --no-entry -z stack-size=131072
 LIVE_RT = $(eval LIVE_RT := $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name))$(LIVE_RT)
@@ -528,28 +528,28 @@ LIVE_TABLES := $(if $(LIVE),$(shell wasm-opt --help | grep -o -e '--table64-lowe
 LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memory64 \
     --memory64-lowering $(LIVE_TABLES) --asyncify --pass-arg=asyncify-imports@page.gate -O3
 LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
-    %.c,$(KSRC))) $(addprefix grade/twin/,clock.c cost.c hart.c machine.c memory.c) \
-    $(addprefix grade/live/,host.c space.c switch.c place.S stack.S)))
+    %.c,$(KSRC))) $(addprefix sluice/twin/,clock.c cost.c hart.c machine.c memory.c) \
+    $(addprefix sluice/wasm/,host.c space.c switch.c place.S stack.S)))
 LIVE_LIB := $(patsubst %,build/live/%.o,$(basename $(filter-out user/lib/syscall.c \
-    user/lib/compute.c,$(filter %.c,$(ULIBSRC))) $(addprefix grade/live/,call.c stack.S)))
+    user/lib/compute.c,$(filter %.c,$(ULIBSRC))) $(addprefix sluice/wasm/,call.c stack.S)))
 LIVE_PARTS := $(patsubst %.c,build/live/%.o,$(filter-out user/usertests/%,$(USRC)))
 LIVE_PROGRAMS := $(patsubst build/twin/bin/%,build/live/wasm/bin/%.wasm,$(TWIN_PROGRAMS))
-LIVE_DRIVES := grade/native/drive_parts_tool.c $(call links,grade/native/drive_parts_tool.c)
+LIVE_DRIVES := tests/native/drive_parts_tool.c $(call links,tests/native/drive_parts_tool.c)
 $(eval $(call command_file,build/live/kernel.command,$(LIVE_KERNEL_CC) $(COUNTED) $(LIVE_KERNEL)))
 $(eval $(call command_file,build/live/program.command,$(LIVE_PROGRAM_CC)))
 $(eval $(call command_file,build/live/link.command,$(LIVE_LD) $(LIVE_OPT)))
 
 $(filter build/live/kernel/% build/live/policies/% build/live/drives/% \
-    build/live/grade/twin/%,$(LIVE_KERNEL)): build/live/%.o: %.c build/live/kernel.command
+    build/live/sluice/twin/%,$(LIVE_KERNEL)): build/live/%.o: %.c build/live/kernel.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(LIVE_KERNEL_CC) $(COUNTED) -MMD -MP -c -o $@ $<)
 build/live/user/%.o: user/%.c build/live/program.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(LIVE_PROGRAM_CC) -MMD -MP -c -o $@ $<)
-build/live/grade/live/%.o: grade/live/%.c build/live/kernel.command
+build/live/sluice/wasm/%.o: sluice/wasm/%.c build/live/kernel.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(if $(filter call,$*),$(LIVE_PROGRAM_CC),$(LIVE_KERNEL_CC)) -MMD -MP -c -o $@ $<)
-build/live/grade/live/%.o: grade/live/%.S build/live/kernel.command
+build/live/sluice/wasm/%.o: sluice/wasm/%.S build/live/kernel.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(LIVE_CC) -MMD -MP -c -o $@ $<)
 build/live/wasm/kernel.wasm: $(LIVE_KERNEL) build/live/link.command
@@ -564,7 +564,7 @@ build/live/wasm/bin/$(1).wasm: $(filter build/live/user/$(1).o build/live/user/$
 	@$$(LIVE_OPT) build/live/$(1).wasm -o $$@
 endef
 $(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call live_program,$(p))))
-# The drives' times, as on the host (grade/replay/served.py), with Debian's C library.
+# The drives' times, as on the host (sluice/debug/served.py), with Debian's C library.
 build/live/wasm/drive_parts.wasm: $(LIVE_DRIVES) $(wildcard drives/*.h drives/*/*.h)
 	@mkdir -p $(@D)
 	$(call run,LD,clang --target=wasm32-wasi --sysroot=/usr -O2 -Wl$(comma)--no-gc-sections -I. -Wno-missing-field-initializers -o $@ $(LIVE_DRIVES))
@@ -616,10 +616,10 @@ qemu-gdb: $(KERNEL) build/fs.img ## boot as `make qemu` does, and wait for `make
 	    socket,id=gdb,path=$(GDB_SOCKET),server=on,wait=off
 
 gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's state (DEBUG=)
-	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
+	$(GDB) -q -x tools/gdb/attach.gdb $(KERNEL)
 
 run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and power off: the same figures each time (ARGS= MEM= FS_MB=)
-	@$(RUN) grade.commands.virtual --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
+	@$(RUN) sluice.cli.run --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
 	    --mem='$(MEM)' --fs-mb='$(FS_MB)'
 
 # One worker more than processors: tests wait for machines and programs a sixth of the time.
@@ -627,162 +627,162 @@ TESTERS = $(shell expr $(JOBS) + 1)
 # T with .py in it is a file or a test in one, else words of tests' names. LAB chooses one
 # lab's proof; then T chooses among its tests. In full, a file has its tests in the best order.
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
-    grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
-    -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )grade/tests/$(call quoted,T),\
-    -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
+    tests/grade/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
+    -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )tests/$(call quoted,T),\
+    -k $(call quoted,T) tests),-n $(TESTERS) --dist loadgroup tests))
 test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
-	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
+	$(PYTHON) -m pytest -c pyproject.toml --rootdir=. $(TEST_CHOICE)
 
 mutants: all native $(TWIN) ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
-	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
+	@$(PYTHON) -m tools.mutants.command --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
 # The twin makes the runs if no engine is named. The debug kernel is in no snapshot.
 exercise: all build/native/drive_replay_tool $(if $(filter machine,$(ENGINE)),,twin) ## change files at random under drawn policies, tunables, drives and disks, and compare them with a model (SEED=first, COUNT=seeds, ENGINE=machine: in QEMU with two harts, slower, JOBS=)
 	$(if $(filter machine,$(ENGINE)),@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
-	@$(if $(filter machine,$(ENGINE)),$(PYTHON) -m,$(RUN)) grade.commands.exercise --jobs $(JOBS) \
+	@$(if $(filter machine,$(ENGINE)),$(PYTHON) -m,$(RUN)) tools.exercise.command --jobs $(JOBS) \
 	    $(call option,seed,SEED) $(call option,count,COUNT) $(call option,engine,ENGINE)
 
 fresh: ## try the commands of README on bare systems of Debian 12 and 13, as root, and print what each takes (FULL=1: the book and all tests too; NEWEST=1: build by the newest compilers, those of Debian sid, instead)
-	@$(PYTHON) -m grade.commands.fresh $(if $(filter 1,$(FULL)),--full) $(if $(filter 1,$(NEWEST)),--newest)
+	@$(PYTHON) -m tools.fresh.command $(if $(filter 1,$(FULL)),--full) $(if $(filter 1,$(NEWEST)),--newest)
 
 bench: all $(if $(filter 1,$(LINUX)),$(GUEST),build/native/drive_replay_tool $(TWIN)) ## measure speeds, as tables, build/bench.json and build/targets.json (LINUX=1: beside a Linux 6.12 guest, which is fetched, also in build/linux.json, ROUNDS=5)
-	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) grade.commands.bench_linux \
-	    $(call option,rounds,ROUNDS),$(RUN) grade.commands.bench)
+	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) tools.bench.against_linux \
+	    $(call option,rounds,ROUNDS),$(RUN) tools.bench.command)
 
 # E is a name, the beginning of names, or all. Without it, the three experiments of
 # mogul-4.1 are made.
 experiment: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, ENGINE=twin: without QEMU, much faster, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,engine,ENGINE) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
+	@$(RUN) sluice.cli.experiment --jobs $(JOBS) $(call option,engine,ENGINE) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 sweep: all twin build/native/drive_replay_tool ## measure an experiment over any numbers that it depends on, by the twin (E=name SIZE= OVER='nbuf=256..4096:5:log, sluice.free=50..95, arm=a|b' HOW=grid, random, quasi or search, POINTS=, METRICS='read.mean_ms, +stat.x', JOBS=, SCHEDULER=)
-	@$(RUN) grade.commands.sweep --jobs $(JOBS) $(call option,size,SIZE) $(call option,over,OVER) \
+	@$(RUN) sluice.cli.sweep --jobs $(JOBS) $(call option,size,SIZE) $(call option,over,OVER) \
 	    $(call option,how,HOW) $(call option,points,POINTS) $(call option,metrics,METRICS) \
 	    $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' CACHE='10, 25' percent of its blocks DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed INFLIGHT= METRICS= JOBS= SCHEDULER=)
-	@$(RUN) grade.commands.replay_trace --jobs $(JOBS) --file=$(call quoted,FILE) $(call option,format,FORMAT) \
+	@$(RUN) sluice.cli.replay --jobs $(JOBS) --file=$(call quoted,FILE) $(call option,format,FORMAT) \
 	    $(call option,policies,POLICIES) $(call option,cache,CACHE) $(call option,drive,DRIVE) $(call option,scale,SCALE) $(call option,count,COUNT) \
 	    $(call option,fit,FIT) $(call option,loop,LOOP) $(call option,inflight,INFLIGHT) $(call option,metrics,METRICS) $(call option,scheduler,SCHEDULER)
 
 matrix: all twin build/native/drive_replay_tool ## where does the replacement policy with the fewest misses lose in milliseconds? (TRACES='files' E=experiments CACHE='10, 25, 50' percent of a trace's blocks WITH='prefetch=none|ondemand' DRIVE= COUNT=requests OUT=folder JOBS= SCHEDULER=)
-	@$(RUN) grade.commands.matrix --jobs $(JOBS) $(call option,traces,TRACES) $(call option,cache,CACHE) $(call option,with,WITH) \
+	@$(RUN) sluice.cli.matrix --jobs $(JOBS) $(call option,traces,TRACES) $(call option,cache,CACHE) $(call option,with,WITH) \
 	    $(call option,drive,DRIVE) $(call option,count,COUNT) $(call option,out,OUT) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
-	@$(PYTHON) -m grade.commands.twin_costs
+twin-costs: all twin ## count in the machine what computing takes, and write it to sluice/twin/costs.txt
+	@$(PYTHON) -m sluice.cli.twin_costs
 
 agree: all build/native/drive_replay_tool ## print how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
-	@$(PYTHON) -m grade.commands.agree $(call option,size,SIZE) $(call operand,E)
+	@$(PYTHON) -m sluice.cli.agree $(call option,size,SIZE) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
-	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
+	@$(RUN) sluice.cli.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
 	    $(call option,size,SIZE) $(call operand,E)
 
 tune: all twin ## search a policy's tunables over many loads, drives and seeds (E=name, JOBS=), and judge the result by those held back (JUDGE=1)
-	@$(RUN) grade.commands.tune --jobs $(JOBS) $(if $(filter 1,$(JUDGE)),--judge) $(call operand,E)
+	@$(RUN) sluice.cli.tune --jobs $(JOBS) $(if $(filter 1,$(JUDGE)),--judge) $(call operand,E)
 
 measure-build: all ## compile this kernel on the host under strace, and write what it does with files to user/kbuild/measured.c
-	@$(RUN) grade.commands.measure_build
+	@$(RUN) tools.trace_build.command
 
-results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
-	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+results: all build/native/drive_replay_tool ## make experiments in full size, store the results in results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
+	@$(RUN) sluice.cli.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 findings: all build/native/drive_replay_tool ## print how many findings of each paper the stored full results confirm (E=name)
-	@$(RUN) grade.commands.results --findings $(call operand,E)
+	@$(RUN) sluice.cli.results --findings $(call operand,E)
 
 results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? No stored result changes (E=name, JOBS=, SCHEDULER=)
-	@$(RUN) grade.commands.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+	@$(RUN) sluice.cli.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-same: all build/native/drive_replay_tool ## do what results-check does, and note in grade/results which results are this kernel's too (E=name, JOBS=, SCHEDULER=)
-	@$(RUN) grade.commands.results --same --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+results-same: all build/native/drive_replay_tool ## do what results-check does, and note in results which results are this kernel's too (E=name, JOBS=, SCHEDULER=)
+	@$(RUN) sluice.cli.results --same --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-tables: all build/native/drive_replay_tool ## put the stored results of grade/results into the documents (E=name)
-	@$(RUN) grade.commands.results --tables $(call operand,E)
+results-tables: all build/native/drive_replay_tool ## put the stored results of results into the documents (E=name)
+	@$(RUN) sluice.cli.results --tables $(call operand,E)
 
 export: all build/native/drive_replay_tool ## write one run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
-	@$(RUN) grade.commands.export $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) sluice.cli.export $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,format,FORMAT) $(call option,out,OUT) \
 	    $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 report: all build/native/drive_replay_tool ## write the report of results that have been made (E=name, SIZE=)
-	@$(RUN) grade.commands.report $(call option,size,SIZE) $(call operand,E)
+	@$(RUN) sluice.cli.report $(call option,size,SIZE) $(call operand,E)
 
 book: all build/native/drive_replay_tool ## build the book as a site that opens offline, build/book/index.html (FULL=1 first measures again what it shows, JOBS=)
-	@$(RUN) grade.commands.book --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
+	@$(RUN) book.ext.make --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
 
 # ---- labs ----
 
 grade: all $(GRADING) ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
-	@$(RUN) grade.commands.labs grade --lab=$(call quoted,LAB) \
+	@$(RUN) grade.cli.labs grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
 # A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
 replay: all $(GRADING) ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...' GDB_OPTIONS= an editor's); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
-	@$(if $(value E)$(value RUN_FOLDER),$(if $(value E),$(RUN_WITHOUT_TWIN),$(RUN)) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
+	@$(if $(value E)$(value RUN_FOLDER),$(if $(value E),$(RUN_WITHOUT_TWIN),$(RUN)) sluice.cli.debug $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,at,AT) $(call option,do,DO) $(call option,gdb-options,GDB_OPTIONS) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
-	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
+	    grade.cli.labs replay --certificate=$(call quoted,CERTIFICATE) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT))
 
 why: all build/native/drive_parts_tool ## say what a read of an experiment's run waited for, in milliseconds that add up to its response time (E=name SIZE= N=run READ=longest, a number, or a time as 12.345s)
-	@$(RUN) grade.commands.why $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) sluice.cli.why $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,read,READ) $(call operand,E)
 
 theatre: all build/native/drive_parts_tool build/native/drive_replay_tool ## write a page that shows a run as it went: the head, the queue, the cache and the reads (E=name SIZE= N=run), or beside another run (N2=run)
-	@$(RUN) grade.commands.theatre $(call option,run,N) $(call option,second,N2) \
+	@$(RUN) sluice.cli.theatre $(call option,run,N) $(call option,second,N2) \
 	    $(call option,size,SIZE) $(call operand,E)
 
 animation: all build/native/drive_parts_tool build/native/drive_replay_tool ## write a short animation of a run, or of two side by side, for a slide: an animated PNG (E=name SIZE= N=run N2=run OUT=file)
-	@$(RUN) grade.commands.animation $(call option,run,N) $(call option,second,N2) \
+	@$(RUN) sluice.cli.animation $(call option,run,N) $(call option,second,N2) \
 	    $(call option,size,SIZE) $(call option,out,OUT) $(call operand,E)
 
 live: all build/live/wasm/complete build/native/drive_replay_tool ## write a page with the kernel in it: choose policies, tunables, a drive and a load, and see at once what they do
-	@$(RUN) grade.commands.live_page
+	@$(RUN) sluice.cli.live
 
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
-	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN_FOLDER) --event='$(EVENT)'
+	@$(RUN) grade.cli.labs events --run=$(call quoted,RUN_FOLDER) --event='$(EVENT)'
 
 example: all $(GRADING) ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
-	@$(RUN) grade.commands.worked_example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(RUN) grade.cli.worked_example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 class: all $(GRADING) ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
-	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \
+	@$(RUN) grade.cli.labs class --lab=$(call quoted,LAB) \
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --late=$(call quoted,LATE) --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) \
 	    --scheduler=$(call quoted,SCHEDULER)
 
 skeleton: all $(GRADING) ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name, or STUDENTS= a file with a name on each line: a folder for each)
-	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	@$(RUN) grade.cli.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --solved=$(call quoted,SOLVED) \
 	    --student=$(call quoted,STUDENT) --students=$(call quoted,STUDENTS)
 
 samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
-	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(RUN) grade.cli.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 solution: all $(GRADING) ## make in OUT= the folder with the solution of LAB= and the model answers, for students who have handed in (STUDENT= if its answers are numbers)
-	@$(RUN) grade.commands.teach solution --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	@$(RUN) grade.cli.teach solution --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --student=$(call quoted,STUDENT)
 
 newlab: ## make the lab NAME=, a small one that works and passes its proof, for you to change
-	@$(PYTHON) -m grade.commands.teach newlab --name=$(call quoted,NAME)
+	@$(PYTHON) -m grade.cli.teach newlab --name=$(call quoted,NAME)
 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
-	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(PYTHON) -m grade.cli.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 fair: all $(if $(filter twin,$(ENGINE)),twin) $(GRADING) ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, ENGINE=twin: faster, JOBS=)
-	@$(RUN) grade.commands.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
+	@$(RUN) grade.cli.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
 	    $(call option,only,T) $(call option,test,TEST) $(call option,engine,ENGINE) $(if \
 	    $(filter 1,$(FULL)),--attacks)
 
 # ---- the rest ----
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
-    user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
-    grade/native/*/*.[ch] grade/programs/*.c grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
-    grade/live/*.[ch] grade/live/shadow/*/*/*.h grade/speed/guest/*.[ch]))
+    user/*/*.[ch] mkfs/*.[ch] tests/native/*.[ch] \
+    tests/native/*/*.[ch] sluice/programs/*.c sluice/twin/*.[ch] sluice/twin/shadow/*/*/*.h \
+    sluice/wasm/*.[ch] sluice/wasm/shadow/*/*/*.h tools/bench/guest/*.[ch]))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade
@@ -796,13 +796,13 @@ compile_commands.json: FORCE ## write for editors how each file is compiled (eve
 	@mkdir -p build; echo '[' > build/$@
 	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
 	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
-	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard grade/programs/*.c),$(KCC) $(UCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard sluice/programs/*.c),$(KCC) $(UCFLAGS)) >> build/$@
 	@printf '%s\n' $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | sed '$$s/,$$//' >> build/$@
 	@echo ']' >> build/$@
 	@cmp -s build/$@ $@ || cp build/$@ $@
 
 setup: ## install what is missing (every command does so by itself)
-	sh grade/setup.sh
+	sh tools/setup.sh
 
 clean: ## remove what was built; tools and .venv stay
 	rm -rf build compile_commands.json
@@ -812,4 +812,4 @@ version: ## print the version, which CHANGELOG.md has
 
 help: ## list the commands
 	@if [ -t 1 ]; then exec 3<&1; columns=$$(stty size <&3 2>/dev/null | cut -d ' ' -f 2); fi; \
-	    awk -v columns="$${columns:-0}" -f grade/help.awk Makefile
+	    awk -v columns="$${columns:-0}" -f tools/help.awk Makefile

@@ -64,7 +64,7 @@ struct flash_figures {
     /* Of the blocks of a die that hold the disk's pages, in %: so many more
      * there are, rounded up, and at least two. One of them is the reserve, so
      * a small disk has more to spare than this says, or less
-     * (grade/book/pages/inside/drives.md has a table). */
+     * (book/pages/inside/drives.md has a table). */
     u32 spare_percent;
     u32 read_ns, program_ns; /* a page, in its die */
     u32 erase_ns;            /* a block */

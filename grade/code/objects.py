@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grade.code import elf
-from grade.host.paths import ROOT
+from sluice.host.paths import ROOT
 
 COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
 PREFIX = subprocess.run(
-    ["sh", ROOT / "grade" / "find_tool.sh", "prefix"],
+    ["sh", ROOT / "tools" / "find_tool.sh", "prefix"],
     check=True,
     capture_output=True,
     text=True,

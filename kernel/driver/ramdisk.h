@@ -4,7 +4,7 @@
  * time at all; so nothing is lost if no device moves it, and much is gained: a
  * run waits for no thread of the host.
  *
- * - The host lays the disks out (grade/machine/guest.py), past the memory that
+ * - The host lays the disks out (sluice/system/guest.py), past the memory that
  *   is the kernel's: a table, the log of moves, then the disks' data.
  * - Machine mode moves the data, because the kernel cannot reach it (entry.S).
  * - QEMU puts the device tree where it likes: version 7.2 below 3 GiB, version

@@ -19,12 +19,12 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from grade.host.fault import HostFault
-from grade.host.quoting import inside_its_folder
-from grade.machine import image
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, FOR_EVER, Request, Run, Scenario
-from grade.scoring.workbench import WRITE_LOG
+from grade.engine.assertions import expect
+from grade.engine.scenario import BLOCK_BYTES, FOR_EVER, Request, Run, Scenario
+from grade.engine.workbench import WRITE_LOG
+from sluice.host.fault import HostFault
+from sluice.host.quoting import inside_its_folder
+from sluice.system import image
 
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data

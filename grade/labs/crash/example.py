@@ -5,9 +5,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from grade.machine import image
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_BYTES, Run
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_BYTES, Run
+from sluice.system import image
 
 from .cuts import scenario, writes
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grade.machine.trace import Event
-from grade.scoring.scenario import Run, Scenario, Write
+from grade.engine.scenario import Run, Scenario, Write
+from sluice.system.trace import Event
 
 from .writes import Dirtying, bursts, delayed_writes, dirtyings, scan_by_scan
 

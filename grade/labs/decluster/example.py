@@ -3,8 +3,8 @@ blocks and a range of 6 s. After 13 s there is a sync."""
 
 from collections import Counter
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import Run, Scenario
 
 from .writes import dirtyings
 

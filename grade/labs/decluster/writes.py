@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from grade.machine.trace import Event
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Write
+from grade.engine.assertions import expect
+from grade.engine.scenario import BLOCK_SECTORS, Run, Write
+from sluice.system.trace import Event
 
 T = TypeVar("T")
 PAUSE_NS = 500 * 10**6  # a longer gap is between two scans, which come each second

@@ -1,7 +1,7 @@
 """A program writes 8 KB into a file of two blocks, 1 KB at a time. Then there is a sync."""
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 
 SCENARIO = Scenario(
     name="example",

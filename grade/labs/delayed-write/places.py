@@ -4,8 +4,8 @@ Each group of tests has a machine of its own, and their data disks have differen
 kernel that is right on one disk only has the points of one group at most.
 """
 
-from grade.scoring.setting import MOST_DISKS
-from grade.scoring.workbench import Workbench
+from grade.engine.parameters import MOST_DISKS
+from grade.engine.workbench import Workbench
 
 GROUPS = ("delay", "age", "which", "wait", "cost")
 

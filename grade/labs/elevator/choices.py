@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from grade.machine.trace import Event
-from grade.scoring.assertions import Wrong, expect
-from grade.scoring.moments import Fault, Moment
-from grade.scoring.scenario import FOR_EVER, Run
+from grade.engine.assertions import Wrong, expect
+from grade.engine.moments import Fault, Moment
+from grade.engine.scenario import FOR_EVER, Run
+from sluice.system.trace import Event
 
 SHOWN = 12  # queued sectors, in a message
 

@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
 
 BLOCKS = (1100, 300, 1900, 700, 1500, 100, 2000, 900, 500, 1700, 1300, 200)
 HEAD = 800  # the block that is read last before the sync

@@ -7,10 +7,10 @@ or drive only has the points of one of these at most.
 
 from random import Random
 
-from grade.scoring.counted import kept
-from grade.scoring.scenario import Scenario
-from grade.scoring.setting import MOST_DISKS, RAW, RAW_BEACONS, RAW_ROOT, TURNING
-from grade.scoring.workbench import Workbench
+from grade.engine.counters import kept
+from grade.engine.parameters import MOST_DISKS, RAW, RAW_BEACONS, RAW_ROOT, TURNING
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 # A sync queues at most 64 writes, with those of the file's structure, before the first of them is
 # dispatched (flush.c). With more, the head could pass a block before it is queued.

@@ -3,9 +3,9 @@ one after the other, as in the lab."""
 
 import re
 
-from grade.machine import image
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
+from sluice.system import image
 
 BOOK, SHELF = "/attic/manual", "/attic"
 FIRST, AGAIN = 200 * BLOCK_BYTES, 300 * BLOCK_BYTES

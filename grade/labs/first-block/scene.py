@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from grade.scoring import answers
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine import answers
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.workbench import Workbench
 
 LAB = Path(__file__).parent
 SHELVES = ("amber", "birch", "cedar", "dune", "elm", "fern", "gorse", "heath")

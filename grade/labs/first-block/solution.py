@@ -12,12 +12,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from grade.host.limits import HANG_S
-from grade.host.paths import ROOT
-from grade.machine import image
-from grade.scoring.lab import BadLab
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
-from grade.scoring.workbench import Workbench, machine, make_images
+from grade.definition.lab import BadLab
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
+from grade.engine.workbench import Workbench, machine, make_images
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+from sluice.system import image
 
 from .scene import Task, run, scenario, task
 
@@ -103,7 +103,7 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
 
 def gdb(attach: str, kernel: Path, *commands: str) -> str:
     """What gdb prints. It starts the machine itself, by the command in `attach`."""
-    lines = (ROOT / "grade/gdb/attach.gdb").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "tools/gdb/attach.gdb").read_text(encoding="utf-8").splitlines()
     ours = [f"connect {attach}" if x.startswith("connect ") else x for x in lines]
     words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
     program = os.environ.get("GDB", "gdb-multiarch")

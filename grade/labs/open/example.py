@@ -3,8 +3,8 @@ makes 300 blocks dirty at one moment. After 35 s there is a sync."""
 
 from dataclasses import replace
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import Run, Scenario
 
 from .load import OURS, OWN
 

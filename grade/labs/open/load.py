@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run, Scenario
+from grade.engine.workbench import Workbench
 
 OWN = "write=own update=own sched=own"
 OURS = "write=delayed update=ipu sched=sluice"

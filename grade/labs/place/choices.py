@@ -13,13 +13,13 @@ from enum import Enum, auto
 from functools import partial
 from tempfile import TemporaryFile
 
-from grade.host.paths import NATIVE
-from grade.machine.virtual_log import ENTRIES, Log
-from grade.scoring import onlog
-from grade.scoring.assertions import HALF, Tally, Wrong, expect
-from grade.scoring.moments import Fault, Moment
-from grade.scoring.onlog import SECTORS, Command
-from grade.scoring.scenario import FOR_EVER, Run
+from grade.engine import log_disk
+from grade.engine.assertions import HALF, Tally, Wrong, expect
+from grade.engine.log_disk import SECTORS, Command
+from grade.engine.moments import Fault, Moment
+from grade.engine.scenario import FOR_EVER, Run
+from sluice.host.paths import NATIVE
+from sluice.system.virtual_log import ENTRIES, Log
 
 from .disks import PARTS, nplaces
 
@@ -65,10 +65,10 @@ def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
     for command in commands:
         yield command
         place = command.sector // SECTORS
-        if command.kind is onlog.Kind.DATA and command.write:
+        if command.kind is log_disk.Kind.DATA and command.write:
             log.free.discard(place)
             told[command.block] = place
-        elif command.kind is onlog.Kind.MAP:
+        elif command.kind is log_disk.Kind.MAP:
             if not told:
                 continue  # a tree that was recovered wrongly has other pieces due
             piece = next(iter(told)) // ENTRIES
@@ -107,8 +107,8 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     log = Log.of((run.folder / "data.img").read_bytes())
     asked, lines, known = [], [], set()
     commands = run.commands
-    for c in replayed(log, [c for c in commands if c.kind is not onlog.Kind.NOTHING]):
-        if c.write and c.kind in (onlog.Kind.DATA, onlog.Kind.MAP):
+    for c in replayed(log, [c for c in commands if c.kind is not log_disk.Kind.NOTHING]):
+        if c.write and c.kind in (log_disk.Kind.DATA, log_disk.Kind.MAP):
             lines += [f"+ {place}" for place in log.free - known]
             lines += [f"- {place}" for place in known - log.free]
             known = set(log.free)
@@ -180,7 +180,7 @@ def astray(run: Run, choice: Choice, drive: str) -> Wrong:
     if choice.fault:
         return run.blame(choice.fault)
     c = choice.command
-    what = "a sector of the map" if c.kind is onlog.Kind.MAP else f"block {c.block}"
+    what = "a sector of the map" if c.kind is log_disk.Kind.MAP else f"block {c.block}"
     begin_ms, came_ms = ((ns - c.issued_ns) / 1e6 for ns in (choice.wanted_ns, choice.came_ns))
     rule = f", where the arm does not look with a patience of {choice.patience_ns / 1e6:.3f} ms"
     return Wrong(

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from grade.machine.virtual_log import (
+from grade.engine.scenario import Scenario
+from sluice.system.virtual_log import (
     ENTRIES,
     PLACE,
     SECTOR,
@@ -15,7 +16,6 @@ from grade.machine.virtual_log import (
     label,
     sector,
 )
-from grade.scoring.scenario import Scenario
 
 SIZE = "3M"  # of the file system
 PARTS = {"hp97560": (72, 19, 5), "st19101": (256, 16, 2)}  # sectors, heads, cylinders

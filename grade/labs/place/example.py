@@ -4,10 +4,10 @@ use. After each of them goes the sector of the map that tells where it is."""
 from dataclasses import replace
 from itertools import pairwise
 
-from grade.scoring import onlog
-from grade.scoring.example import columns
-from grade.scoring.scenario import Run
-from grade.scoring.setting import PLAIN
+from grade.engine import log_disk
+from grade.engine.example import columns
+from grade.engine.parameters import PLAIN
+from grade.engine.scenario import Run
 
 from .disks import DRIVE, PARTS, Fresh, machine
 
@@ -43,8 +43,8 @@ def told(run: Run) -> str:
     commands = run.commands
     rows, total = [], 0.0
     for data, of_map in pairwise(commands):
-        block = numbers.get(data.block * onlog.SECTORS)
-        if block is None or data.kind is not onlog.Kind.DATA or not data.write:
+        block = numbers.get(data.block * log_disk.SECTORS)
+        if block is None or data.kind is not log_disk.Kind.DATA or not data.write:
             continue
         took = [(c.done_ns - c.issued_ns) / 1e6 for c in (data, of_map)]
         total += sum(took)

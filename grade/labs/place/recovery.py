@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from itertools import takewhile
 
-from grade.machine.virtual_log import DamagedLogError, Log
-from grade.scoring import onlog
-from grade.scoring.assertions import Wrong, expect
-from grade.scoring.onlog import SECTORS, Command
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine import log_disk
+from grade.engine.assertions import Wrong, expect
+from grade.engine.log_disk import SECTORS, Command
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
+from sluice.system.virtual_log import DamagedLogError, Log
 
 from .choices import replayed
 from .disks import DRIVE, READ, Grown, files, machine, nplaces
@@ -26,7 +26,7 @@ def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -
 def start(run: Run) -> Iterator[Command]:
     """The reads of a log's start: until the tail is cleared."""
     commands = run.commands
-    return takewhile(lambda c: c.kind is onlog.Kind.RAW and not c.write, commands)
+    return takewhile(lambda c: c.kind is log_disk.Kind.RAW and not c.write, commands)
 
 
 def found(run: Run, disk: str = "data.img") -> Log:
@@ -68,15 +68,15 @@ def expect_places(run: Run) -> None:
     """Expect that each block is read from where it is."""
     log, read = found(run), set()
     for c in replayed(log, run.commands):
-        if c.write or c.kind not in (onlog.Kind.DATA, onlog.Kind.NOTHING):
+        if c.write or c.kind not in (log_disk.Kind.DATA, log_disk.Kind.NOTHING):
             continue
         at = log.map.get(c.block)
         read.add(c.block)
         run.expect(
-            c.sector // SECTORS == at if at else c.kind is onlog.Kind.NOTHING,
+            c.sector // SECTORS == at if at else c.kind is log_disk.Kind.NOTHING,
             f"block {c.block} to be read from place {at}" if at else f"no read for block {c.block}",
             "it was taken for a block that was never written"
-            if c.kind is onlog.Kind.NOTHING
+            if c.kind is log_disk.Kind.NOTHING
             else f"it was read from place {c.sector // SECTORS}",
             run.events[c.number],
         )
@@ -91,7 +91,7 @@ def expect_kept(run: Run) -> None:
     cut = [c for c in commands if c.write and not c.done_ns]
     for _ in replayed(log, [c for c in commands if c not in cut]):
         pass
-    writes = [c for c in commands if c.write and c.kind is onlog.Kind.DATA]
+    writes = [c for c in commands if c.write and c.kind is log_disk.Kind.DATA]
     last = {c.block: c for c in writes}
     for block, place in log.map.items():
         if there.get(block) == place or (cut and block == writes[-1].block):

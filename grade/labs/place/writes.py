@@ -3,8 +3,8 @@
 from bisect import bisect
 from random import Random
 
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from .choices import Patience
 from .disks import DRIVE, Fresh, files, machine

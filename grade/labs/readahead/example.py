@@ -1,8 +1,8 @@
 """A program reads a file of six blocks from its beginning to its end. After each block it computes
 for 20 ms."""
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 
 SCENARIO = Scenario(
     name="example",

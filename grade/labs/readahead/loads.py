@@ -1,8 +1,8 @@
 """The load of the visible tests, and of the counters: one machine reads a file for each."""
 
-from grade.scoring.counted import kept
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.counters import kept
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from .reads import size
 

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Request, Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Request, Run
+from grade.engine.workbench import Workbench
 
 
 def size(bench: Workbench, name: str) -> str:

@@ -1,8 +1,8 @@
 """Eight blocks of a file become dirty, one each 0.6 s. AIPU looks each half second for what has
 been dirty for 2 s. At the end there is a sync."""
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
 
 BLOCKS = 8
 DD = "dd if=/input of=/data/f bs=4k count=1 conv=notrunc 2> /dev/null"

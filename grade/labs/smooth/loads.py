@@ -1,8 +1,8 @@
 """The loads of several groups, a machine each."""
 
-from grade.scoring.counted import kept
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
-from grade.scoring.workbench import Workbench
+from grade.engine.counters import kept
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
+from grade.engine.workbench import Workbench
 
 # Of `ages`: each of BLOCKS blocks becomes dirty after the beacon of its number, the first after 1.
 BLOCKS = 12

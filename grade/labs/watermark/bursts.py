@@ -4,8 +4,8 @@ dirty before and after each."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grade.machine.trace import Event
-from grade.scoring.scenario import FOR_EVER, Run
+from grade.engine.scenario import FOR_EVER, Run
+from sluice.system.trace import Event
 
 SETTLED_NS = 3 * 10**9  # by then the programs have been loaded
 ENOUGH = 0.75  # of the steps

@@ -1,8 +1,8 @@
 """A program makes blocks dirty: 10 a second at first, then 20, then 40, then 20 again, each for
 40 s. The marks adapt each 10 s. The cache has 400 buffers."""
 
-from grade.scoring.example import columns
-from grade.scoring.scenario import Run, Scenario
+from grade.engine.example import columns
+from grade.engine.scenario import Run, Scenario
 
 from .bursts import by_step
 

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from .bursts import by_step, expect_marks, wrong
 

@@ -6,8 +6,8 @@ step hit, and other marks are right.
 
 from collections import Counter
 
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from .bursts import Block, by_step, expect_marks
 from .readers import DONE, STEP_MS, USUAL, Cache

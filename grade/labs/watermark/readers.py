@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 STEP_MS = 4000
 DRIVE = ("st31230n",)  # fast enough for both; always the same, so that points do not depend on it

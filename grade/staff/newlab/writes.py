@@ -1,8 +1,8 @@
 """The machine whose writes the tests look at, and what they expect of a file."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.workbench import Workbench
 
 FILLED, PARTS, AGAIN = 1, 2, 3  # beacons: after the writes to each file
 PART_BYTES = 512

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 

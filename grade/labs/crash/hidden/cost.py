@@ -1,9 +1,9 @@
 """A file system that keeps the order need not wait for every write. Nothing but these calls writes
 blocks meanwhile, so writes are counted: how long they take depends on the drive."""
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 FILES = 15
 LEAST = 0.7  # of the reference's writes: with fewer, not all was done

@@ -1,6 +1,6 @@
 """A file that was fsynced is there, whole, from the moment when fsync returns."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..cuts import ON_DEMAND, Cut, each_cut, scenario
 

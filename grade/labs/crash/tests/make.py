@@ -1,7 +1,7 @@
 """What is made is there whole or not at all, and it is there when the call has returned."""
 
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..cuts import ON_DEMAND, Cut, each_cut, expect_clean, scenario
 

@@ -1,7 +1,7 @@
 """What is removed is there whole or not at all."""
 
-from grade.scoring.scenario import FOR_EVER
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import FOR_EVER
+from grade.engine.workbench import Workbench
 
 from ..cuts import Cut, each_cut, expect_clean, scenario
 

@@ -2,9 +2,9 @@
 
 import re
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..cuts import Cut, each_cut, expect_clean, scenario
 

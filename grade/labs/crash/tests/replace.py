@@ -1,6 +1,6 @@
 """When a file replaces another, at any moment the name has the old file or the new one."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 

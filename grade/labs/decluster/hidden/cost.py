@@ -1,9 +1,9 @@
 """A scan takes little processor time for each dirty block, and looks at no more than it must."""
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.counters import growth
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..burst import COUNTERS
 

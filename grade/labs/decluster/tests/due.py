@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import BLOCK_BYTES, FOR_EVER, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import BLOCK_BYTES, FOR_EVER, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..burst import Burst, played, scenario
 from ..writes import Dirtying, dirtyings, expect_written

@@ -1,10 +1,10 @@
 """A filled block's write starts at once while the disk's queue is short, and is held back while
 it is long."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario, Write
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario, Write
+from grade.engine.workbench import Workbench
 
 from ..burst import COUNTERS
 from ..writes import delayed_writes, expect_most_queued

@@ -2,9 +2,9 @@
 
 from math import ceil
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..writes import bursts, expect_most_queued, first_over
 

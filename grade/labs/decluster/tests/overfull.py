@@ -1,10 +1,10 @@
 """Where all ages in the range are full, the ages with the fewest blocks get more: the blocks are
 spread evenly."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..burst import Burst, played, scenario
 from ..writes import first_over

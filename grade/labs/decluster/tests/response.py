@@ -3,10 +3,10 @@ with writes that all start at once."""
 
 from statistics import pstdev
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.setting import TURNING
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.parameters import TURNING
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 READS = 3000  # so many that how the bursts of the writers meet is about the same for each nonce
 WRITERS = 3

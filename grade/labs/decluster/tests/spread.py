@@ -3,10 +3,10 @@ room: at most `threshold` blocks have the same age, and no age is raised by more
 
 from dataclasses import replace
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import FOR_EVER
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import FOR_EVER
+from grade.engine.workbench import Workbench
 
 from ..burst import Burst, Played, played, scenario
 from ..writes import first_over

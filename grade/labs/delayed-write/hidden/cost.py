@@ -1,8 +1,8 @@
 """A flush takes a fixed processor time for each block that it writes, however many are dirty."""
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario, Write
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import Run, Scenario, Write
+from grade.engine.workbench import Workbench
 
 from ..places import disk_of
 

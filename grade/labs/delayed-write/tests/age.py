@@ -1,8 +1,8 @@
 """A dirty block's age counts from when it first became dirty, and a flush writes the oldest
 block first."""
 
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..places import disk_of
 

@@ -1,9 +1,9 @@
 """A delayed write only makes the block dirty. The disk gets it in a flush."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import counter, kept
-from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import counter, kept
+from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
+from grade.engine.workbench import Workbench
 
 from ..places import disk_of
 

@@ -1,8 +1,8 @@
 """A flush waits until the disk has all writes that it started, and for nothing more."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..places import disk_of
 

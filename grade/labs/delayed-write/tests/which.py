@@ -1,8 +1,8 @@
 """A flush writes every block that it was asked for, once, and nothing else."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..places import disk_of
 

@@ -3,9 +3,9 @@ thousands of requests."""
 
 from random import Random
 
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.setting import RAW
-from grade.scoring.workbench import Workbench
+from grade.engine.parameters import RAW
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check, check_all
 from ..loads import drives_of, iogen, readers

@@ -1,7 +1,7 @@
 """A request that arrives ahead of the head is served in this sweep, one behind it in the next;
 reads and writes alike."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check, check_all
 from ..loads import CLOSE, COUNTED, MIXED, READERS, crowd

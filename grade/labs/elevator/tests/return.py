@@ -1,9 +1,9 @@
 """After the highest request the head returns to the lowest and rises again. It serves nothing
 on the way back."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import counter
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import counter
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check, check_all, returns
 from ..loads import COUNTED, MIXED, READERS, crowd, syncs

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run, Write
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Run, Write
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check_all, made, wrong
 from ..loads import CLOSE, DONE, crowd, syncs

@@ -1,6 +1,6 @@
 """How deep in the kernel a read reaches the disk's queue."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

@@ -1,6 +1,6 @@
 """From a name to a file: its inode, and the file's block that has the byte."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

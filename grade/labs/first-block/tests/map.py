@@ -1,6 +1,6 @@
 """From a block of a file to a block of the disk, over two blocks of pointers."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

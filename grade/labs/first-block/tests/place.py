@@ -1,6 +1,6 @@
 """From a block of the disk to a sector, a cylinder and a head."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

@@ -1,6 +1,6 @@
 """How many requests a read of one byte causes, and how many the next read."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

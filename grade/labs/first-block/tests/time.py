@@ -1,6 +1,6 @@
 """How long the disk took, in virtual time."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..scene import expect_right
 

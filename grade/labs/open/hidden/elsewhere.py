@@ -1,8 +1,8 @@
 """The set does as well on another drive under another load."""
 
-from grade.scoring.assertions import Slide
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..load import DONE, LASTS_S, READ_FILES, WRITTEN, Three, measured, mixed, three
 

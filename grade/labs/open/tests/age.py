@@ -1,9 +1,9 @@
 """A block is dirty for at most about half a minute, as under the classic set. A power cut loses
 what is dirty."""
 
-from grade.scoring.assertions import Slide
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..load import AGE_S, busy, oldest_s, three, visible
 

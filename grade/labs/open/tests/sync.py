@@ -1,8 +1,8 @@
 """A process that waits for an fsync is served, also beside busy readers."""
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..load import DONE, READ, SYNCED, busy, three
 

@@ -1,7 +1,7 @@
 """No read waits for a long time."""
 
-from grade.scoring.assertions import Slide
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide
+from grade.engine.workbench import Workbench
 
 from ..load import measured, three, visible
 

@@ -1,7 +1,7 @@
 """Writing early must not lead to many more writes than under the classic set."""
 
-from grade.scoring.assertions import Slide
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide
+from grade.engine.workbench import Workbench
 
 from ..load import expect_bounds, three, visible, writes
 

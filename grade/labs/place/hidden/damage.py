@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from grade.machine.virtual_log import SECTOR, LogSector, newest, sector
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
+from sluice.system.virtual_log import SECTOR, LogSector, newest, sector
 
 from ..disks import DRIVE, Changed, Disk
 from ..recovery import expect_places, reader

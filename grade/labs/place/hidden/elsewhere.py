@@ -1,7 +1,7 @@
 """The same on another drive."""
 
-from grade.scoring.assertions import Tally
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Tally
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check
 from ..recovery import expect_places, expect_walk, reader

@@ -1,8 +1,8 @@
 """The arm goes on when it would be in the next cylinder, and its patience over, before a place
 comes here."""
 
-from grade.scoring.assertions import Tally
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Tally
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check
 from ..disks import DRIVE

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..disks import READ
 from ..recovery import expect_kept, expect_places, expect_walk, reader

@@ -1,7 +1,7 @@
 """A place on another track of the cylinder is taken if the head is there in time for it."""
 
-from grade.scoring.assertions import Tally
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Tally
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check
 from ..disks import DRIVE

@@ -1,8 +1,8 @@
 """On a disk that is nearly full, a free place is found wherever it is."""
 
-from grade.machine.virtual_log import SPARE
-from grade.scoring.assertions import Tally
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Tally
+from grade.engine.workbench import Workbench
+from sluice.system.virtual_log import SPARE
 
 from ..choices import Kind, check
 from ..disks import DRIVE

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from statistics import mean
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..disks import DRIVE, Fresh, files, machine
 from ..writes import WRITES, work

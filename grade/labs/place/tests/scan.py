@@ -1,6 +1,6 @@
 """After a power cut there is no tail. The walk begins at the youngest sector of the whole disk."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..recovery import expect_places, expect_walk, reader
 

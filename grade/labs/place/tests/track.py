@@ -1,7 +1,7 @@
 """Of the free places on the head's track, the first that comes by is taken."""
 
-from grade.scoring.assertions import Tally
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Tally
+from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check
 from ..disks import DRIVE

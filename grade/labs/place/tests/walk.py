@@ -1,6 +1,6 @@
 """After the power was switched off, the start reads only the sectors of the map that count."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..recovery import expect_walk, reader
 

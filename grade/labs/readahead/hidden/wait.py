@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from grade.scoring.assertions import Slide
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.setting import SMALL_DRIVE
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide
+from grade.engine.parameters import SMALL_DRIVE
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..reads import size
 

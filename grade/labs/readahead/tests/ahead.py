@@ -1,10 +1,10 @@
 """When a file is read in sequence, the read of the next block, and of no other, starts before the
 program asks for it."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..loads import AHEAD_BLOCKS, BEGUN, BY_BLOCKS, BY_PARTS, THINK_MS, reading
 from ..reads import expect_blocks, expect_reads_ahead

@@ -1,6 +1,6 @@
 """A file's last block is read ahead as the others are, and nothing is read past it."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..loads import SHORT, SHORT_DONE, THINK_MS, end_blocks, reading
 from ..reads import expect_blocks, expect_reads_ahead

@@ -1,7 +1,7 @@
 """A read in the middle of a file begins a stream. Nothing is read ahead before it goes on."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.workbench import Workbench
 
 from ..loads import middle, reading
 from ..reads import reads

@@ -1,7 +1,7 @@
 """A program that reads at random causes no read of a block that it did not ask for."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.workbench import Workbench
 
 from ..loads import RANDOM_READS, reading
 from ..reads import expect_any_ahead, reads

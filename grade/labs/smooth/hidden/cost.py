@@ -4,9 +4,9 @@ that are dirty."""
 from itertools import pairwise
 from statistics import mean
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 from ..loads import expect_due
 

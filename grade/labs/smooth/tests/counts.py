@@ -1,9 +1,9 @@
 """What is asked to be counted is counted: the blocks of a smooth flush, and AIPU's scans."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import growth
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..loads import ALL, END, RETURNED, SMOOTHSYNC, STARTED, ages
 

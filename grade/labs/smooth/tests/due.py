@@ -3,9 +3,9 @@ AIPU within one scan after it."""
 
 from itertools import pairwise
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Request, Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Request, Run
+from grade.engine.workbench import Workbench
 
 from ..loads import (
     BLOCKS,

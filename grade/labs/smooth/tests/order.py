@@ -1,9 +1,9 @@
 """Blocks that are due at one time are written in the order of age: the oldest first, and no more of
 them than were asked for."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Run
+from grade.engine.workbench import Workbench
 
 from ..loads import BURST, MARKS, ORDER, ages, expect_due, order
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import mean, pstdev
 
-from grade.scoring.assertions import Slide, expect
-from grade.scoring.scenario import Run, Scenario
-from grade.scoring.setting import TURNING
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import Slide, expect
+from grade.engine.parameters import TURNING
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
 
 READS = 2000
 WRITTEN = 0.75  # of the blocks that the reference writes: with fewer, reads are fast for nothing

@@ -1,7 +1,7 @@
 """Writes are started and not waited for: all blocks that are due enter the disk's queue at once."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.workbench import Workbench
 
 from ..loads import ALL, BURST, DONE, QUEUED, RETURNED, SMOOTHSYNC, ages, expect_due
 

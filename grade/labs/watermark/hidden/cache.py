@@ -1,6 +1,6 @@
 """The bound of the high mark in another cache."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..ghosts import expect_bounds
 from ..readers import Cache, most_blocks

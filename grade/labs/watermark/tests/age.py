@@ -1,8 +1,8 @@
 """Below the marks a block is written at the first step after it is age_ms old."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 RATE, SECONDS = 12, 8
 STEP_MS, AGE_MS, SLACK_MS = 700, 4000, 100

@@ -1,9 +1,9 @@
 """When more blocks are dirty than the high mark, the oldest are written until as many as the low
 mark are left."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..bursts import SETTLED_NS, bursts
 

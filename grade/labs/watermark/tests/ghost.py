@@ -1,9 +1,9 @@
 """Ghost hits and ghost misses lower the high mark."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.counted import counter, growth, kept
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.counters import counter, growth, kept
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..ghosts import expect_bounds
 from ..readers import fewer_blocks, most_blocks

@@ -1,8 +1,8 @@
 """The faster blocks become dirty, the lower are the marks. A step at most halves or doubles
 them."""
 
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 from ..formulas import CACHE, DONE, MOST_BY, WITHOUT_BOUNDS, expect_followed
 

@@ -1,6 +1,6 @@
 """Hits, ghost hits and ghost misses enter the formula as the tunable `reading` says."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..ghosts import expect_bounds
 from ..readers import most_blocks

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from grade.scoring.assertions import expect
-from grade.scoring.scenario import Scenario
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.scenario import Scenario
+from grade.engine.workbench import Workbench
 
 
 def the_program_goes_on_while_the_disk_writes(bench: Workbench) -> None:

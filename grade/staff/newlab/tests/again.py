@@ -1,7 +1,7 @@
 """No write is absorbed: a block goes to the disk as often as it is written."""
 
-from grade.scoring.assertions import expect
-from grade.scoring.workbench import Workbench
+from grade.engine.assertions import expect
+from grade.engine.workbench import Workbench
 
 from ..writes import AGAIN, TIMES, run
 

@@ -1,6 +1,6 @@
 """The write of a part of a block starts at once, too."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..writes import PARTS, blocks, expect_each_once, run
 

@@ -1,6 +1,6 @@
 """The write of a filled block starts at once."""
 
-from grade.scoring.workbench import Workbench
+from grade.engine.workbench import Workbench
 
 from ..writes import FILLED, blocks, expect_each_once, run
 

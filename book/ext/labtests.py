@@ -1,0 +1,165 @@
+"""What a lab's test may ask: read from the docstrings of the scoring library, without running it.
+
+A class is shown by its docstring, its fields and its public methods. A docstring describes fields
+as `NAME: words; NAME: words`. A public method without a docstring is an error (BadSource), and so
+is a field of a class in DESCRIBED that its docstring leaves out.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from book.ext.inventory import BadSource
+from book.ext.markdown import plain, table
+from sluice.host.paths import ROOT
+
+DESCRIBED = ("Scenario", "Run", "Slide", "Tally")
+INTERNAL = {"Scenario": ("setting",)}  # fields that a test does not give
+FIELDLESS = ("Workbench",)  # its fields are the grader's
+# Of these classes, a test calls only these methods.
+ASKED = {"Workbench": ("random", "run", "reference"), "Scenario": (), "Slide": (), "Tally": ()}
+FIELD = re.compile(r"(?:^|[;.] )(\w+): ")
+
+# Heading, file, and the classes and functions of it.
+SECTIONS = (
+    ("The bench", "grade/engine/workbench.py", ("Workbench",)),
+    ("A scenario", "grade/engine/scenario.py", ("Scenario",)),
+    ("A run", "grade/engine/scenario.py", ("Run",)),
+    ("Requests and writes", "grade/engine/scenario.py", ("Request", "Write")),
+    ("Events", "sluice/system/trace.py", ("Event",)),
+    ("What a test says", "grade/engine/assertions.py", ("expect", "Wrong", "Slide", "Tally")),
+    ("Questions with numbers", "grade/engine/answers.py", ("student", "number", "expect_right")),
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field or a method. value: a field's default, or "" if it must be given."""
+
+    name: str
+    shown: str
+    about: str
+    value: str = ""
+
+
+@cache
+def definitions(path: Path) -> dict[str, ast.ClassDef | ast.FunctionDef]:
+    """The classes and functions of a file, by name."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {node.name: node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def about(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
+    """The docstring, on one line."""
+    text = ast.get_docstring(node)
+    if not text:
+        raise BadSource(f"{where}: {node.name} has no docstring, and tests of labs may use it")
+    return " ".join(text.split())
+
+
+def described(node: ast.ClassDef, where: str) -> dict[str, str]:
+    """What the docstring says of each field."""
+    parts = FIELD.split(" ".join((ast.get_docstring(node) or "").split()))
+    names = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+    found = {n: text.rstrip(".;") for n, text in zip(parts[1::2], parts[2::2], strict=True)}
+    wanted = names - found.keys() - set(INTERNAL.get(node.name, ()))
+    for name in sorted(wanted) if node.name in DESCRIBED else ():
+        raise BadSource(f"{where}: the docstring of {node.name} does not say what {name} is")
+    return {name: text for name, text in found.items() if name in names}
+
+
+def default(field: ast.AnnAssign) -> str:
+    """The value that a field has unless it is given; "" if it must be given."""
+    value = ast.unparse(field.value) if field.value else ""
+    return "" if value.startswith("field(") else value
+
+
+def fields(node: ast.ClassDef, where: str) -> list[Member]:
+    """The fields of a dataclass that a test gives or asks for."""
+    said = described(node, where)
+    hidden = INTERNAL.get(node.name, ())
+    if node.name in FIELDLESS:
+        return []
+    return [
+        Member(
+            field.target.id,
+            f"{field.target.id}: {ast.unparse(field.annotation)}",
+            said.get(field.target.id, ""),
+            default(field),
+        )
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and field.target.id not in hidden
+    ]
+
+
+def call(node: ast.FunctionDef) -> str:
+    """How a function or method is called; a property as it is asked for."""
+    if any("property" in ast.unparse(mark) for mark in node.decorator_list):
+        return node.name
+    words = [arg for arg in ast.unparse(node.args).split(", ") if arg != "self"]
+    return f"{node.name}({', '.join(words)})"
+
+
+def methods(node: ast.ClassDef, where: str) -> list[Member]:
+    """The public methods and properties that a test asks."""
+    return [
+        Member(one.name, call(one), about(one, where))
+        for one in node.body
+        if isinstance(one, ast.FunctionDef)
+        and not one.name.startswith("_")
+        and one.name in ASKED.get(node.name, (one.name,))
+    ]
+
+
+def field_table(rows: list[Member]) -> str:
+    """Fields with their defaults and meanings; a list of names if they have neither."""
+    if not any(row.about or row.value for row in rows):
+        return "Fields: " + ", ".join(f"`{row.shown}`" for row in rows) + ".\n"
+    heads = ["field", "what it is", "unless given"]
+    cells = [[f"`{m.shown}`", plain(m.about), m.value and f"`{m.value}`"] for m in rows]
+    width = 3 if any(row.value for row in rows) else 2
+    return table(heads[:width], (row[:width] for row in cells))
+
+
+def shown(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
+    """A class or function as Markdown."""
+    text = about(node, where)
+    if isinstance(node, ast.FunctionDef):
+        return f"### `{call(node)}`\n\n{plain(text)}\n"
+    head = FIELD.split(text)[0].rstrip(".") if node.name in DESCRIBED else text.rstrip(".")
+    own = fields(node, where)
+    asked = [[f"`{m.shown}`", plain(m.about)] for m in methods(node, where)]
+    parts = [f"### `{node.name}`\n\n{plain(head)}.\n"]
+    parts += [field_table(own)] if own else []
+    parts += [table(("ask", "answer"), asked)] if asked else []
+    return "\n".join(parts)
+
+
+def sections() -> list[str]:
+    """Each section as Markdown."""
+    found = []
+    for heading, file, names in SECTIONS:
+        there = definitions(ROOT / file)
+        for name in names:
+            if name not in there:
+                raise BadSource(f"{file} has no {name}, which tests of labs may use")
+        entries = [shown(there[name], file) for name in names]
+        found.append("\n".join([f"## {heading}\n", f"From {{file}}`{file}`.\n", *entries]))
+    return found
+
+
+def page() -> str:
+    """The page."""
+    return "\n".join(
+        [
+            "# What a lab's test may ask\n",
+            "A test of a lab is a public function with one argument, `bench`. "
+            "{doc}`/adding/lab` builds a lab step by step; this page lists all that its tests "
+            "can say and ask. `run.events` has all events of the trace ({doc}`events`), "
+            'and `run.events.named("flush")` those with a name, each with its number. '
+            "Times are in nanoseconds of virtual time unless a name says otherwise.\n",
+            *sections(),
+        ]
+    )

@@ -1,0 +1,71 @@
+"""What Sluice's shell answers to the commands that pages show ({typed}).
+
+The commands of a page are made one script, which a machine in virtual time runs from its /rc: so
+the answers are the same at each build, and the machine needs a second of the host. A command that
+fails is an error, unless it is written with a `!` before it, as in the shell.
+"""
+
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from sluice.system import image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, ConsoleError, Disk, run_rc
+
+PAGES = Path(__file__).resolve().parent / "pages"
+FENCE = re.compile(r"^```\{typed\}[^\n]*\n(.*?)^```", re.M | re.S)
+MACHINE = re.compile(r"^% machine: (.*)$", re.M)  # a comment of a page: its boot arguments
+ARGS = "drive=rz58"
+LIMIT_S = 120
+
+
+class Failed(Exception):
+    """A command that did not do what the page says."""
+
+
+def commands(page: Path) -> list[str]:
+    """Those of a page, in order."""
+    found = []
+    for body in FENCE.findall(page.read_text(encoding="utf-8")):
+        lines = [line for line in body.splitlines() if line.strip()]
+        found += [line for line in lines if not re.match(r":\w+:", line)]
+    return found
+
+
+def script(typed: list[str]) -> str:
+    """An /rc that tells the answers apart."""
+    lines = [f"echo @{i} begins\n{line}\necho @{i} ends $?\n" for i, line in enumerate(typed)]
+    return "".join(lines)
+
+
+def arguments(page: Path) -> str:
+    """The boot arguments of a page's machine."""
+    found = MACHINE.search(page.read_text(encoding="utf-8"))
+    return found[1] if found else ARGS
+
+
+def answers_of(typed: list[str], args: str = ARGS) -> list[str]:
+    """What a machine answers to each of these commands."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = image.make(Path(folder) / "root.img", Content(rc=script(typed), size="64M"))
+        try:
+            console = run_rc(Config((Disk(root),), args=args, lab=True), LIMIT_S).console
+        except ConsoleError as error:
+            raise Failed(str(error).splitlines()[0]) from None
+    found = []
+    for i, line in enumerate(typed):
+        told = re.search(rf"^@{i} begins\n(.*?)^@{i} ends (\d+)$", console, re.M | re.S)
+        if not told or told[2] != "0":
+            said = told[1].strip().splitlines()[-1:] if told else ["nothing"]
+            raise Failed(f"`{line}` failed; it said: {' '.join(said)}")
+        found.append(told[1])
+    return found
+
+
+@cache
+def answers(docname: str) -> list[str]:
+    """What a machine answers to the commands of a page. May raise Failed."""
+    page = PAGES / f"{docname}.md"
+    return answers_of(commands(page), arguments(page))

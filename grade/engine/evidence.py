@@ -1,0 +1,357 @@
+"""Checks the evidence that a machine left behind, because its kernel was a stranger's.
+
+- Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
+  clock's when the record was written, within ASTRAY_NS.
+- The disk layer's trace must agree with the transfers that were made: the sectors that were read or
+  written, and their order. Machine mode moves the data of RAM disks and logs each move, and
+  counts those for which the log had no room: none may be missing, and none may be odd. What else
+  a scenario needs, QEMU's own devices do; they log what they see.
+- A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
+  between. (The first two steps are checked only for a submission that is not the cache itself.)
+- What a program finds in the cache was read from the disk or written before, and a block that it
+  misses is read or overwritten. So no read is answered with another block, or with nothing. (The
+  same: only if the cache is ours.)
+- The times must agree with the drive. From the time when a command was issued, the model of the
+  drive tells when it is done. No command is done sooner. One may be done later if the kernel worked
+  with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events all the
+  while; a search for the next command of another disk, for an eighth of a rotation, ends in that
+  command's issue. Times never go back.
+- On a disk with a virtual log, the trace tells where each block went, and the devices that it went
+  there (log_disk.py).
+- At the end the kernel's code and constants must be those of its file, and so must machine mode's
+  pages, except for the words that machine mode writes there. In the file they are the staff's
+  (linked_kernel.py).
+
+So a step in the trace must have happened at the time that the trace gives. A person who writes an
+operating system into a policy could still use page tables that show the kernel other code than its
+own, devices that write where the processor may not, and machine mode's call to add records that are
+about no step of a write, such as a read's arrival.
+"""
+
+import re
+import struct
+import subprocess
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+
+from grade.code import elf
+from grade.engine import log_disk
+from grade.engine.assertions import Wrong, expect
+from grade.engine.scenario import BLOCK_SECTORS, LAST_BEACON, Request, Run
+from grade.trust import linked_kernel
+from grade.trust.untrusted_text import printable
+from sluice.host.fault import HostFault
+from sluice.host.paths import NATIVE
+from sluice.system import trace
+from sluice.system.guest import Guest
+
+# What may have been traced of a block before each step of a write.
+OF_DISK = {"queued": {"writing"}, "issued": {"queued"}, "completed": {"issued"}}
+OF_CACHE = {
+    "dirtied": {"completed", "cancelled"},
+    "cancelled": {"dirtied"},
+    "writing": {"dirtied", "completed", "cancelled"},
+}
+SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
+LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
+SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
+ON_TIME = 0.97  # of the commands: other work with interrupts off may trace nothing
+WRITABLE = 2  # of a segment
+# What reading a trace may raise, because its kernel was a stranger's.
+UNREADABLE = (ArithmeticError, LookupError, ValueError, StopIteration, struct.error)
+
+
+def ring_phys(kernel: Path, memory: Path) -> int:
+    """The address of the trace, from machine mode's own word, which nothing else can write.
+
+    The one global symbol of its name gives the place of that word. In a kernel with a
+    submission in it, the symbol has been compared with entry.S (linked_kernel.py).
+    """
+    at, _ = linked_kernel.written_by_machine(elf.read(kernel))
+    return word(memory, at)
+
+
+def word(memory: Path, phys: int) -> int:
+    """The double word at a physical address."""
+    with memory.open("rb") as file:
+        file.seek(phys - trace.MEMORY_START)
+        (found,) = linked_kernel.WORD.unpack(file.read(linked_kernel.WORD.size))
+    return found
+
+
+Transfer = tuple[int, int, bool]  # sector, sectors, whether it is a write
+
+
+def by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]]:
+    """The transfers of each disk in order. One that goes on where the last ended is part of that
+    one: a command has several moves, and QEMU's device does them at once."""
+    disks: dict[object, list[Transfer]] = defaultdict(list)
+    for disk, (sector, sectors, write) in transfers:
+        done = disks[disk]
+        if done and done[-1][0] + done[-1][1] == sector and done[-1][2] == write:
+            sector, sectors = done[-1][0], done[-1][1] + sectors
+            done.pop()
+        done.append((sector, sectors, write))
+    return sorted(disks.values())
+
+
+def seen_by_devices(log: Path, most: int) -> list[list[Transfer]]:
+    """The transfers that QEMU's devices did for each disk; at most `most` of them."""
+    with log.open(errors="replace", encoding="utf-8") as lines:
+        found = islice(filter(None, map(SEEN.search, lines)), most)
+        return by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
+
+
+def moved_by_machine(kernel: Path, guest: Guest) -> list[list[Transfer]]:
+    """The transfers of each RAM disk, as machine mode logged them. Raises Wrong unless the log is
+    whole, and all its records are of moves that machine mode makes."""
+    end = word(guest.path, linked_kernel.move_log_end(elf.read(kernel)))
+    try:
+        moves = guest.moves(end)
+    except ValueError as error:
+        raise Wrong("a log of moves as machine mode keeps it", str(error)) from None
+    return by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in moves)
+
+
+def carried_out(run: Run, with_last: bool = False) -> list[Request]:
+    """The commands that the drives carried out, by sectors on their platters, in the order of
+    completion. with_last: a command that a power cut ended, too."""
+    if not run.scenario.on_log:
+        return run.requests
+    disk = run.data_disk
+    on_log = [
+        Request(disk, c.sector, c.sectors, c.write, c.issued_ns, c.issued_ns, c.done_ns)
+        for c in run.commands
+        if c.kind is not log_disk.Kind.NOTHING and (c.done_ns or with_last)
+    ]
+    return [*(r for r in run.requests if r.disk != disk), *on_log]
+
+
+def told_by_trace(run: Run) -> list[list[list[Transfer]]]:
+    """The transfers of each disk that the trace shows; in two ways, because nobody knows whether a
+    command was carried out that a power cut ended."""
+    return [
+        by_disk((r.disk, (r.sector, r.sectors, r.write)) for r in carried_out(run, with_last))
+        for with_last in (False, True)
+    ]
+
+
+def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
+    """Expect a block's next write to begin after the last one is done: it has one buffer.
+
+    There may be several reads, because programs read a disk past the cache. What is about a virtual
+    log itself goes past the cache, too.
+    """
+    before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
+    steps: dict[tuple[int, int], str] = {}
+    of_log = (
+        log_disk.of_log(run.events, run.data_disk, run.commands) if run.scenario.on_log else set()
+    )
+    for number, event in run.events.named(*before):
+        of_disk = event.name in OF_DISK
+        if number in of_log or (of_disk and not event.write):
+            continue
+        at = (event.disk, event.block // BLOCK_SECTORS if of_disk else event.block)
+        last = steps.get(at, "completed")
+        expect(
+            last in before[event.name],
+            "a block's writes to be begun, queued, issued and completed in turn",
+            f"disk {at[0]}, block {at[1]}: {event.name} after {last}",
+        )
+        steps[at] = event.name
+
+
+OF_READS = ("hit", "miss", "ahead", "evicted", "dirtied", "writing", "queued", "issued")
+
+
+def expect_answers(events: trace.Events, cut: bool = False) -> None:
+    """Expect each block that a program asked the cache for to have come from the disk.
+
+    cut: the power was cut, so the last reads may not have been queued.
+    """
+    known: set[tuple[int, int]] = set()  # blocks that the cache may have, by disk
+    missed: set[tuple[int, int]] = set()  # and those that are to be read or overwritten
+    unanswered = 0
+    for _, event in events.named(*OF_READS):
+        if event.name in ("queued", "issued"):
+            last = (event.block + event.argument - 1) // BLOCK_SECTORS
+            blocks = range(event.block // BLOCK_SECTORS, last + 1) if not event.write else ()
+            came = {(event.disk, block) for block in blocks}
+        else:
+            at = (event.disk, event.block)
+            came = {at} if event.name in ("dirtied", "writing") else set()
+            unanswered += at not in known if event.name == "hit" else not came and at in missed
+            if event.name in ("miss", "ahead", "evicted"):
+                known.discard(at)
+                missed.discard(at)
+            if event.name in ("miss", "ahead"):
+                missed.add(at)
+        known |= came
+        missed -= came
+    unanswered += 0 if cut else len(missed)
+    expect(
+        not unanswered,
+        "each block that programs read to come from the disk, or to have been written before",
+        f"{unanswered} times a read was answered without: with another block, or with nothing",
+    )
+
+
+def told(run: Run, commands: list[Request]) -> str:
+    """The commands to the drives, in order, as drive_times_tool reads them."""
+    lines = [
+        (r.issued_ns, f"{r.disk} {r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
+        for r in commands
+    ]
+    lines += [
+        (e.argument, f"{e.disk} {e.argument} S {e.block} 0\n")
+        for _, e in run.events.named("sought")
+    ]
+    return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
+
+
+def ask_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
+    """Have drive_times_tool say when these drives would have done what it is told."""
+    line = [NATIVE / "drive_times_tool", *drives]
+    return subprocess.run(
+        line, input=told, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+
+
+def late_ns(run: Run, commands: list[Request]) -> list[int]:
+    """How much later than in its drive's model each command was done. Raises Wrong for commands
+    that no drive can do, and HostFault if the tool fails without any command, too."""
+    drives = run.scenario.setting.drives
+    done = ask_model(drives, told(run, commands))
+    if done.returncode < 0:
+        raise HostFault(f"signal {-done.returncode} ended drive_times_tool, which checks times")
+    if done.returncode:
+        if (alone := ask_model(drives, "")).returncode:
+            raise HostFault(f"drive_times_tool, which checks times: {printable(alone.stderr)}")
+        raise Wrong("the trace to tell what a drive can do", printable(done.stderr))
+    model_ns = map(int, done.stdout.split())
+    return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
+
+
+def kept_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
+    """True if the kernel worked all the while: it traced something every LATE_NS, or searched.
+
+    events: the oldest first.
+    """
+    first = bisect_left(events, begin_ns, key=attrgetter("time_ns"))
+    for event in events[first:]:
+        most_ns = SEARCH_NS if event.name == "issued" else LATE_NS
+        if event.time_ns >= end_ns or event.time_ns - begin_ns > most_ns:
+            break
+        begin_ns = event.time_ns
+    return end_ns - begin_ns <= LATE_NS
+
+
+def expect_times(run: Run) -> None:
+    """Expect times that agree with the drives and never go back."""
+    expect(run.events.times_rise(), "the times of the trace to rise", "they go back")
+    issued = sorted(carried_out(run), key=lambda r: r.issued_ns)
+    late_by_disk: dict[int, list[tuple[Request, int]]] = defaultdict(list)
+    for r, ns in zip(issued, late_ns(run, issued), strict=True):
+        late_by_disk[r.disk].append((r, ns))
+    for disk, rows in sorted(late_by_disk.items()):
+        late = [ns for _, ns in rows]
+        expected = f"disk {disk}'s commands to be done when its drive is done with them"
+        early = sum(ns < 0 for ns in late)
+        forged = f"{early} of {len(late)} were sooner: the times in the trace are forged"
+        expect(not early, expected, forged)
+        idle = sum(
+            ns > LATE_NS and not kept_busy(run.events, r.completed_ns - ns, r.completed_ns)
+            for r, ns in rows
+        )
+        came = (
+            f"{idle} of {len(late)} were later, with nothing traced that kept the kernel: it has"
+            " interrupts off for long, or the times in the trace are forged"
+        )
+        expect(idle <= (1 - ON_TIME) * len(late) + 1, expected, came)
+
+
+def constants(kernel: Path) -> list[tuple[int, bytes]]:
+    """What no kernel changes: physical addresses and contents."""
+    made = elf.read(kernel)
+    fixed = (s for s in made.segments if s.type == elf.LOADED and not s.flags & WRITABLE)
+    return [(s.phys, made.data[s.offset : s.offset + s.file_bytes]) for s in fixed]
+
+
+def expect_constants(kernel: Path, memory: Path) -> None:
+    """Expect code and constants as they were loaded; machine mode's too, except for its own
+    words."""
+    first, last = linked_kernel.written_by_machine(elf.read(kernel))
+    with memory.open("rb") as file:
+        for phys, data in constants(kernel):
+            file.seek(phys - trace.MEMORY_START)
+            found = bytearray(file.read(len(data)))
+            if phys <= first < phys + len(data):
+                found[first - phys : last - phys] = data[first - phys : last - phys]
+            expect(
+                found == data,
+                "the kernel's code and tables as they were built",
+                f"others in memory at the end, within {len(data)} bytes at {phys:#x}",
+            )
+
+
+def expect_whole(run: Run, lost: int) -> None:
+    """Expect a trace of which nothing is lost, and a script that came to its end, unless the boot
+    was to stop."""
+    expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
+    if not run.scenario.ends:
+        run.beacon(LAST_BEACON)
+
+
+def expect_evidence(
+    run: Run, lost: int, kernel: Path, guest: Guest, log: Path, cache_too: bool
+) -> None:
+    """Expect all of the above."""
+    memory = guest.path
+    expect_whole(run, lost)
+    astray = trace.astray(memory, ring_phys(kernel, memory))
+    expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
+    expect_constants(kernel, memory)
+    most = len(carried_out(run)) + 2
+    done = moved_by_machine(kernel, guest) if guest.images else seen_by_devices(log, most)
+    expect(
+        done in told_by_trace(run),
+        "the disks to have done what the trace tells, in its order",
+        "they did not: the trace is not the disk layer's",
+    )
+    expect_writes_in_turn(run, cache_too)
+    if cache_too:
+        expect_answers(run.events, run.scenario.cut)
+    expect_times(run)
+
+
+def keep_trace(kernel: Path, memory: Path, out: Path) -> None:
+    """Write the trace to a file, also of a machine that ended badly; no file if it has none."""
+    out.unlink(missing_ok=True)
+    with suppress(*UNREADABLE):
+        trace.save(memory, ring_phys(kernel, memory), out)
+
+
+def witnessed(
+    run_of: Callable[[trace.Events], Run],
+    kernel: Path,
+    guest: Guest,
+    log: Path,
+    cache_too: bool,
+) -> Run:
+    """The run that the trace shows, if the evidence supports it.
+
+    log: what QEMU's devices saw, if they have the disks;
+    cache_too: false if what the trace shows of the cache is the submission's own word.
+    """
+    try:
+        lost, events = trace.read(guest.path, ring_phys(kernel, guest.path))
+        run = run_of(events)
+        expect_evidence(run, lost, kernel, guest, log, cache_too)
+    except UNREADABLE as error:
+        raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None
+    return run

@@ -1,0 +1,65 @@
+"""Classroom 50's result.json. Its runner's environment says who handed in what.
+
+If the grader failed there is no file.
+
+Points are whole there. So a test is a group of the lab, and its points are rounded down. The
+submission's time is that of the graded commit, for which the caller sets SUBMITTED_AT.
+"""
+
+import json
+import math
+import os
+from datetime import UTC, datetime
+
+from grade.engine.formats import shown
+from grade.engine.record import GroupResult, Record
+
+FILE = "classroom50/result.json"
+RUNNERS = {  # the field: the variable of the runner's environment
+    "classroom": "CLASSROOM",
+    "assignment": "ASSIGNMENT",
+    "assignment_type": "ASSIGNMENT_TYPE",
+    "owner": "OWNER",
+    "submission": "SUBMISSION_TAG",
+    "commit": "COMMIT_URL",
+    "release": "RELEASE_URL",
+    "review": "REVIEW_URL",
+}
+SUBMITTED_AT = "SUBMITTED_AT"  # in ISO 8601, as `git log -1 --format=%cI` has it
+
+
+def utc(when: datetime) -> str:
+    """A time as the form needs it."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def row(record: Record, group: GroupResult) -> dict:
+    """A group of tests."""
+    return {
+        "test-name": group.name,
+        "passed": group.points == group.most,
+        "score": math.floor(group.points),
+        "max-score": math.floor(group.most),
+        "output": "\n".join(shown(test) for test in record.of(group.name)),
+    }
+
+
+def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
+    identity = {field: os.environ.get(name, "") for field, name in RUNNERS.items()}
+    if not all(identity.values()):
+        return None
+    now = datetime.now(UTC)
+    submitted = os.environ.get(SUBMITTED_AT)
+    rows = [row(record, group) for group in record.groups]
+    whole = {
+        "schema": "classroom50/result/v1",
+        **identity,
+        "datetime": utc(datetime.fromisoformat(submitted) if submitted else now),
+        "graded_at": utc(now),
+        "score": sum(row["score"] for row in rows),
+        "max-score": sum(row["max-score"] for row in rows),
+        "tests": rows,
+    }
+    return json.dumps(whole, indent=1) + "\n"

@@ -1,0 +1,58 @@
+"""Gradescope's results.json.
+
+If the grader failed there is no file: Gradescope then tells that the autograder failed, and books
+no score.
+
+Students see hidden tests' points, and so their total, when the grades are published.
+"""
+
+import json
+
+from grade.engine.formats import shown
+from grade.engine.record import Outcome, Record
+
+FILE = "gradescope/results.json"
+
+
+def row(number: str, test: Outcome) -> dict:
+    """A test."""
+    return {
+        "name": f"{test.group}: {test.title}",
+        "number": number,
+        "score": test.points,
+        "max_score": test.most,
+        "status": "passed" if test.passed else "failed",
+        "output": shown(test),
+        "output_format": "text",
+        "visibility": "after_published" if test.hidden else "visible",
+    }
+
+
+def leaderboard(record: Record) -> list[dict]:
+    """The measured figures, of which less is better."""
+    return [
+        {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
+        for test in record.tests
+        if test.measured and test.value is not None and not test.hidden
+    ]
+
+
+def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
+    tests = [
+        row(f"{i}.{j}", test)
+        for i, group in enumerate(record.groups, 1)
+        for j, test in enumerate(record.of(group.name), 1)
+    ]
+    output = "" if record.status == "graded" else f"{record.status}: {record.message}"
+    whole = {
+        "score": record.score,
+        "output": output,
+        "output_format": "text",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "leaderboard": leaderboard(record),
+        "extra_data": {"lab": record.lab, "nonce": record.nonce},
+    }
+    return json.dumps(whole, indent=1) + "\n"

@@ -1,0 +1,32 @@
+"""PrairieLearn's results.json of an external grader.
+
+If the grader failed there is no file, which PrairieLearn takes for a failed job, without a score.
+A submission that is refused or does not build is not gradable, so the student may hand in again.
+"""
+
+import json
+
+from grade.engine.formats import shown
+from grade.engine.record import Record
+
+FILE = "prairielearn/results.json"
+
+
+def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
+    if record.status != "graded":
+        message = f"{record.status}: {record.message}"
+        whole = {"gradable": False, "message": message, "format_errors": [message]}
+        return json.dumps(whole, indent=1) + "\n"
+    tests = [
+        {
+            "name": f"{test.group}: {test.title}",
+            "points": test.points,
+            "max_points": test.most,
+            "output": shown(test),
+        }
+        for test in record.tests
+    ]
+    score = record.score / record.most
+    return json.dumps({"gradable": True, "score": score, "tests": tests}, indent=1) + "\n"

@@ -1,0 +1,28 @@
+"""Submitty's validation_results.json, as a custom validator writes it."""
+
+import json
+
+from grade.engine.formats import shown
+from grade.engine.record import Record
+
+FILE = "submitty/validation_results.json"
+
+
+def text(record: Record) -> str:
+    if not record.scored:  # the validator failed: no points are booked
+        whole = {"status": "failure", "message": f"{record.status}: {record.message}"}
+        return json.dumps(whole, indent=1) + "\n"
+    full = record.status == "graded" and record.score == record.most
+    messages = [
+        {"message": f"{test.group}: {test.title}\n{shown(test)}", "status": "failure"}
+        for test in record.tests
+        if not test.passed
+    ]
+    if record.status != "graded":
+        messages = [{"message": f"{record.status}: {record.message}", "status": "failure"}]
+    data = {
+        "score": record.score / record.most,
+        "message": messages or "all tests passed",
+        "status": "success" if full else "failure",
+    }
+    return json.dumps({"status": "success", "data": data}, indent=1) + "\n"

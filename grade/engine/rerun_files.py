@@ -1,0 +1,31 @@
+"""Keeps what it takes to make a graded run again: `make replay RUN=` (rerun.py).
+
+Beside the trace and the images a run's folder has machine.json, the machine that made it
+(sluice/debug/launch.py), and about.json: where in that machine's memory the trace lay. A run whose
+disks are QEMU's own devices has neither, because a replay has RAM disks only.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from sluice.debug import launch
+from sluice.system.qemu import Config, Disk
+
+ABOUT = "about.json"
+
+
+def keep(
+    folder: Path, config: Config, fresh: list[Path], log: int, phys: int, records: int
+) -> None:
+    """Keep what a replay of a run needs; fresh: the images of its disks before the run."""
+    (folder / ABOUT).write_text(json.dumps({"phys": phys, "records": records}), encoding="utf-8")
+    for old in folder.glob("rr-*"):
+        old.unlink()
+    disks = tuple(Disk(path.resolve()) for path in fresh)
+    launch.write(replace(config, disks=disks, kernel=config.kernel.resolve()), folder, log)
+
+
+def command(lab: str, run: str, event: int) -> str:
+    """The command that stops a student's run of a lab at an event."""
+    return f"make replay RUN=build/grade/{lab}/runs/{run} AT=event:{event}"

@@ -1,0 +1,310 @@
+"""What a machine does for a test of a lab, and what was seen of it.
+
+A machine has at least three disks: one with the programs, the data disk, and a small one for
+beacons. The scenario's script reads sector n of the last (`beacon n`), and so records the moment in
+the trace: the tests need no times from the console. Scenarios and tests call the data disk
+/dev/disk1, mounted at /data, and the others /dev/root and /dev/beacons. They name files as the
+scenario does. In the machine all these have other names (parameters.py).
+"""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from grade.engine import log_disk
+from grade.engine.assertions import Wrong, expect
+from grade.engine.moments import Fault, Moment
+from grade.engine.parameters import DRIVES, MOUNT, PLAIN, Setting, chosen
+from grade.trust.untrusted_text import printable
+from sluice.system import image, trace, virtual_log
+
+BEACON_BYTES = 1 << 20
+LAST_BEACON = BEACON_BYTES // 512 - 1
+BLOCK_BYTES = 4096
+BLOCK_SECTORS = BLOCK_BYTES // 512
+FOR_EVER = 2**64
+STUCK = 99
+FAULT_LINE = re.compile(rb"policy fault: [^\r\n]*")  # on the console
+EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
+RC = """mkdir {mount} && mount disk{data} {mount} || exit
+{watchdog}
+{script}
+{last}
+"""
+WATCHDOG = f"(sleep {{}}; poweroff -n {STUCK}) &"
+BEACON = "dd if=/dev/disk{} of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
+PAD = "/pad"  # a file
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The work of a machine.
+
+    name: of the run's folder, another one for each scenario of a lab; script: shell commands, with
+    `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
+    their contents by path; programs: of sluice/programs, which are then in /bin, too; data: files of
+    zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the trace
+    for so many times 1024 events, of which none may be lost; pattern: the seed of these files'
+    contents, if not 0; fields: of their inodes, by debugfs's names; at: their places on the disk,
+    as mkfs takes them; drives: the nonce chooses the data disk's drive from these; virtual_s: after
+    this time the machine is stuck (0: never, because gdb's stops make the clock jump to the next
+    event); check: a failed check of a policy's own records is a panic (a wrong answer is not: the
+    kernel answers instead, and traces it); logged: QEMU keeps the data disk's writes; unwritable:
+    blocks of data files, as path and number, whose writes fail; disk: the data disk's number, if it
+    is not to be chosen; spares: false if there are to be the three disks only, so that the script
+    can use all; computes: it matters to the test for how long the kernel computes, of which the
+    twin knows means only (twin_grading.py); like: scenarios with the same value have the same setting;
+    varied: false keeps the names as they stand; on_log: makes of the data disk's image, which is a
+    file system, the disk with a virtual log on which it is (sluice/system/virtual_log.py); cut: the
+    power is cut at the end, and nothing written out before; ends: the status with which the machine
+    is to end.
+    """
+
+    name: str
+    script: str
+    args: str = ""
+    files: tuple[tuple[str, bytes], ...] = ()
+    programs: tuple[str, ...] = ()
+    data: tuple[tuple[str, str], ...] = ()
+    at: tuple[tuple[str, str], ...] = ()
+    size: str = "16M"
+    pattern: int = 0
+    fields: tuple[tuple[str, str, int], ...] = ()
+    drives: tuple[str, ...] = DRIVES
+    trace_k: int = 256
+    virtual_s: int = 600
+    check: bool = True
+    logged: bool = False
+    unwritable: tuple[tuple[str, int], ...] = ()
+    disk: int | None = None
+    spares: bool = True
+    computes: bool = False
+    like: str = ""
+    varied: bool = True
+    on_log: Callable[[bytes], bytes] | None = None
+    cut: bool = False
+    ends: int = 0
+    setting: Setting = PLAIN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
+
+    def played(self, nonce: str) -> "Scenario":
+        """The scenario in the setting that the nonce chooses."""
+        if not self.varied:
+            return self
+        small = self.logged or self.on_log  # it is copied for each write; it must fit into the log
+        padded = not self.at and not small
+        own = chosen(nonce, self.like, self.drives, padded, self.disk, self.spares)
+        return replace(self, setting=own)
+
+    def rc(self) -> str:
+        """The script that init runs."""
+        own = self.setting
+        words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
+        last = BEACON.format(own.beacons, LAST_BEACON)
+        if self.unwritable or self.cut:
+            last += "\npoweroff -n"  # what cannot be written is left behind
+        script = re.sub(
+            r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
+        )
+        return RC.format(
+            mount=own.inside(MOUNT),
+            data=own.data,
+            watchdog=WATCHDOG.format(self.virtual_s) if self.virtual_s else "",
+            script=script,
+            last=last,
+        )
+
+    def data_files(self) -> dict[str, str]:
+        """The files of the data disk at the start, in order: names there, and sizes."""
+        pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
+        return {self.setting.inside(path): size for path, size in (pad | dict(self.data)).items()}
+
+    def data_kb(self) -> int:
+        """The size of the data disk."""
+        return int(self.size.removesuffix("M")) * 1024 + self.setting.pad_kb
+
+    def boot_arguments(self) -> str:
+        """The machine's boot arguments."""
+        models = self.setting.drives
+        drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
+        fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
+        shown = f"check={self.check:d} faults=answer trace_k={self.trace_k}"
+        return f"{fixed} {shown} {self.args}".strip()
+
+
+class Request(NamedTuple):
+    """A disk request, in nanoseconds of virtual time."""
+
+    disk: int
+    sector: int
+    sectors: int
+    write: bool
+    queued_ns: int
+    issued_ns: int
+    completed_ns: int
+
+    @property
+    def response_ms(self) -> float:
+        """From when it was queued until it was done."""
+        return (self.completed_ns - self.queued_ns) / 1e6
+
+
+@dataclass(frozen=True)
+class Write:
+    """The write of one block of a file, by its number there."""
+
+    block: int
+    request: Request
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was seen of one machine.
+
+    scenario: in the setting that the nonce chose; folder: where its files are: the disks before and
+    after, what the kernel printed; events: of the trace, the oldest first.
+    """
+
+    scenario: Scenario
+    folder: Path
+    events: trace.Events = field(repr=False)
+
+    @property
+    def data_disk(self) -> int:
+        """The number of the data disk."""
+        return self.scenario.setting.data
+
+    @cached_property
+    def commands(self) -> list[log_disk.Command]:
+        """The commands of the data disk, in order, if it has a virtual log; otherwise none."""
+        return log_disk.commands(self.events, self.data_disk) if self.scenario.on_log else []
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """All completed requests, in the order of completion."""
+        open_: dict[tuple, deque] = defaultdict(deque)
+        done = []
+        of_map = log_disk.of_map(self.commands)
+        for number, event in self.events.named("queued", "issued", "completed"):
+            key = (event.disk, event.block, event.write)
+            if number in of_map:
+                continue
+            if event.name == "queued":
+                open_[key].append([event.argument, event.time_ns, 0])
+            elif event.name == "issued" and open_[key]:
+                next(row for row in open_[key] if not row[2])[2] = event.time_ns
+            elif event.name == "completed" and open_[key]:
+                sectors, queued, issued = open_[key].popleft()
+                done.append(Request(*key[:2], sectors, key[2], queued, issued, event.time_ns))
+        return done
+
+    def data(self, write: bool) -> list[Request]:
+        """The data disk's writes or reads, in the order of completion."""
+        return [r for r in self.requests if r.disk == self.data_disk and r.write == write]
+
+    @cached_property
+    def data_image(self) -> Path:
+        """The file system on the data disk at the end."""
+        path = self.folder / "data.after.img"
+        if not self.scenario.on_log:
+            return path
+        logical = self.folder / "data.logical.img"
+        logical.write_bytes(virtual_log.blocks(path.read_bytes()))
+        return logical
+
+    @cached_property
+    def beacons(self) -> dict[int, int]:
+        """The time of each beacon."""
+        unit = self.scenario.setting.beacons
+        reads = (r for r in self.requests if r.disk == unit and not r.write and r.sectors == 1)
+        return {r.sector: r.queued_ns for r in reads}
+
+    def beacon(self, number: int) -> int:
+        """The time of this beacon in nanoseconds. Raises Wrong if it was not passed."""
+        expect(number in self.beacons, "the script to go on to its end", "it stopped before")
+        return self.beacons[number]
+
+    @cached_property
+    def faults(self) -> list[Fault]:
+        """The policies' wrong answers that concern the data disk, or the cache."""
+        return self.faults_of(self.data_disk)
+
+    def faults_of(self, disk: int) -> list[Fault]:
+        """The policies' wrong answers that concern this disk, or the cache."""
+        name = self.folder.name
+        found = (Fault(name, number, event) for number, event in self.events.named("fault"))
+        return [fault for fault in found if fault.concerns(disk)]
+
+    def fault_line(self) -> str:
+        """What the kernel printed of a policy's first fault; it names the policy."""
+        line = FAULT_LINE.search((self.folder / "console.txt").read_bytes())
+        return printable(line[0].decode(errors="replace"), 200) if line else "policy fault"
+
+    def blame(self, fault: Fault) -> Wrong:
+        """The message of a test that looks at what came of this fault."""
+        return Wrong(
+            "only answers that the kernel can use",
+            f"{self.fault_line()}\n{fault.asked()}.\n"
+            f"The number of such answers in this run is {len(self.faults)}.",
+        )
+
+    def expect_no_fault(self, start_ns: int = 0, end_ns: int = FOR_EVER) -> None:
+        """Raise Wrong if a policy answered wrongly in that time."""
+        for fault in self.faults:
+            if start_ns <= fault.event.time_ns < end_ns:
+                raise self.blame(fault)
+
+    def moment(self, of: "trace.Event | Request | Write", step: str = "queued") -> Moment:
+        """The moment of an event, or of a step of a request: queued, issued or completed."""
+        if isinstance(of, trace.Event):
+            return Moment(self.folder.name, self.events.index(of), of)
+        request = of.request if isinstance(of, Write) else of
+        wanted = (getattr(request, f"{step}_ns"), step, request.disk, request.sector, request.write)
+        for number, event in self.events.named(step):
+            if wanted == (event.time_ns, event.name, event.disk, event.block, event.write):
+                return Moment(self.folder.name, number, event)
+        raise ValueError(f"no event of {self.folder.name} is {wanted}")
+
+    def expect(
+        self,
+        condition: bool,
+        expected: str,
+        came: str,
+        of: "trace.Event | Request | Write | None",
+        step: str = "queued",
+    ) -> None:
+        """Raise Wrong, with its moment, unless the condition holds."""
+        if not condition:
+            raise Wrong(expected, came, of and self.moment(of, step))
+
+    def sectors(self, path: str) -> dict[int, int]:
+        """The number of each block of a file on the data disk, by its first sector."""
+        inside = self.scenario.setting.inside(path)
+        text = image.debugfs(self.data_image, f"stat {inside}")
+        runs = EXTENT.findall(text)
+        return {
+            (int(start) + i) * BLOCK_SECTORS: int(first) + i
+            for first, last, start in runs
+            for i in range(int(last or first) - int(first) + 1)
+        }
+
+    def writes_of(self, path: str, start_ns: int = 0, end_ns: int = FOR_EVER) -> list[Write]:
+        """The writes of a file's data that were queued in that time, in this order."""
+        number = self.sectors(path)
+        found = [
+            Write(number[r.sector], r)
+            for r in self.data(write=True)
+            if r.sector in number and start_ns <= r.queued_ns < end_ns
+        ]
+        return sorted(found, key=lambda write: write.request.queued_ns)
+
+    def contents(self, path: str) -> bytes:
+        """The contents of a file on the data disk at the end."""
+        inside = self.scenario.setting.inside(path)
+        return image.read(self.data_image, inside)

@@ -1,1 +1,0 @@
-"""The formats: a file each (grade/export/__init__.py)."""

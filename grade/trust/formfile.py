@@ -1,0 +1,82 @@
+"""A form that a stranger wrote is parsed in the sandbox, once, under limits.
+
+Python's parser of TOML takes time and memory that grow with the square of some texts. So a text is
+refused by its size first, and the rest is done by a Python of its own, which has no packages, a few
+seconds of a processor and the memory of a compiler. Only strings and whole numbers come out of it
+as they are; of any other value comes a text that shows it.
+"""
+
+import json
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from grade.trust import sandbox
+from sluice.host.fault import HostFault
+
+MOST_BYTES = 16 << 10  # a lab's form has 2 KiB
+CPU_S = 5
+LIMIT_S = 300  # for a sandbox that hangs
+TEXT = "form.toml"
+SOUND = "answer = 1\n"  # a text that can always be parsed
+PARSER = f"""
+import json, sys, tomllib
+try:
+    with open("{TEXT}", encoding="utf-8") as file:
+        form = tomllib.loads(file.read())
+except (ValueError, RecursionError) as error:
+    print(json.dumps(dict(error=str(error)[:200])))
+else:
+    plain = {{k: v if type(v) in (str, int) else [repr(v)[:80]] for k, v in form.items()}}
+    print(json.dumps(dict(form=plain)))
+"""
+
+
+class BadForm(Exception):
+    """The text is not TOML, or too large or costly to be an honest form; the text says which."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value that is neither a string nor a whole number: messages show its text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@lru_cache(maxsize=1000)
+def parse(text: str) -> dict[str, str | int | Shown]:
+    """Return a form's values by name. Raises BadForm; and HostFault if here no form can be parsed.
+
+    The same text is parsed once: all tests of a grading ask for it.
+    """
+    if (size := len(text.encode())) > MOST_BYTES:
+        raise BadForm(f"it has {size} bytes, and a form may have {MOST_BYTES}")
+    made = run_parser(text)
+    if made is None and run_parser(SOUND) is None:
+        raise HostFault("here not even a sound form can be parsed in the sandbox")
+    if made is None:
+        raise BadForm(f"to parse it takes more than {CPU_S} s of a processor, or too much memory")
+    if "error" in made:
+        raise BadForm(made["error"])
+    return {k: Shown(v[0]) if isinstance(v, list) else v for k, v in made["form"].items()}
+
+
+def run_parser(text: str) -> dict | None:
+    """Return what the parser prints for a text, or None if the sandbox ended it."""
+    python = Path(sys.executable).resolve()
+    library = Path(sysconfig.get_path("stdlib"))
+    with sandbox.apart() as apart:
+        (apart.path / TEXT).write_text(text, encoding="utf-8")
+        command = [str(python), "-I", "-S", "-c", PARSER]
+        try:
+            made = sandbox.run(
+                command, apart, frozenset({python}), frozenset({library}), LIMIT_S, cpu_s=CPU_S
+            )
+        except sandbox.TooLong:
+            return None
+    return json.loads(made.data) if made.status == 0 else None

@@ -1,0 +1,210 @@
+"""What a kernel with a submission in it must be after it has been linked.
+
+It is compared with the staff's own objects and kernel, which no compilation of a submission has
+touched:
+
+- It has the same segments and sections, of the same kinds, in the same order, and the same entry.
+- Machine mode's pages (.boot: code, tables, constants) are, to the bit, what entry.S was assembled
+  to, with the addresses of this kernel put in, and its symbols lie where they do in entry.S.
+- It contains every object of the staff's as it was assembled, except for the addresses that the
+  linker puts in.
+- Each global symbol exists once.
+"""
+
+import struct
+from collections import Counter
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from grade.code import elf
+from grade.code.elf import ALLOC, Elf, Section
+from grade.trust.submission import Refused
+from sluice.host.paths import BUILT, KERNEL, TREE
+
+BOOT = ".boot"
+MACHINE = BUILT / "kernel/entry.S.o"
+OURS = ("kernel/**/*.o", "policies/*/*.o", "drives/**/*.o")
+NOT_OURS = "ksyms.o"  # made by linking, from what is linked
+ADDRESS = 2  # R_RISCV_64
+WORD = struct.Struct("<Q")
+# Bytes that the linker writes for each type of relocation that C and entry.S lead to.
+WIDTHS = {2: 8, 16: 4, 17: 4, 18: 8, 19: 8, 23: 4, 24: 4, 25: 4, 35: 4, 39: 4, 44: 2, 45: 2}
+WIDEST = 8
+TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # from the first word that
+# machine mode writes in its page to the last
+MOVE_LOG = "move_log"
+
+
+def refuse(what: str) -> Refused:
+    """The exception for something wrong with a kernel."""
+    return Refused(f"the kernel with these files in it {what}: no plain C leads to that")
+
+
+def machine_pages(kernel: Elf) -> Section:
+    """The pages of machine mode."""
+    return kernel.section(BOOT)
+
+
+def written_by_machine(kernel: Elf) -> tuple[int, int]:
+    """The physical addresses that machine mode writes in its pages while it runs: from, to."""
+    return kernel.named(TRACE_FIRST).value, kernel.named(TRACE_LAST).value + WORD.size
+
+
+def move_log_end(kernel: Elf) -> int:
+    """The physical address of machine mode's word that tells where the log of moves ends."""
+    return kernel.named(MOVE_LOG).value
+
+
+# ---- the whole ----
+
+
+def shape(kernel: Elf) -> list[tuple]:
+    """The kinds of segments and sections of a kernel, in order."""
+    loaded = [(s.type, s.flags, s.align) for s in kernel.segments]
+    return [*loaded, *((s.name, s.type, s.flags) for s in kernel.sections if s.flags & ALLOC)]
+
+
+def check_shape(kernel: Elf, ours: Elf) -> None:
+    """Raise Refused unless the kernel is made as ours is."""
+    if (kernel.kind, kernel.entry, kernel.flags) != (ours.kind, ours.entry, ours.flags):
+        raise refuse(f"begins at {kernel.entry:#x}, not at {ours.entry:#x}")
+    if shape(kernel) != shape(ours):
+        raise refuse("has other segments or sections than the solution's")
+    end = 0
+    for segment in (s for s in kernel.segments if s.type == elf.LOADED):
+        if segment.phys < end or segment.file_bytes > segment.memory_bytes:
+            raise refuse("has segments that overlap")
+        end = segment.phys + segment.memory_bytes
+
+
+Name = tuple[str, int]  # with its binding: a local one may be called as a global one is
+
+
+def places(kernel: Elf) -> dict[Name, int]:
+    """The places of names that exist once. Raises Refused for a global name that exists twice."""
+    counted = Counter((s.name, s.binding) for s in kernel.names)
+    wrong = [name for (name, binding), times in counted.items() if binding and times > 1]
+    if wrong:
+        raise refuse(f"has {wrong[0]!r} twice")
+    return {(s.name, s.binding): s.value for s in kernel.names if counted[s.name, s.binding] == 1}
+
+
+# ---- the staff's part of it ----
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of one of the staff's objects: its contents, the places that the linker fills in,
+    each with its width, and the offsets of the names in it."""
+
+    about: str
+    data: bytes
+    filled: tuple[tuple[int, int], ...]
+    names: dict[Name, int]
+
+    def blank(self, data: bytes) -> bytes:
+        """The data with zeros in the places that the linker fills in."""
+        made = bytearray(data)
+        for at, width in self.filled:
+            made[at : at + width] = bytes(width)
+        return bytes(made)
+
+
+def parts_of(path: Path) -> Iterator[Part]:
+    """The sections of an object that have contents and names."""
+    made = elf.read(path)
+    for number, section in enumerate(made.sections):
+        if not section.flags & ALLOC or section.type != elf.PROGBITS:
+            continue
+        kinds = (elf.VARIABLE, elf.FUNCTION)
+        inside = [s for s in made.names if s.section == number]
+        wanted = [s for s in inside if s.kind in kinds or s.binding == elf.GLOBAL]
+        names = {(s.name, s.binding): s.value for s in wanted}
+        filled = ((r.offset, WIDTHS.get(r.type, WIDEST)) for r in made.relocations(number))
+        if names:
+            about = f"{section.name} of {path.relative_to(BUILT)}"
+            yield Part(about, section.data, tuple(filled), names)
+
+
+@cache
+def parts(path: Path, _changed_ns: int) -> tuple[Part, ...]:
+    """The sections of an object file, read once for each state of the file."""
+    return tuple(parts_of(path))
+
+
+def contents(kernel: Elf, address: int, size: int) -> bytes:
+    """The bytes loaded at an address; fewer if they are not all in one section."""
+    for section in kernel.sections:
+        at = address - section.address
+        if section.flags & ALLOC and section.data and 0 <= at < section.size:
+            return section.data[at : at + size]
+    return b""
+
+
+def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
+    """Raise Refused unless the staff's section is in the kernel, where its names are."""
+    starts = {place[name] - at for name, at in part.names.items() if name in place}
+    if not starts:
+        return
+    data = contents(kernel, min(starts), len(part.data))
+    if len(starts) > 1 or len(data) != len(part.data) or part.blank(data) != part.blank(part.data):
+        raise refuse(f"has something else where {part.about} should be")
+
+
+def is_used(path: Path) -> bool:
+    """True if an object of ours still has a source, so that kernels are linked from it."""
+    source = TREE / path.relative_to(BUILT).with_suffix("")
+    return source.suffix == ".S" or source.with_suffix(".c").exists()
+
+
+def check_ours(kernel: Elf, theirs: Set[str]) -> None:
+    """Raise Refused unless all objects of the staff's are in the kernel unchanged.
+
+    theirs: the sources of the other objects. A section whose names all exist elsewhere too is
+    passed over: it has only static functions, with names that several files use.
+    """
+    place = places(kernel)
+    left_out = {BUILT / Path(source).with_suffix(".o") for source in theirs}
+    for path in (path for pattern in OURS for path in sorted(BUILT.glob(pattern))):
+        if path not in left_out and path.name != NOT_OURS and is_used(path):
+            for part in parts(path, path.stat().st_mtime_ns):
+                check_part(kernel, part, place)
+
+
+# ---- machine mode ----
+
+
+def expected_machine(kernel: Elf, ours: Elf) -> bytes:
+    """Machine mode's pages as in our kernel, with this kernel's addresses put in."""
+    made = elf.read(MACHINE)
+    number = made.sections.index(made.section(BOOT))
+    data = bytearray(machine_pages(ours).data)
+    for relocation in made.relocations(number):
+        symbol = made.symbols[relocation.symbol]
+        if relocation.type == ADDRESS and symbol.section == elf.UNDEFINED:
+            value = kernel.named(symbol.name).value + relocation.addend
+            WORD.pack_into(data, relocation.offset, value)
+    return bytes(data)
+
+
+def check_machine(kernel: Elf, ours: Elf) -> None:
+    """Raise Refused unless machine mode is the staff's."""
+    theirs, pages = machine_pages(kernel), machine_pages(ours)
+    same = (theirs.address, theirs.size) == (pages.address, pages.size)
+    if not same or theirs.data != expected_machine(kernel, ours):
+        raise refuse("has other code or data in machine mode's pages")
+    if written_by_machine(kernel) != written_by_machine(ours):
+        raise refuse("has the trace's place elsewhere")
+
+
+def check_kernel(data: bytes, theirs: Set[str]) -> None:
+    """Raise Refused unless a linked kernel is ours, with other objects for these sources."""
+    try:
+        kernel, ours = elf.parse(data), elf.read(KERNEL)
+        check_shape(kernel, ours)
+        check_machine(kernel, ours)
+        check_ours(kernel, theirs)
+    except elf.BadElf as error:
+        raise refuse(f"is no kernel of this linker ({error})") from None

@@ -1,0 +1,299 @@
+"""What an object of a submission may contain, before it is linked with the staff's.
+
+The compiler may have been misled, so the object is treated as a hostile file. A strict reader
+(grade/code/elf.py) reads it, and it may have only what a C compiler makes here:
+
+- Sections: code in .text, constants in .rodata, data in .data and .bss, each with the type and
+  flags that the compiler gives it. Only .text can be executed. There is no constructor, no group,
+  and no section that the linker treats specially. Sections in which headers register something
+  (`policies`, `stats`, ...) hold whole rows, each a variable; pointers lead to the object's own
+  data. What the rows say is checked in registration.py.
+- Symbols: plain names, each once; no absolute, weak or common symbol. Global symbols are only those
+  that the solution has too. Of others' symbols it uses what policy.h and the headers of
+  policies/lib declare, or what the solution uses.
+- Instructions: none that reads or writes the processor's state, searched by their bits in
+  everything that can be executed.
+- Sizes: SIZE_MOST in all, ALIGN_MOST for what must be aligned.
+"""
+
+import re
+from collections.abc import Iterator
+
+from grade.code import elf
+from grade.code.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
+from grade.code.objects import COMPILERS_OWN, external
+from grade.definition.lab import Lab
+from grade.trust.registration import check_rows, row_bytes
+from grade.trust.sourcefile import is_policy, is_shared, may_define, may_use, offered
+from grade.trust.submission import Refused
+
+SIZE_MOST = 16 << 20
+ALIGN_MOST = 64
+COMPRESSED = 1  # flag of the file: code has instructions of 16 bits; calls are without floats
+ATTRIBUTES = 0x70000003  # type of the section that says for which processor
+
+# What GCC needs code on the stack for, and how it marks that.
+INNER = "move a function that is defined inside another function out of it"
+STACK_NOTE = ".note.GNU-stack"
+
+# What sections C leads to: names, type, and the flags of which it has one.
+CODE = {(PROGBITS, ALLOC | EXEC)}
+CONSTANTS = {(PROGBITS, ALLOC | more) for more in (0, MERGE, MERGE | STRINGS)}
+DATA = {(PROGBITS, ALLOC | WRITE)}
+ZEROS = {(NOBITS, ALLOC | WRITE)}
+ASIDE = {(PROGBITS, 0), (PROGBITS, MERGE | STRINGS)}
+DEBUG = "info|abbrev|aranges|line|str|line_str|rnglists|loclists|frame|ranges|loc"
+SECTIONS = {
+    r"\.text(\.\w+)?": CODE,
+    r"\.s?rodata(\.(str1\.\d+|cst\d+))?": CONSTANTS,
+    r"\.s?data": DATA,
+    r"\.s?bss": ZEROS,
+    rf"\.debug_({DEBUG})|\.comment|\.note\.GNU-stack": ASIDE,
+    r"\.riscv\.attributes": {(ATTRIBUTES, 0)},
+    r"\.symtab": {(elf.SYMTAB, 0)},
+    r"\.strtab|\.shstrtab": {(elf.STRTAB, 0)},
+    r"\.rela.+": {(elf.RELA, 0x40)},
+}
+# What macros of the headers register in: pointers to tables, or tables, one after the other.
+POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
+OF_KERNEL = {"stats": DATA, "histograms": DATA, "devices": POINTERS}
+OF_KERNEL |= {"stat_files": POINTERS, "histogram_files": POINTERS, "device_files": POINTERS}
+OF_POLICY = {"policies": POINTERS, "policy_files": POINTERS}
+
+POINTER = 2  # R_RISCV_64
+# Calls, branches, addresses relative to the code's, and jump tables.
+RELOCATIONS = frozenset({POINTER, 16, 17, 18, 19, 23, 24, 25, 35, 39, 44, 45})
+
+# Global names, and the compiler's local ones: name.0, name.part.0, .LC1, `.L0 `, $x.
+GLOBAL_NAME = re.compile(r"[A-Za-z_]\w*", re.A)
+LOCAL_NAME = re.compile(r"[A-Za-z_]\w*(\.(\d+|part|constprop|isra|cold|lto_priv))*", re.A)
+LABEL = re.compile(r"\.L[A-Za-z_]*\d+ ?|\$[xd]|\$xrv\w+", re.A)
+
+
+def refuse(file: str, what: str) -> Refused:
+    """The exception for something wrong with an object."""
+    return Refused(
+        f"{file}: its object {what}; a compiler makes no such thing of plain C: hand in plain C"
+    )
+
+
+# ---- sections ----
+
+
+def registers(file: str) -> dict[str, set[tuple[int, int]]]:
+    """The sections in which an object may register something; none for what policies share."""
+    if is_shared(file):
+        return {}
+    return OF_POLICY if is_policy(file) else OF_KERNEL
+
+
+def kinds(file: str, name: str) -> set[tuple[int, int]]:
+    """The types and flags that a section of this name may have; none if it must not exist."""
+    if name in registers(file):
+        return registers(file)[name]
+    return next(
+        (kind for names, kind in SECTIONS.items() if re.fullmatch(names, name, re.A)), set()
+    )
+
+
+def check_sections(file: str, made: Elf) -> None:
+    """Raise Refused for a section that a C compiler does not make."""
+    names = [section.name for section in made.sections[1:]]
+    for section in made.sections[1:]:
+        name, flags = section.name, section.flags
+        if name == STACK_NOTE and flags == EXEC:  # as GCC 14 says it
+            raise Refused(f"{file} puts code on the stack: {INNER}")
+        if (section.type, flags) not in kinds(file, name):
+            raise refuse(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")
+        if names.count(name) > 1 or section.address:
+            raise refuse(file, f"has a section {name!r} twice or at a fixed address")
+        if section.align > ALIGN_MOST or section.align & (section.align - 1):
+            raise Refused(
+                f"{file}: something in {name} is aligned to {section.align} bytes, more"
+                f" than {ALIGN_MOST}: use a smaller alignment"
+            )
+        if section.type == elf.RELA and names[section.info - 1 :][:1] != [name[len(".rela") :]]:
+            raise refuse(file, f"has {name!r} for section {section.info}")
+    most = sum(section.size for section in made.sections if section.flags & ALLOC)
+    if most > SIZE_MOST:
+        raise Refused(
+            f"{file}: its code and data take {most} bytes, more than {SIZE_MOST}:"
+            " use smaller arrays"
+        )
+
+
+def check_registered(file: str, made: Elf) -> None:
+    """Raise Refused unless whole rows are registered, and pointers lead to the object's own
+    data."""
+    for number, section in enumerate(made.sections):
+        if section.name not in registers(file):
+            continue
+        size = row_bytes(section.name)
+        rows = sorted(
+            (s.value, s.size)
+            for s in made.symbols
+            if s.section == number and s.kind == elf.VARIABLE
+        )
+        if rows != [(at, size) for at in range(0, section.size, size)]:
+            raise refuse(file, f"registers in {section.name} what is no row of {size} bytes")
+        if registers(file)[section.name] is POINTERS:
+            check_pointers(file, made, number)
+
+
+def check_pointers(file: str, made: Elf, number: int) -> None:
+    """Raise Refused unless each row of a section is a pointer into the object's own data."""
+    section, found = made.sections[number], {}
+    for relocation in made.relocations(number):
+        target = made.symbols[relocation.symbol]
+        inside = 0 < target.section < len(made.sections)
+        room = made.sections[target.section].size if inside else 0
+        at = target.value + relocation.addend
+        if relocation.type == POINTER and inside and 0 <= at < room:
+            found[relocation.offset] = at
+    if sorted(found) != list(range(0, section.size, 8)) or any(section.data):
+        raise refuse(file, f"registers in {section.name} what is no pointer to a table of its own")
+
+
+# ---- symbols ----
+
+
+def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
+    """True if the symbol is one that the compiler makes."""
+    name, kind = symbol.name, symbol.kind
+    if kind == elf.OF_FILE:
+        return symbol.section == elf.ABSOLUTE and name in (file, file.rsplit("/", 1)[-1])
+    if kind == elf.OF_SECTION:
+        return symbol.section < len(made.sections) and not (name or symbol.value)
+    if symbol.binding == elf.GLOBAL:
+        return bool(GLOBAL_NAME.fullmatch(name))
+    if kind == elf.NOTYPE:
+        return not symbol.size and bool(LABEL.fullmatch(name))
+    return bool(LOCAL_NAME.fullmatch(name))
+
+
+def check_place(file: str, symbol: Symbol, made: Elf) -> None:
+    """Raise Refused unless the symbol lies in a section for its kind."""
+    if symbol.kind == elf.OF_FILE or symbol.section == elf.UNDEFINED:
+        return
+    if symbol.section >= len(made.sections):
+        raise refuse(file, f"has a symbol {symbol.name!r} that lies in no section")
+    section = made.sections[symbol.section]
+    outside = symbol.value + symbol.size > section.size
+    code = bool(section.flags & EXEC)
+    misplaced = code if symbol.kind == elf.VARIABLE else symbol.kind == elf.FUNCTION and not code
+    if outside or misplaced:
+        raise refuse(file, f"has a symbol {symbol.name!r} outside its section, or in a wrong one")
+
+
+def check_symbols(file: str, made: Elf, lab: Lab) -> None:
+    """Raise Refused for symbols that a C compiler does not make, or that the lab may not have."""
+    seen: set[str] = set()
+    for symbol in made.symbols[1:]:
+        if not symbol.name.isascii():
+            raise Refused(f"{file}: the name {symbol.name!r}: use letters from a to z")
+        kinds_known = symbol.kind <= elf.OF_FILE and symbol.binding <= elf.GLOBAL
+        if not kinds_known or symbol.visibility or not is_plain(symbol, made, file):
+            raise refuse(
+                file,
+                f"has a symbol {symbol.name!r} of kind {symbol.kind},"
+                f" binding {symbol.binding}, section {symbol.section}",
+            )
+        if symbol.name in seen and symbol.kind in (elf.VARIABLE, elf.FUNCTION):
+            raise refuse(file, f"has a symbol {symbol.name!r} twice")
+        seen.add(symbol.name)
+        check_place(file, symbol, made)
+    theirs = external(made)
+    check_uses(file, theirs.undefined, lab)
+    private = is_policy(file) and not is_shared(file)
+    extra = sorted(theirs.defined - (set() if private else may_define(lab)))
+    if extra:
+        raise Refused(f"{file} defines {', '.join(extra)} for other files: make it static")
+
+
+def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
+    """Raise Refused if an object uses symbols of others that it may not use."""
+    wrong = sorted(used - COMPILERS_OWN - (offered() if is_policy(file) else may_use(lab)))
+    if wrong:
+        whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
+        raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")
+
+
+# ---- instructions and addresses ----
+
+# What C leads to such an instruction.
+OF_C = {"fence.i": f" (if you have not written it: {INNER})"}
+SYSTEM, FENCE, BREAKPOINT = 0x73, 0x0F, 0x00100073
+# Loads, arithmetic, stores, atomics, branches, jumps: the lower 7 bits.
+ORDINARY = frozenset((0x03, 0x13, 0x17, 0x1B, 0x23, 0x2F, 0x33, 0x37, 0x3B, 0x63, 0x67, 0x6F))
+CALLS_OF_SYSTEM = {0: "ecall", 0x102: "sret", 0x105: "wfi", 0x302: "mret"}
+COUNTERS = {0xC00: "rdcycle", 0xC01: "rdtime", 0xC02: "rdinstret"}
+CSR = ("", "csrrw", "csrrs", "csrrc", "", "csrrwi", "csrrsi", "csrrci")
+
+
+def words_of(code: bytes) -> Iterator[tuple[int, int]]:
+    """Each instruction's place and bits; 0 for one that is cut off."""
+    at = 0
+    while at < len(code):
+        half = int.from_bytes(code[at : at + 2], "little")
+        size = 4 if half & 3 == 3 else 2
+        whole = at + size <= len(code)
+        yield at, int.from_bytes(code[at : at + size], "little") if whole else 0
+        at += size
+
+
+def forbidden(word: int) -> str:
+    """The name of an instruction that a submission may not have; empty for others.
+
+    Source: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings".
+    """
+    if word & 3 != 3:
+        return "" if word else ".half 0"
+    opcode, function, upper = word & 0x7F, word >> 12 & 7, word >> 20
+    if opcode in ORDINARY or (opcode == FENCE and not function) or word == BREAKPOINT:
+        return ""
+    if opcode == FENCE:
+        return "fence.i"
+    if opcode != SYSTEM:
+        return f".word {word:#010x}"
+    if function:
+        return COUNTERS.get(upper, CSR[function])
+    return "sfence.vma" if word >> 25 == 9 else CALLS_OF_SYSTEM.get(upper, f".word {word:#010x}")
+
+
+def check_instructions(file: str, made: Elf) -> None:
+    """Raise Refused for instructions that touch the processor's state, or are invalid."""
+    for section in made.sections:
+        for at, word in words_of(section.data) if section.flags & EXEC else ():
+            name = forbidden(word)
+            if name:
+                raise Refused(
+                    f"{file} has the instruction {name}, {at} bytes into"
+                    f" {section.name}: it is the kernel's own{OF_C.get(name, '')}"
+                )
+
+
+def check_relocations(file: str, made: Elf) -> None:
+    """Raise Refused for an address that the linker would put where C does not need one."""
+    for number, section in enumerate(made.sections):
+        for relocation in made.relocations(number):
+            inside = relocation.offset < section.size and relocation.symbol < len(made.symbols)
+            if not inside:
+                raise refuse(file, f"has an address outside {section.name}")
+            if section.flags & ALLOC and relocation.type not in RELOCATIONS:
+                raise refuse(file, f"has in {section.name} an address of type {relocation.type}")
+
+
+def check_object(file: str, data: bytes, lab: Lab) -> None:
+    """Raise Refused unless this is an object that C in the file may compile to."""
+    try:
+        made = elf.parse(data)
+        if (made.kind, made.flags, made.entry) != (elf.OBJECT_FILE, COMPRESSED, 0):
+            raise elf.BadElf(f"a file of kind {made.kind}, with flags {made.flags:#x}")
+        check_sections(file, made)
+        check_relocations(file, made)
+        check_symbols(file, made, lab)
+        check_registered(file, made)
+        check_instructions(file, made)
+        check_rows(file, made, lab)
+    except elf.BadElf as error:
+        raise refuse(file, f"is no object file of this compiler ({error})") from None

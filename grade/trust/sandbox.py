@@ -1,0 +1,389 @@
+"""Runs compilers and linkers, in a sandbox, on what a stranger wrote.
+
+A command reads the folder `$TREE`, writes into the folder `$WORK`, which is removed with it, and
+hands out only its standard output. Where the machine allows it (bubblewrap), the command has
+namespaces of its own. In them are only these two folders, the first of them read-only, and the
+programs that it was given, with their libraries: no other file of the host, no /proc, no network,
+no process of others; and no process outlives the call.
+
+On every machine the command has an environment of a few fixed variables, and limits: FILE_BYTES for
+a file, MEMORY_BYTES and CPU_S for a process, PROCESSES at once. As root it runs as a user of its
+own, without an account, which no other call has, and all processes of that user are ended. Without
+namespaces, as in most containers, it sees the files that every user may read. Without root and
+namespaces it runs as you. grade/labs/TRUST.md says what follows from that.
+
+A shell in the sandbox tries both folders and says so before it becomes the command. So a command
+that failed is told from a sandbox that failed, which raises HostFault.
+"""
+
+import os
+import pwd
+import resource
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from select import select
+from typing import BinaryIO
+
+from sluice.host.fault import HostFault, enterable, what_failed
+
+FILE_BYTES = 64 << 20
+WORK_BYTES = 256 << 20  # of all files in $WORK together, where there are namespaces
+MEMORY_BYTES = 512 << 20
+PROCESSES = 64
+CPU_S, CPU_MORE_S = 60, 5  # then SIGXCPU, which a message tells from other ends; then SIGKILL
+MOST_SAID = 64 << 10  # bytes, of the end
+FIRST_USER, USERS, CALLS = 20_000, 40_000, 16  # ids of users; where processes look first
+TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
+MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /usr on most systems
+# The command is the first of its processes: all others end with it, and its time is counted.
+APART = ("--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts")
+
+ENDED = "Z"  # the state of a process that has ended and was not waited for
+LINGER_S = 60  # the most that a killed process may take to end
+
+
+class TooLong(Exception):
+    """The time was up."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A folder made for a command that is shut in with it; it may be given to another user."""
+
+    path: Path
+
+
+PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+@cache
+def place(usual: str) -> str:
+    """Return the folder for what is shut in: the usual one for temporary files, if the user without
+    an account, as whom root runs a command, can enter it. Raises HostFault."""
+    if os.geteuid() or enterable(Path(usual).resolve()):
+        return usual
+    for other in PLACES:
+        if os.access(other, os.W_OK) and enterable(Path(other).resolve()):
+            return other
+    raise HostFault(
+        f"{usual}: only root may enter this folder, and the compiler of a submission runs as "
+        "another user: set TMPDIR to a folder that every user may enter"
+    )
+
+
+@contextmanager
+def apart() -> Iterator[Apart]:
+    """An empty such folder, until the end of the context."""
+    where = place(tempfile.gettempdir())
+    with tempfile.TemporaryDirectory(prefix="sluice-tree-", dir=where) as name:
+        yield Apart(Path(name))
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a command ended, what it handed out, and its messages."""
+
+    status: int
+    data: bytes
+    text: str
+
+
+# ---- what is inside ----
+
+
+@cache
+def files_of(programs: frozenset[Path]) -> frozenset[Path]:
+    """The programs, with the libraries that they need, by their real folders."""
+    said = subprocess.run(
+        ["ldd", *programs], capture_output=True, text=True, check=False, encoding="utf-8"
+    ).stdout
+    words = {word for line in said.splitlines() if line[:1] == "\t" for word in line.split()}
+    libraries = {Path(word) for word in words if word.startswith("/")}
+    return frozenset(path.parent.resolve() / path.name for path in programs | libraries)
+
+
+def view(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """bubblewrap's options that show these, read-only, and an empty /work, /tmp and /proc."""
+    alone = {path for path in files_of(programs) if not folders & set(path.parents)}
+    shown = alone | folders
+    line = ["--dev", "/dev", "--symlink", str(WORK), "/tmp"]
+    for parent in sorted({Path("/proc"), TREE}.union(*(path.parents for path in shown))):
+        line += ["--perms", "0755", "--dir", str(parent)]
+    for link in filter(Path.is_symlink, MERGED):
+        line += ["--symlink", str(link.readlink()), str(link)]
+    for path in sorted(shown):
+        line += ["--ro-bind", str(path.resolve()), str(path)]
+    line += ["--perms", "1777", "--size", str(WORK_BYTES), "--tmpfs", str(WORK)]
+    return [*line, "--remount-ro", "/"]
+
+
+# ---- whose it is ----
+
+
+def has_account(user: int) -> bool:
+    """True if there is an account of this number."""
+    try:
+        return bool(pwd.getpwuid(user))
+    except KeyError:
+        return False
+
+
+def processes(user: int) -> Iterator[Path]:
+    """The folders in /proc of this user's processes. Processes that have ended and were not waited
+    for are among them, because the limit counts them."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if path.stat().st_uid == user:
+                yield path
+
+
+def runs(path: Path) -> bool:
+    """True if the process of a folder in /proc has not ended."""
+    with suppress(OSError):
+        return (path / "stat").read_text(encoding="utf-8").rpartition(") ")[2][0] != ENDED
+    return False
+
+
+@contextmanager
+def stranger() -> Iterator[int]:
+    """A user number without an account, which no other call has during the context. Needs root.
+
+    A user number is taken by an abstract socket of that name, which goes with its process.
+    """
+    if os.geteuid():
+        yield os.geteuid()
+        return
+    first = os.getpid() * CALLS
+    for i in range(USERS):
+        user = FIRST_USER + (first + i) % USERS
+        with socket.socket(socket.AF_UNIX) as sign:
+            try:
+                sign.bind(f"\0sluice-user-{user}")
+            except OSError:
+                continue
+            if not has_account(user) and not any(processes(user)):
+                yield user
+                return
+    raise HostFault("no number of a user is free for a submission's compiler: end old processes")
+
+
+def as_user(user: int) -> list[str]:
+    """The words before a command that make it run as that user, without further rights."""
+    if os.geteuid():
+        return []
+    ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
+    return [shutil.which("setpriv") or "setpriv", *ids, "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def give(folder: Apart, user: int) -> None:
+    """Make that user the owner of the folder and of everything in it."""
+    if not os.geteuid():
+        for path in (folder.path, *folder.path.rglob("*")):
+            os.chown(path, user, user, follow_symlinks=False)
+
+
+def end_all_of(user: int) -> None:
+    """Kill that user's processes until there are none. For a stranger's number only."""
+    while not os.geteuid() and any(map(runs, processes(user))):
+        line = [*as_user(user), "sh", "-c", "kill -s KILL -- -1"]
+        subprocess.run(line, capture_output=True, check=False)
+
+
+# ---- how it is kept ----
+
+
+def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """The command line of bubblewrap before a command, without the tree."""
+    own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    kept = frozenset(Path(word) for word in as_user(user)[:1])
+    line = [
+        shutil.which("bwrap") or "bwrap",
+        "--die-with-parent",
+        *APART,
+        "--unshare-cgroup-try",
+        *own,
+    ]
+    return [*line, *view(programs | kept, folders)]
+
+
+@cache
+def namespaces() -> bool:
+    """True if bubblewrap can make namespaces here."""
+    if not shutil.which("bwrap"):
+        return False
+    true = Path(shutil.which("true") or "/bin/true")
+    with stranger() as user:
+        line = [*shut_in(user, frozenset({true}), frozenset()), *as_user(user), str(true)]
+        return not subprocess.run(line, capture_output=True, check=False).returncode
+
+
+def weakness() -> str:
+    """What is weaker here than with namespaces, in words for the staff; empty if nothing is."""
+    if namespaces():
+        return ""
+    who, what = ("you", "you") if os.geteuid() else ("a user of its own", "every user")
+    return f"without namespaces, as {who}: a compiler may read what {what} may"
+
+
+def limits(file_bytes: int, cpu_s: int, others: int) -> None:
+    """In the child, before exec: set the limits. others: processes that the user has already."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + CPU_MORE_S))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (others + PROCESSES, others + PROCESSES))
+
+
+def tasks_of(user: int) -> int:
+    """The number of that user's tasks, which the limit counts together."""
+    return sum(len(list(path.glob("task/*"))) for path in processes(user))
+
+
+@contextmanager
+def lines(
+    user: int, tree: Apart, programs: frozenset[Path], folders: frozenset[Path]
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The words before the command, and its environment, while the context lasts."""
+    path = ":".join(sorted({str(program.parent) for program in programs}))
+    env = {"PATH": path, "LC_ALL": "C"}
+    if namespaces():
+        env |= {"TREE": str(TREE), "WORK": str(WORK), "TMPDIR": str(WORK)}
+        libraries = {str(file.parent) for file in files_of(programs) - programs}
+        env["LD_LIBRARY_PATH"] = ":".join(sorted(libraries))
+        line = shut_in(user, programs, folders)
+        yield [*line, "--ro-bind", str(tree.path), str(TREE), "--chdir", str(TREE)], env
+        return
+    with apart() as work:
+        give(work, user)
+        place = str(work.path)
+        yield [], env | {"TREE": str(tree.path), "WORK": place, "TMPDIR": place}
+
+
+def has_ended(process: subprocess.Popen, limit_s: float) -> bool:
+    """Does the process end within this time? Where the host can tell without wait(), its number
+    stays its own."""
+    if not hasattr(os, "pidfd_open"):  # macOS
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(limit_s)
+        return process.poll() is not None
+    ended = os.pidfd_open(process.pid)
+    try:
+        return bool(select([ended], [], [], limit_s)[0])
+    finally:
+        os.close(ended)
+
+
+def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
+    """Wait until the command has ended; raises TooLong. None of its processes is left, except for
+    those that left its process group, where there are neither namespaces nor root.
+
+    open_until_ended: the end to read of a pipe whose other end only the command's processes have.
+    """
+    try:
+        if not has_ended(process, limit_s):
+            raise TooLong
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # nobody else has this number before wait()
+        process.wait()
+        end_all_of(user)
+        select([open_until_ended], [], [], LINGER_S)
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The ends of a pipe, to read from and to write to."""
+    ends = os.pipe()
+    with os.fdopen(ends[0], "rb") as read, os.fdopen(ends[1], "wb") as write:
+        yield read, write
+
+
+def run(
+    command: list[str],
+    tree: Apart,
+    programs: frozenset[Path],
+    folders: frozenset[Path],
+    limit_s: float,
+    file_bytes: int = FILE_BYTES,
+    cpu_s: int = CPU_S,
+) -> Made:
+    """Run the command, shut in with the tree. Raises TooLong, and HostFault if it was never
+    started. Of its messages the end is kept.
+
+    programs: the files that it may execute; folders: those of the host that it sees.
+    """
+    try:
+        return run_once(command, tree, programs | {shell()}, folders, limit_s, file_bytes, cpu_s)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HostFault(f"the sandbox of a submission: {what_failed(error)}") from None
+
+
+@cache
+def shell() -> Path:
+    """The shell that becomes the command."""
+    return Path(shutil.which("sh") or "/bin/sh")
+
+
+def begun(sign: str) -> list[str]:
+    """The words before a command that try its folders, write the sign, and become the command."""
+    tried = 'cd "$TREE" && unset OLDPWD && test -w "$WORK" && test -x "$WORK"'
+    script = f'{tried} && echo "$0" >&2 && exec "$@"'
+    return [str(shell()), "-c", script, sign]
+
+
+def messages(said: BinaryIO, sign: str, status: int) -> str:
+    """The end of the command's messages. Raises HostFault without the sign before them."""
+    said.seek(0)
+    before, mark, first = said.read(MOST_SAID).decode(errors="replace").partition(f"{sign}\n")
+    if not mark:
+        why = before.strip() or f"it ended with status {status}"
+        raise HostFault(f"the sandbox of a submission does not start: {why}")
+    if said.seek(0, os.SEEK_END) <= MOST_SAID:
+        return first
+    said.seek(-MOST_SAID, os.SEEK_END)
+    return said.read().decode(errors="replace")
+
+
+def run_once(
+    command: list[str],
+    tree: Apart,
+    programs: frozenset[Path],
+    folders: frozenset[Path],
+    limit_s: float,
+    file_bytes: int,
+    cpu_s: int,
+) -> Made:
+    """The same; what the host cannot do raises what it raises."""
+    sign = f"begun-{secrets.token_hex(8)}"
+    with ExitStack() as stack:
+        user = stack.enter_context(stranger())
+        give(tree, user)
+        made = stack.enter_context(tempfile.TemporaryFile())
+        said = stack.enter_context(tempfile.TemporaryFile())
+        ended, not_ended = stack.enter_context(pipe())
+        before, env = stack.enter_context(lines(user, tree, programs, folders))
+        process = subprocess.Popen(
+            [*before, *as_user(user), *begun(sign), *command],
+            cwd=tree.path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=made,
+            stderr=said,
+            preexec_fn=partial(limits, file_bytes, cpu_s, tasks_of(user)),
+            start_new_session=True,
+            pass_fds=(not_ended.fileno(),),
+        )
+        not_ended.close()
+        wait(process, limit_s, user, ended.fileno())
+        made.seek(0)
+        text = messages(said, sign, process.returncode)
+        return Made(process.returncode, made.read(), text)

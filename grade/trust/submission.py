@@ -1,0 +1,234 @@
+"""A student's submission: a folder, a tar or zip archive, or a file, from which the lab's files are
+taken.
+
+Nothing is unpacked: members are read one by one into memory (archive.py, which limits the cost).
+These are refused, with a message: links and special files, files over MOST_BYTES, more than
+MOST_KEPT of interest, members of one name, or of names that differ only in case or in how accents
+are written, listed files that are missing or are not text, files outside the lab's list that are
+not as they were handed out, listed files that are empty, and archives that cannot be read for any
+reason. Built and hidden files (PASSED_OVER) are ignored, and so is what editors and Windows leave
+beside a source (BY_PRODUCTS). A file that is neither one of the lab's nor a source of the tree by
+its folder and its ending (ENDINGS), such as a report, is not read, whatever its size and its name.
+
+The files may lie in one folder inside, as is usual in archives. A lone file, which was handed in
+without its folders, is put in its place if its name tells which file of the lab it is.
+"""
+
+import codecs
+import re
+import stat
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+from grade.trust import archive
+from grade.trust.archive import MOST_BYTES, Member, Refused
+from sluice.host.fault import HostFault, is_of_host, what_failed
+
+MOST_KEPT = 32 << 20
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SOURCES = ("kernel", "policies", "drives", "user", "mkfs")
+ENDINGS = {".c", ".h", ".s", ".ld"}  # of sources, in small letters
+PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX", "$RECYCLE.BIN"}
+# Copies that editors and tools of diff and merge keep, what a compiler writes beside a source, and
+# what Windows and macOS put into folders. The names are compared in small letters.
+BY_PRODUCTS = re.compile(
+    r".*~|#.*#|.*\.(?:bak|old|orig|rej|tmp|swp|swo|lnk|o|d|i|s~|gch)|.*\.(?:backup|base|local"
+    r"|remote)(?:_\d+)?\.[ch]|~\$.*|(?:eh)?thumbs\.db|desktop\.ini|icon\r|nohup\.out"
+)
+
+
+def looked_into(folder: PurePosixPath) -> bool:
+    """True if the contents of this folder are of interest: it is not hidden, built or the
+    grader's."""
+    return not any(p in PASSED_OVER or (p != ".." and p[0] == ".") for p in folder.parts)
+
+
+def passed_over(file: PurePosixPath) -> bool:
+    """True if this file is ignored: hidden, built, the grader's, or a by-product."""
+    return not looked_into(file) or bool(BY_PRODUCTS.fullmatch(file.name.lower()))
+
+
+def plain_name(path: PurePosixPath) -> str:
+    """A name that is equal for paths which are one file on some system."""
+    return unicodedata.normalize("NFKC", path.as_posix()).casefold()
+
+
+def of_interest(path: PurePosixPath, files: tuple[str, ...]) -> bool:
+    """True if a file can be one of the lab's, or a source of the tree. No source has a blank in its
+    name: copies do that are made with a mouse."""
+    known = {plain_name(PurePosixPath(name)) for name in ("Makefile", *map(name_of, files))}
+    if plain_name(PurePosixPath(path.name)) in known:
+        return True
+    in_sources = {part.casefold() for part in path.parts[:-1]} & {*SOURCES}
+    return bool(in_sources) and path.suffix.lower() in ENDINGS and " " not in path.name
+
+
+def check_name(member: Member, found: dict[str, PurePosixPath]) -> None:
+    """Raise Refused if a member's name is that of one found before."""
+    other = found.setdefault(plain_name(member.path), member.path)
+    if other is not member.path:
+        same = "twice" if other == member.path else f"the name of {other}, written otherwise"
+        raise Refused(f"{member.path}: {same}")
+
+
+def members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
+    """What was handed in. A file may be one of these instead of an archive."""
+    if path.is_file() and path.name in map(name_of, files):
+        return archive.alone(path)
+    return archive.members(path, looked_into)
+
+
+def read(
+    path: Path, files: tuple[str, ...]
+) -> tuple[dict[PurePosixPath, bytes], list[PurePosixPath]]:
+    """All files of interest by path, and the paths of all that are not passed over. Raises Refused
+    for the first bad one."""
+    found: dict[PurePosixPath, bytes] = {}
+    seen: list[PurePosixPath] = []
+    names: dict[str, PurePosixPath] = {}
+    kept = 0
+    for member in members(path, files):
+        if member.kind == stat.S_IFDIR or passed_over(member.path):
+            continue
+        if member.kind != stat.S_IFREG:
+            raise Refused(
+                f"{member.path}: a link or special file: hand in a plain file, or leave it out"
+            )
+        seen.append(member.path)
+        if not of_interest(member.path, files):
+            continue
+        check_name(member, names)
+        if member.bytes > MOST_BYTES:
+            raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
+        kept += member.bytes
+        if kept > MOST_KEPT:
+            raise Refused(f"files of more than {MOST_KEPT} bytes")
+        found[member.path] = member.data()
+    return found, seen
+
+
+def nearly(file: str, seen: list[PurePosixPath]) -> str:
+    """Words about a file that may be this one under a name that Windows, a browser or a learning
+    platform has changed; empty if there is none."""
+    name = PurePosixPath(file)
+    for path in seen:
+        rest = path.name.casefold().removeprefix(name.stem.casefold())
+        changed = rest != path.name.casefold() and not rest[:1].isalnum() and path.name != name.name
+        if changed and name.suffix in rest:
+            hides = "; Windows hides the ending .txt" if rest.endswith(".txt") else ""
+            return f'. There is "{path}": if it is this file, name it {name.name}{hides}'
+    return ""
+
+
+def top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
+    """The folder inside that has some of the files in their folders; the whole if none has."""
+    tops = {
+        path.parents[len(PurePosixPath(file).parts) - 1]
+        for file in files
+        for path in found
+        if path.as_posix() == file or path.as_posix().endswith(f"/{file}")
+    }
+    if len(tops) > 1:
+        raise Refused(f"several folders with {', '.join(files)}")
+    return tops.pop() if tops else PurePosixPath()
+
+
+def name_of(file: str) -> str:
+    """The last part of a path."""
+    return PurePosixPath(file).name
+
+
+def either(words: list[str]) -> str:
+    """The words as a list with "or"."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def lone(inside: dict[str, bytes], name: str) -> list[str]:
+    """The files of this name that do not lie in a folder of sources."""
+    paths = map(PurePosixPath, inside)
+    return [str(p) for p in paths if p.name == name and not {*p.parts[:-1]} & {*SOURCES}]
+
+
+def placed(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]:
+    """The same with each lone file in its place. Raises Refused if its name does not tell the
+    place."""
+    made = dict(inside)
+    for file in (file for file in files if file not in inside):
+        name = name_of(file)
+        here = lone(inside, name)
+        places = [other for other in files if name_of(other) == name]
+        if here and len(places) > 1:
+            raise Refused(f"{here[0]}: is it {either(places)}? Hand it in in its folders")
+        if len(here) > 1:
+            raise Refused(f"{file}: is it {either(here)}? Hand in one of them, in its folders")
+        if here:
+            made[file] = made.pop(here[0])
+    return made
+
+
+def text(path: str, data: bytes) -> str:
+    """A source's text, without the byte order mark that some editors of Windows put before it, and
+    that compilers pass over. Raises Refused."""
+    if data.startswith(WIDE):
+        raise Refused(f"{path}: no text in UTF-8, but in UTF-16: save it as UTF-8")
+    try:
+        found = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Refused(
+            f"{path}: no text in UTF-8: line {line} has the byte {data[error.start]:02X}: "
+            "save it as UTF-8"
+        ) from None
+    if not found.strip():
+        raise Refused(f"{path}: empty: hand in the file with your work in it")
+    return found
+
+
+def contents(path: Path, files: tuple[str, ...]) -> tuple[dict[str, bytes], list[PurePosixPath]]:
+    """All files of interest in the folder that has some of these, and the paths of all that was
+    handed in. Raises Refused."""
+    try:
+        found, seen = read(path, files)
+    except Refused:
+        raise
+    except Exception as error:  # what a damaged archive leads to is not to be foretold
+        if is_of_host(error):
+            raise HostFault(f"{path.name} cannot be read here: {what_failed(error)}") from None
+        raise Refused(
+            f"{path.name}: damaged or cut off ({type(error).__name__}: {error}): make the archive "
+            "anew, and see that it opens"
+        ) from None
+    folder = top(found, files)
+    inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
+    made = placed(inside, files)
+    if not made.keys() & {*files}:
+        raise Refused(
+            f"{path.name or path}: none of the files that are asked for is in it: hand them in, in"
+            f" their folders: {', '.join(files)}{nearly(files[0], seen)}"
+        )
+    return made, seen
+
+
+def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:
+    """The texts of those of the files that exist. Raises Refused if none does."""
+    inside, _ = contents(path, files)
+    return {file: text(file, data) for file, data in inside.items() if file in files}
+
+
+def take(
+    path: Path, files: tuple[str, ...], as_handed_out: Callable[[str], set[bytes]]
+) -> dict[str, str]:
+    """The text of each of the lab's files in the submission. Raises Refused.
+
+    as_handed_out: the contents that another file may have; none for a new file.
+    """
+    inside, seen = contents(path, files)
+    for file in files:
+        if file not in inside:
+            raise Refused(f"{file}: missing{nearly(file, seen)}")
+    for file, data in inside.items():
+        ours = file in files or file.split("/")[0] not in (*SOURCES, "Makefile")
+        if not ours and data not in as_handed_out(file):
+            raise Refused(f"{file}: changed or new, but not one of the lab's: {', '.join(files)}")
+    return {file: text(file, inside[file]) for file in files}

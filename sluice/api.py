@@ -1,0 +1,469 @@
+"""Sluice from Python: replay requests through the cache, the policies and a drive.
+
+    import sluice
+
+    requests = sluice.requests(time_ns=[0, 5_000_000], offset=[0, 1 << 20], bytes=4096, write=False)
+    result = sluice.replay(requests, policies={"replace": "arc"}, drive="cheetah4lp", buffers=1024)
+    result.response_ns                      # shape (2,), in ns
+
+The twin makes the replay: Sluice's kernel, compiled for this computer (sluice/twin/). So time is
+virtual, and the same call has the same result. `make twin` builds it. Names are the kernel's own:
+policies(), tunables() and drives() list them.
+
+All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
+offset and bytes, and write, which is 1 for a write and 0 for a read.
+
+Events have shape (events,) and the type EVENT, in the order of time:
+
+    time_ns   when, in ns since power-on
+    event     its name, as below
+    disk      1: that for which the requests are; 0: the root disk; 2: that with the list of them
+    block     where on the disk: a sector of 512 bytes, or a block of 4 KiB
+    argument  a number
+    pid       the process that ran, or 0
+    write     True for a write, if block is a sector
+
+What block and argument are depends on the event (kernel/measure/trace.h):
+
+    queued, issued, failed       a sector; how many sectors
+    completed                    a sector; the response time in ns
+    placed                       a sector; the sector to which it goes
+    hit, miss, cancelled         a block; 0
+    evicted                      a block; 1 if it was prefetched and never asked for
+    dirtied, absorbed            a block; its file: number of the mount << 32 | of the inode; or 0
+    ahead                        a block; 1 if the same call asked for it, 0 if it is prefetched
+    writing                      a block; how long it was dirty, in ns, or 0
+    flush                        0; how many blocks a flush or a tick started
+    sought                       0: to the first cylinder, 1: to the last; when it was told, in ns
+    fault                        what a policy answered wrongly about; the kind of fault
+    named                        8 bytes of the process's new name; the other 8
+    counted                      0; 0: /dev/stat was read
+"""
+
+import math
+import re
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sluice.experiment import catalogue as kernel
+from sluice.experiment import jobs, trace_disk, trial
+from sluice.experiment import run as runs
+from sluice.experiment.check import Checker, size_bytes
+from sluice.experiment.load import config
+from sluice.experiment.locate import Lines
+from sluice.experiment.run import RunFailed
+from sluice.experiment.schema import DISK, MACHINE, TRACE, TWIN, Run
+from sluice.host.nearest import meant
+from sluice.host.paths import NATIVE, PROGRAMS
+from sluice.system import devtext, trace
+from sluice.system.guest import MOST_DISKS
+from sluice.trace import fit as fitting
+from sluice.trace import reader as reading
+from sluice.trace.errors import BadTraceFile
+from sluice.trace.packed import LONGEST, pack, packed_bytes
+from sluice.trace.stream import LeftOut
+from sluice.trace.table import REQUEST
+from sluice.twin import engine
+
+__all__ = [
+    "EVENT",
+    "REQUEST",
+    "BadReplay",
+    "BadTraceFile",
+    "LeftOutWarning",
+    "Result",
+    "RunFailed",
+    "drives",
+    "fit",
+    "policies",
+    "read",
+    "replay",
+    "requests",
+    "tunables",
+]
+
+PATH = "sluice.replay"  # where a wrong argument is, for messages
+KIB = 1024
+RANGES = {  # of a row's numbers: the least, the most, and both in words
+    "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
+    "offset": (0, (1 << 62) - 1, "0 to 2^62"),
+    "bytes": (1, (1 << 32) - 1, "1 to 2^32 - 1"),
+    "write": (0, 1, "0 to 1"),
+}
+BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
+OWN_WORDS = {  # of an experiment's file, and of a call
+    "fit = ": "way=",
+    "a larger drive": "a larger size_mb",
+}
+LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
+WRITE = np.uint64(trace.WRITE)
+EVENT = np.dtype(  # the head says what is in each column
+    [
+        ("time_ns", "<i8"),
+        ("event", "U16"),
+        ("disk", "<u2"),
+        ("block", "<u8"),
+        ("argument", "<u8"),
+        ("pid", "<u4"),
+        ("write", "?"),
+    ]
+)
+COMMANDS = (
+    "ioplay name=trace requests=/dev/disk2 filename=/data/trace part={part_mb}m "
+    "loop=%s inflight=%d log=/dev/console"
+)
+
+
+class LeftOutWarning(UserWarning):
+    """What read() left out of a trace; the text says how much, and why."""
+
+
+class BadReplay(ValueError):
+    """An argument that is refused; the text says which, and what would do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of a replay; arrays have an element for each request, in the order of time.
+
+    requests: as they were replayed, shape (requests,), dtype REQUEST; start_ns: when each was due
+    or, in a closed loop, started, in ns after the first moment, int64; response_ns: its response
+    time in ns, int64, or -1 if it failed; began_ns: that first moment, since power-on; counters:
+    the growth of each counter of /dev/stat; summary: what the program ioplay printed; events: the
+    kernel's trace, shape (events,), dtype EVENT, or None if it was not asked for; lost: how many
+    older events it had no room for.
+    """
+
+    requests: NDArray[np.void]
+    start_ns: NDArray[np.int64]
+    response_ns: NDArray[np.int64]
+    began_ns: int
+    counters: dict[str, int]
+    summary: dict[str, object]
+    events: NDArray[np.void] | None
+    lost: int
+
+
+def policies() -> dict[str, list[str]]:
+    """The names of all policies by their kind."""
+    _expect_built()
+    return dict(kernel.known().policies)
+
+
+def tunables() -> dict[str, kernel.Tunable]:
+    """The policies' numbers, as "aipu.age_ms": unit, default, low, high, about."""
+    _expect_built()
+    return dict(kernel.known().tunables)
+
+
+def drives() -> list[str]:
+    """The names of the drives' models."""
+    _expect_built()
+    return list(kernel.known().drives)
+
+
+def requests(
+    time_ns: ArrayLike, offset: ArrayLike, bytes: ArrayLike = 4096, write: ArrayLike = False
+) -> NDArray[np.void]:
+    """A table of requests, in the order of time.
+
+    Each argument has shape (requests,), or is one number for all: when each comes, in ns after any
+    first moment; where it begins, in bytes; its length in bytes, from 1 on; whether it writes.
+    Floats may stand for whole numbers. Raises BadReplay if numbers are negative, not whole or too
+    large, if lengths differ, or if there are no requests.
+    """
+    given = {"time_ns": time_ns, "offset": offset, "bytes": bytes, "write": write}
+    columns = {name: _column(name, values) for name, values in given.items()}
+    try:
+        shape = np.broadcast_shapes((1,), *(values.shape for values in columns.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in columns.items())
+        raise BadReplay(f"lengths differ: {shapes}") from None
+    if not shape[0]:
+        raise BadReplay("there are no requests")
+    table = np.zeros(shape, REQUEST)
+    for name, values in columns.items():
+        table[name] = values
+    return table[np.argsort(table["time_ns"], kind="stable")]
+
+
+def read(path: str | Path, format: str = "", count: int | None = None) -> NDArray[np.void]:
+    """The requests of a trace's file, or the first `count`, from 1 on: shape (requests,), dtype
+    REQUEST, in the order of time, the first at time 0.
+
+    format: a module of sluice/trace/formats, if the file does not tell. Raises BadTraceFile, which
+    says in which line or at which byte the file is wrong, and BadReplay for a wrong count. What is
+    left out, as requests of size 0, is counted in a warning, LeftOutWarning.
+    """
+    count, left_out = count if count is None else _whole("count", count, 1), LeftOut()
+    found = reading.read(Path(path), format, count, left_out=left_out)
+    if left_out.counts:
+        warnings.warn(f"{path}: left out: {left_out}", LeftOutWarning, stacklevel=2)
+    return found
+
+
+def fit(
+    requests: NDArray[np.void],
+    room: int,
+    scale: float = 1.0,
+    join_kb: int = 0,
+    split_kb: int = LONGEST // KIB,
+    way: str = fitting.REFUSE,
+    join_ms: int = fitting.JOIN_MS,
+) -> NDArray[np.void]:
+    """The requests for a disk of `room` bytes: another table, shape (requests,), dtype REQUEST.
+
+    scale: how many times as fast they come; join_kb: neighbours become one request up to this size,
+    if they came within join_ms; split_kb: longer requests become several; way: if they reach beyond
+    the disk, "refuse", "pack" the used parts side by side, or "fold" them.
+    Raises BadTraceFile if they do not fit, and BadReplay for a wrong argument.
+    """
+    _expect_table(requests)
+    _expect_way(way)
+    if not isinstance(scale, Real) or not 0 < scale < math.inf:
+        raise BadReplay(f"scale={scale}: must be a number above 0")
+    join_kb, join_ms, split_kb = (
+        _whole(name, value, TRACE[name].low, TRACE[name].high)
+        for name, value in (("join_kb", join_kb), ("join_ms", join_ms), ("split_kb", split_kb))
+    )
+    wanted = fitting.Fit(scale, join_kb, join_ms, split_kb, way)
+    return fitting.fitted("requests", requests, wanted, _whole("room", room, 1))
+
+
+def replay(
+    requests: NDArray[np.void],
+    policies: Mapping[str, str] | None = None,
+    tunables: Mapping[str, int | str] | None = None,
+    drive: str = "cheetah4lp",
+    size_mb: int = 1024,
+    buffers: int = 4096,
+    loop: str = "open",
+    inflight: int = 64,
+    way: str = fitting.REFUSE,
+    events: bool = False,
+) -> Result:
+    """Replay requests through the cache and the drive.
+
+    requests: shape (requests,), dtype REQUEST; policies: by kind, as {"replace": "arc"}; tunables:
+    by name, as {"aipu.age_ms": 5000}; drive, size_mb: the drive's model, and how much of it the
+    disk has, in MiB; buffers: of 4 KiB, in the cache; loop: "open", or "closed": without the times;
+    inflight: requests under way at once, at most; way: as in fit(); events: whether the kernel's
+    trace is wanted, its last 2^18 events.
+
+    What is not given is the kernel's own: the policies sched=clook, replace=lru, write=async,
+    update=pu, prefetch=none and place=inplace, and each tunable's default. The disk is the first
+    1024 MiB of a cheetah4lp. `make trace` has write=delayed, update=aipu and the whole drive.
+
+    Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
+    """
+    _expect_built()
+    _expect_table(requests)
+    _expect_way(way)
+    _expect_loop(loop, inflight)
+    machine = _machine(requests, drive, size_mb, buffers)
+    arm = {
+        "policies": _expect_dict("policies", policies, {"replace": "arc"}),
+        "tunables": _expect_dict("tunables", tunables, {"aipu.age_ms": 5000}),
+    }
+    run = _run(requests, machine, arm, way)
+    run.config["commands"] %= (loop, inflight)
+    with ExitStack() as stack:
+        kept = None
+        if events:
+            kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "trace"
+            ready = trial.started(run, kept)
+            stack.callback(ready.close)
+            done = trial.made(ready, run)
+        else:
+            done = trial.ended(run)
+        return _result(run, done, kept)
+
+
+def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """An argument that is a whole number, from low on or up to high, as Python's own. Raises
+    BadReplay."""
+    good = isinstance(value, Integral) and not isinstance(value, bool) and low <= value
+    if not good or (high is not None and value > high):
+        there = f" from {low}" if high is None else f", {low} to {high}"
+        raise BadReplay(f"{name}={value}: must be a whole number{there}")
+    return int(value)
+
+
+def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
+    """A column of a table of requests: whole numbers, be they floats. Raises BadReplay."""
+    _expect_unmasked(name, given)
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise BadReplay(f"{name}: its parts have different lengths: must be (requests,)") from None
+    low, high, words = RANGES[name]
+    if values.ndim > 1:
+        raise BadReplay(f"{name}: shape {values.shape}: must be (requests,)")
+    kinds = "uibf" if name == "write" else "uif"
+    if values.dtype.kind not in kinds and values.size:
+        raise BadReplay(f"{name}: {values.dtype}: must be whole numbers, {words}")
+    if values.dtype.kind == "f" and values.itemsize < 8:  # the limits are beyond a float16
+        values = values.astype("<f8")
+    with np.errstate(invalid="ignore"):  # of a NaN; below: no float is 2^62 - 1
+        wrong = values[~((values >= low) & (values < high + 1) & (values % 1 == 0))]
+    if wrong.size:
+        raise BadReplay(f"{name}: {wrong[0]}: must be whole numbers, {words}")
+    return values
+
+
+def _expect_unmasked(name: str, given: object) -> None:
+    """Raise BadReplay if values are masked: a row without one of its numbers is no request."""
+    parts = given if isinstance(given, list | tuple) else ()
+    masked = isinstance(given, np.ma.MaskedArray) and np.any(np.ma.getmask(given))
+    if masked or any(part is np.ma.masked for part in parts):
+        raise BadReplay(f"{name}: values are masked: leave these rows away, as with .compressed()")
+
+
+def _expect_table(requests: object) -> None:
+    """Raise BadReplay unless this is a table of requests, in the order of time."""
+    if isinstance(requests, np.ma.MaskedArray):
+        raise BadReplay("requests: a masked array: must be a table as sluice.requests() makes")
+    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
+        raise BadReplay("requests: must be a table as sluice.requests() makes")
+    if requests.ndim != 1:
+        raise BadReplay(f"requests: shape {requests.shape}: must be (requests,)")
+    if not len(requests):
+        raise BadReplay("requests: shape (0,): there are no requests")
+
+    def refuse(name: str, wrong: NDArray[np.bool_], why: str) -> None:
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise BadReplay(f"requests: row {row}: {name} is {requests[name][row]}: {why}")
+
+    for name, (low, high, words) in RANGES.items():
+        refuse(name, (requests[name] < low) | (requests[name] > high), f"must be {words}")
+    times = requests["time_ns"].astype("<i8")
+    early = np.diff(times, prepend=times[:1]) < 0
+    refuse("time_ns", early, "before that of the row above: must be in the order of time")
+
+
+def _near(name: object, names: Iterable[str]) -> str:
+    """The end of a message: which of the names was meant, if one is like it."""
+    said = meant(str(name), names)
+    return f"; {said}" if said.startswith("did") else ""
+
+
+def _expect_way(way: object) -> None:
+    if way not in fitting.WAYS:
+        near = _near(way, fitting.WAYS)
+        raise BadReplay(f'way="{way}": must be "refuse", "pack" or "fold"{near}')
+
+
+def _expect_built() -> None:
+    """Raise BadReplay unless the twin is there."""
+    why = engine.host_refusal()
+    if why:
+        raise BadReplay(f"there is no twin here: {why}")
+    tool = NATIVE / "drive_replay_tool"  # it lists the drives
+    for path in (engine.TWIN, PROGRAMS / trace_disk.PROGRAM, tool):
+        if not path.exists():
+            raise BadReplay(f"{path} is missing: type `make twin` in Sluice's folder")
+
+
+def _expect_loop(loop: str, inflight: int) -> None:
+    if loop not in trace_disk.LOOPS:
+        raise BadReplay(f'loop="{loop}": must be "open" or "closed"{_near(loop, trace_disk.LOOPS)}')
+    _whole("inflight", inflight, 1, trace_disk.INFLIGHT)
+
+
+def _expect_dict(name: str, given: Mapping | None, example: dict) -> dict:
+    """An argument that is a dict of names, with whole numbers as Python's own. Raises BadReplay."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise BadReplay(f"{name}={given}: must be a dict, as {name}={example}")
+    return {key: int(v) if isinstance(v, np.integer) else v for key, v in given.items()}
+
+
+def _machine(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int) -> dict:
+    """The machine with this disk and so many buffers, as an experiment's file has it. Its memory
+    has room for them. Raises BadReplay."""
+    beside = size_bytes(DISK["size"].default) + packed_bytes(len(requests))  # disks that it has
+    most_mb = min(MOST_DISKS - beside, kernel.drive_bytes(str(drive)) or MOST_DISKS) >> 20
+    free_mb = trace_disk.MOST_MB - trace_disk.memory_mb(len(requests))
+    if free_mb < 0 or most_mb < 1:  # no other argument could mend it
+        raise BadReplay(
+            f"requests: {len(requests)} of them: a machine has memory for {_most_requests()} at "
+            "most: replay them in parts, as requests[:n]"
+        )
+    size_mb = _whole("size_mb", size_mb, 1, most_mb)
+    most = trace_disk.BUFFERS + (free_mb << 20) // trace_disk.BUFFER_BYTES
+    buffers = _whole("buffers", buffers, MACHINE["nbuf"].low, most)
+    return {
+        "cpu_shift": 2,
+        "memory": f"{trace_disk.memory_mb(len(requests), buffers)}M",
+        "nbuf": buffers,
+        "data": {"drive": drive, "size": f"{size_mb}M"},
+    }
+
+
+def _most_requests() -> int:
+    """How many requests a machine has memory for, with a small cache."""
+    return (trace_disk.MOST_MB - trace_disk.LEAST_MB << 20) // trace_disk.REQUEST_BYTES
+
+
+def _run(requests: NDArray[np.void], machine: dict, arm: dict, way: str) -> Run:
+    """The run that replays the requests with an arm of an experiment. Raises BadReplay."""
+    digest = trace_disk.keep(pack(requests))
+    raw = {
+        "machine": machine,
+        "arms": [arm],
+        "trace": {"file": str(trace_disk.image_of(digest)), "format": "sluice", "fit": way},
+        "workload": {"commands": COMMANDS},
+    }
+    c = Checker(Path(PATH), Lines(""), kernel.known())
+    made = config(c, raw, 0, {})
+    if c.problems:
+        raise BadReplay("\n".join(_told(problem, digest) for problem in c.problems))
+    limit_s = made.pop("host_limit_s")
+    return Run(1, PATH, "replay", {}, made | {"engine": TWIN}, limit_s)
+
+
+def _told(problem: str, digest: str) -> str:
+    """A problem of an experiment's file in the words of a call."""
+    said = BEFORE.sub("", problem).replace(f"{digest}.requests", "requests")
+    for words, own in OWN_WORDS.items():
+        said = said.replace(words, own)
+    return said
+
+
+def _result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
+    """The result of a replay that has ended. Raises RunFailed."""
+    why = runs.failure(run, done)
+    if why:
+        raise RunFailed(runs.told(why, done))
+    shown = runs.readings(done.console)
+    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    (summary,) = jobs.lines(shown["said"])
+    rows = np.array(LOG.findall(shown["said"]), "<i8").reshape(-1, 3)
+    table = reading.read(trace_disk.image_of(run.config["trace"]["requests"]), "sluice")
+    start, response = np.full((2, len(table)), -1, "<i8")
+    start[rows[:, 0]], response[rows[:, 0]] = rows[:, 1], rows[:, 2]
+    lost, events = _events(kept, stats[1]["trace.phys"][0]) if kept else (0, None)
+    counters = {name: n for name, (n, _) in devtext.counter_change(*stats).items()}
+    began = summary["start_ns"]
+    return Result(table, start, response, began, counters, summary, events, lost)
+
+
+def _events(kept: Path, phys: int) -> tuple[int, NDArray[np.void]]:
+    """The events in a trace's file, and how many were lost before them."""
+    lost, data = trace.ring(kept, phys)
+    found = trace.Events(data).records()
+    events = np.zeros(len(found), EVENT)
+    for name in ("time_ns", "block", "pid", "disk"):
+        events[name] = found[name]
+    events["event"] = np.array(trace.event_names())[found["number"]]
+    events["argument"], events["write"] = found["argument"] & ~WRITE, found["argument"] >= WRITE
+    return lost, events

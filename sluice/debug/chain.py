@@ -1,0 +1,238 @@
+"""Why a read of a disk took as long as it did: its response time, cut into links.
+
+A link is a stretch of time with a cause: the drive was at another command, or did nothing, or was
+at this read: its controller, its arm, its platter. The links follow each other without gaps, so
+their times add up to the response time exactly, in ns. All is from the trace and the drive's model
+(service.py).
+
+Other commands have an origin: which process, by which policy's decision, in which burst. The trace
+says so by what precedes a request: `writing` (with the time the block was dirty), `ahead`, and
+`flush`, which counts the writes that one flush, or one look of the update daemon, has started.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sluice.debug.stored_run import Kept
+from sluice.experiment import service
+from sluice.experiment.service import PARTS, Command
+from sluice.system.requests import Request
+
+DAEMON = "updated"  # the update daemon's name
+SECTOR = 512
+OWN = {
+    "command": "the drive's controller takes up the command",
+    "busy": "the arm is still busy with what was written before",
+    "seek": "seek",
+    "rotation": "rotation",
+    "transfer": "transfer",
+}
+KINDS = {
+    "hit": "the drive's cache has it",
+    "ahead": "the drive's arm is reading it ahead already",
+    "fixed": "the drive serves it",
+    "flash": "its pages are read and cross the buses",
+}
+OF_LOG = {
+    "map": "the disk's virtual log, which tells where a block is now",
+    "moved": "the place policy, which empties places",
+}
+BUSY = {"flash": "the chips are still busy with what was written before"}
+SCHEDULER = "scheduler"
+WAIT = "wait"  # the drive is at another command
+OTHER = "other"  # the drive does nothing
+SERVICE = "service"  # the drive is at this read
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a request comes from."""
+
+    words: str  # who queued it, and why
+    burst: int = -1  # the number of its flush event, if it is part of a burst
+    blocks: int = 0  # of the burst
+    ended_ns: int = 0  # when the flush ended
+
+
+@dataclass(frozen=True)
+class Link:
+    """A stretch of the response time. kind: WAIT, OTHER or SERVICE."""
+
+    kind: str
+    begin_ns: int
+    end_ns: int
+    words: str
+    command: Command | None = None  # that the drive was at
+    origin: Origin | None = None
+
+    @property
+    def ns(self) -> int:
+        return self.end_ns - self.begin_ns
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A read, and what its response time consists of."""
+
+    read: Request
+    command: Command  # that it was part of
+    origin: Origin
+    links: list[Link]
+
+
+Key = tuple[int, bool, int, int]  # of a request: disk, write, sector, queued_ns
+
+
+def key(request: Request) -> Key:
+    return request.disk, request.write, request.sector, request.queued_ns
+
+
+@dataclass
+class Origins:
+    """The origin of each request of a run."""
+
+    found: dict[Key, Origin] = field(default_factory=dict)
+
+    def of(self, request: Request) -> Origin:
+        return self.found.get(key(request), Origin("queued before the trace begins"))
+
+    def of_command(self, command: Command) -> Origin:
+        """The origin of a command; of several that were merged, all, and the first burst."""
+        if not command.requests:
+            return Origin(OF_LOG[command.purpose])
+        found = list(dict.fromkeys(map(self.of, command.requests)))
+        burst = next((origin for origin in found if origin.burst >= 0), found[0])
+        return replace(burst, words=" and ".join(dict.fromkeys(o.words for o in found)))
+
+
+def block_sectors(kept: Kept) -> int:
+    """Sectors of a block."""
+    return int(kept.run.config["block"].rstrip("K")) * 1024 // SECTOR
+
+
+def bursts(kept: Kept) -> dict[int, tuple[int, int, int]]:
+    """For the number of each `writing` event in a burst: the `flush` event's number, count and
+    time. The events of a flush are the last so many of its process before it."""
+    writing: dict[int, deque[int]] = defaultdict(deque)
+    found = {}
+    for i, e in enumerate(kept.recording.events):
+        if e.name == "writing":
+            writing[e.pid].append(i)
+        elif e.name == "flush":
+            mine = writing[e.pid]
+            for _ in range(min(e.argument, len(mine))):
+                found[mine.pop()] = (kept.number(i), e.argument, e.time_ns)
+            mine.clear()
+    return found
+
+
+def called(process: str) -> str:
+    """What a reader calls a process."""
+    return "the update daemon" if process == DAEMON else process
+
+
+def write_origin(kept: Kept, number: int, pid: int, burst: tuple | None) -> Origin:
+    """The origin of a write, from its `writing` event; number: that event's index."""
+    policies, e = kept.run.config["policies"], kept.recording.events[number]
+    who, dirty = kept.recording.process(e.pid), f"dirty for {e.argument / 1e9:,.1f} s"
+    if not pid:
+        return Origin(f"written early by the scheduler ({policies['sched']})")
+    if burst:
+        by = f"update policy {policies['update']}" if who == DAEMON else "a sync or fsync"
+        return Origin(f"{called(who)} ({by})", *burst)
+    if who == DAEMON:
+        return Origin(f"{called(who)} (update policy {policies['update']})")
+    if not e.argument:
+        return Origin(f"{who}, at once (write policy {policies['write']})")
+    return Origin(f"{who}, to make room or order ({dirty})")
+
+
+def origins(kept: Kept) -> Origins:
+    """The origins of all requests."""
+    found, sectors, in_burst = Origins(), block_sectors(kept), bursts(kept)
+    policies = kept.run.config["policies"]
+    writing: dict[tuple[int, int], int] = {}
+    ahead: dict[tuple[int, int], tuple[int, int]] = {}  # its `ahead` event: time, argument
+    for i, e in enumerate(kept.recording.events):
+        block = e.disk, e.block // sectors
+        if e.name == "writing":
+            writing[e.disk, e.block] = i
+        elif e.name == "ahead":
+            ahead[e.disk, e.block] = (i, e.argument)
+        elif e.name == "queued":
+            request = (e.disk, e.write, e.block, e.time_ns)
+            who = kept.recording.process(e.pid)
+            if e.write and block in writing:
+                number = writing.pop(block)
+                found.found[request] = write_origin(kept, number, e.pid, in_burst.get(number))
+            elif block in ahead and not e.write:
+                _, asked = ahead.pop(block)
+                why = "" if asked else f", prefetched (policy {policies['prefetch']})"
+                found.found[request] = Origin(f"{who}{why}")
+            else:
+                found.found[request] = Origin(f"{who}")
+    return found
+
+
+@dataclass
+class Explainer:
+    """Explains the reads of one run. Shared work is done once."""
+
+    kept: Kept
+
+    def __post_init__(self) -> None:
+        self.commands = service.commands(self.kept.run, self.kept.recording.events)
+        self.origins = origins(self.kept)
+        self.begins = {d: [c.begin_ns for c in cs] for d, cs in self.commands.items()}
+        self.of_request = {
+            key(r): c for cs in self.commands.values() for c in cs for r in c.requests
+        }
+
+    def explain(self, read: Request) -> Chain:
+        """The chain of a read that has completed."""
+        command = self.of_request[key(read)]
+        links = [*self.before(read, command), *self.service(read, command)]
+        return Chain(read, command, self.origins.of(read), [link for link in links if link.ns])
+
+    def before(self, read: Request, own: Command) -> Iterator[Link]:
+        """The links until the drive begins with the read's own command."""
+        at_ns = read.queued_ns
+        commands, begins = self.commands[read.disk], self.begins[read.disk]
+        last = bisect_left(begins, own.begin_ns)
+        first = max(0, bisect_right(begins, at_ns) - 1)
+        for c in commands[first:last]:
+            if c is own or c.free_ns <= at_ns:
+                continue
+            yield from self.idle(read, at_ns, c.begin_ns)
+            begin_ns = max(at_ns, c.begin_ns)
+            at_ns = min(c.free_ns, own.begin_ns)
+            origin = self.origins.of_command(c)
+            yield Link(WAIT, begin_ns, at_ns, "the drive is at another command", c, origin)
+        yield from self.idle(read, at_ns, own.begin_ns)
+
+    def idle(self, read: Request, begin_ns: int, end_ns: int) -> Iterator[Link]:
+        """The links of a time in which the drive does nothing for anybody."""
+        if begin_ns >= end_ns:
+            return
+        issued_ns = min(max(read.issued_ns, begin_ns), end_ns)
+        yield Link(OTHER, begin_ns, issued_ns, "the drive is idle until the kernel dispatches")
+        yield Link(OTHER, issued_ns, end_ns, "on its way to the drive")
+
+    def service(self, read: Request, own: Command) -> Iterator[Link]:
+        """The links from when the drive begins with the read's command."""
+        at_ns = max(own.begin_ns, read.queued_ns)
+        if own.parts:
+            for name in PARTS:
+                words = OWN[name]
+                if name == "transfer" and own.kind in KINDS:
+                    words = KINDS[own.kind]
+                elif name == "busy":
+                    words = BUSY.get(own.kind, words)
+                yield Link(SERVICE, at_ns, at_ns + own.parts[name], words, own)
+                at_ns += own.parts[name]
+        else:
+            yield Link(SERVICE, at_ns, own.done_ns, "the drive serves it", own)
+            at_ns = own.done_ns
+        yield Link(OTHER, at_ns, read.completed_ns, "until the kernel has noted that it is done")

@@ -1,0 +1,124 @@
+"""What the kernel has: policies, tunables, counters, histograms, drives.
+
+None of it is written down here. For each kernel a machine is booted once and asked, which takes a
+second, and the answer is kept beside the results. The host program that replays traces on drives
+lists the drives.
+"""
+
+import json
+import re
+import tempfile
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from sluice.experiment.files import FOLDER, hash_file, write_whole
+from sluice.host.paths import KERNEL, NATIVE
+from sluice.system import devtext, image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, run_rc
+
+ASK = "cat /dev/policy; echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
+TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
+KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
+ABOUT = re.compile(r"^(\w+)/(\w+): (.*)$", re.M)
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A number of a policy: its unit, default and range, both ends included."""
+
+    unit: str
+    default: int
+    low: int
+    high: int
+    about: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """Policies and the default of each kind; what each does, by KIND/NAME; units of counters and
+    histograms."""
+
+    policies: dict[str, list[str]]
+    abouts: dict[str, str]
+    defaults: dict[str, str]
+    tunables: dict[str, Tunable]
+    counters: dict[str, str]
+    histograms: dict[str, str]
+    drives: list[str]
+
+
+@cache
+def kernel_hash(kernel: Path = KERNEL) -> str:
+    """The hash of the loaded part of the kernel, which does not depend on the names of sources."""
+    elf = kernel.read_bytes()
+    digest = sha256()
+    table, size, count = (
+        int.from_bytes(elf[at : at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2))
+    )
+    for i in range(count):
+        header = elf[table + i * size : table + (i + 1) * size]
+        kind, offset, file_bytes = (
+            int.from_bytes(header[at : at + n], "little") for at, n in ((0, 4), (8, 8), (32, 8))
+        )
+        if kind == 1:  # PT_LOAD
+            digest.update(header)
+            digest.update(elf[offset : offset + file_bytes])
+    return digest.hexdigest()
+
+
+@cache
+def drives_text() -> str:
+    """What the drive models are, a paragraph each."""
+    return image.command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
+
+
+def drives() -> list[str]:
+    """The names of the drive models."""
+    return re.findall(r"^(\w+):", drives_text(), re.M)
+
+
+def drive_bytes(name: str) -> int | None:
+    """How large a drive is; None if it has no size, or if there is none of this name."""
+    found = re.search(rf"^{re.escape(name)}:.*\n +sectors=(\d+)", drives_text(), re.M)
+    return int(found[1]) * 512 if found else None
+
+
+def ask() -> dict[str, object]:
+    """Boot a machine and read its /dev."""
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        root = image.make(Path(folder) / "root.img", Content(rc=ASK, size="16M"))
+        data = image.make(Path(folder) / "data.img", Content(programs=False, size="16M"))
+        disks = (Disk(root), Disk(data))
+        console = run_rc(Config(disks, args="drive=fixed", lab=True)).console
+    policy, rest = console.split("@stat\n")
+    stat, rest = rest.split("@hist\n")
+    hist, _ = rest.split("@end\n")
+    kinds = [m for m in map(KIND.match, policy.splitlines()) if m]
+    tunables = [m for m in map(TUNABLE.match, policy.splitlines()) if m]
+    return {
+        "policies": {m[1]: m[2].replace("[", "").replace("]", "").split() for m in kinds},
+        "abouts": {f"{kind}/{name}": about for kind, name, about in ABOUT.findall(policy)},
+        "defaults": {m[1]: re.search(r"\[(\w+)\]", m[2])[1] for m in kinds},
+        "tunables": {
+            f"{m[1]}.{m[2]}": asdict(Tunable(m[4], int(m[3]), int(m[5]), int(m[6]), m[7]))
+            for m in tunables
+        },
+        "counters": {name: unit for name, (_, unit) in devtext.stat(stat).items()},
+        "histograms": {name: h["unit"] for name, h in devtext.histograms(hist).items()},
+    }
+
+
+@cache
+def known() -> Known:
+    """What the kernel has, as it is built now."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    asked = kernel_hash()[:16] + hash_file(Path(__file__))[:8]
+    path = FOLDER / f"known-{asked}.json"
+    if not path.exists():
+        write_whole(path, json.dumps(ask(), indent=1))
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    fields["tunables"] = {name: Tunable(**row) for name, row in fields["tunables"].items()}
+    return Known(**fields, drives=drives())

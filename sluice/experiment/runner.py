@@ -1,0 +1,290 @@
+"""Makes those runs of experiments that have not been made yet, several at a time.
+
+In build/experiments/NAME:
+    results.jsonl    a line for each good run, in the file's order
+    host.jsonl       for each run made: host, its seconds, QEMU, when; or why it failed
+    console/         what each run's console showed
+    runs/            the results by key, from which a later call resumes
+
+Dask workers make the runs (sluice/host/workers.py), on this machine or in a scheduler's cluster. A
+worker gets a run, and returns its result and console. It makes images and machines from its own
+tree. Before and after a run it compares the key that it computes, and its code, with those of the
+caller, and refuses the run if they differ. So a result does not depend on the worker, and no result
+is kept of a kernel that was built meanwhile. The workers of this machine use a snapshot
+(sluice/host/snapshot.py), in which nothing is built. If a worker dies, another one makes its run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluice.experiment import run as runs
+from sluice.experiment.catalogue import kernel_hash
+from sluice.experiment.files import FOLDER, forget, hash_file, hash_of, write_whole
+from sluice.experiment.run import UNDER_WAY, RunFailed
+from sluice.experiment.schema import Experiment, Run
+from sluice.host.paths import ROOT
+from sluice.host.scratch import scratch
+from sluice.host.workers import completed, workers
+from sluice.twin.engine import twin_hash
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+Report = Callable[["Step"], None]
+# The code that makes a result.
+CODE = (
+    *("sluice/host/*.py", "sluice/system/*.py", "sluice/experiment/*.py", "sluice/twin/*.py"),
+    *("sluice/trace/*.py", "sluice/trace/formats/*.py"),
+)
+
+
+class OtherTree(Exception):
+    """A worker has another tree; the text says which."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The work of a worker."""
+
+    run: Run
+    key: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """The answer of a worker: a result, or an error."""
+
+    result: dict | None
+    error: str
+    console: str
+    host_s: float
+    host: str
+    qemu: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run is done: it was made, it failed, or it had been made before."""
+
+    run: Run
+    host_s: float
+    error: str = ""
+    resumed: bool = False
+
+
+@dataclass
+class Outcome:
+    """Results in the order of the runs, errors by run, and how many results were made now."""
+
+    results: list[dict] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
+    made: int = 0
+
+
+# ---- in a worker ----
+
+
+@cache
+def qemu_version() -> str:
+    """QEMU's own version line."""
+    name = os.environ.get("QEMU", "qemu-system-riscv64")
+    done = subprocess.run(
+        [name, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
+    return done.stdout.splitlines()[0]
+
+
+@cache
+def code_hash() -> str:
+    """The hash of the code that makes runs, as it was at the first call."""
+    paths = sorted(path for pattern in CODE for path in ROOT.glob(pattern))
+    return hash_of({str(path.relative_to(ROOT)): hash_file(path) for path in paths})
+
+
+def check_tree(job: Job, when: str) -> None:
+    """Raise OtherTree unless this process, with what is built now, makes what the job asks for."""
+    forget()
+    kernel_hash.cache_clear()
+    twin_hash.cache_clear()
+    if (code_hash(), runs.key(job.run)) != (job.code, job.key):
+        raise OtherTree(
+            f"the worker in {ROOT} on {socket.gethostname()} {when}: update that tree to the "
+            "commit that you have here, run make in it, start its workers anew, and then this "
+            "command"
+        )
+
+
+def make_one(job: Job) -> Made:
+    """Make one run."""
+    check_tree(job, "has another tree, or built otherwise")
+    result, error, host_s = None, "", 0.0
+    with scratch(UNDER_WAY) as folder:
+        console = folder / "console"
+        try:
+            result, host_s = runs.make(job.run, console)
+        except RunFailed as failed:
+            error = str(failed)
+        said = console.read_text(errors="replace", encoding="utf-8")
+    check_tree(job, "had its tree built anew while it made a run")
+    return Made(result, error, said, host_s, socket.gethostname(), qemu_version())
+
+
+# ---- here ----
+
+
+def to_line(value: dict) -> str:
+    """A line of JSON. Equal values give equal lines."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def note(folder: Path, run: Run, made: Made) -> None:
+    """Keep the host's notes about a run."""
+    row = {
+        "run": run.name,
+        "host": made.host,
+        "host_s": round(made.host_s, 3),
+        "qemu": made.qemu,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "error": made.error,
+    }
+    with (folder / "host.jsonl").open("a", encoding="utf-8") as out:
+        out.write(to_line(row))
+
+
+def keep(folder: Path, job: Job, made: Made) -> Step:
+    """Write a worker's answer."""
+    console = folder / "console" / f"{job.run.number:03}_{job.run.name}.txt"
+    write_whole(console, made.console)
+    note(folder, job.run, made)
+    if made.error:
+        return Step(job.run, made.host_s, made.error + runs.all_in(console))
+    write_whole(folder / "runs" / f"{job.key}.json", to_line(made.result))
+    return Step(job.run, made.host_s)
+
+
+def stored(folder: Path, run: Run, key: str) -> dict | None:
+    """The result of an earlier call, if there is one, with the names that the run has now."""
+    path = folder / "runs" / f"{key}.json"
+    if not path.exists():
+        return None
+    names = {"experiment": run.experiment, "arm": run.arm, "variables": run.variables}
+    return json.loads(path.read_text(encoding="utf-8")) | names
+
+
+def made_of(future: Future) -> Made:
+    """A worker's answer, or an error if all workers that tried died. Raises OtherTree."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        return Made(None, f"the workers died: {error}", "", 0, "", "")
+
+
+@dataclass
+class Batch:
+    """The runs of one experiment that were asked for, and their progress."""
+
+    experiment: Experiment
+    folder: Path
+    keys: dict[int, str]
+    todo: list[Job] = field(default_factory=list)
+    left: int = 0  # runs not done yet
+    outcome: Outcome = field(default_factory=Outcome)
+
+
+def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
+    """Find out which runs are to be made, and make their images. Reports those made before."""
+    folder = base / experiment.name
+    for name in ("console", "runs"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    batch = Batch(experiment, folder, {run.number: runs.key(run) for run in experiment.runs})
+    for run in only:
+        key = batch.keys[run.number]
+        if stored(folder, run, key):
+            report(Step(run, 0, resumed=True))
+        else:
+            batch.todo.append(Job(run, key, code_hash()))
+    batch.left = len(batch.todo)
+    return batch
+
+
+def take(batch: Batch, job: Job, made: Made) -> Step:
+    """Keep the answer for one run of the batch."""
+    step = keep(batch.folder, job, made)
+    if step.error:
+        batch.outcome.errors[step.run.name] = step.error
+    else:
+        batch.outcome.made += 1
+    batch.left -= 1
+    return step
+
+
+def end(batch: Batch) -> Outcome:
+    """Write all results that exist."""
+    found = [stored(batch.folder, run, batch.keys[run.number]) for run in batch.experiment.runs]
+    outcome = batch.outcome
+    outcome.results = [result for result in found if result]
+    write_whole(batch.folder / "results.jsonl", "".join(map(to_line, outcome.results)))
+    return outcome
+
+
+def execute_all(
+    asked: list[tuple[Experiment, list[Run]]],
+    jobs: int,
+    report: Report,
+    base: Path = FOLDER,
+    scheduler: str = "",
+) -> Iterator[Outcome]:
+    """Make the given runs of each experiment. Yields each outcome, in order, when it is complete.
+
+    All runs wait in one queue, so the workers stay busy while the caller handles an outcome.
+    report is called for each run that is done. jobs: runs at a time on this machine; scheduler:
+    the address of a cluster that makes them instead.
+    """
+    batches = [begin(experiment, only, base, report) for experiment, only in asked]
+    with ExitStack() as stack:
+        given: dict[Future, tuple[Batch, Job]] = {}
+        done: Iterator[Future] = iter(())
+        if any(batch.todo for batch in batches):
+            client = stack.enter_context(workers(jobs, scheduler, threads=True))
+            for batch in batches:
+                for job in batch.todo:
+                    given[client.submit(make_one, job, pure=False)] = (batch, job)
+            stack.callback(client.cancel, list(given))
+            done = completed(given)
+        waiting = list(batches)
+        try:
+            while waiting:
+                while waiting[0].left:
+                    future = next(done)
+                    report(take(*given[future], made_of(future)))
+                yield end(waiting.pop(0))
+        finally:  # after ^C too: keep what is done by now
+            for batch in waiting:
+                end(batch)
+
+
+def execute(
+    experiment: Experiment,
+    only: list[Run],
+    jobs: int,
+    report: Report,
+    base: Path = FOLDER,
+    scheduler: str = "",
+) -> Outcome:
+    """Make the given runs of one experiment."""
+    (outcome,) = execute_all([(experiment, only)], jobs, report, base, scheduler)
+    return outcome

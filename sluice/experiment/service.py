@@ -1,0 +1,227 @@
+"""What the drives did for each command of a run, from its trace and the drives' models.
+
+The trace says when a command was issued and when the kernel knew that it was done. In between the
+drive may have held it back while it served another: a drive serves one command at a time, and the
+order is that in which they were done. Its model, run on the host, says when it began and where the
+time went (tests/native/drive_parts_tool.c). Where the model does not agree with the trace, because
+it was flushed or its cache divided anew, which are not in the trace, a command's time is one piece.
+
+On a disk with a virtual log (kernel/disk/vlog.h) the trace has no end of a command: a write is done
+when a sector of the map is on the disk, too, and nobody waits for that sector alone, or for a block
+that is moved. But the drive has one command at a time, so each ends before the next is issued.
+"""
+
+import subprocess
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import attrgetter
+
+from sluice.experiment import trace_disk
+from sluice.experiment.check import size_bytes
+from sluice.experiment.schema import Run
+from sluice.host.paths import NATIVE
+from sluice.system.requests import Request, pair
+from sluice.system.trace import Event, called
+
+TOOL = NATIVE / "drive_parts_tool"
+SECTOR = 512
+REQUESTS = (
+    2  # the disk with the requests of a trace (trace_disk.py); 0 is the root, 1 the data disk
+)
+TOLD = (
+    *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
+    "drive_ahead",  # the last: it depends on the others
+)
+LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
+SOON_NS = 10_000  # a request that is done so soon was none for the drive
+PARTS = ("command", "busy", "seek", "rotation", "transfer")
+PURPOSES = ("read", "write", "map", "moved")  # map: of a virtual log; moved: to empty places
+
+
+@dataclass
+class Command:
+    """A command of a drive. Times are in ns since power-on.
+
+    parts: the drive's time from begin_ns to done_ns, by the names in PARTS; empty if the model does
+    not agree with the trace. Then begin_ns and done_ns are those of the trace, as near as it tells.
+    """
+
+    disk: int
+    write: bool
+    requests: list[Request]  # in the order of their sectors; none: it is the virtual log's own
+    physical: int  # the sector on the platters
+    sectors: int
+    issued_ns: int
+    completed_ns: int  # the first of its requests; on a virtual log, no later than that
+    ends: bool = True  # completed_ns is when it ended
+    begin_ns: int = 0
+    done_ns: int = 0
+    free_ns: int = 0  # when the drive begins the next one, or the kernel knows that this is done
+    parts: dict[str, int] = field(default_factory=dict)
+    kind: str = ""
+    cylinders: tuple[int, int] = (0, 0)  # of the arm, before and after
+    head: int = 0
+
+    @property
+    def purpose(self) -> str:
+        """What it is for: one of PURPOSES."""
+        if self.requests:
+            return "write" if self.write else "read"
+        return "map" if self.write and self.sectors == 1 else "moved"
+
+
+Key = tuple[int, int, bool, int]  # of a command: issued_ns, disk, write, first sector
+
+
+def key(e: Event) -> Key:
+    """The command of an event at whose time it was issued."""
+    return e.time_ns, e.disk, e.write, e.block
+
+
+def gathered(events: Sequence[Event]) -> list[Command]:
+    """The commands that were completed, in the order in which that was."""
+    places = {key(e): e.argument for e in called(events, "placed")}
+    groups: dict[int, list[Request]] = defaultdict(list)
+    for request in pair(events).done:
+        groups[request.command].append(request)
+    commands = []
+    for group in groups.values():
+        group.sort(key=attrgetter("sector"))
+        first = group[0]
+        place = (first.issued_ns, first.disk, first.write, first.sector)
+        commands.append(
+            Command(
+                disk=first.disk,
+                write=first.write,
+                requests=group,
+                physical=places.get(place, first.sector),
+                sectors=sum(r.sectors for r in group),
+                issued_ns=first.issued_ns,
+                completed_ns=min(r.completed_ns for r in group),
+            )
+        )
+    return sorted(commands, key=lambda c: (c.completed_ns, c.issued_ns))
+
+
+def of_log(events: Sequence[Event], disk: int, found: list[Command]) -> list[Command]:
+    """All commands of a disk with a virtual log, in their order; found: those that have requests.
+    A read of what was never written is none of the drive's."""
+    places = {key(e): e.argument for e in called(events, "placed")}
+    requests = {c.issued_ns: c.requests for c in found}
+    ended_ns, commands = events[-1].time_ns, []
+    for e in called(events, "issued"):
+        if e.disk != disk:
+            continue
+        own = requests.get(e.time_ns, [])
+        if own and not e.write and own[0].completed_ns - e.time_ns < SOON_NS:
+            continue
+        physical = places.get(key(e), e.block)
+        row = (disk, e.write, own, physical, e.argument, e.time_ns, ended_ns)
+        commands.append(Command(*row, ends=False))
+    for c, after in pairwise(commands):
+        c.completed_ns = after.issued_ns
+    return commands
+
+
+def drive_of(run: Run, disk: int) -> tuple[str, int]:
+    """The name of a disk's drive, and how many bytes the disk has."""
+    if disk == REQUESTS:
+        from sluice.trace.packed import packed_bytes
+
+        return trace_disk.DRIVE, packed_bytes(run.config["trace"]["count"])
+    table = run.config["data" if disk else "root"]
+    return table["drive"], size_bytes(table["size"])
+
+
+def has_log(run: Run, disk: int) -> bool:
+    """Whether a disk is laid out on a virtual log."""
+    return disk != REQUESTS and bool(run.config["data" if disk else "root"]["log_places"])
+
+
+def model(run: Run, disk: int) -> str:
+    """The name of a disk's drive."""
+    return drive_of(run, disk)[0]
+
+
+def arguments(run: Run, disk: int) -> list[str]:
+    """What drive_parts_tool has to know of a drive."""
+    words = [f"{name}={run.config[name]}" for name in TOLD if run.config[name] is not None]
+    seed = run.config["drive_seed"] or 0
+    words = [word for word in words if not word.startswith("drive_seed=")]
+    name, size = drive_of(run, disk)
+    return [name, *words, f"drive_seed={seed + disk}", f"sectors={size // SECTOR}"]
+
+
+def on_its_way_ns(run: Run) -> int:
+    """How long a command is on its way to a drive."""
+    return (run.config["drive_command_us"] or 0) * 1000
+
+
+def asked(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator[str]:
+    """The lines that drive_parts_tool reads. The drive took up a command when that was there or, if
+    it was held, when the one before was done, which the kernel knew a little later."""
+    moves, before_ns = deque(sought), 0
+    for c in commands:
+        while moves and moves[0].argument <= c.issued_ns:
+            e = moves.popleft()
+            yield f"{e.argument} 0 S {e.block} 0 0\n"
+        there_ns = c.issued_ns + way_ns
+        way = "RW"[c.write]
+        times = f"{there_ns} {max(there_ns, before_ns)}"
+        yield f"{times} {way} {c.physical} {c.sectors} {c.completed_ns}\n"
+        before_ns = c.completed_ns
+
+
+def fill_in(c: Command, row: str) -> None:
+    """Fill in what the model says of a command, if that agrees with the trace."""
+    words = row.split()
+    begin_ns, done_ns, *parts = map(int, words[:7])
+    late = c.ends and c.completed_ns > done_ns + LATE_NS
+    if done_ns > c.completed_ns or late or begin_ns < c.issued_ns:
+        return
+    c.begin_ns, c.done_ns, c.kind = begin_ns, done_ns, words[7]
+    c.parts = dict(zip(PARTS, parts, strict=True))
+    c.cylinders, c.head = (int(words[8]), int(words[9])), int(words[10])
+
+
+def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> None:
+    """Fill in when the drive of a disk began and ended each command, and the parts."""
+    done = subprocess.run(
+        [TOOL, *arguments(run, disk)],
+        input="".join(asked(commands, sought, on_its_way_ns(run))),
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    rows = done.stdout.splitlines() if done.returncode == 0 else [""] * len(commands)
+    before_ns = 0
+    for c, row in zip(commands, rows, strict=True):
+        if row:
+            fill_in(c, row)
+        if not c.parts:
+            c.begin_ns = max(c.issued_ns, before_ns)
+            c.done_ns = c.completed_ns
+        before_ns = c.done_ns
+    for c, after in zip(commands, [*commands[1:], None], strict=True):
+        c.free_ns = c.completed_ns if c.ends else c.done_ns
+        if after:
+            c.free_ns = max(c.begin_ns, min(c.completed_ns, after.begin_ns))
+
+
+def commands(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
+    """The commands of each disk, in the order in which its drive served them.
+
+    events: all of the run, from power-on. If the first are lost, the models know less.
+    """
+    disks: dict[int, list[Command]] = defaultdict(list)
+    for command in gathered(events):
+        disks[command.disk].append(command)
+    for disk, served in disks.items():
+        if has_log(run, disk):
+            served[:] = of_log(events, disk, served)
+        sought = [e for e in called(events, "sought") if e.disk == disk]
+        serve(run, disk, served, sought)
+    return dict(disks)

@@ -1,0 +1,108 @@
+"""blktrace's binary format: a file `diskN.blktrace.0` for each disk.
+
+Records as Linux's include/uapi/linux/blktrace_api.h lays them out, version 7,
+in the machine's byte order. A request is queued (Q) and inserted (I) in one
+instant; requests that join a command merge with its first (M) as it is issued
+(D); each completes (C) by itself. Every process is named at the beginning. Disk
+N is the device 8,16N.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from sluice.export.recording import Recording
+from sluice.system.requests import Request
+
+ABOUT = "blktrace binary, for blkparse, btt, iowatcher"
+RECORD = struct.Struct("=IIQQIIIIIHH")
+MAGIC_VERSION = 0x65617407
+SECTOR_BYTES = 512
+EIO = 5
+
+# Categories, in the upper half of an action.
+READ, WRITE, QUEUE, ISSUE, COMPLETE, NOTIFY = (
+    1 << bit + 16 for bit in (0, 1, 4, 6, 7, 10)
+)  # fmt: skip
+# Actions, in the lower half.
+Q = 1 | QUEUE
+M = 2 | QUEUE  # a back merge
+D = 7 | ISSUE
+C = 8 | COMPLETE
+I = 12 | QUEUE  # noqa: E741
+PROCESS = 0 | NOTIFY
+
+Step = tuple[int, int, int, Request, int]  # time, rank, action, request, sectors
+
+
+def device(disk: int) -> int:
+    """The number of a disk, in Linux's numbering of sda, sdb and so on."""
+    return 8 << 20 | disk * 16
+
+
+def steps_of_command(members: list[Request]) -> Iterator[Step]:
+    """The steps of requests that were issued together, by sector."""
+    first = members[0]
+    sectors = sum(r.sectors for r in members)
+    for r in members:
+        yield r.queued_ns, 0, Q, r, r.sectors
+        yield r.queued_ns, 1, I, r, r.sectors
+        if r is not first:
+            yield r.issued_ns, 2, M, r, r.sectors
+        yield r.completed_ns, 4, C, r, r.sectors
+    yield first.issued_ns, 3, D, first, sectors
+
+
+def steps(requests: Iterable[Request]) -> list[Step]:
+    """All steps of the requests of a disk, in order."""
+    ordered = sorted(requests, key=lambda r: (r.command, r.sector))
+    found = []
+    for _, members in groupby(ordered, key=lambda r: r.command):
+        found += steps_of_command(list(members))
+    return sorted(found, key=lambda step: step[:2])
+
+
+def names(recording: Recording, disk: int, time_ns: int) -> Iterator[bytes]:
+    """Records that name the processes, with 16 bytes for each name."""
+    for pid in sorted({r.pid for r in recording.requests if r.disk == disk}):
+        name = recording.process(pid).encode()[:15].ljust(16, b"\0")
+        yield (
+            RECORD.pack(
+                MAGIC_VERSION, 0, time_ns, 0, 0, PROCESS, pid, device(disk), 0, 0, len(name)
+            )
+            + name
+        )
+
+
+def records(ordered: list[Step]) -> Iterator[bytes]:
+    """The records of steps."""
+    for sequence, (time_ns, _, action, r, sectors) in enumerate(ordered, 1):
+        yield RECORD.pack(
+            MAGIC_VERSION,
+            sequence,
+            time_ns,
+            r.sector,
+            sectors * SECTOR_BYTES,
+            action | (WRITE if r.write else READ),
+            r.pid,
+            device(r.disk),
+            0,
+            EIO if r.failed and action == C else 0,
+            0,
+        )
+
+
+def write(recording: Recording, folder: Path) -> list[str]:
+    """A file for each disk that did anything."""
+    commands = []
+    for disk in sorted({r.disk for r in recording.requests}):
+        ordered = steps(r for r in recording.requests if r.disk == disk)
+        data = [*names(recording, disk, ordered[0][0]), *records(ordered)]
+        (folder / f"disk{disk}.blktrace.0").write_bytes(b"".join(data))
+        commands += [
+            f"blkparse -i disk{disk}",
+            f"blkparse -i disk{disk} -d disk{disk}.bin -O && btt -i disk{disk}.bin",
+            f"iowatcher -t disk{disk} -o disk{disk}.svg",
+        ]
+    return commands

@@ -1,0 +1,62 @@
+"""Paths, quoted for the tools that give some characters of a path a meaning of their own.
+
+A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
+that becomes part of a text which a tool takes apart goes through this file.
+
+    the shell       shlex.quote, shlex.join (in a Makefile word_of); for_shell in what is printed
+                    and written for people, where a path may have bytes that are not UTF-8
+    QEMU            for_qemu, for each value in an option with commas
+    debugfs         for_debugfs, for each path in a request, which is one line; so a place of the
+                    host's, whose folder may have any name, is named from its folder
+    e2fsprogs       inside_its_folder: they take what follows a `?` in an image's path for
+                    options, and there is no way to quote it
+    QEMU's -D       by_descriptor: it takes a `%` for a template, and there is no way to quote it
+    gdb             a path is the last word of its command, which gdb takes as it is
+
+A tool that gets a path as a whole argument needs none of them.
+"""
+
+import os
+import shlex
+import string
+from pathlib import Path
+
+from sluice.host.fault import HostFault
+
+
+def for_shell(path: Path | str) -> str:
+    """The path as a word of the shell that can be written down and pasted."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        plain = set(string.ascii_letters + string.digits + "/._-")
+        body = text.rstrip("\n")  # which a shell leaves out at the end of what a command prints
+        codes = (chr(b) if chr(b) in plain else f"\\{b:03o}" for b in os.fsencode(body))
+        return f"\"$(printf '{''.join(codes)}'){text[len(body) :]}\""
+    return shlex.quote(text)
+
+
+def for_qemu(path: Path | str) -> str:
+    """The path as a value among others, `file=...,format=raw`."""
+    return str(path).replace(",", ",,")
+
+
+def for_debugfs(path: Path | str) -> str:
+    """The path as one word of a request. Raises HostFault for what no request can contain."""
+    text = str(path)
+    if "\n" in text:
+        raise HostFault(
+            f"{text!r}: debugfs, which reads disks here, takes no path with a line break: rename it"
+        )
+    return '"' + text.replace('"', '""') + '"'
+
+
+def inside_its_folder(path: Path) -> tuple[Path, str]:
+    """The folder to start a program in, and what names the file there: `./` and its own name."""
+    return path.parent, f"./{path.name}"
+
+
+def by_descriptor(file: int) -> str:
+    """A path of a file that this process has open, for its children."""
+    return f"/proc/{os.getpid()}/fd/{file}"

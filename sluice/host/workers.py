@@ -1,0 +1,141 @@
+"""Dask workers, which make runs and score submissions.
+
+Without a scheduler's address they are on this machine: threads of this process, for work that waits
+for other programs, or processes. With an address they are the workers of its cluster. These and the
+scheduler are started in built trees like this one, and need share no disk:
+
+    .venv/bin/dask scheduler                        # prints its address
+    .venv/bin/dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8
+
+Where the locale is not UTF-8, give both PYTHONUTF8=1: without it a worker is refused.
+
+Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
+tools/setup.sh has arranged it. Programs of another Python do not; the error message names them.
+
+To import distributed takes as long as all else that a command imports. So it is imported, with
+asyncio, where workers are started, and a command that starts none begins in half the time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from sluice.host.interrupt import held_back
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_S = 30  # to a scheduler
+WAIT_S = 60  # for its first worker
+
+
+# An expression that any Python can evaluate, because grade/ may be missing there.
+HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
+# Files are UTF-8 (printing.py). The Makefile says so to Python; who starts a worker may not.
+READS_AS = "__import__('codecs').lookup(__import__('locale').getpreferredencoding(False)).name"
+
+
+class NoWorkers(Exception):
+    """There are no workers; the text says why."""
+
+
+def expect_grade(who: str, has_grade: bool) -> None:
+    """Raises NoWorkers for a program that cannot do any work of ours."""
+    if not has_grade:
+        raise NoWorkers(
+            f"{who} does not find grade/: start it by the .venv/bin/dask of a tree like this one, "
+            "in which make has been run"
+        )
+
+
+def expect_utf8(who: str, reads_as: str) -> None:
+    """Raises NoWorkers for a program that takes files to be in another coding than UTF-8."""
+    if reads_as != "utf-8":
+        raise NoWorkers(
+            f"{who} reads files as {reads_as}, because of its locale: start it with PYTHONUTF8=1 "
+            "before its command"
+        )
+
+
+def completed(futures: Collection[Future]) -> Iterator[Future]:
+    """The futures of a client, each as soon as it is done. Without any, no client is needed."""
+    from distributed import as_completed
+
+    return iter(as_completed(futures)) if futures else iter(())
+
+
+async def connect_once(scheduler: str) -> None:
+    """Connect to the scheduler, with the settings a client has by default, and leave it."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    settings = Security().get_connection_args("client")
+    comm = await connect(scheduler, timeout=CONNECT_S, **settings)
+    await comm.close()
+
+
+@contextmanager
+def of_cluster(scheduler: str) -> Iterator[Client]:
+    """A client of the cluster whose scheduler is at the address."""
+    import asyncio
+
+    from distributed import Client
+
+    # Whatever is wrong with the address shows here, before there is a client. For a client that
+    # could not connect is not always closed: it closes itself when it is collected as garbage, and
+    # if that happens while another one starts, both wait for the same lock for ever.
+    try:
+        asyncio.run(connect_once(scheduler))
+    except Exception as error:
+        raise NoWorkers(f"no scheduler at {scheduler}: {error or repr(error)}") from None
+    with Client(scheduler, timeout=CONNECT_S) as client:
+        expect_grade(f"the scheduler at {scheduler}", client.run_on_scheduler(eval, HAS_GRADE))
+        try:
+            client.wait_for_workers(1, timeout=WAIT_S)
+        except TimeoutError:
+            raise NoWorkers(f"the scheduler at {scheduler} has no workers") from None
+        for address, has_grade in client.run(eval, HAS_GRADE).items():
+            expect_grade(f"the worker at {address}", has_grade)
+        for address, reads_as in client.run(eval, READS_AS).items():
+            expect_utf8(f"the worker at {address}", reads_as)
+        yield client
+
+
+@contextmanager
+def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
+    """A client of `count` workers on this machine."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
+    # Without a dashboard: threads that start at once do not all find its module imported. To a
+    # worker it is an error that its cluster closes while it says that it lives. What goes wrong in
+    # its work comes to the caller by itself.
+    quiet = {
+        "silence_logs": logging.CRITICAL,
+        "dashboard_address": "127.0.0.1:0",
+        "scheduler_kwargs": {"dashboard": False},
+    }
+    # Only this process gets ^C, and it closes the others. Children of threads get it too, and end.
+    # A process that is closed at its work leaves temporary files; this one removes them.
+    with TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)  # a compiler that is shut in there runs as another user
+        where = {} if threads else {"env": {"TMPDIR": folder}}
+        # All of it may be stopped for hours (^Z), and go on. A worker that dies closes its socket.
+        ever = dask.config.set({"distributed.scheduler.worker-ttl": None})
+        with ever, nullcontext() if threads else held_back():
+            cluster = LocalCluster(processes=not threads, memory_limit=0, **where, **quiet, **how)
+        with cluster, Client(cluster) as client:
+            yield client
+
+
+@contextmanager
+def workers(count: int, scheduler: str = "", threads: bool = False) -> Iterator[Client]:
+    """A client of the cluster at the address, or else of `count` workers on this machine."""
+    with of_cluster(scheduler) if scheduler else of_this_machine(count, threads) as client:
+        yield client

@@ -1,0 +1,100 @@
+"""A histogram of the kernel as a cumulative distribution, a line an arm."""
+
+from itertools import accumulate
+
+from sluice.experiment import metrics
+from sluice.experiment.metrics import SCALE_NS
+from sluice.report import theme, wording
+from sluice.report.study import Study, System, words
+
+ORDER = 3.5
+ABOUT = (
+    "Left: what share of the values was no larger than this. Right: what share of their sum such "
+    "values make up, so that few large ones are seen. All trials together."
+)
+PANELS = {"number": "share of their number", "total": "share of their sum"}
+TIME = ("ns", "ms", SCALE_NS["_ms"])  # a unit, what it is shown in, and how many of it
+LEAST = 0.5  # where 0 stands on a logarithmic axis
+
+
+def unit(study: Study) -> tuple[str, int]:
+    """The unit that values are shown in, and by what they are divided."""
+    kernels = metrics.series(study.results[0], study.experiment.plot["distribution"]).unit
+    return (TIME[1], TIME[2]) if kernels == TIME[0] else (kernels, 1)
+
+
+def counts(system: System, name: str) -> dict[int, int]:
+    """How many values, by the largest that their bucket has, of all trials together."""
+    found: dict[int, int] = {}
+    for trial in system.trials:
+        for _, high, n in metrics.series(trial, name).buckets:
+            found[high - 1] = found.get(high - 1, 0) + n
+    return dict(sorted(found.items()))
+
+
+def shares(weights: list[float]) -> list[float]:
+    """Of each and all before it, in percent."""
+    total = sum(weights)
+    return [round(100 * part / total, 4) if total else 0 for part in accumulate(weights)]
+
+
+def rows(study: Study, divisor: int) -> list[dict]:
+    """The steps of every system; each begins at 0 %."""
+    found = []
+    for system in study.systems:
+        of = counts(system, study.experiment.plot["distribution"])
+        number, total = shares(list(of.values())), shares([v * n for v, n in of.items()])
+        steps = [(min(of, default=0), 0.0, 0.0), *zip(of, number, total, strict=True)]
+        found += [
+            {
+                "arm": system.arm,
+                "setting": words(system.setting),
+                "value": max(value / divisor, LEAST / divisor),
+                "number": part,
+                "total": whole,
+            }
+            for value, part, whole in steps
+        ]
+    return found
+
+
+def panel(study: Study, at: str, values: list[dict], field: str, name: str) -> dict:
+    """A line for each arm, in one setting."""
+    ends = [f(row["value"] for row in values) for f in (min, max)]
+    x = {"scale": {"type": "log", "domain": ends, "nice": False}, "axis": theme.log_axis(*ends)}
+    y = {"scale": {"domain": [0, 100]}, "axis": {"title": f"{PANELS[field]}, %"}}
+    line = {"type": "line", "interpolate": "step-after", "strokeWidth": 2.5}
+    tips = [{"field": f, "type": "nominal"} for f in ("arm", "value", "number", "total")]
+    legend = {"symbolType": "stroke", "symbolSize": 500}
+    return {
+        **({"title": theme.panel_title(at)} if at else {}),
+        "data": {"values": [row for row in values if row["setting"] == at]},
+        "width": theme.WIDTH // 2 - 60,
+        "height": 320 if len(study.settings) == 1 else 200,
+        "encoding": {
+            "x": {"field": "value", "type": "quantitative", "title": name, **x},
+            "y": {"field": field, "type": "quantitative", **y},
+            "color": theme.arm_colour(study, legend=legend),
+        },
+        "layer": [
+            {"mark": line, "encoding": {"strokeDash": theme.arm_dash(study)}},
+            {"mark": {"type": "point", "opacity": 0, "clip": True}, "encoding": {"tooltip": tips}},
+        ],
+    }
+
+
+def specs(study: Study) -> dict[str, dict]:
+    """The picture, if the experiment asks for one."""
+    name = study.experiment.plot.get("distribution")
+    if not name:
+        return {}
+    shown_in, divisor = unit(study)
+    said = wording.noun(name)[0]
+    values = rows(study, divisor)
+    panels = [
+        panel(study, words(at), values, field, f"{said}, {shown_in}")
+        for at in study.settings
+        for field in PANELS
+    ]
+    head = theme.title(study, f"Of each {said}: how large, and how much of the whole")
+    return {"distribution": {"title": head, "concat": panels, "columns": len(PANELS)}}

@@ -1,0 +1,124 @@
+"""Response times by percentile, the last hundredths and thousandths drawn out.
+
+The axis is that of HdrHistogram's plots (G. Tene).
+"""
+
+from sluice.experiment.metrics import Series
+from sluice.report import theme
+from sluice.report.study import Study, words
+
+ORDER = 3
+ABOUT = (
+    "What share of responses was no longer than this. Each step to the right by one nine is "
+    "as wide as the last, so the rare long ones are seen. All trials together."
+)
+STEPS = 40  # points from one nine to the next
+NINES = 4  # up to 99.99 %
+MS = 10**6
+ROOM = 1.2  # above the longest
+CROWD_COLUMNS = 4  # of panels, where each arm has its own
+MEASURE = {"type": "quantitative"}
+LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %'"
+
+
+def curve(series: Series) -> list[tuple[float, float]]:
+    """Points (1 / share that took longer, ms) of a distribution, as far as its count tells."""
+    inverse = [10 ** (i / STEPS) for i in range(NINES * STEPS + 1)]
+    known = [x for x in inverse if x <= series.count]
+    return [(x, series.percentile(100 - 100 / x) / MS) for x in known]
+
+
+def rows(study: Study) -> list[dict]:
+    """The points of every system."""
+    return [
+        {
+            "arm": system.arm,
+            "setting": words(system.setting),
+            "inverse": round(x, 4),
+            "percentile": f"{100 - 100 / x:.5g} %",
+            "ms": round(ms, 4),
+        }
+        for system in study.systems
+        for x, ms in curve(system.responses(study.job))
+    ]
+
+
+def panel(study: Study, values: list[dict], ends_ms: tuple[float, float]) -> dict:
+    """A line for each arm."""
+    ticks = [10**n for n in range(NINES + 1)]
+    x_scale = {"type": "log", "domain": [1, ticks[-1]], "nice": False}
+    y_scale = {"type": "log", "domain": ends_ms, "nice": False}
+    x_axis = {"values": ticks, "labelExpr": LABELS, "labelBound": True}
+    y_axis = theme.log_axis(*ends_ms)
+    legend = {"symbolType": "stroke", "symbolSize": 500}
+    tips = [{"field": name, "type": "nominal"} for name in ("arm", "percentile", "ms")]
+    line = {
+        "mark": {"type": "line", "strokeWidth": 2.5},
+        "encoding": {"strokeDash": theme.arm_dash(study)},
+    }
+    points = {
+        "mark": {"type": "point", "opacity": 0, "clip": True, "size": 120},
+        "encoding": {"tooltip": tips},
+    }
+    return {
+        "data": {"values": values},
+        "encoding": {
+            "x": {
+                "field": "inverse",
+                **MEASURE,
+                "title": "percentile",
+                "scale": x_scale,
+                "axis": x_axis,
+            },
+            "y": {
+                "field": "ms",
+                **MEASURE,
+                "title": "response, ms",
+                "scale": y_scale,
+                "axis": y_axis,
+            },
+            "color": theme.arm_colour(study, legend=legend),
+        },
+        "layer": [line, points],
+    }
+
+
+def alone(study: Study, arm: str, values: list[dict], ends_ms: tuple[float, float]) -> dict:
+    """The panel of one arm of a crowd: the others' lines are grey and have no name."""
+    others = [{**row, "of": row["arm"], "arm": ""} for row in values if row["arm"] != arm]
+    whole = panel(study, [row for row in values if row["arm"] == arm], ends_ms)
+    del whole["encoding"]["color"], whole["layer"][0]["encoding"]
+    crowd = {
+        "data": {"values": others},
+        "mark": {"type": "line", "strokeWidth": 1, "color": theme.GREY, "opacity": 0.35},
+        "encoding": {"detail": {"field": "of"}},
+    }
+    colour = theme.ARM_COLOURS[0]
+    whole["layer"][0]["mark"] |= {"color": colour}
+    whole["layer"].insert(0, crowd)
+    whole["encoding"]["x"]["axis"] |= {"values": [1, 100, 10**NINES]}
+    return {"title": theme.panel_title(arm, color=colour), **whole}
+
+
+def specs(study: Study) -> dict[str, dict]:
+    """The picture, if there is a job to show; a panel for each setting."""
+    if not study.job:
+        return {}
+    head = theme.title(study, f"Responses of {study.job} by percentile")
+    values = rows(study)
+    times_ms = [row["ms"] for row in values]
+    ends_ms = (min(times_ms), ROOM * max(times_ms))
+    if theme.crowded(study):
+        size = {"width": theme.WIDTH // CROWD_COLUMNS - 70, "height": 130}
+        panels = [{**alone(study, arm, values, ends_ms), **size} for arm in study.arms]
+        return {"percentiles": {"title": head, "concat": panels, "columns": CROWD_COLUMNS}}
+    if len(study.settings) == 1:
+        size = {"width": theme.WIDTH, "height": 420}
+        return {"percentiles": {"title": head, **size, **panel(study, values, ends_ms)}}
+    columns = 2 if len(study.settings) in (2, 4) else 3
+    size = {"width": theme.WIDTH // columns - 70, "height": 240}
+    panels = []
+    for at in map(words, study.settings):
+        of_it = [row for row in values if row["setting"] == at]
+        panels.append({"title": theme.panel_title(at), **size, **panel(study, of_it, ends_ms)})
+    return {"percentiles": {"title": head, "concat": panels, "columns": columns}}

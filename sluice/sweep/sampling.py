@@ -1,0 +1,104 @@
+"""Which points a sweep measures: ways to choose them, each a function, in the table HOW.
+
+A way is told how many points to choose (a grid goes by its axes alone), and how many objectives
+there are. It yields batches of points, and is sent what each of a batch came to. The points are the
+same for equal arguments, however many workers there are.
+"""
+
+import itertools
+from collections.abc import Callable, Generator, Iterator
+
+import numpy as np
+
+from sluice.sweep.ranges import Axis, Choice, Value
+
+Point = dict[str, Value]
+# Of each point of the batch before: its objectives, all to be less; None: it failed.
+Came = list[tuple[float, ...] | None]
+Points = Generator[list[Point], Came, None]
+BATCH = 256  # points that are given out at a time, where no result decides about the next
+GUIDED = 8  # the same where results do
+SEED = 1994
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+
+
+def batches(points: Iterator[Point]) -> Points:
+    """The points, in batches that depend on no result."""
+    while batch := list(itertools.islice(points, BATCH)):
+        yield batch
+
+
+def grid(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Every combination of the axes' values."""
+    names = [axis.name for axis in axes]
+    values = itertools.product(*(axis.grid() for axis in axes))
+    return batches(dict(zip(names, row, strict=True)) for row in values)
+
+
+def at(axes: list[Axis], shares: np.ndarray) -> Point:
+    """The point at these shares, one of each axis, from 0 to below 1."""
+    return {axis.name: axis.at(float(share)) for axis, share in zip(axes, shares, strict=True)}
+
+
+def random(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Points by chance."""
+    chance = np.random.default_rng(SEED)
+    return batches(at(axes, chance.random(len(axes))) for _ in range(count))
+
+
+def halton(i: int, base: int) -> float:
+    """The i-th number of van der Corput's sequence: the digits of i behind the point, reversed."""
+    share, digit = 0.0, 1.0
+    while i:
+        digit /= base
+        share += i % base * digit
+        i //= base
+    return share
+
+
+def quasi(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Points that fill the space evenly: Halton's sequence (J. H. Halton, Numerische Mathematik 2,
+    1960), moved by a share of each axis that is drawn by chance."""
+    shift = np.random.default_rng(SEED).random(len(axes))
+    bases = PRIMES[: len(axes)]
+    rows = (np.array([halton(i, base) for base in bases]) for i in range(1, count + 1))
+    return batches(at(axes, (row + shift) % 1) for row in rows)
+
+
+def search(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Points where a model of the results before expects better ones: optuna's tree-structured
+    Parzen estimator (J. Bergstra et al., NIPS 2011), a batch at a time."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = optuna.samplers.TPESampler(seed=SEED, constant_liar=True)
+    study = optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
+    spaces = {axis.name: space_of(axis) for axis in axes}
+    for start in range(0, count, GUIDED):
+        asked = [study.ask(spaces) for _ in range(min(GUIDED, count - start))]
+        came = yield [trial.params for trial in asked]
+        for trial, values in zip(asked, came, strict=True):
+            state = None if values else optuna.trial.TrialState.FAIL
+            study.tell(trial, values, state=state)
+
+
+def space_of(axis: Axis) -> object:
+    """The axis as optuna has it."""
+    from optuna.distributions import (
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+
+    if isinstance(axis, Choice):
+        return CategoricalDistribution(axis.values)
+    kind = IntDistribution if axis.whole else FloatDistribution
+    return kind(axis.low, axis.high, log=axis.log)
+
+
+HOW: dict[str, Callable[[list[Axis], int, int], Points]] = {
+    "grid": grid,
+    "random": random,
+    "quasi": quasi,
+    "search": search,
+}

@@ -1,0 +1,201 @@
+"""The kernel's event trace (kernel/measure/trace.h): read from a machine's memory, kept in files.
+
+A trace file is the ring in order, all little-endian: `TRACE_FILE` (the magic bytes, how many
+records follow, how many older ones the ring has lost), then the records, the oldest first, laid out
+as the kernel's struct trace_record.
+"""
+
+import mmap
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from sluice.host.paths import ROOT
+from sluice.system.guest import MEMORY_START
+
+if TYPE_CHECKING:
+    import numpy as np  # loaded where it is used: what only starts machines does without it
+
+RING = struct.Struct("<QQQQ")
+# Of a record, with its types, which struct and NumPy call by the same letters.
+FIELDS = {"time_ns": "Q", "block": "Q", "argument": "Q", "pid": "I", "number": "H", "disk": "H"}
+RECORD = struct.Struct("<" + "".join(FIELDS.values()))
+AT_ONCE = 1 << 10  # records that are decoded together: a reader may stop early
+MAGIC = 0x6563617274736C75
+WRITE = 1 << 63
+TRACE_FILE = struct.Struct("<16sQQ")
+FILE_MAGIC = b"sluice trace 1\n\0"
+
+
+class BadTrace(ValueError):
+    """There is no trace at this place; the text says what is there."""
+
+
+class Event(NamedTuple):
+    """One record. For a disk request, block is a sector, and write is true for a write."""
+
+    time_ns: int
+    name: str
+    disk: int
+    block: int
+    pid: int
+    argument: int
+    write: bool
+
+
+@cache
+def event_names() -> tuple[str, ...]:
+    """The events by number, from the kernel's own table."""
+    text = (ROOT / "kernel" / "measure" / "trace.h").read_text(encoding="utf-8")
+    return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
+
+
+def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
+    """How many records were lost, and the others as bytes, the oldest first."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        at = ring_phys - MEMORY_START
+        if not 0 <= at <= len(memory) - RING.size:
+            raise BadTrace(f"{path}: no trace at {ring_phys:#x}: was trace_k= given?")
+        magic, records, written, _ = RING.unpack_from(memory, at)
+        if magic != MAGIC:
+            raise BadTrace(f"{path}: no trace at {ring_phys:#x}: was trace_k= given?")
+        at += RING.size
+        if written <= records:
+            return 0, memory[at : at + written * RECORD.size]
+        oldest = at + written % records * RECORD.size
+        return written - records, memory[oldest : at + records * RECORD.size] + memory[at:oldest]
+
+
+class Events(Sequence[Event]):
+    """Events as the bytes of their records, each decoded when it is asked for.
+
+    A grading keeps the traces of all its runs, of a million events and more. As bytes one takes 32,
+    as an object 200.
+    """
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = memoryview(data)
+
+    def __len__(self) -> int:
+        return len(self._data) // RECORD.size
+
+    @overload
+    def __getitem__(self, at: int) -> Event: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Events": ...
+    def __getitem__(self, at: int | slice) -> "Event | Events":
+        """One event, or those of a range, whose step must be 1."""
+        if isinstance(at, slice):
+            first, end, step = at.indices(len(self))
+            if step != 1:
+                raise ValueError(f"events in steps of {step}")
+            return Events(self._data[first * RECORD.size : end * RECORD.size])
+        at = range(len(self))[at] * RECORD.size
+        time_ns, block, argument, pid, number, disk = RECORD.unpack_from(self._data, at)
+        name, write = event_names()[number], argument >= WRITE
+        return Event(time_ns, name, disk, block, pid, argument & (WRITE - 1), write)
+
+    def __iter__(self) -> Iterator[Event]:
+        return map(itemgetter(1), self.named(*event_names()))
+
+    def records(self) -> "np.ndarray":
+        """All of them as a structured array, with the fields `FIELDS`; nothing is copied."""
+        import numpy as np
+
+        return np.frombuffer(self._data, [(name, f"<{kind}") for name, kind in FIELDS.items()])
+
+    def times_rise(self) -> bool:
+        """True if no event has a time before that of an earlier one."""
+        times_ns = self.records()["time_ns"]
+        return bool((times_ns[:-1] <= times_ns[1:]).all())
+
+    def named(self, *names: str) -> Iterator[tuple[int, Event]]:
+        """The events with these names, each with its number; the others are not decoded.
+
+        Raises ValueError for a name that no event has, and IndexError for a record that has none.
+        """
+        import numpy as np
+
+        known = event_names()
+        if strange := set(names) - set(known):
+            raise ValueError(f"no event is called {', '.join(sorted(strange))}")
+        wanted = np.array([name in names for name in known])
+        records = self.records()
+
+        def found(first: int) -> Iterator[tuple[int, Event]]:
+            some = records[first : first + AT_ONCE]
+            at = np.flatnonzero(wanted[some["number"]])
+            return zip((first + at).tolist(), decoded(some[at]), strict=True)
+
+        return chain.from_iterable(map(found, range(0, len(records), AT_ONCE)))
+
+
+def called(events: Iterable[Event], *names: str) -> Iterator[Event]:
+    """The events with these names."""
+    if isinstance(events, Events):
+        return map(itemgetter(1), events.named(*names))
+    return (event for event in events if event.name in names)
+
+
+def decoded(records: "np.ndarray") -> Iterator[Event]:
+    """The events of an array of records."""
+    time_ns, block, argument, pid, number, disk = (records[name] for name in FIELDS)
+    columns = [
+        time_ns.tolist(),
+        map(event_names().__getitem__, number.tolist()),
+        disk.tolist(),
+        block.tolist(),
+        pid.tolist(),
+        (argument & (WRITE - 1)).tolist(),
+        (argument >= WRITE).tolist(),
+    ]
+    rows = zip(*columns, strict=True)
+    return map(partial(tuple.__new__, Event), rows)  # Event(...) takes longer
+
+
+def read(path: Path, ring_phys: int) -> tuple[int, Events]:
+    """How many events were lost, and the others, the oldest first.
+
+    path: a machine's memory; ring_phys: the gauge trace.phys of the run.
+    """
+    lost, data = ring(path, ring_phys)
+    return lost, Events(data)
+
+
+def astray(path: Path, ring_phys: int) -> int:
+    """How many records had a time other than the clock's, as machine mode saw it."""
+    with path.open("rb") as file:
+        file.seek(ring_phys - MEMORY_START)
+        return RING.unpack(file.read(RING.size))[3]
+
+
+def room(path: Path, ring_phys: int) -> int:
+    """How many records the ring in a machine's memory has room for."""
+    with path.open("rb") as file:
+        file.seek(ring_phys - MEMORY_START)
+        return RING.unpack(file.read(RING.size))[1]
+
+
+def save(memory: Path, ring_phys: int, out: Path) -> None:
+    """Write the trace in a machine's memory to a trace file."""
+    lost, data = ring(memory, ring_phys)
+    head = TRACE_FILE.pack(FILE_MAGIC, len(data) // RECORD.size, lost)
+    part = out.with_name(out.name + ".part")
+    part.write_bytes(head + data)
+    part.replace(out)
+
+
+def load(path: Path) -> tuple[int, Events]:
+    """How many events a trace file has lost, and the others, the oldest first."""
+    data = path.read_bytes()
+    if len(data) < TRACE_FILE.size or not data.startswith(FILE_MAGIC):
+        raise BadTrace(f"{path}: not a trace file")
+    _, records, lost = TRACE_FILE.unpack_from(data)
+    if len(data) != TRACE_FILE.size + records * RECORD.size:
+        raise BadTrace(f"{path}: {len(data)} bytes do not hold the {records} records it tells of")
+    return lost, Events(memoryview(data)[TRACE_FILE.size :])

@@ -1,0 +1,108 @@
+"""Analytic models: what an experiment's figures should be, by theory alone.
+
+A model is a file here, found by listing this folder (what models share is in parts/). It opens
+with its formulas and their source, and has
+
+    PARAMETERS                     name -> Parameter
+    QUANTITIES                     what it predicts: name -> what that is
+    predict(system, parameters)    -> {quantity: value}
+    covers(system, parameters)     -> whether predict tells all QUANTITIES, or none. A model whose
+                                   predict takes long has it; it is asked first, and predict
+                                   only when a figure is wanted
+
+- Units stand in the names, as everywhere: service_ms, read_ms.
+- A prediction depends on its two arguments alone: on what runs, and on
+  parameters that are known without running it. Nothing is fitted to what was
+  measured, and no model reads a result.
+- A quantity that a model cannot tell of a system is left out. If parameters make
+  no sense together (an overloaded disk), predict raises ValueError and says why.
+
+An experiment names a model in its [model] table, gives the parameters, and says which
+of its metrics is which quantity (sluice/experiment/schema.py).
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a model needs: its meaning, its source, its range."""
+
+    about: str
+    source: str
+    low: float = 0
+    high: float = inf
+
+
+@dataclass(frozen=True)
+class System:
+    """The system that runs: the policy of each kind, every tunable's value, the measured drive."""
+
+    policies: dict[str, str]
+    tunables: dict[str, int]
+    drive: str
+
+
+def names() -> list[str]:
+    """The names of all models."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+
+
+def model(name: str) -> ModuleType:
+    """The model of this name, which must be one of them."""
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a model is asked: its name, a system, and the parameters."""
+
+    model: str
+    policies: tuple[tuple[str, str], ...]
+    tunables: tuple[tuple[str, int], ...]
+    drive: str
+    parameters: tuple[tuple[str, float], ...]
+
+    @property
+    def system(self) -> System:
+        return System(dict(self.policies), dict(self.tunables), self.drive)
+
+
+def question(name: str, system: System, parameters: dict[str, float]) -> Question:
+    """A question to the model of this name."""
+    policies, tunables = tuple(system.policies.items()), tuple(system.tunables.items())
+    return Question(name, policies, tunables, system.drive, tuple(parameters.items()))
+
+
+@cache  # runs that differ in their seed alone have the same prediction
+def answer(asked: Question) -> dict[str, float]:
+    """What the model predicts. Raises ValueError as predict does."""
+    return model(asked.model).predict(asked.system, dict(asked.parameters))
+
+
+def told(asked: Question) -> Collection[str]:
+    """The quantities that the model tells. Raises ValueError as predict does."""
+    module = model(asked.model)
+    if not hasattr(module, "covers"):
+        return answer(asked).keys()
+    return module.QUANTITIES if module.covers(asked.system, dict(asked.parameters)) else ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A model's figures for a run, which are computed when they are wanted. tells: metric -> the
+    model's quantity."""
+
+    asked: Question
+    tells: dict[str, str]
+
+    def figures(self) -> dict[str, float]:
+        """The value of each metric."""
+        found = answer(self.asked) if self.tells else {}
+        return {metric: found[quantity] for metric, quantity in self.tells.items()}

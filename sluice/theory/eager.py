@@ -1,0 +1,69 @@
+"""Eager writing of blocks: how long until the nearest free place passes under the head?
+
+This is the formula of wang.py for a cylinder, E[min(x, y)], for places of several sectors and from
+any instant. With
+
+    k    sectors of a place; n: of a track, whole places; t: tracks of a cylinder
+    p    share of the places that are free, each as likely as the others; on the track where the
+         head is, p (1 - k / n), because the last command ended on a place of it, which is used
+    b    time until the first sector has crossed the bus, in sectors; the arm is not there before
+    s    head switch, in sectors; longer than b
+    a    how far a track's first sector lies behind that of the track before (skew), in sectors
+
+the places of the track where the head is begin at u, u + k, u + 2k and so on, where u is between 0
+and k, any as likely, and count from b on. Those of the track j tracks on begin at (u + j a) mod k,
+and so on, and count from s on. In one turn each place comes by once. Within a time x, none of the
+places that the head meets is free with a probability that is a product, of 1 - p for each of them.
+From that follows the mean time, if any is free, and then the mean over u.
+
+Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a
+Programmable Disk", OSDI 1999, its model of a cylinder; the extension to places is ours.
+"""
+
+from sluice.theory import Parameter, System
+from sluice.theory.parts.drive_row import DriveRow, drive_row
+
+PARAMETERS = {
+    "used_share": Parameter("of the places: 1 - p", "the experiment", 0, 0.99),
+    "place_sectors": Parameter("of a place: k", "the virtual log", 1),
+}
+QUANTITIES = {"locating_ms": "time until the nearest free place of the cylinder passes"}
+
+STEPS = 64  # of u
+
+
+def begins(first: float, after: float, k: int, n: int) -> list[float]:
+    """When the places of a track begin to pass, in one turn from `after` on. first: any of them."""
+    ahead = (first - after) % k
+    return [after + ahead + k * i for i in range(n // k)]
+
+
+def mean_from(u: float, k: int, n: int, tracks: list[tuple[float, float, float]]) -> float:
+    """The mean time, in sectors; tracks: the skew of each, how long the head takes to it, and the
+    share of its places that are free."""
+    met = [(time, free) for skew, there, free in tracks for time in begins(u + skew, there, k, n)]
+    mean, left = 0.0, 1.0  # left: the probability that none was free so far
+    for time, free in sorted(met):
+        mean += time * left * free
+        left *= 1 - free
+    return mean / (1 - left)
+
+
+def locating_sectors(free: float, k: int, row: DriveRow) -> float:
+    """The mean over all instants. The drive has one zone."""
+    (zone,) = row.zones
+    here, switch = (ns * zone.sectors / row.rotation_ns for ns in (row.bus_ns, row.head_switch_ns))
+    own = (0, here, free * (1 - k / zone.sectors))
+    tracks = [own, *((j * zone.track_skew % k, switch, free) for j in range(1, row.heads))]
+    instants = [(i + 0.5) * k / STEPS for i in range(STEPS)]
+    return sum(mean_from(u, k, zone.sectors, tracks) for u in instants) / STEPS
+
+
+def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
+    """The mean time. Raises ValueError for a drive whose tracks are not alike or hold no whole
+    number of places."""
+    row, k = drive_row(system.drive), int(parameters["place_sectors"])
+    if len(row.zones) != 1 or row.zones[0].sectors % k:
+        raise ValueError(f"{system.drive}: its tracks are not alike, or no whole places of {k}")
+    sectors = locating_sectors(1 - parameters["used_share"], k, row)
+    return {"locating_ms": sectors * row.rotation_ns / row.zones[0].sectors / 1e6}

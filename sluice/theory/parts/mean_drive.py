@@ -1,0 +1,203 @@
+"""A drive in the mean: expected times, where drives/model/drive.c computes actual ones.
+
+It knows the drive's row, how files that are read in order share its cache, and how far the arm
+reads ahead between two commands. The place where a file begins is a mean over all places. The
+caller adds the wait for the platter, half a rotation.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from sluice.theory.parts.drive_row import DriveRow, Zone, drive_row
+from sluice.theory.parts.reader import Command
+
+GRID = 120  # places along the drive over which a mean is taken
+PHASES = 8  # places in its track where a file may begin, over which a mean is taken
+KIB = 1024
+SECTOR_BYTES = 512
+
+# ---- seeks ----
+
+
+@cache
+def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
+    """The mean seek between n files at random places: to the next one outwards, back from the last
+    to the first, and between any two."""
+    row = drive_row(drive)
+    cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
+    onward = back = pair = onwards = backs = pairs = 0.0
+    for i in range(GRID):
+        for j in range(i, GRID):
+            ns, gap = row.seek_ns[cyls[j] - cyls[i]], (j - i) / GRID
+            weight = 0.5 if i == j else 1.0
+            with_none_between = weight * (1 - gap) ** (n - 2)
+            with_all_between = weight * gap ** (n - 2)
+            onward, onwards = onward + ns * with_none_between, onwards + with_none_between
+            back, backs = back + ns * with_all_between, backs + with_all_between
+            pair, pairs = pair + ns * weight, pairs + weight
+    return onward / onwards, back / backs, pair / pairs
+
+
+def near_seek_ns(row: DriveRow, group_mb: float) -> float:
+    """The mean seek from a group's start, where the inodes are, to any place in it."""
+    sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
+    cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
+    distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
+    return sum(distances) / GRID
+
+
+# ---- the platters ----
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """A zone's tracks. Sectors count from the start of one of them."""
+
+    zone: Zone
+    slot_ns: float  # a sector under the head
+    skew: float  # slots from a track's end to the next one's start, in the mean
+
+    def read_ns(self, first: float, sectors: float) -> float:
+        """The time from the first sector's start to the last one's end."""
+        crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
+        return self.slot_ns * (sectors + self.skew * crossed)
+
+    def read_in(self, first: float, ns: float) -> float:
+        """The number of sectors that pass in that time, from the first on."""
+        slots, done = ns / self.slot_ns, 0.0
+        while slots > 0:
+            left = self.zone.sectors - (first + done) % self.zone.sectors
+            done += min(slots, left)
+            slots -= left + self.skew
+        return done
+
+
+def tracks(row: DriveRow, zone: Zone) -> Tracks:
+    skew = ((row.heads - 1) * zone.track_skew + zone.cyl_skew) / row.heads
+    return Tracks(zone, row.rotation_ns / zone.sectors, skew)
+
+
+def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
+    """The places where a file may begin: a zone, a sector of a track; and the share of the drive
+    that each stands for."""
+    total = sum(z.cylinders * z.sectors for z in row.zones)
+    return [
+        (tracks(row, z), (i + 0.5) / PHASES * z.sectors, z.cylinders * z.sectors / total / PHASES)
+        for z in row.zones
+        for i in range(PHASES)
+    ]
+
+
+# ---- the cache ----
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A drive and its use. Sizes in sectors."""
+
+    row: DriveRow
+    bus_ns: float  # a sector
+    segments: int  # of its cache, which stays as large
+    block: int  # of the file system
+    if_sequential: bool = False  # it reads ahead only where a read goes on
+
+    @property
+    def ahead(self) -> float:
+        """What is read ahead into a segment."""
+        room = self.row.segments * self.row.segment_sectors // self.segments
+        return room * self.row.read_ahead_sectors / self.row.segment_sectors
+
+
+@dataclass
+class Segment:
+    """What the drive's cache holds of what was read ahead for a file."""
+
+    file: int
+    end: int  # the place up to which the file has been read
+    ahead: float = 0  # sectors from there on
+
+
+@dataclass(frozen=True)
+class Served:
+    moved: bool  # the arm went elsewhere: a seek and half a rotation, not in
+    ns: float  # from the command's arrival until its data are across the bus
+
+
+@dataclass
+class Drive:
+    """The drive, all files lying alike in its tracks. Segments: the last one used is last."""
+
+    s: Setting
+    tracks: Tracks
+    start: float  # the sector at which a file begins
+    segments: list[Segment] = field(default_factory=list)
+    reads: Segment | None = None  # that the arm reads ahead into
+    rests: Segment | None = None  # at whose end the arm stays, without reading ahead
+    rested_ns: float = 0  # since then
+
+    def __post_init__(self) -> None:
+        self.empty()
+
+    def empty(self) -> None:
+        self.segments = [Segment(-1, 0) for _ in range(self.s.segments)]
+        self.reads = self.rests = None
+
+    def sector(self, place: int) -> float:
+        return self.start + place * self.s.block
+
+    def read_ahead(self, ns: float) -> None:
+        """Read ahead for this long, or until the segment is full."""
+        if self.reads:
+            reached = self.sector(self.reads.end) + self.reads.ahead
+            self.reads.ahead += self.tracks.read_in(reached, ns)
+            if self.reads.ahead >= self.s.ahead:
+                self.reads.ahead, self.reads = self.s.ahead, None
+
+    def segment(self, file: int, place: int) -> tuple[Segment, bool]:
+        """The file's segment, if one goes on at this place; otherwise the oldest one, emptied. And
+        whether it is the file's."""
+        mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
+        found = mine[0] if mine else self.segments[0]
+        if not mine:
+            self.reads = None if self.reads is found else self.reads
+            self.rests = None if self.rests is found else self.rests
+            found.file, found.end, found.ahead = file, place, 0
+        self.segments.remove(found)
+        self.segments.append(found)
+        return found, bool(mine)
+
+    def divide(self) -> float:
+        """Divide the cache again, which empties it. Returns how long that takes."""
+        self.empty()
+        return self.s.row.read_miss_ns
+
+    def serve(self, file: int, command: Command, idle_ns: float) -> Served:
+        """Serve a command that reaches the drive this long after the last one was done."""
+        self.read_ahead(idle_ns)
+        self.rested_ns += idle_ns
+        segment, goes_on = self.segment(file, command.place)
+        sectors = command.blocks * self.s.block
+        missing, joins = max(0.0, sectors - segment.ahead), self.reads is segment
+        begin = self.sector(segment.end) + segment.ahead
+        segment.end += command.blocks
+        segment.ahead = max(0.0, segment.ahead - sectors)
+        if not missing and not joins:
+            self.rested_ns += self.s.row.read_hit_ns + sectors * self.s.bus_ns
+            return Served(False, self.s.row.read_hit_ns + sectors * self.s.bus_ns)
+        media_ns = self.tracks.read_ns(begin, missing) if missing else 0
+        if joins:
+            overhead_ns, across_ns = self.s.row.read_hit_ns, sectors * self.s.bus_ns
+        else:
+            first_ns = self.tracks.slot_ns
+            overhead_ns = self.s.row.read_miss_ns
+            across_ns = first_ns + missing * self.s.bus_ns
+        done_ns = max(across_ns, media_ns + self.s.bus_ns)
+        turning_ns, stays = 0.0, self.rests is segment
+        if stays:  # its next sector has passed, and comes again
+            turning_ns = -(self.rested_ns + overhead_ns) % self.s.row.rotation_ns
+        if self.s.if_sequential and not goes_on:
+            self.reads, self.rests, self.rested_ns = None, segment, done_ns - media_ns
+        else:
+            self.reads, self.rests = segment, None
+            self.read_ahead(done_ns - media_ns + joins * overhead_ns)
+        return Served(not joins and not stays, overhead_ns + turning_ns + done_ns)

@@ -1,0 +1,39 @@
+"""A read call: what this kernel takes for it, in instructions of the processor.
+
+    cached   SystemCallOverhead + KiB x MemoryCopyRate
+    missed   that, what one command to the drive takes, and the drive's time
+
+SystemCallOverhead is that of a block, something for having more, and so many times that of a
+further block; so is what a command takes.
+
+Source: FSOverhead of E. Shriver, C. Small, K. Smith, "Why does file system prefetching
+work?", USENIX 1999. The instructions were counted on this kernel (sluice/theory/parts/reader.py).
+"""
+
+from sluice.theory import Parameter, System
+from sluice.theory.parts.reader import COST
+
+PARAMETERS = {
+    "request_kb": Parameter("size of the call, KiB: a part of a block, or blocks", "the workload"),
+    "block_kb": Parameter("a file system block, KiB", "the image", 1, 8),
+    "cpu_shift": Parameter("an instruction takes 2^this ns", "the machine", 0, 10),
+    "service_us": Parameter("the drive's time for one command", "the drive's row"),
+}
+QUANTITIES = {
+    "cached_us": "a call whose blocks are all cached",
+    "missed_us": "a call whose blocks are read by one command",
+}
+
+
+def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
+    """The model's QUANTITIES."""
+    p = parameters
+    further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
+    several = COST.several if further else 0
+    call = COST.call + several + further * COST.block + p["request_kb"] * COST.copy_kb
+    command = COST.command + further * COST.command_block
+    instruction_us = 2 ** p["cpu_shift"] / 1000
+    return {
+        "cached_us": call * instruction_us,
+        "missed_us": (call + command) * instruction_us + p["service_us"],
+    }

@@ -1,0 +1,333 @@
+"""Files read cold, one or several at once: how long it takes, and what each cause gives.
+
+A file is read by commands to the drive, each of some neighbouring blocks. For n files
+
+    Total        = n (sum of DRT over a file's commands)                     n > 1
+    Total        = FSOverhead + sum over the commands of
+                   max(DRT, computing until the next one is waited for)      n = 1
+    DRT[random]  = DiskOverhead[miss] + E[Seek] + E[RotLat] + size / min(BusTR, DiskTR)
+    DRT[cached]  = DiskOverhead[hit] + size / BusTR
+    FSOverhead   = requests x SystemCallOverhead + size x MemoryCopyRate
+    per request  = Total x request size / file size
+
+The first command of a file is random; so is the one behind a jump to another group. The
+others go on where the last one of their file ended and are
+
+    n = 1             cached: the arm goes on, so they wait at most for the platter
+    1 < n <= segments cached, as far as the arm read ahead before the next file's
+                      command reached the drive; what remains is random
+    n > segments      random: by then the segment has been used for another file
+
+A command that goes on where the one before it ended, while the arm is still there, is never
+random. If the drive reads ahead after sequential reads only, such a second command finds nothing
+in the cache, and waits until its first sector comes round again.
+
+If the kernel sets the number of segments, it does so whenever a file is known to be read in
+order, by its second read. Its program makes that read as soon as it has the first, while the drive
+serves the next file's command. So the cache is emptied at the end of that command, and the last
+file's second read empties it behind the first file's second command. It takes as long as an
+overhead, most of it while the next command is on its way.
+
+E[Seek] is over the places of n files, drawn uniformly: with C-LOOK n - 1 of n seeks lead
+from a file to the next one outwards, one is the return from the last to the first; with
+FCFS all lead between two files in any order. For one file they stay in the file's group.
+E[RotLat] is half a rotation, DiskTR the mean over the zones, with the skews.
+
+Which commands a file is read by follows from the request size, the prefetch policy and
+the layout (sluice/theory/parts/reader.py), and is the paper's NumClusters, its growing clusters and
+its indirect block in one. SystemCallOverhead and MemoryCopyRate are instructions of this
+kernel, counted by the experiment shriver-cpu (sluice/theory/read_call.py).
+
+Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?", USENIX
+1999. Ours: that a command may be cached in part, and that what is read ahead while the
+program computes costs only what is longer.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+
+from sluice.theory import Parameter, System
+from sluice.theory.parts.drive_row import SECTOR_BYTES, drive_row
+from sluice.theory.parts.mean_drive import Drive, Setting, near_seek_ns, seeks_ns, starts
+from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Step, Wait, steps
+
+KIB = 1024
+
+PARAMETERS = {
+    "files": Parameter("read at once, n", "the workload", 1),
+    "file_kb": Parameter("size of a file, KiB", "the workload", 1),
+    "request_kb": Parameter("size of a read call, KiB", "the workload", 0.5),
+    "work": Parameter("thousands of instructions after each call", "the workload"),
+    "block_kb": Parameter("a file system block, KiB", "the image", 1, 8),
+    "group_mb": Parameter("a block group, MiB", "the image", 1),
+    "far": Parameter("1: the pointer block is in another group", "the image", 0, 1),
+    "cluster_kb": Parameter("the largest command, KiB", "the machine"),
+    "cpu_shift": Parameter("an instruction takes 2^this ns", "the machine", 0, 10),
+    "command_us": Parameter("a command's way to the drive: adapter, bus protocol", "the paper"),
+    "bus_kb_s": Parameter("BusTR, 1,000 bytes a second", "the paper", 100),
+    "segments": Parameter("of the drive's cache", "the drive's row, or what is set", 1, 16),
+    "adapts": Parameter("1: the kernel sets as many as there are streams", "the machine", 0, 1),
+    "sequential": Parameter("1: it reads ahead if reads are sequential", "the machine", 0, 1),
+}
+QUANTITIES = {
+    "total_ms": "from the start until all files are read",
+    "request_ms": "that, times request size / file size: mean response of a request",
+    "throughput": "of all files together",
+}
+
+
+# ---- what runs ----
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The values that follow from the parameters. Times in ns."""
+
+    setting: Setting
+    instruction: float
+    way: float  # of a command to the drive
+    adapts: bool  # segments are set anew when the number of streams has changed
+    turn: float  # half a rotation
+    jump: float  # the seek to a place in the same group or the next
+
+    def command(self, blocks: int) -> float:
+        """Half of the kernel's work for a command: before, or after, the drive has it."""
+        return (COST.command + (blocks - 1) * COST.command_block) / 2 * self.instruction
+
+
+def machine(drive: str, p: dict[str, float]) -> Machine:
+    row = drive_row(drive)
+    return Machine(
+        setting=Setting(
+            row=row,
+            bus_ns=SECTOR_BYTES * 1e6 / p["bus_kb_s"],
+            segments=int(p["segments"]),
+            block=int(p["block_kb"] * KIB / SECTOR_BYTES),
+            if_sequential=bool(p["sequential"]),
+        ),
+        instruction=2 ** p["cpu_shift"],
+        way=p["command_us"] * 1000,
+        adapts=bool(p["adapts"]),
+        turn=row.rotation_ns / 2,
+        jump=near_seek_ns(row, p["group_mb"]),
+    )
+
+
+def file_of(system: System, p: dict[str, float]) -> File:
+    return File(
+        size_kb=p["file_kb"],
+        call_kb=p["request_kb"],
+        block_kb=int(p["block_kb"]),
+        far=bool(p["far"]),
+        cluster_kb=int(p["cluster_kb"]),
+        work=int(p["work"] * 1000),
+        by_block=system.policies["prefetch"] == "bsd44" and bool(system.tunables["bsd44.by_block"]),
+    )
+
+
+# ---- one file ----
+
+
+@dataclass
+class Queue:
+    """The commands of one file in progress. Places that are apart lie in nearby groups."""
+
+    m: Machine
+    drive: Drive
+    in_order: bool  # FCFS; else C-LOOK
+    waiting: list[tuple[float, int, Command]] = field(default_factory=list)  # when queued
+    free_ns: float = 0  # when the drive is
+    head: int = 0
+    done_ns: dict[int, float] = field(default_factory=dict)
+
+    def put(self, now_ns: float, number: int, commands: list[Command]) -> None:
+        self.serve_until(now_ns)
+        self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
+
+    def serve_until(self, limit_ns: float) -> None:
+        """Serve all commands that the drive takes up before that time."""
+        while self.waiting and max(self.free_ns, self.waiting[0][0]) < limit_ns:
+            self.serve_next()
+
+    def serve_next(self) -> None:
+        start_ns = max(self.free_ns, self.waiting[0][0])
+        here = [w for w in self.waiting if w[0] <= start_ns]
+        if not self.in_order:
+            here.sort(key=lambda w: (w[2].place < self.head, w[2].place))
+        self.waiting.remove(here[0])
+        _, number, command = here[0]
+        arrival_ns = start_ns + self.m.way
+        served = self.drive.serve(0, command, arrival_ns - self.free_ns)
+        moving_ns = served.moved * (self.m.jump + self.m.turn)
+        self.free_ns = arrival_ns + served.ns + moving_ns
+        self.head = command.place + command.blocks
+        self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
+
+    def wait(self, number: int) -> float:
+        """The time when that command is done."""
+        while number not in self.done_ns:
+            self.serve_next()
+        return self.done_ns[number]
+
+
+def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
+    """The time until the program has done all its steps. Commands that are made together are queued
+    together."""
+    now_ns, number = 0.0, 0
+    for are_commands, group in groupby(made, lambda step: isinstance(step, Command)):
+        if are_commands:
+            commands = list(group)
+            now_ns += sum(m.command(command.blocks) for command in commands)
+            queue.put(now_ns, number, commands)
+            number += len(commands)
+            continue
+        for step in group:
+            if isinstance(step, Wait):
+                now_ns = max(now_ns, queue.wait(step.command))
+            else:
+                now_ns += step.instructions * m.instruction
+    return now_ns
+
+
+# ---- several files ----
+
+
+@dataclass
+class Visit:
+    """The drive serves the commands that a file has in the queue: the mean over the places of
+    files."""
+
+    ns: float = 0  # without the seek to the file
+    moved: float = 0  # how often there is one
+
+
+Rounds = tuple[tuple[Command, ...], ...]
+
+
+def rounds(made: list[Step]) -> Rounds:
+    """The commands that are served together: those that the file has in the queue before the last
+    of them has been waited for."""
+    together: list[list[Command]] = []
+    commands, waited = 0, -1
+    for step in made:
+        if isinstance(step, Wait):
+            waited = step.command
+        elif isinstance(step, Command):
+            if waited == commands - 1:
+                together.append([])
+            together[-1].append(step)
+            commands += 1
+    return tuple(map(tuple, together))
+
+
+def visit(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
+    """One visit to a file. A second place of it is near for the arm."""
+    seen = Visit()
+    for command in commands:
+        idle = m.command(command.blocks) + m.way
+        served = drive.serve(file, command, idle)
+        seen.ns += idle + served.ns
+        if served.moved:
+            seen.ns += m.turn + bool(seen.moved) * m.jump
+            seen.moved = 1
+    return seen
+
+
+@cache  # calls of several sizes lead to the same commands
+def visits(together: Rounds, m: Machine, n: int) -> list[Visit]:
+    """The visit of each round, while n files are visited in turn."""
+    mean = [Visit() for _ in together]
+    divides = range(1, n + 1) if m.adapts and len(together) > 1 else range(0)
+    for where, start, share in starts(m.setting.row):
+        drive = Drive(m.setting, where, start)
+        for k, of_round in enumerate(mean):
+            for file in range(n):
+                seen = visit(m, drive, file, together[k])
+                if k * n + file in divides:  # the file before is known as a stream meanwhile
+                    seen.ns += max(0.0, drive.divide() - m.way)
+                of_round.ns += share / n * seen.ns
+                of_round.moved += share / n * seen.moved
+    return mean
+
+
+def has_stayed(moved: list[float], n: int) -> list[float]:
+    """How often, at the visit of each round, the arm has not moved to another file since it last
+    moved to this one: the mean over the n files in their order."""
+    mean = [0.0] * len(moved)
+    for file in range(n):
+        stayed, before = 0.0, 0.0
+        for k, now in enumerate(moved):
+            others = (1 - before) ** (n - 1 - file) * (1 - now) ** file
+            stayed = (before + (1 - before) * stayed) * others
+            mean[k] += stayed / n
+            before = now
+    return mean
+
+
+def files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
+    """All rounds of n > 1 files, and the processor's work before and after them."""
+    seen = visits(rounds(made), m, n)
+    stayed = has_stayed([v.moved for v in seen], n)
+    each = [v.ns + v.moved * (1 - stays) * seek_ns for v, stays in zip(seen, stayed, strict=True)]
+    return n * sum(each) + edges_ns(made, m)
+
+
+def edges_ns(made: list[Step], m: Machine) -> float:
+    """The time before the first command reaches the drive, and after the last is done."""
+    first = next(i for i, step in enumerate(made) if isinstance(step, Command))
+    last = max(i for i, step in enumerate(made) if isinstance(step, Wait))
+    outside = [
+        step.instructions for step in made[:first] + made[last:] if isinstance(step, Compute)
+    ]
+    return sum(outside) * m.instruction + 2 * m.command(made[first].blocks)
+
+
+def mean_seek_ns(system: System, n: int) -> float:
+    """E[Seek] for n > 1 files."""
+    onward, back, pair = seeks_ns(system.drive, n)
+    return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}[system.policies["sched"]]
+
+
+# ---- the whole ----
+
+
+def policy_of(system: System, file: File) -> Bsd44 | None:
+    """The prefetch policy's rules."""
+    if system.policies["prefetch"] == "none":
+        return None
+    return Bsd44(max(1, system.tunables["bsd44.cluster_kb"] // file.block_kb))
+
+
+def total_ns(system: System, file: File, m: Machine, n: int) -> float:
+    """The total time."""
+    made = steps(file, COST, policy_of(system, file))
+    if n > 1:
+        return files_ns(made, m, n, mean_seek_ns(system, n))
+    in_order = system.policies["sched"] == "fcfs"
+    return sum(
+        share * one_file_ns(made, m, Queue(m, Drive(m.setting, where, start), in_order))
+        for where, start, share in starts(m.setting.row)
+    )
+
+
+def covers(system: System, parameters: dict[str, float]) -> bool:
+    """Whether the formulas cover the policies and the load. Raises ValueError for a drive without
+    platters."""
+    drive_row(system.drive)
+    several, sched = parameters["files"] > 1, system.policies["sched"]
+    alike = not several or (not parameters["work"] and sched in ("clook", "fcfs"))
+    return alike and system.policies["prefetch"] in ("none", "bsd44")
+
+
+def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
+    """The model's QUANTITIES; nothing where the formulas do not cover the case."""
+    if not covers(system, parameters):
+        return {}
+    p, n = parameters, int(parameters["files"])
+    total = total_ns(system, file_of(system, p), machine(system.drive, p), n)
+    return {
+        "total_ms": total / 1e6,
+        "request_ms": total / 1e6 * p["request_kb"] / p["file_kb"],
+        "throughput": n * p["file_kb"] * KIB * 1e9 / total,
+    }

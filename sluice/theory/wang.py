@@ -1,0 +1,118 @@
+"""Eager writing: how long until the nearest free sector passes under the head?
+
+Times are in sectors of a track: how many pass meanwhile. They are counted from the instant
+at which a sector begins to pass; from any other instant, half a sector is added. With
+
+    n    sectors of a track; t: tracks of a cylinder
+    p    share of the sectors that are free, each as likely as the others
+    s    head switch, in sectors, rounded up
+    m    sectors of a track that are left free when another track is taken
+
+the mean time is
+
+    on one track      (1 - p) n / (1 + p n)
+    in a cylinder     E[min(x, y)], x on this track, y on the others:
+                      P(x) = p (1 - p)^x
+                      P(y) = (1 - q) q^(y - s) for y >= s, q = (1 - p)^(t - 1)
+    to fill a track   (s + sum over i = m + 1 .. n of (n - i) / (1 + i)) / (n - m)
+    that was empty
+
+The first is the mean of the used sectors before the first free one, with exactly p n free ones
+at random. The second takes the tracks as endless, which matters for p n of a few sectors only. The
+third is the first, for a track that becomes fuller from write to write, with the switch to it.
+
+But a track that is filled in this way is not used at random: each write takes the first free
+sector after a random place, so used sectors gather in runs, and a longer run grows faster. That
+is a hash table with linear probing, whose mean is known: with k sectors used, a write passes
+(Q - 1) / 2 used ones, Q = sum over j of (j + 1) k (k - 1) .. (k - j + 1) / n^j. So
+
+    to fill it,       (s + sum over k = 0 .. n - m - 1 of (Q(n, k) - 1) / 2) / (n - m)
+    exactly
+
+The paper adds a correction to the third formula for this reason. The best m is the one for which
+a write takes the least time: with more, the arm switches often; with fewer, the last writes wait.
+
+Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a
+Programmable Disk", OSDI 1999, its models of eager writing and of the compactor; the last: D. E.
+Knuth, "The Art of Computer Programming", volume 3, section 6.4, theorem K.
+"""
+
+from itertools import accumulate
+from math import ceil
+
+from sluice.theory import Parameter, System
+
+PARAMETERS = {
+    "sectors": Parameter("of a track: n", "the drive's row", 1),
+    "tracks": Parameter("of a cylinder: t", "the drive's row", 1),
+    "switch_sectors": Parameter("head switch in sectors: s", "the drive's row"),
+    "used_share": Parameter("of the sectors: 1 - p", "the experiment", 0, 1),
+    "left_sectors": Parameter("of a track when it is given up: m", "a tunable"),
+}
+QUANTITIES = {
+    "track_sectors": "time to a free sector on one track",
+    "cylinder_sectors": "time to a free sector in a cylinder",
+    "fill_sectors": "time of a write that fills a track, as if it were used at random",
+    "fill_exact_sectors": "the same, as the track is used",
+    "best_left_sectors": "sectors to leave free, for which that is least",
+}
+
+NEGLIGIBLE = 1e-12
+
+
+def track(free: float, n: int) -> float:
+    """The mean time on one track."""
+    return (1 - free) * n / (1 + free * n)
+
+
+def cylinder(free: float, t: int, s: int) -> float:
+    """The mean of min(x, y): the sum over k of P(x > k) P(y > k)."""
+    q = (1 - free) ** (t - 1)
+    mean, k, more = 0.0, 0, 1.0
+    while more > NEGLIGIBLE:
+        more = (1 - free) ** (k + 1) * (1 if k < s else q ** (k + 1 - s))
+        mean += more
+        k += 1
+    return mean
+
+
+def fill(n: int, s: int, m: int) -> float:
+    """The mean time of a write that fills an empty track until m sectors are free."""
+    return (s + sum((n - i) / (1 + i) for i in range(m + 1, n + 1))) / (n - m)
+
+
+def passed(n: int, k: int) -> float:
+    """How many used sectors a write passes on a track where k were used in this way."""
+    q, term = 0.0, 1.0
+    for j in range(k + 1):
+        q += (j + 1) * term
+        term *= (k - j) / n
+    return (q - 1) / 2
+
+
+def fill_exact(n: int, s: int, m: int) -> float:
+    """As fill, with the runs of used sectors."""
+    return (s + sum(passed(n, k) for k in range(n - m))) / (n - m)
+
+
+def best_left(n: int, s: int) -> int:
+    """The m for which fill_exact is least; the smallest of them."""
+    sums = list(accumulate((passed(n, k) for k in range(n)), initial=float(s)))
+    return min(range(n), key=lambda m: sums[n - m] / (n - m))
+
+
+def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
+    """The means; a quantity without a finite value is left out."""
+    del system  # any that writes to the nearest free sector
+    n, t = int(parameters["sectors"]), int(parameters["tracks"])
+    s, m = ceil(parameters["switch_sectors"]), int(parameters["left_sectors"])
+    free = 1 - parameters["used_share"]
+    if m >= n:
+        raise ValueError(f"left_sectors is {m}: a track has {n} sectors, so none would be written")
+    told = {
+        "track_sectors": track(free, n),
+        "fill_sectors": fill(n, s, m),
+        "fill_exact_sectors": fill_exact(n, s, m),
+        "best_left_sectors": best_left(n, s),
+    }
+    return told | ({"cylinder_sectors": cylinder(free, t, s)} if free > 0 else {})

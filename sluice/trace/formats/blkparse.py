@@ -1,0 +1,107 @@
+"""The text that blkparse prints by default of a blktrace: a line for each event.
+
+      8,16   0       25     0.012345678  1234  Q  WS 20941264 + 8 [name]
+      device, CPU, number, time in s, process, action, kind, sector + sectors, name
+
+A request is where it is queued (Q), and reads (R) or writes (W) data. Discards are left out, and
+what has no data: blkparse prints its kind without a sector, and of a command past the file
+system its bytes (Q R 36 [smartctl]). Lines that are no events are left out, too, but blkparse's own
+sums (Total (8,16): and what follows) are not counted. A process's name may have any bytes.
+
+Devices are disks of their own, laid one after another as the units of SPC are, in the order in
+which they first appear. A file with the requests to a device of several disks (dm, md) and those to
+one of these disks is refused, because it has each request twice; a remap shows it (A):
+
+      8,16   0       24     0.012345678  1234  A  WS 20941264 + 8 <- (253,0) 20939216
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from sluice.trace.stream import NO_DATA, LeftOut, Line, of_lines, seconds
+from sluice.trace.table import SECTOR
+from sluice.trace.units import place
+
+ABOUT = "blktrace, as blkparse prints it"
+SOURCE = "blkparse(1), default output"
+SEVERAL = True
+EVENT = re.compile(
+    r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<time>\d+\.\d+)\s+\d+\s+(?P<action>\w+)\s+(?P<rest>.*)",
+    re.A,
+)
+DATA = re.compile(r"(?P<kind>[A-Za-z]+)\s+(?P<sector>\d+) \+ (?P<sectors>\d+)(?:\s.*)?", re.A)
+EMPTY = re.compile(  # without a sector
+    r"[A-Za-z]+(?:\s+\d+)?(?:\s+\([ \da-f]+\))?(?:\s+\[.*\])?", re.A
+)
+SUMS = re.compile(r"\S+ \(.*\):|Input file .* added")  # the first line of what blkparse adds
+SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
+QUEUED, REMAPPED = "Q", "A"
+DISCARDS = "discards"
+NO_EVENTS = "lines that are no events of blkparse"
+
+
+def looks_like(name: str, head: bytes) -> bool:
+    return any(EVENT.fullmatch(line.strip()) for line in head.decode(errors="replace").split("\n"))
+
+
+@dataclass
+class Devices:
+    """The devices that have appeared."""
+
+    numbers: dict[str, int] = field(default_factory=dict)  # of those with requests
+    above: set[str] = field(default_factory=set)  # whose requests were passed on to others
+    in_sums: bool = False  # the line before was of blkparse's sums
+
+    def remapped(self, device: str, rest: str) -> None:
+        """Note what a remap to this device says."""
+        source = SOURCE_OF.fullmatch(rest)
+        if source and source["device"] != device:  # a partition may be its own
+            self.above.add(source["device"])
+
+    def number(self, device: str) -> int:
+        """The number of a device that has a request. Raises ValueError if that request may be in
+        the file as one to another device, too."""
+        number = self.numbers.setdefault(device, len(self.numbers))
+        for other in self.above & self.numbers.keys() - {device}:
+            raise ValueError(
+                f"requests of {other} are passed on to other devices, and both are in the file; "
+                f"leave one of them out, as with grep -v '^ *{other} '"
+            )
+        return number
+
+
+def row_of(line: str, devices: Devices) -> Line:
+    """What a line is."""
+    event = EVENT.fullmatch(line)
+    if not event:
+        if re.match(r"\d+,\d+\s", line):
+            raise ValueError("not a whole event")
+        devices.in_sums |= bool(SUMS.match(line))
+        return None if devices.in_sums else NO_EVENTS
+    devices.in_sums = False
+    if event["action"] == REMAPPED:
+        devices.remapped(event["device"], event["rest"])
+    if event["action"] != QUEUED:
+        return None
+    data = DATA.fullmatch(event["rest"])
+    if not data:
+        if EMPTY.fullmatch(event["rest"]):
+            return NO_DATA
+        raise ValueError("a queued request without SECTOR + SECTORS")
+    kind, size = data["kind"].upper(), int(data["sectors"]) * SECTOR
+    if not size:
+        return NO_DATA
+    if not {"R", "W"} & set(kind):
+        return DISCARDS
+    at = place(devices.number(event["device"]), int(data["sector"]) * SECTOR, size)
+    return seconds(event["time"]), at, size, int("W" in kind)
+
+
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    devices = Devices()
+    yield from of_lines(path, stream, left, lambda line: row_of(line, devices), names=True)

@@ -1,0 +1,37 @@
+"""LIRS: a block's number a line, in the order in which a program read them.
+
+    560
+    *
+    561
+
+The traces of the LIRS paper have it, and many of other cache studies. A line with an asterisk
+begins another part of the trace, and is left out. Blocks are taken to have 4 KiB. There are no
+times and no writes.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from sluice.trace.stream import LeftOut, Row, of_lines, reads_as, whole
+
+ABOUT = "LIRS: a block's number a line"
+SOURCE = "S. Jiang and X. Zhang, LIRS, SIGMETRICS 2002: its traces"
+TIMELESS = True
+BLOCK = 4096
+PART = "*"
+
+
+def looks_like(name: str, head: bytes) -> bool:
+    return reads_as(head, row_of)
+
+
+def row_of(line: str) -> Row | None:
+    """A line's request."""
+    return None if line == PART else (0, whole(line, "the block") * BLOCK, BLOCK, 0)
+
+
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    yield from of_lines(path, stream, left, row_of)

@@ -1,0 +1,10 @@
+"""MQSim's ASCII traces whose workload has Time_Unit NANOSECOND; fivefold.py has the rest."""
+
+from sluice.trace.fivefold import SOURCE, looks, reader
+
+__all__ = ["ABOUT", "SEVERAL", "SOURCE", "looks_like", "read"]
+
+ABOUT = "MQSim's ASCII traces, times in ns"
+SEVERAL = True
+UNIT_PS = 1000
+looks_like, read = looks(UNIT_PS), reader(UNIT_PS)

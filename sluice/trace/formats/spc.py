@@ -1,0 +1,35 @@
+"""SPC: a line for each request, with its time in seconds from the first on.
+
+    0,20941264,8192,W,0.551706
+    application storage unit, first block of 512 bytes, size in bytes, R or W, time in s
+
+White space may surround a field, and more fields may follow. Units are disks of their own: those of
+a file are laid one after another, in the order of their numbers, each as long as the requests that
+are taken use it, in whole MiB.
+"""
+
+from functools import partial
+
+from sluice.trace.stream import Row, fields, kind, of_lines, reads_as, seconds, whole
+from sluice.trace.table import SECTOR
+from sluice.trace.units import place
+
+ABOUT = "SPC: the Storage Performance Council's trace files"
+SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
+SEVERAL = True
+WRITES = {"R": 0, "W": 1}
+
+
+def looks_like(name: str, head: bytes) -> bool:
+    return reads_as(head, row_of)
+
+
+def row_of(line: str) -> Row:
+    """A line's request."""
+    words = fields(line, 5)
+    write = kind(words[3], WRITES)
+    unit, first, size = map(whole, words[:3], ("the unit", "the first block", "the size"))
+    return seconds(words[4]), place(unit, first * SECTOR, size), size, write
+
+
+read = partial(of_lines, row_of=row_of)

@@ -1,0 +1,21 @@
+/* What machine.c asks of the program that it is in: of host.c, or in a browser
+ * of sluice/wasm/host.c. */
+#ifndef SLUICE_TWIN_HOST_H
+#define SLUICE_TWIN_HOST_H
+
+#include "kernel/base/types.h"
+
+#define MEMORY_PHYS 0x80000000UL /* of QEMU's virt machine */
+
+void host_write(const char *text, u64 n); /* to the console's reader */
+void host_end(int status) __attribute__((noreturn));
+/* Move a disk's data; `disk` counts from MEMORY_PHYS on. 0 or -1. */
+i64 host_move(void *memory, u64 disk, u64 bytes, bool write);
+
+/* True if a process may have so many bytes of addresses only (ulimit -v).
+ * space.c asks it, and so no browser has it. */
+bool host_limits_addresses(void);
+
+extern struct trace_ring *trace_ring; /* NULL until the kernel has one */
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * The memory of programs in the twin (space.h), and how a program begins.
+ *
+ * A process has a piece of the host's addresses that is its own. A space's
+ * place is its base:
+ *
+ *   base                 the program: code, constants, data
+ *   base + program->end  its heap
+ *   base + space_bytes   the end of its stack
+ *
+ * - What runs is the host's copy of the program (program.h).
+ * - fork copies a space to other addresses. A word in it that lies in its
+ *   program, heap or stack is taken to be a pointer, and is moved along. In
+ * wide spaces only two bytes of a word change. So what is no pointer does not
+ * look like one, or is not harmed. Numbers: the lowest base is 8.7 hours in ns.
+ *   Text: the two bytes are no characters. Text that has overwritten a part of
+ * a pointer: its final 0 is not one of the two.
+ * - Narrow spaces are for hosts with 39 bits of address, and where the shell
+ *   limits the addresses of a process (ulimit -v). Byte 4 of a pointer is no
+ *   character there either. A number in ns looks like a pointer if it falls
+ *   within the program, its heap or its stack: from 68.7 s on, for about 1 ms
+ * in each 133 ms.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sluice/twin/cost.h"
+#include "sluice/twin/hart.h"
+#include "sluice/twin/host.h"
+#include "sluice/twin/program.h"
+#include "sluice/twin/space.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/panic.h"
+#include "kernel/proc/proc.h"
+#include "kernel/proc/trapframe.h"
+#include "kernel/proc/vm.h"
+
+#define WIDE_BYTES   (1UL << 32)
+#define NARROW_FIRST (KSTACK_BASE + MAX_PROCS * STACK_STRIDE)
+#define NARROW_BYTES (127UL << 20)
+#define SPACES       (MAX_PROCS + 1) /* exec has two for a moment */
+_Static_assert(NARROW_FIRST + SPACES * NARROW_BYTES <= 0x2000000000UL,
+               "byte 4 of a narrow space's addresses is no character");
+
+static bool base_in_use[SPACES];
+static u64 space_bytes = WIDE_BYTES;
+
+/* ---- spaces ---- */
+
+/* See the head of this file. */
+static u64 base_of(u32 i)
+{
+    if (space_bytes == NARROW_BYTES)
+        return NARROW_FIRST + i * NARROW_BYTES;
+    return (0x1cUL + i / 128) << 40 | (0x80UL + i % 128) << 32;
+}
+
+static u64 take_base(void)
+{
+    u32 i = 0;
+    while (base_in_use[i])
+        i++;
+    base_in_use[i] = true;
+    return base_of(i);
+}
+
+static void let_base_go(u64 base)
+{
+    munmap((void *)base, space_bytes);
+    u32 i = 0;
+    while (base_of(i) != base)
+        i++;
+    base_in_use[i] = false;
+}
+
+/* Narrow spaces, where wide ones have no room. */
+static void choose_width(void)
+{
+    void *last = (void *)base_of(SPACES - 1);
+    int flags =
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void *at = mmap(last, WIDE_BYTES, PROT_NONE, flags, -1, 0);
+    if (at != MAP_FAILED)
+        munmap(at, WIDE_BYTES);
+    if (at != last || host_limits_addresses())
+        space_bytes = NARROW_BYTES;
+}
+
+/* The parts of a space that are used, as offsets from its base: the program and
+ * its heap end at `heap_end`, and the stack begins at `stack`. */
+struct used {
+    u64 heap_end, stack;
+};
+
+/* Copy [from, to) of a space to the same place of another, which is all zeros,
+ * moving pointers. Most words are zeros: they make no page of the copy. */
+static void copy_moved(const struct space *s, u64 base, const struct used *u,
+                       u64 from, u64 to)
+{
+    const u64 *word = (const u64 *)(s->place + from);
+    u64 *copy = (u64 *)(base + from), delta = base - s->place;
+    for (u64 i = 0; i < (to - from) / sizeof *word; i++) {
+        u64 at = word[i] - s->place;
+        bool pointer =
+            at <= u->heap_end || (at >= u->stack && at <= space_bytes);
+        if (word[i])
+            copy[i] = pointer ? word[i] + delta : word[i];
+    }
+}
+
+/* ---- as vm.h has it ---- */
+
+void vm_init(void)
+{
+    void *want = (void *)KSTACK_BASE;
+    u64 bytes = MAX_PROCS * STACK_STRIDE;
+    if (mmap(want, bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != want)
+        panic("twin: no room for the kernel's stacks");
+    choose_width();
+}
+
+/* The page is set aside, as in the machine, but not used. The host's pages may
+ * be larger: then no page guards the stack. */
+void vm_map_kernel(u64 va, void *page)
+{
+    (void)page;
+    u64 from = ROUND_DOWN(va, (u64)sysconf(_SC_PAGESIZE));
+    if (mprotect((void *)from, va + PAGE_SIZE - from, PROT_READ | PROT_WRITE))
+        panic("twin: no memory for a kernel stack");
+}
+
+int vm_fork(u64 *from, u64 *to, u64 hot_va)
+{
+    struct space *s = space_of(from), *child = space_of(to);
+    const struct program *p = s->program;
+    (void)hot_va;
+    pay(COST_fork, 1);
+    child->program = p;
+    child->place = take_base();
+    program_map(p, child->place, space_bytes);
+    child->moved = child->place - s->place;
+    struct used used = {
+        .heap_end = myproc()->brk + heap_distance() - s->place,
+        .stack = myproc()->trapframe->x[REG_SP] - s->place,
+    };
+    copy_moved(s, child->place, &used, p->data, ROUND_UP(used.heap_end, 8));
+    copy_moved(s, child->place, &used, used.stack, space_bytes);
+    return 0;
+}
+
+/* ---- as space.h has it ---- */
+
+void space_leave(struct space *s)
+{
+    let_base_go(s->place);
+}
+
+u64 space_heap(const struct space *s)
+{
+    return s->place + s->program->end;
+}
+
+u64 space_stack_top(const struct space *s)
+{
+    return s->place + space_bytes;
+}
+
+bool space_has(const struct space *s, u64 at, u64 n)
+{
+    return at - s->place < space_bytes && n <= space_bytes - (at - s->place);
+}
+
+void space_get(const struct space *s, void *to, u64 from, u64 n)
+{
+    (void)s;
+    memcpy(to, (const void *)from, n);
+}
+
+void space_put(const struct space *s, u64 to, const void *from, u64 n)
+{
+    (void)s;
+    memcpy((void *)to, from, n);
+}
+
+void space_zero(const struct space *s, u64 from, u64 n)
+{
+    (void)s;
+    memset((void *)from, 0, n);
+}
+
+u64 space_length(const struct space *s, u64 text, u64 n)
+{
+    u64 most = MIN(n, space_stack_top(s) - text);
+    u64 length = strnlen((const char *)text, most);
+    return length == most ? n : length;
+}
+
+/* ---- into user mode ---- */
+
+static void begin(struct space *s, struct trapframe *f)
+{
+    pay(COST_exec, 1);
+    s->program = program_named(myproc()->name);
+    s->place = take_base();
+    program_map(s->program, s->place, space_bytes);
+    program_fill(s->program, s->place);
+    space_place_stack(s, f);
+    f->epc = s->place + s->program->entry;
+    user_begin(f);
+}
+
+/* The kernel gives a heap as much as the machine has memory. */
+static void expect_room(const struct space *s)
+{
+    u64 end = space_stack_top(s) - USER_STACK_BYTES;
+    if (myproc()->brk + heap_distance() > end)
+        panic("twin: %s wants more than the %lu MiB that a program has here%s",
+              myproc()->name, space_bytes >> 20,
+              space_bytes == NARROW_BYTES ? " (is there a ulimit -v?)" : "");
+}
+
+void user_return(struct trapframe *f)
+{
+    struct space *s = space_now();
+    user_frame = f;
+    if (!s->place)
+        begin(s, f);
+    f->x[REG_SP] += s->moved;
+    s->moved = 0;
+    if (f->x[REG_A7] == SYS_sbrk && (i64)f->x[REG_A0] >= 0) {
+        expect_room(s);
+        f->x[REG_A0] += heap_distance();
+    }
+    user_resume(f);
+}

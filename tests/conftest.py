@@ -1,0 +1,176 @@
+"""Fixtures of the tests, and the line that reproduces a failure."""
+
+import gc
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import either
+import psutil
+import pytest
+from browser import Page
+
+from sluice.host.paths import BUILD, NATIVE
+from sluice.system import image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, Machine, Result, run_rc
+
+# Every worker rewrites the assertions of all tests, which takes it seconds. What comes of that is
+# kept, also where the environment wants no bytecode beside the sources. Programs that tests start
+# do as the environment says.
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
+
+ROOM_BYTES = 8 << 30  # three times what all workers' files take at a time
+
+MakeImage = Callable[..., Path]
+Boot = Callable[..., Machine]
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def make_image(tmp_path: Path) -> Iterator[MakeImage]:
+    """Makes images: make_image(rc=..., files=...), the fields of Content.
+
+    Every one is judged by e2fsck when the test has passed; damaged=True
+    leaves that out.
+    """
+    made: list[Path] = []
+
+    def make(damaged: bool = False, **content: object) -> Path:
+        path = tmp_path / f"image{len(list(tmp_path.glob('*.img')))}.img"
+        image.make(path, Content(**content))
+        if not damaged:
+            made.append(path)
+        return path
+
+    yield make
+    for path in made:
+        image.check(path)
+
+
+@pytest.fixture
+def in_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test in which microseconds decide: the twin, which knows mean costs, will not do."""
+    monkeypatch.setattr(either, "WHOLE", True)
+
+
+@pytest.fixture
+def boot(make_image: MakeImage) -> Iterator[Boot]:
+    """Boots machines to the prompt: boot(harts=2, ...), the fields of Config.
+
+    Without disks it gets one with all programs. Those still running at the
+    end of the test are switched off as a user does, so that their images can
+    be judged.
+    """
+    with ExitStack() as stack:
+        running: list[Machine] = []
+
+        def start(prompt: bool = True, **config: object) -> Machine:
+            config.setdefault("disks", (Disk(make_image()),) if "disks" not in config else ())
+            machine = stack.enter_context(Machine(Config(**config)))
+            running.append(machine)
+            if prompt:
+                machine.wait_prompt()
+            return machine
+
+        yield start
+        for machine in running:
+            if machine.process.poll() is None:
+                machine.power_off()
+
+
+@pytest.fixture
+def run_script(make_image: MakeImage) -> Run:
+    """Runs a script as /rc and waits for the end: run_script("ls /", nbuf=16).
+
+    The further arguments are the fields of Config; files are put into the
+    image, which is judged afterwards.
+    """
+
+    def run(
+        script: str,
+        files: dict[str, bytes] | None = None,
+        **config: object,
+    ) -> Result:
+        root = Disk(make_image(rc=script, files=files or {}))
+        disks = (root, *config.pop("disks", ()))
+        return run_rc(Config(disks=disks, **config))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def native() -> Callable[[str], Path]:
+    """Finds a program of tests/native by name; make has built it."""
+
+    def find(name: str) -> Path:
+        path = NATIVE / name
+        assert path.exists(), f"{path} is not built: run make native"
+        return path
+
+    return find
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse to run if tests that share something costly would not share a worker.
+
+    xdist adds a group's name to the names of its tests; with some versions of pytest in vain.
+    """
+    if config.getoption("loadgroup", False):
+        for item in items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                raise pytest.UsageError(f"{item.nodeid}: this xdist does not go with this pytest")
+
+
+def pytest_configure() -> None:
+    """Have tests make their files, which live for seconds, in memory if there is room enough: that
+    takes less of the host's time. A TMPDIR that is set stays."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and memory.is_dir():
+        room = min(shutil.disk_usage(memory).free, psutil.virtual_memory().available)
+        if room >= ROOM_BYTES:
+            os.environ["TMPDIR"] = str(memory)  # for the workers and for all commands, too
+            tempfile.tempdir = None
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now, thousands of tests and what they import, stays until the end: do not
+    search it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[pytest.TestReport]:
+    """Add to a failure's report the one command that reproduces it."""
+    report = yield
+    if report.failed:
+        group = item.get_closest_marker("xdist_group")  # xdist adds its name to the test's
+        name = item.nodeid.removesuffix(f"@{group.args[0]}" if group else "")
+        name = name.removeprefix("tests/")
+        report.sections.append(("to reproduce", f"make test T={shlex.quote(name)}"))
+    return report
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A browser, for all tests of a file."""
+    with Page(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser: Page, html: Path) -> Page:
+    """The file's page `html`, just opened, light, and on a wide window."""
+    browser.errors.clear()
+    browser.dark(False)
+    browser.open(html)
+    return browser

@@ -1,0 +1,214 @@
+"""Labs that are answered by numbers: forms, what is right, what a student's tree knows of it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from grade.definition.lab import BadLab, Edit, Lab, labs, module, named
+from grade.engine import answers, tree
+from grade.engine.assertions import Wrong
+from grade.engine.workbench import Workbench
+from grade.trust.likeness import Pair
+from sluice.host.paths import KERNEL
+from sluice.system.image import debugfs
+
+LAB = "first-block"
+WHO = "B. Other"
+FORMS = [lab for lab in labs() if answers.FORM in lab.files]
+
+FORM = """# a form
+student = "me"
+# How many?
+many = "?"
+"""
+
+
+def bench_of(form: str, folder: Path) -> Workbench:
+    return Workbench(KERNEL, KERNEL, folder, "", 60, files={answers.FORM: form})
+
+
+@pytest.mark.parametrize("lab", FORMS, ids=lambda lab: lab.name)
+def test_a_form_has_a_place_for_a_name_and_open_questions(lab: Lab) -> None:
+    blank = answers.read(answers.blank(lab.folder, WHO))
+    assert blank.pop("student") == WHO
+    assert blank
+    assert set(blank.values()) == {answers.OPEN}
+
+
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        ('"?"', "no answer"),
+        ('"7"', "'7'"),
+        ("7.0", "7.0"),
+        ("true", "True"),
+        ("-7", "-7"),
+        ("[7, 8]", r"\[7, 8\]"),
+        ("99999999999999999999", "9999"),
+        ("7 +", "line"),
+    ],
+)
+def test_an_answer_is_one_whole_number(tmp_path: Path, given: str, came: str) -> None:
+    bench = bench_of(FORM.replace('"?"', given), tmp_path)
+    with pytest.raises(Wrong, match=came):
+        answers.number(bench, "many")
+    assert answers.number(bench_of(FORM.replace('"?"', "7"), tmp_path), "many") == 7
+
+
+@pytest.mark.parametrize("name", ["", "?", "a\nb", 'x" y = "', "_", "x" * 65, "../x/../y/"])
+def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadLab, match="STUDENT="):
+        tree.skeleton(named(LAB), tmp_path / "out", {}, name)
+    assert not (tmp_path / "out").exists()
+    bench = bench_of(FORM.replace('"me"', json.dumps(name)), tmp_path)
+    with pytest.raises(Wrong, match="your name"):
+        answers.student(bench)
+
+
+FEW = range(30)  # what a small number may be
+QUICK = {"n": 2, "r": 1, "p": 1}  # in place of answers.SLOW
+MOST_TRIES = 5000
+# How many values an answer has that are likely for one who knows all others of its group, but for
+# those of many bits; of these, so many as 80 students' had room for (times are of 100 ns).
+LARGE = {"generation": 2**32, "word": 2**32, "response_ns": 2**16, "waited_ns": 2**17}
+A_TRY_S, A_YEAR_S, LEAST_YEARS = 0.2, 365 * 86400, 20
+
+
+@pytest.fixture
+def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """handed_out(many=7, few=2): a lab of these answers, as in a student's tree."""
+    monkeypatch.setattr(answers, "SLOW", QUICK)
+
+    def make(**right: int) -> Path:
+        monkeypatch.setattr(answers, "checked", lambda _: {"all": tuple(right)})
+        together = answers.slowly("me", "all", tuple(right.values()))
+        checks = {"student": "me", "right": {"all": together}}
+        (tmp_path / answers.CHECKS).write_text(json.dumps(checks))
+        return tmp_path
+
+    return make
+
+
+def form_of(values: Mapping[str, int], who: str = "me") -> str:
+    return f'student = "{who}"\n' + "".join(f"{name} = {n}\n" for name, n in values.items())
+
+
+def test_checks_know_right_from_wrong_and_tell_no_number(
+    handed_out: Callable[..., Path], tmp_path: Path
+) -> None:
+    """As in a student's tree, which has no solution; a group is right as a whole."""
+    right = {"many": 1234567, "few": 3}
+    folder = handed_out(**right)
+
+    def ask(values: Mapping[str, int], question: str = "few", who: str = "me") -> None:
+        bench = bench_of(form_of(values, who), tmp_path)
+        answers.expect_right(folder, bench, question, "count them")
+
+    for question in right:
+        ask(right, question)
+    with pytest.raises(Wrong, match=r"all of all to be right: count them \(many, few are checked"):
+        ask(right | {"many": 1234566})
+    with pytest.raises(Wrong, match="many = a number; found no answer yet"):
+        ask({"few": 3})
+    with pytest.raises(Wrong, match='student = "me"'):
+        ask(right, who="you")
+
+
+def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Iterable[int]]) -> int:
+    """How many tries it takes to find the answers, each of which is one of those known."""
+    (group, hashed), *_ = json.loads((folder / answers.CHECKS).read_text())["right"].items()
+    for tries, values in enumerate(product(*(known[name] for name in right)), 1):
+        if answers.slowly("me", group, values) == hashed:
+            return tries
+        if tries == MOST_TRIES:
+            break
+    return 0
+
+
+def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) -> None:
+    """Each alone is, and all small ones together; with one of many bits they are not."""
+    small = {"many": 17, "few": 9}
+    assert found_by_trying(handed_out(few=9), {"few": 9}, {"few": FEW}) == 10
+    assert found_by_trying(handed_out(**small), small, dict.fromkeys(small, FEW))
+    large = small | {"when_ns": 13_570_800}
+    times = range(1_000_000, 30_000_000, 100)
+    known = dict.fromkeys(small, FEW) | {"when_ns": times}
+    assert not found_by_trying(handed_out(**large), large, known)
+
+
+def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
+    """Even who knows the small numbers of a group would try for years to find the others."""
+    scene = module(named(LAB).folder / "scene.py")
+    for group, asked in scene.CHECKED.items():
+        tries = prod(LARGE.get(question, 1) for question in asked)
+        years = tries * A_TRY_S / A_YEAR_S
+        assert years > LEAST_YEARS, f"{group}: {years:.2g} years"
+    hidden = {group.name for group in named(LAB).groups if group.hidden}
+    together = set().union(*scene.CHECKED.values())
+    asked = set(answers.QUESTION.findall((named(LAB).folder / answers.FORM).read_text()))
+    assert asked - together == hidden
+
+
+def test_who_has_the_same_numbers_is_pointed_out() -> None:
+    def form(*numbers: int) -> str:
+        return "".join(f"q{i} = {n}\n" for i, n in enumerate(numbers))
+
+    forms = {
+        "c": form(9, 2, 3, 14, 15),
+        "a": 'student = "a"\n' + form(1, 2, 3, 4, 5),
+        "b": form(1, 2, 3, 4, 6),
+        "blank": FORM,
+        "wild": "1 +",
+    }
+    assert answers.alike(forms) == [Pair("a", "b", 0.8, answers.ALIKE_SAYS)]
+
+
+def test_an_edit_must_fit_its_question() -> None:
+    edit = Edit(answers.FORM, "many", "<many>", "<few>")
+    assert "many = <few>" in answers.edited("many = <many>\nfew = <few>\n", edit)
+    with pytest.raises(BadLab, match="many does not contain"):
+        answers.edited("many = 1\n", edit)
+    with pytest.raises(BadLab, match="all does not contain"):
+        answers.edited("many = <many>\n", replace(edit, function="all"))
+
+
+def test_answers_and_new_policies_are_not_carried_on_to_other_labs() -> None:
+    carried = tree.sources_of_others(named("smooth"))
+    assert set(named("delayed-write").files) <= set(carried)
+    assert answers.FORM not in carried
+    assert set(named("open").files).isdisjoint(carried)
+
+
+def test_a_student_gets_a_form_of_their_own_and_no_solution(tmp_path: Path) -> None:
+    lab = named(LAB)
+    tree.skeleton(lab, tmp_path, {}, WHO)
+    folder = tmp_path / "grade" / "labs" / LAB
+    assert f'student = "{WHO}"' in (tmp_path / answers.FORM).read_text()
+    assert not (folder / answers.SOLUTION).exists()
+    checks = json.loads((folder / answers.CHECKS).read_text())
+    known = answers.solution(lab.folder, lab.reference, WHO)
+    assert checks["right"].keys() == answers.checked(lab.folder).keys()
+    for group, asked in answers.checked(lab.folder).items():
+        values = tuple(known[question] for question in asked)
+        assert checks["right"][group] == answers.slowly(WHO, group, values)
+    assert not (folder / "hidden").exists()
+
+
+@pytest.mark.parametrize("who", ["ada", "Eva Müller", WHO])
+def test_the_first_blocks_image_and_trace_tell_the_same(who: str, tmp_path: Path) -> None:
+    """The reads that the trace shows are of the blocks that the image leads to, in that order."""
+    scene = module(named(LAB).folder / "scene.py")
+    run = scene.run(bench_of(FORM, tmp_path), who)
+    known = answers.solution(named(LAB).folder, KERNEL, who)
+    inside = range(run.beacon(1), run.beacon(2))
+    came = [r.sector // 8 for r in run.data(write=False) if r.queued_ns in inside]
+    assert came[-3:] == [known[q] for q in ("double_indirect", "indirect", "data_block")]
+    assert len(came) == known["requests"]
+    book = scene.task(who).book
+    assert f"Inode: {known['inode']} " in debugfs(run.folder / "data.img", f"stat {book}")
+    assert known["waited_ns"] > known["response_ns"] > known["service_ns"]

@@ -1,0 +1,119 @@
+"""The archive for Gradescope: set up and called as Gradescope does, elsewhere than /autograder."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from forms import complaints
+
+from grade.course import bundle
+from grade.definition.lab import BadLab, named
+from grade.engine import tree
+from grade.engine.formats import gradescope
+from sluice.host.paths import ROOT
+
+LAB = named("elevator")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "autograder.zip"
+    bundle.pack(LAB, path)
+    return path
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """With modes and times, as unzip does."""
+    with zipfile.ZipFile(archive) as opened:
+        for info in opened.infolist():
+            path = Path(opened.extract(info, folder))
+            path.chmod(info.external_attr >> 16 & 0o777)
+            when = time.mktime((*info.date_time, 0, 0, -1))
+            os.utime(path, (when, when))
+
+
+def called(line: list[str | Path], folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of the archive."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        line, cwd=folder, env=clean | env, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def autograder(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gradescope's folder after its setup; the tools, the tree's .venv and what it built are there.
+
+    apt-get is one that only writes down what it is asked for.
+    """
+    tmp_path = tmp_path_factory.mktemp("gradescope")
+    root = tmp_path / "autograder"
+    unpack(archive, root / "source")
+    inside = root / "source" / bundle.TREE
+    (inside / ".venv").symlink_to(ROOT / ".venv")
+    left_out = ("fresh", "experiments", "grade", "class", "root", "*.img", "*.sock")
+    skip = shutil.ignore_patterns(*left_out)
+    shutil.copytree(ROOT / "build", inside / "build", ignore=skip)
+    apt = tmp_path / "bin" / "apt-get"
+    apt.parent.mkdir()
+    apt.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
+    apt.chmod(0o755)
+    path = f"{apt.parent}:{os.environ['PATH']}"
+    done = called([root / "source/setup.sh"], root, PATH=path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "python3-venv" in (tmp_path / "asked").read_text()
+    shutil.copy2(root / "source/run_autograder", root)
+    return root
+
+
+def graded(root: Path, files: dict[str, str]) -> dict:
+    """What Gradescope reads after a submission of these files."""
+    shutil.rmtree(root / "submission", ignore_errors=True)
+    for name, text in files.items():
+        path = root / "submission" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = called([root / "run_autograder"], root, AUTOGRADER=str(root))
+    assert not done.returncode, done.stderr
+    path = root / "results/results.json"
+    assert not complaints(gradescope, path)
+    return json.loads(path.read_text())
+
+
+def test_nobody_but_its_owner_reads_the_graders_tree(autograder: Path) -> None:
+    hidden = autograder / "source/sluice/grade/labs/elevator/hidden"
+    assert hidden.is_dir() and (autograder / "source").stat().st_mode & 0o077 == 0
+
+
+def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path) -> None:
+    good = {file: tree.pristine(file) for file in LAB.files}
+    assert graded(autograder, good)["score"] == 100
+    wrong = graded(autograder, dict.fromkeys(LAB.files, "nonsense"))
+    assert wrong["score"] == 0 and "build failed" in wrong["output"]
+    none = graded(autograder, {"notes.txt": "sorry"})
+    assert none["score"] == 0 and "refused" in none["output"]
+    (autograder / "source/lab").write_text("nonesuch\n")
+    failed = called([autograder / "run_autograder"], autograder, AUTOGRADER=str(autograder))
+    assert failed.returncode and "The grader failed" in failed.stderr
+    assert not (autograder / "results/results.json").exists()  # which would be a score
+
+
+def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) -> None:
+    bundle.pack(LAB, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+    with zipfile.ZipFile(archive) as opened:
+        names = set(opened.namelist())
+    assert {"setup.sh", "run_autograder", "lab"} <= names
+    assert {f"sluice/{f}" for f in ("Makefile", "kernel/main.c", "tools/setup.sh")} <= names
+    assert not [name for name in names if "/build/" in name or "/.venv/" in name or ".git/" in name]
+
+
+def test_a_bad_request_for_one_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(BadLab, match=r"takes a \.zip"):
+        bundle.pack(LAB, tmp_path / "autograder.tar")
+    assert not list(tmp_path.iterdir())

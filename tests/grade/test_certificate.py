@@ -1,0 +1,291 @@
+"""A grade's certificate: made again, the grade is the same; what differs is told."""
+
+import argparse
+import copy
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grade.cli import labs as commands
+from grade.definition.lab import BadLab, named
+from grade.engine import certificate, formats, grading, tree
+from grade.engine.certificate import BadCertificate
+from grade.engine.grading import NoTest
+from grade.engine.record import MadeFrom, Record
+from grade.trust.compiler import BuildFailed
+
+LAB = named("elevator")
+FILE = LAB.files[0]
+NONCE, RUN = "3", "syncs"
+TEST = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a grade of one group; the submission has a comment of its own."""
+    folder = tmp_path_factory.mktemp("graded")
+    files = {FILE: tree.pristine(FILE) + "\n/* mine */\n"}
+    (folder / "handed-in" / FILE).parent.mkdir(parents=True)
+    (folder / "handed-in" / FILE).write_text(files[FILE])
+    record = grading.grade(LAB, lambda: files, folder, NONCE, "make grade", TEST, beside=True)
+    formats.write_all(record, folder)
+    return folder
+
+
+@pytest.fixture
+def was(graded: Path) -> dict:
+    """Its certificate."""
+    return certificate.read(graded / certificate.FILE)
+
+
+def replay(graded: Path, certificate_file: Path, out: Path) -> int:
+    """The exit status of `make replay`."""
+    return commands.replay(
+        argparse.Namespace(certificate=certificate_file, submission=graded / "handed-in", out=out)
+    )
+
+
+def test_a_replayed_grade_is_the_same_to_the_byte(
+    graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(graded, graded / certificate.FILE, tmp_path) == 0
+    assert "The grade is the same: 5 of 5 points" in capsys.readouterr().out
+    assert (tmp_path / certificate.FILE).read_bytes() == (graded / certificate.FILE).read_bytes()
+    for name in ("trace", "console.txt"):
+        again = (tmp_path / "runs" / RUN / name).read_bytes()
+        assert again == (graded / "runs" / RUN / name).read_bytes()
+    assert (tmp_path / "kernel.elf").read_bytes() == (graded / "kernel.elf").read_bytes()
+
+
+def test_a_forged_certificate_is_told_from_what_its_replay_gives(
+    graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    was["points"][TEST] = 4
+    was["runs"][RUN]["trace"] = was["runs"][RUN]["console"]
+    was["versions"]["qemu"] = "QEMU emulator version 0.9"
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(was))
+    assert replay(graded, forged, tmp_path) == 1
+    told = capsys.readouterr().out
+    assert f"test {TEST}: 4 points there, 5 here" in told
+    assert f"run {RUN}: another trace\n" in told
+    assert f"nonce: '{NONCE}' does not lead to the runs of the certificate" in told
+    assert "qemu: QEMU emulator version 0.9 there, QEMU emulator version" in told
+    assert "compiler" not in told
+
+
+def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> None:
+    other = graded / "other" / FILE
+    other.parent.mkdir(parents=True)
+    other.write_text(tree.pristine(FILE))
+    given = argparse.Namespace(
+        certificate=graded / certificate.FILE, submission=graded / "other", out=tmp_path
+    )
+    with pytest.raises(BadCertificate, match=f"{FILE}: this is not the text that was graded"):
+        commands.replay(given)
+    assert not list(tmp_path.iterdir())
+
+
+def leaves(part: dict, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The path of each value of a certificate that is no table."""
+    for name, value in part.items():
+        yield from leaves(value, (*at, name)) if isinstance(value, dict) else [(*at, name)]
+
+
+def other(value: object) -> object:
+    """A value of the same kind that is not this one."""
+    if isinstance(value, int | float):
+        return value + 1
+    return "0" * 40 if value != "0" * 40 else "1" * 40
+
+
+def with_other(whole: dict, at: tuple[str, ...]) -> dict:
+    """A certificate with another value at this path."""
+    made = copy.deepcopy(whole)
+    part = made
+    for name in at[:-1]:
+        part = part[name]
+    part[at[-1]] = other(part[at[-1]])
+    return made
+
+
+def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `make replay` says of a certificate that it does not confirm."""
+    file, out = folder / "changed.json", folder / "out"
+    file.write_text(json.dumps(made))
+    try:
+        assert replay(graded, file, out) == 1
+    except (BadCertificate, BadLab, NoTest) as error:
+        return str(error)
+    return capsys.readouterr().out
+
+
+def test_no_field_of_a_certificate_can_be_changed(
+    graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is changed alone, and the replay names it."""
+    words = {  # what a field is called in a message
+        "kernel": "the submission's kernel",
+        "reference": "the solution's kernel",
+        "points": "test",
+        "runs": "run",
+    }
+    changed = list(leaves(was))
+    assert {at[0] for at in changed} == set(certificate.SHAPE)
+    for at in changed:
+        told = replayed(tmp_path, with_other(was, at), graded, capsys)
+        parts = [words.get(name, name) for name in at if name not in ("files", "versions")]
+        assert [name for name in parts if name not in told] == [], told
+        assert "grade is the same" not in told or at[0] == "versions", at
+
+
+def test_a_certificate_says_nothing_that_is_not_compared(was: dict, tmp_path: Path) -> None:
+    with pytest.raises(BadCertificate, match="it says 'remark', which no certificate says"):
+        read(tmp_path, json.dumps(was | {"remark": "excellent"}))
+    twice = json.dumps(was).replace('"score"', '"score": 100, "score"')
+    with pytest.raises(BadCertificate, match="it says 'score' twice"):
+        read(tmp_path, twice)
+
+
+def test_a_score_that_was_changed_by_hand_is_not_confirmed(was: dict) -> None:
+    forged = was | {"score": 100}
+    assert not certificate.confirmed(forged, was)
+    assert "score: 100 there, 5 here" in certificate.compared(forged, was)
+
+
+def test_what_was_made_only_here_is_told(was: dict) -> None:
+    before = copy.deepcopy(was)
+    before["runs"].clear()
+    assert f"run {RUN}: it was made only here" in certificate.differences(before, was)
+
+
+def test_a_later_commit_with_the_same_sources_is_the_same_version(
+    was: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = copy.deepcopy(was)
+    before["versions"]["commit"] = "1234"
+    monkeypatch.setattr(certificate, "has_these_sources", lambda *_: True)
+    assert certificate.confirmed(before, was)
+    before["versions"]["tree"] = "5678"
+    assert [line.split(":")[0] for line in certificate.other_versions(before, was)] == [
+        "commit",
+        "tree",
+    ]
+
+
+def test_what_is_no_commit_is_not_handed_to_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificate.subprocess, "run", pytest.fail)
+    for commit in ("--output=x", "HEAD", "", "0" * 39):
+        assert not certificate.has_these_sources(commit, LAB.folder)
+
+
+def test_a_commit_has_the_sources_of_this_tree_or_not(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel/main.c").write_text("int a;\n")
+    for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *line], check=True)
+    done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    commit = done.stdout.strip()
+    (tmp_path / "README").write_text("other files do not matter\n")
+    assert certificate.has_these_sources(commit, LAB.folder, tmp_path)
+    (tmp_path / "kernel/main.c").write_text("int b;\n")
+    assert not certificate.has_these_sources(commit, LAB.folder, tmp_path)
+    assert not certificate.has_these_sources("0" * 40, LAB.folder, tmp_path)
+
+
+def read(folder: Path, text: str) -> dict:
+    """The certificate that this text is."""
+    (folder / "bad.json").write_text(text)
+    return certificate.read(folder / "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        *((text, "no certificate of a grade") for text in ("", "[]", "{}", "3", "[" * 10**5)),
+        ('{"version": 0}', "a certificate of version 0, not 1"),
+        ('{"version": 1, "lab": "x"}', "no certificate of a grade: its nonce is missing"),
+        ('{"version": 1, "version": 1}', "no certificate of a grade: it says 'version' twice"),
+    ],
+)
+def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(BadCertificate, match=rf"bad\.json: {told}"):
+        read(tmp_path, text)
+
+
+def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
+    with pytest.raises(BadCertificate, match=r"no certificate of a grade: .*directory"):
+        certificate.read(tmp_path)
+
+
+MISSHAPEN: dict[str, tuple[object, str]] = {
+    **{n: (None, f"its {n} is missing") for n in certificate.SHAPE if n != "version"},
+    "score ": (True, "its score is missing"),
+    "files ": ({FILE: 3}, "its files is not a table of texts"),
+    "versions ": ({"qemu": None}, "its versions is not a table of texts"),
+    "runs ": ({RUN: {"trace": "0"}}, f"its run {RUN} has not trace and console alone"),
+    "runs  ": ({RUN: "0"}, f"its run {RUN} is not a table of texts"),
+    "points ": ({TEST: "5"}, "its points are not all numbers"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, (v, _) in MISSHAPEN.items()])
+def test_each_part_that_a_replay_reads_is_looked_at_first(
+    was: dict, tmp_path: Path, name: str, value: object
+) -> None:
+    was[name.strip()] = value
+    with pytest.raises(BadCertificate, match=MISSHAPEN[name][1]):
+        read(tmp_path, json.dumps(was))
+
+
+def test_what_was_graded_there_and_does_not_build_here_is_refused(
+    graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a compiler that finds another warning. What it said is told."""
+
+    def build(*_: object) -> Path:
+        raise BuildFailed("clook.c:3: error: unused variable")
+
+    monkeypatch.setattr(grading, "build", build)
+    with pytest.raises(BadCertificate, match=r"(?s)graded there, and here it is not:.*clook.c:3"):
+        replay(graded, graded / certificate.FILE, tmp_path)
+
+
+def test_a_grade_of_an_unknown_lab_or_test_is_refused(
+    graded: Path, was: dict, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(was | {"lab": "nowhere"}))
+    with pytest.raises(BadLab, match="nowhere"):
+        replay(graded, file, tmp_path)
+    file.write_text(json.dumps(was | {"points": {"return.no_such_test": 5}}))
+    with pytest.raises(NoTest, match="no_such_test"):
+        replay(graded, file, tmp_path)
+
+
+def test_what_was_not_graded_has_no_certificate() -> None:
+    failed = Record(LAB.name, LAB.title, NONCE, "build failed")
+    failed.made_from = MadeFrom({}, "", {})
+    assert certificate.certificate(failed) is None
+    assert certificate.certificate(Record(LAB.name, LAB.title, NONCE)) is None  # made from nothing
+
+
+def test_a_test_more_or_less_is_told(was: dict) -> None:
+    before = copy.deepcopy(was)
+    before["points"]["return.old"] = before["points"].pop(TEST)
+    assert certificate.differences(before, was)[:2] == [
+        f"test {TEST}: no points there, 5 here",
+        "test return.old: 5 points there, no here",
+    ]
+
+
+def test_a_kernel_has_the_same_hash_whatever_folder_it_was_built_in(tmp_path: Path) -> None:
+    """Sections that are not loaded name that folder."""
+    kernel = tmp_path / "kernel.elf"
+    commands.tree.tool("objcopy", "--strip-debug", LAB.reference, kernel)
+    assert kernel.read_bytes() != LAB.reference.read_bytes()
+    assert certificate.of_kernel(kernel) == certificate.of_kernel(LAB.reference)

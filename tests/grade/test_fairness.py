@@ -1,0 +1,73 @@
+"""What `make fair` calls unfair, of points that are made up."""
+
+from pathlib import Path
+
+import pytest
+
+from grade.definition.lab import BadLab, Edit, Group, Lab
+from grade.engine import answers, fairness, tree
+from grade.engine.fairness import Case, Points
+from grade.trust.compiler import BuildFailed
+
+GROUPS = tuple(Group(name, points, False, None) for name, points in (("rise", 20), ("fall", 80)))
+LAB = Lab("lab", Path(), "Lab", 1, (), (), GROUPS, {})
+EDITS = (Edit("a.c", "f", "1", "2"),)
+WRONG = Case("wrong", EDITS, frozenset({"rise"}))
+
+
+def unfair(case: Case, *of_rise: float, fall: float = 80) -> list[str]:
+    """The complaints about these points of the group rise, with nonces 1, 2 and so on."""
+    by_nonce: dict[str, Points] = {
+        str(i): {"rise": rise, "fall": fall} for i, rise in enumerate(of_rise, 1)
+    }
+    return fairness.judged(LAB, case, by_nonce).unfair
+
+
+def test_the_same_loss_with_each_nonce_is_fair() -> None:
+    assert unfair(WRONG, 10, 10.5, 9.5) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "rise", "fall", "complaint"),
+    [
+        (WRONG, (10, 12), 80, "rise depends on the nonce: 10 with NONCE=1, 12 with NONCE=2"),
+        (WRONG, (19.5, 19), 80, "rise does not lose with NONCE=1"),
+        (WRONG, (10, 10), 79, "fall loses with NONCE=1"),
+        (Case("reference"), (20, 19.9), 80, "rise has 19.9 points with NONCE=2"),
+        (Case("attack", EDITS, most=50), (10, 11), 40, "51 points with NONCE=2"),
+        (Case("attack", EDITS, WRONG.loses, most=99), (1, 20), 0, "rise does not lose"),
+    ],
+)
+def test_an_unfair_loss_is_told_with_a_nonce_that_shows_it(
+    case: Case, rise: tuple[float, ...], fall: float, complaint: str
+) -> None:
+    found = unfair(case, *rise, fall=fall)
+    assert len(found) == 1 and complaint in found[0]
+
+
+def test_in_a_lab_that_is_answered_by_numbers_the_nonce_chooses_the_student(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The nonce itself changes nothing there: the name determines the machine."""
+    seen: list[str] = []
+    form = 'student = "{}"'.format
+    monkeypatch.setattr(answers, "solved", lambda lab, who, edits: form(who))
+    monkeypatch.setattr(
+        fairness, "points", lambda lab, bench, only: seen.append(answers.student(bench)) or {}
+    )
+    for nonce in "12":
+        fairness.with_one_nonce("first-block", [(WRONG, Path()), (WRONG, Path())], nonce, "")
+    assert seen == ["Student 1", "Student 1", "Student 2", "Student 2"]
+
+
+def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def build(*_: object) -> Path:
+        raise BuildFailed("a.c:3: error: misleading indentation")
+
+    monkeypatch.setattr(tree, "build", build)
+    monkeypatch.setattr(tree, "solution", lambda *_: {})
+    with pytest.raises(BadLab, match=r"lab: wrong is no kernel: a\.c:3: error"):
+        fairness.built(LAB, WRONG, tmp_path)
+    assert fairness.built(LAB, Case("attack", EDITS, most=50), tmp_path) is None

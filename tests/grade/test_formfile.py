@@ -1,0 +1,96 @@
+"""A form is parsed in the sandbox, once, and what it costs there is limited."""
+
+import pytest
+
+from grade.engine import answers
+from grade.engine.assertions import Wrong
+from grade.trust import formfile, sandbox, sourcefile
+from grade.trust.archive import Refused
+from sluice.host.fault import HostFault
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    formfile.parse.cache_clear()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formfile, "CPU_S", 1)
+
+
+def with_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> None:
+    """Have a parser that does this first; if `only` is given, with texts that hold it."""
+    begin = f"if {only!r} in open('{formfile.TEXT}').read():\n    {does}\n"
+    monkeypatch.setattr(formfile, "PARSER", begin + formfile.PARSER)
+
+
+def test_values_come_out_as_they_are() -> None:
+    found = formfile.parse('student = "Zoë"\na = 18446744073709551616\nb = 1.5\nc = 2026-11-28\n')
+    assert found["student"] == "Zoë" and found["a"] == 2**64
+    assert repr(found["b"]) == "1.5" and "2026" in repr(found["c"])
+    assert type(found["b"]) not in (int, str)
+
+
+def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, run = [], formfile.run_parser
+    monkeypatch.setattr(formfile, "run_parser", lambda text: texts.append(text) or run(text))
+    for _ in range(3):
+        assert answers.read("a = 1\n") == {"a": 1}
+    assert texts == ["a = 1\n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("a = \n", "line 1"), ("a = 1\na = 2\n", "Cannot overwrite"), ("\0", "line 1")],
+)
+def test_what_is_no_toml_is_the_students(text: str, why: str) -> None:
+    with pytest.raises(Wrong, match=why):
+        answers.read(text)
+
+
+def test_a_large_form_is_refused_before_anything_parses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formfile, "run_parser", lambda *_: pytest.fail("it was parsed"))
+    with pytest.raises(Wrong, match="has 16385 bytes, and a form may have 16384"):
+        answers.read("#" * (formfile.MOST_BYTES + 1))
+
+
+@pytest.mark.parametrize("does", ["while True: pass", "x = bytes(1 << 40)"])
+def test_a_form_that_costs_too_much_is_the_students(
+    does: str, monkeypatch: pytest.MonkeyPatch, quick: None
+) -> None:
+    with_parser(monkeypatch, does, only="costly")
+    with pytest.raises(Wrong, match="more than 1 s of a processor, or too much memory"):
+        answers.read('costly = "yes"\n')
+    assert answers.read("a = 1\n") == {"a": 1}
+
+
+def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits, run = [], sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *a, **k: limits.append(k["cpu_s"]) or run(*a, **k))
+    answers.read("a = 2\n")
+    assert limits == [formfile.CPU_S] and formfile.CPU_S < sandbox.CPU_S
+
+
+def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_parser(monkeypatch, "raise SystemExit(1)")
+    with pytest.raises(HostFault):
+        answers.read("a = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("/* */\n" * (sourcefile.MOST_LINES + 1), "5001 lines, and a source may have 5000"),
+        ("/" * (sourcefile.MOST_TEXT + 1), "131073 bytes, and a source may have 131072"),
+    ],
+    ids=["lines", "bytes"],
+)
+def test_a_source_that_nobody_writes_is_refused_before_it_is_read(
+    text: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sourcefile, "check_text", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(Refused, match=why):
+        sourcefile.check_texts({"policies/sched/mine.c": text})

@@ -1,0 +1,187 @@
+"""Every command of a course works in the four kinds of surroundings of grade/labs/TRUST.md: as root
+or not, with namespaces or without.
+
+- Root makes them all. A process in a chroot gets no user namespace, and where the chroot's folder
+  is no mount point, no other root either (pivot_root). So there the grader does without namespaces.
+- Who is not root has a number without an account, and owns only the folder that is made for it and
+  the tree's folder for snapshots.
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+from whole import in_full
+
+from grade.definition.lab import named
+from sluice.host.fault import enterable
+from sluice.host.paths import ROOT, SNAPSHOTS
+
+LAB = named("elevator")
+TEST = "rise.blocks_here_and_there_are_served_by_rising_sector"
+NOBODY = 61_234  # not one of the numbers that submissions' compilers have (sandbox.py)
+TOOLS = ("bwrap", "chroot", "mount", "setpriv", "unshare")
+# Before the command come its user, a new root or nothing, the tree, its folder for snapshots, and
+# a folder in which the packages are shown that only root may enter.
+ENTER = """\
+set -e
+user=$1 plain=$2 tree=$3 snapshots=$4 shown=$5
+shift 5
+number=0
+for packages in $HIDDEN; do
+    mount --bind "$packages" "$shown/$number"
+    number=$((number + 1))
+done
+mkdir -p "$snapshots"
+mount -t tmpfs -o "uid=$user,gid=$user,mode=700" none "$snapshots"
+[ "$user" = 0 ] || set -- setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
+if [ "$plain" ]; then
+    for path in /*; do
+        if [ -L "$path" ]; then ln -sfn "$(readlink "$path")" "$plain$path"
+        elif [ -d "$path" ]; then mkdir -p "$plain$path"; mount --rbind "$path" "$plain$path"; fi
+    done
+    set -- chroot "$plain" sh -c 'cd "$0" && exec "$@"' "$tree" "$@"
+fi
+cd "$tree"
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of surroundings, with a folder in which its user may write."""
+
+    room: Path
+    user: int
+    plain: Path | None  # the root of a chroot, for want of namespaces
+    shown: Path  # has a folder for each of HIDDEN
+
+    def run(self, module: str, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command as `make` does, and check its status."""
+        own = {
+            **{"HOME": str(self.room), "TMPDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
+            "HIDDEN": " ".join(HIDDEN),
+            "PYTHONPATH": ":".join(str(self.shown / str(i)) for i in range(len(HIDDEN))),
+        }
+        kind = [self.user, self.plain or "", ROOT, SNAPSHOTS, self.shown]
+        line = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter", *kind]
+        line += [sys.executable, "-m", "sluice.host.snapshot", "-m", module, *words]
+        env = {name: os.environ[name] for name in os.environ if not name.startswith("SLUICE")} | own
+        done = subprocess.run(
+            [str(word) for word in line],
+            cwd="/", env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        assert ("without namespaces" in done.stderr) == (words[0] in TELLING and bool(self.plain))
+        return done
+
+    def labs(self, verb: str, *words: object, lab: bool = True) -> str:
+        """Run a verb of grade.cli.labs. Returns what it prints."""
+        named = [f"--lab={LAB.name}"] if lab else []
+        return self.run("grade.cli.labs", verb, *named, *words).stdout
+
+
+HIDDEN = [path for path in sys.path if Path(path).is_dir() and not enterable(Path(path).resolve())]
+TELLING = ("grade", "class", "replay")  # they say what is weaker here
+
+
+@pytest.fixture(
+    scope="module",
+    params=product((0, NOBODY), (True, False)),
+    ids=lambda kind: f"{'not ' * bool(kind[0])}root, {'with' if kind[1] else 'without'} namespaces",
+)
+def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    user, namespaces = request.param
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if os.geteuid() or missing:
+        pytest.skip(f"there is no {missing[0]}" if missing else "only root makes surroundings")
+    if not enterable(ROOT):
+        pytest.skip(f"only root may enter {ROOT}")
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine makes no namespaces")
+    with tempfile.TemporaryDirectory(prefix="sluice-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        room, plain, shown = folder / "room", folder / "plain", folder / "shown"
+        for path in (room, plain, *(shown / str(i) for i in range(len(HIDDEN)))):
+            path.mkdir(parents=True)
+        os.chown(room, user, user)
+        made = Kind(room, user, None if namespaces else plain, shown)
+        made.labs("samples", "--out", room / "samples")
+        yield made
+
+
+def grade(kind: Kind, sample: str) -> dict:
+    out = kind.room / f"graded-{sample}"
+    handed_in = kind.room / "samples" / sample
+    kind.labs("grade", "--submission", handed_in, "--out", out, "--test", TEST, "--nonce", "7")
+    return json.loads((out / "result.json").read_text())
+
+
+def test_a_right_submission_has_its_points(kind: Kind) -> None:
+    result = grade(kind, "good")
+    assert (result["status"], result["score"]) == ("graded", result["most"])
+
+
+def test_a_class_has_what_each_earned(kind: Kind) -> None:
+    """Of two that do not build, which needs no machine: one cheats, and one is no C."""
+    handed_in, out = kind.room / "class", kind.room / "scored"
+    shutil.copytree(kind.room / "samples/cheating", handed_in / "cheating")
+    broken = handed_in / "broken" / LAB.files[0]
+    broken.parent.mkdir(parents=True)
+    broken.write_text((kind.room / "samples/good" / LAB.files[0]).read_text() + "int x = ;\n")
+    kind.labs("class", "--submissions", handed_in, "--out", out, "--jobs=2")
+    table = csv.DictReader((out / "class.csv").read_text().splitlines())
+    rows = {row["name"]: row for row in table}
+    assert (rows["cheating"]["status"], rows["broken"]["status"]) == ("refused", "build failed")
+    assert "expected expression" in rows["broken"]["message"]
+
+
+@in_full
+def test_the_other_commands_of_a_course(kind: Kind) -> None:
+    room = kind.room
+    grade(kind, "good")
+    words = ("--certificate", room / "graded-good/certificate.json", "--out", room / "again")
+    said = kind.labs("replay", *words, "--submission", room / "samples/good", lab=False)
+    assert "The grade is the same" in said
+    kind.labs("class", "--submissions", room / "samples", "--out", room / "all", "--jobs=2")
+    table = csv.DictReader((room / "all/class.csv").read_text().splitlines())
+    scores = {row["name"]: float(row["score"]) for row in table}
+    assert scores["good"] > scores["half-done"] > scores["cheating"] == 0
+    kind.labs("skeleton", "--out", room / "handed-out", "--solved=delayed-write")
+    assert (room / "handed-out/grade/labs" / LAB.name / "handout.md").exists()
+    kind.run("grade.cli.teach", "solution", f"--lab={LAB.name}", "--out", room / "solution")
+    assert (room / "solution" / LAB.files[0]).exists()
+    kind.labs("bundle", "--out", room / "bundle.zip")
+    assert zipfile.is_zipfile(room / "bundle.zip")
+
+
+@pytest.mark.parametrize("command", ["setup", "command"])
+def test_a_tree_of_another_user_is_one_line(command: str) -> None:
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("only root runs commands as another user")
+    if not enterable(ROOT):
+        pytest.skip(f"only root may enter {ROOT}")
+    line = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    words = {
+        "setup": ["sh", "tools/setup.sh", "python"],
+        "command": [sys.executable, "-m", "sluice.host.snapshot", "-m", "grade.cli.labs"],
+    }
+    done = subprocess.run(
+        [*line, *words[command]],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    (said,) = done.stderr.splitlines()
+    assert done.returncode and "use a tree of your own" in said and str(ROOT) in said

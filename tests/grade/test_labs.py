@@ -1,0 +1,473 @@
+"""Each lab proves itself: the reference has all points, the skeleton few, mistakes are named.
+
+A grading goes on only until it is clear what the test asks: a group until one of its tests has
+noticed the mistake, an attack until it has lost what it must. Tests whose machines do little are
+asked first.
+
+In the quick form, which every `make test` runs, a mistake is held against one of the groups that
+must notice it, such that each group has mistakes to notice. Mistakes and skeletons are graded on
+the twin (grade/engine/twin_grading.py), which does the same in less time, and so is what would take a
+machine longest.
+
+The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
+its own must notice it, and every other must be content. In the machine each group must notice one
+of them. It asks the machine, and all groups, about attacks; it also wants each hole to matter on
+its own, and a grading to fit a small machine. `make test LAB=NAME` runs it for one lab.
+"""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+from whole import ONE, WHOLE, in_full
+
+from grade.definition.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
+from grade.engine import answers, grading, tree, twin_grading, workbench
+from grade.engine.formats import people
+from grade.engine.record import Cost, Outcome, Record, cost_in, parse
+from grade.engine.scenario import Run, Scenario
+from grade.engine.workbench import Workbench
+from grade.trust import compiler, sandbox
+from sluice.host.limits import slowness
+from sluice.host.paths import ROOT
+from sluice.system import image
+
+NONCE = "7"
+LONG = ("open", "place", "smooth", "watermark", "decluster")  # to grade; their tests come first
+LABS = sorted(
+    (lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)),
+    key=lambda lab: LONG.index(lab.name) if lab.name in LONG else len(LONG),
+)
+WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
+ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
+# A function each: of several new policies one may do the others' work.
+HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
+# What takes a machine longest, and is the twin's in the quick form: these groups of the reference,
+# and attacks by what a policy does, which need no forgery that only a machine would show.
+LONGEST = {
+    "open": {"age", "writes", "mean", "spread", "worst", "elsewhere"},
+    "place": {"track", "cylinder", "arm", "full", "response", "elsewhere"},
+    "decluster": {"response"},
+}
+LONGEST_ATTACKS = {("open", "does-nothing"), ("watermark", "always-clean")}
+SKELETON_MOST = 20
+MISTAKES_LEAST = 5
+MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
+ENDLESS_S = 8  # of a processor: what computes without end is stopped, but for attacks in full
+A_BOOT = 8000  # events that a machine traces while it works as long as one boots
+
+
+def one_group_each(lab: Lab) -> dict[str, str]:
+    """For each mistake of a lab, by name, a group that must notice it: of its groups the one that
+    has the fewest so far."""
+    chosen: dict[str, str] = {}
+    for mistake in mistakes(lab):
+        used = Counter(chosen.values())
+        chosen[mistake.name] = min(sorted(mistake.loses), key=lambda group: used[group])
+    return chosen
+
+
+def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
+    """The first of the mistakes for which one_group_each chooses a group, by the group."""
+    of = one_group_each(lab)
+    return {of[mistake.name]: mistake for mistake in reversed(mistakes(lab))}
+
+
+def beside_its_lab(
+    lab: Lab, *of: Mistake | Attack | Hole | str, name: str = "", engine: str = "machine"
+) -> ParameterSet:
+    """Parameters of a test. All tests of a lab with one engine share a worker, so its reference
+    runs once in each."""
+    test_id = "-".join((lab.name, name)) if name else lab.name
+    return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(f"{lab.name} {engine}"))
+
+
+def each_lab_on(engine: str) -> pytest.MarkDecorator:
+    """For a test that asks this engine about each lab."""
+    of_labs = [beside_its_lab(lab, engine=engine) for lab in LABS]
+    return pytest.mark.parametrize("lab", of_labs)
+
+
+each_lab = each_lab_on("machine")
+
+
+Known = dict[tuple[type[Workbench], str, Scenario], Run]
+
+
+@pytest.fixture(scope="session")
+def known() -> Known:
+    """What the reference did, by where it ran, the nonce, and what it was to do."""
+    return {}
+
+
+def kept(run: Run, folder: Path) -> Run:
+    """The run, with files that stay when the test that made it has passed; not the large disk with
+    the programs."""
+    large = shutil.ignore_patterns("root*.img")
+    shutil.copytree(run.folder, folder, copy_function=image.link, ignore=large)
+    return replace(run, folder=folder)
+
+
+@pytest.fixture(autouse=True)
+def the_reference_does_the_same_once(
+    known: Known,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Gradings of one lab ask it for the same runs."""
+    ask = Workbench.reference
+
+    def reference(bench: Workbench, scenario: Scenario) -> Run:
+        key = (bench.reference_kernel, f"reference-{scenario.name}")
+        asked = (type(bench), bench.nonce, scenario)
+        if asked in known:
+            bench.made[key] = known[asked]
+        run = ask(bench, scenario)
+        if asked not in known:
+            folder = tmp_path_factory.mktemp("reference") / run.folder.name
+            known[asked] = kept(run, folder)
+        return run
+
+    monkeypatch.setattr(Workbench, "reference", reference)
+
+
+@pytest.fixture(scope="session")
+def read_off() -> dict[tuple[Path, Path, str], Mapping[str, int]]:
+    """The facts of labs that are answered by numbers, by folder, kernel and student."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def facts_are_read_off_once(
+    read_off: dict[tuple[Path, Path, str], Mapping[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wrong numbers are held against the same facts, for which gdb has to see a machine boot."""
+    find = answers.facts
+
+    def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
+        asked = (folder, bench.reference_kernel, answers.student(bench))
+        if asked not in read_off:
+            read_off[asked] = find(folder, bench)
+        return read_off[asked]
+
+    monkeypatch.setattr(answers, "facts", facts)
+
+
+@pytest.fixture(scope="session")
+def laid() -> dict[Scenario, list[Path]]:
+    """The disks that were laid out, by what for."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def disks_are_laid_out_once(
+    laid: dict[Scenario, list[Path]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Disks with a virtual log take long. Equal scenarios, once played, have equal disks."""
+    make = workbench.make_images
+
+    def copies(scenario: Scenario, folder: Path) -> list[Path]:
+        if not scenario.on_log:
+            return make(scenario, folder)
+        if scenario not in laid:
+            laid[scenario] = make(scenario, tmp_path_factory.mktemp("disks"))
+        for path in laid[scenario][0].parent.iterdir():
+            image.copy(path, folder / path.name)
+        return [folder / path.name for path in laid[scenario]]
+
+    monkeypatch.setattr(workbench, "make_images", copies)
+
+
+@pytest.fixture(scope="session")
+def work() -> dict[tuple[str, str], int]:
+    """What the machines of a test did for the reference, in events; by the lab's and its name."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def the_least_work_comes_first(
+    work: dict[tuple[str, str], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradings ask those tests first whose machines do the least."""
+    choose, ask = grading.chosen, grading.ask
+
+    def chosen(lab: Lab, names: str) -> list[grading.Test]:
+        return sorted(choose(lab, names), key=lambda test: work.get((lab.name, test.names[1]), 0))
+
+    def measured(test: grading.Test, bench: Workbench, lab: str, command: str) -> Outcome:
+        outcome = ask(test, bench, lab, command)
+        made = [bench.made.get((bench.kernel, name)) for name in outcome.runs]
+        events = [A_BOOT + len(run.events) for run in made if isinstance(run, Run)]
+        work.setdefault((lab, test.names[1]), sum(events))
+        return outcome
+
+    monkeypatch.setattr(grading, "chosen", chosen)
+    monkeypatch.setattr(grading, "ask", measured)
+
+
+Enough = Callable[[list[Outcome], grading.Test], bool]
+
+
+@pytest.fixture
+def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
+    """Tells when a grading knows enough: the outcomes so far, and the test that is next. A test
+    that is not asked counts as passed."""
+
+    def until(enough: Enough) -> None:
+        ask, so_far = grading.ask, []
+
+        def ask_or_pass(test: grading.Test, *rest: object) -> Outcome:
+            group = test.group
+            if enough(so_far, test):
+                points = test.points
+                return Outcome(group.name, test.name, test.about, group.hidden, points, points)
+            so_far.append(ask(test, *rest))
+            return so_far[-1]
+
+        monkeypatch.setattr(grading, "ask", ask_or_pass)
+
+    return until
+
+
+def its_group_has_lost(so_far: list[Outcome], test: grading.Test) -> bool:
+    """Has a test of the same group failed?"""
+    return any(not outcome.passed for outcome in so_far if outcome.group == test.group.name)
+
+
+def lost_more_than(points: float, named: str = "") -> Enough:
+    """Have so many points been lost, and has one of these tests said `named`?"""
+
+    def enough(so_far: list[Outcome], _: grading.Test) -> bool:
+        said = "".join(f"{outcome.expected} {outcome.came}\n" for outcome in so_far)
+        return sum(outcome.most - outcome.points for outcome in so_far) > points and named in said
+
+    return enough
+
+
+def on_the_twin(
+    lab: Lab, files: dict[str, str], folder: Path, only: str, nonce: str = NONCE
+) -> Record:
+    """What the twin with these files put in gets in these groups."""
+    bench = twin_grading.bench(
+        lab, twin_grading.build(folder, lab, files), folder / "runs", nonce, files
+    )
+    return grading.asked_of(bench, lab, only)
+
+
+def graded(
+    lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
+) -> Record:
+    """What this tree gets with these files put in."""
+    whole = tree.here(lab) | {file: text for file, text in files.items() if file in lab.files}
+    command = f"make grade LAB={lab.name}"
+    return grading.grade(lab, lambda: whole, folder, nonce, command, only)
+
+
+def graded_faster(
+    lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
+) -> Record:
+    """The same, of the twin if the lab's tests can ask it."""
+    faster = graded if twin_grading.refusal(lab) else on_the_twin
+    return faster(lab, files, folder, only, nonce)
+
+
+def lost(record: Record) -> dict[str, list[str]]:
+    """What did not get its points, by group."""
+    return {
+        group.name: [f"{t.title}: {t.came}" for t in record.of(group.name) if not t.passed]
+        for group in record.groups
+        if group.points < group.most
+    }
+
+
+def graded_apart(lab: Lab, folder: Path) -> tuple[Record, Cost]:
+    """What the solution gets in a process of its own, and what that takes. A shell starts it, as
+    `make` does, because this process is larger (grading.used)."""
+    for file, text in tree.solution(lab).items():
+        path = folder / "in" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    line = [sys.executable, "-m", "grade.cli.labs", "grade", "--lab", lab.name]
+    line += ["--submission", folder / "in", "--out", folder / "out", "--nonce", NONCE]
+    two = f"{shlex.join(map(str, line))}; exit $?"  # two commands: it does not become the first
+    subprocess.run(["sh", "-c", two], cwd=ROOT, check=True, capture_output=True)
+    return parse((folder / "out/result.json").read_text()), cost_in(folder / "out")
+
+
+@each_lab
+def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
+    """In full, it is also measured whether a grading fits a small machine."""
+    if WHOLE:
+        record, cost = graded_apart(lab, tmp_path)
+        assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * slowness()
+        records = [record]
+    else:
+        solution, groups = tree.solution(lab), {group.name for group in lab.groups}
+        long = LONGEST.get(lab.name, set())
+        records = [graded(lab, solution, tmp_path / "machine", ",".join(groups - long))]
+        if long:
+            twin = tmp_path / "twin"
+            records += [graded_faster(lab, solution, twin, ",".join(long))]
+    for record in records:
+        assert record.score == record.most, record.message or lost(record)
+    assert sum(record.most for record in records) == FULL
+
+
+@each_lab_on("twin")
+def test_the_skeleton_builds_boots_and_scores_little(
+    lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
+) -> None:
+    ends_early(lost_more_than(FULL - SKELETON_MOST))
+    files = tree.cut(lab, {}) | tree.of_one_student(lab, tree.SAMPLE_STUDENT)
+    if twin_grading.refusal(lab):
+        record = graded(lab, files, tmp_path)
+    else:
+        own = {file: files[file] for file in lab.files}
+        tree.build(tmp_path / "machine", lab, own)
+        record = on_the_twin(lab, own, tmp_path, "")
+    assert record.status == "graded", record.message
+    assert record.score < SKELETON_MOST, lost(record)
+    assert not [t for t in record.tests if "switch itself off" in t.expected], lost(record)
+
+
+@each_lab
+def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
+    made = mistakes(lab)
+    assert len(made) >= MISTAKES_LEAST
+    noticed = set().union(*(mistake.loses for mistake in made))
+    assert noticed == {group.name for group in lab.groups}
+
+
+@each_lab
+def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
+    assert LONGEST.get(lab.name, set()) < {group.name for group in lab.groups}
+    named = {attack for of, attack in LONGEST_ATTACKS if of == lab.name}
+    assert named <= {attack.name for attack in attacks(lab)}
+
+
+@pytest.mark.parametrize(
+    ("lab", "mistake"), [beside_its_lab(*one, name=one[1].name, engine="twin") for one in WRONG]
+)
+def test_a_mistake_costs_points_where_it_belongs(
+    lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
+) -> None:
+    ends_early(its_group_has_lost)
+    own = mistake.loses if WHOLE else {one_group_each(lab)[mistake.name]}
+    asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
+    only = ",".join(sorted(asked))
+    record = graded_faster(lab, tree.solution(lab, mistake.edits), tmp_path, only)
+    assert record.status == "graded", record.message  # what does not build loses everywhere
+    assert lost(record).keys() == own, record.message or lost(record)
+
+
+@in_full
+@pytest.mark.parametrize(
+    ("lab", "group", "mistake"),
+    [
+        beside_its_lab(lab, group, mistake, name=mistake.name)
+        for lab in LABS
+        if not twin_grading.refusal(lab)
+        for group, mistake in one_for_each_group(lab).items()
+    ],
+)
+def test_each_group_notices_a_mistake_in_the_machine_too(
+    lab: Lab, group: str, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
+) -> None:
+    ends_early(its_group_has_lost)
+    record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, group)
+    assert record.status == "graded", record.message
+    assert lost(record).keys() == {group}, record.message or lost(record)
+
+
+@pytest.mark.parametrize(
+    ("lab", "attack"), [beside_its_lab(lab, one, name=one.name) for lab, one in ATTACKS]
+)
+def test_an_attack_scores_as_it_deserves_and_is_named(
+    lab: Lab,
+    attack: Attack,
+    tmp_path: Path,
+    ends_early: Callable[[Enough], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not WHOLE:
+        monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
+    ends_early(lost_more_than(FULL - attack.most, attack.named))
+    only = "" if WHOLE else ",".join(sorted(attack.loses))
+    on_twin = not WHOLE and (lab.name, attack.name) in LONGEST_ATTACKS
+    grade = graded_faster if on_twin else graded
+    record = grade(lab, tree.solution(lab, attack.edits), tmp_path, only)
+    assert record.most - record.score >= FULL - attack.most, record.message or lost(record)
+    of_hidden = "".join(f"{test.expected} {test.came}\n" for test in record.tests)  # for the staff
+    assert attack.named in people.text(record) + of_hidden
+
+
+@in_full
+@pytest.mark.parametrize(
+    ("lab", "hole"),
+    [beside_its_lab(lab, one, name=one.function, engine="twin") for lab, one in HOLES],
+)
+def test_each_hole_matters(
+    lab: Lab,
+    hole: Hole,
+    tmp_path: Path,
+    ends_early: Callable[[Enough], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
+    ends_early(lost_more_than(0))
+    record = graded_faster(lab, tree.solution(lab) | tree.with_hole(hole), tmp_path, "")
+    assert record.status == "graded", record.message
+    assert record.score < FULL
+
+
+def in_a_students_tree(lab: Lab) -> dict[str, str]:
+    """The sources of a student's tree in which nothing is solved but the lab and what it needs."""
+    made = tree.cut(lab, {}, frozenset(lab.needs))
+    for hole in lab.holes:
+        text = made[hole.file]
+        whole = tree.with_solution(hole, text) if hole.function else tree.pristine(hole.file)
+        made[hole.file] = whole
+    return made
+
+
+def kernel_of(files: dict[str, str], folder: Path) -> Path:
+    """The kernel of this tree with these files put in."""
+    objects = {}
+    for file, text in files.items():
+        with sandbox.apart() as apart:
+            tree.lay_out_sources(apart.path, {file: text})
+            objects[file] = compiler.compiled(file, apart)
+    (folder / "kernel.elf").write_bytes(tree.link_checked(objects))
+    return folder / "kernel.elf"
+
+
+@in_full
+@each_lab_on("twin")
+def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are_not_hidden(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So what a student measures at home does not hang on the other labs' holes; and, with another
+    nonce than the other gradings here have, not on the nonce either."""
+    files = in_a_students_tree(lab)
+    for module in (grading, tree):  # for a machine, and for a twin's scenarios that need one
+        monkeypatch.setattr(module, "build", lambda folder, *_: kernel_of(files, folder))
+    visible = ",".join(group.name for group in lab.groups if not group.hidden)
+    record = graded_faster(lab, tree.solution(lab) | files, tmp_path, visible, "1")
+    assert record.score == record.most > 0, record.message or lost(record)
+
+
+@in_full
+@each_lab_on("twin")
+def test_the_reference_has_all_points_with_another_nonce(lab: Lab, tmp_path: Path) -> None:
+    """`make fair` tries twenty."""
+    record = graded_faster(lab, tree.solution(lab), tmp_path, "", "0badcafe")
+    assert record.score == FULL, lost(record)

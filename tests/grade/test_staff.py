@@ -1,0 +1,248 @@
+"""The staff's pages: complete, true as far as a program can tell, and in no student's tree."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import exam_figures
+import pytest
+
+from grade.course import bundle, release
+from grade.definition.lab import BadLab, Lab, labs, named
+from grade.engine import tree
+from sluice.host.paths import ROOT
+from sluice.system import image
+from sluice.system.image import Content
+
+STAFF = ROOT / "grade" / "staff"
+CALENDAR = (STAFF / "calendar.md").read_text() if STAFF.exists() else ""
+LABS = [lab for lab in labs() if f"`{lab.name}`" in CALENDAR]  # those of the course
+pytestmark = pytest.mark.skipif(not STAFF.exists(), reason="a student's tree has none of it")
+EXAM_QUESTIONS = 10
+ANSWER = "**Answer.**"
+SECTION = re.compile(r"^## (\d+)\. (.*)$", re.M)
+EVIDENCE = re.compile(r"^Evidence: (.*?)(?=\n\n|\Z)", re.M | re.S)
+PROOF = re.compile(r"`([^`]+)`\s+\(((?:`[^`]+`(?:,\s+)?)+)\)")  # `file` (`words`, `words`)
+# As handouts say it. A day counts as eight hours.
+HOURS = {"an hour": 1, "an hour and a half": 1.5, "a day": 8, "a weekend": 16}
+HOURS |= {f"{word} hours": n for n, word in enumerate(("three", "four", "five", "six"), 3)}
+HOURS |= {"two hours": 2, "eight hours": 8}
+
+each_lab = pytest.mark.parametrize("lab", [pytest.param(lab, id=lab.name) for lab in LABS])
+
+
+def one_line(text: str) -> str:
+    """Without the breaks of lines, and what stands before a line of a comment."""
+    return " ".join(re.sub(r"^[ \t]*(\*|#)[ \t]", " ", text, flags=re.M).split())
+
+
+def sections(path: Path) -> dict[int, str]:
+    """The numbered sections of a page, each with its heading."""
+    parts = SECTION.split(path.read_text())[1:]
+    return {int(n): f"{head}\n{body}" for n, head, body in zip(*[iter(parts)] * 3, strict=True)}
+
+
+def asked_in_handout(lab: Lab) -> list[str]:
+    """The questions of a handout's last section."""
+    text = (lab.folder / "handout.md").read_text().partition("## To think about")[2]
+    return [one_line(question) for question in re.split(r"^\d+\. ", text, flags=re.M)[1:]]
+
+
+def model_answers(lab: Lab) -> Path:
+    return lab.folder / "staff" / "answers.md"
+
+
+# ---- complete ----
+
+
+@each_lab
+def test_every_lab_of_the_course_has_its_pages(lab: Lab) -> None:
+    there = {path.name for path in (lab.folder / "staff").iterdir()}
+    assert there >= {"answers.md", "rubric.md", "exam.md"}
+
+
+@each_lab
+def test_each_question_of_the_handout_has_a_model_answer(lab: Lab) -> None:
+    answered = [text.partition("\n")[0] for text in sections(model_answers(lab)).values()]
+    assert answered == asked_in_handout(lab) != []
+
+
+@each_lab
+def test_an_exam_has_ten_questions_each_with_answer_and_evidence(lab: Lab) -> None:
+    found = sections(lab.folder / "staff" / "exam.md")
+    assert list(found) == list(range(1, EXAM_QUESTIONS + 1))
+    for number, text in found.items():
+        assert ANSWER in text and EVIDENCE.search(text), f"{lab.name}: question {number}"
+
+
+# ---- true ----
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Words that must stand in a file."""
+
+    page: str
+    file: str
+    words: str
+
+
+def proofs() -> Iterator[Proof]:
+    """All that the pages name as evidence."""
+    for lab in LABS:
+        for path in sorted((lab.folder / "staff").glob("*.md")):
+            for evidence in EVIDENCE.findall(path.read_text()):
+                for file, words in PROOF.findall(evidence):
+                    for word in re.findall(r"`([^`]+)`", words):
+                        yield Proof(f"{lab.name}/{path.name}", file, one_line(word))
+
+
+def lacking(proof: Proof) -> str:
+    """What is wrong with a proof; "" if nothing is."""
+    path = ROOT / proof.file
+    if not path.exists():
+        return f"{proof.page}: there is no {proof.file}"
+    if proof.words not in one_line(path.read_text()):
+        return f"{proof.page}: {proof.file} has no more: {proof.words}"
+    return ""
+
+
+def test_the_evidence_of_each_answer_stands_where_the_page_says() -> None:
+    found = list(proofs())
+    assert len(found) > 150
+    wrong = [lacking(proof) for proof in found if lacking(proof)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_figures_in_answers_are_those_that_the_rules_give() -> None:
+    wrong = []
+    for lab, page, question, expected in exam_figures.FIGURES:
+        section = one_line(sections(named(lab).folder / "staff" / f"{page}.md")[question])
+        answer = section.partition(ANSWER)[2] or section
+        wrong += [f"{lab}/{page} {question}: {words}" for words in expected if words not in answer]
+    assert not wrong, "\n".join(wrong)
+    for computed, said in exam_figures.SAID:
+        assert computed == said
+
+
+@pytest.mark.parametrize(
+    ("commands", "status", "says"),
+    [
+        (["sif /a links_count 2"], 1, "ref count is 2, should be 1.  FIXED"),
+        (["ln /a /b"], 1, "ref count is 1, should be 2.  FIXED"),
+        (["clri /a"], 1, "has deleted/unused inode"),
+        (["unlink /empty"], 1, "Unattached zero-length inode"),
+        (
+            ["sif /empty mode 040700", "sif /empty links_count 2", "unlink /empty"],  # a husk
+            1,
+            "is a zero-length directory.  CLEARED",
+        ),
+        (["unlink /a"], 4, "Unattached inode"),
+    ],
+)
+def test_the_checker_asks_only_about_a_lost_inode_with_contents(
+    tmp_path: Path, commands: list[str], status: int, says: str
+) -> None:
+    disk, files = tmp_path / "disk.img", {"/a": b"contents", "/empty": b""}
+    image.make(disk, Content(files=files, programs=False, size="4M"))
+    for command in commands:
+        image.debugfs(disk, command, write=True)
+    line = ["e2fsck", "-f", "-p", disk]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, says in done.stdout) == (status, True), done.stdout
+
+
+# ---- calendars ----
+
+
+def hours(lab: Lab) -> float:
+    """How long the lab takes, by its handout."""
+    text = (lab.folder / "handout.md").read_text()
+    return HOURS[re.search(r"This lab takes (?:about )?([^.]+)\.", text)[1]]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all tables."""
+    return [
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
+
+
+def test_the_calendar_has_each_lab_with_the_hours_of_its_handout() -> None:
+    text = CALENDAR
+    told = {row[0]: float(row[1]) for row in rows(text.partition("## Six")[0])[1:]}
+    assert told == {lab.name: hours(lab) for lab in LABS}
+    for title, total in (("## Six weeks", "18.5"), ("## Twelve weeks", "52.5")):
+        part = text.partition(title)[2].partition("\n## ")[0]
+        given = [name for row in rows(part)[1:] for name in re.findall(r"[a-z-]+", row[2])]
+        assert len(given) == len(set(given)) and set(given) <= told.keys()
+        assert f"{sum(told[name] for name in given):g}" == total and f"These are {total}" in part
+
+
+def test_the_calendar_has_each_lab_after_those_that_it_needs() -> None:
+    """A lab needs others solved in its tree; the calendar may want more of them."""
+    names = {lab.name: lab for lab in LABS}
+    for row in rows(CALENDAR.partition("## Six")[0])[1:]:
+        lab = names[row[0]]
+        after = names.keys() & set(re.findall(r"[a-z-]+", row[2]))
+        assert set(lab.needs) <= after, lab.name
+        assert all(names[name].order < lab.order for name in after), lab.name
+
+
+def test_the_lectures_name_chapters_that_exist() -> None:
+    lectures = CALENDAR.partition("## Lectures")[2]
+    chapters = [
+        name for row in rows(lectures)[1:] for name in re.findall(r"[a-z]+(?:/[\w-]+)?", row[1])
+    ]
+    assert len(chapters) > 15
+    for chapter in chapters:
+        assert (ROOT / "book/pages" / f"{chapter}.md").exists(), chapter
+
+
+# ---- not handed out ----
+
+
+def test_no_students_tree_and_no_autograder_has_a_page_of_the_staffs(tmp_path: Path) -> None:
+    tree.skeleton(named("elevator"), tmp_path / "out", {})
+    handed_out = [path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*")]
+    assert Path("grade/labs/elevator/handout.md") in handed_out
+    for path in [*handed_out, *(path.relative_to(ROOT) for path in bundle.sources())]:
+        assert "staff" not in path.parts, path
+
+
+def test_no_page_of_the_book_has_a_model_answer() -> None:
+    pages = "".join(one_line(p.read_text()) for p in ROOT.glob("book/pages/**/*.md"))
+    for lab in LABS:
+        for page in ("answers", "exam"):
+            for text in sections(lab.folder / "staff" / f"{page}.md").values():
+                answer = one_line(text.partition("\n")[2].replace(ANSWER, ""))
+                assert answer[:80] not in pages, f"{lab.name}: {page}"
+
+
+# ---- released ----
+
+
+def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
+    tmp_path: Path,
+) -> None:
+    lab = named("elevator")
+    made = release.release(lab, tmp_path / "out")
+    assert made == ["policies/sched/clook.c", "questions.md", "solution.diff"]
+    solved = (tmp_path / "out/policies/sched/clook.c").read_text()
+    assert solved == tree.pristine("policies/sched/clook.c")
+    difference = (tmp_path / "out/solution.diff").read_text()
+    assert "-    return queue_oldest(q, BOTH);" in difference
+    assert "+    return queue_at_or_after(q, BOTH, 0);" in difference
+    questions = (tmp_path / "out/questions.md").read_text()
+    assert "starve" in questions
+    assert "For the staff" not in questions
+
+
+def test_a_solution_that_differs_by_student_wants_the_name(tmp_path: Path) -> None:
+    with pytest.raises(BadLab, match="STUDENT="):
+        release.release(named("first-block"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,159 @@
+"""Failures of the grader or of its machine, which are never a score."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grade.definition.lab import Lab, named
+from grade.engine import evidence, formats, grading, tree, workbench
+from grade.engine.record import NOT_SCORED, Record
+from grade.trust import compiler, sandbox
+from sluice.host.fault import HostFault
+from sluice.host.paths import ROOT
+
+LAB = named("elevator")
+TESTS = "rise.blocks_here_and_there_are_served_by_rising_sector"
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """A folder that every user may enter and write, as pytest's own are not."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+# ---- failures of ours ----
+
+
+def graded(folder: Path, lab: Lab = LAB, tests: str = TESTS) -> Record:
+    files = tree.solution(lab)
+    file = next(iter(files))
+    files[file] += "\n"  # not as in this tree, so it is compiled
+    record = grading.grade(lab, lambda: files, folder, "7", "make grade", tests)
+    formats.write_all(record, folder)
+    return record
+
+
+def expect_no_score(record: Record, folder: Path, why: str) -> None:
+    assert (record.status, record.tests) == (NOT_SCORED, []), record.message
+    assert why in record.message
+    assert not (folder / "gradescope/results.json").exists()
+    assert json.loads((folder / "result.json").read_text())["score"] is None
+
+
+def test_a_folder_that_the_compilers_user_cannot_enter_is_no_failed_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid():
+        pytest.skip("only root compiles as another user")
+    monkeypatch.setattr(sandbox, "namespaces", lambda: False)
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(sandbox, "place", lambda _: str(tmp_path))
+    expect_no_score(graded(tmp_path / "out"), tmp_path / "out", "does not start")
+
+
+def test_without_any_place_for_the_compiler_it_is_said_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(sandbox, "PLACES", ())
+    tmp_path.chmod(0o700)
+    with pytest.raises(HostFault, match="set TMPDIR to a folder that every user may enter"):
+        sandbox.place.__wrapped__(str(tmp_path))
+
+
+@pytest.mark.parametrize("step", ["compile", "link"])
+def test_a_step_that_fails_with_the_staffs_own_files_is_ours(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "echo No space left on device >&2; exit 1"
+    monkeypatch.setattr(compiler, step.upper(), script)
+    expect_no_score(graded(tmp_path), tmp_path, "not even the staff's own sources build")
+
+
+def test_a_killed_compiler_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "gcc: fatal error: Killed signal terminated program cc1"
+    monkeypatch.setattr(compiler, "COMPILE", f"echo '{said}' >&2; exit 1")
+    expect_no_score(graded(tmp_path), tmp_path, "too little memory free")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo cannot set up guest memory >&2; exit 1", "cannot set up guest memory"),
+        ("kill -KILL $$", "something killed QEMU"),
+        ("kill -BUS $$", "signal 7 ended QEMU"),
+    ],
+    ids=["no start", "killed", "no memory"],
+)
+def test_a_qemu_that_fails_is_ours(
+    script: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qemu = tmp_path / "qemu"
+    qemu.write_text(f"#!/bin/sh\n{script}\n")
+    qemu.chmod(0o755)
+    monkeypatch.setenv("QEMU", str(qemu))
+    expect_no_score(graded(tmp_path / "out"), tmp_path / "out", why)
+
+
+def test_a_missing_tool_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QEMU", "no-such-qemu")
+    expect_no_score(graded(tmp_path), tmp_path, "no-such-qemu")
+
+
+def test_what_fails_with_the_solution_too_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(bench: workbench.Workbench, *_: object, **__: object) -> None:
+        raise KeyError(bench.folder.name)
+
+    monkeypatch.setattr(workbench.Workbench, "run", run)
+    expect_no_score(graded(tmp_path), tmp_path, "KeyError: 'control'")
+
+
+def test_what_fails_with_the_submission_alone_is_the_submissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = workbench.Workbench.run
+
+    def run(bench: workbench.Workbench, *words: object, **how: object) -> object:
+        if bench.folder.name == "control":
+            return honest(bench, *words, **how)
+        raise KeyError("wild")
+
+    monkeypatch.setattr(workbench.Workbench, "run", run)
+    record = graded(tmp_path)
+    assert (record.status, record.score) == ("graded", 0) and "wild" in record.tests[0].came
+
+
+def test_a_tool_that_cannot_run_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "drive_times_tool"
+    tool.write_text("#!/bin/sh\necho 'error while loading libraries' >&2\nexit 127\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(evidence, "NATIVE", tmp_path)
+    expect_no_score(graded(tmp_path / "out"), tmp_path / "out", "error while loading libraries")
+
+
+@pytest.mark.skipif(not shutil.which("mount") or bool(os.geteuid()), reason="only root mounts")
+def test_a_full_disk_is_one_line_and_no_score(room: Path) -> None:
+    """The disk is a small one in memory."""
+    out = room / "out"
+    out.mkdir()
+    mount = f'mount -t tmpfs -o size=300k none {out} && exec "$0" "$@"'
+    line = ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, sys.executable]
+    options = [f"--lab={LAB.name}", "--out", str(out), "--test", TESTS]
+    done = subprocess.run(
+        [*line, "-m", "grade.cli.labs", "grade", *options],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "No space left on device; make room there" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,48 @@
+"""What the handouts offer to try works as it stands, and prints what a person reads."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from grade.definition.lab import Lab, labs
+from sluice.cli import run
+from sluice.system.qemu import run_rc
+
+MOST_LINES, MOST_COLUMNS = 60, 160  # of what one command prints: a screen or two
+
+
+def section(lab: Lab) -> str:
+    text = (lab.folder / "handout.md").read_text()
+    return re.search(r"^## Try it\n(.*?)^## ", text, re.M | re.S)[1]
+
+
+def in_virtual_time(lab: Lab) -> list[dict[str, str]]:
+    """The variables of each `make run` in the section."""
+    lines = re.findall(r"^ +(make run .*)$", section(lab), re.M)
+    return [dict(word.split("=", 1) for word in shlex.split(line)[2:]) for line in lines]
+
+
+EACH = [(lab, given) for lab in labs() for given in in_virtual_time(lab)]
+
+
+def test_each_lab_has_an_experiment_in_virtual_time() -> None:
+    assert {lab.name for lab, _ in EACH} == {lab.name for lab in labs()}
+
+
+@pytest.mark.parametrize(("lab", "given"), EACH, ids=[lab.name for lab, _ in EACH])
+def test_what_is_to_be_tried_prints_what_a_person_reads(
+    lab: Lab, given: dict[str, str], tmp_path: Path
+) -> None:
+    assert given.keys() == {"ARGS", "DO"}
+    arguments = given["ARGS"]
+    for file, solution in lab.new.items():  # here are their solutions, under other names
+        kind, name = Path(file).parts[1:]
+        arguments = arguments.replace(f"{kind}={Path(name).stem}", f"{kind}={Path(solution).stem}")
+    result = run_rc(run.config(arguments, given["DO"], 64, "128M", tmp_path))
+    assert result.status == 0, result.console
+    said = result.console.splitlines()
+    assert len(said) <= MOST_LINES, result.console
+    assert max(map(len, said)) <= MOST_COLUMNS, result.console
+    assert not re.search(r"[{}]|no such|usage:|panic|fault", result.console), result.console

@@ -1,0 +1,71 @@
+"""Who is stopped as stuck: a machine that does nothing, not one that the host keeps waiting."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from grade.engine import watchdog
+from sluice.host.limits import HANG_S
+
+
+@pytest.fixture
+def asleep() -> Iterator[subprocess.Popen]:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        yield process
+        process.kill()
+
+
+def until(true) -> None:
+    end_s = time.monotonic() + HANG_S
+    while not true():
+        assert time.monotonic() < end_s
+
+
+def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
+    asleep: subprocess.Popen,
+) -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        until(lambda: watchdog.seen_of(process.pid)[1] and watchdog.seen_of(process.pid)[0] > 0)
+        process.kill()
+        process.wait()
+        assert watchdog.seen_of(process.pid) == (0, False)
+    until(lambda: not watchdog.seen_of(asleep.pid)[1])
+
+
+def test_a_process_may_end_while_it_is_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch, asleep: subprocess.Popen
+) -> None:
+    """Its folder in /proc is there when it is looked for, and gone when it is read."""
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "scandir", gone)
+    assert watchdog.seen_of(asleep.pid) == (0, False)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
+    asleep: subprocess.Popen, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
+    monkeypatch.setattr(watchdog, "IDLE_S", 0.1)
+    monkeypatch.setattr(watchdog, "seen_of", lambda pid: (7, busy))
+    with watchdog.watched(asleep) as watching:
+        began_s = time.monotonic()
+        until(lambda: watching.stopped or time.monotonic() > began_s + 1)
+    assert bool(watching.stopped) == (not busy)
+
+
+def test_one_that_neither_ends_nor_gets_stuck_is_stopped_in_the_end(
+    asleep: subprocess.Popen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
+    monkeypatch.setattr(watchdog, "HANG_S", 0.1)
+    monkeypatch.setattr(watchdog, "seen_of", lambda pid: (7, True))
+    with watchdog.watched(asleep) as watching:
+        assert asleep.wait() < 0
+    assert "not done after" in watching.stopped

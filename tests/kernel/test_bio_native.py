@@ -1,0 +1,36 @@
+"""The buffer cache and disk queue, run natively against a model under ASan and UBSan."""
+
+import os
+import subprocess
+
+import pytest
+
+from sluice.host.limits import HANG_S
+
+pytestmark = pytest.mark.native
+SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))
+
+
+@pytest.fixture(scope="session")
+def bio_test(native):
+    return native("bio_test")
+
+
+def run(program, seed: int, steps: int, buffers: int, fail_permille: int) -> str:
+    command = [program, str(seed), str(steps), str(buffers), str(fail_permille)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("buffers", [16, 64, 900])
+def test_cache_keeps_its_invariants_and_loses_no_block(bio_test, seed, buffers):
+    assert "0 failed, 0 lost" in run(bio_test, seed, 15000, buffers, 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_failed_writes_keep_their_data(bio_test, seed):
+    out = run(bio_test, seed, 15000, 300, 30)
+    assert " 0 failed" not in out
+    assert "0 lost" in out

@@ -1,0 +1,112 @@
+"""That the tree builds with other compilers than Debian 12 has (`make fresh NEWEST=1` tries the
+newest ones), and which warnings are errors, for whom."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grade.definition import lab
+from grade.engine import tree
+from grade.trust import compiler, sandbox
+from sluice.host.paths import BUILT, ROOT
+
+SOURCES = [
+    path
+    for folder in ("kernel", "policies", "drives", "user", "mkfs", "grade")
+    for path in sorted((ROOT / folder).rglob("*.[ch]"))
+]
+STRING = r'"((?:[^"\\\n]|\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.))*)"'
+ARRAY = re.compile(r"\bchar\s+\w+\[(\d+)\]\s*=\s*" + STRING)
+CHARACTER = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)|.")
+# As in the GNU C library of 2026, from the standard of 2023 on.
+GENERIC = "#define strchr(s, c) _Generic((s), char *: 0, default: 0)\n"
+
+
+@pytest.mark.native
+def test_no_string_lacks_room_for_its_zero() -> None:
+    """gcc 15 warns of one, because most such arrays are mistakes."""
+    short = [
+        f"{path}: {found[0]}"
+        for path in SOURCES
+        for found in ARRAY.finditer(path.read_text())
+        if len(CHARACTER.findall(found[2])) >= int(found[1])
+    ]
+    assert not short
+
+
+def kernel_flags() -> list[str]:
+    return shlex.split((BUILT / "kernel.command").read_text())
+
+
+def syntax(*options: object, source: str) -> subprocess.CompletedProcess[str]:
+    """What the kernel's compiler says of a source of the tree."""
+    line = [*kernel_flags(), "-Werror", "-fsyntax-only", *map(str, options), source]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("source", ["kernel/base/string.c", "kernel/cache/bio.c", "user/seq.c"])
+def test_a_compiler_without_stdint_will_do(tmp_path: Path, source: str) -> None:
+    """As gcc 15 of Debian sid for riscv64-unknown-elf is."""
+    for folder in ("include", "include-fixed"):
+        asked = [kernel_flags()[0], f"-print-file-name={folder}"]
+        own = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        for path in Path(own).glob("*.h"):
+            if not path.name.startswith("stdint"):
+                (tmp_path / path.name).symlink_to(path)
+    options = ["-nostdinc", "-isystem", tmp_path, "-D_LIBC_LIMITS_H_"]
+    done = syntax(*options, source=source)
+    assert (done.returncode, done.stderr) == (0, "")
+    include = syntax(*options, "-include", "stdint.h", source=source)
+    assert "stdint.h: No such file" in include.stderr  # it is indeed not there
+
+
+@pytest.mark.native
+def test_a_library_may_make_strchr_a_macro(tmp_path: Path) -> None:
+    (tmp_path / "generic.h").write_text(GENERIC)
+    options = ["-include", tmp_path / "generic.h"]
+    done = syntax(*options, source="kernel/policy/registry.c")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("given", "is_error"), [([], False), (["WERROR=1"], True)])
+def test_a_warning_is_an_error_only_if_it_is_asked_for(given: list[str], is_error: bool) -> None:
+    """Of the kernel, of programs, and of the host's."""
+    goals = ["build/kernel/base/string.o", "build/user/seq.o", "build/mkfs/mkfs.o"]
+    line = ["make", "-n", "-B", "V=1", "SETUP=no", "LOCK=held", *given, *goals]
+    said = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    compiled = [text for text in said.splitlines() if " -c -o " in text]
+    assert len(compiled) >= len(goals)
+    assert {"-Werror" in shlex.split(text) for text in compiled} == {is_error}
+
+
+WITH_WARNING = {
+    "unused-variable": "int f(void) { int x; return 0; }\n",
+    "return-type": "int f(void) { }\n",
+    "parentheses": "int f(int x) { if (x = 1) return 1; return 0; }\n",
+    "sign-compare": "int f(int x, unsigned y) { return x < y; }\n",
+}
+PASSED_OVER = "int f(int x, int y) { return x; }\nint g(int x) { x; return 0; }\n"
+
+
+@pytest.mark.parametrize("warning", [*WITH_WARNING, ""])
+def test_a_lab_says_which_warnings_count_in_a_student_s_file(warning: str) -> None:
+    counted = lab.named("elevator").warnings
+    file = "policies/sched/clook.c"
+    with sandbox.apart() as apart:
+        tree.lay_out_sources(apart.path, {file: WITH_WARNING.get(warning, PASSED_OVER)})
+        assert compiler.compiled(file, apart)  # by itself no warning is an error
+        if warning:
+            with pytest.raises(compiler.BuildFailed, match=f"-Werror={warning}"):
+                compiler.compiled(file, apart, counted)
+        else:
+            assert compiler.compiled(file, apart, counted)
+
+
+@pytest.mark.parametrize("one", lab.labs(), ids=lambda one: one.name)
+def test_every_lab_whose_answer_is_code_says_which_warnings_count(one: lab.Lab) -> None:
+    code = any(file.endswith(".c") for file in one.files)
+    assert bool(one.warnings) == code

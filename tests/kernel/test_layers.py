@@ -1,0 +1,206 @@
+"""The invariants of the design, section 2, read off the objects and sources."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grade.code import elf
+from grade.code.objects import (
+    COMPILERS_OWN,
+    Symbols,
+    declared_functions,
+    includes,
+    symbols,
+    tool,
+)
+from sluice.host.paths import BUILD, ROOT
+
+# The rooms of the kernel, the highest first, are the rows of ARCHITECTURE.md's code map; main.c
+# and entry.S are above them all. Calls go down only, or stay in the room. What a room hands down
+# as a function pointer (an interrupt's handler, io.done, a device's table) is no call of its name.
+MAP = (ROOT / "ARCHITECTURE.md").read_text()
+ROOMS = ["kernel", *re.findall(r"^\| `kernel/(\w+)/` \|", MAP, re.M)]
+
+# "none" is a drive too.
+DRIVES = {("model.c", "none")}
+
+OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
+OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
+SHARED = [path for path in OF_POLICIES if path.parent.name == "lib"]
+POLICIES = [path for path in OF_POLICIES if path not in SHARED]
+BOUNDARY = "kernel/policy/policy.h"
+KERNEL_SOURCES = sorted(ROOT.glob("kernel/**/*.[chS]"))
+
+
+def stem(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+def depth(path: Path) -> int:
+    return ROOMS.index(path.parent.name)
+
+
+def test_the_code_map_names_every_room_and_no_other() -> None:
+    folders = {path.name for path in (ROOT / "kernel").iterdir() if path.is_dir()}
+    assert sorted(ROOMS[1:]) == sorted(folders)
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[Path, Symbols]:
+    return {path: symbols(path) for path in OBJECTS}
+
+
+def test_calls_between_rooms_go_down_only(table: dict[Path, Symbols]) -> None:
+    home = {name: path for path, s in table.items() for name in s.defined}
+    wrong = [
+        f"{path.parent.name}/{stem(path)} uses {name} of {home[name].parent.name}/"
+        for path, s in table.items()
+        for name in sorted(s.undefined & home.keys())
+        if depth(home[name]) < depth(path)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_file_includes_headers_of_its_room_and_of_those_below_only() -> None:
+    wrong = [
+        f"{path.parent.name}/{path.name} includes {header}"
+        for path in KERNEL_SOURCES
+        for header in re.findall(r'^#include "(kernel/[^"]+)"', path.read_text(), re.M)
+        if depth(ROOT / header) < depth(path)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+# The imitated drives are hardware: they know neither a disk nor a queue.
+OF_DRIVES = sorted((BUILD / "drives").rglob("*.o"))
+DRIVE_H = "kernel/disk/drive.h"
+
+
+def test_the_drives_use_nothing_of_the_kernel_but_their_boundary() -> None:
+    assert {"drive", "flash", "rz58"} <= {stem(path) for path in OF_DRIVES}
+    theirs = set().union(*(symbols(path).defined for path in OF_DRIVES))
+    for path in OF_DRIVES:
+        ours = symbols(path).undefined - COMPILERS_OWN
+        assert ours <= {"__start_drives", "__start_drive_files", "__stop_drives"} | theirs, (
+            f"{path.name} uses {ours}"
+        )
+    own = {f"drives/{path.name}" for path in (ROOT / "drives").glob("*.h")}
+    sources = [ROOT / path.relative_to(BUILD).with_suffix(".c") for path in OF_DRIVES]
+    for source in (*sources, *(ROOT / name for name in own)):
+        headers = re.findall(r'^#include "([^"]+)', source.read_text(), re.M)
+        assert set(headers) <= {DRIVE_H} | own, f"{source.name} includes {headers}"
+
+
+def declared_by(headers: set[str]) -> set[str]:
+    """What these headers declare."""
+    return set().union(*(declared_functions(ROOT / header) for header in headers))
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_policy_uses_only_what_policy_h_and_the_library_declare(path: Path) -> None:
+    library = {header for header in includes(path) if header.startswith("policies/lib/")}
+    declared = declared_by({BOUNDARY} | library)
+    assert {"flush_all", "queue_at_or_after"} <= declared
+    used = symbols(path).undefined - COMPILERS_OWN
+    assert used <= declared, f"not in policy.h or policies/lib: {sorted(used - declared)}"
+
+
+@pytest.mark.parametrize("path", SHARED, ids=lambda p: p.stem)
+def test_what_policies_share_uses_policy_h_and_the_library_and_is_no_policy(path: Path) -> None:
+    own = f"policies/lib/{path.stem}.h"
+    theirs = {header for header in includes(path) if header.startswith("policies/")}
+    others = theirs - {own, f"policies/lib/{path.stem}.c"}
+    assert all(header.startswith("policies/lib/") for header in others)
+    below = [other for other in SHARED if f"policies/lib/{other.stem}.h" in others]
+    assert not [other for other in below if own in includes(other)], "a cycle"
+    assert declared_functions(ROOT / own) == symbols(path).defined
+    assert symbols(path).undefined - COMPILERS_OWN <= declared_by({BOUNDARY} | others)
+    assert "policies" not in [section.name for section in elf.read(path).sections]
+
+
+@pytest.mark.parametrize("path", OF_POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
+    source = ROOT / "policies" / path.parent.name / f"{path.stem}.c"
+    code = re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", source.read_text(), flags=re.S)
+    kernels = r"\b(spin_\w+|sleep_\w+|by_sector|by_age)\b|(->|\.)(sorted|arrived)\b"
+    found = [match[0] for match in re.finditer(kernels, code)]
+    assert not found, f"{source.name} uses {found}"
+    headers = re.findall(r'#include [<"]([^>"]+)', source.read_text())
+    theirs = [header for header in headers if not re.fullmatch(r"policies/lib/\w+\.h", header)]
+    assert theirs == ([] if path in SHARED else [BOUNDARY])
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_policy_reaches_its_tunables_and_counters_by_name(path: Path) -> None:
+    source = (ROOT / "policies" / path.parent.name / f"{path.stem}.c").read_text()
+    assert not re.findall(r"\b(?:tunables|counters)\[\d", source)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("policies/lib/*.h")), ids=lambda p: p.stem)
+def test_a_header_that_policies_share_includes_policy_h_only(path: Path) -> None:
+    assert re.findall(r'#include [<"]([^>"]+)', path.read_text()) == [BOUNDARY]
+
+
+def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
+    names = {path.stem for path in POLICIES}
+    symbols_of_policies = {name for path in POLICIES for name in symbols(path).defined}
+    assert not symbols_of_policies, "a policy is reached through its table only"
+    named: dict[str, list[str]] = {}
+    for source in KERNEL_SOURCES:
+        code = re.sub(r"/\*.*?\*/", "", source.read_text(), flags=re.S)
+        for literal in re.findall(r'"([^"\n]*)"', code):
+            if literal in names and (source.name, literal) not in DRIVES:
+                named.setdefault(source.name, []).append(literal)
+    kinds = {path.parent.name for path in POLICIES}
+    assert list(named) == ["registry.c"], named
+    assert len(named["registry.c"]) == len(kinds), named
+
+
+def test_only_clock_reads_a_clock() -> None:
+    """And machine mode, which holds the trace's times against it."""
+    reads = re.compile(r"\b(rdtimeh?|rdcycle|rdinstret|c?s?time|stimecmp|mcycle|cycle)\b")
+    readers = set()
+    for path in [*OBJECTS, *OF_POLICIES, *OF_DRIVES]:
+        code = tool("objdump", "-d", "--no-show-raw-insn", path)
+        instructions = (line.split("\t", 1)[1] for line in code.splitlines() if "\t" in line)
+        if any(reads.search(line.split("#")[0].split("<")[0]) for line in instructions):
+            readers.add(stem(path))
+    assert readers == {"clock", "entry"}
+
+
+# What looks into a machine, or lets something else in: one that reads its memory, or gdb.
+DOORS = re.compile(
+    r"-qmp|\s-gdb\b|\"-gdb\"|^import gdb$|target remote|mem-path|mmap\.mmap|memory\.open"
+    r"|pmemsave|virtio-9p|hostfwd|semihosting",
+    re.M,
+)
+# Who may, and why (ARCHITECTURE.md, invariant 6, says so too).
+LOOK_INSIDE = {
+    "sluice/system/guest.py": "keeps a machine's memory, with its RAM disks, in a file",
+    "sluice/system/trace.py": "reads the trace, which is in the machine's memory",
+    "sluice/twin/engine.py": "reads where in a twin's memory its trace is",
+    "sluice/experiment/trial.py": "finds on a disk's image where a script is to be put",
+    "tools/machine_mode/machines.py": "proves what machine mode does to all of memory",
+    "grade/engine/evidence.py": "holds a submission's memory against its file: it is not believed",
+    "grade/engine/workbench.py": "opens gdb for a person who asks for it, GDB=1",
+    "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
+    "gdb/sluice.py": "is gdb's commands, which a person types",
+    "gdb/connect.py": "attaches the gdb that a person or an editor has started",
+    "gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
+    "sluice/debug/launch.py": "starts the machine of that run for gdb",
+    "tests/test_gdb.py": "tests them",
+    "tests/test_escape.py": "makes memories that evidence.py must refuse",
+    "tests/test_scoring.py": "makes memories that evidence.py must refuse",
+    "tests/test_layers.py": "names the doors",
+}
+
+
+def test_grade_uses_the_console_the_dev_files_the_trace_and_the_image_only() -> None:
+    users = {
+        path.relative_to(ROOT / "grade").as_posix()
+        for path in (ROOT / "grade").rglob("*.py")
+        if DOORS.search(re.sub(r'""".*?"""', "", path.read_text(), flags=re.S))
+    }
+    assert users == set(LOOK_INSIDE)
+    assert '"-monitor", "none"' in (ROOT / "sluice" / "system" / "qemu.py").read_text()

@@ -1,0 +1,197 @@
+"""What a drive did with its time (sluice/experiment/utilisation.py): by a trace made by hand, and in runs."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sluice.debug.chain import Explainer
+from sluice.debug.instant import reads
+from sluice.debug.narrative import tell
+from sluice.debug.stored_run import keep
+from sluice.experiment import metrics, run, utilisation
+from sluice.experiment.files import FOLDER
+from sluice.experiment.load import load
+from sluice.experiment.schema import BadExperiment
+from sluice.experiment.selection import on_twin
+from sluice.report.wording import words
+from sluice.system.requests import pair
+from sluice.system.trace import BadTrace, Event
+from sluice.theory import eager
+from sluice.theory.parts.drive_row import DriveRow, Zone
+from sluice.twin import engine
+
+MS = 10**6
+DISK = {"drive": "fixed", "size": "16M", "log_places": 0}
+CONFIG = {
+    **{"root": DISK, "data": DISK, "drive_command_us": None, "drive_segments": None},
+    **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},
+    **{"drive_ahead": None},
+}
+# A file on a disk with a virtual log is updated, in bursts with pauses in which a track is emptied.
+LOGGED = """\
+claim = "every command of a disk with a virtual log is known"
+source = "this test"
+
+[machine]
+drive_times = 1
+nbuf = 100
+
+[machine.data]
+drive = "hp97560"
+size = "4M"
+files = {{"/file" = "2M"}}
+log_places = 1368
+log_summaries = {summaries}
+
+[[arms]]
+name = "logged"
+policies = {{place = "{place}", write = "async"}}
+
+[workload]
+commands = \"\"\"
+iogen name=fill rw=write filename=/data/file bs=4k nr=512 fsync=512
+iogen name=w rw=randrw filename=/data/file bs=4k nr=300 fsync=8 \\
+    thinktime_us=300000 thinktime_blocks=30
+sync
+sleep 20
+\"\"\"
+
+[plot]
+columns = ["drive.all.service_ms", "drive.idle_ms"]
+"""
+
+
+def event(at_ns: int, name: str, block: int, argument: int = 8) -> Event:
+    write, _, name = name.rpartition(" ")
+    return Event(at_ns, name, 1, block, 3, argument, write == "write")
+
+
+def of_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0) -> dict:
+    return utilisation.of_drive(SimpleNamespace(config=CONFIG), events, lost, start_ns, end_ns)
+
+
+@pytest.mark.native
+def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
+    """The drive takes 10 ms for anything. The first read is before the measured part; the last one
+    ends 9 ms too early for the model."""
+    events = []
+    for at_ms, name, ends_ms in ((0, "", 10), (20, "", 30), (34, "write ", 44), (50, "", 51)):
+        at = at_ms * MS
+        events += [event(at, f"{name}queued", at_ms), event(at, f"{name}issued", at_ms)]
+        response_ns = (ends_ms - at_ms) * MS + 1000
+        events.append(event(at + response_ns, f"{name}completed", at_ms, response_ns))
+    drive = of_drive(events, 15 * MS, 60 * MS)
+    assert [
+        utilisation.of(drive, name, "commands") for name in ("read", "write", "map", "all")
+    ] == [*(2, 1, 0, 3)]
+    assert utilisation.of(drive, "all", "service") == 20 * MS
+    assert utilisation.of(drive, "all", "locating") == 0
+    assert drive["unknown"] == 1
+    assert drive["idle"] == 4 * MS + 6 * MS
+    with pytest.raises(BadTrace, match="7 events were overwritten: a larger trace_k"):
+        of_drive(events, 15 * MS, 60 * MS, lost=7)
+
+
+@pytest.mark.native
+def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
+    """Two writes are appended to each other in one command. Then a sector of the map goes where
+    another write has its logical sectors, which waits."""
+    events = [
+        event(0, "write queued", 80),
+        event(0, "write queued", 16),
+        event(1, "write placed", 16, 408),
+        event(1, "write placed", 80, 400),
+        event(1, "write issued", 80, 16),
+        event(2, "write queued", 416),
+        event(3, "write issued", 416, 1)._replace(pid=0),
+        event(4, "write completed", 80, 4),
+        event(4, "write completed", 16, 4),
+        event(5, "write placed", 416, 424),
+        event(5, "write issued", 416),
+        event(6, "write completed", 416, 4),
+    ]
+    found = pair(events)
+    assert [(r.sector, r.issued_ns, r.command) for r in found.done] == [
+        *((80, 1, 1), (16, 1, 1), (416, 5, 3))
+    ]
+    assert not found.undone() and not found.length[1]
+
+
+@pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])
+def test_all_commands_of_a_virtual_log_are_known(place: str, summaries: int, tmp_path: Path):
+    path = tmp_path / "logged.toml"
+    path.write_text(LOGGED.format(place=place, summaries=summaries))
+    experiment = load(path) if engine.host_refusal() else on_twin(load(path))
+    result, _ = run.make(experiment.runs[0], tmp_path / "console")
+
+    def of(name: str) -> float:
+        return metrics.of(result, name)
+
+    assert of("drive.unknown") == 0
+    assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
+    for way in ("write", "read"):  # of some, several are one command
+        assert 50 < of(f"drive.{way}.commands") <= of(f"hist.disk1.{way}_response.count")
+    assert (of("drive.moved.commands") > 0) == (of("stat.disk.moved") > 0) == (place != "eager")
+    for name in ("command", "locating", "transfer"):
+        assert 0 < of(f"drive.all.{name}_ns") < of("drive.all.service_ns")
+    parts = sum(of(f"drive.all.{name}_ns") for name in ("command", "locating", "transfer"))
+    assert parts == of("drive.all.service_ns")
+    assert of("drive.all.service_ms") + of("drive.idle_ms") < result["virtual_ms"]
+
+
+def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "logged.toml"
+    text = LOGGED.format(place="eager", summaries=0)
+    path.write_text(text.replace("fsync=8 ", "fsync=8 numjobs=2 "))
+    kept = keep(load(path).runs[0], FOLDER)
+    explainer, said = Explainer(kept), ""
+    for number, read in enumerate(reads(kept), 1):
+        chain = explainer.explain(read)
+        assert sum(link.ns for link in chain.links) == read.response_ns
+        assert chain.command.parts
+        said += tell(explainer, number, read)
+    assert re.search(r"behind \d+ commands? of the disk's virtual log, which tells where", said)
+
+
+def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "logged.toml"
+    text = LOGGED.format(place="eager", summaries=0)
+    path.write_text(text.replace("drive_times = 1", "drive_times = 0"))
+    with pytest.raises(BadExperiment, match=r'"drive\.idle_ms" needs drive_times = 1'):
+        load(path)
+    path.write_text(text.replace("drive.idle_ms", "drive.write.seeks_ms"))
+    with pytest.raises(BadExperiment, match=r'"drive\.write\.seeks_ms" is no metric'):
+        load(path)
+
+
+def test_metrics_of_the_drive_have_words() -> None:
+    assert words("drive.write.locating_ms").heading == "locating of the drive's writes, ms"
+    assert words("drive.map.commands").heading == "the drive's writes of the map"
+    each = "drive.map.rotation_us / drive.map.commands"
+    assert words(each).heading == "rotation per write of the map, µs"
+    assert words("drive.idle_s").heading == "time without a command, s"
+    assert words("drive.unknown").text == "commands of unknown parts"
+
+
+ROW = DriveRow(8000, 1, 1000, 0, 1, 1, 1, 0, 0, (Zone(0, 9, 8, 0, 0),), (0,))
+
+
+def test_the_time_to_a_free_place_by_hand() -> None:
+    """A track of two places of four sectors; the head comes from one that is used. So on average
+    one of two is free. The first begins after two sectors on average, the second four later: if one
+    is free, it is the first with probability 2/3."""
+    assert eager.locating_sectors(1, 4, ROW) == pytest.approx(2 * 2 / 3 + 6 * 1 / 3)
+
+
+def test_other_tracks_count_from_the_head_switch_on() -> None:
+    assert eager.begins(5, 3, 4, 8) == [5, 9]  # every 4 sectors from 5 on or before, not before 3
+
+    def mean(heads: int, switch_ns: int) -> float:
+        zones = (Zone(0, 9, 80, 2, 0),)
+        row = DriveRow(80_000, heads, switch_ns, 0, 1, 1, 1, 0, 0, zones, (0,))
+        return eager.locating_sectors(0.3, 4, row)
+
+    assert mean(4, 1000) < mean(2, 1000) < mean(2, 9000) < mean(1, 1000)
+    assert mean(2, 80_000) == pytest.approx(mean(1, 1000), rel=0.01)  # a turn: nearly never

@@ -1,0 +1,838 @@
+"""Experiments: files are checked strictly, runs repeat to the last byte, failures stay apart.
+
+Where the machine is not what is tested, the twin makes the runs, in less time.
+"""
+
+import copy
+import json
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluice.experiment import files, findings, metrics, result, runner, series, sets, summary
+from sluice.experiment import run as runs
+from sluice.experiment.catalogue import known
+from sluice.experiment.load import load
+from sluice.experiment.locate import Lines
+from sluice.experiment.schema import MACHINE_ENGINE, TWIN, BadExperiment, Run
+from sluice.experiment.selection import EXPERIMENTS, named, on_twin
+from sluice.experiment.verdict import Verdict
+from sluice.host.paths import ROOT
+from sluice.system import devtext
+from sluice.system.image import Content
+from sluice.system.trace import Event
+from sluice.twin import engine
+
+ENGINE = MACHINE_ENGINE if engine.host_refusal() else TWIN
+NAME = "small" if engine.host_refusal() else f"small@{TWIN}"  # of SMALL's results
+
+SMALL = """\
+claim = "a delayed write is not waited for"
+source = "this test"
+
+[machine]
+nbuf = 100
+virtual_limit_s = 100
+
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M", "/write" = "2M"}
+
+[policies]
+sched = "fcfs"
+update = "aipu"
+
+[[arms]]
+name = "async"
+policies = {write = "async"}
+
+[[arms]]
+name = "delayed"
+policies = {write = "delayed"}
+tunables = {"aipu.age_ms" = "1 s"}
+
+[workload]
+commands = \"\"\"
+iogen seed={seed} name=read rw=randread filename=/data/read nr=300 -- \\
+    name=write rw=write filename=/data/write rate_iops=10 until=read
+\"\"\"
+
+[sweep]
+seed = [1, 2]
+
+[plot]
+columns = ["read.p99_ms", "stat.disk.writes", "hist.disk1.queued.max"]
+histogram = "read"
+
+[[published]]
+arm = "async"
+metric = "read.p99_ms"
+value = "about 30"
+
+[[expectations]]
+says = "few writes"
+metric = "stat.disk.writes"
+arm = "async"
+op = "<"
+value = 1000
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What `make experiment` runs."""
+    line = [sys.executable, "-m", "sluice.cli.experiment", "--no-report", path]
+    words = (f"--engine={ENGINE}", "--folder", str(folder), *words)
+    return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def changed(path: Path, old: str, new: str) -> int:
+    """Change the file; the number of the line where the change begins."""
+    text = path.read_text()
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new))
+    return text[: text.index(old)].count("\n") + 1
+
+
+SIZES = """\
+
+[sizes.full]
+seed = [1, 2, 3]
+nr = 300
+
+[sizes.quick]
+seed = [1]
+nr = 50
+"""
+
+
+@pytest.fixture
+def sized(small: Path) -> Path:
+    changed(small, "nr=300", "nr={nr}")
+    small.write_text(small.read_text() + SIZES)
+    return small
+
+
+# ---- files ----
+
+
+@pytest.mark.xdist_group("all experiments")
+def test_the_experiments_that_ship_have_no_problems_and_are_listed():
+    done = subprocess.run(
+        [sys.executable, "-m", "sluice.cli.experiment", "--list"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for path in EXPERIMENTS.glob("*.toml"):
+        if "[sizes." in path.read_text():
+            load(path, "quick")
+        assert f"{path.stem}\n    {load(path).claim}\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("nbuf = 100", "nbfu = 100", 'unknown key "nbfu"; did you mean "nbuf"?'),
+        ("nbuf = 100", 'nbuf = "many"', 'nbuf = "many": must be a whole number'),
+        ("nbuf = 100", "nbuf = true", "nbuf = true: must be a whole number"),
+        ("nbuf = 100", "nbuf = 3", "nbuf = 3: not in 16 to"),
+        ("nbuf = 100", 'memory = "64X"', 'memory = "64X": must be a size as "34M"'),
+        ("nbuf = 100", 'memory = "1M"', 'memory = "1M": not in'),
+        ("nbuf = 100", 'block = "3K"', 'unknown block "3K"'),
+        ("nbuf = 100", 'root = "disk0"', 'root = "disk0": must be a table'),
+        ("nbuf = 100", "nbuf =", "not TOML: Invalid value"),
+        ('drive = "rz58"', 'drive = "rz85"', 'unknown drive "rz85"; did you mean "rz58"?'),
+        ('"/write" = "2M"', '"/write" = 2', "/write = 2: must be a size"),
+        ('sched = "fcfs"', 'sched = "fscf"', 'unknown sched policy "fscf"; did you mean "fcfs"?'),
+        ('sched = "fcfs"', 'shed = "fcfs"', 'unknown kind of policy "shed"; did you mean "sched"?'),
+        ('sched = "fcfs"', "sched = 1", "sched = 1: must be a policy's name"),
+        ('name = "delayed"', 'name = "async"', 'a second arm "async"; the first is in line 18'),
+        ('"aipu.age_ms"', '"aipu.age"', 'unknown tunable "aipu.age"; did you mean "aipu.age_ms"?'),
+        ('"1 s"', '"2 sec"', 'unknown unit "sec"'),
+        ('"1 s"', '"0.1 us"', "must be a whole number of ms"),
+        ('"1 s"', "99999999999", "not in 0 to 3600000 ms (age at which a dirty block is due)"),
+        ("seed={seed} ", "seed={sede} ", 'unknown variable "sede"; did you mean "seed"?'),
+        ("seed = [1, 2]", "seed = 1", "seed: must be a list of values"),
+        ("seed = [1, 2]", "seed = [1, 1]", "seed: the same value twice"),
+        ('"read.p99_ms", ', '"read.p99", ', 'unknown metric "read.p99"'),
+        ('"read.p99_ms", ', '"read.count_ms", ', 'unknown metric "read.count_ms"; did you mean'),
+        ('"read.p99_ms", ', '"drive.read.commands_ms", ', '"drive.read.commands_ms"'),
+        ('"read.p99_ms", ', '"drive.unknown_ms", ', '"drive.unknown_ms"'),
+        ('"read.p99_ms", ', '"fast", ', '"fast" is no metric'),
+        ('"read.p99_ms", ', '"read.p999_ms", ', '"read.p999_ms" is no metric'),
+        ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
+        ('"hist.disk1.queued.max"]', '"hist.disk1.queue.max"]', 'did you mean "disk1.queued"?'),
+        (
+            'source = "this test"',
+            'equal = [{arms = ["async", "delaid"], why = "chance"}]\nsource = "this test"',
+            'unknown arm "delaid"; did you mean "delayed"?',
+        ),
+        (
+            "[[expectations]]",
+            '[[equal]] # arms\narms = ["async"]\nwhy = "chance"\n[[expectations]]',
+            "arms: must be two arms",
+        ),
+        (
+            "[[expectations]]",
+            '[[equal]] # why\narms = ["async", "delayed"]\nwhy = " "\n[[expectations]]',
+            "why: say what makes the two arms equal",
+        ),
+        (
+            "[[expectations]]",
+            '[[equal]] # why\narms = ["async", "delayed"]\n[[expectations]]',
+            'the key "why" is missing',
+        ),
+        ('histogram = "read"', 'histogram = "reed"', 'unknown job "reed"; did you mean "read"?'),
+        (
+            'histogram = "read"',
+            'distribution = "hist.bio.brust"',
+            'unknown histogram "hist.bio.brust"; did you mean "hist.bio.burst"?',
+        ),
+        (
+            'columns = ["read.p99_ms", ',
+            'columns = ["read.p99_ms", "read.p99_ms", ',
+            'a second column "read.p99_ms"; the first is in line 36',
+        ),
+        ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
+        ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
+    ],
+)
+def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, said):
+    line = changed(small, old, new)
+    with pytest.raises(BadExperiment) as refused:
+        load(small)
+    [problem] = [text for text in str(refused.value).splitlines() if said in text]
+    assert problem.startswith(f"{small}:{line}: "), problem
+
+
+def test_expectations_and_figures_that_are_there_twice_are_refused_with_both_lines(small: Path):
+    text = small.read_text()
+    last = text[text.index("[[expectations]]") :]
+    figure = '[[published]]\narm = "async"\nmetric = "read.max_ms"\nvalue = "{}"\n'
+    small.write_text(text + last + figure.format(1) + figure.format(2))
+    with pytest.raises(BadExperiment) as refused:
+        load(small)
+    said = str(refused.value).splitlines()
+    lines = small.read_text().splitlines()
+    for word, what in (("says =", "expectation"), ('metric = "read.max_ms"', "figure")):
+        one, other = [i for i, line in enumerate(lines, 1) if line.startswith(word)][-2:]
+        why = f"{small}:{other}: a second {what} "
+        assert [line for line in said if line.startswith(why) and line.endswith(f"line {one}")], (
+            said
+        )
+
+
+def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None:
+    line = changed(small, 'name = "delayed"', 'name = "IPU"')
+    small.write_text('sets = "core"\n' + small.read_text())
+    why = 'a second arm "IPU"; experiments/sets/core.toml has one, too'
+    with pytest.raises(BadExperiment, match=f"{small}:{line + 1}: {why}"):
+        load(small)
+
+
+def test_two_sets_of_one_name_are_refused_with_both_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sets, "SETS", tmp_path)
+    one = '[[sets]]\nname = "PU"\nabout = "x"\npolicies = {}\n'
+    (tmp_path / "a.toml").write_text(one)
+    assert [row.name for row in sets.read("a")] == ["PU"]
+    (tmp_path / "b.toml").write_text("\n" + one)
+    with pytest.raises(BadExperiment, match=rf'"PU", {tmp_path}/a\.toml:2 and .*/b\.toml:3'):
+        sets.read("a")
+
+
+def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
+    why = r"WITH=none: two policies have this name, policies/prefetch/none\.c and policies/update/"
+    with pytest.raises(BadExperiment, match=why):
+        load(small, policy="none")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("FOLDER", "this is a folder; E=FOLDER/ means the experiments in it"),
+        ("FOLDER/none.toml", "there is no such file"),
+        ("FOLDER/none/", "there is no such folder"),
+        ("FOLDER/empty/", "there is no .toml file in this folder"),
+        ("FOLDER/notes", "an experiment's file has a name that ends in .toml"),
+        ("FOLDER/none", "there is no such experiment; there are awol-mixed, "),
+        ("FOLDER/folder.toml", "there is no such file"),
+        ("/**", "there is no such experiment; there are awol-mixed, "),
+        ("x" * 300, "there is no such experiment; there are awol-mixed, "),
+        ("x" * 300 + ".toml", "there is no such file"),
+    ],
+)
+def test_a_word_that_means_no_experiment_is_refused_in_one_line(tmp_path: Path, word, said):
+    for name in ("empty", "folder.toml"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "notes").write_text("notes")
+    word, said = (text.replace("FOLDER", str(tmp_path)) for text in (word, said))
+    with pytest.raises(BadExperiment) as refused:
+        named(word)
+    assert str(refused.value).startswith(f"E={word}: {said}")
+    assert "\n" not in str(refused.value)
+
+
+def test_the_beginning_of_names_may_have_stars():
+    assert [path.stem for path in named("mogul-4.1-*st")] == ["mogul-4.1-fast"]
+
+
+def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
+    (tmp_path / "picture.toml").write_bytes(b"\x89PNG")
+    with pytest.raises(BadExperiment, match=r"^\S+picture\.toml: cannot be read: "):
+        load(tmp_path / "picture.toml")
+
+
+@pytest.mark.parametrize(
+    "goal", ["agree", "experiment", "export", "report", "replay", "results", "sweep", "theatre"]
+)
+def test_every_command_refuses_a_folder_without_experiments(tmp_path: Path, goal: str):
+    line = [sys.executable, "-m", f"sluice.cli.{goal}", f"{tmp_path}/"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"E={tmp_path}/: there is no .toml file in this folder\n"
+
+
+def test_a_tunable_is_known_whatever_words_its_unit_has():
+    found = known().tunables["throttled.dirty_percent"]
+    assert (found.unit, found.low, found.high) == ("% of the cache", 1, 100)
+
+
+def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: Path):
+    changed(small, "nbuf = 100", "nbuf = 1")
+    changed(small, 'op = "<"', "")
+    done = command(small, tmp_path / "out")
+    assert done.returncode == 2
+    assert "nbuf = 1: not in" in done.stderr
+    assert 'the key "op" is missing' in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_lines_are_found_past_text_of_several_lines_and_in_arrays_of_tables():
+    lines = Lines('a = """\n[b]\nc = 1\n"""\n[[d]]\n[[d]]\n"e.f" = 2\ng.h = 3\n')
+    assert lines.line(("d", 1, "e.f")) == 7
+    assert lines.line(("d", 1, "g", "h")) == 8
+    assert lines.line(("d", 0, "no")) == 5
+    assert lines.line(("c",)) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seed = [1]\n", "", 'quick: lacks the variable "seed" of another size'),
+        ("seed = [1]\n", "seed = 1\n", "seed: must be a list, as in [sweep]"),
+        ("nr = 50", "nr = [50]", "nr: not in [sweep]"),
+        ("[sizes.full]", "[sizes.large]", "there is no [sizes.full]"),
+        ("op = ", 'size = "fool"\nop = ', 'unknown size "fool"; did you mean "full"?'),
+    ],
+)
+def test_wrong_sizes_are_refused(sized: Path, old, new, said):
+    changed(sized, old, new)
+    with pytest.raises(BadExperiment, match=re.escape(said)):
+        load(sized)
+
+
+def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path):
+    changed(sized, "op = ", 'size = "full"\nop = ')
+    full, quick = load(sized), load(sized, "quick")
+    assert (full.name, quick.name) == ("small", "small-quick")
+    assert (len(full.runs), len(quick.runs)) == (6, 2)
+    assert "nr=50 " in quick.runs[0].config["commands"]
+    assert (len(full.expectations), len(quick.expectations)) == (1, 0)
+    with pytest.raises(BadExperiment, match='unknown size "quik"; did you mean "quick"'):
+        load(sized, "quik")
+
+
+def test_a_size_may_leave_arms_out_with_what_is_expected_of_them(sized: Path):
+    changed(sized, "seed = [1]\nnr = 50", 'seed = [1]\nnr = 50\narms = ["delayed"]')
+    full, quick = load(sized), load(sized, "quick")
+    assert (full.arms, quick.arms) == (["async", "delayed"], ["delayed"])
+    assert {run.arm for run in quick.runs} == {"delayed"}
+    assert (len(full.expectations), len(quick.expectations)) == (1, 0)
+    changed(sized, '["delayed"]', '["delay"]')
+    with pytest.raises(BadExperiment, match='unknown arm "delay"; did you mean "delayed"'):
+        load(sized, "quick")
+
+
+def test_arms_have_variables_of_their_own(small: Path):
+    changed(small, "nbuf = 100", 'nbuf = "{n}"')
+    changed(small, 'drive = "rz58"', 'drive = "{drive}"')
+    changed(small, 'name = "async"', 'name = "async"\nvariables = {n = 100, drive = "rz57"}')
+    changed(small, 'name = "delayed"', 'name = "delayed"\nvariables = {n = 200, drive = "fixed"}')
+    experiment = load(small)
+    assert [run.config["nbuf"] for run in experiment.runs] == [100, 100, 200, 200]
+    assert experiment.drive == "rz57, fixed"
+    assert experiment.runs[0].variables == {"seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("async_has", "delayed_has", "said"),
+    [
+        ("{n = 1}", "{}", 'lacks the variable "n" of another arm'),
+        ("{seed = 1}", "{seed = 2}", '"seed" is a variable of the sweep or size'),
+    ],
+)
+def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has, said):
+    changed(small, 'name = "async"', f'name = "async"\nvariables = {async_has}')
+    changed(small, 'name = "delayed"', f'name = "delayed"\nvariables = {delayed_has}')
+    with pytest.raises(BadExperiment, match=re.escape(said)):
+        load(small)
+
+
+# ---- runs ----
+
+
+def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
+    """Also where the machine makes the runs."""
+    changed(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
+    folders = [tmp_path / "a", tmp_path / "b"]
+    with ThreadPoolExecutor() as pool:
+        done = list(
+            pool.map(lambda folder: command(small, folder, "--jobs=2", "--engine=machine"), folders)
+        )
+    assert [d.returncode for d in done] == [0, 0], done[0].stdout + done[0].stderr
+    texts = [(folder / "small" / "results.jsonl").read_bytes() for folder in folders]
+    assert texts[0] == texts[1]
+    assert texts[0].count(b"\n") == 2
+    assert str(tmp_path).encode() not in texts[0]
+
+
+def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
+    def make() -> runner.Outcome:
+        experiment = load(small) if engine.host_refusal() else on_twin(load(small))
+        return runner.execute(experiment, experiment.runs, 2, lambda step: None, tmp_path)
+
+    first = make()
+    again = make()
+    assert (first.made, again.made) == (4, 0)
+    assert again.results == first.results
+    changed(small, '"1 s"', '"3 s"')
+    assert make().made == 2
+
+
+def test_runs_of_several_are_one_queue_which_goes_on_while_one_is_looked_at(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[str] = []
+    all_made = threading.Event()
+
+    def make(run: Run, console: Path) -> tuple[dict, float]:
+        made.append(run.experiment)
+        if len(made) == 8:
+            all_made.set()
+        console.write_text("")
+        return {"run": run.name}, 0.0
+
+    monkeypatch.setattr(runner.runs, "make", make)
+    other = small.with_name("other.toml")
+    other.write_text(small.read_text())
+    asked = [(experiment, experiment.runs) for experiment in (load(small), load(other))]
+    steps: list[str] = []
+    outcomes = runner.execute_all(asked, 1, lambda step: steps.append(step.run.name), tmp_path)
+    first = next(outcomes)
+    assert all_made.wait(60)
+    assert (first.made, len(first.results), len(steps)) == (4, 4, 4)
+    assert made == ["small"] * 4 + ["other"] * 4
+    (second,) = outcomes
+    assert (second.made, len(steps)) == (4, 8)
+    assert len(runner.execute(*asked[1], 1, lambda step: None, tmp_path).results) == 4
+
+
+FAILING = """\
+claim = "failures stay apart"
+source = "this test"
+[machine]
+virtual_limit_s = 1000
+nbuf = "{nbuf}"
+[[arms]]
+name = "only"
+[workload]
+commands = '''
+echo before
+{command}
+'''
+[sweep]
+nbuf = [100, 99999999]
+command = ["true", "false", "sleep 2000"]
+"""
+
+
+def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
+    path = tmp_path / "failing.toml"
+    path.write_text(FAILING)
+    done = command(path, tmp_path / "out")
+    assert done.returncode == 1
+    assert "FAILED only_nbuf=100_command=false: the machine ended with status 1" in done.stdout
+    assert "| before\n" in done.stdout
+    assert "FAILED only_nbuf=100_command=sleep 2000: took more than 1000 s of virt" in done.stdout
+    _, _, rest = done.stdout.partition("s of virtual time (virtual_limit_s), or was stuck\n")
+    where, after, *_ = rest.splitlines()
+    console = Path(re.fullmatch(r"    \(the whole console: (.+)\)", where)[1])
+    assert "@limit" in console.read_text()
+    assert after.startswith("FAILED "), "counters of the kernel help nobody"
+    assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
+    assert "\n1 run made, 5 failed; results in" in done.stdout
+    lines = (
+        (tmp_path / "out" / NAME.replace("small", "failing") / "results.jsonl")
+        .read_text()
+        .splitlines()
+    )
+    assert len(lines) == 1
+    assert '"command":"true"' in lines[0]
+
+
+def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, tmp_path: Path):
+    done = command(small, tmp_path / "out")
+    assert done.returncode == 0
+    assert "as said  few writes" in done.stdout
+    changed(small, "value = 1000", "value = 1")
+    done = command(small, tmp_path / "out")
+    assert done.returncode == 1
+    assert "NOT SO  few writes" in done.stdout
+    assert "expected less than 1" in done.stdout
+    assert "0 runs made" in done.stdout
+
+
+def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, tmp_path: Path):
+    changed(small, "value = 1000", 'value = 1000\npaper = "Author 1999: fewer than 1,000"')
+    done = command(small, tmp_path / "out")
+    assert "as the paper  few writes" in done.stdout
+    assert "the paper: Author 1999: fewer than 1,000" in done.stdout
+    changed(small, "value = 1000", "value = 1")
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "NOT SO  few writes" in done.stdout) == (1, True)
+    changed(small, 'fewer than 1,000"', 'fewer than 1,000"\ndiffers = "our file is longer"')
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
+    assert "why it differs: our file is longer" in done.stdout
+    assert "0 runs made" in done.stdout
+
+
+def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path: Path):
+    changed(small, "value = 1000", 'value = 1\ndiffers = "the file is longer"')
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
+    assert "why it differs: the file is longer" in done.stdout
+    changed(small, "value = 1\n", "value = 1000\n")
+    done = command(small, tmp_path / "out")
+    assert "as said  few writes" in done.stdout
+    assert "why it differs" not in done.stdout
+
+
+def test_the_findings_of_each_paper_are_counted():
+    rows = [
+        ("Author 1999, 2: all of it", True, ""),
+        ("Author 1999: more", False, "another drive"),
+        ("Writer 2001: less", False, ""),
+        ("Writer 2001: nothing", None, ""),
+        ("", False, ""),
+    ]
+    verdicts = [Verdict("", met, "", paper=said, differs=why) for said, met, why in rows]
+    verdicts += [
+        Verdict("", True, ""),
+        Verdict("", False, "", differs="a longer file"),
+        Verdict("", False, "", contest=True),  # a lost contest is not a finding
+    ]
+    lines = findings.table(findings.of_verdicts(verdicts))
+    assert [line.split()[-6:] for line in lines[1:]] == [
+        ["1999", "1", "1", "0", "0", "0"],
+        ["2001", "0", "0", "1", "0", "1"],
+        ["expectations)", "1", "1", "1", "0", "0"],
+    ]
+    assert findings.table(findings.of_verdicts(verdicts[-1:])) == []
+
+
+# ---- numbers ----
+
+
+def test_metrics_are_right_on_a_known_distribution():
+    times_ms = [1] * 90 + [10] * 9 + [1000]
+    buckets = [[t * 10**6, t * 10**6 + 1000, times_ms.count(t)] for t in sorted(set(times_ms))]
+    histogram = {"unit": "ns", "count": 100, "sum": sum(times_ms) * 10**6, "buckets": buckets}
+    result = {"counters": {"c": [7, "times"]}, "histograms": {"h": histogram}}
+    found = {
+        name: metrics.of(result, f"hist.h.{name}")
+        for name in ("count", "mean_ms", "p50_ms", "p99_ms", "p99.9_s", "max_s", "over_10_ms")
+    }
+    assert found == pytest.approx(
+        {
+            **{"count": 100, "mean_ms": 11.8, "p50_ms": 1, "p99_ms": 10},
+            **{"p99.9_s": 1, "max_s": 1, "over_10_ms": 10},
+        },
+        rel=1e-3,
+    )
+    assert metrics.of(result, "stat.c") == 7
+
+
+@pytest.mark.parametrize(
+    ("percent", "value"), [("99.9", 998), ("99", 989), ("0.1", 0), ("100", 999)]
+)
+def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, value: int):
+    """In floating point 99.9 / 100 * 1000 is more than 999."""
+    whole = metrics.Series("us", [[one, one + 1, 1] for one in range(1000)], {})
+    assert whole.value(f"p{percent}") == value
+
+
+HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
+
+
+def test_the_name_of_a_run_may_be_a_files_whatever_its_variables_are():
+    run = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick").runs[0]
+    name = replace(run, arm="a/b", variables={"file": "/data/f"}).name
+    assert name == "a-b_file=-data-f"
+
+
+def test_the_text_of_dev_hist_is_read_strictly():
+    a = {"unit": "ns", "count": 3, "sum": 9, "buckets": [[1, 2, 2], [5, 6, 1]]}
+    b = {"unit": "requests", "count": 0, "sum": 0, "buckets": []}
+    assert devtext.histograms(HIST) == {"a": a, "b": b}
+    assert devtext.histograms("") == {}
+    for text, line in (
+        ("bucket 1 2 2\n", "bucket 1 2 2"),
+        (HIST + "bucket 1 2\n", "bucket 1 2"),
+        (HIST + "bucket 1 2 3", "bucket 1 2 3"),
+        (HIST + "hist c ns 1\n" + HIST, "hist c ns 1"),
+    ):
+        with pytest.raises(devtext.BadText, match=f"not a line of /dev/hist: '{line}'$"):
+            devtext.histograms(text)
+
+
+def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
+    said = f"@stat\n{HIST}@workload\n@end\nup\n@done\n"
+    parts = {"start": "up 1", "stat0": "s 1 n\n", "hist0": HIST, "said": said}
+    parts |= {"end": "up 2", "stat1": "s 2 n\n", "hist1": HIST}
+    console = (
+        f"boot\n@start\nup 1\n@stat\ns 1 n\n@hist\n{HIST}@workload\n{said}"
+        f"@end\nup 2\n@stat\ns 2 n\n@hist\n{HIST}@done\npower off\n"
+    )
+    assert runs.readings(console) == parts
+    for mark in ("@start", "@done"):
+        with pytest.raises(devtext.BadText, match="lacks a part"):
+            runs.readings(console.replace(f"{mark}\n", ""))
+
+
+def test_an_image_is_known_by_all_that_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "CACHE", tmp_path)
+    plain = Content(size="1M", programs=False)
+    others = [
+        replace(plain, files={"/f": b"1"}),
+        replace(plain, files={"/f": b"2"}),
+        replace(plain, links={"/l": "f"}),
+        replace(plain, rc="ls"),
+    ]
+    digests = [files.cached(content).digest for content in (plain, *others, plain)]
+    assert len(set(digests)) == 5
+    assert digests[0] == digests[-1]
+
+
+# ---- time series ----
+
+
+its_runs_are_made_once = pytest.mark.xdist_group("experiment")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of SMALL."""
+    folder = tmp_path_factory.mktemp("made")
+    path = folder / "small.toml"
+    path.write_text(SMALL)
+    assert command(path, folder).returncode == 0
+    return folder / NAME / "results.jsonl"
+
+
+def request(name: str, at_ms: int, sector: int = 0, response_us: int = 0, write: bool = False):
+    return Event(at_ms * 10**6, name, 1, sector, 0, response_us * 1000, write)
+
+
+def test_series_are_right_on_known_events():
+    events = [
+        request("queued", 500),
+        request("queued", 900, write=True),
+        request("completed", 1100, 7, 600_000),
+        request("queued", 1200, 8),
+        request("queued", 1300, 9),
+        request("completed", 3100, 8, 1_900_000),
+        request("completed", 3200, 9, 1_900_001),
+        Event(3_300 * 10**6, "flush", 0, 0, 0, 5, False),
+        Event(3_400 * 10**6, "flush", 0, 0, 0, 9, False),
+        request("completed", 3900, 99, 3_000_000, write=True),
+        request("queued", 4600),
+    ]
+    found = series.gather(events, 0, 1000, 4500)
+    assert found["disks"].pop("disk1") == {
+        "reads": [1, 0, 2, 0],
+        "writes": [0, 0, 1, 0],
+        "queue_max": [3, 3, 3, 0],
+        "queue_end": [3, 3, 0, 0],
+        "read_sector": [7, None, 9, None],
+        "write_sector": [None, None, 99, None],
+        "read_heat": [[0, 524288, 1], [2, 1835008, 2]],
+    }
+    rest = {"bin_ms": 1000, "bins": 4, "lost": 0, "from_bin": 0, "disks": {}}
+    assert found == {**rest, "flushes": [[2, 2, 14, 9]]}
+
+
+def test_series_begin_after_what_was_lost():
+    found = series.gather([request("completed", 2100)], 3, 0, 5000)
+    assert (found["lost"], found["from_bin"]) == (3, 3)
+
+
+def test_there_are_never_more_than_a_thousand_bins():
+    widths = [series.bin_width_ms(s * 1000) for s in (1, 1000, 1001, 2001, 5001, 10_001, 20_001)]
+    assert widths == [1000, 1000, 2000, 5000, 10_000, 20_000, 50_000]
+
+
+def test_buckets_of_the_heat_map_adjoin():
+    low = 0
+    for us in range(5000):
+        if us == series.bucket_high(low):
+            low = us
+        assert series.bucket_low(us) == low
+
+
+@its_runs_are_made_once
+def test_series_agree_with_the_kernels_counters(made: Path):
+    for row in result.read(made):
+        disk = result.disk_series(row)
+        for kind in ("read", "write"):
+            counted = row["histograms"][f"disk1.{kind}_response"]["count"]
+            assert abs(sum(disk[f"{kind}s"]) - counted) <= 2  # done while /dev was read
+        assert sum(n for *_, n in disk["read_heat"]) == sum(disk["reads"])
+        queued = row["histograms"]["disk1.queued"]["buckets"]  # the maximum is that since boot
+        low, high = next((low, high) for low, high, n in reversed(queued) if n)
+        assert low <= max(disk["queue_max"]) <= high + 2
+        blocks = sum(blocks for _, _, blocks, _ in row["series"]["flushes"])
+        assert abs(blocks - row["histograms"]["bio.burst"]["sum"]) <= 20
+
+
+def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: Path):
+    changed(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
+    done = command(small, tmp_path / "out")
+    assert done.stdout.count("events; a larger trace_k keeps them") == 4
+    for row in result.read(tmp_path / "out" / NAME / "results.jsonl"):
+        assert row["series"]["lost"] > 1000
+        first = row["series"]["from_bin"]
+        assert 0 < first < row["series"]["bins"]
+        assert not any(result.disk_series(row)["reads"][: first - 1])
+
+
+@its_runs_are_made_once
+def test_the_terminal_shows_when_writes_are_done(made: Path):
+    row = result.read(made)[0]
+    writes = [0, 60, 0, 30]
+    row["series"] |= {"bins": 4, "disks": {"disk1": {"writes": writes}}}
+    assert summary.sparklines([row])[-1] == "async  ▁█▁▅"
+    row["series"]["disks"] = {}
+    assert summary.sparklines([row]) == []
+
+
+# ---- a line of the results ----
+
+
+@its_runs_are_made_once
+def test_lines_of_results_are_as_documented(made: Path):
+    results = result.read(made)
+    assert len(results) == 4
+    documented = re.findall(r"\w+", result.__doc__)
+    for name in (*results[0], *results[0]["series"], *result.DISK):
+        assert name in documented, name
+
+
+@its_runs_are_made_once
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        (["series"], None, 'result lacks "series"'),
+        (["arm"], None, 'result lacks "arm"'),
+        (["extra"], 1, 'result has an unknown "extra"'),
+        (["virtual_ms"], "7", 'result.virtual_ms is "7"'),
+        (["virtual_ms"], True, "result.virtual_ms is true"),
+        (["counters", "disk.reads"], [1], "result.counters.disk.reads has 1 parts, not 2"),
+        (["series", "disks", "disk1", "reads"], None, 'result.series.disks.disk1 lacks "reads"'),
+        (["series", "disks", "disk1", "reads", 3], 0.5, "disk1.reads[3] is 0.5"),
+        (["series", "bins"], 3, "parts, not 3"),
+        (["jobs", 0, "histogram", 0], [1, "2"], 'result.jobs[0].histogram[0][1] is "2"'),
+    ],
+)
+def test_a_line_that_is_no_result_is_refused_with_words(
+    made: Path, tmp_path: Path, where, value, said
+):
+    good = json.loads(made.read_text().splitlines()[0])
+    bad = copy.deepcopy(good)
+    part = bad
+    for key in where[:-1]:
+        part = part[key]
+    if value is None:
+        del part[where[-1]]
+    else:
+        part[where[-1]] = value
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(good) + "\n" + json.dumps(bad) + "\n")
+    with pytest.raises(result.BadResult) as refused:
+        result.read(path)
+    assert str(refused.value).startswith(f"{path}:2: ")
+    assert said in str(refused.value)
+
+
+def test_a_policy_can_be_measured_beside_those_of_an_experiment(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    alone, more = load(path), load(path, policy="sstf")
+    assert (alone.name, more.name) == ("small", "small+sstf")
+    assert more.arms == [*alone.arms, "sstf"]
+    made = [run.config["policies"] for run in more.runs if run.arm == "sstf"]
+    first = [run.config["policies"] for run in alone.runs if run.arm == alone.arms[0]]
+    assert made == [policies | {"sched": "sstf"} for policies in first]
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("nosuch", "WITH=nosuch: there is no policy of this name in policies/"),
+        ("deadlin", 'no policy of this name in policies/; did you mean "deadline"?'),
+        ("async", 'WITH=async: the first arm, "async", has this policy'),
+    ],
+)
+def test_a_policy_to_be_measured_too_must_be_there_and_another(
+    tmp_path: Path, policy: str, why: str
+) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    with pytest.raises(BadExperiment) as raised:
+        load(path, policy=policy)
+    assert why in str(raised.value)
+
+
+def test_the_hash_of_an_image_is_that_of_its_bytes_wherever_its_holes_are(tmp_path: Path):
+    sparse, full, other = (tmp_path / name for name in ("sparse", "full", "other"))
+    for path in (sparse, other):
+        with path.open("wb") as file:
+            file.seek(5_000_000)
+            file.write(b"here" if path is sparse else b"her" + bytes(1))
+            file.truncate(9_000_000)
+    full.write_bytes(sparse.read_bytes())
+    assert full.stat().st_blocks > sparse.stat().st_blocks
+    first = files.hash_sparse(sparse)
+    assert files.hash_sparse(full) == first != files.hash_sparse(other)
+    with full.open("r+b") as file:
+        file.truncate(9_000_001)
+    assert files.hash_sparse(full) != first

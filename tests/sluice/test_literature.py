@@ -1,0 +1,79 @@
+"""Every policy that names a source in the literature is measured beside others, and judged.
+
+One that names none, such as a reader's own, needs no experiment: adding a policy is adding a file.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sluice.experiment.load import load
+from sluice.experiment.schema import Experiment
+from sluice.experiment.selection import EXPERIMENTS
+from sluice.host.paths import ROOT
+
+# With the other tests that load all experiments: what models predict is computed once.
+pytestmark = pytest.mark.xdist_group("all experiments")
+
+KINDS = ("update", "write", "sched", "replace", "prefetch", "place")
+HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
+SOURCE = re.compile(r"^ \* Sources?: ", re.M)
+
+
+def with_source(root: Path) -> list[tuple[str, str]]:
+    """Kind and name of each policy of a tree whose head says "Source:"."""
+    return [
+        (kind, path.stem)
+        for kind in KINDS
+        for path in sorted((root / "policies" / kind).glob("*.c"))
+        if (head := HEAD.match(path.read_text())) and SOURCE.search(head[0])
+    ]
+
+
+# What others are compared with; these name no source.
+BASELINES = [("sched", "fcfs"), ("prefetch", "none")]
+POLICIES = [*with_source(ROOT), *BASELINES]
+# Only with it are none of its kind's policies measured: there is nothing to judge.
+NOTHING = {("update", "none")}
+
+
+@pytest.fixture(scope="module", params=["full", "quick"])
+def shipped(request: pytest.FixtureRequest) -> list[Experiment]:
+    return [load(path, request.param) for path in sorted(EXPERIMENTS.glob("*.toml"))]
+
+
+def arms_with(experiment: Experiment, kind: str, name: str) -> set[str]:
+    """The arms that use the policy."""
+    return {run.arm for run in experiment.runs if run.config["policies"][kind] == name}
+
+
+@pytest.mark.parametrize(("kind", "name"), POLICIES)
+def test_a_policy_has_its_row_beside_others_of_its_kind(
+    shipped: list[Experiment], kind: str, name: str
+) -> None:
+    rows = [e for e in shipped if (own := arms_with(e, kind, name)) and own != set(e.arms)]
+    assert rows, f"no experiment compares {kind}/{name} with another, and its head names a source"
+
+
+@pytest.mark.parametrize(("kind", "name"), [p for p in POLICIES if p not in NOTHING])
+def test_something_is_expected_of_a_policy(shipped: list[Experiment], kind: str, name: str) -> None:
+    judged = [
+        expectation
+        for e in shipped
+        for expectation in e.expectations
+        if (own := arms_with(e, kind, name)) != set(e.arms)
+        and {expectation["arm"], expectation.get("than")} & own
+    ]
+    assert judged, f"no experiment expects anything of {kind}/{name}, and its head names a source"
+
+
+def test_a_new_policy_needs_an_experiment_only_if_it_names_a_source(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    mine = tmp_path / "policies" / "sched" / "mine.c"
+    text = (ROOT / "policies" / "sched" / "clook.c").read_text().replace("clook", "mine")
+    mine.write_text(text)
+    assert set(with_source(tmp_path)) - set(with_source(ROOT)) == {("sched", "mine")}
+    mine.write_text(SOURCE.sub(" * ", text))
+    assert with_source(tmp_path) == with_source(ROOT)

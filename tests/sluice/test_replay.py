@@ -1,0 +1,307 @@
+"""`make replay`: the machine stops at any event, in gdb, and the run stays the same."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grade.definition.lab import mistakes, named
+from grade.engine import grading, tree
+from sluice.cli import debug as command
+from sluice.debug import stored_run as keeping
+from sluice.debug.instant import event_numbers, reads
+from sluice.debug.stored_run import Kept, keep
+from sluice.experiment.files import FOLDER
+from sluice.experiment.load import load
+from sluice.experiment.run import RunFailed
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+from sluice.system import trace
+from sluice.system.guest import MEMORY_START
+from sluice.system.requests import Request
+
+# One worker does all: they share the kept run, and one test changes its trace.
+pytestmark = pytest.mark.xdist_group("replay")
+
+# A trace with room for 2,048 events, and three times as many: it wraps twice.
+WRAPS = """\
+claim = "a run stops at any event"
+source = "this test"
+
+[machine]
+nbuf = 200
+trace_k = 2
+
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M", "/write" = "2M"}
+
+[tunables]
+"pu.interval_ms" = "2 s"
+
+[[arms]]
+name = "delayed"
+policies = {write = "delayed", update = "pu", sched = "clook"}
+
+[workload]
+commands = \"\"\"
+iogen bs=4k seed=2 name=read rw=randread filename=/data/read nr=600 -- \\
+    name=write rw=write filename=/data/write rate_iops=40 until=read
+\"\"\"
+"""
+
+
+@pytest.fixture(scope="module")
+def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("replay") / "wraps.toml"
+    path.write_text(WRAPS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def kept(toml: Path) -> Kept:
+    """The run, which is made anew."""
+    run = load(toml).runs[0]
+    shutil.rmtree(keep(run, FOLDER).trace.parent)
+    return keep(run, FOLDER)
+
+
+def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
+    """What `make replay E=` runs, with commands of gdb."""
+    return done("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
+
+
+def done(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command, ended."""
+    return subprocess.run(
+        [sys.executable, "-m", "sluice.cli.debug", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+
+
+def stops(said: str) -> list[int]:
+    """The events at which gdb said that it stopped."""
+    return [int(number) for number in re.findall(r"^event (\d+)  ", said, re.M)]
+
+
+# ---- what is kept ----
+
+
+def test_a_trace_that_is_not_wholly_removed_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is stopped when the first file of the oldest trace is gone."""
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path)
+    for number in range(keeping.KEPT + 1):
+        folder = tmp_path / f"{number:02}"
+        folder.mkdir()
+        (folder / "trace").touch()
+        (folder / keeping.ABOUT).touch()
+        os.utime(folder, (number, number))
+
+    def stop(folder: Path, **how: object) -> None:
+        next(folder.rglob(keeping.ABOUT)).unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", stop)
+    with pytest.raises(KeyboardInterrupt):
+        keeping.forget_old()
+    there = sorted(path.name for path in tmp_path.glob("[0-9]*"))
+    assert there == [f"{number:02}" for number in range(1, keeping.KEPT + 1)]
+
+
+def test_what_killed_commands_left_of_traces_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / keeping.BASE
+    abandoned = base / "abandoned"
+    abandoned.mkdir(parents=True)
+    (abandoned / "memory").touch()
+
+    def make(run: object, console: Path, memory: Path) -> None:
+        assert list(base.iterdir()) == [memory.parent]
+        raise RunFailed("there is no machine")
+
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path)
+    monkeypatch.setattr(keeping, "runs", SimpleNamespace(make=make, key=lambda run: "key"))
+    monkeypatch.setattr(keeping.runner, "stored", lambda *_: None)
+    with pytest.raises(RunFailed, match="there is no machine"):
+        keeping.make(SimpleNamespace(experiment="made"), tmp_path / "key", tmp_path)
+    assert list(tmp_path.iterdir()) == [base] and not list(base.iterdir())
+
+
+# ---- the machine in gdb ----
+
+
+def longest(kept: Kept) -> Request:
+    return max(reads(kept), key=lambda r: r.response_ns)
+
+
+def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept: Kept) -> None:
+    """The queue in the machine is as long as the trace says that it was."""
+    read = longest(kept)
+    numbers = event_numbers(kept, read)
+    # The stop before is in a file that has another variable of the name `disks`.
+    commands = ("queue 1", "back", "echo ==\\n", "queue 1 all", "echo ==\\n", "forth")
+    commands += ("backtrace", "procs", "forth completed")
+    done = replay(toml, "read:longest", *commands)
+    assert done.returncode == 0, done.stdout
+    assert "Python Exception" not in done.stdout and "0x0000000000001000 in" not in done.stdout
+    assert stops(done.stdout)[0] == numbers["queued"]
+    assert "kernel/cache/bio.c" in done.stdout.split("==")[0]
+    grouped = [int(n) for n in re.findall(r"^  (\d+) in a row: ", done.stdout, re.M)]
+    first, second, *_ = done.stdout.split("==")
+    single, every = (len(re.findall("^  (?:read|write) ", part, re.M)) for part in (first, second))
+    assert every == read.found_queued > 5
+    assert grouped and single + sum(grouped) == read.found_queued
+    assert "arrive (" in done.stdout and "kernel/disk/disk.c" in done.stdout
+    assert "trace_io(io->request.queued_ns, TRACE_queued" in done.stdout  # a line of the source
+    assert re.search(r"RUNNING +iogen", done.stdout)
+
+
+def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept) -> None:
+    events = kept.recording.events
+    last_flush = max(i for i, event in enumerate(events) if event.name == "flush")
+    start = last_flush // 2
+
+    def after(i: int, step: int, *names: str) -> int:
+        """The next event with one of these names, in this direction."""
+        i += step
+        while names and events[i].name not in names:
+            i += step
+        return i
+
+    at = [start]
+    at.append(after(at[-1], -1))
+    at.append(after(at[-1], 1, "queued"))
+    at.append(after(at[-1], -1, "issued", "writing", "ahead", "evicted", "flush"))
+    at.append(after(at[-1], 1, "flush"))
+    commands = ("back", "forth request", "back decision", "forth flush", "at 0", "back nothing")
+    done = replay(toml, f"event:{kept.number(start)}", *commands)
+    assert stops(done.stdout) == [kept.number(i) for i in at], done.stdout
+    again = re.findall(r"^Making the run again, up to event (\d+)\.$", done.stdout, re.M)
+    assert again[1:] == [str(kept.number(i)) for i in (at[1], at[3])]  # the first is the start
+    assert "the trace has events" in done.stdout  # event 0 was overwritten
+    assert "nothing: give event, request, decision, or one of queued issued" in done.stdout
+
+
+def test_a_machine_that_starts_again_leaves_no_descriptor_open(toml: Path, kept: Kept) -> None:
+    """In gdb, which may go back all day."""
+    start = f"event:{kept.number(len(kept.recording.events) // 2)}"
+    count = "python print('open:', len(__import__('os').listdir('/proc/self/fd')))"
+    done = replay(toml, start, "back", count, "back", "back", count)
+    assert len(stops(done.stdout)) == 4, done.stdout
+    one, other = re.findall(r"^open: (\d+)$", done.stdout, re.M)
+    assert one == other
+
+
+def test_stops_and_steps_change_no_later_event(toml: Path, kept: Kept) -> None:
+    """After stops on the way, steps by instruction, and a breakpoint, the rest is the same."""
+    first, last = kept.lost + 5, kept.number(len(kept.recording.events)) - 1
+    commands = ("forth 500", "stepi 500", "hbreak bio_burst", "continue", "finish", "delete")
+    done = replay(toml, f"event:{first}", *commands, f"at {last}")
+    assert done.returncode == 0, done.stdout
+    assert stops(done.stdout) == [first, first + 500, last], done.stdout
+    assert "bio_burst (" in done.stdout
+
+
+def test_a_machine_that_has_ended_is_started_again_by_back(toml: Path, kept: Kept) -> None:
+    last = kept.number(len(kept.recording.events)) - 1
+    done = replay(toml, f"event:{last}", "continue", f"at {last}")
+    assert done.returncode == 0, done.stdout
+    assert stops(done.stdout) == [last, last], done.stdout
+
+
+def test_a_run_that_differs_from_the_first_time_is_an_error(toml: Path, kept: Kept) -> None:
+    """The kept trace is changed in one byte."""
+    whole = kept.trace.read_bytes()
+    number = kept.lost + 100
+    at = trace.TRACE_FILE.size + 100 * trace.RECORD.size + 8
+    kept.trace.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    try:
+        done = replay(toml, f"event:{number + 10}", "queue")
+    finally:
+        kept.trace.write_bytes(whole)
+    assert done.returncode == 1, done.stdout
+    assert f"this run differs from the first time at event {number}" in done.stdout
+    assert "disk1: sched" not in done.stdout
+
+
+def test_a_machine_that_does_not_start_says_why(toml: Path, kept: Kept) -> None:
+    """QEMU cannot replay a file that is no record."""
+    kept.rr.write_bytes(b"no record")
+    try:
+        done = replay(toml, "read:1")
+    finally:
+        kept.rr.unlink()
+    assert done.returncode == 1, done.stdout
+    assert "the machine did not start" in done.stdout
+    assert "it said:\nReplay: invalid input log file version" in done.stdout  # as QEMU has it
+
+
+def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys, monkeypatch) -> None:
+    for at, said in {
+        "later": "AT=later: give a time as 12.345s, read:longest, read:17 or event:48211",
+        "event:1": f"AT=event:1: the trace has events {kept.lost} to ",
+        "0.5s": "AT=0.5s: the trace is from ",
+    }.items():
+        monkeypatch.setattr("sys.argv", ["replay", "--run", "1", "--at", at, str(toml)])
+        assert command.main() == 2
+        assert said in capsys.readouterr().err
+
+
+def test_the_trace_has_wrapped(kept: Kept) -> None:
+    """Or the tests above would not try that."""
+    assert kept.lost > kept.records == 2048
+    assert kept.phys > MEMORY_START
+    assert kept.trace.stat().st_size == trace.TRACE_FILE.size + 2048 * trace.RECORD.size
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where a wrong elevator was graded, and what the test says that it fails."""
+    lab, folder = named("elevator"), tmp_path_factory.mktemp("graded")
+    wrong = next(mistake for mistake in mistakes(lab) if mistake.name == "sstf")
+    files, one = tree.solution(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"
+    (test,) = grading.grade(lab, lambda: files, folder, "3", "make grade", one).tests
+    return folder, test.came
+
+
+def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
+    failed: tuple[Path, str],
+) -> None:
+    folder, came = failed
+    sector = int(re.match(r"sector (\d+)", came)[1])
+    shown = re.search(r"`make replay RUN=build/grade/elevator/(\S+) AT=event:(\d+)`", came)
+    number = int(shown[2])
+    stopped = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    assert stops(stopped.stdout) == [number, number - 1], stopped.stdout
+    assert re.search(rf"^event {number}  .* issued\s+disk\d {sector} ", stopped.stdout, re.M)
+    kept = (folder / shown[1] / "trace").read_bytes()
+    (folder / shown[1] / "trace").write_bytes(kept[:-32] + bytes([kept[-32] ^ 1]) + kept[-31:])
+    for record in (folder / shown[1]).glob("rr-*"):
+        record.unlink()
+    other = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    assert other.returncode == 1 and "another trace" in other.stdout
+
+
+def test_a_folder_without_a_graded_run_says_what_to_give(
+    failed: tuple[Path, str], tmp_path: Path
+) -> None:
+    nothing = done("--graded", str(tmp_path))
+    assert nothing.returncode == 2 and f"RUN={tmp_path}: there is no " in nothing.stdout
+    run = failed[0] / "runs" / "crowd"
+    (run / "about.json").write_text("{")
+    damaged = done("--graded", str(run))
+    assert damaged.returncode == 2 and "damaged" in damaged.stdout

@@ -1,0 +1,671 @@
+"""Reports: a pure function of results, whole, offline, and right."""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import vl_convert
+
+from sluice.experiment import metrics, result
+from sluice.experiment.catalogue import known
+from sluice.experiment.load import load, read_toml
+from sluice.experiment.schema import Experiment
+from sluice.experiment.selection import on_twin
+from sluice.host.paths import ROOT
+from sluice.report import figures, lead, page, picture, study, theme, wording, write
+from sluice.report.figures import lead as lead_figure
+from sluice.report.figures import timeline
+from sluice.report.study import Study
+
+pytestmark = pytest.mark.xdist_group("report")  # its runs are made once
+SWEPT = """\
+claim = "The longer the interval, the larger <the bursts>"
+source = "this test"
+
+[machine]
+nbuf = 100
+cluster_kb = 0
+
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M", "/write" = "2M"}
+
+[policies]
+sched = "fcfs"
+write = "delayed"
+
+[[arms]]
+name = "PU"
+policies = {update = "pu"}
+tunables = {"pu.interval_ms" = "{wait_s} s"}
+
+[[arms]]
+name = "AIPU"
+policies = {update = "aipu"}
+tunables = {"aipu.age_ms" = "{wait_s} s"}
+
+[workload]
+commands = \"\"\"
+iogen seed={seed} name=read rw=randread filename=/data/read nr=300 -- \\
+    name=write rw=write filename=/data/write rate_iops=20 until=read
+\"\"\"
+
+[sweep]
+wait_s = [1, 2]
+seed = [1, 2]
+
+[plot]
+columns = ["read.p99_ms", "stat.disk.writes"]
+histogram = "read"
+distribution = "hist.bio.burst"
+
+[[published]]
+arm = "PU"
+metric = "read.p99_ms"
+value = "about 31"
+
+[[expectations]]
+says = "few writes"
+metric = "stat.disk.writes"
+arm = "AIPU"
+op = "<"
+value = 1000
+
+[[expectations]]
+says = "hardly any"
+metric = "stat.disk.writes"
+arm = "AIPU"
+op = "<"
+value = 1
+"""
+PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
+
+
+def command(module: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """What make runs."""
+    line = [sys.executable, "-m", module, *map(str, words)]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of SWEPT's file, where `make experiment` has put all it makes."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "swept.toml").write_text(SWEPT)
+    done = command("sluice.cli.experiment", folder / "swept.toml", "--folder", folder)
+    assert done.returncode == 1, done.stdout + done.stderr  # one expectation is not met
+    assert f"report: {folder}/swept/report.html" in done.stdout
+    return folder
+
+
+@pytest.fixture(scope="session")
+def experiment(made: Path) -> Experiment:
+    return load(made / "swept.toml")
+
+
+@pytest.fixture
+def results(made: Path) -> list[dict]:
+    return result.read(made / "swept" / "results.jsonl")
+
+
+@pytest.fixture
+def shown(experiment: Experiment, results: list[dict]) -> Study:
+    return study.check(experiment, results)
+
+
+def specs(shown: Study) -> dict[str, dict]:
+    return {figure.name: figure.spec for figure in figures.all_of(shown)}
+
+
+class Page(HTMLParser):
+    """What a page loads, where it leads, its text, and the ids in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads, self.links, self.ids, self.words, self.policy = [], [], [], "", ""
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.inside = tag
+        self.ids += [values["id"]] if "id" in values else []
+        if tag == "a":
+            self.links.append(values.pop("href"))
+        of = {name: values.get(name) or "data:" for name in ("src", "href", "srcset", "data")}
+        self.loads += [name for name, value in of.items() if not value.startswith("data:")]
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
+
+    def handle_data(self, data: str) -> None:
+        if self.inside not in ("script", "style"):
+            self.words += data
+        if self.inside == "style":
+            assert "url(" not in data and "@import" not in data
+
+
+# ---- the whole ----
+
+
+def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    page = Page(text)
+    said = ["larger <the bursts>", "this test", "drive rz58", "seeds 1, 2", "sched fcfs"]
+    said += ["update pu, pu.interval_ms swept", "update aipu, aipu.age_ms swept"]
+    said += ["PU wait_s=1", "AIPU wait_s=2", "about 31", "few writes", "hardly any"]
+    said += ["1 of 2 expectations were met."]
+    for words in said:
+        assert words in page.words, words
+    assert text.count('class="met"') == text.count('class="unmet"') == 1
+    assert set(page.ids) >= PICTURES
+
+
+def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, experiment: Experiment):
+    said = Page((made / "swept" / "report.html").read_text()).words
+    [[name, first, second]] = re.findall(r"make theatre E=(\S+) N=(\d+) N2=(\d+)", said)
+    assert name == str(made / "swept.toml")
+    one, other = (experiment.runs[int(n) - 1] for n in (first, second))
+    assert one.variables == other.variables
+    assert {one.arm, other.arm} == {"PU", "AIPU"}
+    assert f"make why E={name} N={first} READ=longest" in said
+    assert f"make replay E={name} N={first} AT=read:longest" in said
+
+
+@pytest.fixture(scope="module")
+def mogul() -> Experiment:
+    """An experiment that has sizes; no run of it is made here."""
+    return load(ROOT / "experiments" / "mogul-4.1-fast.toml", "quick")
+
+
+def without_figures(of: Experiment) -> Study:
+    runs = [{"arm": run.arm, "variables": run.variables} for run in of.runs]
+    return Study(replace(of, plot={"columns": []}, expectations=[], contest=None), runs)
+
+
+def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
+    study = without_figures(mogul)
+    full = without_figures(load(mogul.path))
+    assert re.fullmatch(r"E=mogul-4.1-fast SIZE=quick N=\d+ N2=\d+", page.seen_with(study))
+    assert re.fullmatch(r"E=mogul-4.1-fast N=\d+ N2=\d+", page.seen_with(full))
+    assert page.opens_theatre(study)
+
+
+def test_of_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
+    """There is no theatre beside the report: it would show other times."""
+    twin = without_figures(on_twin(mogul))
+    assert page.seen_with(twin) == page.seen_with(without_figures(mogul))
+    said = Page(page.to_see(twin))
+    assert "The twin made these runs." in said.words
+    assert "make theatre E=mogul-4.1-fast SIZE=quick N=" in said.words
+    assert not said.links and not page.opens_theatre(twin)
+
+
+def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
+    """`make theatre` has no WITH=."""
+    study = without_figures(load(mogul.path, "quick", "sstf"))
+    assert page.numbers(study) and page.to_see(study) == "" and not page.opens_theatre(study)
+
+
+def only_writing(results: list[dict]) -> list[dict]:
+    """The same results, of a load that has one read of the file system's own blocks."""
+    for row in results:
+        disk = result.disk_series(row)
+        disk["reads"] = [1] + [0] * (len(disk["reads"]) - 1)
+        disk["writes"][0] = 1000
+        disk["read_heat"] = [[0, 160, 1]]
+        for job in row["jobs"]:
+            job["reads"] = 0
+    return results
+
+
+def test_of_a_load_that_only_writes_no_slowest_read_is_offered(
+    experiment: Experiment, results: list[dict]
+):
+    shown = study.check(experiment, results)
+    assert "READ=longest" in page.to_see(shown)
+    silent = page.to_see(study.check(experiment, only_writing(results)))
+    assert "longest" not in silent
+    assert "This load only writes, so no read of it waits." in silent
+
+
+def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
+    assert '<a href="theatre.html">Open in the theatre</a>' in (
+        (made / "swept" / "report.html").read_text()
+    )
+    there = Page((made / "swept" / "theatre.html").read_text()).words
+    said = re.search(r"make theatre E=\S+ N=\d+ N2=\d+", there)
+    assert said
+    assert said[0] in Page((made / "swept" / "report.html").read_text()).words
+
+
+def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    page = Page(text)
+    assert page.loads == []
+    assert page.links == ["theatre.html"]
+    allowed = dict(part.split(maxsplit=1) for part in page.policy.split("; "))
+    assert allowed["default-src"] == "'none'"
+    sources = {word for words in allowed.values() for word in words.split()}
+    assert sources <= {"'none'", "'unsafe-inline'", "'unsafe-eval'", "data:", "blob:"}
+    specs = re.search(r"^const specs = (.*);$", text, re.M)[1]
+    assert "http" not in specs
+
+
+def test_every_figure_is_there_as_picture_and_tells_what_it_is_of(made: Path):
+    folder = made / "swept" / "figures"
+    names = {f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")}
+    assert {path.name for path in folder.iterdir()} == names
+    for name in PICTURES:
+        png = (folder / f"{name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG\r\n\x1a\n") and png.endswith(b"IEND\xaeB`\x82")
+        assert min(struct.unpack(">II", png[16:24])) > 400
+        svg = ElementTree.parse(folder / f"{name}.svg").getroot()
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+        words = " ".join(svg.itertext())
+        told = ["swept", "drive rz58", "seeds 1, 2"]
+        for part in told:
+            assert part in words, (name, part)
+        assert name != "timeline" or "wait_s = 1, seed = 1" in words
+
+
+def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept" / "results.jsonl").write_bytes(
+        (made / "swept" / "results.jsonl").read_bytes()
+    )
+    stale = tmp_path / "swept" / "figures" / "old.png"
+    stale.parent.mkdir()
+    stale.write_text("of an earlier experiment of this name")
+    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 0, done.stderr
+    for part in ("report.html", *(f"figures/{p.name}" for p in (made / "swept/figures").iterdir())):
+        assert (tmp_path / "swept" / part).read_bytes() == (made / "swept" / part).read_bytes()
+    assert not stale.exists()
+
+
+def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
+    for figure in figures.all_of(shown):
+        still = picture.still(figure.spec)
+        assert "tooltip" not in json.dumps(still), figure.name
+        pngs = [
+            vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
+        ]
+        assert pngs[0] == pngs[1], figure.name
+        if figure.name == "timeline":
+            assert len(json.dumps(still)) < len(json.dumps(figure.spec)) * 0.9
+            assert "pointed" not in json.dumps(still)
+
+
+# ---- the order of the page, and its words ----
+
+
+def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    order = [text.index(f) for f in ('class="answer"', 'id="lead"', "<table", "<h2>More figures")]
+    assert order == sorted(order)
+    assert text.index("<h2>What was run") > text.index("<figcaption>", text.index('id="timeline"'))
+
+
+def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: Study):
+    assert lead.metric(shown) == "stat.disk.writes"
+    writes = {
+        (arm, wait_s): sum(
+            r["counters"]["disk.writes"][0]
+            for r in shown.results
+            if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)
+        )
+        / 2
+        for arm in ("PU", "AIPU")
+        for wait_s in (1, 2)
+    }
+    ratios = {s: max(writes["PU", s], writes["AIPU", s]) for s in (1, 2)}
+    ratios = {s: m / min(writes["PU", s], writes["AIPU", s]) for s, m in ratios.items()}
+    at = max(ratios, key=ratios.get)
+    sentence = lead.sentence(shown)
+    assert sentence.startswith(f"Writes to the disk (at wait_s = {at}): ")
+    for arm in ("PU", "AIPU"):
+        said = wording.words("stat.disk.writes").value(writes[arm, at])
+        assert f"{said} with {arm}" in sentence
+
+
+def test_a_file_may_say_which_metric_comes_first(shown: Study):
+    plot = {**shown.experiment.plot, "lead": "read.p99_ms"}
+    other = replace(shown, experiment=replace(shown.experiment, plot=plot))
+    assert lead.sentence(other).startswith("99th percentile of response of job read")
+    assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of job read"
+
+
+@pytest.mark.parametrize("size", ["full", "quick"])
+def test_mogul_s_report_begins_with_the_two_arms_of_its_claim(size: str):
+    mogul = load(ROOT / "experiments" / "mogul-4.1-fast.toml", size)
+    made = Study(mogul, [{"arm": arm} for arm in mogul.arms])
+    assert lead.metric(made) == "read.max_ms"
+    assert lead.first(made, "read.max_ms") == ("delayed+PU", "delayed+AIPU")
+
+
+def metrics_of_all() -> set[str]:
+    """Every metric that the experiments here show."""
+    shown = [read_toml(path)[0] for path in (ROOT / "experiments").glob("*.toml")]
+    columns = {name for e in shown for name in e.get("plot", {}).get("columns", [])}
+    return columns | {row["metric"] for e in shown for row in e.get("expectations", [])}
+
+
+def test_every_metric_has_words():
+    for name in metrics_of_all():
+        heading = wording.words(name).heading
+        assert not re.search(r"hist\.|stat\.|job\.|\w_\w|\w\.[a-z]", heading), (name, heading)
+
+
+def test_counters_have_the_units_that_the_kernel_has():
+    units = known().counters
+    asked = {part for name in metrics_of_all() for part in name.split(metrics.RATIO)}
+    for name in asked:
+        counter = name.removeprefix("stat.")
+        if counter in units and not metrics.IN_UNIT.fullmatch(counter):
+            assert wording.words(name).unit or counter.startswith("cpu."), name
+    for counter, (_, unit) in wording.COUNTERS.items():
+        assert unit in ("", units[counter], "times", "requests"), counter
+    assert wording.words("stat.flash.written").unit == "pages"
+    moved = wording.words("stat.flash.moved / job.update.ios")
+    assert moved.text == "pages moved / requests of job update"
+
+
+def test_a_job_is_called_one():
+    """One that is called `update` is no update policy."""
+    assert wording.words("update.mean_ms").text == "mean response of job update"
+    assert wording.words("job.update.elapsed_s").text == "time that job update took"
+    assert wording.words("job.*.reads").text == "reads of all jobs"
+    assert wording.words("hist.disk1.queued.max").text == "longest queue of disk1"
+
+
+def test_no_heading_is_the_raw_name_of_a_metric(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    heads = re.findall(r"<(?:th|h1|h2|h3)\b[^>]*>(.*?)</(?:th|h1|h2|h3)>", text)
+    assert "99th percentile of response of job read<small>ms</small>" in heads
+    for head in heads:
+        assert not re.search(r"hist\.|stat\.|read\.p99", head), head
+
+
+def test_wide_tables_and_figures_scroll_in_boxes_of_their_own(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    for table in re.finditer(r"<table class=\"(numbers|arms)\">", text):
+        assert text[: table.start()].endswith('<div class="scroll">')
+    style = re.sub(r"\s+", " ", text[text.index("<style>") : text.index("</style>")])
+    assert ".scroll, figure { overflow-x: auto; }" in style
+    assert ".plot { overflow-x: auto; }" in style
+    assert ".still > * { display: block; max-width: 100%;" in style
+    assert ".numbers :is(th, td):first-child { position: sticky; left: 0;" in style
+
+
+def test_the_first_pictures_are_drawn_for_a_narrow_page_too(shown: Study):
+    for figure in figures.all_of(shown):
+        assert (figure.narrow is not None) == (figure.name in ("lead", "tails")), figure.name
+        if figure.narrow:
+            assert picture.size(picture.drawn(figure.narrow))[0] <= theme.NARROW + 10
+
+
+def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    body = text[: text.index("<script")]
+    for name in PICTURES:
+        assert re.search(rf'id="{name}" class="plot"><div class="still \w+"><(svg|img) ', body)
+    ids = re.findall(r' id="([^"]+)"', body)
+    assert len(ids) == len(set(ids))
+
+
+def test_two_pictures_of_a_page_share_no_id():
+    drawn = '<svg width="9" height="9"><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>'
+    one, other = (picture.inline(drawn, name, "a title") for name in ("one", "other"))
+    assert 'id="one-clip0"' in one and "url(#one-clip0)" in one
+    assert 'id="other-clip0"' in other and "url(#other-clip0)" in other
+
+
+def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
+    many = [f"arm {i}" for i in range(17)]
+    results = [{**r, "arm": many[i]} for i in range(17) for r in shown.results if r["arm"] == "PU"]
+    crowd = Study(replace(shown.experiment, arms=many, expectations=[]), results)
+    own = [colour for colour in theme.colours(crowd).values() if colour != theme.GREY]
+    assert own and len(own) == len(set(own))
+    few = theme.colours(shown)
+    assert len(set(few.values())) == len(few)
+    found = specs(crowd)
+    for name in ("lead", "tails", "percentiles", "timeline"):
+        words = picture.drawn(found[name])
+        assert all(f">{arm}<" in words for arm in many), name
+        assert picture.size(words)[0] < 1200, name
+
+
+def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):
+    named = {"PU": "PU", "AIPU": "AIPU, delayed, clustered"}
+    results = [{**r, "arm": named[r["arm"]]} for r in shown.results]
+    found = specs(
+        Study(replace(shown.experiment, arms=list(named.values()), expectations=[]), results)
+    )
+    for name in ("lead", "tails", "histogram"):
+        assert picture.size(picture.drawn(found[name]))[0] <= 1100, name
+
+
+def test_who_writes_reports_hears_how_far_it_is(shown: Study, tmp_path: Path):
+    told: list[str] = []
+    write.write_report(shown.experiment, shown.results, tmp_path, told.append)
+    assert told == [f"figure {i} of {len(PICTURES)}" for i in range(1, len(PICTURES) + 1)]
+
+
+# ---- the numbers in the figures ----
+
+
+def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
+    rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "count" in row]
+    for arm in ("PU", "AIPU"):
+        found = sum(row["count"] for row in rows if row["arm"] == arm)
+        assert found == sum(metrics.of(r, "read.count") for r in results if r["arm"] == arm)
+    assert max(row["to_ms"] for row in rows) > max(metrics.of(r, "read.max_ms") for r in results)
+
+
+def test_the_tails_are_the_metrics(shown: Study):
+    panels = specs(shown)["tails"]["concat"]
+    rows = {(r["arm"], r["at"]): r for panel in panels for r in panel["data"]["values"]}
+    for system in shown.systems:
+        row = rows[system.arm, study.words(system.setting)]
+        longest = max(metrics.of(trial, "read.max_ms") for trial in system.trials)
+        assert row["max_ms"] == pytest.approx(longest, abs=0.001)
+        assert row["p50_ms"] <= row["p99_ms"] <= row["max_ms"]
+
+
+def test_the_histogram_marks_the_longest_response_of_each_arm(shown: Study):
+    rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "text" in row]
+    for arm in ("PU", "AIPU"):
+        longest = [metrics.of(r, "read.max_ms") for r in shown.of_arm(arm)]
+        assert max(row["from_ms"] for row in rows if row["arm"] == arm) == pytest.approx(
+            max(longest), abs=0.001
+        )
+
+
+def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
+    alone = replace(shown, results=results[:1])
+    values = specs(alone)["percentiles"]["data"]["values"]
+    by_inverse = {row["inverse"]: row["ms"] for row in values}
+    for percent, inverse in (("90", 10), ("99", 100)):
+        expected = metrics.of(results[0], f"read.p{percent}_ms")
+        assert by_inverse[inverse] == pytest.approx(expected, rel=1e-3)
+    assert max(by_inverse) <= 300  # as far as 300 responses tell
+
+
+def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict]):
+    panels = specs(shown)["distribution"]["concat"]
+    assert len(panels) == 4
+    [bursts, blocks] = panels[:2]
+    assert [p["encoding"]["y"]["field"] for p in (bursts, blocks)] == ["number", "total"]
+    rows = [row for row in bursts["data"]["values"] if row["arm"] == "PU"]
+    of = [r for r in results if r["arm"] == "PU" and r["variables"]["wait_s"] == 1]
+    sizes = [
+        low
+        for r in of
+        for low, _, n in metrics.series(r, "hist.bio.burst").buckets
+        for _ in range(n)
+    ]
+    assert rows[0]["number"] == 0 and rows[-1]["number"] == rows[-1]["total"] == 100
+    for row in rows[1:]:
+        smaller = [size for size in sizes if size <= row["value"]]
+        assert row["number"] == pytest.approx(100 * len(smaller) / len(sizes), abs=0.01)
+        assert row["total"] == pytest.approx(100 * sum(smaller) / sum(sizes), abs=0.01)
+
+
+def test_the_time_line_has_every_bin_of_every_run(shown: Study, results: list[dict]):
+    lines = specs(shown)["timeline"]["datasets"]["bins"].splitlines()[1:]
+    assert len(lines) == sum(r["series"]["bins"] for r in results)
+    writes = sum(float(line.split(",")[4]) for line in lines)
+    assert writes == sum(sum(result.disk_series(r)["writes"]) for r in results)
+    cells = specs(shown)["timeline"]["datasets"]["heat"].splitlines()[1:]
+    reads = sum(int(line.split(",")[6]) for line in cells)
+    assert reads == sum(sum(result.disk_series(r)["reads"]) for r in results)
+
+
+def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
+    results[0]["series"] |= {"from_bin": 2, "lost": 7}
+    lines = specs(study.check(experiment, results))["timeline"]["datasets"]["bins"].splitlines()
+    of_first = [line for line in lines[1:] if line.startswith("0,0,")]
+    assert len(of_first) == results[0]["series"]["bins"] - 2
+
+
+def axis_titles(spec: object) -> set[str]:
+    """The titles of all axes of a specification."""
+    if isinstance(spec, list):
+        return set().union(*map(axis_titles, spec))
+    if not isinstance(spec, dict):
+        return set()
+    own = spec.get("axis")
+    title = {own["title"]} if isinstance(own, dict) and own.get("title") else set()
+    return title.union(*map(axis_titles, spec.values()))
+
+
+def test_the_time_line_of_a_load_that_only_writes_has_no_panel_of_reads(
+    experiment: Experiment, results: list[dict]
+):
+    read = "read response, ms"
+    shown = specs(study.check(experiment, results))["timeline"]
+    assert read in axis_titles(shown)
+    silent = specs(study.check(experiment, only_writing(results)))["timeline"]
+    assert axis_titles(shown) - axis_titles(silent) == {read}
+    assert "heat-0" not in json.dumps(silent)
+    vl_convert.vegalite_to_vega(silent)
+
+
+def test_the_axis_of_responses_has_values_even_if_all_are_alike(
+    experiment: Experiment, results: list[dict]
+):
+    for row in results:
+        result.disk_series(row)["read_heat"] = [[0, 160, 1]]
+    alike = study.check(experiment, results)
+    low, high = timeline.domains(alike)["low"]
+    assert low < 0.160 < high
+    assert len(theme.log_axis(low, high)["values"]) >= 2
+
+
+def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
+    """A drive of flash chips has no head, and a dot is where a request was."""
+    spec = specs(shown)["timeline"]
+    assert "place, MiB" in axis_titles(spec)
+    assert "head, MiB" not in axis_titles(spec)
+    svg = picture.drawn(spec)
+    for words in ("● last write", "● last read"):
+        drawn = re.findall(f"<g ([^>]*)><text [^>]*>{words}<", svg)
+        assert len(drawn) == len(shown.arms)
+        assert not any("clip-path" in group for group in drawn), "they are above the panel"
+
+
+def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
+    """The longest bar, a gap and its label, whose letters are at most LETTER wide."""
+    found = [{"arm": arm, "v": 4.244, "text": "4.244"} for arm in shown.arms]
+    said = wording.words("stat.flash.moved / job.update.ios")
+    spec = lead_figure.bars(shown, found, [], said, theme.WHOLE)
+    _, end = spec["encoding"]["x"]["scale"]["domain"]
+    longest = spec["width"] * 4.244 / end
+    dx = spec["layer"][-1]["mark"]["dx"]
+    assert longest + dx + 5 * lead_figure.LETTER < spec["width"]
+
+
+def test_the_sweep_shows_what_the_table_shows(shown: Study):
+    spec = specs(shown)["sweep-wait_s"]
+    [writes] = [p for p in spec["concat"] if p["title"]["text"] == ["writes to the disk, requests"]]
+    rows = writes["data"]["values"]
+    together = {(r["arm"], r["x"]): r["value"] for r in rows if r["trial"] == "all trials"}
+    for system in shown.systems:
+        expected = metrics.together(system.trials, "stat.disk.writes")
+        assert together[system.arm, system.setting["wait_s"]] == expected
+    assert len(rows) == 4 + 8
+
+
+def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: list[dict]):
+    whole = theme.colours(study.check(experiment, results))
+    part = study.check(experiment, [r for r in results if r["arm"] == "AIPU"])
+    assert theme.colours(part)["AIPU"] == whole["AIPU"]
+    for name, spec in specs(part).items():
+        assert whole["AIPU"] in json.dumps(spec), name
+        assert whole["PU"] not in json.dumps(spec), name
+
+
+def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: list[dict]):
+    bare = replace(experiment, plot={"columns": []}, expectations=[])
+    for row in results:
+        row["series"]["disks"] = {}
+        row["variables"] = {"wait_s": 1, "seed": row["variables"]["seed"]}
+    assert specs(study.check(bare, results)) == {}
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: row.pop("series"), '3: result lacks "series"'),
+        (lambda row: row.update(arm="PUA"), "result 3 (PUA, wait_s = 2, seed = 1) is of none of"),
+        (lambda row: row["variables"].update(seed=9), "seed = 9) is of none of the runs"),
+        (
+            lambda row: row["jobs"].clear(),
+            'swept: result 3: PU: no job "read" printed a line; there is none',
+        ),
+    ],
+)
+def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
+    made: Path, results: list[dict], tmp_path: Path, change, said
+):
+    change(results[2])
+    (tmp_path / "swept").mkdir()
+    path = tmp_path / "swept" / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in results))
+    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert [p.name for p in path.parent.iterdir()] == ["results.jsonl"]
+
+
+def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
+    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 2
+    assert "there are no results" in done.stderr
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept" / "results.jsonl").write_text("")
+    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 2
+    assert "swept: no run of it has a result" in done.stderr
+
+
+def test_the_script_that_draws_is_bundled_once_in_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = ["<script></script>"]
+    monkeypatch.setattr(page, "LIBRARY", tmp_path / "build" / "drawing.js")
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundled.pop)
+    first, second = (page.library.__wrapped__() for _ in range(2))
+    assert first == second == "<script><\\/script>"
+    assert [path.name for path in (tmp_path / "build").iterdir()] == ["drawing.js"]

@@ -1,0 +1,315 @@
+"""What documents say was measured is what the stored results say (results)."""
+
+import json
+import tomllib
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sluice.cli import results
+from sluice.experiment import findings, runner
+from sluice.experiment.catalogue import kernel_hash
+from sluice.experiment.load import load
+from sluice.experiment.result import BadResult
+from sluice.experiment.runner import Outcome
+from sluice.experiment.schema import Experiment, Run
+from sluice.experiment.selection import EXPERIMENTS
+from sluice.experiment.series import bucket_high
+from sluice.experiment.verdict import DIFFERS
+from sluice.host.paths import ROOT
+from sluice.results import documents, frontpage, recheck, store
+from sluice.results.documents import Figure
+
+read = cache(store.read)
+ALL = [figure for path in documents.documents() for figure in documents.figures(path)]
+
+STORED = {
+    "rows": [
+        {"arm": "PU", "at": {"age": 5}, "measured": {"read.max_ms": 8004.96}, "model": {}},
+        {"arm": "PU", "at": {"age": 30}, "measured": {"read.max_ms": 12.34}, "model": {}},
+        {"arm": "IPU", "at": {"age": 5}, "measured": {"read.max_ms": 55}, "model": {}},
+    ]
+}
+TEXT = """
+Reads wait for 8,005 ms<!-- result: from=e, arm=PU, age=5, read.max_ms --> at most.
+
+<!-- results: from=e; age=5, read.max_ms; age=30,
+    read.max_ms -->
+| | five | thirty |
+|---|---|---|
+| PU | 8,005 | 12.3 |
+| interval <!-- arm=IPU --> | 55.0 | |
+| *paper* | *8,000* | |
+| | **words** | |
+"""
+
+
+def document(folder: Path, text: str = TEXT) -> Path:
+    path = folder / "README.md"
+    path.write_text(text)
+    return path
+
+
+def stored(name: str) -> dict:
+    assert name == "e"
+    return STORED
+
+
+def wrong(path: Path) -> list[tuple[int, str]]:
+    """Line and text of figures that are not what is stored."""
+    found = documents.figures(path)
+    return [(f.line, f.printed) for f in found if documents.now(f, stored) != f.printed]
+
+
+@pytest.mark.parametrize("name", sorted({one.source["from"] for one in ALL}))
+def test_documents_say_what_was_measured_last(name: str) -> None:
+    def stale(figure: Figure) -> str:
+        new = documents.now(figure, read)
+        return "" if new == figure.printed else f"{figure.place}: {figure.printed} is {new}"
+
+    said = [stale(figure) for figure in ALL if figure.source.get("from") == name]
+    assert said
+    assert not list(filter(None, said)), f"run make results-tables E={name}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+def test_every_table_of_figures_says_where_they_are_from(path: Path) -> None:
+    lines = [f"{path.name}:{line}" for line in documents.unmarked(path)]
+    assert not lines, "put a comment before the table, as sluice/results/documents.py says"
+
+
+@pytest.mark.parametrize("path", documents.documents(), ids=lambda path: path.stem)
+def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
+    lacking = [f"{figure.place}: {figure.printed}" for figure in documents.without_interval(path)]
+    assert not lacking, "quote it as is=low and is=high, as sluice/results/documents.py says"
+
+
+def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
+    low, high, mean = (
+        f"{n}<!-- result: from=e, arm=PU, age=5, {kind}read.max_ms -->"
+        for n, kind in ((7, "is=low, "), (9, "is=high, "), (8, ""))
+    )
+
+    def lacking(text: str) -> list[str]:
+        path = document(tmp_path, text)
+        return [figure.printed for figure in documents.without_interval(path)]
+
+    assert lacking(f"{mean} ms\n") == ["8"]
+    assert lacking(f"{low} ms\n") == ["7"]
+    assert lacking(f"{low} to {high} ms; {mean} in the mean\n") == []
+    assert lacking(f"{low} to {high} ms\n\n{mean} in the mean\n") == ["8"]
+    assert lacking(mean.replace("read.max", "is=model, read.max")) == []
+
+
+def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
+    [row, *_] = STORED["rows"]
+    kept = {"rows": [row | {"interval": {"read.max_ms": [7, 9.4]}}]}
+    text = "9<!-- result: from=e, arm=PU, age=5, is=high, read.max_ms -->"
+    [figure] = documents.figures(document(tmp_path, text))
+    assert documents.now(figure, lambda _: kept) == "9"
+    with pytest.raises(BadResult, match=r"no interval read\.max_ms stored"):
+        documents.now(figure, stored)
+
+
+def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+    path = document(tmp_path)
+    assert [f.printed for f in documents.figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
+    assert wrong(path) == []
+    path.write_text(TEXT.replace("8,005 ms", "8,004 ms").replace("12.3", "12.34"))
+    assert wrong(path) == [(2, "8,004")]
+    path.write_text(TEXT.replace("12.3", "12.4").replace("55.0", "55.1"))
+    assert wrong(path) == [(8, "12.4"), (9, "55.1")]
+
+
+def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) -> None:
+    old = TEXT.replace("8,005 ms", "9 ms").replace("12.3", "1.0").replace("55.0", "1,234.0")
+    path = document(tmp_path, old)
+    text, said = documents.put_in(path, stored, {"e"})
+    assert said[0] == "README.md:2: 9 is now 8,005"
+    assert len(said) == 3
+    assert text == TEXT
+    assert documents.put_in(path, stored, {"other"}) == (old, [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("12.3", "12.3 s", '"12.3 s" is neither a figure nor in italics'),
+        ("12.3 |", "12.3 | 1 |", "3 columns, but 2 sources"),
+        ("arm=IPU", "arm=HAC", "e has 0 rows of arm=HAC"),
+        ("from=e; age=5,", "from=e;", "e has 2 rows of arm=PU"),
+        ("read.max_ms -->\n|", "read.min_ms -->\n|", "no measured read.min_ms stored"),
+        ("read.max_ms -->\n|", "is=model, read.max_ms -->\n|", "no model read.max_ms stored"),
+        ("from=e;", "here;", "lacks from=EXPERIMENT"),
+        ("8,005 ms<", "8,005 ms at most<", "no figure or table at this comment"),
+        ("-->\n| | five", "-->\n\n| | five", "no figure or table at this comment"),
+    ],
+)
+def test_a_source_that_names_nothing_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    assert old in TEXT
+    path = document(tmp_path, TEXT.replace(old, new))
+    with pytest.raises(BadResult, match=rf"README.md:\d+: .*{why}"):
+        wrong(path)
+    with pytest.raises(BadResult):
+        documents.put_in(path, stored, {"e", None})
+
+
+def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
+    table = "| | a | b |\n|---|---|---|\n| x | 1.2 s | 3 |\n"
+    path = document(tmp_path, f"words\n\n{table}")
+    assert documents.unmarked(path) == [3]
+    path.write_text(f"<!-- host: make bench -->\n{table}")
+    assert documents.unmarked(path) == []
+    path.write_text(table.replace("1.2", "about 1").replace("3", "three"))
+    assert documents.unmarked(path) == []
+    path.write_text(f"````markdown\n{table}```\n````\n\n{table}")
+    assert documents.unmarked(path) == [8]
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> None:
+    rows = {row["says"]: row for row in tomllib.loads(path.read_text())["expectations"]}
+    kept = store.read(path.stem)["verdicts"]
+    bare = [v["says"] for v in kept if v["word"] == DIFFERS and not rows[v["says"]].get("differs")]
+    assert not bare, f"make results E={path.stem}: {bare}"
+
+
+def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
+    full = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    says = {"says": "few", "metric": "stat.disk.writes", "arm": "delayed+PU", "op": "<"}
+    expected = full.expectations[0] | says | {"value": 6, "of": "every"}
+    experiment = replace(
+        full,
+        plot={"columns": ["stat.disk.writes"]},
+        runs=full.runs[:2],
+        expectations=[expected],
+    )
+
+    def result(seed: int, writes: int, kernel: str) -> dict:
+        counters = {"disk.writes": (writes, "requests"), "disk.reads": (2 * writes, "requests")}
+        about = {"arm": "delayed+PU", "variables": {"seed": seed}, "kernel": kernel}
+        return {**about, "counters": counters, "virtual_ms": 1000}
+
+    results = [result(seed, writes, kernel_hash()) for seed, writes in ((1, 3), (2, 6))]
+    kept = store.digest(experiment, results, ["stat.disk.reads"])
+    assert store.read(experiment.name, store.write(kept, tmp_path).parent) == kept
+    [row] = kept["rows"]
+    assert (row["arm"], row["at"], row["trials"]) == ("delayed+PU", {}, 2)
+    assert row["measured"] == {"stat.disk.reads": 9, "stat.disk.writes": 4.5}
+    [verdict] = kept["verdicts"]
+    assert (verdict["says"], verdict["word"]) == ("few", "NOT SO")
+    [finding] = store.found(kept)
+    assert (finding.paper, finding.word, finding.sure) == (findings.OURS, "NOT SO", True)
+    assert kept["contest"] == []
+    with pytest.raises(BadResult, match="1 of 2 runs are there"):
+        store.digest(experiment, results[:1], [])
+    with pytest.raises(BadResult, match="another kernel"):
+        store.digest(experiment, [results[0], result(2, 6, "older")], [])
+    with pytest.raises(BadResult, match="make results E=none"):
+        store.read("none", tmp_path)
+
+
+def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, capsys) -> None:
+    """Equal in all but a counter that stayed 0: they are. Else the arm is named, and nothing is
+    written; nor is it where there are no marks, or other runs."""
+    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    writes = {"async+PU": 5, "delayed+PU": 3}
+    asked = replace(whole, name="e", runs=[run for run in whole.runs if run.arm in writes])
+
+    def result(run: Run, more: int, new: dict) -> dict:
+        counters = {"disk.writes": (writes[run.arm] + more, "requests")} | new
+        about = {"arm": run.arm, "variables": run.variables}
+        return {**about, "virtual_ms": 9 - run.number, "counters": counters}
+
+    before = [result(run, 0, {}) for run in asked.runs]
+    kept = {"experiment": "e", "kernel": "older", "samples": store.samples(before)}
+    last = {run.arm: run.variables for run in asked.runs}  # the shortest
+    assert {row["arm"]: row["variables"] for row in kept["samples"]} == last
+    written: list[dict] = []
+    monkeypatch.setattr(store, "read", lambda name: kept)
+    monkeypatch.setattr(store, "write", written.append)
+
+    def check(more: int, new: dict, keep: bool = False) -> tuple[bool, str]:
+        def made(of: list, *_, **__) -> list[Outcome]:
+            """Beside the samples there is a longer run, as an interrupted experiment leaves it."""
+            longer = result(replace(asked.runs[0], variables={"seed": 99}), 7, {})
+            return [Outcome([*(result(r, more, new) for r in only), longer]) for _, only in of]
+
+        monkeypatch.setattr(runner, "execute_all", made)
+        return recheck.check([asked], 1, "", keep), capsys.readouterr().out
+
+    same = (True, "e: the stored results are this kernel's too\n")
+    assert check(0, {"new.held": (0, "blocks")}) == same
+    assert written == [], "a check changes nothing"
+    assert check(0, {"new.held": (0, "blocks")}, keep=True) == same
+    assert store.of_this_kernel(written[0])
+    assert not store.of_this_kernel(kept)
+    for other in ((1, {}), (0, {"new.held": (1, "blocks")})):
+        good, said = check(*other)
+        assert not good
+        assert said == "e: not as it was: async+PU, delayed+PU: make results E=e\n"
+    kept["samples"][0]["variables"] = {"seed": 1000}
+    assert check(0, {}) == (False, "e: has other runs than its results: make results E=e\n")
+    del kept["samples"]
+    assert check(0, {}) == (False, "e: stored without marks: make results E=e\n")
+    assert len(written) == 1
+
+
+def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, capsys) -> None:
+    paper = "Author 1999: few"
+
+    def read(name: str) -> dict:
+        verdict = {"says": "few", "why": "", "paper": paper, "sure": True}
+        here = {"experiment": name, "kernel": "older"}
+        stored = {
+            "good": here | {"verdicts": [verdict | {"word": "as the paper", "contest": False}]},
+            "bad": here | {"verdicts": [verdict | {"word": "NOT SO", "contest": False}]},
+            "old": here | {"verdicts": [{"says": "few", "word": "as said"}]},
+        }
+        if name not in stored:
+            raise BadResult(name)
+        return stored[name]
+
+    def asks(name: str, says: str) -> Experiment:
+        return replace(whole, name=name, expectations=[{"says": says, "paper": paper}])
+
+    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    monkeypatch.setattr(store, "read", read)
+    good, bad = asks("good", "few"), asks("bad", "fewer")
+    assert results.show_findings([good, asks("old", "few"), asks("none", "few")])
+    said = capsys.readouterr().out
+    assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0", "0", "0"]
+    assert "make results E=: old, none" in said
+    assert "another kernel: good" in said
+    assert "other expectations" not in said
+    assert not results.show_findings([good, bad])
+    said = capsys.readouterr().out
+    assert "NOT SO  bad: few" in said
+    assert "judged by other expectations than today's: make results E=: bad\n" in said
+
+
+def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
+    shown = json.loads(frontpage.DATA.read_text())
+    assert frontpage.PICTURE.read_text() == frontpage.drawn(shown), "make results draws it anew"
+    longest = {row["arm"]: row["measured"]["read.max_ms"] for row in read("mogul-4.1-fast")["rows"]}
+    for arm, panel in shown.items():
+        assert 0.9 * longest[arm] < panel["longest_ms"] <= longest[arm]
+        seen_us = max(low for _, low, _ in panel["read_heat"])
+        assert seen_us <= panel["longest_ms"] * 1000 < bucket_high(seen_us)
+
+
+def test_a_long_read_is_a_dot_and_a_short_one_a_cell() -> None:
+    panel = {"longest_ms": 500, "bin_ms": 1000, "bins": 60, "read_heat": []}
+    for heat, dots, cells in [([], 0, 0), ([[3, 14336, 9]], 0, 1), ([[3, 458752, 1]], 1, 0)]:
+        made = frontpage.drawn({arm: {**panel, "read_heat": heat} for arm in frontpage.PANELS})
+        assert made.count("<circle") == 2 * dots
+        assert made.count("fill-opacity") == 2 * cells
+
+
+def test_a_picture_wants_a_run_of_each_of_its_sets() -> None:
+    with pytest.raises(BadResult, match=r"no run of delayed\+PU"):
+        frontpage.pick([])

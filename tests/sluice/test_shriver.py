@@ -1,0 +1,233 @@
+"""Shriver's model, held against its parts by hand; measured against it: shriver-*."""
+
+import pytest
+
+from sluice import theory
+from sluice.experiment.load import load
+from sluice.experiment.run import mkfs_options
+from sluice.experiment.selection import EXPERIMENTS
+from sluice.theory import System, read_call, shriver
+from sluice.theory.parts.drive_row import drive_row
+from sluice.theory.parts.mean_drive import seeks_ns
+from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Wait, steps
+
+PARAMETERS = {
+    "files": 1,
+    "file_kb": 64,
+    "request_kb": 8,
+    "work": 0,
+    "block_kb": 8,
+    "group_mb": 16,
+    "far": 1,
+    "cluster_kb": 64,
+    "cpu_shift": 5,
+    "command_us": 1160,
+    "bus_kb_s": 9300,
+    "segments": 3,
+    "adapts": 0,
+    "sequential": 0,
+}
+ROW = drive_row("cheetah4lp")
+MISS_MS, HIT_MS, TURN_MS = 0.60773, 0.068, 5.980265
+BUS_MS = 65.536 / 9.3  # for 64 KiB
+
+
+def told(prefetch: str = "bsd44", sched: str = "clook", **given: float) -> dict[str, float]:
+    tunables = {"bsd44.cluster_kb": 64, "bsd44.by_block": given.pop("by_block", 0)}
+    system = System({"prefetch": prefetch, "sched": sched}, tunables, "cheetah4lp")
+    return shriver.predict(system, PARAMETERS | given)
+
+
+def total(**given: float) -> float:
+    """Without the time of the processor."""
+    return told(cpu_shift=0, **given)["total_ms"]
+
+
+def commands(
+    kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True, by_block: bool = False
+) -> list[tuple]:
+    made = steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
+    return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
+
+
+def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.MonkeyPatch):
+    """They take seconds, and most commands do not want them."""
+
+    def predict(*_: object) -> dict[str, float]:
+        raise AssertionError("nobody has asked")
+
+    theory.answer.cache_clear()
+    monkeypatch.setattr(shriver, "predict", predict)
+    runs = load(EXPERIMENTS / "shriver-single.toml").runs
+    assert {metric for run in runs for metric in run.model.tells} == {"job.read.request_ms"}
+    with pytest.raises(AssertionError, match="nobody has asked"):
+        runs[0].predicted["job.read.request_ms"]
+
+
+@pytest.mark.parametrize(
+    ("prefetch", "sched", "given", "covered"),
+    [
+        ("bsd44", "clook", {"work": 1}, True),
+        ("bsd44", "clook", {"files": 2}, True),
+        ("bsd44", "clook", {"files": 2, "work": 1}, False),
+        ("leap", "clook", {}, False),
+        ("none", "sluice", {}, True),
+        ("none", "sluice", {"files": 2}, False),
+        ("none", "fcfs", {"files": 2}, True),
+    ],
+)
+def test_the_formulas_cover_what_they_say(prefetch: str, sched: str, given: dict, covered: bool):
+    assert set(told(prefetch, sched, **given)) == (set(shriver.QUANTITIES) if covered else set())
+
+
+def test_an_experiment_sets_bus_way_segments_and_layout():
+    experiment = load(EXPERIMENTS / "shriver-segments.toml")
+    adaptive = [run for run in experiment.runs if run.arm == "adaptive 2"]
+    run = next(run for run in adaptive if run.variables["kb"] == 512)
+    args = run.config["args"].split()
+    said = {"drive_command_us=1160", "drive_bus_kb_s=20000", "drive_segments=adaptive"}
+    assert said <= set(args)
+    options = mkfs_options(run.config["data"])
+    assert options[-3:] == ("--scatter", "/f=250:512K", "--far-indirect")
+
+
+# ---- the reader ----
+
+
+def test_commands_double_up_to_the_cluster_and_jump_with_the_pointer_block():
+    far = 1 << 20
+    assert commands(64, 8, Bsd44(8)) == [(0, 2), (2, 2), (4, 4)]
+    assert commands(64, 64, Bsd44(8)) == [(0, 8)]
+    assert commands(64, 8, None) == [(k, 1) for k in range(8)]
+    jump = [(0, 2), (2, 2), (4, 4), (far + 12, 1), (8, 4), (far + 13, 4)]
+    assert commands(128, 8, Bsd44(8)) == jump
+    assert commands(128, 8, Bsd44(8), far=False)[3:] == [(12, 1), (8, 4), (13, 4)]
+
+
+def test_blocks_asked_for_one_by_one_take_four_commands_whatever_the_call():
+    for call_kb in (8, 16, 64):
+        made = commands(64, call_kb, Bsd44(8), by_block=True)
+        assert made == [(0, 1), (1, 1), (2, 2), (4, 4)]
+
+
+def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
+    made = steps(File(32, 16, 8, False, 64, 7000), COST, None)
+    kinds = [type(step) for step in made if not isinstance(step, Compute)]
+    assert kinds == [Command, Wait] * 2
+    paid = sum(step.instructions for step in made if isinstance(step, Compute))
+    call = COST.call + COST.several + COST.block
+    assert paid == 2 * call + 32 * COST.copy_kb + 2 * 7000
+
+
+# ---- one file ----
+
+
+def test_one_command_is_overheads_a_near_seek_half_a_turn_and_the_bus():
+    near = sum(ROW.seek_ns[1:24]) / 23 / 1e6  # 16 MB are 25 cylinders, of 0.7 MB
+    by_hand = 1.16 + MISS_MS + near + TURN_MS / 2 + BUS_MS
+    assert total(request_kb=64) == pytest.approx(by_hand, rel=0.01)
+
+
+def test_a_fast_bus_leaves_the_platter():
+    """64 KiB: of 166 sectors a turn in the mean, and most of a skew for 0.8 tracks."""
+    slow, fast = total(request_kb=64), total(request_kb=64, bus_kb_s=100000)
+    media = TURN_MS * 128 / 166 * (1 + 22 / 166)
+    assert slow - fast == pytest.approx(BUS_MS - media, abs=0.25)
+
+
+def test_each_further_command_costs_its_way_and_a_hit():
+    """Of 64 KB by 3 commands, beside those by one."""
+    more = total(request_kb=8) - total(request_kb=64)
+    assert more == pytest.approx(2 * (1.16 + HIT_MS), rel=0.06)
+    more = told("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
+    assert more == pytest.approx(7 * (1.16 + HIT_MS), rel=0.06)
+
+
+def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_hand():
+    """It gets the second command while the first one's last sector crosses the bus, and its way;
+    the third and the fourth are cached."""
+    few, many = (total(by_block=1, sequential=s) for s in (0, 1))
+    sector_ms = BUS_MS / 128
+    elapsed = sector_ms + 1.16 + MISS_MS  # since the last sector of 8 KB has passed
+    slower_bus = 15 * (sector_ms - TURN_MS / 166)  # the bus is slower than the platter
+    lost = TURN_MS - elapsed - slower_bus + MISS_MS - HIT_MS + TURN_MS / 166
+    assert many - few == pytest.approx(lost, abs=0.35)
+
+
+def test_computing_is_free_while_the_drive_is_busy_and_not_otherwise():
+    none = [told("none", request_kb=8, work=w)["total_ms"] for w in (0, 16)]
+    assert none[1] - none[0] == pytest.approx(8 * 0.512)
+    ahead = [told(file_kb=512, work=w)["total_ms"] for w in (0, 16)]
+    assert ahead[1] - ahead[0] < 0.6 * 64 * 0.512
+
+
+# ---- several files ----
+
+
+def test_mean_seeks_by_hand():
+    """Of n places of a line, the next is x away with density n (1 - x)^(n - 1), and the last
+    from the first with n (n - 1) x^(n - 2) (1 - x)."""
+
+    def mean(density) -> float:
+        xs = [(i + 0.5) / 1000 for i in range(1000)]
+        return sum(ROW.seek_ns[int(x * len(ROW.seek_ns))] * density(x) for x in xs) / 1000
+
+    for n in (2, 4, 16):
+        onward, back, pair = seeks_ns("cheetah4lp", n)
+        assert pair == pytest.approx(mean(lambda x: 2 * (1 - x)), rel=0.05)
+        assert onward == pytest.approx(mean(lambda x, n=n: n * (1 - x) ** (n - 1)), rel=0.05)
+        far = mean(lambda x, n=n: n * (n - 1) * x ** (n - 2) * (1 - x))
+        assert back == pytest.approx(far, rel=0.05)
+
+
+def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
+    n = 8
+    onward, back, pair = (ns / 1e6 for ns in seeks_ns("cheetah4lp", n))
+    each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS
+    by_hand = n * (each + 3 * ((n - 1) * onward + back) / n)
+    assert total(files=n) == pytest.approx(by_hand, rel=0.02)
+    in_order = told(cpu_shift=0, files=n, sched="fcfs")["total_ms"]
+    assert in_order == pytest.approx(n * (each + 3 * pair), rel=0.02)
+
+
+def test_as_many_segments_as_files_save_seeks_and_setting_them_costs_some():
+    few, enough = (told("none", files=8, file_kb=512, segments=s)["total_ms"] for s in (3, 8))
+    assert enough < 0.5 * few
+    adapts = told("none", files=8, file_kb=512, segments=8, adapts=1)["total_ms"]
+    assert 1.02 * enough < adapts < 1.1 * enough
+
+
+def test_setting_the_segments_empties_the_cache_until_the_last_file_is_read_in_order():
+    """The second read of each file comes while the next file's command is served. So what was
+    read ahead is lost for the second command of all files, and for the third one of the first."""
+    p = PARAMETERS | {"files": 8, "file_kb": 512, "segments": 8}
+    system = System({"prefetch": "none", "sched": "clook"}, {}, "cheetah4lp")
+    first = shriver.rounds(steps(shriver.file_of(system, p), COST, None))[:3]
+    plain, adapts = (
+        [seen.moved for seen in shriver.visits(first, shriver.machine("cheetah4lp", p | more), 8)]
+        for more in ({"adapts": 0}, {"adapts": 1})
+    )
+    assert plain[1] < 0.05
+    assert adapts == pytest.approx([1, 1, (1 + 7 * plain[1]) / 8], rel=0.01)
+
+
+def test_whether_the_arm_has_stayed_with_a_file():
+    """How often an arm is still there: never, where all move at each visit; always, where
+    none does but for the first."""
+    assert shriver.has_stayed([1, 1, 1], 4) == pytest.approx([0, 0, 0])
+    assert shriver.has_stayed([1, 0, 0], 2) == pytest.approx([0, 0.5, 0.5])
+
+
+def test_what_the_formulas_do_not_have_is_not_told():
+    assert told("ondemand") == {}
+    assert told(files=2, work=1) == {}
+    assert told(files=2, sched="sstf") == {}
+
+
+def test_a_read_call_by_hand():
+    p = {"request_kb": 16, "block_kb": 8, "cpu_shift": 5, "service_us": 10000}
+    said = read_call.predict(System({}, {}, "fixed"), p)
+    call = COST.call + COST.several + COST.block + 16 * COST.copy_kb
+    assert said["cached_us"] == pytest.approx(call * 0.032)
+    more = said["missed_us"] - said["cached_us"]
+    assert more == pytest.approx(10000 + (COST.command + COST.command_block) * 0.032)

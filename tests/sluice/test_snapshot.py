@@ -1,0 +1,230 @@
+"""A command works on a snapshot of what is built: a `make` beside it changes nothing for it."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from trees import copy_of_tree, make, plain_environment
+
+from sluice.experiment import run as runs
+from sluice.host import paths, snapshot
+from sluice.host.limits import HANG_S
+from sluice.host.scratch import locked
+
+TELL = """\
+import os, subprocess, sys
+from sluice.host import paths
+said = [str(paths.KERNEL), str(paths.MKFS), str(paths.ROOT_FOLDER), str(paths.TREE)]
+child = "from sluice.host import paths; print(paths.KERNEL)"
+said += subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout.split()
+print(*said, *sys.argv[1:])
+sys.exit(3)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree as built."""
+    return copy_of_tree(tmp_path)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """What a snapshot needs of a tree."""
+    root = tmp_path / "small"
+    for name in ("Makefile", "kernel/a.c", "build/kernel/kernel.elf", "build/root/bin/dd"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"old {name}")
+    os.utime(root / "kernel/a.c", (1, 1))
+    return root
+
+
+def wait_for(path: Path) -> None:
+    """Until it is there."""
+    end_s = time.monotonic() + HANG_S
+    while not path.exists():
+        assert time.monotonic() < end_s, f"{path} did not come"
+        time.sleep(0.01)
+
+
+def is_locked(root: Path) -> bool:
+    """Does a make build there?"""
+    try:
+        with locked(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
+            return False
+    except BlockingIOError:
+        return True
+
+
+def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
+    small: Path,
+) -> None:
+    with snapshot.taken(small) as folder:
+        for path in [p for p in small.rglob("*") if p.is_file() and folder not in p.parents]:
+            path.write_text("new")
+        for name in ("Makefile", "kernel/a.c", "build/kernel/kernel.elf", "build/root/bin/dd"):
+            assert (folder / name).read_text() == f"old {name}"
+        assert (folder / "kernel/a.c").stat().st_mtime == 1
+    assert not list((small / "build/snapshots").iterdir())
+
+
+def test_a_command_that_needs_no_twin_gets_none(tree: Path) -> None:
+    (tree / "build/twin").mkdir(exist_ok=True)
+    (tree / "grade/look.py").write_text(
+        "from sluice.host.paths import TREE\n"
+        "print((TREE / 'build/twin').exists(), (TREE / 'build/kernel/kernel.elf').exists())\n"
+    )
+    for option, said in (([], "True True\n"), (["--without-twin"], "False True\n")):
+        words = ["-m", "sluice.host.snapshot", *option, "-m", "grade.look"]
+        line = [tree / ".venv/bin/python", *words]
+        done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)
+        assert done.stdout == said, done.stderr
+
+
+def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small: Path) -> None:
+    abandoned = small / "build/snapshots/abandoned"
+    abandoned.mkdir(parents=True)
+    with snapshot.taken(small) as one, snapshot.taken(small) as other:
+        assert not abandoned.exists()
+        assert one != other and one.exists() and other.exists()
+
+
+def test_no_other_command_meets_a_snapshot_that_is_half_gone(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever removes what is abandoned has the lock of all snapshots. So has who removes one."""
+    removed, remove = [], shutil.rmtree
+
+    def look(folder: Path, **how: object) -> None:
+        with pytest.raises(BlockingIOError), locked(folder.parent, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            pass
+        removed.append(folder)
+        remove(folder, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", look)
+    with snapshot.taken(small) as folder:
+        pass
+    assert removed == [folder]
+
+
+def test_a_run_removes_its_files_and_those_that_killed_runs_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / "cache" / "under-way"
+    abandoned = base / "abandoned"
+    abandoned.mkdir(parents=True)
+    (abandoned / "root.img").touch()
+
+    def machine(run: object, folder: Path) -> None:
+        assert list(base.iterdir()) == [folder]
+        raise runs.RunFailed("there is no machine")
+
+    monkeypatch.setattr(runs, "UNDER_WAY", base)
+    monkeypatch.setattr(runs, "machine", machine)
+    with pytest.raises(runs.RunFailed, match="there is no machine"):
+        runs.make(SimpleNamespace(), tmp_path / "console")
+    assert not list(base.iterdir())
+
+
+def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
+    """A make that builds, as far as its lock tells, changes half of what is built."""
+    kernel = small / "build/kernel/kernel.elf"
+    seen: list[str] = []
+
+    def look() -> None:
+        with snapshot.taken(small) as folder:
+            seen.append((folder / kernel.relative_to(small)).read_text())
+
+    other = threading.Thread(target=look)
+    with locked(small / "Makefile", fcntl.LOCK_EX):
+        other.start()
+        wait_for(small / "build/snapshots")
+        kernel.write_text("half of")
+        other.join(0.2)
+        assert not seen
+        kernel.write_text("new")
+    other.join(HANG_S)
+    assert seen == ["new"]
+
+
+def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
+    """Its compiler waits, the first time, until it is told to go on."""
+    os.mkfifo(tree / "go-on")
+    slow = tree / "slow-cc"
+    slow.write_text(
+        "#!/bin/sh\ncase $1 in -dumpmachine) exec cc $1;; esac\n"
+        "mkdir first 2> /dev/null && { touch started; read word < go-on; }\n"
+        'exec cc "$@"\n'
+    )
+    slow.chmod(0o755)
+    line = ["make", "SETUP=no", "build/mkfs/mkfs", f"HOSTCC={slow}"]
+    with subprocess.Popen(line, cwd=tree, env=plain_environment(), text=True) as building:
+        wait_for(tree / "started")
+        while_it_builds = is_locked(tree)
+        (tree / "go-on").write_text("now\n")
+        assert building.wait(HANG_S) == 0
+    assert while_it_builds
+    assert not is_locked(tree)
+
+
+def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
+    (tree / "grade/tell.py").write_text(TELL)
+    words = ["-m", "sluice.host.snapshot", "-m", "grade.tell", "its", "words"]
+    line = [tree / ".venv/bin/python", *words]
+    done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 3, done.stderr
+    *told, one, other = done.stdout.split()
+    assert (one, other) == ("its", "words")
+    assert len(told) == 5
+    assert all(path.startswith(f"{tree}/build/snapshots/") for path in told)
+    assert not list((tree / "build/snapshots").iterdir())
+
+
+def test_a_snapshot_of_another_tree_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(paths.SNAPSHOT, "/elsewhere/build/snapshots/x")
+    assert paths.tree() == paths.ROOT
+    monkeypatch.setenv(paths.SNAPSHOT, str(paths.SNAPSHOTS / "x"))
+    assert paths.tree() == paths.SNAPSHOTS / "x"
+
+
+def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Path) -> None:
+    """When the grading has begun it is stopped, dd and the disk's queue are spoilt and built, and
+    it goes on."""
+    line = ["make", "grade", "LAB=elevator", "TEST=rise", "NONCE=7", "OUT={}"]
+
+    def grading(out: str, beside: bool) -> dict:
+        words = [word.format(tree / out) for word in line]
+        with subprocess.Popen(
+            words, cwd=tree, env=plain_environment(), start_new_session=True
+        ) as process:
+            if beside:
+                wait_for(tree / out)
+                os.killpg(process.pid, signal.SIGSTOP)
+                spoil(tree)
+                os.killpg(process.pid, signal.SIGCONT)
+            assert process.wait(HANG_S) == 0
+        return json.loads((tree / out / "result.json").read_text())
+
+    alone, beside = grading("alone", False), grading("beside", True)
+    assert alone["score"] == beside["score"] == 15
+    assert alone["tests"] == beside["tests"]
+
+
+def spoil(tree: Path) -> None:
+    """The programs and the kernel are others now, and do not work."""
+    (tree / "user/dd.c").write_text("int main(void)\n{\n    return 1;\n}\n")
+    queue = tree / "kernel/disk/queue.c"
+    queue.write_text(queue.read_text() + "int spoilt;\n")
+    kernel = (tree / "build/kernel/kernel.elf").read_bytes()
+    dd = (tree / "build/root/bin/dd").read_bytes()
+    make(tree, "SETUP=no")
+    assert (tree / "build/kernel/kernel.elf").read_bytes() != kernel
+    assert (tree / "build/root/bin/dd").read_bytes() != dd

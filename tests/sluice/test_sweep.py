@@ -1,0 +1,450 @@
+"""Sweeps on the twin (sluice/sweep/), and their runs (sluice/experiment/trial.py)."""
+
+import platform
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, islice, product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from sluice import requests
+from sluice.cli import sweep as command
+from sluice.experiment import run as runs
+from sluice.experiment import trial
+from sluice.experiment.catalogue import known
+from sluice.experiment.load import load, opened
+from sluice.experiment.run import RunFailed
+from sluice.experiment.runner import OtherTree
+from sluice.experiment.selection import on_twin
+from sluice.sweep import full_sweep, journal, presentation, sampling, sizes
+from sluice.sweep.full_sweep import Measured, Objective, Sweep
+from sluice.sweep.journal import Journal, tree_hash
+from sluice.sweep.ranges import BadSweep, Choice, Range, axes
+from sluice.sweep.sweep_runs import check_tree, make_some, measuring
+from sluice.system import image
+from sluice.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+
+TINY = '''
+claim = "Reads of a file take longer with fewer buffers."
+source = "a test"
+[machine]
+nbuf = 64
+[machine.root]
+drive = "rz58"
+files = {"/f" = "1M"}
+[[arms]]
+name = "pu"
+policies = {update = "pu"}
+[[arms]]
+name = "aipu"
+policies = {update = "aipu"}
+tunables = {"aipu.age_ms" = 3000}
+[workload]
+commands = """
+sh -c 'exit {code}'
+iogen bs=4k seed={seed} name=read rw=randread filename=/f nr={reads}"""
+[sweep]
+seed = [1, 20]
+[sizes.full]
+seed = [1, 20]
+reads = 300
+code = 0
+[plot]
+columns = ["read.mean_ms"]
+'''
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """An experiment that takes some milliseconds."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def sweep_over(tiny: Path) -> Callable[..., Sweep]:
+    """Asks for sweeps of it."""
+
+    def asked(over: str, want: str = "read.mean_ms", **more: object) -> Sweep:
+        return full_sweep.asked(str(tiny), over, want=want, **more)
+
+    return asked
+
+
+def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
+    """The points of a sweep, and what was wrong with some; the journal is in the folder."""
+    with measuring(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
+        return full_sweep.measured(sweep, measurer, done)
+
+
+# ---- runs ----
+
+
+def test_a_run_of_a_resident_twin_has_the_figures_of_a_plain_one(tiny: Path) -> None:
+    """With scripts of two lengths, and with what a run before has left."""
+    for run in on_twin(load(tiny)).runs:
+        result, _ = runs.make(run, tiny.with_suffix(".console"))
+        figures = trial.measure(run).figures
+        assert figures == {name: result[name] for name in figures}
+        assert {"counters", "histograms", "jobs", "virtual_ms"} == figures.keys()
+
+
+def test_the_disk_of_a_run_is_the_one_that_mkfs_makes(tiny: Path, tmp_path: Path) -> None:
+    (run, *_) = on_twin(load(tiny)).runs
+    expected = image.make(tmp_path / "whole.img", runs.content(run, "root", runs.scripts(run)))
+    made, places = trial.root_disk(run, tmp_path)
+    disk = bytearray(made.read_bytes())
+    assert disk != expected.read_bytes()
+    for path, text in runs.scripts(run).items():
+        disk[places[path] : places[path] + len(text)] = text.encode()
+    assert disk == expected.read_bytes()
+
+
+def test_a_run_that_fails_says_why(tiny: Path) -> None:
+    (run, *_) = on_twin(load(tiny)).runs
+    for change, why in (
+        ({"commands": "usertests"}, "no program usertests"),
+        ({"commands": "false"}, "ended with status 1"),
+        ({"commands": "sleep 50", "virtual_limit_s": 5}, "more than 5 s of virtual time"),
+    ):
+        with pytest.raises(RunFailed, match=why):
+            trial.measure(replace(run, config=run.config | change))
+
+
+def test_of_a_run_whose_time_is_up_the_console_is_kept_and_not_shown(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "CONSOLES", tmp_path / "consoles")
+    (run, *_) = on_twin(load(tiny)).runs
+    long = {"commands": "echo so far; sleep 50", "virtual_limit_s": 5}
+    with pytest.raises(RunFailed) as failed:
+        trial.measure(replace(run, config=run.config | long))
+    line, where = str(failed.value).splitlines()
+    assert line == "took more than 5 s of virtual time (virtual_limit_s), or was stuck"
+    (console,) = (tmp_path / "consoles").iterdir()
+    assert where == f"    (the whole console: {console})"
+    assert "so far\n" in console.read_text()
+
+
+# ---- points ----
+
+AXES = [
+    Choice("arm", "arm", ("a", "b", "c")),
+    Range("nbuf", "machine", 16, 4096, 5, True),
+    Range("share", "variable", 0.0, 1.0, 3, False),
+]
+
+
+@pytest.mark.native
+def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
+    points = list(chain.from_iterable(sampling.grid(AXES, 0, 1)))
+    assert len(points) == len({tuple(point.values()) for point in points}) == 3 * 5 * 3
+    assert sorted({point["nbuf"] for point in points}) == [16, 64, 256, 1024, 4096]
+    assert sorted({point["share"] for point in points}) == [0, 0.5, 1]
+    assert Range("x", "variable", 1, 3, None, False).grid() == [1, 2, 3]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", ["random", "quasi"])
+def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> None:
+    first, second = (list(chain.from_iterable(sampling.HOW[how](AXES, 3000, 1))) for _ in range(2))
+    assert first == second
+    assert len(first) == 3000
+    assert all(800 < n < 1200 for n in Counter(point["arm"] for point in first).values())
+    buffers = np.array([point["nbuf"] for point in first])
+    assert 16 <= buffers.min() < 20 and 4000 < buffers.max() <= 4096
+    assert 0.45 < np.mean(buffers < 256) < 0.55  # half way between, in logarithms
+    assert all(isinstance(point["nbuf"], int) for point in first)
+
+
+@pytest.mark.native
+def test_quasi_random_points_are_haltons() -> None:
+    assert [sampling.halton(i, 2) for i in range(1, 6)] == [1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8]
+    assert [sampling.halton(i, 3) for i in range(1, 4)] == pytest.approx([1 / 3, 2 / 3, 1 / 9])
+    shares = [point["share"] for point in islice(chain(*sampling.quasi(AXES, 256, 1)), 256)]
+    holes = np.diff([0, *sorted(shares), 1])
+    assert holes.max() < 4 / 256  # of points by chance the largest is some 6 / 256
+
+
+@pytest.mark.native
+def test_a_search_goes_where_results_were_good() -> None:
+    """It finds the least of a bowl, is the same each time, and bears points that failed."""
+
+    def found() -> list[dict]:
+        ways, points, came = sampling.search(AXES[1:], 80, 1), [], None
+        while True:
+            try:
+                batch = ways.send(came)
+            except StopIteration:
+                return points
+            points += batch
+            came = [
+                None if p["nbuf"] > 2000 else (np.log2(p["nbuf"] / 90) ** 2 + p["share"],)
+                for p in batch
+            ]
+
+    points = found()
+    assert len(points) == 80
+    assert points == found()
+    near = [abs(np.log2(p["nbuf"] / 90)) < 1 and p["share"] < 0.3 for p in points]
+    assert sum(near[-30:]) > 15 > 2 * sum(near[:20])
+
+
+WRONG = {
+    "": "OVER: say what the sweep goes over",
+    "nbux=1..3": r'OVER: nbux=1..3: unknown .* "nbux"; did you mean "nbuf"\?',
+    "nbuf": "must be NAME=LOW..HIGH or NAME=A|B",
+    "nbuf=1..3": "1: must be 16 or more",
+    "nbuf=90..30": "the first must be less than the second",
+    "nbuf=16..3000": "say how many values a grid takes, as nbuf=16..3000:5",
+    "nbuf=16..30:1": "a range has at least 2 values",
+    "nbuf=16..64:100001": "a range has at most 100000 values",
+    "nbuf=16..64:99999999999": "a range has at most 100000 values",
+    "nbuf=16...30": "must be LOW..HIGH, LOW..HIGH:STEPS",
+    "nbuf=16..30:3, nbuf=20": "nbuf=20: stands there twice",
+    "nbuf=16|16": "every value must be there, and only once",
+    "nbuf=many": "must be a number",
+    "nbuf=20.5": "must be a whole number",
+    "seed=0..9:3:log": "a logarithmic range begins above 0",
+    "sched=fcfs|cloock": r'unknown sched policy "cloock"; did you mean "clook"\?',
+    "sched=1..3": "give values as sched=A|B",
+    "arm=pu|ipau": r'unknown arm "ipau"; did you mean "aipu"\?',
+    "aipu.age_ms=1..99999999999:3": "99999999999: must be [0-9]+ to [0-9]+",
+}
+
+
+@pytest.mark.parametrize("over", WRONG)
+def test_what_cannot_be_swept_is_refused_with_the_item_and_the_reason(
+    over: str, sweep_over: Callable[..., Sweep]
+) -> None:
+    with pytest.raises(BadSweep, match=WRONG[over].replace("|", r"\|")):
+        sweep_over(over)
+
+
+def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    for more, why in (
+        ({"how": "random"}, "POINTS: say how many"),
+        ({"points": 7}, "POINTS: a grid takes all"),
+        ({"want": ""}, "METRICS: say what is to be less.*read.mean_ms"),
+        ({"want": "raed.mean_ms"}, 'METRICS: raed.mean_ms: unknown job "raed"; did you mean'),
+        ({"want": "read.mean"}, "METRICS: read.mean: unknown metric"),
+        ({"how": "grit"}, r'unknown HOW= "grit"; did you mean "grid"'),
+    ):
+        with pytest.raises(BadSweep, match=why):
+            sweep_over("nbuf=32..64:2", **more)
+    many = [f"{name}={row.default}" for name, row in known().tunables.items()]
+    with pytest.raises(BadSweep, match="a sweep goes over 16 at most"):
+        sweep_over(", ".join(many[:17]))
+
+
+def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) -> None:
+    over = "arm=aipu, nbuf=32, aipu.age_ms=4000, sched=sstf, reads=7, seed=3"
+    sweep = sweep_over(over)
+    (point,) = chain.from_iterable(sampling.grid(sweep.axes, 0, 1))
+    (run,) = sweep.maker.runs(point, 1)
+    assert (sweep.runs, run.arm, run.config["engine"]) == (1, "aipu", "twin")
+    words = run.config["args"].split()
+    assert {"nbuf=32", "aipu.age_ms=4000", "sched=sstf", "update=aipu"} <= set(words)
+    assert "seed=3 " in run.config["commands"]
+    assert run.config["commands"].endswith("nr=7")
+
+
+def test_arms_that_are_not_named_are_all_swept(tiny: Path) -> None:
+    found = axes("nbuf=32", opened(tiny), known())
+    assert found[0] == Choice("arm", "arm", ("pu", "aipu"))
+
+
+# ---- whole sweeps ----
+
+
+def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
+    sweep_over: Callable[..., Sweep], tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a ^C it goes on; and a sweep of less finds all that it needs."""
+    sweep, done = sweep_over("arm=pu, nbuf=32..256:3"), []
+    measure, measured = trial.measure, []
+    monkeypatch.setattr(trial, "measure", lambda run: measured.append(run) or measure(run))
+
+    def stop() -> None:
+        done.append(1)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made(sweep, tmp_path, stop)
+    points, errors = made(sweep, tmp_path)
+    assert errors == []
+    assert [point.point for point in points] == [
+        {"arm": "pu", "nbuf": nbuf} for nbuf in (32, 144, 256)
+    ]
+    assert sweep.runs == 6
+    assert len({str(run.config) for run in measured}) == 6
+    again = len(measured)
+    assert again < 6 + 6
+    assert made(sweep_over("arm=pu, nbuf=256..32000:2"), tmp_path)[0][0].figures == (
+        points[2].figures
+    )
+    assert len(measured) == again + 2
+    tiny.write_text(tiny.read_text().replace("nbuf = 64", "nbuf = 144"))
+    plain = [run for run in on_twin(load(tiny)).runs if run.arm == "pu"]
+    results = [runs.make(run, tmp_path / "console")[0] for run in plain]
+    assert points[1].figures["read.mean_ms"] == pytest.approx(
+        np.mean([full_sweep.metrics.of(result, "read.mean_ms") for result in results])
+    )
+    assert points[0].figures["read.mean_ms"] > points[2].figures["read.mean_ms"] * 1.2
+
+
+def test_a_run_that_fails_is_told_and_its_point_is_missing(
+    sweep_over: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    points, errors = made(sweep_over("arm=pu, seed=1, code=0|1"), tmp_path)
+    assert [point.point["code"] for point in points] == [0]
+    assert len(errors) == 1
+    assert "pu_seed=1_code=1: the machine ended with status 1" in errors[0]
+
+
+def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    sweep = sweep_over("arm=pu, seed=1")
+    (run,) = sweep.maker.runs({"arm": "pu", "seed": 1}, 1)
+    assert make_some({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
+    with pytest.raises(OtherTree, match="has another tree"):
+        make_some({"a": run}, ["read.mean_ms"], "another")
+
+
+def test_a_twin_that_was_built_anew_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = tmp_path / "twin"
+    twin.write_bytes(b"old")
+    monkeypatch.setattr(engine, "TWIN", twin)
+    monkeypatch.setattr(journal, "TWIN", twin)
+    before = tree_hash()
+    check_tree(before, "is right")
+    twin.write_bytes(b"newer")
+    with pytest.raises(OtherTree, match="had its tree built anew"):
+        check_tree(before, "had its tree built anew")
+    assert make_some({}, [], tree_hash()) == []
+    with pytest.raises(OtherTree):
+        make_some({}, [], before)
+
+
+def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> None:
+    assert full_sweep.asked("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
+        "update.p99_ms",
+        "update.mean_ms",  # of its table this and four of the drive
+    ]
+
+
+def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
+    sweep_over: Callable[..., Sweep],
+) -> None:
+    axis = "aipu.age_ms=1..3600000"
+    assert sweep_over(axis, how="random", points=100_000).count == 100_000
+    for over, more, why in (
+        (axis, {"how": "random", "points": 100_001}, "POINTS: give fewer: 100001 points"),
+        (f"{axis}:1000, nbuf=16..4096:101", {}, "OVER: give fewer values: 202000 points"),
+    ):
+        with pytest.raises(BadSweep, match=f"{why}, and a sweep has at most 100000"):
+            sweep_over(over, **more)
+
+
+def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
+    """Whatever the longest request is: 4 GiB took a million passes over all."""
+    chance = np.random.default_rng(7)
+    for reach in (1 << 16, 1 << 20):
+        places, lengths = chance.integers(0, reach, 200), chance.integers(1, 20_000, 200)
+        found = requests(0, places, lengths, np.arange(200) % 3 > 1)
+        reads = [row for row in found.tolist() if not row[3]]
+        spans = [range(at // 4096, (at + size - 1) // 4096 + 1) for _, at, size, _ in reads]
+        assert sizes.blocks_read(found) == len(set().union(*spans))
+    long = requests(0, [0, 5 << 30, 4096], [(1 << 32) - 1, 1, 1])
+    assert sizes.blocks_read(long) == (1 << 20) + 1
+    assert sizes.blocks_read(requests(0, [0], write=1)) == 0
+
+
+def test_a_trace_with_fewer_blocks_than_a_cache_needs_has_no_larger_share(tmp_path: Path) -> None:
+    for blocks, why in ((15, "give no CACHE="), (16, "give a larger share")):
+        (tmp_path / "w.spc").write_text("".join(f"0,{8 * i},4096,R,0\n" for i in range(blocks)))
+        with pytest.raises(BadSweep, match=f"are 8 buffers, and the kernel needs 16: {why}$"):
+            sizes.buffers(tmp_path / "w.spc", "", None, "50" if blocks == 16 else "53")
+
+
+def test_a_number_of_points_below_1_is_refused() -> None:
+    with pytest.raises(BadSweep, match="1 or more"):
+        full_sweep.asked("wang-trends", "nbuf=64..128", "random", -5, "update.p99_ms")
+
+
+def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["--over", "nbuf=32..256:2, seed=1|2|3", "--metrics", "read.mean_ms, +read.p99_ms"]
+    monkeypatch.setattr("sys.argv", ["sweep", *words, "--folder", str(tmp_path), str(tiny)])
+    assert command.main() == 0
+    said = capsys.readouterr().out
+    assert said.startswith("The Pareto front:\npoint")
+    paths = [Path(path) for path in re.findall(r"^(?:table|page): +(.*)$", said, re.M)]
+    table = parquet.read_table(paths[0])
+    assert table.column_names == ["point", "arm", "nbuf", "seed", "read.mean_ms", "read.p99_ms"]
+    assert table.num_rows == 12
+    assert b"make sweep" in table.schema.metadata[b"sluice"]
+    page = paths[1].read_text()
+    assert "1 run each, so no interval" in said and "1 run each, so no interval" in page
+    assert page.count("<figure>") == 3
+    assert page.count("<svg") >= 3
+    assert not re.search(r"<script|(?:src|href)=\"http", page)
+    monkeypatch.setattr("sys.argv", ["sweep", *words[2:], "--over", "x=1", str(tiny)])
+    assert command.main() == 2
+    assert "OVER: x=1: unknown" in capsys.readouterr().err
+
+
+@pytest.mark.native
+def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() -> None:
+    values = [(1, 9), (2, 5), (2, 6), (3, 5), (4, 1), (1, 9)]
+    points = [Measured(i, {}, {"a": a, "b": -b}, []) for i, (a, b) in enumerate(values)]
+    both = [Objective("a", False), Objective("b", True)]
+    sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
+    assert [point.number for point in full_sweep.front(sweep, points)] == [0, 5, 1, 4]
+
+
+@pytest.mark.native
+def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
+    def told(**variables: list) -> tuple[str, str]:
+        """What the table has of a point with these runs, and what is said of it."""
+        lists = [dict(zip(variables, row, strict=True)) for row in product(*variables.values())]
+        rows = [{"read.mean_ms": 20 + i % 3, **row} for i, row in enumerate(lists)]
+        point = Measured(1, {"arm": "a"}, {"read.mean_ms": 21.0}, rows)
+        maker = SimpleNamespace(axes=AXES[:1], of=SimpleNamespace(sweep=variables))
+        sweep = Sweep("", Path(), "", "grid", 1, [Objective("read.mean_ms", False)], [], maker)
+        return presentation.table(sweep, [point])[1][-1], presentation.about_runs(sweep, [point])
+
+    assert told(seed=[1]) == ("21", "1 run each, so no interval.")
+    assert told(seed=[1, 2]) == ("21", "2 runs each, too few for an interval.")
+    several = "6 runs each, which differ in more than the seed, so no interval."
+    assert told(seed=[1, 2, 3], scale=[1, 2]) == ("21", several)
+    figure, said = told(seed=[1, 2, 3, 4, 5, 6])
+    assert re.fullmatch(r"21 \(20\.\d+ to 21\.\d+\)", figure)
+    assert said == "6 runs each; in brackets are 95 % intervals of means."
+
+
+@pytest.mark.native
+def test_a_journal_that_was_cut_short_is_read_to_there(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Journal(path).add("a", {"x": 1})
+    with path.open("a") as out:
+        out.write('{"key": "b", "fig')
+    journal = Journal(path)
+    assert journal.find("a", ["x"]) == {"x": 1}
+    assert journal.find("a", ["x", "y"]) is journal.find("b", ["x"]) is None
+    journal.add("c", {"x": 3})
+    assert Journal(path).find("c", ["x"]) == {"x": 3}

@@ -1,0 +1,249 @@
+"""Runs made by a Dask cluster: the same bytes, whoever makes them and whoever dies."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+
+from sluice.experiment import files, runner
+from sluice.experiment import run as runs
+from sluice.experiment.load import load
+from sluice.experiment.runner import OtherTree, Outcome, Step
+from sluice.experiment.schema import Experiment
+from sluice.host import workers
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+
+FILE = """\
+claim = "who makes a run does not matter"
+source = "this test"
+[machine.data]
+drive = "rz58"
+files = {"/read" = "4M"}
+[[arms]]
+name = "only"
+[workload]
+commands = "iogen name=read rw=randread filename=/data/read nr=2000 seed={seed}"
+[sweep]
+seed = [1, 2, 3, 4, 5]
+[plot]
+columns = ["read.mean_ms"]
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    path = tmp_path / "five.toml"
+    path.write_text(FILE)
+    return load(path)
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
+    """dask("scheduler", ...): the command as the guide has it, until the test's end."""
+    started = []
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def start(
+        *words: str, program: Path = ROOT / ".venv/bin/dask", extra: dict[str, str] | None = None
+    ) -> subprocess.Popen:
+        with (tmp_path / f"dask-{len(started)}.txt").open("wb") as log:
+            process = subprocess.Popen(
+                [program, *words],
+                cwd=tmp_path,
+                env=env | (extra or {}),
+                stdout=log,
+                stderr=log,
+            )
+        started.append(process)
+        return process
+
+    yield start
+    for process in reversed(started):
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def scheduler(dask: Callable[..., subprocess.Popen], tmp_path: Path) -> str:
+    """The address of a scheduler with two workers, started as people do."""
+    where = tmp_path / "scheduler.json"
+    dask("scheduler", "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
+    for name in "ab":
+        dask(
+            *("worker", f"--scheduler-file={where}", f"--name={name}", "--nthreads=1"),
+            *("--no-nanny", "--no-dashboard", f"--local-directory={tmp_path}"),
+        )
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
+        client.wait_for_workers(2, timeout=HANG_S)
+        return client.scheduler.address
+
+
+def make(experiment: Experiment, folder: Path, scheduler: str = "", report=None) -> Outcome:
+    report = report or (lambda step: None)
+    return runner.execute(experiment, experiment.runs, 2, report, folder, scheduler)
+
+
+def test_a_cluster_makes_the_same_bytes_and_goes_on_when_a_worker_is_killed(
+    experiment: Experiment, scheduler: str, tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill_one_at_work(step: Step) -> None:
+        if killed:
+            return
+        with Client(scheduler) as client:
+            pids = client.run(os.getpid)
+            busy = [address for address, tasks in client.processing().items() if tasks]
+        killed.append(pids[busy[0]])
+        os.kill(killed[0], signal.SIGKILL)
+
+    outcome = make(experiment, tmp_path / "there", scheduler, kill_one_at_work)
+    assert killed
+    assert (outcome.errors, outcome.made) == ({}, 5)
+    assert make(experiment, tmp_path / "here").made == 5
+    lines, consoles = (
+        [sorted((tmp_path / where / "five").glob(files)) for where in ("there", "here")]
+        for files in ("results.jsonl", "console/*")
+    )
+    for one, other in zip(*lines, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert [len(shown) for shown in consoles] == [5, 5]
+    notes = (tmp_path / "there/five/host.jsonl").read_text().splitlines()
+    assert {json.loads(note)["host"] for note in notes} == {os.uname().nodename}
+    assert make(experiment, tmp_path / "there", scheduler).made == 0
+
+
+def test_a_worker_in_another_tree_makes_nothing(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = experiment.runs[0]
+    job = runner.Job(run, runs.key(run), runner.code_hash())
+    runner.check_tree(job, "is right")
+    for other in (replace(job, key="0"), replace(job, code="0")):
+        with pytest.raises(OtherTree, match="has another tree"):
+            runner.make_one(other)
+    hashes = iter(["here"] * 5 + ["there"] * 5)
+    monkeypatch.setattr(runner, "code_hash", lambda: next(hashes))
+    with pytest.raises(OtherTree):
+        make(experiment, tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_run_beside_which_the_kernel_was_built_is_not_kept(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_make = runs.make
+
+    def build_and_make(*words: object) -> tuple[dict, float]:
+        monkeypatch.setattr(runs, "kernel_hash", lambda: "of the new kernel")
+        return really_make(*words)
+
+    monkeypatch.setattr(runs, "make", build_and_make)
+    with pytest.raises(OtherTree, match="built anew while it made a run"):
+        runner.execute(experiment, experiment.runs[:1], 1, lambda step: None, tmp_path, "")
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_worker_that_outlives_a_build_sees_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkfs = tmp_path / "mkfs"
+    monkeypatch.setattr(files, "MKFS", mkfs)
+    hashes = []
+    for text in ("one", "other"):
+        mkfs.write_text(text)
+        files.forget()
+        hashes.append(files.hash_of_mkfs())
+    monkeypatch.undo()
+    files.forget()
+    assert len({*hashes, files.hash_of_mkfs()}) == 3
+
+
+def test_a_cluster_that_is_not_there_or_is_empty_is_named(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "CONNECT_S", 0.5)
+    nobody = "127.0.0.1:1"
+    for address in (f"tcp://{nobody}", f"tls://{nobody}", f"ws://{nobody}", "nonsense://x", "x"):
+        with pytest.raises(workers.NoWorkers, match=f"no scheduler at {address}: ."):
+            make(experiment, tmp_path, address)
+    left = [one for one in gc.get_objects() if type(one) is Client and one.status != "closed"]
+    assert not left, "they close themselves at any time, and hang where another one is starting"
+    monkeypatch.undo()
+    monkeypatch.setattr(workers, "WAIT_S", 0.5)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
+        pytest.raises(workers.NoWorkers, match="has no workers"),
+    ):
+        make(experiment, tmp_path, empty.scheduler_address)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
+    said: bool, dask: Callable[..., subprocess.Popen], tmp_path: Path, monkeypatch
+) -> None:
+    """ASCII, which Python otherwise changes to UTF-8 by itself."""
+    where = tmp_path / "scheduler.json"
+    words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
+    dask("scheduler", *words)
+    narrow = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": str(int(said))}
+    words = (f"--scheduler-file={where}", "--nthreads=1", "--no-nanny", "--no-dashboard")
+    dask("worker", *words, f"--local-directory={tmp_path}", extra=narrow)
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
+        client.wait_for_workers(1, timeout=HANG_S)
+        address = client.scheduler.address
+    if said:
+        with workers.workers(1, address) as client:
+            assert client.submit(str, 1).result() == "1"
+        return
+    why = r"the worker at tcp://\S+ reads files as ascii, .*: start it with PYTHONUTF8=1"
+    with pytest.raises(workers.NoWorkers, match=why), workers.workers(1, address):
+        pass
+
+
+def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
+    dask: Callable[..., subprocess.Popen], tmp_path: Path
+) -> None:
+    """One of another Python, as far as it can see."""
+    foreign, where = tmp_path / "dask", tmp_path / "scheduler.json"
+    foreign.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        f"sys.path[:] = [path for path in sys.path if path not in ('', {str(ROOT)!r})]\n"
+        "from dask.__main__ import main\nmain()\n"
+    )
+    foreign.chmod(0o755)
+    words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
+    dask("scheduler", *words, program=foreign)
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
+        address = client.scheduler.address
+    with (
+        pytest.raises(workers.NoWorkers, match=r"does not find grade/: start it by the \.venv"),
+        workers.workers(1, address),
+    ):
+        pass
+
+
+def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) -> None:
+    path = tmp_path / "five.toml"
+    for arm, variable in (("only", "seed"), ("sole", "start")):
+        path.write_text(FILE.replace('"only"', f'"{arm}"').replace("seed", variable))
+        path.write_text(path.read_text().replace(f" {variable}={{", " seed={"))
+        outcome = make(load(path), tmp_path)
+    assert outcome.made == 0
+    assert {(row["arm"], *row["variables"]) for row in outcome.results} == {("sole", "start")}
+
+
+def test_workers_that_say_nothing_for_hours_are_not_given_up() -> None:
+    """As after ^Z: all that they had to say for five minutes was lost, and the rest was never
+    made."""
+    with workers.workers(1, threads=True) as client:
+        assert client.cluster.scheduler.worker_ttl is None

@@ -1,0 +1,59 @@
+"""A machine that is run twice, in QEMU and as its twin (sluice/twin/), and what each decided.
+
+Its script ends with the line END, so that the trace is found in the memory that it leaves.
+"""
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sluice.host.limits import HANG_S
+from sluice.system import qemu, trace
+from sluice.system.qemu import Config
+from sluice.twin import engine
+
+END = "grep trace.phys /dev/stat"
+TIMED = ("completed", "writing", "sought")  # events whose argument is a time
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run leaves: its console and the events of its trace."""
+
+    console: str
+    events: list[trace.Event]
+
+
+def decision(event: trace.Event) -> tuple:
+    """An event without its times."""
+    argument = None if event.name in TIMED else event.argument
+    return (event.name, event.disk, event.block, event.pid, argument, event.write)
+
+
+def phys_of(console: str) -> int:
+    """Where in memory the trace is, as END printed it."""
+    return int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
+
+
+def ran(begin: Callable[..., subprocess.Popen], config: Config) -> Ran:
+    """Start this machine, and wait for its end."""
+    with config.guest() as guest:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        console, _ = begin(config, guest, text=True, **pipes).communicate(timeout=HANG_S)
+        lost, events = trace.read(guest.path, phys_of(console))
+    assert not lost
+    return Ran(console.replace("\r", ""), events)
+
+
+def machine_and_twin(config: Config) -> tuple[Ran, Ran]:
+    """The machine, then the twin."""
+    return ran(qemu.start, config), ran(engine.start, config)
+
+
+def expect_alike(machine: list[tuple], twin: list[tuple], least: int) -> None:
+    """Fail with the first decision that differs, or if there are not more than `least`."""
+    assert len(machine) > least
+    for i, (one, other) in enumerate(zip(machine, twin, strict=False)):
+        assert one == other, f"event {i}: {one} in the machine, {other} in the twin"
+    assert len(machine) == len(twin)

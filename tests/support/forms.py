@@ -1,0 +1,67 @@
+"""What forms of results there are, read back and held against what their platforms document."""
+
+import csv
+import importlib
+import io
+import json
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+from jsonschema import Draft202012Validator
+
+from grade.engine import formats
+
+HERE = Path(formats.__file__).parent
+MACHINES = (".json", ".xml", ".csv")  # the endings of what programs read
+
+
+def forms() -> list[ModuleType]:
+    """All forms."""
+    names = [found.name for found in pkgutil.iter_modules(formats.__path__)]
+    return [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
+
+
+def schema_of(form: ModuleType) -> Path:
+    """Where what is documented of a form is written down, if it is."""
+    return HERE / f"{form.__name__.rpartition('.')[2]}.schema.json"
+
+
+def element(node: ElementTree.Element) -> dict:
+    """An XML element as JSON."""
+    children = [element(child) for child in node]
+    return {
+        "tag": node.tag,
+        "attributes": dict(node.attrib),
+        "children": children,
+        "text": (node.text or "").strip(),
+    }
+
+
+def document(path: Path) -> object:
+    """What a file holds, as JSON: XML's elements, CSV's rows, of a text the last line."""
+    text = path.read_text()
+    if path.suffix == ".xml":
+        return element(ElementTree.fromstring(text))
+    if path.suffix == ".csv":
+        return list(csv.DictReader(io.StringIO(text)))
+    return json.loads(text if path.suffix == ".json" else text.splitlines()[-1])
+
+
+def complaints(form: ModuleType, path: Path) -> list[str]:
+    """What is not as it is documented."""
+    schema = json.loads(schema_of(form).read_text())
+    Draft202012Validator.check_schema(schema)
+    found = Draft202012Validator(schema).iter_errors(document(path))
+    return [f"{path.name}: {error.json_path}: {error.message}" for error in found]
+
+
+def expect_all_forms(folder: Path) -> None:
+    """Every form is in the folder, and as it is documented."""
+    for form in forms():
+        path = folder / form.FILE
+        if path.exists() and schema_of(form).exists():
+            assert not complaints(form, path)
+    for name in ("result.json", "result.txt", "gradescope/results.json", "autolab.txt"):
+        assert (folder / name).exists(), name

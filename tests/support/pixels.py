@@ -1,0 +1,65 @@
+"""Pictures as arrays of numbers, shape (rows, columns, 3), 0 to 255; and PNG files of them."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from sluice.theatre.apng import SIGNATURE, chunk, chunks
+
+RGB, RGBA = 2, 6  # colour types of a PNG
+
+
+def encoded(picture: np.ndarray) -> bytes:
+    """A PNG file of a picture."""
+    height, width, _ = picture.shape
+    rows = np.rint(picture).astype(np.uint8).reshape(height, width * 3)
+    form = struct.pack(">IIBBBBB", width, height, 8, RGB, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + row.tobytes() for row in rows), 9)
+    return SIGNATURE + chunk(b"IHDR", form) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def nearest(left: int, up: int, corner: int) -> int:
+    """Of three bytes, the one nearest to left + up - corner: Paeth's predictor."""
+    guess = left + up - corner
+    return min((left, up, corner), key=lambda n: abs(guess - n))
+
+
+def decoded(png: bytes) -> np.ndarray:
+    """The picture in a PNG file of 8 bits a colour; what is transparent is mixed with white."""
+    found = list(chunks(png))
+    width, height, depth, kind, *_ = struct.unpack(">IIBBBBB", dict(found)[b"IHDR"])
+    assert (depth, kind) in ((8, RGB), (8, RGBA)), "this is another form of PNG"
+    each = 3 if kind == RGB else 4
+    data = zlib.decompress(b"".join(part for name, part in found if name == b"IDAT"))
+    above, rows = [0] * (width * each), []
+    for at in range(0, len(data), width * each + 1):
+        way, row = data[at], list(data[at + 1 : at + 1 + width * each])
+        for i in range(len(row)) if way else ():
+            left, corner = (row[i - each], above[i - each]) if i >= each else (0, 0)
+            up = above[i]
+            row[i] += (0, left, up, (left + up) // 2, nearest(left, up, corner))[way]
+            row[i] &= 255
+        rows.append(row)
+        above = row
+    picture = np.array(rows, float).reshape(height, width, each)
+    if kind == RGB:
+        return picture
+    share = picture[:, :, 3:] / 255
+    return picture[:, :, :3] * share + 255 * (1 - share)
+
+
+def compare(picture: np.ndarray, path: Path, most: float, out: Path) -> None:
+    """Fail if a number of a picture differs by more than `most` from that of a stored one. What was
+    drawn is left in the folder `out`, to be looked at and, if it is right, to be stored."""
+    drawn = out / path.name
+    drawn.write_bytes(encoded(picture))
+    says = f"look at {drawn}; if it is right, copy it to {path}"
+    assert path.exists(), f"there is no picture to compare with: {says}"
+    stored = decoded(path.read_bytes())
+    assert stored.shape == picture.shape, f"{path.name} has another size: {says}"
+    apart = abs(stored - picture).max(axis=2)
+    row, column = np.unravel_index(apart.argmax(), apart.shape)
+    where = f"{path.name} differs by {apart.max():.0f} at row {row}, column {column}"
+    assert apart.max() <= most, f"{where}: {says}"

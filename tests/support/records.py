@@ -1,0 +1,15 @@
+"""Traces that a test makes up."""
+
+from collections.abc import Iterable
+
+from sluice.system.trace import RECORD, WRITE, Event, Events, event_names
+
+
+def packed(events: Iterable[Event]) -> Events:
+    """These events as the kernel would have traced them."""
+    number = event_names().index
+    records = (
+        RECORD.pack(e.time_ns, e.block, e.argument | WRITE * e.write, e.pid, number(e.name), e.disk)
+        for e in events
+    )
+    return Events(b"".join(records))

@@ -1,0 +1,60 @@
+"""Copies of the tree, in which a test may change sources and run make."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+
+# Of build/ without what other tests and commands make and remove meanwhile.
+SKIPPED = (
+    ".git",
+    ".venv",
+    "__pycache__",
+    "pycache",
+    "experiments",
+    "snapshots",
+    "linux",
+    "*.img",
+    "*.sock",
+)
+
+
+def copy_of_tree(folder: Path, *without: str) -> Path:
+    """The tree as built, times included, without these folders of it; .venv is shared."""
+    copy = folder / "tree"
+    copy.mkdir()
+    skipped = [f"--exclude={name}" for name in (*SKIPPED, *(f"./{name}" for name in without))]
+    pack = ["tar", "--create", "--format=posix", "--file=-", *skipped, "."]
+    with subprocess.Popen(pack, cwd=ROOT, stdout=subprocess.PIPE) as packing:
+        unpack = ["tar", "--extract", "--preserve-permissions", "--file=-"]
+        subprocess.run(unpack, cwd=copy, stdin=packing.stdout, check=True)
+    # 1: of a file something changed meanwhile, such as the number of its names by a snapshot.
+    assert packing.returncode in (0, 1)
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+    return copy
+
+
+OF_TESTS = ("FULL", "LAB", "T")  # which tests there are; to other commands they say something else
+
+
+def plain_environment() -> dict[str, str]:
+    """Without what an outer make has told its children, and what was said about these tests."""
+    told = {k for k in os.environ if k.startswith(("MAKE", "MFLAGS"))} | {*OF_TESTS}
+    return {k: v for k, v in os.environ.items() if k not in told}
+
+
+def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run make there; what it says, errors included, is in stdout."""
+    return subprocess.run(
+        ["make", *words],
+        stdin=subprocess.DEVNULL,
+        timeout=HANG_S,
+        cwd=folder,
+        env=plain_environment(),
+        check=check,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )

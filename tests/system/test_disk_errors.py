@@ -1,0 +1,117 @@
+"""Errors of the disk reach the program that asked, and flushes reach the disk.
+
+QEMU's blkdebug driver fails chosen transfers of an image.
+"""
+
+from pathlib import Path
+
+import pytest
+from conftest import Boot, MakeImage
+
+from sluice.system import image
+from sluice.system.qemu import Disk, Machine
+
+EIO = "input/output error"
+
+
+def failing(path: Path, iotype: str, sector: int | None = None) -> Disk:
+    """A disk whose transfers of that type fail; of one sector or of all."""
+    rule = f"inject-error.0.event=none,file.inject-error.0.iotype={iotype}"
+    if sector is not None:
+        rule += f",file.inject-error.0.sector={sector}"
+    drive = f"driver=raw,file.driver=blkdebug,file.image.driver=file,file.image.filename={path}"
+    return Disk(drive=f"{drive},file.{rule},file.inject-error.0.errno=5", cache="writeback")
+
+
+def sector_of(path: Path, inside: str, index: int = 0) -> int:
+    """The first sector of a file's block, on an image of 4 KiB blocks."""
+    return int(image.debugfs(path, f"blocks {inside}").split()[index]) * 8
+
+
+def second_disk(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Machine:
+    machine = boot(disks=(Disk(make_image()), disk), args=args)
+    machine.check("mkdir /mnt && mount disk1 /mnt")
+    return machine
+
+
+@pytest.fixture
+def data(make_image: MakeImage) -> Path:
+    files = {"/bad": b"b" * 40_000, "/good": b"g" * 40_000}
+    return make_image(files=files, programs=False)
+
+
+def test_a_failed_read_is_eio_to_the_reader_and_harms_no_other(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    disk = failing(data, "read", sector_of(data, "/bad", 4) + 3)
+    machine = second_disk(boot, make_image, disk)
+    output = machine.run("cat /mnt/bad > /dev/null")
+    assert output.status != 0
+    assert EIO in output.text
+    assert machine.check("head -n 1 /mnt/good | wc -c").split() == ["40000"]
+    machine.check("dd if=/mnt/bad of=/dev/null bs=4k count=4 2> /dev/null")
+    machine.check("umount /mnt")
+
+
+def test_a_failed_write_is_eio_to_fsync_and_to_sync(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    disk = failing(data, "write", sector_of(data, "/bad", 4))
+    machine = second_disk(boot, make_image, disk)
+    output = machine.run("dd if=/dev/zero of=/mnt/bad bs=4k count=9 conv=notrunc,fsync")
+    assert output.status != 0
+    assert EIO in output.text
+    machine.check("dd if=/dev/zero of=/mnt/good bs=4k count=9 conv=notrunc,fsync 2> /dev/null")
+    machine.run("sync")
+    machine.run("umount /mnt")
+    assert machine.check("echo still here") == "still here\n"
+
+
+def test_a_failed_flush_is_eio_to_fsync_so_fsync_flushes(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    """Where the order of writes needs no flush."""
+    machine = second_disk(boot, make_image, failing(data, "flush"), "drive_volatile=0")
+    output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1 conv=fsync")
+    assert output.status != 0
+    assert EIO in output.text
+    machine.check("dd if=/dev/zero of=/mnt/other bs=4k count=1 2> /dev/null")
+
+
+def test_where_the_order_of_writes_needs_a_flush_and_it_fails_nothing_is_changed(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    machine = second_disk(boot, make_image, failing(data, "flush"))
+    output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1")
+    assert output.status != 0
+    assert "read-only file system" in output.text
+    machine.check("cat /mnt/good > /dev/null")
+
+
+def test_metadata_that_cannot_be_read_is_eio(boot: Boot, make_image: MakeImage, data: Path) -> None:
+    disk = failing(data, "read", sector_of(data, "/"))
+    machine = second_disk(boot, make_image, disk)
+    output = machine.run("ls /mnt")
+    assert output.status != 0
+    assert EIO in output.text
+    machine.check("ls / > /dev/null && umount /mnt")
+
+
+def test_a_disk_whose_superblock_cannot_be_read_is_not_mounted(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    machine = boot(disks=(Disk(make_image()), failing(data, "read", 2)))
+    output = machine.run("mkdir /mnt && mount disk1 /mnt")
+    assert output.status != 0
+    assert EIO in output.text
+
+
+def test_a_read_only_disk_is_mounted_read_only(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    disk = Disk(drive=f"file={data},format=raw,read-only=on")
+    machine = boot(disks=(Disk(make_image()), disk))
+    machine.run("mkdir /mnt && mount -r disk1 /mnt || mount disk1 /mnt")
+    machine.check("cat /mnt/good > /dev/null")
+    assert "read-only" in machine.run("echo text > /mnt/new").text
+    machine.check("umount /mnt")

@@ -1,0 +1,55 @@
+"""`latency`: what it prints of a command, while others go on with their requests."""
+
+import re
+
+import pytest
+
+from sluice.system import image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, Machine
+
+TIMES = 6
+SECONDS = 20
+SCRIPT = f"""
+iogen name=r rw=randread filename=/r bs=4k runtime_s=200 seed=1 -- \\
+      name=w rw=randwrite filename=/w bs=4k rate_iops=30 runtime_s=200 seed=2 > /log &
+{f"echo =; latency sleep {SECONDS}; " * TIMES}
+"""
+ROW = re.compile(r"^disk0\.(\w+) +(\d+)" + r" +([\d.]+)" * 5 + r"\s*$", re.M)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> list[dict[str, list[float]]]:
+    """What was printed each time, by the row's name: the count, mean, quantiles and longest."""
+    path = tmp_path_factory.mktemp("latency") / "disk.img"
+    image.make(path, Content(rc=SCRIPT, options=("--file", "/r=16M", "--file", "/w=8M")))
+    config = Config((Disk(path),), args="drive=rz58 update=aipu nbuf=400", lab=True)
+    with Machine(config) as machine:
+        result = machine.wait()
+    assert result.status == 0, result.console
+    parts = result.console.replace("\r", "").split("=\n")[1:]
+    return [{name: list(map(float, row)) for name, *row in ROW.findall(text)} for text in parts]
+
+
+def test_it_counts_what_was_done_while_the_command_ran(tables) -> None:
+    assert len(tables) == TIMES
+    for table in tables:
+        reads, service = table["read_response"][0], table["read_service"][0]
+        # A disk of about 20 ms; the texts are printed one after the other while it goes on.
+        assert SECONDS * 30 < reads < SECONDS * 70
+        assert abs(reads - service) <= 1
+
+
+def test_no_request_takes_less_with_its_wait_than_without(tables) -> None:
+    for table in tables:
+        for kind in ("read", "write"):
+            pairs = zip(table[f"{kind}_response"][1:], table[f"{kind}_service"][1:], strict=True)
+            # Each quantile is the middle of a bucket: within 0.4 %.
+            assert all(response >= 0.992 * service for response, service in pairs), table
+
+
+def test_the_mean_lies_among_the_quantiles(tables) -> None:
+    for table in tables:
+        for kind in ("read", "write"):
+            _, mean, median, *_, longest = table[f"{kind}_response"]
+            assert 0.5 * median < mean < longest

@@ -1,0 +1,35 @@
+"""The disks of the lab `place`: the solution and the submission begin with the same one."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from grade.labs.place.disks import DRIVE, Changed, Disk, Fresh, Grown, Lay
+from sluice.system.virtual_log import PLACE
+
+IMAGE = Random(1).randbytes(500 * PLACE)
+SEED = 0.5
+
+
+def with_other_bytes(disk: Disk) -> None:
+    """Data at some place."""
+    disk.lay(disk.rng.randrange(1, disk.log.nplaces), b"other")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "lay",
+    [
+        Fresh(DRIVE, SEED),
+        Fresh(DRIVE, SEED, free=12),
+        Grown(DRIVE, SEED),
+        Grown(DRIVE, SEED, tail=False),
+        Changed(DRIVE, SEED, with_other_bytes),
+    ],
+    ids=["fresh", "nearly full", "grown", "cut", "changed"],
+)
+def test_a_seed_lays_out_the_same_disk_as_often_as_it_is_asked(lay: Lay) -> None:
+    disk = lay(IMAGE)
+    assert lay(IMAGE) == disk
+    assert replace(lay, seed=SEED / 2)(IMAGE) != disk

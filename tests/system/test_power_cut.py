@@ -1,0 +1,251 @@
+"""After a power cut e2fsck repairs the disk by itself, and what was fsynced is there.
+
+A log of QEMU's has the writes and flushes of a disk in their order ("dm-log-writes" in the
+kernel's documentation: a superblock, then entries, each a sector and its data).
+"""
+
+import random
+import re
+import shlex
+import struct
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from compiled import NUMBER, made_by_that_of_texts
+from conftest import MakeImage
+
+from sluice.cli import run
+from sluice.host.paths import ROOT
+from sluice.system import image
+from sluice.system.qemu import Config, Disk, Machine, run_rc
+
+CHURN = """
+mkdir /churn
+cp -r /bin /churn/a
+mv /churn/a /churn/b
+rm -r /churn
+sh /churner
+"""
+FILES = 40
+SIZE = 50_000  # bytes
+
+
+def script() -> str:
+    """Writes files one by one with fsync, beside a churn of others; says each."""
+    lines = ["sh /churner &", "mkdir /kept"]
+    for i in range(FILES):
+        lines.append(f"dd if=/data of=/kept/{i} bs=16k conv=fsync 2> /dev/null")
+        lines.append(f"echo fsynced {i} .")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("write", ["async", "delayed"])
+@pytest.mark.parametrize("last", [0, 3, 11, 27])
+def test_what_was_fsynced_survives_a_power_cut(
+    make_image: MakeImage, last: int, write: str
+) -> None:
+    data = bytes(i % 251 for i in range(SIZE))
+    path = make_image(
+        damaged=True,
+        files={"/data": data, "/churner": CHURN.encode()},
+        rc=script(),
+        size="64M",
+    )
+    args = f"nbuf=300 pu.interval_ms=50 write={write}"
+    with Machine(Config((Disk(path),), harts=2, args=args)) as machine:
+        machine.expect(rf"^fsynced {last} \.")
+        machine.kill()
+    repaired = image.command("e2fsck", "-fp", path, check=False)
+    assert repaired.returncode in (0, 1), repaired.stdout.decode()
+    image.check(path)
+    for i in range(last + 1):
+        assert image.read(path, f"/kept/{i}") == data, f"file {i} of {last}"
+
+
+def updates(machine: Machine) -> int:
+    """How many times the periodic update has written everything."""
+    return int(machine.check("grep '^pu.updates' /dev/stat").split()[1])
+
+
+def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeImage) -> None:
+    path = make_image(damaged=True)
+    args = "pu.interval_ms=100 write=delayed"
+    with Machine(Config((Disk(path),), args=args)) as machine:
+        machine.wait_prompt()
+        machine.check("mkdir /d && cp /bin/sh /d/copy")
+        written = updates(machine) + 2
+        while updates(machine) < written:
+            pass
+        machine.kill()
+    repaired = image.command("e2fsck", "-fp", path, check=False)
+    assert repaired.returncode in (0, 1), repaired.stdout.decode()
+    assert image.read(path, "/d/copy") == image.read(path, "/bin/sh")
+
+
+SECTOR = 512
+ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
+FLUSH = 1
+MESSAGES = 12
+MESSAGE = bytes(i % 249 for i in range(6000))
+CUTS = 150
+LONG = "a-name-of-which-few-are-in-a-sector-" * 3  # so that entries lie across two
+
+
+def mail() -> str:
+    """Messages arrive, as in a mail directory: written, fsynced, renamed; old ones are removed."""
+    lines = ["mkdir /mail", "mkdir /mail/tmp", "mkdir /mail/new"]
+    for i in range(MESSAGES):
+        lines.append(f"dd if=/msg of=/mail/tmp/{LONG}{i} bs=16k conv=fsync 2> /dev/null")
+        lines.append(f"mv /mail/tmp/{LONG}{i} /mail/new/{LONG}{i}")
+        if i >= MESSAGES // 2:
+            lines.append(f"rm /mail/new/{LONG}{i - MESSAGES // 2}")
+    return "\n".join([*lines, "echo finished .", "poweroff"])
+
+
+def entries(log: Path) -> list[tuple[int, bytes] | None]:
+    """The writes in a log, each its place in bytes and its data; None is a flush."""
+    data, at, found = log.read_bytes(), SECTOR, []
+    while at + ENTRY.size <= len(data):
+        sector, sectors, flags, _ = ENTRY.unpack_from(data, at)
+        at += SECTOR
+        if sectors:
+            found.append((sector * SECTOR, data[at : at + sectors * SECTOR]))
+            at += sectors * SECTOR
+        if flags & FLUSH:
+            found.append(None)
+    return found
+
+
+def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
+    """The disk when the power goes after n entries: all writes before the last flush are on the
+    platters, and of those since any, whole or in part.
+    """
+    flushed = max((i for i in range(n) if log[i] is None), default=0)
+    disk = bytearray(before)
+    for i, write in enumerate(log[:n]):
+        if write:
+            count = len(write[1]) // SECTOR
+            for sector in range(count) if i < flushed else written(count, rng):
+                at = sector * SECTOR
+                disk[write[0] + at : write[0] + at + SECTOR] = write[1][at : at + SECTOR]
+    return bytes(disk)
+
+
+def written(count: int, rng: random.Random) -> list[int]:
+    """Which sectors of a write of so many are on the platters: none, all, the first ones, as a
+    drive writes in ascending order, or any, as one may begin anywhere on a track.
+    """
+    ways = [[], range(count), range(rng.randrange(count + 1))]
+    ways.append([sector for sector in range(count) if rng.random() < 0.5])
+    return list(rng.choice(ways))
+
+
+def names(path: Path, folder: str) -> set[int]:
+    """The messages in a folder of the disk."""
+    lines = image.debugfs(path, f"ls -p {folder}").splitlines()
+    rows = [line.split("/") for line in lines if line.count("/") > 5]
+    found = [row[5].removeprefix(LONG) for row in rows if row[1] != "0"]
+    return {int(name) for name in found if name.isdigit()}
+
+
+def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
+    make_image: MakeImage, tmp_path: Path
+) -> None:
+    """A message that came after another one proves that this one had been fsynced and renamed."""
+    path = make_image(damaged=True, files={"/msg": MESSAGE}, rc=mail(), size="4M")
+    before, log = path.read_bytes(), tmp_path / "log"
+    log.write_bytes(b"")
+    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    disk = Disk(drive=f"driver=blklogwrites,{files}", cache="writeback")
+    args = "drive=cheetah4lp drive_volatile=1 write=delayed"
+    with Machine(Config((disk,), args=args, lab=True)) as machine:
+        machine.expect(r"^finished \.")
+    done, rng = entries(log), random.Random(1)
+    assert sum(entry is None for entry in done) > 5 * MESSAGES
+    arrived = 0
+    for n in rng.sample(range(len(done)), CUTS):
+        path.write_bytes(cut(before, done, n, rng))
+        repaired = image.command("e2fsck", "-fp", path, check=False)
+        assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
+        new = names(path, "/mail/new")
+        last = max(new | names(path, "/mail/tmp") | {0})
+        for i in range(last):
+            if i in new:
+                assert image.read(path, f"/mail/new/{LONG}{i}") == MESSAGE, f"cut {n}: {i}"
+            else:
+                assert i <= last - MESSAGES // 2, f"cut {n}: {i} of {last}"
+        arrived += last
+    assert arrived > CUTS
+
+
+# ---- what flushes and careful renames cost ----
+
+PAGE = ROOT / "book/pages/inside/ext2.md"
+MAILED = 60  # messages, by the page's command
+SIZES = (1500, 6000, 12000)  # of a message, in bytes
+
+
+PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # what the page has made first
+
+
+def page_command(part: str) -> dict[str, str]:
+    """ARGS and DO of the page's `make run` with this part."""
+    lines = PAGE.read_text().splitlines()
+    line = next(line for line in lines if line.startswith("make run ") and part in line)
+    return dict(word.split("=", 1) for word in shlex.split(line)[2:])
+
+
+def uptimes(args: str, commands: str, folder: Path) -> list[float]:
+    """What `uptime` printed, in seconds."""
+    console = run_rc(run.config(args, commands, 64, "128M", folder)).console
+    return [float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console)]
+
+
+def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
+    """What the page's command takes for a message in virtual time."""
+    given = page_command("drive_volatile=1")
+    args = given["ARGS"].replace("drive_volatile=1", f"drive_volatile={volatile}")
+    assert PADS[1].strip() in PAGE.read_text()
+    commands = pad + given["DO"].replace("head -c 6000", f"head -c {size}")
+    folder.mkdir()
+    began, ended = uptimes(args, commands, folder)
+    return (ended - began) / MAILED * 1000
+
+
+def expect_in(text: str, sentence: str) -> None:
+    """Expect a sentence in the text. Where another compiler made the programs than those of the
+    text, they lie elsewhere on the disk, and each figure may differ by a tenth."""
+    if sentence in text:
+        return
+    assert not made_by_that_of_texts(), sentence
+    words = re.escape(sentence).replace(r"\.", ".")
+    said = re.search(NUMBER.sub(lambda _: f"({NUMBER.pattern})", words), text)
+    assert said, sentence
+    found = [float(n) for n in NUMBER.findall(sentence)]
+    assert found == pytest.approx([float(n) for n in said.groups()], rel=0.1), sentence
+
+
+def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
+    text, shares = PAGE.read_text(), []
+    for pad in PADS:
+        without, with_ = (
+            [ms_for_each(volatile, n, pad, tmp_path / f"{len(pad)}-{volatile}-{n}") for n in SIZES]
+            for volatile in (0, 1)
+        )
+        more = [100 * (b / a - 1) for a, b in zip(without, with_, strict=True)]
+        shares.append(f"{min(more):.0f} to {max(more):.0f} %")
+        if not pad:
+            range_ = f"{min(without):.1f} to {max(without):.1f} ms"
+            expect_in(text, f"takes {range_} of virtual time")
+            expect_in(text, f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {shares[0]} more")
+    expect_in((ROOT / "ARCHITECTURE.md").read_text(), f"takes {shares[0]} longer")
+    expect_in(text, f"the three sizes take {shares[1]} more")
+
+
+def test_the_page_says_what_a_rename_costs_whose_names_lie_in_two_sectors(tmp_path: Path) -> None:
+    given = page_command("mv $n$i")
+    at = uptimes(given["ARGS"], given["DO"], tmp_path)
+    near, far = ((b - a) * 1000 / 10 for a, b in pairwise(at))  # ten of each
+    says = f"takes {near:.1f} ms of virtual time, and {far:.1f} ms if it lies in another one"
+    expect_in(PAGE.read_text(), says)

@@ -1,0 +1,49 @@
+"""A machine in virtual time has a processor of its own, as long as there is one."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import MakeImage
+
+from sluice.system import processors
+from sluice.system.qemu import Config, Disk, Machine
+
+
+@pytest.fixture(autouse=True)
+def nobody_else_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processors, "NAME", f"\0sluice test {os.getpid()} {{}}")
+
+
+def test_each_takes_another_and_the_next_goes_anywhere() -> None:
+    allowed = os.sched_getaffinity(0)
+    taken = [processors.take() for _ in allowed]
+    assert [len(own) for own, _ in taken] == [1] * len(allowed)
+    assert set().union(*(own for own, _ in taken)) == allowed
+    assert processors.take() == (allowed, None)
+    last, lock = taken.pop()
+    lock.close()
+    assert processors.take()[0] == last
+    for _, lock in taken:
+        lock.close()
+
+
+def test_a_machine_keeps_its_own_until_it_ends(make_image: MakeImage) -> None:
+    disk = Disk(make_image(damaged=True))  # a machine is killed at work
+    allowed = os.sched_getaffinity(0)
+    with Machine(Config((disk,), lab=True)) as machine:
+        machine.wait_prompt()
+        pid = machine.process.pid
+        (own,) = os.sched_getaffinity(pid)
+        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+        assert len(threads) > 1
+        for thread in threads:
+            assert os.sched_getaffinity(thread) == {own}
+            assert os.sched_getscheduler(thread) == os.SCHED_BATCH
+        free, lock = processors.take()
+        assert own not in free or free == allowed
+        if lock:
+            lock.close()
+    assert processors.take()[0] == {min(allowed)} == {own}
+    with Machine(Config((disk,))) as machine:
+        assert os.sched_getaffinity(machine.process.pid) == allowed

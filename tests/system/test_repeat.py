@@ -1,0 +1,255 @@
+"""Runs are the same bytes each time, however long the boot takes, also under another QEMU.
+
+QEMU_OTHER names that QEMU; tools/other_qemu.sh fetches one.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sluice.experiment import runner
+from sluice.experiment.load import load
+from sluice.experiment.selection import EXPERIMENTS
+from sluice.host.paths import ROOT
+from sluice.system import image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, run_rc
+
+TIMES, READS = 2, 1000
+LOOPS = 2
+
+# A short run whose console tells every time: of each event, and sums of response times.
+SCRIPT = """
+bench null 3
+bench random /data 10
+bench write /new 32k
+sync
+cat /dev/hist
+cat /dev/trace
+"""
+ARGS = "drive=rz58 trace_k=2"
+# Fills a disk nearly to its end and reads it back.
+DISKS = """
+set -e
+mkdir /mnt
+mount /dev/disk1 /mnt
+for i in 1 2 3 4; do cp /data /mnt/$i; done
+iogen name=w rw=randwrite filename=/mnt/4 bs=4k nr=100
+sync
+cksum /mnt/1 /mnt/2 /mnt/3 /mnt/4
+umount /mnt
+"""
+MOST = 1023 - len(" ramdisks=3221225472")  # of the lengths of boot arguments, in bytes
+SHORT = (*range(30, 46), MOST)
+MANY = (*range(30, 110), MOST - 1, MOST)
+
+
+@contextmanager
+def busy_host() -> Iterator[None]:
+    """Programs that keep the host's cores from QEMU."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:
+    """What one trial of so many reads writes."""
+    folder.mkdir()
+    text = (EXPERIMENTS / "mogul-4.1-fast.toml").read_text()
+    path = folder / "mogul.toml"
+    path.write_text(text.replace("nr=10000", f"nr={reads}"))
+    experiment = load(path)
+    [run] = [r for r in experiment.runs if r.arm == arm and r.variables["seed"] == 1]
+    outcome = runner.execute(experiment, [run], 1, lambda step: None, folder)
+    assert outcome.errors == {}
+    return (folder / experiment.name / "results.jsonl").read_bytes()
+
+
+def test_a_long_run_gives_the_same_bytes_many_times_at_once_beside_busy_loops(tmp_path: Path):
+    with busy_host(), ThreadPoolExecutor(TIMES) as pool:
+        one = partial(result_file, arm="delayed+AIPU", reads=READS)
+        texts = list(pool.map(one, (tmp_path / str(i) for i in range(TIMES))))
+    assert texts[0].count(b"\n") == 1
+    assert len(set(texts)) == 1, f"of {TIMES} runs {len(set(texts))} are different"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The disk of the short run."""
+    path = tmp_path_factory.mktemp("repeat") / "disk.img"
+    return image.make(path, Content(rc=SCRIPT, size="16M", options=("--file", "/data=4M")))
+
+
+def console(disk: Path, **config: object) -> str:
+    """What the short run shows, on a disk of its own."""
+    config = {"args": ARGS} | config
+    with tempfile.TemporaryDirectory(dir=disk.parent) as folder:
+        own = Disk(Path(shutil.copy(disk, folder)), device=config.pop("device", ""))
+        result = run_rc(Config((own,), lab=True, **config))
+    assert result.status == 0 and " completed disk0 " in result.console, result.console
+    return result.console
+
+
+def of_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
+    """The consoles that come with boot arguments so long, by blanks at their end."""
+    with ThreadPoolExecutor(2) as pool:
+        shown = pool.map(lambda length: console(disk, args=ARGS.ljust(length)), lengths)
+    found: dict[str, list[int]] = {}
+    for length, text in zip(lengths, shown, strict=True):
+        found.setdefault(text, []).append(length)
+    return found
+
+
+def test_the_length_of_the_boot_arguments_changes_no_time(disk: Path):
+    found = of_lengths(disk, SHORT)
+    assert len(found) == 1, f"the lengths differ: {list(found.values())}"
+
+
+def test_the_length_changes_no_time_with_the_slowest_cpu(disk: Path):
+    found = {console(disk, args=ARGS.ljust(length), cpu_shift=10) for length in (30, 31, MOST)}
+    assert len(found) == 1
+
+
+def test_what_a_disk_is_capable_of_changes_no_time(disk: Path):
+    """QEMU 11.1 has shorter queues than 10.0."""
+    assert len({console(disk, device=f"queue-size={size}") for size in (64, 256, 1024)}) == 1
+
+
+@pytest.fixture
+def other_qemu() -> str:
+    """The path of the other QEMU."""
+    path = os.environ.get("QEMU_OTHER")
+    if not path:
+        pytest.skip("QEMU_OTHER= names no other QEMU (tools/other_qemu.sh fetches one)")
+    return path
+
+
+def test_another_qemu_gives_the_same_times_with_boot_arguments_of_any_length(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str
+):
+    here = of_lengths(disk, MANY)
+    monkeypatch.setenv("QEMU", other_qemu)
+    there = of_lengths(disk, MANY)
+    assert len(here) == 1, f"the lengths differ: {list(here.values())}"
+    assert here == there, f"the lengths differ there: {list(there.values())}"
+
+
+@pytest.mark.parametrize("block", ["1K", "4K"])
+def test_another_qemu_leaves_the_same_disks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str, block: str
+):
+    """Each QEMU has its own place for the device tree. With blocks of 1 KiB the last group has
+    its bitmaps where QEMU 10 would put the tree if there were no room behind the disks."""
+    left, said = [], []
+    for qemu in ("qemu-system-riscv64", other_qemu):
+        monkeypatch.setenv("QEMU", qemu)
+        options = ("--file", "/data=4M")
+        content = Content(rc=DISKS, size="16M", block=block, options=options)
+        root = image.make(tmp_path / "root.img", content)
+        data = image.make(tmp_path / "data.img", Content(size="24M", block=block))
+        result = run_rc(Config((Disk(root), Disk(data)), args="drive=rz58", lab=True))
+        assert result.status == 0, result.console
+        image.check(root)
+        image.check(data)
+        left.append((root.read_bytes(), data.read_bytes()))
+        said.append(result.console)
+    assert said[0] == said[1]
+    assert left[0] == left[1]
+
+
+@pytest.mark.parametrize("arm", ["delayed+PU", "delayed+AIPU"])
+def test_another_qemu_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str, arm: str
+):
+    one = result_file(tmp_path / "one", arm)
+    monkeypatch.setenv("QEMU", other_qemu)
+    assert result_file(tmp_path / "other", arm) == one
+
+
+SMALL = """\
+claim = "a QEMU makes no difference"
+source = "this test"
+[machine.data]
+drive = "rz58"
+files = {"/read" = "4M"}
+[[arms]]
+name = "only"
+[workload]
+commands = "iogen name=read rw=randread filename=/data/read nr=100 seed={seed}"
+[sweep]
+seed = [1, 2]
+[sizes.full]
+seed = [1]
+[sizes.quick]
+seed = [1, 2]
+"""
+# A QEMU of another name; by FROM and TO it runs a machine otherwise.
+OTHER = """\
+#!/bin/sh
+[ "$*" = --version ] && {{ echo "QEMU emulator version 99.0 (another)"; exit; }}
+for word; do
+    shift
+    case "$word" in
+    {old}) word={new} ;;
+    esac
+    set -- "$@" "$word"
+done
+exec qemu-system-riscv64 "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("nothing", "nothing", ["small-quick +2 +2$"]),
+        (
+            "shift=5,sleep=off",
+            "shift=6,sleep=off",
+            ["small-quick +2 +0$", "only_seed=2: counters.+ and [0-9]+ more"],
+        ),
+    ],
+)
+def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
+    tmp_path: Path, old: str, new: str, said: list[str]
+):
+    (tmp_path / "small.toml").write_text(SMALL)
+    other = tmp_path / "other-qemu"
+    other.write_text(OTHER.format(old=old, new=new))
+    other.chmod(0o755)
+    words = [f"--other={other}", f"--folder={tmp_path}", tmp_path / "small.toml"]
+    line = [sys.executable, "-m", "sluice.cli.repeat", *words]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == (old != "nothing"), done.stderr
+    assert "99.0_another:" in done.stdout
+    for pattern in said:
+        assert re.search(pattern, done.stdout, re.M), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "QEMU_OTHER= is missing: give the path of another QEMU"),
+        (["--other=/nonexistent"], "/nonexistent"),
+        (["--other=qemu-system-riscv64"], "this is the same version as "),
+        (["--other=false", "nosuch"], "E=nosuch: there is no such experiment"),
+    ],
+)
+def test_make_repeat_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
+    line = [sys.executable, "-m", "sluice.cli.repeat", *words]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert complaint in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,188 @@
+"""The event trace, as the host reads it from the machine's memory and as /dev/trace prints it."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from sluice.system import image, trace
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, Machine
+
+SCRIPT = """
+set -e
+bench random /data 200
+bench write /new 256k
+sync
+grep trace /dev/stat
+uptime
+"""
+
+
+def traced(tmp_path, trace_k: int, script: str = SCRIPT):
+    """Boots with a trace; the console, what was lost, the events."""
+    path = image.make(tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M")))
+    config = Config((Disk(path),), args=f"drive=rz58 trace_k={trace_k}", lab=True)
+    with Machine(config) as machine:
+        result = machine.wait()
+        assert result.status == 0, result.console
+        if not trace_k:
+            return result.console, 0, []
+        phys = int(re.search(r"^trace.phys (\d+)", result.console, re.M)[1])
+        lost, events = trace.read(machine.guest.path, phys)
+    return result.console, lost, list(events)
+
+
+def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
+    _, lost, events = traced(tmp_path, 64)
+    assert lost == 0
+    assert [e.time_ns for e in events] == sorted(e.time_ns for e in events)
+    waiting: dict[int, str] = {}
+    follows = {"queued": None, "issued": "queued", "completed": "issued"}
+    completed = 0
+    for event in events:
+        # Joined requests have no issue of their own.
+        if event.name in ("queued", "issued"):
+            assert waiting.get(event.block) == follows[event.name], event
+            waiting[event.block] = event.name
+        elif event.name == "completed":
+            assert waiting.pop(event.block) in ("issued", "queued"), event
+            completed += 1
+    assert completed > 250 and not waiting
+
+
+def test_a_completed_request_carries_its_response_time(tmp_path):
+    _, _, events = traced(tmp_path, 64)
+    queued = {}
+    for event in events:
+        if event.name == "queued":
+            queued[event.block] = event.time_ns
+        elif event.name == "completed":
+            assert event.time_ns - queued[event.block] == event.argument
+
+
+def test_an_overflow_is_counted_and_the_newest_events_are_kept(tmp_path):
+    console, lost, events = traced(tmp_path, 1)
+    assert len(events) == 1024
+    assert lost > 0
+    told = int(re.search(r"^trace.lost (\d+)", console, re.M)[1])
+    assert told <= lost
+
+
+def test_tracing_costs_a_few_instructions_of_virtual_time(tmp_path):
+    def elapsed_ns(console: str) -> int:
+        return int(re.search(r"^random 200 reads (\d+) ns", console, re.M)[1])
+
+    without = elapsed_ns(traced(tmp_path, 0, "bench random /data 200\n")[0])
+    with_trace = elapsed_ns(
+        traced(tmp_path, 64, "bench random /data 200\ngrep trace /dev/stat\n")[0]
+    )
+    assert abs(with_trace - without) / without < 0.02
+
+
+def test_dev_trace_prints_the_ring(run_script):
+    out = run_script("cat /bin/sh > /dev/null; tail -n 400 /dev/trace", args="trace_k=4")
+    lines = re.findall(r"^\d+ [a-z-]+ disk\d+ \d+ \d+ \d+$", out.console, re.M)
+    assert len(lines) == 400
+    assert any(" miss " in line for line in lines)
+
+
+def test_a_reader_that_causes_events_comes_to_the_end_of_the_trace(run_script):
+    """Writing what was read is traced: the text ends with what there was before."""
+    count = "grep trace.written /dev/stat"
+    script = f"cat /bin/sh > /copy; {count}; cat /dev/trace > /trace; wc -l /trace; {count}"
+    out = run_script(script, args="trace_k=64 write=through").console
+    before, after = map(int, re.findall(r"^trace.written (\d+)", out, re.M))
+    lines = int(re.search(r"^(\d+) /trace$", out, re.M)[1])
+    assert 50 < before <= lines < after - 50
+
+
+def memory_of(path: Path, records: int, written: int) -> Path:
+    """A memory file with a ring in which record i was written at i ns."""
+    ring = [i + (written - 1 - i) // records * records for i in range(min(records, written))]
+    rows = [trace.RECORD.pack(i, i, i | (i % 2) << 63, i % 9, i % 12, i % 3) for i in ring]
+    head = trace.RING.pack(trace.MAGIC, records, written, 0)
+    path.write_bytes(bytes(4096) + head + b"".join(rows))
+    return path
+
+
+RING_PHYS = trace.MEMORY_START + 4096
+
+
+@pytest.mark.parametrize("written", [0, 5, 8, 9, 31])
+def test_a_trace_file_holds_the_ring_in_order_and_tells_what_was_lost(tmp_path, written):
+    memory = memory_of(tmp_path / "ram", 8, written)
+    trace.save(memory, RING_PHYS, tmp_path / "run.trace")
+    lost, events = trace.load(tmp_path / "run.trace")
+    assert lost == max(0, written - 8)
+    assert [(e.time_ns, e.argument, e.write) for e in events] == [
+        (i, i, i % 2 == 1) for i in range(lost, written)
+    ]
+
+
+def test_what_is_no_trace_file_is_refused(tmp_path):
+    good = tmp_path / "good.trace"
+    trace.save(memory_of(tmp_path / "ram", 8, 5), RING_PHYS, good)
+    for data in (b"", b"sluice trace", good.read_bytes()[:-1], good.read_bytes() + b"x"):
+        bad = tmp_path / "bad.trace"
+        bad.write_bytes(data)
+        with pytest.raises(trace.BadTrace, match=str(bad)):
+            trace.load(bad)
+    for phys in (0, trace.MEMORY_START, RING_PHYS + (1 << 20)):
+        with pytest.raises(trace.BadTrace, match="no trace at"):
+            trace.save(tmp_path / "ram", phys, bad)
+
+
+def test_events_are_a_sequence(tmp_path):
+    trace.save(memory_of(tmp_path / "ram", 40, 40), RING_PHYS, tmp_path / "t")
+    _, events = trace.load(tmp_path / "t")
+    every = list(events)
+    assert (len(events), len(every)) == (40, 40)
+    assert [events[i] for i in (0, 7, -1)] == [every[i] for i in (0, 7, -1)]
+    assert list(events[5:-30]) == every[5:-30]
+    assert list(events[38:100]) == every[38:]
+    assert events.index(every[17]) == 17
+    for wrong in (40, -41):
+        with pytest.raises(IndexError):
+            events[wrong]
+    with pytest.raises(ValueError, match="steps of 2"):
+        events[::2]
+
+
+def test_events_are_found_by_name(tmp_path):
+    many = 12 * 300  # so that several pieces are decoded
+    assert many > 3 * trace.AT_ONCE
+    trace.save(memory_of(tmp_path / "ram", many, many), RING_PHYS, tmp_path / "t")
+    _, events = trace.load(tmp_path / "t")
+    assert list(events) == [events[i] for i in range(many)]
+    names = ("completed", "queued")
+    wanted = [(i, event) for i, event in enumerate(events) if event.name in names]
+    assert list(events.named(*names)) == wanted
+    of_names = {trace.event_names().index(name) for name in names}
+    assert [i for i, _ in wanted] == [i for i in range(many) if i % 12 in of_names]
+    with pytest.raises(ValueError, match="no event is called flsh"):
+        list(events.named("flush", "flsh"))
+
+
+def test_times_that_go_back_are_noticed():
+    rises = [trace.RECORD.pack(time_ns, 0, 0, 0, 0, 0) for time_ns in (3, 3, 1 << 63)]
+    assert trace.Events(b"".join(rises)).times_rise()
+    assert not trace.Events(b"".join(reversed(rises))).times_rise()
+    assert trace.Events(b"").times_rise()
+
+
+def test_an_event_that_no_kernel_knows_is_an_error():
+    number = len(trace.event_names())
+    events = trace.Events(trace.RECORD.pack(0, 0, 0, 0, number, 0))
+    with pytest.raises(IndexError):
+        list(events.named("queued"))
+
+
+def test_a_million_events_are_read_in_seconds(tmp_path):
+    million = 1_000_000
+    trace.save(memory_of(tmp_path / "ram", million, million + 3), RING_PHYS, tmp_path / "t")
+    start_s = time.process_time()
+    lost, events = trace.load(tmp_path / "t")
+    assert (lost, sum(1 for _ in events)) == (3, million)
+    assert time.process_time() - start_s < 6  # of this process alone, however busy the machine

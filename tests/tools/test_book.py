@@ -1,0 +1,592 @@
+"""The book: everything has its entry, no figure is typed in, and it opens without a network."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from argparse import Namespace
+from functools import cache, partial
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import browser
+import pytest
+from browser import Page
+from bs4 import BeautifulSoup
+from trees import make
+
+from book.ext import build, charts, clang, inventory, markdown, sessions, stored
+from book.ext import make as command
+from book.ext.build import BadBook
+from book.ext.sphinx import findings, labs, places, words
+from sluice.experiment.catalogue import known
+from sluice.experiment.load import load
+from sluice.host.paths import ROOT
+from sluice.results import documents, roles
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*MystReferenceResolver"),
+    pytest.mark.xdist_group("book"),  # which is built once
+]
+PAGES = sorted(build.PAGES.rglob("*.md"))
+READABLE = 600  # of the 760 units of a drawing, so that its letters are 9 pixels high
+LOADS = {"script": "src", "link": "href", "img": "src", "source": "src", "iframe": "src"}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the whole book, built."""
+    folder = tmp_path_factory.mktemp("book")
+    build.build(folder / "site", folder / "work")
+    return folder / "site"
+
+
+@cache
+def soup(path: Path) -> BeautifulSoup:
+    """A page of a book that is built, which nothing changes."""
+    return BeautifulSoup(path.read_text(), "html.parser")
+
+
+def codes(path: Path) -> set[str]:
+    """What a page shows as code."""
+    return {code.get_text() for code in soup(path).find_all("code")}
+
+
+def built(folder: Path, text: str) -> str:
+    """The text of a book of one page."""
+    pages = folder / "pages"
+    (pages / "_static").mkdir(parents=True, exist_ok=True)
+    shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
+    (pages / "index.md").write_text(text)
+    build.build(folder / "site", folder / "work", pages, dict)
+    return soup(folder / "site" / "index.html").find("article").get_text()
+
+
+# ---- the reference has all there is ----
+
+
+def test_every_policy_has_its_entry(book: Path) -> None:
+    for path in ROOT.glob("policies/*/*.c"):
+        if "\nPOLICY(" in path.read_text():
+            page = soup(book / "reference" / f"policies-{path.parent.name}.html")
+            headings = [h.get_text().rstrip("¶") for h in page.find_all("h2")]
+            assert path.stem in headings, path
+
+
+def test_every_experiment_has_its_page_and_is_in_a_chapter_on_papers(book: Path) -> None:
+    chapters = {one.name for one in findings.rest()} | findings.shown()
+    for path in ROOT.glob("experiments/*.toml"):
+        assert (book / "reference" / "experiments" / f"{path.stem}.html").exists(), path
+        assert path.stem in chapters
+
+
+def test_every_command_of_make_has_its_entry(book: Path) -> None:
+    listed = re.findall(r"^make (\S+)", make(ROOT, "SETUP=no", "help").stdout, re.M)
+    assert "qemu" in listed
+    assert {f"make {goal}" for goal in listed} <= codes(book / "reference" / "make.html")
+
+
+def test_every_program_has_its_entry(book: Path) -> None:
+    headings = codes(book / "reference" / "commands.html")
+    for path in (ROOT / "build" / "root" / "bin").iterdir():
+        assert path.name in headings, path
+
+
+def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
+    kernel = known().tunables
+    read = {f"{p.name}.{t.name}": t for p in inventory.policies() for t in p.tunables}
+    assert read.keys() == kernel.keys()
+    for name, row in kernel.items():
+        own = read[name]
+        told = (own.unit, own.default, own.low, own.high, own.about)
+        assert told == (row.unit, str(row.default), str(row.low), str(row.high), row.about), name
+
+
+def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> None:
+    kernel = known()
+    for kind, names in kernel.policies.items():
+        assert {p.name for p in inventory.policies() if p.kind == kind} == set(names)
+    own = {f"{p.name}.{c.name}": c.unit for p in inventory.policies() for c in p.counters}
+    rows = {c.name: c.unit for c in inventory.statistics() if c.kind in ("counter", "gauge")}
+    assert rows | own == kernel.counters
+    histograms = {c.name for c in inventory.statistics() if "histogram" in c.kind}
+    assert {re.sub(r"^disk\d\.", "", name) for name in kernel.histograms} == histograms
+
+
+def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
+    assert {*known().drives, "none"} == {drive.name for drive in inventory.drives()}
+    for name, rows in (
+        ("drives", inventory.drives()),
+        ("events", inventory.events()),
+        ("arguments", inventory.arguments()),
+    ):
+        shown = {code.rstrip("=") for code in codes(book / "reference" / f"{name}.html")}
+        assert len(rows) > 5
+        assert {row.name for row in rows} <= shown
+
+
+def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: Path) -> None:
+    short = tmp_path / "arguments.toml"
+    text = inventory.ARGUMENTS.read_text()
+    short.write_text(re.sub(r"\[nbuf\]\n(.+\n)+", "", text))
+    monkeypatch.setattr(inventory, "ARGUMENTS", short)
+    monkeypatch.setattr(inventory, "place", str)
+    with pytest.raises(inventory.BadSource, match=r"does not say what nbuf= means"):
+        inventory.arguments()
+
+
+# ---- numbers come from the stored results ----
+
+
+def test_no_page_has_a_table_of_figures_that_were_typed_in() -> None:
+    typed = {path.name: documents.unmarked(path) for path in PAGES}
+    assert not {name: lines for name, lines in typed.items() if lines}
+
+
+def test_a_table_that_a_test_is_said_to_check_is_read_by_that_test() -> None:
+    said = [(path, test) for path in PAGES for test in documents.checked(path)]
+    assert said
+    for path, test in said:
+        file, _, name = test.partition("::")
+        text = (ROOT / "tests" / file).read_text()
+        function = re.search(rf"^def {name}\(.*?(?=^\S|\Z)", text, re.M | re.S)
+        assert function, test
+        assert path.relative_to(ROOT).as_posix() in function[0], test
+
+
+def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
+    said = built(
+        tmp_path, "# A\n\n{result}`from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=2`\n"
+    )
+    rows = stored.read("mogul-4.1-fast")["rows"]
+    [value] = [r["measured"]["read.max_ms"] for r in rows if r["arm"] == "delayed+PU"]
+    assert f"{value:,.2f}" in said
+
+
+def test_a_number_has_its_interval(tmp_path: Path, monkeypatch) -> None:
+    measured = {"measured": {"read.max_ms": 7.25}, "interval": {"read.max_ms": [6.5, 8]}}
+    row = {"arm": "delayed+PU", "at": {}, "model": {"read.max_ms": 7}, **measured}
+    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    asked = "from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=1"
+    table = "from: mogul-4.1-fast\nrows: {PU: arm=delayed+PU}\ncolumns: {most: read.max_ms}"
+    text = f"{{result}}`{asked}` {{result}}`{asked}, is=model`\n\n```{{results}}\n{table}\n```\n"
+    said = built(tmp_path, f"# A\n\n{text}")
+    assert "7.250 (6.500 to 8)" in said
+    assert "7.2 (6.5 to 8.0) 7.0" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("from=mogul-9, arm=PU, read.max_ms", "there is no experiment mogul-9"),
+        ("from=mogul-4.1-fast, arm=PU, read.max_ms", "mogul-4.1-fast has no arm PU"),
+        ("from=mogul-4.1-fast, arm=delayed+PU, read.huge_ms", "has no metric read.huge_ms"),
+        ("from=sweep-age, arm=PU, aeg_s=5, read.max_ms", "sweep-age has no variable aeg_s"),
+    ],
+)
+def test_an_unknown_number_is_refused_by_name_and_place(
+    tmp_path: Path, words: str, says: str
+) -> None:
+    with pytest.raises(BadBook) as wrong:
+        built(tmp_path, f"# A\n\nfirst\n\n{{result}}`{words}`\n")
+    assert says in str(wrong.value)
+    assert "index.md:5" in str(wrong.value)
+
+
+def test_tables_and_charts_refuse_what_is_unknown_too(tmp_path: Path) -> None:
+    for i, body in enumerate(
+        (
+            "{results}\nfrom: mogul-9\ncolumns: {mean: read.mean_ms}",
+            "{results}\nfrom: mogul-4.1-fast\ncolumns: {mean: read.huge_ms}",
+            "{results}\nfrom: mogul-4.1-fast\ncolumns: {mean: read.mean_ms}\nrows: {PU: arm=PU}",
+            "{chart}\nfrom: mogul-4.1-fast\narms: [PU]\nsays: x\nmetrics: {mean: read.mean_ms}",
+            "{measured} mogul-9\nwords",
+            "{findings} A Worse Update Policy",
+        )
+    ):
+        with pytest.raises(BadBook, match=r"index\.md:3"):
+            built(tmp_path / str(i), f"# A\n\n```{body}\n```\n")
+
+
+def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeypatch) -> None:
+    def nothing(name: str) -> dict:
+        raise stored.NotStored(name)
+
+    monkeypatch.setattr(stored, "read", nothing)
+    words = "from=sweep-age, arm=PU, age_s=5, read.max_ms"
+    said = built(tmp_path, f"# A\n\n{{result}}`{words}`\n\n```{{measured}} wow\nhidden\n```\n")
+    assert "not measured yet: make results E=sweep-age" in said
+    assert "Not measured yet: make results E=wow" in said
+    assert "hidden" not in said
+
+
+def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monkeypatch) -> None:
+    row = {"arm": "delayed+PU", "at": {}, "measured": {"read.max_ms": 7}}
+    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    rows = "{new: arm=async+PU, old: arm=delayed+PU}"
+    table = f"from: mogul-4.1-fast\nrows: {rows}\ncolumns: {{most: read.max_ms}}"
+    asked = "{result}`from=mogul-4.1-fast, arm=async+PU, read.max_ms`"
+    built(tmp_path, f"# A\n\n{asked}\n\n```{{results}}\n{table}\n```\n")
+    page = soup(tmp_path / "site" / "index.html").find("article")
+    assert "not measured yet: make results E=mogul-4.1-fast" in page.get_text()
+    assert [cell.get_text() for cell in page.find_all("td")] == ["new", "·", "old", "7"]
+
+
+def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monkeypatch) -> None:
+    def read(name: str) -> dict:
+        if name not in ("wow", "sweep-age"):
+            raise stored.NotStored(name)
+        verdict = {"paper": "Author 1999, 2: more", "word": "differs", "sure": True}
+        ours = {"paper": "", "word": "as said", "sure": False}
+        lost = {"paper": "", "word": "not told apart", "sure": True, "contest": True}
+        return {"verdicts": [verdict | {"contest": False}, ours | {"contest": False}, lost]}
+
+    monkeypatch.setattr(stored, "read", read)
+    said = built(tmp_path, "# A\n\n```{tally}\n```\n")
+    cells = [cell.get_text() for cell in soup(tmp_path / "site" / "index.html").find_all("td")]
+    assert cells[:6] == ["Author 1999", "0", "2", "0", "0", "0"]
+    assert cells[6:] == ["(our own expectations)", "2", "0", "0", "0", "0"]
+    assert "2 of them compare arms with too few trials" in said
+    assert "make results E=mogul-4.1-fast" in said  # among those that lack findings
+
+
+def test_charts_show_intervals() -> None:
+    row = {"arm": "PU", "at": {"age": 5}, "measured": {"read.max_ms": 9}}
+    body = {"metrics": {"longest": "read.max_ms"}}
+
+    def drawn(more: dict, at: dict) -> str:
+        return charts.svg({"experiment": "e", "rows": [row | more]}, body | at, ["PU"])
+
+    for at in ({}, {"along": "age"}):
+        assert drawn({"interval": {"read.max_ms": [3, 12]}}, at) != drawn({}, at)
+    [found] = charts.rows({"experiment": "e", "rows": [row]}, {}, ["PU"], "read.max_ms")
+    assert (found["low"], found["high"]) == (9, 9)
+
+
+def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "{result}`from=wow, arm=LRW, a.b`\n"
+        "```{results}\nfrom: wow\ncolumns:\n  head: c.d, digits=1\n```\n"
+        "```{chart}\nfrom: sweep-age\nmetrics: {head: e.f}\n```\n"
+    )
+    asked = [(one["from"], one["metric"]) for one in roles.asked(page)]
+    assert asked == [("wow", "a.b"), ("wow", "c.d"), ("sweep-age", "e.f")]
+
+
+# ---- pages ----
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{doc}`nowhere`", "nowhere"),
+        ("[words](nowhere.md)", "nowhere.md"),
+        ("{file}`kernel/nowhere.c`", "the tree has no kernel/nowhere.c"),
+        ("{c}`nowhere`", "no C file defines a function nowhere"),
+        ("```{drawing} nowhere.svg\n```", "there is no drawing nowhere.svg"),
+        ("```{typed}\ncat /nowhere\n```", "`cat /nowhere` failed"),
+        ("```{hints} nowhere\n```", "nowhere/hints.md: No such file"),
+    ],
+)
+def test_what_leads_nowhere_fails_the_build(
+    tmp_path: Path, monkeypatch, text: str, says: str
+) -> None:
+    monkeypatch.setattr(sessions, "PAGES", tmp_path / "pages")
+    with pytest.raises(BadBook) as wrong:
+        built(tmp_path, f"# A\n\n{text}\n")
+    assert says in str(wrong.value)
+    assert "index.md" in str(wrong.value)
+
+
+def test_hints_open_one_by_one_and_show_code(tmp_path: Path) -> None:
+    built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    page = soup(tmp_path / "site" / "index.html")
+    assert [one.summary.get_text()[:2] for one in page.find_all("details")][:3] == [
+        "1.",
+        "2.",
+        "3.",
+    ]
+    assert "q->head_sector" in [code.get_text() for code in page.find("details").find_all("code")]
+
+
+def test_a_tree_with_another_lab_says_so_in_the_place_of_hints(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "labs" / "mine").mkdir(parents=True)
+    (tmp_path / "labs" / "mine" / "reference.elf").touch()
+    monkeypatch.setattr(labs, "LABS", tmp_path / "labs")
+    said = built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    assert "your tree has another lab" in said
+
+
+def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("before")
+    with pytest.raises(BadBook):
+        built(tmp_path, "# A\n\n{doc}`nowhere`\n")
+    assert (tmp_path / "site" / "index.html").read_text() == "before"
+
+
+def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
+    """Each has a folder of its own, and the site is one of theirs."""
+    pages, site = tmp_path / "pages", tmp_path / "site"
+    (pages / "_static").mkdir(parents=True)
+    (pages / "index.md").write_text("# A\n\nof one build\n")
+    shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
+    monkeypatch.setattr(build, "WORK", tmp_path / "builds")
+    inner, one = build.put_in_place, partial(build.build, site, written=pages, made=dict)
+
+    def another_first(made: Path, place: Path) -> None:
+        """While one build is about to end, all of another takes place."""
+        monkeypatch.setattr(build, "put_in_place", inner)
+        build.build_alone(one)
+        inner(made, place)
+
+    monkeypatch.setattr(build, "put_in_place", another_first)
+    build.build_alone(one)
+    assert "of one build" in (site / "index.html").read_text()
+    assert list((tmp_path / "builds").iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"pages", "site", "builds"}
+
+
+def words_of(page: Path) -> str:
+    """The text of a page in which words may be links: without titles, code and other links."""
+    article = BeautifulSoup(page.read_text(), "html.parser").find("article")
+    for other in article.select("h1, h2, h3, h4, h5, h6, code, pre, svg, .rubric"):
+        other.decompose()
+    for link in article.find_all("a"):
+        if not link.select_one(".word"):
+            link.decompose()
+    return article
+
+
+def test_each_page_leads_to_the_glossary_where_it_first_uses_a_word(book: Path) -> None:
+    known = words.forms((build.PAGES / "glossary.md").read_text())
+    pattern, linked = words.pattern(known), set()
+    for path in sorted(build.PAGES.rglob("*.md")):
+        page = book / path.relative_to(build.PAGES).with_suffix(".html")
+        if path.stem == words.PAGE or not page.exists():
+            continue
+        article, seen = words_of(page), set()
+        for text in article.find_all(string=pattern):
+            for match in pattern.finditer(text):
+                term = known[" ".join(match[0].split())]
+                link = text.find_parent("a")
+                if term not in seen:
+                    assert link and "glossary.html#term-" in link["href"], (page, match[0])
+                    linked.add(term)
+                seen.add(term)
+    assert linked == set(known.values())
+
+
+def test_a_word_is_linked_once_and_in_no_title_link_or_code(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    entry = "arm\narms\n  A set.\n\ntold apart\n  They differ.\n"
+    (pages / "glossary.md").write_text(f"# Words\n\n:::{{glossary}}\n{entry}:::\n")
+    text = "# An arm\n\n`arm=`, no-arm, [an arm](glossary.md): two arms, told\napart; an arm.\n"
+    built(tmp_path, f"{text}\n```{{toctree}}\nglossary\n```\n")
+    article = soup(tmp_path / "site" / "index.html").find("article")
+    links = [(a.get_text().split(), a["href"]) for a in article.select("a:has(.word)")]
+    assert links == [
+        (["arms"], "glossary.html#term-arm"),
+        (["told", "apart"], "glossary.html#term-told-apart"),
+    ]
+
+
+def test_drawings_take_the_colours_of_the_page() -> None:
+    drawings = sorted(build.PAGES.rglob("*.svg"))
+    assert len(drawings) > 3
+    for path in drawings:
+        root = ElementTree.parse(path).getroot()
+        assert "currentColor" in path.read_text(), path
+        colours = {
+            v for one in root.iter() for k, v in one.attrib.items() if k in ("fill", "stroke")
+        }
+        assert not colours & {"black", "white", "#000", "#fff", "#000000", "#ffffff"}, path
+
+
+def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: Path) -> None:
+    """It scrolls by itself; the page does not."""
+    built(tmp_path, "# A\n\n```{drawing} drawings/platter.svg\nThe *parts*.\n```\n")
+    index = tmp_path / "site" / "index.html"
+    assert soup(index).select_one(".drawing svg")["aria-label"] == "The parts."
+    with browser.Page(tmp_path / "browser") as page:
+        screen = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+        page.do("Emulation.setDeviceMetricsOverride", **screen)
+        page.do("Page.navigate", url=index.as_uri())
+        loaded = "new Promise(r => document.readyState == 'complete' ? r() : (onload = () => r()))"
+        page.value(loaded)
+        width = "document.querySelector('.drawing svg').getBoundingClientRect().width"
+        assert page.value(width) >= READABLE
+        assert page.value("document.documentElement.scrollWidth") == screen["width"]
+
+
+def test_in_a_students_tree_a_file_of_another_lab_is_named_and_any_other_must_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "ROOT", tmp_path)
+    monkeypatch.setattr(labs, "LABS", tmp_path / "grade/labs")
+    reference = tmp_path / "grade/labs/smooth/reference.elf"
+    reference.parent.mkdir(parents=True)
+    reference.touch()
+    role = places.FileRole()
+
+    def led(to: str) -> Path | None:
+        role.text = to
+        return role.find()[1]
+
+    assert led("grade/labs/smooth") == reference.parent
+    assert led("grade/labs/open/lab.toml") is None
+    for missing in ("grade/labs/smooth/nonesuch", "grade/nonesuch"):
+        with pytest.raises(LookupError, match="the tree has no"):
+            led(missing)
+    reference.unlink()  # no student's tree
+    with pytest.raises(LookupError, match="the tree has no grade/labs/open"):
+        led("grade/labs/open")
+
+
+# ---- the site ----
+
+
+def test_on_a_narrow_page_the_words_of_drawings_can_be_read(book: Path, tmp_path: Path) -> None:
+    sizes = "[...document.querySelectorAll('.drawing svg')].map(svg => svg.getScreenCTM().a)"
+    with Page(tmp_path) as page:
+        for name in ("index.html", "questions/when.html"):
+            page.visit(book / name, width=400)
+            drawn = page.value(sizes)
+            assert drawn and min(drawn) > 0.9, name  # of the size that they have on a wide page
+            assert page.value("document.documentElement.scrollWidth") <= 400, name
+
+
+def test_no_page_needs_the_network(book: Path) -> None:
+    pages = list(book.rglob("*.html"))
+    assert len(pages) > 60
+    for path in pages:
+        for element in soup(path).find_all(list(LOADS)):
+            loaded = element.get(LOADS[element.name]) or ""
+            assert not re.match(r"(https?:)?//", loaded), (path, element)
+    for path in book.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(https?:)?//", path.read_text()), path
+
+
+def test_every_link_between_pages_and_into_the_tree_leads_somewhere(book: Path) -> None:
+    """Those into the tree are relative to build/book/, which need not be there."""
+    place = ROOT / "build" / "book"
+    for path in book.rglob("*.html"):
+        page = place / path.relative_to(book)
+        for link in soup(path).find_all("a", href=True):
+            target = link["href"].partition("#")[0]
+            if target and not re.match(r"\w+:", target):
+                real = (page.parent / target).resolve()
+                within = place in real.parents
+                inside = book / real.relative_to(place) if within else real
+                assert inside.exists(), f"{path.relative_to(book)}: {link['href']}"
+
+
+def test_the_search_works_without_a_server(book: Path) -> None:
+    """Its index is a script, which a page from a file may load, not data that it would fetch."""
+    scripts = [script.get("src") for script in soup(book / "search.html").find_all("script")]
+    assert "searchindex.js" in scripts
+    text = (book / "searchindex.js").read_text()
+    index = json.loads(re.fullmatch(r"Search\.setIndex\((.*)\)", text, re.S)[1])
+    assert any("rotat" in term for term in index["terms"])
+    options = (book / "_static" / "documentation_options.js").read_text()
+    assert re.search(r"SHOW_SEARCH_SUMMARY: false", options)
+
+
+# ---- examples that pages show ----
+
+
+def examples(page: str, language: str) -> list[str]:
+    """The blocks of code of a page that are in a language."""
+    text = (build.PAGES / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("page", ["adding/policy.md", "adding/program.md"])
+def test_examples_in_c_compile_as_they_are_printed(page: str) -> None:
+    prefix = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
+    line = [f"{prefix}gcc", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra"]
+    line += ["-Werror", "-Wno-missing-field-initializers", "-I", ROOT, "-x", "c", "-"]
+    [code] = examples(page, "c")
+    done = subprocess.run(line, input=code, capture_output=True, text=True, cwd=ROOT)
+    assert not done.stderr
+
+
+def test_the_example_of_an_experiment_is_one(tmp_path: Path) -> None:
+    [toml] = examples("adding/experiment.md", "toml")
+    (tmp_path / "example.toml").write_text(toml)
+    experiment = load(tmp_path / "example.toml", "full")
+    assert experiment.arms == ["FCFS", "C-LOOK"]
+    assert len(experiment.runs) == 10
+
+
+# ---- reading C, writing Markdown ----
+
+
+def test_tables_in_c_are_read_as_the_compiler_does() -> None:
+    code = """
+    static struct tunable tunables[] = {
+        [AGE] = {"age_ms", "ms", 30 * 1000, 0, 1UL << 20,
+                 "how old, \\"dirty\\" "
+                 "or {not}"},
+        {0},
+    };
+    """
+    [row] = clang.rows(code, 0)
+    assert row == ["age_ms", "ms", "30 * 1000", "0", "1UL << 20", 'how old, "dirty" or {not}']
+    numbers = [clang.number(cell, {}) for cell in row[2:5]]
+    assert numbers == [30000, 0, 1 << 20]
+    assert clang.number("2 * MOST", {"MOST": "(1 << 3)"}) == 16
+    assert clang.number("sizeof(x)", {}) is None
+
+
+def test_text_shows_as_it_is_written() -> None:
+    assert markdown.plain("a*b of age_ms, <x> and `c|d`") == r"a\*b of `age_ms`, \<x\> and `c|d`"
+    assert markdown.table(["a"], [["`x | y`"]]).splitlines()[2] == r"| `x \| y` |"
+
+
+def test_comments_keep_their_lists_and_formulas() -> None:
+    comment = "It does:\n- one thing,\n  and more\n- another\n\n    a = b\n    c = d\n\nThe end."
+    assert markdown.prose(comment) == (
+        "It does:\n\n- one thing, and more\n\n- another\n\n"
+        "```text\n  a = b\n  c = d\n```\n\nThe end.\n"
+    )
+
+
+def test_make_book_says_where_the_book_is() -> None:
+    said = subprocess.run(
+        ["make", "-n", "SETUP=no", "book"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "-m book.ext.make" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("statuses", "measured", "built_", "says"),
+    [
+        ({}, "a b c", True, ""),
+        ({"a": 1}, "a b c", True, "an expectation failed in a"),
+        ({"b": 2}, "a b", False, "b could not be measured: see above"),
+        ({"b": -9}, "a b", False, "b could not be measured: signal 9 ended it"),
+    ],
+)
+def test_a_full_book_measures_all_and_stops_only_where_it_must(
+    statuses: dict[str, int], measured: str, built_: bool, says: str, monkeypatch, capsys
+) -> None:
+    made, builds = [], []
+
+    def run(line: list[str]) -> SimpleNamespace:
+        made.append(line[-1])
+        return SimpleNamespace(returncode=statuses.get(line[-1], 0))
+
+    monkeypatch.setattr(
+        inventory, "experiments", lambda: [SimpleNamespace(name=name) for name in "abc"]
+    )
+    monkeypatch.setattr(command.subprocess, "run", run)
+    monkeypatch.setattr(build, "build_alone", lambda: builds.append("book"))
+    status = command.make(Namespace(full=True, jobs=1))
+    assert (made, bool(builds)) == (measured.split(), built_)
+    assert status == max((n if n >= 0 else 128 - n for n in statuses.values()), default=0)
+    assert says in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""Pages about grades can be read in light and in dark colours.
+
+Colours of text are variables, so the contrast of each pair of them is computed from the style:
+https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio says how.
+"""
+
+import re
+
+import pytest
+from test_forms import GRADED
+
+from grade.course import classpage
+from grade.engine import drawing
+from grade.engine.formats import page
+from grade.engine.pictures import REFERENCE, YOURS, Curves, Picture
+from sluice.report import theme
+
+pytestmark = pytest.mark.native
+ENOUGH = 4.5  # for text: WCAG 2.1, AA
+SEEN = 3  # for bars and marks
+DARK = "@media (prefers-color-scheme: dark) {"
+STYLES = {"grade": page.style(page.OWN_STYLE), "class": page.style(classpage.STYLE)}
+ON_PAPER = ("ink", "soft", "good", "bad", "warn")
+INK_ON = ("paper", "note", "code")
+
+
+def variables(style: str) -> dict[str, str]:
+    """The variables of all :root rules."""
+    roots = re.findall(r":root \{(.*?)\}", style, re.S)
+    return dict(re.findall(r"--(\w+): (#\w+);", " ".join(roots)))
+
+
+def schemes(style: str) -> dict[str, dict[str, str]]:
+    """The variables of a light and of a dark page."""
+    light, *dark = re.split(re.escape(DARK), style)
+    rules = [re.match(r"(?:[^{}]*\{[^{}]*\})*", part)[0] for part in dark]
+    outside = light + "".join(part[len(rule) :] for part, rule in zip(dark, rules, strict=True))
+    plain = variables(outside)
+    return {"light": plain, "dark": plain | variables("".join(rules))}
+
+
+def brightness(colour: str) -> float:
+    """The relative luminance of a colour as #rgb or #rrggbb."""
+    digits = colour.removeprefix("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of two colours, from 1 to 21."""
+    dark, light = sorted(map(brightness, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#fff", "#000000") == pytest.approx(21)
+    assert contrast("#777", "#fff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", STYLES)
+def test_all_text_can_be_read(kind: str, scheme: str) -> None:
+    of = schemes(STYLES[kind])[scheme]
+    pairs = [(name, "paper") for name in ON_PAPER] + [("ink", name) for name in INK_ON]
+    assert {pair: c for pair in pairs if (c := contrast(*map(of.get, pair))) < ENOUGH} == {}
+    assert contrast(of["mine"], of["paper"]) >= SEEN
+
+
+@pytest.mark.parametrize("kind", STYLES)
+def test_a_dark_page_has_other_colours_of_all(kind: str) -> None:
+    light, dark = schemes(STYLES[kind]).values()
+    assert [name for name in light if light[name] == dark[name]] == []
+
+
+@pytest.mark.parametrize("kind", STYLES)
+def test_no_rule_has_a_colour_that_a_dark_page_does_not_change(kind: str) -> None:
+    rules = re.sub(r":root \{.*?\}|\[\w+=\"#\w+\"\]", "", STYLES[kind], flags=re.S)
+    assert re.findall(r"#[0-9a-fA-F]{3,6}\b|\b(?:white|black|gr[ae]y)\b(?!-)", rules) == []
+
+
+def test_pages_draw_in_colours_of_the_style_alone() -> None:
+    """Of pictures, text and rules have colours that the dark style replaces."""
+    bars = classpage.spread([0, 0.5, 1], "spread") + page.text(GRADED).split("<body>")[1]
+    bars = re.sub(r"<figure>.*?</figure>", "", bars, flags=re.S)
+    assert "svg" in bars
+    assert re.findall(r"(?:fill|stroke)=\"(?!none)[^\"]*\"", bars) == []
+    points = [(1.0, 2.0), (3.0, 40.0)]
+    curves = [Curves(who, what, points, points, points)
+              for who in (YOURS, REFERENCE) for what in ("reads", "writes")]  # fmt: skip
+    drawn = drawing.svg(Picture("syncs", False, curves))
+    texts = set(re.findall(r"<text[^>]*fill=\"([^\"]*)\"", drawn))
+    assert texts == {theme.INK}

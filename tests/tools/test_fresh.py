@@ -1,0 +1,137 @@
+"""`make fresh`: what it says where there can be no bare systems, and that it leaves no mount."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sluice.host.paths import ROOT
+from tools.fresh import bareroot
+from tools.fresh import command as fresh
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can enter a bare system")
+PROGRAMS = ("sh", "umount", "rmdir", "touch", "sleep")  # those of ENTER, and the test's
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A system of a few programs, with the libraries that they need."""
+    root = tmp_path / "small"
+    for name in ("proc", "sys", "dev", "bin", "tmp", "root/sluice"):
+        (root / name).mkdir(parents=True)
+    for name in PROGRAMS:
+        path = shutil.which(name, path="/usr/bin:/bin")
+        shutil.copy(path, root / "bin" / name)
+        said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"(/\S+)", said):
+            place = root / library.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, place)
+
+    return root
+
+
+def mounted_below(folder: Path) -> list[str]:
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line for line in mounts if str(folder) in line]
+
+
+def is_run(words: str) -> bool:
+    """Is there a process with these words in its command line?"""
+    lines = Path("/proc").glob("[0-9]*/cmdline")
+    for line in lines:
+        try:
+            if words.encode() in line.read_bytes().replace(b"\0", b" "):
+                return True
+        except OSError:
+            continue  # it has just ended
+    return False
+
+
+@needs_root
+def test_a_command_is_run_in_the_system_and_its_mounts_end_with_it(small: Path) -> None:
+    log = small.parent / "log"
+    assert bareroot.run_in(small, "echo hello; touch made; exit 7", log, 60) == 7
+    assert log.read_text() == "hello\n"
+    assert (small / "root/sluice/made").exists()
+    assert not (small / ".outside").exists()
+    assert mounted_below(small) == []
+
+
+@needs_root
+def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -> None:
+    log = small.parent / "log"
+    assert bareroot.run_in(small, "touch begun; sleep 86399", log, 2) == 124
+    assert (small / "root/sluice/begun").exists(), log.read_text()
+    assert not is_run("sleep 86399")
+    assert mounted_below(small) == []
+    bareroot.expect_no_mounts(small)
+
+
+@needs_root
+def test_a_command_ends_with_the_make_that_began_it_even_if_that_was_killed(small: Path) -> None:
+    pipe = small / "root/sluice/pipe"
+    os.mkfifo(pipe)
+    words = f"run_in(Path({str(small)!r}), 'exec sleep 86398 > pipe', Path('/dev/null'), 999)"
+    line = f"from pathlib import Path; from tools.fresh.bareroot import run_in; {words}"
+    began = subprocess.Popen([sys.executable, "-c", line], cwd=ROOT)
+    with pipe.open() as reading:  # waits until the command writes
+        began.kill()
+        began.wait()
+        assert reading.read() == ""  # waits until the command has ended
+
+
+@needs_root
+def test_a_folder_in_which_something_is_mounted_is_not_removed() -> None:
+    with pytest.raises(bareroot.NoRoots, match="is mounted: unmount it"):
+        bareroot.expect_no_mounts(Path("/dev"))  # has pts, shm and others
+
+
+def test_where_there_can_be_no_bare_system_one_line_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("sys.argv", ["fresh", "--full", "--newest"])
+    with pytest.raises(SystemExit):
+        fresh.main()
+    assert "--newest: not allowed with argument --full" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["fresh"])
+    assert fresh.main() == 2
+    assert capsys.readouterr().err == (
+        "fresh: only root can make a bare system and enter it: use sudo make fresh\n"
+    )
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", "/nonesuch")
+    assert fresh.main() == 2
+    assert re.fullmatch(r"fresh: there is no debootstrap; .*\n", capsys.readouterr().err)
+
+
+def test_what_pip_fetched_is_the_sum_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/pip.log").write_text(
+        "2026-11-28T03:00:00,1   Downloading numpy-2.4.6-cp311-cp311-manylinux.whl (16.9 MB)\n"
+        "2026-11-28T03:00:00,2   Downloading zict-3.0.0-py2.py3-none-any.whl (43 kB)\n"
+        "2026-11-28T03:00:00,3   Installing collected packages: numpy (1 MB)\n"
+    )
+    assert fresh.fetched_by_pip(tmp_path) == pytest.approx(16.943)
+    assert fresh.fetched_by_pip(tmp_path / "root") == 0
+
+
+def test_a_command_whose_output_lacks_what_it_must_have_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that does not boot ends `make qemu` with status 0 all the same."""
+
+    def says(root: Path, command: str, log: Path, limit_s: float) -> int:
+        with log.open("a") as out:
+            out.write(f"{command}\n")
+        return 0
+
+    monkeypatch.setattr(fresh, "run_in", says)
+    log = tmp_path / "log"
+    assert fresh.measure(tmp_path, fresh.Step("a prompt", "prompt"), log).status == 0
+    assert fresh.measure(tmp_path, fresh.Step("nothing", "prompt"), log).status == 1

@@ -1,0 +1,130 @@
+"""Each command does its work in a clean clone, where nothing is built and no other was run before.
+
+A goal that lacks a prerequisite works in the trees of those who have built everything. FULL=1 runs
+every goal alone in a clone of its own; otherwise only some are.
+"""
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from trees import copy_of_tree, make
+from whole import WHOLE
+
+from grade.cli import labs
+from sluice.host.paths import ROOT
+
+E = ["E=mogul-4.1-fast", "SIZE=quick"]
+TRACE = "\n".join(f"0,{n},{'WR'[n % 3 > 0]},{n * 37 % 999 * 4096},4096" for n in range(400))
+LAB = "LAB=elevator"
+# What is typed after each goal. FILE is a small trace, OUT a folder that is not there.
+GIVEN: dict[str, list[str]] = {
+    "all": [],
+    "native": [],
+    "twin": [],
+    "run": ["DO=ls"],
+    "test": ["T=test_snapshot.py"],
+    "mutants": ["COUNT=2", "FILES=kernel/base/string.c"],
+    "exercise": ["COUNT=1"],
+    "experiment": [*E, "N=3"],
+    "sweep": [*E, "OVER=nbuf=256|512", "N=3", "POINTS=2"],
+    "trace": ["FILE=FILE", "POLICIES=replace=lru|arc", "CACHE=10"],
+    "matrix": ["TRACES=FILE", "CACHE=10", "OUT=OUT"],
+    "agree": E,
+    "findings": [],
+    "results-check": ["E=own-oracle"],
+    "results-tables": ["E=mogul-4.1-fast"],
+    "export": [*E, "N=3", "FORMAT=csv", "OUT=OUT"],
+    "report": E,
+    "why": [*E, "N=3"],
+    "theatre": [*E, "N=3"],
+    "animation": [*E, "N=3", "OUT=OUT/a.png"],
+    "book": [],
+    "grade": [LAB],
+    "replay": [*E, "N=3", "DO=kill"],
+    "example": [LAB],
+    "skeleton": [LAB, "OUT=OUT"],
+    "samples": [LAB, "OUT=OUT"],
+    "solution": [LAB, "OUT=OUT"],
+    "newlab": ["NAME=my-lab"],
+    "bundle": [LAB, "OUT=OUT/a.zip"],
+    "format": [],
+    "compile_commands.json": [],
+    "clean": [],
+    "version": [],
+    "help": [],
+}
+# Goals that are not run here, and why. Their prerequisites are compared with those of a goal that
+# is, or another test runs them.
+NOT_RUN = {
+    "qemu-gdb": "waits for gdb: test_vscode.py",
+    "qemu": "waits for a person: make fresh boots it",
+    "gdb": "waits for a person: test_gdb.py",
+    "fresh": "needs root, and takes minutes: .ci/run",
+    "bench": "takes minutes: test_latency.py and test_scaling.py measure the same",
+    "tune": "takes hours: test_tune.py",
+    "twin-costs": "changes a source: test_twin.py",
+    "repeat": "needs a second QEMU: test_repeat.py",
+    "measure-build": "needs strace: test_traced.py",
+    "results": "takes minutes, and has the prerequisites of results-check",
+    "results-same": "changes stored results, and has the prerequisites of results-check",
+    "live": "needs clang, which only some have: test_live.py",
+    "events": "needs a graded run: test_moments.py",
+    "class": "needs submissions: test_class.py",
+    "fair": "takes minutes: test_fair.py",
+    "setup": "installs: test_setup.py",
+}
+# A command that says that something is to be made first, and ends with an error.
+REFUSES = {"agree": "make experiment", "report": "make experiment"}
+SOME = ("findings", "newlab", "version")
+
+
+def goals() -> set[str]:
+    """The goals that `make help` lists."""
+    return set(re.findall(r"^make (\S+)", make(ROOT, "help").stdout, re.M)) | {"native"}
+
+
+def test_every_goal_is_run_in_a_clean_clone_or_there_is_a_reason() -> None:
+    assert goals() == {*GIVEN, *NOT_RUN}
+    assert not set(GIVEN) & set(NOT_RUN)
+
+
+@pytest.mark.parametrize("goal", GIVEN if WHOLE else SOME)
+def test_a_goal_does_its_work_where_nothing_is_built(goal: str, tmp_path: Path) -> None:
+    clone = copy_of_tree(tmp_path, "build")
+    line = ["git", "init", "--quiet", str(clone)]
+    subprocess.run(line, check=True)
+    (tmp_path / "small.csv").write_text(TRACE + "\n")
+    places = {"FILE": str(tmp_path / "small.csv"), "OUT": str(tmp_path / "out")}
+    words = [
+        re.sub(r"=(FILE|OUT)\b", lambda found: f"={places[found[1]]}", word) for word in GIVEN[goal]
+    ]
+    done = make(clone, "SETUP=no", goal, *words, check=False)
+    assert "Traceback" not in done.stdout, done.stdout[-3000:]
+    if goal in REFUSES:
+        assert done.returncode and REFUSES[goal] in done.stdout, done.stdout[-3000:]
+    else:
+        assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_who_grades_the_staffs_own_solution_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a fresh clone there is nothing else to grade. A student's tree has reference.elf."""
+    lab = labs.named("elevator")
+    labs.say_whose(lab)
+    assert "this tree has the staff's solution of elevator, and that is graded" in (
+        capsys.readouterr().err
+    )
+    (tmp_path / "reference.elf").touch()
+    labs.say_whose(replace(lab, folder=tmp_path))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("goal", ["sweep", "trace", "matrix", "tune", "twin-costs", "exercise"])
+def test_a_goal_that_uses_the_twin_builds_it(goal: str) -> None:
+    words = {"trace": ["FILE=x"], "sweep": ["E=x"], "tune": ["E=x"]}.get(goal, [])
+    said = make(ROOT, "-n", goal, *words).stdout
+    assert "SETUP=no twin" in said

@@ -1,0 +1,171 @@
+"""^C at a command: status 130, no traceback, and a word about what is kept."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grade.cli import labs
+from grade.engine import grading
+from sluice.cli import experiment
+from sluice.experiment.runner import Outcome
+from sluice.experiment.verdict import Verdict
+from sluice.host.interrupt import STATUS, held_back, stoppable
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+
+COMMANDS = sorted((ROOT / "sluice" / "cli").glob("[!_]*.py"))
+RUNS = """
+claim = "a run is kept"
+source = "this test"
+[machine]
+nbuf = 100
+virtual_limit_s = 100000
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M"}
+[[arms]]
+name = "only"
+[workload]
+commands = "iogen seed={seed} name=read rw=randread filename=/data/read nr={reads}"
+[sweep]
+reads = [100, 1000000]
+seed = [1]
+[plot]
+columns = ["read.p99_ms"]
+histogram = "read"
+"""
+
+
+def started(words: list[str | Path]) -> subprocess.Popen[str]:
+    """A command in a group of its own, as a shell starts it."""
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(
+        [sys.executable, "-m", *words], cwd=ROOT, start_new_session=True, **both
+    )
+
+
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """All that it prints once ^C has been typed; it must end as it should."""
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=HANG_S)[0]
+    assert "Traceback" not in said
+    assert process.returncode == STATUS, said
+    return said
+
+
+def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) -> None:
+    path = tmp_path / "runs.toml"
+    path.write_text(RUNS)
+    words = ["sluice.host.snapshot", "-m", "sluice.cli.experiment", "--jobs=1", "--no-report"]
+    for shown in (" s\n", "made before\n"):
+        process = started([*words, f"--folder={tmp_path}", path])
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(shown)
+        said = interrupted(process)
+        where = tmp_path / "runs"
+        assert f"1 of 2 runs is done and kept in {where}; the same command goes on" in said
+        assert len((where / "results.jsonl").read_text().splitlines()) == 1
+    assert "failed" not in (where / "host.jsonl").read_text()
+
+
+def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """With those that are not met, of which the twin does not have the last word."""
+    names = ("first", "second", "third")
+    experiments = [SimpleNamespace(name=n, runs=[SimpleNamespace(on_twin=True)]) for n in names]
+    errors = {"first": {}, "second": {"second b": "no disk"}}
+    told = {"first": True, "second": False}
+
+    def made(*_: object) -> Iterator[tuple[object, Outcome]]:
+        for one in experiments[:2]:
+            yield one, Outcome([], errors[one.name], 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "made", made)
+    monkeypatch.setattr(
+        experiment,
+        "show",
+        lambda one, *_: [Verdict("it is so", told[one.name], "", paper="Bach 1986, 3: it is")],
+    )
+    monkeypatch.setattr(experiment, "kept", lambda *_: "some are kept")
+    choice = SimpleNamespace(folder=Path("/none"), no_report=True)
+    with pytest.raises(KeyboardInterrupt, match="some are kept"):
+        experiment.do(experiments, choice)
+    said = capsys.readouterr().out
+    assert re.search(r"^Bach 1986 +1 +0 +1 +0 +0$", said, re.M)
+    assert "\nNOT SO  second: it is so\n" in said
+    assert "leave ENGINE=twin away" in said
+    assert "these are of 2 of 3 experiments" in said
+    assert said.endswith("FAILED second b: no disk\n")
+
+
+def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [sys.executable, "-m", "grade.cli.labs", "samples", "--lab=elevator"]
+    subprocess.run([*samples, f"--out={tmp_path / 'in'}"], cwd=ROOT, check=True, timeout=HANG_S)
+    words = ["grade.cli.labs", "class", "--lab=elevator", "--jobs=1"]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    process = started([*words, f"--submissions={tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
+    assert process.stdout is not None
+    # By the first look, before a machine. A host without namespaces is told of before.
+    assert any("refused" in line for line in process.stdout)
+    said = interrupted(process)
+    assert f"1 of 3 submissions are scored and kept in {tmp_path / 'out'}; the same command" in said
+    assert {path.name for path in temporary.iterdir()} <= {"dask-scratch-space"}
+
+
+def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade", stop)
+    monkeypatch.setattr("sys.argv", ["labs", "grade", "--lab=elevator", f"--out={tmp_path}"])
+    with pytest.raises(KeyboardInterrupt, match=r"no results.* with NONCE=\w+ begins it anew"):
+        labs.main()
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda p: p.stem)
+def test_every_command_can_be_stopped(path: Path) -> None:
+    assert "    sys.exit(stoppable(main" in path.read_text()
+
+
+def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(*words: str) -> None:
+        raise KeyboardInterrupt(*words)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert stoppable(stop, "all is as it was") == STATUS
+        assert stoppable(lambda: stop("two are kept"), "all is as it was") == STATUS
+        assert (stoppable(lambda: None), stoppable(lambda: 2)) == (0, 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    said = capsys.readouterr().err
+    assert said == "\nstopped: all is as it was\n\nstopped: two are kept\n"
+
+
+def test_what_must_not_be_disturbed_is_not() -> None:
+    done = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job behind & ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt), held_back():
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # no other thread may get it
+            done.append("the rest of it")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done

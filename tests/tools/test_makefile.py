@@ -1,0 +1,397 @@
+"""The Makefile's promises, tried on a copy of the tree.
+
+That programs, too, build as the compiler optimises most is tried with FULL=1 only.
+"""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from trees import copy_of_tree, make
+from whole import WHOLE
+
+from grade.code.objects import includes, tool
+from sluice.host.paths import BUILD, ROOT
+
+OF_TESTS = ("native", "twin", "live", "debug", "book")  # of build/, not needed by `make all`
+# Instead of compiling, as a line of the Makefile: a file is as new as if it had been compiled.
+PRETEND = "--eval=override run = @echo '  $(1) $@' && touch $@"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree as `make all` builds it."""
+    return copy_of_tree(tmp_path, "results", *(f"build/{name}" for name in OF_TESTS))
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A copy of the tree in which nothing is built."""
+    return copy_of_tree(tmp_path, "results", "build")
+
+
+def rebuilt(said: str) -> set[str]:
+    """The objects that make's output says it compiled."""
+    return set(re.findall(r"^  CC (\S+)", said, re.M))
+
+
+def test_a_second_build_compiles_nothing(tree: Path) -> None:
+    assert rebuilt(make(tree, "build/kernel/kernel.elf").stdout) == set()
+
+
+@pytest.mark.parametrize("header", ["kernel/cache/bio.h", "kernel/machine/fdt.h"])
+def test_a_changed_header_rebuilds_exactly_what_includes_it(tree: Path, header: str) -> None:
+    objects = [
+        *BUILD.glob("kernel/**/*.o"),
+        *BUILD.glob("policies/*/*.o"),
+        *BUILD.glob("drives/**/*.o"),
+    ]
+    expected = {
+        str(path.relative_to(ROOT))
+        for path in objects
+        if path.stem != "ksyms" and header in includes(path)
+    }
+    assert expected
+    make(tree, "build/kernel/kernel.elf")
+    (tree / header).touch()
+    done = rebuilt(make(tree, PRETEND, "build/kernel/kernel.elf").stdout)
+    assert done - {"build/kernel/ksyms.o"} == expected
+
+
+def test_other_flags_rebuild_the_kernel_and_the_same_ones_do_not(tree: Path) -> None:
+    goal = "build/kernel/disk/queue.o"
+    assert goal in make(tree, goal, "CFLAGS_EXTRA=-g3").stdout
+    assert rebuilt(make(tree, goal, "CFLAGS_EXTRA=-g3").stdout) == set()
+
+
+def test_a_new_policy_and_a_new_program_need_no_list(tree: Path) -> None:
+    policy = (tree / "policies/sched/fcfs.c").read_text().replace("fcfs", "mine")
+    (tree / "policies/sched/mine.c").write_text(policy)
+    (tree / "user/mine.c").write_text(
+        '#include "user/lib.h"\n\nint main(void)\n{\n    return 0;\n}\n'
+    )
+    (tree / "user/ours").mkdir()
+    (tree / "user/ours/main.c").write_text(
+        "int other(void);\nint main(void)\n{\n    return other();\n}\n"
+    )
+    (tree / "user/ours/other.c").write_text("int other(void)\n{\n    return 0;\n}\n")
+    said = make(tree, "build/kernel/kernel.elf", "build/fs.img").stdout
+    objects = {"build/user/mine.o", "build/parts/ours/main.o", "build/parts/ours/other.o"}
+    assert {"build/policies/sched/mine.o", *objects} <= rebuilt(said)
+    assert (tree / "build/root/bin/mine").exists()
+    assert (tree / "build/root/bin/ours").exists()
+
+
+def test_a_program_is_a_file_or_a_folder_and_not_both(bare: Path) -> None:
+    shutil.copy(bare / "user/true.c", bare / "user/sh.c")
+    said = make(bare, "all", check=False)
+    assert said.returncode != 0
+    assert "user/sh.c and the folder user/sh are one program of two: remove one" in said.stdout
+
+
+def test_qemu_leaves_the_keys_of_the_shell_to_the_shell() -> None:
+    assert "-echr 0x1d " in make(ROOT, "--dry-run", "qemu").stdout
+    assert "^] x" in next(
+        line for line in make(ROOT, "help").stdout.splitlines() if line.startswith("make qemu ")
+    )
+
+
+def test_a_removed_policy_and_a_removed_program_are_gone(tree: Path) -> None:
+    (tree / "policies/sched/fcfs.c").unlink()
+    (tree / "user/cat.c").unlink()
+    shutil.rmtree(tree / "user/edit")
+    make(tree, "build/kernel/kernel.elf", "build/fs.img")
+    assert not (tree / "build/root/bin/cat").exists()
+    assert not (tree / "build/root/bin/edit").exists()
+    names = tool("nm", tree / "build/kernel/kernel.elf")
+    assert "clook_next" in names
+    assert "fcfs_next" not in names
+
+
+def test_help_lists_every_command_and_sets_up_nothing(tmp_path: Path) -> None:
+    (tmp_path / "grade").mkdir()
+    for name in ("Makefile", "tools/help.awk"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    said = make(tmp_path, "help").stdout
+    listed = set(re.findall(r"^make (\S+)", said, re.M))
+    assert listed >= {
+        *("all", "qemu", "qemu-gdb", "gdb", "test", "bench", "format"),
+        *("compile_commands.json", "clean", "setup", "help"),
+    }
+
+
+def test_clean_leaves_the_sources_and_the_tools_only(tree: Path) -> None:
+    before = {p.relative_to(tree) for p in tree.rglob("*") if "build" not in p.parts}
+    make(tree, "clean")
+    assert not (tree / "build").exists()
+    assert {p.relative_to(tree) for p in tree.rglob("*")} == before - {
+        Path("compile_commands.json")
+    }
+
+
+def test_compile_commands_name_every_source(bare: Path) -> None:
+    make(bare, "compile_commands.json")
+    entries = json.loads((bare / "compile_commands.json").read_text())
+    named = {entry["file"] for entry in entries}
+    folders = [
+        "kernel",
+        "kernel/*",
+        "policies/*",
+        "drives",
+        "drives/*",
+        "user",
+        "user/*",
+        "mkfs",
+        "tests/native",
+    ]
+    sources = {str(p.relative_to(bare)) for f in folders for p in bare.glob(f + "/*.c")}
+    assert sources <= named
+    assert all(entry["directory"] == str(bare) for entry in entries)
+
+
+def test_set_up_a_second_time_installs_nothing() -> None:
+    done = subprocess.run([ROOT / "tools/setup.sh"], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("goal", ["all", "qemu", "test", "bench"])
+def test_every_command_sets_up_first_and_stops_where_that_fails(bare: Path, goal: str) -> None:
+    (bare / "tools/setup.sh").write_text("#!/bin/sh\necho missing: everything\nexit 1\n")
+    said = make(bare, goal, check=False)
+    assert said.returncode != 0
+    assert "missing: everything" in said.stdout
+    assert "not set up" in said.stdout
+    assert not rebuilt(said.stdout)
+
+
+def test_a_tool_that_is_chosen_and_not_there_is_named_before_anything_is_built(bare: Path) -> None:
+    for name in ("TOOLPREFIX", "QEMU", "HOSTCC", "GDB"):
+        said = make(bare, "all", f"{name}=nonesuch- -x", check=False)
+        assert said.returncode != 0
+        assert f"setup: {name}=nonesuch- -x: there is no program nonesuch-;" in said.stdout
+        assert not rebuilt(said.stdout)
+
+
+def test_a_graded_machine_waits_for_gdb_and_the_gdb_is_looked_for_as_ever(bare: Path) -> None:
+    """GDB=1 asks for that, and is the name of no program. Another word names the gdb."""
+    (bare / "tools/setup.sh").write_text('echo "GDB is <$GDB>"\nexit 1\n')
+    usual = make(bare, "grade", "LAB=elevator", check=False).stdout
+    assert re.search("GDB is <[a-z-]*gdb[a-z-]*>", usual)
+    assert make(bare, "grade", "LAB=elevator", "GDB=1", check=False).stdout == usual
+    mine = make(bare, "grade", "LAB=elevator", "GDB=mine", check=False).stdout
+    assert "GDB is <mine>" in mine
+    words = ("--dry-run", "grade", "LAB=elevator")
+    assert "--gdb" in make(ROOT, *words, "GDB=1").stdout
+    assert "--gdb" not in make(ROOT, *words, "GDB=mine").stdout + make(ROOT, *words).stdout
+
+
+def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(bare: Path) -> None:
+    (bare / "tools/setup.sh").write_text("echo it ran\nexit 1\n")
+    (bare / "tools/setup.sh").chmod(0o644)
+    assert "it ran" in make(bare, "all", check=False).stdout
+
+
+ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make would take apart
+
+
+@pytest.mark.parametrize(
+    ("goal", "names"),
+    [
+        ("grade", ["LAB", "SUBMISSION", "OUT", "TEST", "NONCE"]),
+        ("class", ["LAB", "SUBMISSIONS", "OUT", "LATE", "NONCE", "SCHEDULER"]),
+        ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT", "STUDENTS"]),
+        ("run", ["DO", "ARGS"]),
+        ("samples", ["LAB", "OUT"]),
+        ("example", ["LAB", "OUT"]),
+        ("bundle", ["LAB", "OUT"]),
+        ("experiment", ["SIZE", "SCHEDULER"]),
+        ("export", ["SIZE", "FORMAT", "OUT"]),
+        ("report", ["SIZE"]),
+        ("mutants", ["FILES", "MUTANT"]),
+    ],
+)
+def test_what_is_given_to_a_command_arrives_as_it_is(goal: str, names: list[str]) -> None:
+    values = {name: "elevator" if name == "LAB" else ODD for name in names}  # LAB=: a lab
+    said = make(ROOT, "--dry-run", goal, *(f"{n}={value}" for n, value in values.items())).stdout
+    command = next(line for line in said.split(" -m ") if line.startswith("sluice.cli."))
+    for name, value in values.items():
+        assert f"--{name.lower()}={value}" in shlex.split(command), name
+
+
+def test_the_folder_of_a_run_does_not_take_the_place_of_the_program_that_lists_it() -> None:
+    said = make(ROOT, "--dry-run", "events", f"RUN={ODD}", "EVENT=3").stdout
+    program, _, command = said.partition(" -m sluice.cli.")
+    assert program.endswith("python -m sluice.host.snapshot")
+    assert shlex.split(command) == ["labs", "events", f"--run={ODD}", "--event=3"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "name"),
+    [("experiment", "E"), ("export", "E"), ("report", "E"), ("test", "T"), ("qemu", "ARGS")],
+)
+def test_a_name_and_boot_arguments_arrive_as_they_are(goal: str, name: str) -> None:
+    said = make(ROOT, "--dry-run", goal, f"{name}={ODD}").stdout
+    line = next(line for line in said.splitlines()[::-1] if "Brien" in line)
+    assert ODD in shlex.split(line)
+
+
+def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
+    disks = [tmp_path / name for name in ["o'brien", 'a"b', "$HOME", "a,b"]]
+    for disk in disks:
+        disk.touch()
+    said = make(ROOT, "--dry-run", "qemu", "DISKS=" + " ".join(map(str, disks))).stdout
+    line = next(line for line in said.splitlines() if "-nographic" in line)
+    for disk in disks:
+        file = f"file={str(disk).replace(',', ',,')},if=none"
+        assert any(word.startswith(file) for word in shlex.split(line)), disk
+
+
+@pytest.mark.parametrize(
+    ("goal", "word", "why"),
+    [
+        ("qemu", "CPUS=9", "CPUS=9: must be a number of harts from 1 to 8"),
+        ("qemu", "CPUS=two", "CPUS=two: must be a number of harts from 1 to 8"),
+        ("qemu-gdb", "CPUS=", "CPUS=: must be a number of harts from 1 to 8"),
+        ("qemu", "MEM=31M", "MEM=31M: must be memory from 32M to 8G"),
+        ("qemu", "MEM=9G", "MEM=9G: must be memory from 32M to 8G"),
+        ("qemu", "MEM=8193M", "MEM=8193M: must be memory from 32M to 8G"),
+        ("qemu", "MEM=12'", "MEM=12': must be memory from 32M to 8G"),
+        ("qemu", "DISKS=no'pe", "DISKS: there is no file no'pe"),
+        ("qemu", "DISKS=" + 8 * "Makefile ", "DISKS: the machine has room for 7 further disks"),
+        ("qemu", "ARGS=a=1\nb=2", "ARGS: must be one line"),
+        ("all", "FS_MB=4'", "FS_MB=4': must be a number of MiB from 1"),
+        ("all", "DEBUG=yes", "DEBUG=yes: must be 1 or nothing"),
+        ("all", "JOBS=0", "JOBS=0: must be a number from 1"),
+        ("all", "JOBS=1000", "JOBS=1000: must be a number from 1 to 999"),
+        ("trace", "INFLIGHT=x", "INFLIGHT=x: must be a number from 1 to 256"),
+        ("trace", "INFLIGHT=0", "INFLIGHT=0: must be a number from 1 to 256"),
+        (
+            *("experiment", "N=last"),
+            "N=last: must be the number of a run: make experiment E= LIST=1 lists them",
+        ),
+        ("bench", "LINUX=6.12", "LINUX=6.12: must be 1 or nothing"),
+        ("fresh", "FULL=1 NEWEST=1", "fresh: give either FULL=1, the book and all tests on"),
+        ("bench", "ROUNDS=0", "ROUNDS=0: must be a number from 1"),
+        ("bench", "ROUNDS=many", "ROUNDS=many: must be a number from 1"),
+        ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
+        ("class", "LAB=elevator", "class lacks SUBMISSIONS: give the folder of the submissions"),
+        ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),
+        ("run", "ARGS=", "run lacks DO: give commands of Sluice's shell"),
+        ("run", "MEM=9G", "MEM=9G: must be memory from 32M to 8G"),
+        (
+            "skeleton",
+            "LAB=first-block OUT=x",
+            "skeleton lacks STUDENT: give the student's name",
+        ),
+        ("samples", "LAB=elevator", "samples lacks OUT: give the folder to be made"),
+        ("bundle", "LAB=elevator", "bundle lacks OUT: give the .zip to be made"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: str) -> None:
+    words = word.split() if word.startswith(("LAB=", "FULL=")) else [word]
+    done = make(ROOT, "--dry-run", goal, *words, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
+
+
+def test_a_folder_whose_name_has_two_lines_is_refused_before_any_work(tmp_path: Path) -> None:
+    """debugfs and gdb take their requests line by line."""
+    odd = tmp_path / "two\nlines"
+    odd.mkdir()
+    shutil.copy(ROOT / "Makefile", odd)
+    line = ["make", "--dry-run", "help"]
+    for name, done in (
+        ("TMPDIR", subprocess.run(["env", f"TMPDIR={odd}", *line], cwd=ROOT, capture_output=True)),
+        ("CURDIR", subprocess.run(line, cwd=odd, capture_output=True)),
+    ):
+        assert done.returncode == 2
+        assert f"*** {name}: must be one line.  Stop.".encode() in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("experiment SIZ=quick", "SIZ: experiment has no such variable; did you mean SIZE?"),
+        ("experiment sizE=quick", "sizE: experiment has no such variable; did you mean SIZE?"),
+        ("theatre N3=4", "N3: theatre has no such variable; did you mean N2?"),
+        ("gdb N=4", "N: gdb has no such variable; it has DEBUG"),
+        ("version SIZE=quick", "SIZE: version has no such variable; it has none"),
+        ("report grade TESTS=x LAB=open", "TESTS: report grade has no such variable; did you mean"),
+        ("theater", "theater: there is no such goal; did you mean theatre? `make help` lists all"),
+        ("qwertz", "qwertz: there is no such goal; see `make help`"),
+        ("qemu ARGS=drive=rz85", "ARGS: drive=rz85: there is no such drive; did you mean rz58?"),
+        ("run DO=ls ARGS=disk1.drive=x", "ARGS: disk1.drive=x: there is no such drive; there are "),
+    ],
+)
+def test_a_name_that_nobody_knows_is_refused_with_the_nearest(words: str, why: str) -> None:
+    done = make(ROOT, "--dry-run", *words.split(), check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
+
+
+def test_every_variable_of_a_recipe_is_named_in_the_goals_help() -> None:
+    """Otherwise it could not be given: names that the help lacks are refused."""
+    text = (ROOT / "Makefile").read_text()
+    used = re.compile(r"(?:option,[\w-]+|quoted|operand|filter \w+),\$?\(?([A-Z][A-Z0-9]*)\b")
+    internal = {"RUN_FOLDER", "MAKECMDGOALS", "TOOLPREFIX"}
+    given = re.search(r"^TAKEN_BY_ALL := (.*)$", text, re.M)[1].split()
+    for goal, help_, recipe in re.findall(
+        r"^([a-z][\w-]*):.*## (.*)\n((?:\t.*\n(?:    .*\n)*)*)", text, re.M
+    ):
+        names = set(used.findall(recipe)) - internal - set(given)
+        lacks = {name for name in names if not re.search(rf"\b{name}=", help_)}
+        assert not lacks, f"make {goal}"
+
+
+def test_the_proof_of_one_lab_builds_nothing_that_only_other_tests_need() -> None:
+    built = {lab: make(ROOT, "-n", "test", f"LAB={lab}").stdout for lab in ("elevator", "")}
+    for program in ("build/native/sluice_test", "build/debug/kernel/kernel.elf"):
+        assert f"  LD {program}'" in built[""]
+        assert f"  LD {program}'" not in built["elevator"]
+    assert "  LD build/native/drive_times_tool'" in built["elevator"]
+    assert "build/twin/" not in built["elevator"]
+
+
+def test_linux_is_fetched_and_its_programs_are_built_only_on_request() -> None:
+    with_it = make(ROOT, "-n", "bench", "LINUX=1", "ROUNDS=3").stdout
+    assert "tools.bench.against_linux --rounds='3'" in " ".join(with_it.split())
+    assert "build/guest/bench" in with_it
+    without = make(ROOT, "-n", "bench").stdout
+    assert without.rstrip().endswith("-m tools.bench.command")
+    assert "build/guest" not in without
+
+
+@pytest.mark.parametrize("memory", ["32M", "8192M", "8G"])
+def test_the_ends_of_the_range_of_memory_are_in_it(memory: str) -> None:
+    assert f"-m {memory} -smp 8" in make(ROOT, "-n", "qemu", f"MEM={memory}", "CPUS=8").stdout
+
+
+def test_further_flags_may_hold_quotes(tree: Path) -> None:
+    flags = "CFLAGS_EXTRA=-DODD='\"it''s\"' -Wno-unused-macros"
+    goal = "build/kernel/disk/queue.o"
+    assert goal in make(tree, goal, flags).stdout
+    assert rebuilt(make(tree, goal, flags).stdout) == set()
+    make(tree, "compile_commands.json", flags)
+    entries = json.loads((tree / "compile_commands.json").read_text())
+    assert '-DODD="its"' in shlex.split(entries[0]["command"])
+
+
+@pytest.mark.parametrize("goal", ["help", "clean"])
+def test_harmless_commands_need_no_tools(bare: Path, goal: str) -> None:
+    (bare / "tools/setup.sh").write_text("#!/bin/sh\nexit 1\n")
+    assert make(bare, goal).returncode == 0
+
+
+def test_everything_builds_and_boots_as_the_compiler_optimises_most(
+    tree: Path, run_script: Run
+) -> None:
+    """-O3 inlines across functions, and so warns of what -O2 cannot see; warnings are errors."""
+    flags = "CFLAGS_EXTRA=-O3 -g0"
+    make(tree, "all" if WHOLE else "build/kernel/kernel.elf", flags)
+    made = tree / "build/kernel/kernel.elf"
+    assert run_script("cp /bin/sh /copy && cmp /bin/sh /copy", kernel=made).status == 0

@@ -1,0 +1,91 @@
+"""The packages of grade/ are those of ARCHITECTURE.md, and each imports only packages below it."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grade.engine import certificate
+from sluice.experiment import runner
+from sluice.host.paths import ROOT
+
+GRADE = ROOT / "grade"
+SECTION = re.search(r"^## grade/$(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[1]
+ORDER = re.findall(r"^\| `(\w+)/` \|", SECTION, re.M)
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((GRADE / package).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules of grade/ that a module imports, wherever in it that stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: an import names the whole module"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.startswith("grade."))
+
+
+def test_architecture_lists_every_package_of_grade() -> None:
+    assert sorted(ORDER) == sorted(path.parent.name for path in GRADE.glob("*/__init__.py"))
+    assert [path.name for path in GRADE.glob("*.py")] == ["__init__.py"]
+
+
+def test_a_run_is_made_again_without_what_takes_long_to_load() -> None:
+    """`make replay` is at its prompt in a second or two; NumPy and rich would take half of one."""
+    said = "import sys, sluice.cli.debug; print({'numpy', 'rich'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", said], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_a_package_imports_only_packages_below_it_in_the_table() -> None:
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for i, package in enumerate(ORDER)
+        for path in modules(package)
+        for name in imported(path)
+        if name.split(".")[1] not in ORDER[i:]
+    }
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_no_two_packages_have_a_module_of_one_name() -> None:
+    homes: dict[str, str] = {}
+    for package in ORDER:
+        for path in (GRADE / package).glob("[!_]*.py"):
+            other = homes.setdefault(path.stem, package)
+            assert other == package, f"{path.name} is in {other}/ and in {package}/"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "begin"),
+    [(runner.CODE, "sluice/experiment/run.py"), (certificate.GRADER, "grade/engine/grading.py")],
+    ids=["run", "grade"],
+)
+def test_the_code_that_workers_compare_is_all_that_makes_a_run_or_a_grade(
+    patterns: tuple[str, ...], begin: str
+) -> None:
+    """What a worker's work imports, directly or by others, has its part in the code's hash."""
+    hashed = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    found, waiting = set(), [GRADE / begin]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            for name in imported(path):
+                file = ROOT / f"{name.replace('.', '/')}.py"
+                above = file.parent.with_suffix(".py")  # if this is a name in a module
+                waiting += [p for p in (file, above) if p.exists()]
+    assert len(found) > 10
+    assert found <= hashed, sorted(map(str, found - hashed))

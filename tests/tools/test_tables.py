@@ -1,0 +1,286 @@
+"""Every table that a command prints fits the terminal, and sluice/experiment/aligned.py makes it.
+
+The tables are drawn from figures that are made up, with long names, at several widths.
+"""
+
+import ast
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from records import packed
+from test_printing import on_a_terminal
+
+from grade.cli import fair
+from grade.engine import moments, record
+from grade.engine.fairness import Case, Row
+from grade.engine.formats import people
+from grade.engine.record import GroupResult, Record
+from sluice.cli import agree, export, matrix, repeat, tune, twin_costs
+from sluice.debug.chain import OTHER, SERVICE, WAIT, Link, Origin
+from sluice.debug.narrative import lines as links
+from sluice.experiment import findings, selection, summary
+from sluice.experiment.load import load
+from sluice.host import printing
+from sluice.host.paths import ROOT
+from sluice.system.trace import Event
+from tools.bench import beside, real_time, targets
+from tools.fresh import command as fresh
+from tools.mutants import command as mutants
+from tools.mutants.campaign import KILLED, SURVIVED, Outcome
+from tools.mutants.change import Change
+
+pytestmark = pytest.mark.native
+WIDTHS = [40, 60, 80]
+LONG = "a solution whose name is as long as names of solutions are"
+TEXT = "Words that say at length what went on, so that they do not fit a line of any terminal. "
+MOST = 123_456_789.012
+
+
+def names(count: int) -> list[str]:
+    return [f"{LONG}, of number {n}" for n in range(count)]
+
+
+def of_repeat() -> str:
+    rows = [repeat.Compared(name, 1234, 1230, [TEXT * 3]) for name in names(3)]
+    return repeat.table(rows)
+
+
+def of_fair() -> str:
+    groups = {f"group-{n}": 12.5 for n in range(9)}
+    lab = SimpleNamespace(groups=[SimpleNamespace(name=n, points=p) for n, p in groups.items()])
+    points = {name: (0.0, most / 2) for name, most in groups.items()}
+    return fair.table(lab, [Row(Case(name), points, [TEXT]) for name in names(3)])
+
+
+def of_agree() -> str:
+    values = np.array([1.0, 20.0, 300.0, -4.0, 9.0, 12.0])
+    of_arm = {(job, kind): values for job in ("read", "disks") for kind in agree.LIMITS}
+    return "\n".join(agree.table(dict.fromkeys(names(3), of_arm)))
+
+
+def of_mutants() -> str:
+    found = []
+    for state in (KILLED, SURVIVED):
+        change = Change("kernel/cache/a_file_of_a_long_name.c", "f", 1, 1, 0, 1, "a", "b", "a")
+        found.append(Outcome(change, state))
+    return mutants.table(found)
+
+
+def of_twin_costs() -> str:
+    return "\n".join(twin_costs.table(names(3), [MOST] * 3, [0.5] * 3))
+
+
+def of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    events = [Event(10**12 + n, "completed", 3, 1 << 40, 12345, 2**30, True) for n in range(99)]
+    monkeypatch.setattr(moments, "load", lambda file: (None, packed(events)))
+    said = moments.around(tmp_path, 50)
+    assert "<--" in said
+    return said
+
+
+def of_bench() -> str:
+    row = real_time.Row(LONG, "MB/s", [1.0, 2.0, MOST], 2.5, 1e6, [0.5, 1, 2])
+    return real_time.table([row], {"cpu": TEXT, "qemu": TEXT})
+
+
+def of_bench_beside_linux() -> str:
+    return beside.table([beside.Row(LONG, "MB/s", [1.0, MOST], [0.5, 3.0])])
+
+
+def of_targets() -> str:
+    rows = [targets.Row(LONG, MOST, "us", MOST), targets.Row("short", 1, "times")]
+    lines = [line for row in rows for line in targets.TABLE.row(*row.cells())]
+    return "\n".join([*targets.TABLE.head(), *lines])
+
+
+def of_fresh() -> str:
+    row = ("make experiment SIZE=quick", "12345", "12345", "123456", "123456", "1234567", "FAILED")
+    lines = [line for _ in range(2) for line in fresh.TABLE.row(*row)]
+    return "\n".join([*fresh.TABLE.head(), *lines])
+
+
+def of_tune() -> str:
+    cell = "**-40.7 % (-55.3 to -26.4)**"
+    text = [TEXT, "", *tune.head_of("candidate", tune.CHANGES, "screened", "other seeds")]
+    text += [tune.row_of(68, TEXT, "-6.4 %", cell), "", *tune.head_of("setting", "`a`", "`b`")]
+    said = "\n".join(tune.on_terminal([*text, tune.row_of(LONG, cell, cell)]))
+    assert "|" not in said and "**" not in said
+    assert said.count("-40.7 % (-55.3 to -26.4) *") == 3
+    return said
+
+
+def of_why() -> str:
+    origin = Origin("a process of a long name, which has forked very often", 5, 1234)
+    write = SimpleNamespace(write=True, requests=[], cylinders=(0, 1234), begin_ns=5)
+    kinds = ((WAIT, "wait"), (OTHER, TEXT), (SERVICE, "seek"))
+    found = [Link(kind, 1, 10**13, words, write, origin) for kind, words in kinds]
+    return "\n".join(links(SimpleNamespace(links=found, command=write)))
+
+
+def graded(picture: str = "") -> Record:
+    group = GroupResult("arrivals", TEXT, True, 0, 12.5)
+    came = {"expected": TEXT, "came": TEXT, "picture": picture}
+    test = record.Outcome("arrivals", LONG.replace(" ", "_"), TEXT, False, 0, 12.5, **came)
+    other = GroupResult("a-group-of-a-long-name", TEXT, False, 0, 99.75)
+    return Record("elevator", "The elevator", "7", groups=[group, other], tests=[test])
+
+
+def of_grade() -> str:
+    width = printing.width()
+    said = people.text(graded("-----[-----------------------------*----"), width)
+    refused = people.text(Record("elevator", "The elevator", "7", "refused", TEXT), width)
+    assert "-----[-----------------------------*----\n" in said
+    lines = (said + refused).splitlines()
+    return "\n".join(line for line in lines if not line.strip().startswith(people.COMMANDS))
+
+
+def of_matrix() -> str:
+    cells = [matrix.Cell(f"a-policy-{n}", [0.5], [12.0, 13.0], [0.25]) for n in range(3)]
+    return matrix.shown([matrix.Setting(LONG, "nbuf=1234 prefetch=ondemand", cells)])
+
+
+def of_findings() -> str:
+    found = [findings.Finding(name, word, False) for name in names(2) for word in findings.WORDS]
+    return "\n".join(findings.table(found))
+
+
+def of_list(capsys: pytest.CaptureFixture[str]) -> str:
+    selection.list_runs(load(ROOT / "experiments/mogul-4.1-fast.toml"))
+    return "\n".join(capsys.readouterr().out.splitlines()[2:])
+
+
+def of_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(export, "EXPERIMENTS", ROOT / "nowhere")
+    export.show_all()
+    return capsys.readouterr().out
+
+
+def of_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
+    counts = {name: {-1: 1, 0: 123_456, 12: 7} for name in names(3)}
+    monkeypatch.setattr(summary, "groups", lambda results: {n: [n] for n in counts})
+    monkeypatch.setattr(summary, "octaves", lambda trials, job: counts[trials[0]])
+    said = "\n".join(summary.histogram(SimpleNamespace(plot={"histogram": "read"}), []))
+    assert said.count("123456") == 3
+    return said
+
+
+def of_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
+    series = {"bin_ms": 100, "bins": 500}
+    firsts = {name: [{"series": series}] for name in names(3)}
+    monkeypatch.setattr(summary, "groups", lambda results: firsts)
+    monkeypatch.setattr(summary, "disk_series", lambda result: {"writes": [3] * 500})
+    monkeypatch.setattr(summary, "measured_disk", lambda result: "data")
+    return "\n".join(summary.sparklines([{}]))
+
+
+TABLES = [
+    *(of_repeat, of_fair, of_agree, of_mutants, of_twin_costs, of_events, of_bench),
+    *(of_bench_beside_linux, of_targets, of_fresh, of_tune, of_why, of_grade, of_matrix),
+    *(of_findings, of_list, of_formats, of_histogram, of_sparklines),
+]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_a_table_fits_the_terminal(
+    table: Callable[..., str],
+    width: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    monkeypatch.setattr(printing, "width", lambda: width)
+    monkeypatch.setattr(printing, "terminal_width", lambda: width)
+    asked = table.__code__.co_varnames[: table.__code__.co_argcount]
+    lines = table(**{name: request.getfixturevalue(name) for name in asked}).splitlines()
+    assert lines
+    assert [line for line in lines if len(line) > width] == []
+    assert not any("…" in line for line in lines)  # which rich writes where it cuts
+
+
+def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = ["11", "222", "3333", "44444", "555555", "FAILED"]
+    for width in (*WIDTHS, 200):
+        monkeypatch.setattr(printing, "width", lambda width=width: width)
+        said = "\n".join([*fresh.TABLE.head(), *fresh.TABLE.row("make experiment", *figures)])
+        assert Counter(re.findall(r"\b\w+\b", said)) >= Counter(figures)
+        assert all(head in said for head in fresh.TABLE.heads)
+        assert ("s 11" in said) == (width < 80)
+
+
+def test_a_file_of_results_does_not_depend_on_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = set()
+    for width in WIDTHS:
+        monkeypatch.setattr(printing, "width", lambda width=width: width)
+        monkeypatch.setattr(printing, "terminal_width", lambda width=width: width)
+        record = graded()
+        record.groups[1].name = "a-group-" * 6
+        texts.add(people.text(record))
+    assert len(texts) == 1
+
+
+def test_worked_examples_fit_a_page() -> None:
+    texts = [*ROOT.glob("grade/labs/*/before.txt"), *ROOT.glob("grade/labs/*/after.txt")]
+    assert texts
+    lines = [(text, line) for text in texts for line in text.read_text("utf-8").splitlines()]
+    assert [line for line in lines if len(line[1]) > printing.PLAIN_WIDTH] == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_list_of_goals_fits_the_terminal(columns: int) -> None:
+    shown = on_a_terminal(["make", "--no-print-directory", "help"], columns)
+    plain = subprocess.run(
+        ["make", "help"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    assert [line for line in shown.splitlines() if len(line) > columns] == []
+    assert shown.split() == plain.split()
+    assert all(line.startswith("make ") for line in plain.splitlines())
+
+
+# Files that pad text and print no table by that.
+PADDED = {
+    "tools/gdb/sluice.py": "gdb has a pager, and no package of ours",
+    "sluice/debug/narrative.py": "sentences behind a figure, which printing.filled folds",
+    "sluice/experiment/summary.py": "sentences behind a word, which printing.filled folds",
+    "grade/engine/example.py": "texts that are stored, and fit a page (above)",
+    "sluice/export/formats/blktrace.py": "bytes of a file",
+    "sluice/trace/packed.py": "bytes of a file",
+    "sluice/debug/instant.py": "digits of a number",
+    "grade/labs/place/disks.py": "bytes of a disk",
+    "grade/labs/delayed-write/tests/which.py": "bytes of a file",
+    "sluice/wasm/loads.py": "bytes of a disk",
+    "tools/machine_mode/machines.py": "bytes of a file",
+}
+PADS = re.compile(r"[<>^]?[1-9]\d*[sd,.]?")
+PAD_CALLS = {"ljust", "rjust", "center", "expandtabs"}
+
+
+def pads(path: Path) -> bool:
+    """True if a file pads text to a width."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Attribute) and node.attr in PAD_CALLS:
+            return True
+        if isinstance(node, ast.FormattedValue) and node.format_spec:
+            first = node.format_spec.values[0]
+            if isinstance(first, ast.FormattedValue):  # {name:{width}}
+                return True
+            if PADS.match(first.value) or first.value[0] in "<>^":
+                return True
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and re.search(r"\{\w*:[<>^]", text):  # for str.format
+            return True
+    return False
+
+
+def test_no_table_is_made_by_hand() -> None:
+    ours = [p for p in ROOT.glob("grade/**/*.py") if not p.is_relative_to(ROOT / "tests")]
+    found = {str(path.relative_to(ROOT)) for path in ours if pads(path)}
+    assert found == set(PADDED)
