@@ -331,7 +331,7 @@ def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
     """A member's contents. No more is unpacked than the archive states."""
     if item.compress_type not in ZIPPED:
         raise Refused(f"{item.filename}: neither stored nor deflated")
-    with archive.open(item, encoding="utf-8") as file:
+    with archive.open(item) as file:
         return file.read(item.file_size + 1)
 
 

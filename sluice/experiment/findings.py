@@ -70,4 +70,6 @@ def unsure(findings: Iterable[Finding]) -> str:
 def table(findings: list[Finding]) -> list[str]:
     """The counts as lines of text; none if there are no findings."""
     rows = counted(findings)
-    return [*aligned(rows), *printing.filled(unsure(findings), 0)] if rows else []
+    said = unsure(findings)
+    below = printing.filled(said, 0) if said else []
+    return [*aligned(rows), *below] if rows else []
