@@ -60,7 +60,7 @@ PYTHON := .venv/bin/python
 export PYTHONUTF8 := 1
 # `make events` is given a RUN= of its own: the folder of a graded run.
 RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
-# Runs a module of grade/ on a snapshot of what is built now.
+# Runs a module on a snapshot of what is built now.
 override RUN := $(PYTHON) -m sluice.host.snapshot -m
 override RUN_WITHOUT_TWIN := $(PYTHON) -m sluice.host.snapshot --without-twin -m
 
@@ -184,8 +184,8 @@ $(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter 
     LAB=$(LAB): there is no such lab; $(call nearest,$(value LAB),$(LABS))))))
 # T= with .py in it is a file of tests, or a test in one.
 $(if $(filter test,$(MAKECMDGOALS)),$(if $(findstring .py,$(value T)),$(if $(wildcard \
-    tests/$(firstword $(subst ::, ,$(value T)))),,$(error T=$(value T): there is no such file of tests; \
-    $(call nearest,$(value T),$(notdir $(wildcard tests/sluice/test_*.py)))))))
+    tests/*/$(firstword $(subst ::, ,$(value T)))),,$(error T=$(value T): there is no such file of tests; \
+    $(call nearest,$(value T),$(notdir $(wildcard tests/*/test_*.py)))))))
 
 # ---- tools ----
 
@@ -395,20 +395,21 @@ endef
 $(foreach f,$(UFOLDERS),$(eval $(call folder_program,$(notdir $(f)),$(patsubst \
     user/%.c,build/parts/%.o,$(filter $(f)/%,$(UPARTS))))))
 
-$(ASKED:%=build/programs/%.o): build/user.command
-build/programs/%.o: sluice/programs/%.c
+$(ASKED:%=build/sluice/programs/%.o): build/user.command
+build/sluice/programs/%.o: sluice/programs/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
-$(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/programs/%.o build/user/lib.a $(wildcard user/user.ld)
+$(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/sluice/programs/%.o build/user/lib.a $(wildcard user/user.ld)
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $< build/user/lib.a -lgcc)
 
-build/guest/%.o: tools/bench/guest/%.c build/user.command
+build/tools/bench/guest/%.o: tools/bench/guest/%.c build/user.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
-build/guest/init: build/guest/init.o
+build/guest/init: build/tools/bench/guest/init.o
 build/guest/bench build/guest/true: build/guest/%: build/user/%.o
-$(GUEST): build/guest/calls.o build/user/lib.a $(wildcard user/user.ld)
+$(GUEST): build/tools/bench/guest/calls.o build/user/lib.a $(wildcard user/user.ld)
+	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $(filter %.o,$^) build/user/lib.a -lgcc)
 
 $(MKFS_OBJ): build/host.command
@@ -422,7 +423,7 @@ $(MKFS): $(MKFS_OBJ) build/mkfs.command
 # tests/native/NAME_test.c or NAME_tool.c names its other sources in a line "link:".
 # Those of them that are in tests/native may name more. A folder stands for all
 # sources in it.
-NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
+NATIVE := $(patsubst tests/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
 LINKS := $(shell awk '/^ \* link: /{for (i = 3; i <= NF; i++) print FILENAME ":" $$i}' \
     /dev/null $(filter tests/native/%,$(HOSTSRC)))
 links = $(foreach s,$(patsubst $(1):%,%,$(filter $(1):%,$(LINKS))),$(if \
@@ -579,10 +580,10 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
--include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d build/guest/*.d \
+-include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d build/tools/bench/guest/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d build/plain/*/*.d build/plain/*/*/*.d \
-    build/programs/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
+    build/sluice/programs/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
     build/live/*/*.d build/live/*/*/*.d build/live/*/*/*/*.d)
 
 endif
@@ -624,11 +625,14 @@ run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and powe
 
 # One worker more than processors: tests wait for machines and programs a sixth of the time.
 TESTERS = $(shell expr $(JOBS) + 1)
-# T with .py in it is a file or a test in one, else words of tests' names. LAB chooses one
-# lab's proof; then T chooses among its tests. In full, a file has its tests in the best order.
+# T with .py in it is a file of a folder of tests/, or a test in one, else words of tests' names.
+# LAB chooses one lab's proof; then T chooses among its tests. In full, a file has its tests in the
+# best order.
+FOUND_TEST = "$$(T=$(call quoted,T); file=$${T%%::*}; echo "$$(ls tests/*/"$$file" 2>/dev/null || \
+    echo "tests/$$file")$${T\#"$$file"}")"
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     tests/grade/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
-    -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )tests/$(call quoted,T),\
+    -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )$(FOUND_TEST),\
     -k $(call quoted,T) tests),-n $(TESTERS) --dist loadgroup tests))
 test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
@@ -687,7 +691,7 @@ tune: all twin ## search a policy's tunables over many loads, drives and seeds (
 measure-build: all ## compile this kernel on the host under strace, and write what it does with files to user/kbuild/measured.c
 	@$(RUN) tools.trace_build.command
 
-results: all build/native/drive_replay_tool ## make experiments in full size, store the results in results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
+results: all build/native/drive_replay_tool ## make experiments in full size, store the results in results/ and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) sluice.cli.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 findings: all build/native/drive_replay_tool ## print how many findings of each paper the stored full results confirm (E=name)
@@ -696,10 +700,10 @@ findings: all build/native/drive_replay_tool ## print how many findings of each 
 results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? No stored result changes (E=name, JOBS=, SCHEDULER=)
 	@$(RUN) sluice.cli.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-same: all build/native/drive_replay_tool ## do what results-check does, and note in results which results are this kernel's too (E=name, JOBS=, SCHEDULER=)
+results-same: all build/native/drive_replay_tool ## do what results-check does, and note in results/ which of them are this kernel's too (E=name, JOBS=, SCHEDULER=)
 	@$(RUN) sluice.cli.results --same --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-tables: all build/native/drive_replay_tool ## put the stored results of results into the documents (E=name)
+results-tables: all build/native/drive_replay_tool ## put the stored results of results/ into the documents (E=name)
 	@$(RUN) sluice.cli.results --tables $(call operand,E)
 
 export: all build/native/drive_replay_tool ## write one run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
@@ -779,14 +783,15 @@ fair: all $(if $(filter twin,$(ENGINE)),twin) $(GRADING) ## count the points of 
 
 # ---- the rest ----
 
+PACKAGES := sluice grade book tools tests
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] tests/native/*.[ch] \
     tests/native/*/*.[ch] sluice/programs/*.c sluice/twin/*.[ch] sluice/twin/shadow/*/*/*.h \
     sluice/wasm/*.[ch] sluice/wasm/shadow/*/*/*.h tools/bench/guest/*.[ch]))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
-	.venv/bin/ruff check -q --no-cache --fix grade
-	.venv/bin/ruff format -q --no-cache grade
+	.venv/bin/ruff check -q --no-cache --fix $(PACKAGES)
+	.venv/bin/ruff format -q --no-cache $(PACKAGES)
 
 # One entry per source: $(1) sources, $(2) command.
 json = "$(subst ",\",$(subst \,\\,$(1)))"

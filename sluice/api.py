@@ -1,44 +1,4 @@
-"""Sluice from Python: replay requests through the cache, the policies and a drive.
-
-    import sluice
-
-    requests = sluice.requests(time_ns=[0, 5_000_000], offset=[0, 1 << 20], bytes=4096, write=False)
-    result = sluice.replay(requests, policies={"replace": "arc"}, drive="cheetah4lp", buffers=1024)
-    result.response_ns                      # shape (2,), in ns
-
-The twin makes the replay: Sluice's kernel, compiled for this computer (sluice/twin/). So time is
-virtual, and the same call has the same result. `make twin` builds it. Names are the kernel's own:
-policies(), tunables() and drives() list them.
-
-All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
-offset and bytes, and write, which is 1 for a write and 0 for a read.
-
-Events have shape (events,) and the type EVENT, in the order of time:
-
-    time_ns   when, in ns since power-on
-    event     its name, as below
-    disk      1: that for which the requests are; 0: the root disk; 2: that with the list of them
-    block     where on the disk: a sector of 512 bytes, or a block of 4 KiB
-    argument  a number
-    pid       the process that ran, or 0
-    write     True for a write, if block is a sector
-
-What block and argument are depends on the event (kernel/measure/trace.h):
-
-    queued, issued, failed       a sector; how many sectors
-    completed                    a sector; the response time in ns
-    placed                       a sector; the sector to which it goes
-    hit, miss, cancelled         a block; 0
-    evicted                      a block; 1 if it was prefetched and never asked for
-    dirtied, absorbed            a block; its file: number of the mount << 32 | of the inode; or 0
-    ahead                        a block; 1 if the same call asked for it, 0 if it is prefetched
-    writing                      a block; how long it was dirty, in ns, or 0
-    flush                        0; how many blocks a flush or a tick started
-    sought                       0: to the first cylinder, 1: to the last; when it was told, in ns
-    fault                        what a policy answered wrongly about; the kind of fault
-    named                        8 bytes of the process's new name; the other 8
-    counted                      0; 0: /dev/stat was read
-"""
+"""What `import sluice` gives; sluice/__init__.py says what it is for."""
 
 import math
 import re
@@ -67,10 +27,10 @@ from sluice.system import devtext, trace
 from sluice.system.guest import MOST_DISKS
 from sluice.trace import fit as fitting
 from sluice.trace import reader as reading
+from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.packed import LONGEST, pack, packed_bytes
 from sluice.trace.stream import LeftOut
-from sluice.trace.table import REQUEST
 from sluice.twin import engine
 
 __all__ = [

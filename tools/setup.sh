@@ -273,8 +273,8 @@ if [ ! -w "$cache" ]; then
     lock=$PWD/.venv/lock
 fi
 
-# The folders in which .venv/bin/python finds modules beside Python's own: grade/ of this tree
-# (from wherever it is started), the package sluice, and the groups that are there.
+# The folders in which .venv/bin/python finds modules beside Python's own: this tree (from
+# wherever it is started), and the groups that are there.
 search_path() {
     printf '%s\n' ../../../..
     for group in $pinned pip; do

@@ -22,7 +22,7 @@ from sluice.experiment.result import BadResult
 from sluice.host.paths import BUILD, ROOT
 from sluice.host.scratch import locked, scratch
 
-PAGES = Path(__file__).resolve().parent / "pages"
+PAGES = ROOT / "book" / "pages"
 TUNED = ROOT / "results" / "tune"  # tables that pages include
 WORK = BUILD / "book-builds"  # what Sphinx reads, and what it makes; a folder for each build
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

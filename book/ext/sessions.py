@@ -10,11 +10,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from sluice.host.paths import ROOT
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, ConsoleError, Disk, run_rc
 
-PAGES = Path(__file__).resolve().parent / "pages"
+PAGES = ROOT / "book" / "pages"
 FENCE = re.compile(r"^```\{typed\}[^\n]*\n(.*?)^```", re.M | re.S)
 MACHINE = re.compile(r"^% machine: (.*)$", re.M)  # a comment of a page: its boot arguments
 ARGS = "drive=rz58"

@@ -34,8 +34,9 @@ VERSION = 1
 FILE = "certificate.json"
 # The Python that grades, beside the lab's own; by patterns.
 GRADER = (
-    *("grade/__init__.py", "grade/code/*.py", "sluice/host/*.py", "sluice/system/*.py"),
-    *("sluice/debug/launch.py", "grade/**/*.py"),
+    *("grade/__init__.py", "grade/code/*.py", "grade/definition/*.py", "grade/trust/*.py"),
+    *("grade/engine/**/*.py", "grade/course/*.py", "sluice/host/*.py", "sluice/system/*.py"),
+    *("sluice/__init__.py", "sluice/debug/launch.py", "sluice/experiment/aligned.py"),
 )
 # All of the tree's sources that a grade depends on, beside the lab's own folder.
 SOURCES = (

@@ -46,9 +46,9 @@ class Scenario:
 
     name: of the run's folder, another one for each scenario of a lab; script: shell commands, with
     `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
-    their contents by path; programs: of sluice/programs, which are then in /bin, too; data: files of
-    zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the trace
-    for so many times 1024 events, of which none may be lost; pattern: the seed of these files'
+    their contents by path; programs: of sluice/programs, which are then in /bin, too; data: files
+    of zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the
+    trace for so many times 1024 events (none may be lost); pattern: the seed of these files'
     contents, if not 0; fields: of their inodes, by debugfs's names; at: their places on the disk,
     as mkfs takes them; drives: the nonce chooses the data disk's drive from these; virtual_s: after
     this time the machine is stuck (0: never, because gdb's stops make the clock jump to the next
@@ -57,7 +57,7 @@ class Scenario:
     blocks of data files, as path and number, whose writes fail; disk: the data disk's number, if it
     is not to be chosen; spares: false if there are to be the three disks only, so that the script
     can use all; computes: it matters to the test for how long the kernel computes, of which the
-    twin knows means only (twin_grading.py); like: scenarios with the same value have the same setting;
+    twin knows means only (twin_grading.py); like: scenarios with one value have the same setting;
     varied: false keeps the names as they stand; on_log: makes of the data disk's image, which is a
     file system, the disk with a virtual log on which it is (sluice/system/virtual_log.py); cut: the
     power is cut at the end, and nothing written out before; ends: the status with which the machine

@@ -29,7 +29,10 @@ MOST_KEPT = 32 << 20
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SOURCES = ("kernel", "policies", "drives", "user", "mkfs")
 ENDINGS = {".c", ".h", ".s", ".ld"}  # of sources, in small letters
-PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX", "$RECYCLE.BIN"}
+PASSED_OVER = {
+    *("build", "__pycache__", "__MACOSX", "$RECYCLE.BIN"),
+    *("sluice", "experiments", "grade", "book", "tests", "tools", "results"),  # a whole tree's
+}
 # Copies that editors and tools of diff and merge keep, what a compiler writes beside a source, and
 # what Windows and macOS put into folders. The names are compared in small letters.
 BY_PRODUCTS = re.compile(

@@ -3,7 +3,7 @@
 E= and SIZE= choose experiments as for `make experiment`. A row of the table is an arm: by how much
 the twin's figures are off, in per cent of the machine's, in the mean over the arm's runs: the mean
 and the deviation of each job's response times, and the requests that wrote to disks. Behind it is
-the 95 % interval of that mean, by the bootstrap over the runs (sluice/experiment/interval.py), unless
+the 95 % interval of that mean, by the bootstrap over the runs (interval.py), unless
 they are too few. Below are the expectations about which the two do not say the same.
 """
 

@@ -1,6 +1,6 @@
 """`make sweep`: measure an experiment over any numbers that it depends on, by the twin.
 
-OVER= says over what (sluice/sweep/ranges.py): a variable of the experiment, a tunable of a policy, a
+OVER= says over what (ranges.py): a variable of the experiment, a tunable of a policy, a
 number of the machine, the policies, and the arms. HOW= says which points are measured: all of a
 grid, POINTS= points by chance (random), evenly spread ones (quasi), or those of a search that is
 guided by what came before (search). METRICS= are the objectives.

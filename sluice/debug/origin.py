@@ -1,5 +1,4 @@
-"""What a replay needs to know of a run: an experiment's (stored_run.py) or a graded one (rerun.py, in
-grade/engine/)."""
+"""What a replay needs to know of a run: an experiment's (stored_run.py) or a graded one's."""
 
 from collections.abc import Sequence
 from pathlib import Path

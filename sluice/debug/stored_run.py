@@ -6,7 +6,7 @@
                 and the lines of the jobs
     rr-*        a QEMU's record of the run, if it has been debugged: from this QEMU replays it
 
-KEY is the run's (sluice/experiment/run.py): the configuration, the kernel and the images determine it,
+KEY is the run's (run.py): the configuration, the kernel and the images determine it,
 so a trace that is found is the trace of this run. The newest KEPT are kept. A folder comes into its
 place, and goes from it, whole: it is made, and deleted, in build/traces/under-way.
 """

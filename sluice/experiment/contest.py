@@ -1,8 +1,8 @@
 """A contest: is one arm at least as good as every other, in metrics of which less is better?
 
 It is judged in each setting, over its seeds. It is won if the arm's value is told apart from each
-other's and is less (significance.py), lost if another's is told apart from it and is less, and otherwise
-not told. Only arms that give the same promise take part: those
+other's and is less (significance.py), lost if another's is told apart from it and is
+less, and otherwise not told. Only arms that give the same promise take part: those
 whose `bound`, such as the age of the oldest block written, is at most `bound_times` the arm's own.
 Besides, `no_more` names metrics in which the arm must not exceed one other arm. A lost contest is a
 result, which is reported, and not a failure. With too few trials for an interval, the arm with the

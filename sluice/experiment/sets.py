@@ -50,7 +50,7 @@ def expect_names_differ() -> None:
     """Raise BadExperiment if two sets have one name, in one file or in two."""
     first: dict[str, str] = {}
     for name, path in files().items():
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         lines = Lines(text)
         for i, row in enumerate(tomllib.loads(text)["sets"]):
             here = f"{place(name)}:{lines.line(('sets', i, 'name'))}"
@@ -63,7 +63,7 @@ def expect_names_differ() -> None:
 def read(name: str) -> list[NamedSet]:
     """The sets of a file, in order. Raises BadExperiment if two have one name, in whatever file."""
     expect_names_differ()
-    rows = tomllib.loads(files()[name].read_text())["sets"]
+    rows = tomllib.loads(files()[name].read_text(encoding="utf-8"))["sets"]
     return [NamedSet(**{"tunables": {}, **row}) for row in rows]
 
 

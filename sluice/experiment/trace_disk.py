@@ -153,7 +153,7 @@ def described(digest: str, count: int, end: int) -> dict:
 @cache
 def code_hash() -> str:
     """The hash of the code that reads traces."""
-    folder = Path(__file__).parent.parent / "traces"
+    folder = Path(__file__).parent.parent / "trace"
     paths = [Path(__file__), *sorted(folder.rglob("*.py"))]
     return hash_of([hash_file(path) for path in paths])
 

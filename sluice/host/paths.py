@@ -2,7 +2,7 @@
 
 TREE has the kernel's sources and what is built from them. It is this tree, or the snapshot of it
 that a command works on (snapshot.py), which no `make` changes meanwhile. Results, the labs and the
-code of grade/ are those of ROOT.
+host's code are those of ROOT.
 """
 
 import os

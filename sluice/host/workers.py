@@ -34,7 +34,7 @@ CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
 
 
-# An expression that any Python can evaluate, because grade/ may be missing there.
+# An expression that any Python can evaluate, because this tree may be missing there.
 HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
 # Files are UTF-8 (printing.py). The Makefile says so to Python; who starts a worker may not.
 READS_AS = "__import__('codecs').lookup(__import__('locale').getpreferredencoding(False)).name"

@@ -64,7 +64,10 @@ class Figure:
 
 def documents() -> list[Path]:
     """All documents that may quote results."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("grade/**/*.md"))]
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted(p for top in ("book", "grade") for p in ROOT.glob(f"{top}/**/*.md")),
+    ]
 
 
 def source(words: str) -> Source:

@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import SECTOR
 from sluice.trace.stream import NUMBER, LeftOut, Row, of_lines, reads_as, spaced, whole
-from sluice.trace.table import SECTOR
 from sluice.trace.units import place
 
 SOURCE = "MQSim, README, and ASCII_Trace_Definition.h: Time_Unit of the workload"

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from sluice.trace.table import REQUEST, SECTOR
+from sluice.trace.common import REQUEST, SECTOR
 
 MAGIC = b"sluice requests\n"
 FORM = 1

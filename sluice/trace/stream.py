@@ -25,8 +25,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import REQUEST, table
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.table import REQUEST, table
 
 HEAD = 1 << 16  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table

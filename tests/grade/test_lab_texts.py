@@ -56,7 +56,7 @@ def squeezed(text: str) -> str:
 @each_lab
 def test_a_lab_and_its_chapter_lead_to_each_other_and_to_the_hints(lab: Lab) -> None:
     handout, text = (lab.folder / "handout.md").read_text(), chapter(lab).read_text()
-    assert f"(../../book/pages/labs/{lab.name}.md)" in handout
+    assert f"(../../../book/pages/labs/{lab.name}.md)" in handout
     assert "(hints.md)" in handout
     assert f"```{{lab}} {lab.name}\n" in text
     assert f"(hints-{lab.name})=\n" in text and f"```{{hints}} {lab.name}\n" in text

@@ -6,7 +6,7 @@ asked first.
 
 In the quick form, which every `make test` runs, a mistake is held against one of the groups that
 must notice it, such that each group has mistakes to notice. Mistakes and skeletons are graded on
-the twin (grade/engine/twin_grading.py), which does the same in less time, and so is what would take a
+the twin (twin_grading.py), which does the same in less time, and so is what would take a
 machine longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:

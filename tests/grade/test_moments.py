@@ -114,9 +114,9 @@ def test_events_are_listed_around_one(tmp_path: Path) -> None:
     file.write_bytes(head + b"".join(records))
     listed = moments.around(file, 20).splitlines()[1:]
     assert [int(line.split()[0]) for line in listed] == [*range(8, 33)]
-    marked = [line for line in listed if line.endswith("<--")]
+    marked = [line.replace(" <--", "") for line in listed if " <--" in line]
     assert [line.split()[:5] for line in marked] == [["20", "0.020", "queued", "1", "20"]]
-    assert moments.around(file, 0).splitlines()[1].endswith("<--")
+    assert moments.around(file, 0).splitlines()[1].split()[:2] == ["0", "<--"]
     with pytest.raises(trace.BadTrace, match="it has no event 40"):
         moments.around(file, 40)
 

@@ -15,7 +15,17 @@ from sluice.host.paths import BUILT, ROOT
 
 SOURCES = [
     path
-    for folder in ("kernel", "policies", "drives", "user", "mkfs", "grade")
+    for folder in (
+        "kernel",
+        "policies",
+        "drives",
+        "user",
+        "mkfs",
+        "sluice",
+        "grade",
+        "tests",
+        "tools",
+    )
     for path in sorted((ROOT / folder).rglob("*.[ch]"))
 ]
 STRING = r'"((?:[^"\\\n]|\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.))*)"'

@@ -184,22 +184,23 @@ LOOK_INSIDE = {
     "tools/machine_mode/machines.py": "proves what machine mode does to all of memory",
     "grade/engine/evidence.py": "holds a submission's memory against its file: it is not believed",
     "grade/engine/workbench.py": "opens gdb for a person who asks for it, GDB=1",
-    "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
-    "gdb/sluice.py": "is gdb's commands, which a person types",
-    "gdb/connect.py": "attaches the gdb that a person or an editor has started",
-    "gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
+    "grade/labs/first-block/solution.py": "finds what gdb shows, which the lab asks for",
+    "tools/gdb/sluice.py": "is gdb's commands, which a person types",
+    "tools/gdb/connect.py": "attaches the gdb that a person or an editor has started",
+    "tools/gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
     "sluice/debug/launch.py": "starts the machine of that run for gdb",
-    "tests/test_gdb.py": "tests them",
-    "tests/test_escape.py": "makes memories that evidence.py must refuse",
-    "tests/test_scoring.py": "makes memories that evidence.py must refuse",
-    "tests/test_layers.py": "names the doors",
+    "tests/system/test_gdb.py": "tests them",
+    "tests/grade/test_escape.py": "makes memories that evidence.py must refuse",
+    "tests/grade/test_scoring.py": "makes memories that evidence.py must refuse",
+    "tests/kernel/test_layers.py": "names the doors",
 }
 
 
-def test_grade_uses_the_console_the_dev_files_the_trace_and_the_image_only() -> None:
+def test_the_host_uses_the_console_the_dev_files_the_trace_and_the_image_only() -> None:
     users = {
-        path.relative_to(ROOT / "grade").as_posix()
-        for path in (ROOT / "grade").rglob("*.py")
+        path.relative_to(ROOT).as_posix()
+        for top in ("sluice", "grade", "book", "tests", "tools")
+        for path in (ROOT / top).rglob("*.py")
         if DOORS.search(re.sub(r'""".*?"""', "", path.read_text(), flags=re.S))
     }
     assert users == set(LOOK_INSIDE)

@@ -1,4 +1,4 @@
-"""What a drive did with its time (sluice/experiment/utilisation.py): by a trace made by hand, and in runs."""
+"""What a drive did with its time (utilisation.py): by a trace made by hand, and in runs."""
 
 import re
 from pathlib import Path

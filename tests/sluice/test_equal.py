@@ -24,7 +24,7 @@ def judge(found: list[dict], *may: dict) -> list[str]:
 @pytest.fixture(autouse=True)
 def stats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        equal_arms.apart,
+        equal_arms.significance,
         "values",
         lambda t, _: {r["variables"]["seed"]: r["stats"]["x"] for r in t},
     )

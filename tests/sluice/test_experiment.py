@@ -300,7 +300,7 @@ def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "goal", ["agree", "experiment", "export", "report", "replay", "results", "sweep", "theatre"]
+    "goal", ["agree", "experiment", "export", "report", "debug", "results", "sweep", "theatre"]
 )
 def test_every_command_refuses_a_folder_without_experiments(tmp_path: Path, goal: str):
     line = [sys.executable, "-m", f"sluice.cli.{goal}", f"{tmp_path}/"]

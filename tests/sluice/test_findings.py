@@ -1,6 +1,6 @@
 """Every experiment, in its quick size: nothing is NOT SO, but what differs for a cause it tells.
 
-The twin (sluice/twin/) makes the runs, in a fifth of the machine's time. Where an expectation is not
+The twin makes the runs, in a fifth of the machine's time. Where an expectation is not
 met there, the machine has the last word; with FULL=1 it has the only one. Results that are stored
 are the machine's, of full size, and are judged by test_results.py.
 

@@ -1,4 +1,4 @@
-"""The page with the kernel in it does what the native twin does, to the last byte (sluice/wasm/)."""
+"""The page with the kernel in it does what the native twin does, to the last byte."""
 
 import base64
 import json

@@ -18,9 +18,9 @@ from sluice.experiment.summary import number
 from sluice.host.paths import ROOT
 from sluice.sweep import sizes
 from sluice.sweep.ranges import BadSweep
+from sluice.trace.common import table
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.packed import pack
-from sluice.trace.table import table
 
 PAGE = ROOT / "book/pages/questions/victim.md"
 STORED = ROOT / "results/matrix"

@@ -14,7 +14,9 @@ from fcntl import ioctl
 from pathlib import Path
 from types import SimpleNamespace
 
+import command_modules
 import pytest
+from trees import plain_environment
 
 from sluice.cli import experiment
 from sluice.experiment.aligned import aligned
@@ -24,13 +26,16 @@ from sluice.host.paths import ROOT
 
 pytestmark = pytest.mark.native
 LATIN1 = ("de_DE", "ISO-8859-1")
-COMMANDS = sorted((ROOT / "sluice/cli").glob("[!_]*.py"))
 LISTS = (  # commands that print much and need no machine
-    ("experiment", "--list"),
-    ("experiment", "--list", "mogul-4.1-fast"),
-    ("results", "--findings"),
-    ("export", "--list", "mogul-4.1-fast"),
-    *((path.stem, "--help") for path in COMMANDS if "ArgumentParser" in path.read_text()),
+    ("sluice.cli.experiment", "--list"),
+    ("sluice.cli.experiment", "--list", "mogul-4.1-fast"),
+    ("sluice.cli.results", "--findings"),
+    ("sluice.cli.export", "--list", "mogul-4.1-fast"),
+    *(
+        (command_modules.module(path), "--help")
+        for path in command_modules.PATHS
+        if "ArgumentParser" in path.read_text()
+    ),
 )
 PRINTS = """
 import sys
@@ -135,7 +140,7 @@ def test_output_to_a_full_disk_is_told_and_the_work_is_done(tmp_path: Path) -> N
 def test_commands_print_whatever_the_locale_and_the_reader(words: tuple[str, ...]) -> None:
     """With a reader that has gone before the first line, and letters of ASCII alone."""
     module, *rest = words
-    line = [sys.executable, "-m", f"sluice.cli.{module}", *rest]
+    line = [sys.executable, "-m", module, *rest]
     env = os.environ | {"PYTHONUTF8": "1", "PYTHONIOENCODING": "ascii"}
     reader, writer = os.pipe()
     os.close(reader)
@@ -214,7 +219,8 @@ def on_a_terminal(line: list[str], columns: int) -> str:
     """Return what a command prints on a terminal of this width."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
-    process = subprocess.Popen(line, cwd=ROOT, stdout=theirs, stderr=theirs, stdin=theirs)
+    pipes = {"stdout": theirs, "stderr": theirs, "stdin": theirs}
+    process = subprocess.Popen(line, cwd=ROOT, env=plain_environment(), **pipes)
     os.close(theirs)
     said = io.BytesIO()
     while True:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
 sluice = pytest.importorskip("sluice")
+api = pytest.importorskip("sluice.api")
 NOTEBOOK = ROOT / "book" / "example.ipynb"
 FIXED = {"drive": "fixed", "size_mb": 64, "buffers": 256}
 
@@ -42,13 +43,13 @@ def table() -> np.ndarray:
 def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import sluice; print(sluice.__file__)"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()) == ROOT / "sluice" / "api.py"
+    assert Path(done.stdout.strip()) == ROOT / "sluice" / "__init__.py"
 
 
 @pytest.mark.parametrize("tool", ["drive_parts", "drive_replay", "drive_times", "places"])
 def test_what_commands_start_runs_where_addresses_are_limited(tool: str) -> None:
     """As clusters limit them, by `ulimit -v`: with a sanitizer it would not start."""
-    words = ["prlimit", f"--as={2 << 30}", sluice.NATIVE / f"{tool}_tool", "-l"]
+    words = ["prlimit", f"--as={2 << 30}", api.NATIVE / f"{tool}_tool", "-l"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "anitizer" not in done.stderr + done.stdout
     assert done.returncode >= 0
@@ -218,7 +219,7 @@ def test_what_is_missing_is_built_by_a_command_that_help_lists(monkeypatch) -> N
     words = ["make", "-C", str(ROOT), "-n", "-B", "SETUP=no", "twin"]
     inner = os.environ | {"LOCK": "held", "MAKELEVEL": "1"}  # as the first make starts the second
     made = subprocess.run(words, capture_output=True, text=True, check=True, env=inner).stdout
-    for module, name in ((engine, "TWIN"), (sluice, "PROGRAMS"), (sluice, "NATIVE")):
+    for module, name in ((engine, "TWIN"), (api, "PROGRAMS"), (api, "NATIVE")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, Path("/nowhere"))
             with pytest.raises(sluice.BadReplay) as refused:

@@ -287,7 +287,7 @@ def test_agree_tells_which_figures_are_off_by_more_than_their_limit(
         path.write_text("".join(map(to_line, lines)))
     figures, far = agree.compare(mogul, tmp_path)
     assert figures == 15  # of each arm: mean and deviation of two jobs, and the writes
-    assert "delayed+PU               read" in capsys.readouterr().out
+    assert re.search(r"^delayed\+PU +read ", capsys.readouterr().out, re.M)
     lines[0]["counters"]["disk.writes"][0] *= 2
     path.write_text("".join(map(to_line, lines)))
     assert agree.compare(mogul, tmp_path)[1] >= far

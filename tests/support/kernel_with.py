@@ -18,7 +18,7 @@ def kernel_with(tree: Path, files: dict[str, str]) -> Path:
         "build/drives",
     ):
         shutil.copytree(ROOT / folder, tree / folder)
-    (tree / "grade").mkdir()
+    (tree / "tools").mkdir()
     for file in ("Makefile", "build/kernel.command", "tools/find_tool.sh"):
         shutil.copy2(ROOT / file, tree / file)
     for path, text in files.items():

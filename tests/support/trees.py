@@ -13,9 +13,9 @@ SKIPPED = (
     ".venv",
     "__pycache__",
     "pycache",
-    "experiments",
-    "snapshots",
-    "linux",
+    "./build/experiments",
+    "./build/snapshots",
+    "./build/linux",
     "*.img",
     "*.sock",
 )

@@ -257,7 +257,11 @@ def test_both_systems_run_one_object_file() -> None:
     said = make(ROOT, "-n", "-B", "LOCK=held", "SETUP=no", "V=1", "build/guest/bench").stdout
     (link,) = [line.split() for line in said.splitlines() if " -o build/guest/bench " in line]
     objects = [word for word in link if word.endswith((".o", ".a"))]
-    assert sorted(objects) == ["build/guest/calls.o", "build/user/bench.o", "build/user/lib.a"]
+    assert sorted(objects) == [
+        "build/tools/bench/guest/calls.o",
+        "build/user/bench.o",
+        "build/user/lib.a",
+    ]
 
 
 def test_both_systems_have_all_lines_that_are_wanted() -> None:

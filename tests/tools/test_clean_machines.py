@@ -64,7 +64,7 @@ def test_the_container_is_made_of_files_that_are_there() -> None:
     folder = ROOT / ".devcontainer"
     assert (folder / CONTAINER["build"]["dockerfile"]).exists()
     context = (folder / CONTAINER["build"]["context"]).resolve()
-    copied = re.search(r"^COPY (.*) grade/$", DOCKERFILE, re.M)
+    copied = re.search(r"^COPY (.*) tools/$", DOCKERFILE, re.M)
     assert copied
     assert all((context / name).exists() for name in copied[1].split())
     assert WORKFLOW["jobs"]["test"]["container"]["image"] in DOCKERFILE.split()
@@ -72,9 +72,9 @@ def test_the_container_is_made_of_files_that_are_there() -> None:
 
 def test_setting_up_packages_alone_makes_no_environment(tmp_path: Path) -> None:
     """As in the container: of the tree there are the copied scripts only."""
-    (tmp_path / "grade").mkdir()
+    (tmp_path / "tools").mkdir()
     for name in ("setup.sh", "find_tool.sh"):
-        (tmp_path / "grade" / name).write_text((ROOT / "grade" / name).read_text())
+        (tmp_path / "tools" / name).write_text((ROOT / "tools" / name).read_text())
     done = subprocess.run(
         ["sh", "tools/setup.sh", "packages"], cwd=tmp_path, capture_output=True, text=True
     )
@@ -86,3 +86,4 @@ def test_the_version_is_that_of_the_changelog() -> None:
     version = re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert version
     assert make(ROOT, "version").stdout == f"Sluice {version[1]}\n"
+    assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()

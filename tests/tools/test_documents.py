@@ -146,7 +146,7 @@ def makefile() -> str:
 
 @cache
 def texts_of_tests() -> str:
-    return "".join(path.read_text() for path in ROOT.glob("tests/sluice/*.py"))
+    return "".join(path.read_text() for path in ROOT.glob("tests/*/*.py"))
 
 
 @cache
@@ -199,8 +199,10 @@ def there() -> dict[str, set[str]]:
     return {
         "LAB": {lab.name for lab in labs()} | new_labs(),
         "SIZE": {"quick", "full"},
-        "T": {path.name for path in ROOT.glob("tests/sluice/*.py")},
-        "FORMAT": {path.stem for path in ROOT.glob("grade/*/formats/*.py")},
+        "T": {path.name for path in ROOT.glob("tests/*/*.py")},
+        "FORMAT": {
+            path.stem for top in ("grade", "sluice") for path in ROOT.glob(f"{top}/*/formats/*.py")
+        },
         "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
     }
 

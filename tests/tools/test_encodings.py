@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from test_printing import latin1  # noqa: F401 (a fixture)
 
 from sluice.host.paths import ROOT
 
@@ -90,7 +91,8 @@ def test_a_call_with_an_encoding_or_of_bytes_is_not(line: str) -> None:
 
 @pytest.mark.native
 def test_all_host_code_says_its_encoding() -> None:
-    ours = [p for p in ROOT.glob("grade/**/*.py") if not p.is_relative_to(ROOT / "tests")]
+    tops = ("sluice", "grade", "book", "tools")
+    ours = [path for top in tops for path in ROOT.glob(f"{top}/**/*.py")]
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in ours
@@ -123,7 +125,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
     trace = tmp_path_factory.mktemp("trace") / "some.spc"
     rows = (f"0,{64 * n},8192,{'RW'[n % 2]},{n / 10:.3f}\n" for n in np.arange(20))
     trace.write_text("".join(rows), encoding="utf-8")
-    return REPLAYS.format(package=str(ROOT / "grade/python"), trace=str(trace))
+    return REPLAYS.format(package=str(ROOT), trace=str(trace))
 
 
 def said_by(script: str, **env: str) -> str:
@@ -144,7 +146,7 @@ def test_the_package_does_the_same_in_every_locale(script: str) -> None:
 
 def test_the_package_does_the_same_in_iso_8859(
     script: str,
-    latin1: dict[str, str],
+    latin1: dict[str, str],  # noqa: F811
 ) -> None:
     pytest.importorskip("sluice")
     assert said_by(script, **NARROW, **latin1) == said_by(script, PYTHONUTF8="1")

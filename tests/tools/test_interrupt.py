@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import command_modules
 import pytest
 
 from grade.cli import labs
@@ -21,7 +22,6 @@ from sluice.host.interrupt import STATUS, held_back, stoppable
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 
-COMMANDS = sorted((ROOT / "sluice" / "cli").glob("[!_]*.py"))
 RUNS = """
 claim = "a run is kept"
 source = "this test"
@@ -139,7 +139,7 @@ def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
         labs.main()
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", command_modules.PATHS, ids=command_modules.module)
 def test_every_command_can_be_stopped(path: Path) -> None:
     assert "    sys.exit(stoppable(main" in path.read_text()
 

@@ -113,8 +113,12 @@ def test_a_removed_policy_and_a_removed_program_are_gone(tree: Path) -> None:
     assert "fcfs_next" not in names
 
 
+# What the words after the second `-m` of a recipe begin with.
+COMMANDS = ("sluice.cli.", "grade.cli.", "tools.", "book.ext.")
+
+
 def test_help_lists_every_command_and_sets_up_nothing(tmp_path: Path) -> None:
-    (tmp_path / "grade").mkdir()
+    (tmp_path / "tools").mkdir()
     for name in ("Makefile", "tools/help.awk"):
         shutil.copy(ROOT / name, tmp_path / name)
     said = make(tmp_path, "help").stdout
@@ -218,14 +222,14 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
 def test_what_is_given_to_a_command_arrives_as_it_is(goal: str, names: list[str]) -> None:
     values = {name: "elevator" if name == "LAB" else ODD for name in names}  # LAB=: a lab
     said = make(ROOT, "--dry-run", goal, *(f"{n}={value}" for n, value in values.items())).stdout
-    command = next(line for line in said.split(" -m ") if line.startswith("sluice.cli."))
+    command = next(line for line in said.split(" -m ") if line.startswith(COMMANDS))
     for name, value in values.items():
         assert f"--{name.lower()}={value}" in shlex.split(command), name
 
 
 def test_the_folder_of_a_run_does_not_take_the_place_of_the_program_that_lists_it() -> None:
     said = make(ROOT, "--dry-run", "events", f"RUN={ODD}", "EVENT=3").stdout
-    program, _, command = said.partition(" -m sluice.cli.")
+    program, _, command = said.partition(" -m grade.cli.")
     assert program.endswith("python -m sluice.host.snapshot")
     assert shlex.split(command) == ["labs", "events", f"--run={ODD}", "--event=3"]
 

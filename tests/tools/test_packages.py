@@ -1,4 +1,4 @@
-"""The packages of grade/ are those of ARCHITECTURE.md, and each imports only packages below it."""
+"""The host's packages are those of ARCHITECTURE.md, and each imports only packages below it."""
 
 import ast
 import re
@@ -13,17 +13,19 @@ from grade.engine import certificate
 from sluice.experiment import runner
 from sluice.host.paths import ROOT
 
-GRADE = ROOT / "grade"
-SECTION = re.search(r"^## grade/$(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[1]
-ORDER = re.findall(r"^\| `(\w+)/` \|", SECTION, re.M)
+TOPS = ("sluice", "grade", "book", "tools")
+SECTION = re.search(r"^## The host$(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[
+    1
+]
+ORDER = re.findall(r"^\| `(\w+/\w+)/` \|", SECTION, re.M)
 
 
 def modules(package: str) -> list[Path]:
-    return sorted((GRADE / package).rglob("*.py"))
+    return sorted((ROOT / package).rglob("*.py"))
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The modules of grade/ that a module imports, wherever in it that stands."""
+    """The modules of the tree that a module imports, wherever in it that stands."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: an import names the whole module"
@@ -32,12 +34,16 @@ def imported(path: Path) -> Iterator[str]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.startswith("grade."))
+        yield from (name for name in names if name.startswith(tuple(f"{top}." for top in TOPS)))
 
 
-def test_architecture_lists_every_package_of_grade() -> None:
-    assert sorted(ORDER) == sorted(path.parent.name for path in GRADE.glob("*/__init__.py"))
-    assert [path.name for path in GRADE.glob("*.py")] == ["__init__.py"]
+def test_architecture_lists_every_package() -> None:
+    found = [path.parent for top in TOPS for path in (ROOT / top).glob("*/__init__.py")]
+    assert sorted(ORDER) == sorted(path.relative_to(ROOT).as_posix() for path in found)
+    above = {
+        path.relative_to(ROOT).as_posix() for top in TOPS for path in (ROOT / top).glob("*.py")
+    }
+    assert above == {"sluice/api.py", *(f"{top}/__init__.py" for top in TOPS)}
 
 
 def test_a_run_is_made_again_without_what_takes_long_to_load() -> None:
@@ -55,15 +61,17 @@ def test_a_package_imports_only_packages_below_it_in_the_table() -> None:
         for i, package in enumerate(ORDER)
         for path in modules(package)
         for name in imported(path)
-        if name.split(".")[1] not in ORDER[i:]
+        if "/".join(name.split(".")[:2]) not in ORDER[i:]
     }
     assert not wrong, "\n".join(sorted(wrong))
 
 
 def test_no_two_packages_have_a_module_of_one_name() -> None:
     homes: dict[str, str] = {}
-    for package in ORDER:
-        for path in (GRADE / package).glob("[!_]*.py"):
+    for package in (p for p in ORDER if not p.endswith("/cli")):
+        for path in (ROOT / package).glob("[!_]*.py"):
+            if path.stem == "command":  # the command of a tool
+                continue
             other = homes.setdefault(path.stem, package)
             assert other == package, f"{path.name} is in {other}/ and in {package}/"
 
@@ -78,7 +86,7 @@ def test_the_code_that_workers_compare_is_all_that_makes_a_run_or_a_grade(
 ) -> None:
     """What a worker's work imports, directly or by others, has its part in the code's hash."""
     hashed = {path for pattern in patterns for path in ROOT.glob(pattern)}
-    found, waiting = set(), [GRADE / begin]
+    found, waiting = set(), [ROOT / begin]
     while waiting:
         path = waiting.pop()
         if path not in found:

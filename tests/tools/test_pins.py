@@ -94,7 +94,7 @@ def file_of(module: str) -> Path | None:
 
 
 def packages_of(module: str) -> set[str]:
-    """The packages, as the index names them, that loading this module of grade/ needs."""
+    """The packages, as the index names them, that loading this module needs."""
     homes = packages_distributions()
     found, seen, waiting = set(), set(), [module]
     while waiting:
@@ -103,7 +103,7 @@ def packages_of(module: str) -> set[str]:
             continue
         seen.add(name)
         top = name.partition(".")[0]
-        if top != "grade":
+        if top not in ("sluice", "grade", "book", "tools"):
             found |= {canonicalize_name(home) for home in homes.get(top, [])}
         elif path := file_of(name):
             waiting += imported(path)
@@ -112,7 +112,7 @@ def packages_of(module: str) -> set[str]:
 
 
 def recipes() -> dict[str, set[str]]:
-    """The modules of sluice.cli that each goal of the Makefile runs."""
+    """The modules that each goal of the Makefile runs."""
     found: dict[str, set[str]] = {}
     goal = ""
     for line in (ROOT / "Makefile").read_text().splitlines():
@@ -120,7 +120,11 @@ def recipes() -> dict[str, set[str]]:
             goal = m[1]
         elif not line.startswith("\t"):
             goal = ""
-        for name in re.findall(r"\bgrade\.commands\.\w+", line) if goal else ():
+        for name in (
+            re.findall(r"\b(?:(?:sluice|grade)\.cli|book\.ext|tools\.\w+)\.\w+", line)
+            if goal
+            else ()
+        ):
             found.setdefault(goal, set()).add(name)
     return found
 

@@ -17,15 +17,15 @@ PREFIXES = ["riscv64-unknown-elf-", "riscv64-elf-", "riscv64-linux-gnu-"]
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    """A folder grade/ of the scripts, beside bin/, which has a shell and no tools."""
+    """A folder tools/ of the scripts, beside bin/, which has a shell and no tools."""
     (tmp_path / "bin").mkdir()
     for name in ("sh", "dirname", "cmp", "python3", "cc", "uname"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
     add(tmp_path, "id", "echo 1000")
-    (tmp_path / "grade").mkdir()
+    (tmp_path / "tools").mkdir()
     for name in SCRIPTS:
-        text = (ROOT / "grade" / name).read_text().replace("/usr/bin/python3", "python3")
-        (tmp_path / "grade" / name).write_text(text.replace(":/usr/sbin:/sbin", ""))
+        text = (ROOT / "tools" / name).read_text().replace("/usr/bin/python3", "python3")
+        (tmp_path / "tools" / name).write_text(text.replace(":/usr/sbin:/sbin", ""))
     shutil.copytree(ROOT / "tools/requirements", tmp_path / "tools/requirements")
     return tmp_path
 
@@ -299,7 +299,7 @@ def test_a_group_is_installed_once_and_other_groups_are_added_to_it(complete: Pa
 def test_trees_with_the_same_pins_share_their_packages(complete: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    shutil.copytree(complete / "grade", other / "grade")
+    shutil.copytree(complete / "tools", other / "tools")
     (other / "bin").symlink_to(complete / "bin")
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert "installing" in run(complete, "tools/setup.sh", "run", **home).stdout

@@ -6,7 +6,7 @@ script swaps policies and sets tunables. Under check=1 policies check what they 
 answer is a panic. Some disks are nearly full or have few inodes, and some second disks refuse all
 writes for a while.
 
-Everything is drawn from the kernel's own tables (sluice/experiment/catalogue.py), so a new policy, tunable or
+Everything is drawn from the kernel's own tables (catalogue.py), so a new policy, tunable or
 drive takes part.
 """
 

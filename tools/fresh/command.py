@@ -1,6 +1,6 @@
 """`make fresh`: try README's commands on bare Debian systems, and say what each takes.
 
-Each system is a copy of what debootstrap makes (tools/fresh/bareroot.py), with git, make and a clone
+Each system is a copy of what debootstrap makes (bareroot.py), with git, make and a clone
 of this tree's last commit. The commands are run one after the other, so a later one finds what an
 earlier one installed. FULL=1 adds the book and all tests.
 

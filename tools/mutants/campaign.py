@@ -30,7 +30,17 @@ from tools.mutants.change import Change
 
 LISTED = Path(__file__).with_name("equivalent.toml")
 EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"
-SOURCES = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade")
+SOURCES = ("Makefile", "kernel", "policies", "drives", "user", "mkfs")
+HOST_CODE = (
+    "sluice",
+    "experiments",
+    "grade",
+    "book",
+    "tests",
+    "tools",
+    "results",
+    "pyproject.toml",
+)
 # What the tests run; the native programs are built in the copy, and all else is only there.
 BUILT = ("native", "native.command", "kernel", "mkfs", "root", "programs", "twin")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
@@ -88,7 +98,7 @@ class Tree:
         self.flags = [LENIENT] if lenient else []
         self.objects: dict[str, bytes] = {}  # what is made of the sources without a change
         folder.mkdir(parents=True)
-        for part in (*SOURCES, *(f"build/{name}" for name in BUILT)):
+        for part in (*SOURCES, *HOST_CODE, *(f"build/{name}" for name in BUILT)):
             if (original / part).is_dir():
                 shutil.copytree(original / part, folder / part, ignore=NO_COPY)
             elif (original / part).exists():
@@ -123,7 +133,7 @@ class Tree:
     def tests(self, programs: set[str]) -> list[str]:
         """The test modules that name one of these programs. Those of unit tests name none."""
         found = []
-        for path in sorted((self.folder / "tests").glob("test_*.py")):
+        for path in sorted((self.folder / "tests").glob("*/test_*.py")):
             text = path.read_text(encoding="utf-8")
             if "pytest.mark.native" not in text:
                 continue

@@ -5,13 +5,14 @@ for the rest.
 """
 
 import re
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-PAGES = Path(__file__).resolve().parent.parent / "pages"
+from sluice.host.paths import ROOT
+
+PAGES = ROOT / "book" / "pages"
 
 
 def inline(svg: str, label: str) -> nodes.raw:

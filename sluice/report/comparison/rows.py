@@ -9,7 +9,7 @@ measures.
   the set has the arm's in brackets.
 - Of each measure less is better. A measure is None where a system has none, such as responses where
   nothing was read.
-- Systems differ in a measure only if their trials tell them apart (sluice/experiment/significance.py).
+- Systems differ in a measure only if their trials tell them apart (significance.py).
 """
 
 from collections import Counter

@@ -23,8 +23,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import SECTOR
 from sluice.trace.stream import NO_DATA, LeftOut, Line, of_lines, seconds
-from sluice.trace.table import SECTOR
 from sluice.trace.units import place
 
 ABOUT = "blktrace, as blkparse prints it"

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import SECTOR
 from sluice.trace.stream import (
     NO_DATA,
     LeftOut,
@@ -24,7 +25,6 @@ from sluice.trace.stream import (
     reads_as,
     whole,
 )
-from sluice.trace.table import SECTOR
 
 ABOUT = "a run's requests, as `make export FORMAT=csv` writes them"
 SOURCE = "sluice/export/formats/csv.py"

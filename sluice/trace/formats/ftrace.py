@@ -26,9 +26,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import SECTOR
 from sluice.trace.formats.blkparse import DISCARDS, EMPTY, Devices
 from sluice.trace.stream import NO_DATA, LeftOut, Line, Row, checked, of_lines, seconds, tables
-from sluice.trace.table import SECTOR
 from sluice.trace.units import place
 
 ABOUT = "Linux' ftrace of requests, also as trace-cmd reports it"

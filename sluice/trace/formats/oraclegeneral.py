@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import REQUEST
 from sluice.trace.stream import NO_DATA, LeftOut, joined, of_records
-from sluice.trace.table import REQUEST
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
 SOURCE = "libCacheSim, traceReader, oracleGeneralBin; J. Yang et al."

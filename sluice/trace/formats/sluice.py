@@ -6,10 +6,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.packed import FORM, HEAD, MAGIC
 from sluice.trace.stream import NO_DATA, LeftOut, expect_all
-from sluice.trace.table import REQUEST
 
 ABOUT = "Sluice's requests, binary"
 SOURCE = "sluice/trace/packed.py"

@@ -10,8 +10,8 @@ are taken use it, in whole MiB.
 
 from functools import partial
 
+from sluice.trace.common import SECTOR
 from sluice.trace.stream import Row, fields, kind, of_lines, reads_as, seconds, whole
-from sluice.trace.table import SECTOR
 from sluice.trace.units import place
 
 ABOUT = "SPC: the Storage Performance Council's trace files"

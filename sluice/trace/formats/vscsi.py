@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.common import REQUEST, SECTOR
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.stream import NO_DATA, LeftOut, expect_all, of_records
-from sluice.trace.table import REQUEST, SECTOR
 
 ABOUT = "vscsi, binary"
 SOURCE = "libCacheSim, traceReader, vscsi; C. Waldspurger et al., SHARDS, FAST 2015"

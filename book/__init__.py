@@ -1,0 +1,1 @@
+"""The book about Sluice: its pages and, in ext/, what builds it."""

@@ -1,0 +1,1 @@
+"""The commands about labs: hand out, grade, class, teach, compare."""

@@ -1,0 +1,1 @@
+"""`make fresh`: README's commands, tried on bare Debian systems."""
