@@ -4,8 +4,8 @@ like).
     938944000 13 93230992 32 0
     time, device, first sector, sectors, 0 for a write or 1 for a read
 
-A file does not tell the unit of its times: in MQSim it stands in the file of the workload. So
-there is a format for each unit, all look like such a file, and FORMAT= has to say which it is.
+A file does not tell the unit of its times. In MQSim the file of the workload tells it. So each unit
+is a format of its own, and FORMAT= has to name it.
 Devices are disks of their own, laid one after another as the units of SPC are, in the order of
 their numbers.
 """

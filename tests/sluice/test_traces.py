@@ -252,11 +252,13 @@ def test_requests_that_are_due_at_one_moment_start_in_their_order(burst: int) ->
 OF_DRIVE = ("issued", "completed")
 
 
-def decisions(events: list[trace.Event]) -> list[tuple]:
-    """What was decided about the root disk. Which of the processes made a request is no decision
-    of the kernel's."""
+def of_root(events: list[trace.Event], of_drive: bool) -> list[trace.Event]:
+    """Return the events about the root disk: its drive's, or those of processes and the cache.
+
+    Which process made a request is no decision of the kernel's: pid is 0.
+    """
     about = [e for e in events if e.disk == 0 and e.name not in ("named", "counted")]
-    return [decision(event._replace(pid=0)) for event in about]
+    return [e._replace(pid=0) for e in about if (e.name in OF_DRIVE) == of_drive]
 
 
 @ON_TWIN
@@ -271,13 +273,13 @@ sync
     both = disks(tmp_path, pack(drawn(5, 250, rate=12)), script)
     args = "disk0.drive=cheetah4lp disk1.drive=fixed nbuf=400 trace_k=256 write=delayed"
     ends = machine_and_twin(Config(both, memory="64M", args=args, lab=True, cpu_shift=0))
-    machine, twin = (decisions(end.events) for end in ends)
-    # A command's end, and the next one's beginning, come some us earlier or later than a hit of a
-    # process: their order among each other is a decision, and that beside the process's is none.
+    # A command's end may come some us before or after a hit of a process. So the drive's events are
+    # compared with the drive's, and all others with all others, in time as well.
     for of_drive in (False, True):
-        expect_alike(
-            *([d for d in all_ if (d[0] in OF_DRIVE) == of_drive] for all_ in (machine, twin)), 1000
-        )
+        machine, twin = (of_root(end.events, of_drive) for end in ends)
+        expect_alike([decision(e) for e in machine], [decision(e) for e in twin], 1000)
+        apart = [abs(one.time_ns - other.time_ns) for one, other in zip(machine, twin, strict=True)]
+        assert max(apart) < 3e6  # half a turn: the arm waits for the same one
     machine, twin = (Played(0, end.console, tmp_path).log for end in ends)
     assert (machine[:, :2] == twin[:, :2]).all()
     apart_ns = np.abs(machine[:, 2] - twin[:, 2])

@@ -9,7 +9,7 @@
 
 Several jobs of fio may log to one file, one after another, each with a head and with times from its
 own start; they count from one start here. Jobs may also tear each other's lines, as fio's manual
-warns: such a line is refused. Trims are left out, and sync and datasync, which have no data. Files
+warns: such a line is refused. Trims, sync and datasync are left out. Files
 are disks of their own, laid one after another as the units of SPC are, in the order in which they
 first appear.
 """
