@@ -7,35 +7,25 @@
  */
 #include "kernel/machine/args.h"
 #include "kernel/cache/bio.h"
-#include "kernel/machine/clock.h"
 #include "kernel/file/console.h"
 #include "kernel/file/dev.h"
-#include "kernel/disk/disk.h"
-#include "kernel/ext2/ext2.h"
-#include "kernel/machine/fdt.h"
+#include "kernel/vlog/vlog.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/measure/hist.h"
 #include "kernel/base/stat.h"
 #include "drives/row.h"
-#include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/uart.h"
 #include "kernel/cache/prefetch.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/measure/trace.h"
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/trap.h"
-#include "kernel/cache/updated.h"
-#include "kernel/driver/ramdisk.h"
-#include "kernel/driver/virtio_blk.h"
 #include "kernel/proc/vm.h"
 
 extern char kernel_end[];
-
-void start(u32 hart, u64 dtb_phys);
 
 static struct disk *root_disk(void)
 {
@@ -79,6 +69,7 @@ static void boot(void *)
     for (u32 hart = 1; hart < machine.nharts; hart++)
         ipi_send(hart); /* it starts; machine mode's regions are settled */
     disk_init();
+    vlog_init();
     struct disk *root = root_disk();
     int block_bytes = ext2_probe(root);
     if (block_bytes < 0)
@@ -130,6 +121,7 @@ static void start_first(u64 dtb_phys)
     check_tables(); /* before time begins: it takes no time of a run */
     registry_check();
     clock_init();
+    cost_init();
     clock_hart_init();
     registry_init();
     policy_boot_args();

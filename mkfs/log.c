@@ -1,5 +1,5 @@
 /*
- * The blocks of a disk with a virtual log (kernel/logical/logical.h), read
+ * The blocks of a disk with a virtual log (kernel/vlog/logical.h), read
  * without the kernel's code, so that each can judge the other.
  *
  * The kernel comes from the youngest sector of the map to all others by their
@@ -14,14 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/logical/logical.h"
+#include "kernel/vlog/logical.h"
 #include "mkfs/mkfs.h"
 
-#define PLACE_BYTES (PLACE_SECTORS * sizeof(struct log_sector))
+#define SLOT_BYTES (SLOT_SECTORS * sizeof(struct log_sector))
 
 static u8 *disk;
 static const struct log_sector *label;
-static u32 nblocks, nplaces, nsummaries;
+static u32 nblocks, nslots, nsummaries;
 
 static bool is_whole(const struct log_sector *s)
 {
@@ -33,9 +33,9 @@ static bool is_whole(const struct log_sector *s)
     return memcmp(s, "rtualLog", 8) == 0 && words[1] == sum;
 }
 
-static const struct log_sector *sector_at(u64 place)
+static const struct log_sector *sector_at(u64 slot)
 {
-    return (const struct log_sector *)(disk + place * PLACE_BYTES);
+    return (const struct log_sector *)(disk + slot * SLOT_BYTES);
 }
 
 u64 log_read(const char *path)
@@ -45,7 +45,7 @@ u64 log_read(const char *path)
         die("%s: %s", path, strerror(errno));
     u64 bytes = ftell(file);
     rewind(file);
-    disk = calloc(1, bytes + PLACE_BYTES);
+    disk = calloc(1, bytes + SLOT_BYTES);
     if (!disk || fread(disk, 1, bytes, file) != bytes)
         die("%s: cannot be read", path);
     fclose(file);
@@ -53,21 +53,21 @@ u64 log_read(const char *path)
     if (!is_whole(label) || label->piece != LOG_LABEL)
         die("%s: has no label of a virtual log", path);
     nblocks = label->entry[0];
-    nplaces = label->entry[1];
+    nslots = label->entry[1];
     nsummaries = label->entry[2];
-    if (nplaces > bytes / PLACE_BYTES || nblocks >= nplaces)
+    if (nslots > bytes / SLOT_BYTES || nblocks >= nslots)
         die("%s: its virtual log has %u blocks on %u places, the image %lu",
-            path, nblocks, nplaces, bytes / PLACE_BYTES);
-    return nblocks * PLACE_BYTES;
+            path, nblocks, nslots, bytes / SLOT_BYTES);
+    return nblocks * SLOT_BYTES;
 }
 
 /* The youngest sector of a piece, or NULL. */
 static const struct log_sector *youngest(u32 piece)
 {
     const struct log_sector *best = NULL;
-    for (u32 place = 1; place < nplaces; place++) {
-        const struct log_sector *s = sector_at(place);
-        if (s->piece == piece && s->place == place && s->id == label->id &&
+    for (u32 slot = 1; slot < nslots; slot++) {
+        const struct log_sector *s = sector_at(slot);
+        if (s->piece == piece && s->slot == slot && s->id == label->id &&
             (!best || s->seq > best->seq) && is_whole(s))
             best = s;
     }
@@ -77,7 +77,7 @@ static const struct log_sector *youngest(u32 piece)
 /* Where a block is, and the number of the sector that says so. */
 struct found {
     u64 seq;
-    u32 place;
+    u32 slot;
 };
 
 static void read_pieces(struct found *found)
@@ -115,13 +115,13 @@ u64 log_write(int fd)
     read_pieces(found);
     read_summaries(found);
     for (u32 block = 0; block < nblocks; block++) {
-        u32 place = found[block].place;
-        if (!place)
+        u32 slot = found[block].slot;
+        if (!slot)
             continue;
-        if (place >= nplaces)
-            die("block %u is in place %u of %u", block, place, nplaces);
-        if (pwrite(fd, sector_at(place), PLACE_BYTES, block * PLACE_BYTES) !=
-            PLACE_BYTES)
+        if (slot >= nslots)
+            die("block %u is in place %u of %u", block, slot, nslots);
+        if (pwrite(fd, sector_at(slot), SLOT_BYTES, block * SLOT_BYTES) !=
+            SLOT_BYTES)
             die("block %u: %s", block, strerror(errno));
         written++;
     }

@@ -7,8 +7,9 @@
     result.response_ns                      # shape (2,), in ns
 
 The twin makes the replay: Sluice's kernel, compiled for this computer (sluice/twin/). So time is
-virtual, and the same call has the same result. `make twin` builds it. Names are the kernel's own:
-policies(), tunables() and drives() list them.
+virtual, and the same call has the same result. In a clone `make twin` builds it; an installed
+package has it. Names are the kernel's own: policies(), tunables() and drives() list them.
+__version__ is Sluice's version.
 
 All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
 offset and bytes, and write, which is 1 for a write and 0 for a read.
@@ -56,15 +57,19 @@ PUBLIC = (
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name of sluice/api.py. Raises AttributeError for any other name."""
+    """Return a public name of sluice/api.py, or the version. Raises AttributeError for any other
+    name."""
     if name == "__all__":
         return list(PUBLIC)
-    if name not in PUBLIC:
+    if name not in (*PUBLIC, "__version__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module("sluice.api"), name)
+    if name == "__version__":
+        value = import_module("sluice.host.version").version()
+    else:
+        value = getattr(import_module("sluice.api"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PUBLIC})
+    return sorted({*globals(), *PUBLIC, "__version__"})

@@ -1,4 +1,4 @@
-"""What `import sluice` gives; sluice/__init__.py says what it is for."""
+"""Functions and types of `import sluice`; sluice/__init__.py describes their use."""
 
 import math
 import re
@@ -17,11 +17,12 @@ from sluice.experiment import catalogue as kernel
 from sluice.experiment import jobs, trace_disk, trial
 from sluice.experiment import run as runs
 from sluice.experiment.check import Checker, size_bytes
-from sluice.experiment.load import config
+from sluice.experiment.load import build_config
 from sluice.experiment.locate import Lines
+from sluice.experiment.records import Arm, Unchecked
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import DISK, MACHINE, TRACE, TWIN, Run
-from sluice.host.nearest import meant
+from sluice.host.nearest import suggest
 from sluice.host.paths import NATIVE, PROGRAMS
 from sluice.system import devtext, trace
 from sluice.system.guest import MOST_DISKS
@@ -29,7 +30,7 @@ from sluice.trace import fit as fitting
 from sluice.trace import reader as reading
 from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.packed import LONGEST, pack, packed_bytes
+from sluice.trace.packed import LONGEST, pack_requests, packed_bytes
 from sluice.trace.stream import LeftOut
 from sluice.twin import engine
 
@@ -52,6 +53,7 @@ __all__ = [
 
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
+ARM = "replay"  # the name of the only arm
 RANGES = {  # of a row's numbers: the least, the most, and both in words
     "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
     "offset": (0, (1 << 62) - 1, "0 to 2^62"),
@@ -83,23 +85,24 @@ COMMANDS = (
 
 
 class LeftOutWarning(UserWarning):
-    """What read() left out of a trace; the text says how much, and why."""
+    """The warning that read() gives about requests that it left out; its text says how many, and
+    why."""
 
 
 class BadReplay(ValueError):
-    """An argument that is refused; the text says which, and what would do."""
+    """A refused argument; the text names the argument and says which values are allowed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came of a replay; arrays have an element for each request, in the order of time.
+    """The result of a replay; arrays have an element for each request, in the order of time.
 
-    requests: as they were replayed, shape (requests,), dtype REQUEST; start_ns: when each was due
-    or, in a closed loop, started, in ns after the first moment, int64; response_ns: its response
-    time in ns, int64, or -1 if it failed; began_ns: that first moment, since power-on; counters:
-    the growth of each counter of /dev/stat; summary: what the program ioplay printed; events: the
-    kernel's trace, shape (events,), dtype EVENT, or None if it was not asked for; lost: how many
-    older events it had no room for.
+    requests: the requests that were replayed, shape (requests,), dtype REQUEST; start_ns: when each
+    was due or, in a closed loop, started, in ns after the first moment, int64; response_ns: its
+    response time in ns, int64, or -1 if it failed; began_ns: the first moment, in ns since
+    power-on; counters: the growth of each counter of /dev/stat; summary: what the program ioplay
+    printed; events: the kernel's trace, shape (events,), dtype EVENT, or None if it was not asked
+    for; lost: how many older events the trace had no room for.
     """
 
     requests: NDArray[np.void]
@@ -113,35 +116,37 @@ class Result:
 
 
 def policies() -> dict[str, list[str]]:
-    """The names of all policies by their kind."""
+    """Return the names of all policies, by kind."""
     _expect_built()
-    return dict(kernel.known().policies)
+    return dict(kernel.load_catalogue().policies)
 
 
 def tunables() -> dict[str, kernel.Tunable]:
-    """The policies' numbers, as "aipu.age_ms": unit, default, low, high, about."""
+    """Return the tunables of all policies by name, as "aipu.age_ms": unit, default, low, high,
+    about."""
     _expect_built()
-    return dict(kernel.known().tunables)
+    return dict(kernel.load_catalogue().tunables)
 
 
 def drives() -> list[str]:
-    """The names of the drives' models."""
+    """Return the names of all drive models."""
     _expect_built()
-    return list(kernel.known().drives)
+    return list(kernel.load_catalogue().drives)
 
 
 def requests(
     time_ns: ArrayLike, offset: ArrayLike, bytes: ArrayLike = 4096, write: ArrayLike = False
 ) -> NDArray[np.void]:
-    """A table of requests, in the order of time.
+    """Return a table of requests, in the order of time.
 
-    Each argument has shape (requests,), or is one number for all: when each comes, in ns after any
-    first moment; where it begins, in bytes; its length in bytes, from 1 on; whether it writes.
-    Floats may stand for whole numbers. Raises BadReplay if numbers are negative, not whole or too
-    large, if lengths differ, or if there are no requests.
+    Each argument has shape (requests,), or is one number for all requests. time_ns: when each
+    request comes, in ns after any first moment; offset: where it begins, in bytes; bytes: its
+    length, at least 1; write: whether it is a write. Floats may stand for whole numbers. Raises
+    BadReplay if numbers are negative, not whole or too large, if lengths differ, or if there are no
+    requests.
     """
     given = {"time_ns": time_ns, "offset": offset, "bytes": bytes, "write": write}
-    columns = {name: _column(name, values) for name, values in given.items()}
+    columns = {name: request_column(name, values) for name, values in given.items()}
     try:
         shape = np.broadcast_shapes((1,), *(values.shape for values in columns.values()))
     except ValueError:
@@ -156,15 +161,16 @@ def requests(
 
 
 def read(path: str | Path, format: str = "", count: int | None = None) -> NDArray[np.void]:
-    """The requests of a trace's file, or the first `count`, from 1 on: shape (requests,), dtype
-    REQUEST, in the order of time, the first at time 0.
+    """Return the requests of a trace file, or its first `count` requests (at least 1).
 
-    format: a module of sluice/trace/formats, if the file does not tell. Raises BadTraceFile, which
-    says in which line or at which byte the file is wrong, and BadReplay for a wrong count. What is
-    left out, as requests of size 0, is counted in a warning, LeftOutWarning.
+    The table has shape (requests,) and dtype REQUEST. It is in the order of time, and the first
+    request is at time 0. format: a module of sluice/trace/formats; if it is empty, the file's
+    content decides. Raises BadTraceFile, which gives the line or byte where the file is wrong, and
+    BadReplay for a wrong count. Requests that are left out, as those of size 0, are counted in a
+    warning, LeftOutWarning.
     """
-    count, left_out = count if count is None else _whole("count", count, 1), LeftOut()
-    found = reading.read(Path(path), format, count, left_out=left_out)
+    count, left_out = count if count is None else checked_int("count", count, 1), LeftOut()
+    found = reading.read_requests(Path(path), format, count, left_out=left_out)
     if left_out.counts:
         warnings.warn(f"{path}: left out: {left_out}", LeftOutWarning, stacklevel=2)
     return found
@@ -179,23 +185,24 @@ def fit(
     way: str = fitting.REFUSE,
     join_ms: int = fitting.JOIN_MS,
 ) -> NDArray[np.void]:
-    """The requests for a disk of `room` bytes: another table, shape (requests,), dtype REQUEST.
+    """Return the requests, fitted to a disk of `room` bytes: a new table, shape (requests,), dtype
+    REQUEST.
 
     scale: how many times as fast they come; join_kb: neighbours become one request up to this size,
-    if they came within join_ms; split_kb: longer requests become several; way: if they reach beyond
-    the disk, "refuse", "pack" the used parts side by side, or "fold" them.
-    Raises BadTraceFile if they do not fit, and BadReplay for a wrong argument.
+    if they came within join_ms; split_kb: longer requests become several; way: what to do with
+    requests beyond the disk's end: "refuse" them, "pack" the used parts side by side, or "fold"
+    them. Raises BadTraceFile if the requests do not fit, and BadReplay for a wrong argument.
     """
     _expect_table(requests)
     _expect_way(way)
     if not isinstance(scale, Real) or not 0 < scale < math.inf:
         raise BadReplay(f"scale={scale}: must be a number above 0")
     join_kb, join_ms, split_kb = (
-        _whole(name, value, TRACE[name].low, TRACE[name].high)
+        checked_int(name, value, TRACE[name].low, TRACE[name].high)
         for name, value in (("join_kb", join_kb), ("join_ms", join_ms), ("split_kb", split_kb))
     )
     wanted = fitting.Fit(scale, join_kb, join_ms, split_kb, way)
-    return fitting.fitted("requests", requests, wanted, _whole("room", room, 1))
+    return fitting.fit_requests("requests", requests, wanted, checked_int("room", room, 1))
 
 
 def replay(
@@ -210,55 +217,57 @@ def replay(
     way: str = fitting.REFUSE,
     events: bool = False,
 ) -> Result:
-    """Replay requests through the cache and the drive.
+    """Replay requests through the cache and the drive. Returns the result.
 
     requests: shape (requests,), dtype REQUEST; policies: by kind, as {"replace": "arc"}; tunables:
-    by name, as {"aipu.age_ms": 5000}; drive, size_mb: the drive's model, and how much of it the
-    disk has, in MiB; buffers: of 4 KiB, in the cache; loop: "open", or "closed": without the times;
-    inflight: requests under way at once, at most; way: as in fit(); events: whether the kernel's
-    trace is wanted, its last 2^18 events.
+    by name, as {"aipu.age_ms": 5000}; drive: the drive's model; size_mb: how many MiB of it the
+    disk has; buffers: how many buffers of 4 KiB the cache has; loop: "open" keeps the requests'
+    times, "closed" ignores them; inflight: how many requests are under way at once, at most; way:
+    as in fit(); events: whether the result has the kernel's trace, its last 2^18 events.
 
     What is not given is the kernel's own: the policies sched=clook, replace=lru, write=async,
     update=pu, prefetch=none and place=inplace, and each tunable's default. The disk is the first
-    1024 MiB of a cheetah4lp. `make trace` has write=delayed, update=aipu and the whole drive.
+    1024 MiB of a cheetah4lp. `sluice replay` has write=delayed, update=aipu and the whole drive.
 
-    Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
+    Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do the replay.
     """
     _expect_built()
     _expect_table(requests)
     _expect_way(way)
     _expect_loop(loop, inflight)
-    machine = _machine(requests, drive, size_mb, buffers)
-    arm = {
+    machine = machine_table(requests, drive, size_mb, buffers)
+    arm: Arm = {
+        "name": ARM,
         "policies": _expect_dict("policies", policies, {"replace": "arc"}),
         "tunables": _expect_dict("tunables", tunables, {"aipu.age_ms": 5000}),
     }
-    run = _run(requests, machine, arm, way)
+    run = build_run(requests, machine, arm, way)
     run.config["commands"] %= (loop, inflight)
     with ExitStack() as stack:
         kept = None
         if events:
             kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "trace"
-            ready = trial.started(run, kept)
+            ready = trial.start_resident(run, kept)
             stack.callback(ready.close)
-            done = trial.made(ready, run)
+            done = trial.run_trial(ready, run)
         else:
-            done = trial.ended(run)
-        return _result(run, done, kept)
+            done = trial.run_to_end(run)
+        return build_result(run, done, kept)
 
 
-def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """An argument that is a whole number, from low on or up to high, as Python's own. Raises
-    BadReplay."""
-    good = isinstance(value, Integral) and not isinstance(value, bool) and low <= value
-    if not good or (high is not None and value > high):
+def checked_int(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return an argument as Python's int, checked to be a whole number from `low` to `high` (None:
+    no upper limit). Raises BadReplay."""
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if whole is None or whole < low or (high is not None and whole > high):
         there = f" from {low}" if high is None else f", {low} to {high}"
         raise BadReplay(f"{name}={value}: must be a whole number{there}")
-    return int(value)
+    return whole
 
 
-def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
-    """A column of a table of requests: whole numbers, be they floats. Raises BadReplay."""
+def request_column(name: str, given: ArrayLike) -> NDArray[np.generic]:
+    """Return a column of a table of requests, checked to hold whole numbers in range (floats may).
+    Raises BadReplay."""
     _expect_unmasked(name, given)
     try:
         values = np.asarray(given)
@@ -280,7 +289,8 @@ def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
 
 
 def _expect_unmasked(name: str, given: object) -> None:
-    """Raise BadReplay if values are masked: a row without one of its numbers is no request."""
+    """Raise BadReplay if some values are masked, because a row that lacks a number is no
+    request."""
     parts = given if isinstance(given, list | tuple) else ()
     masked = isinstance(given, np.ma.MaskedArray) and np.any(np.ma.getmask(given))
     if masked or any(part is np.ma.masked for part in parts):
@@ -288,7 +298,7 @@ def _expect_unmasked(name: str, given: object) -> None:
 
 
 def _expect_table(requests: object) -> None:
-    """Raise BadReplay unless this is a table of requests, in the order of time."""
+    """Raise BadReplay unless `requests` is a table of requests, in the order of time."""
     if isinstance(requests, np.ma.MaskedArray):
         raise BadReplay("requests: a masked array: must be a table as sluice.requests() makes")
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
@@ -299,6 +309,7 @@ def _expect_table(requests: object) -> None:
         raise BadReplay("requests: shape (0,): there are no requests")
 
     def refuse(name: str, wrong: NDArray[np.bool_], why: str) -> None:
+        """Raise BadReplay with the first wrong row, if there is one."""
         if wrong.any():
             row = int(np.argmax(wrong))
             raise BadReplay(f"requests: row {row}: {name} is {requests[name][row]}: {why}")
@@ -310,21 +321,23 @@ def _expect_table(requests: object) -> None:
     refuse("time_ns", early, "before that of the row above: must be in the order of time")
 
 
-def _near(name: object, names: Iterable[str]) -> str:
-    """The end of a message: which of the names was meant, if one is like it."""
-    said = meant(str(name), names)
+def suggest_name(name: object, names: Iterable[str]) -> str:
+    """Return the end of a message that suggests the most similar of the names; "" if none is
+    similar."""
+    said = suggest(str(name), names)
     return f"; {said}" if said.startswith("did") else ""
 
 
 def _expect_way(way: object) -> None:
+    """Raise BadReplay unless this is one of the ways of fit()."""
     if way not in fitting.WAYS:
-        near = _near(way, fitting.WAYS)
+        near = suggest_name(way, fitting.WAYS)
         raise BadReplay(f'way="{way}": must be "refuse", "pack" or "fold"{near}')
 
 
 def _expect_built() -> None:
-    """Raise BadReplay unless the twin is there."""
-    why = engine.host_refusal()
+    """Raise BadReplay unless the twin is built and can run on this host."""
+    why = engine.host_refusal_reason()
     if why:
         raise BadReplay(f"there is no twin here: {why}")
     tool = NATIVE / "drive_replay_tool"  # it lists the drives
@@ -334,33 +347,42 @@ def _expect_built() -> None:
 
 
 def _expect_loop(loop: str, inflight: int) -> None:
+    """Raise BadReplay for a wrong loop, or a wrong number of requests under way."""
     if loop not in trace_disk.LOOPS:
-        raise BadReplay(f'loop="{loop}": must be "open" or "closed"{_near(loop, trace_disk.LOOPS)}')
-    _whole("inflight", inflight, 1, trace_disk.INFLIGHT)
+        raise BadReplay(
+            f'loop="{loop}": must be "open" or "closed"{suggest_name(loop, trace_disk.LOOPS)}'
+        )
+    checked_int("inflight", inflight, 1, trace_disk.INFLIGHT)
 
 
-def _expect_dict(name: str, given: Mapping | None, example: dict) -> dict:
-    """An argument that is a dict of names, with whole numbers as Python's own. Raises BadReplay."""
+def _expect_dict(
+    name: str, given: Mapping[str, object] | None, example: dict[str, object]
+) -> dict[str, object]:
+    """Return an argument that is a dict of names; NumPy's whole numbers become Python's. Raises
+    BadReplay."""
     given = {} if given is None else given
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise BadReplay(f"{name}={given}: must be a dict, as {name}={example}")
     return {key: int(v) if isinstance(v, np.integer) else v for key, v in given.items()}
 
 
-def _machine(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int) -> dict:
-    """The machine with this disk and so many buffers, as an experiment's file has it. Its memory
-    has room for them. Raises BadReplay."""
+def machine_table(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int) -> Unchecked:
+    """Return the machine with this disk and so many buffers, as the table [machine] of an
+    experiment's file.
+
+    Its memory is large enough for the requests and the buffers. Raises BadReplay.
+    """
     beside = size_bytes(DISK["size"].default) + packed_bytes(len(requests))  # disks that it has
     most_mb = min(MOST_DISKS - beside, kernel.drive_bytes(str(drive)) or MOST_DISKS) >> 20
     free_mb = trace_disk.MOST_MB - trace_disk.memory_mb(len(requests))
     if free_mb < 0 or most_mb < 1:  # no other argument could mend it
         raise BadReplay(
-            f"requests: {len(requests)} of them: a machine has memory for {_most_requests()} at "
+            f"requests: {len(requests)} of them: a machine has memory for {max_requests()} at "
             "most: replay them in parts, as requests[:n]"
         )
-    size_mb = _whole("size_mb", size_mb, 1, most_mb)
+    size_mb = checked_int("size_mb", size_mb, 1, most_mb)
     most = trace_disk.BUFFERS + (free_mb << 20) // trace_disk.BUFFER_BYTES
-    buffers = _whole("buffers", buffers, MACHINE["nbuf"].low, most)
+    buffers = checked_int("buffers", buffers, MACHINE["nbuf"].low, most)
     return {
         "cpu_shift": 2,
         "memory": f"{trace_disk.memory_mb(len(requests), buffers)}M",
@@ -369,57 +391,58 @@ def _machine(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int)
     }
 
 
-def _most_requests() -> int:
-    """How many requests a machine has memory for, with a small cache."""
+def max_requests() -> int:
+    """Return how many requests fit into a machine's memory next to a small cache."""
     return (trace_disk.MOST_MB - trace_disk.LEAST_MB << 20) // trace_disk.REQUEST_BYTES
 
 
-def _run(requests: NDArray[np.void], machine: dict, arm: dict, way: str) -> Run:
-    """The run that replays the requests with an arm of an experiment. Raises BadReplay."""
-    digest = trace_disk.keep(pack(requests))
+def build_run(requests: NDArray[np.void], machine: Unchecked, arm: Arm, way: str) -> Run:
+    """Return the run that replays the requests with an arm of an experiment. Raises BadReplay."""
+    digest = trace_disk.cache_image(pack_requests(requests))
     raw = {
         "machine": machine,
         "arms": [arm],
-        "trace": {"file": str(trace_disk.image_of(digest)), "format": "sluice", "fit": way},
+        "trace": {"file": str(trace_disk.image_path(digest)), "format": "sluice", "fit": way},
         "workload": {"commands": COMMANDS},
     }
-    c = Checker(Path(PATH), Lines(""), kernel.known())
-    made = config(c, raw, 0, {})
+    c = Checker(Path(PATH), Lines(""), kernel.load_catalogue())
+    made = build_config(c, raw, 0, {})
     if c.problems:
-        raise BadReplay("\n".join(_told(problem, digest) for problem in c.problems))
+        raise BadReplay("\n".join(rephrase_problem(problem, digest) for problem in c.problems))
     limit_s = made.pop("host_limit_s")
-    return Run(1, PATH, "replay", {}, made | {"engine": TWIN}, limit_s)
+    made["engine"] = TWIN
+    return Run(1, PATH, arm["name"], {}, made, limit_s)
 
 
-def _told(problem: str, digest: str) -> str:
-    """A problem of an experiment's file in the words of a call."""
+def rephrase_problem(problem: str, digest: str) -> str:
+    """Return a problem of an experiment's file, in the words of a call from Python."""
     said = BEFORE.sub("", problem).replace(f"{digest}.requests", "requests")
     for words, own in OWN_WORDS.items():
         said = said.replace(words, own)
     return said
 
 
-def _result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
-    """The result of a replay that has ended. Raises RunFailed."""
-    why = runs.failure(run, done)
+def build_result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
+    """Return the result of a replay that has ended. Raises RunFailed."""
+    why = runs.failure_reason(run, done)
     if why:
-        raise RunFailed(runs.told(why, done))
-    shown = runs.readings(done.console)
-    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
-    (summary,) = jobs.lines(shown["said"])
+        raise RunFailed(runs.describe_failure(why, done))
+    shown = runs.split_readings(done.console)
+    stat0, stat1 = (devtext.parse_stat(shown[name]) for name in ("stat0", "stat1"))
+    (summary,) = jobs.parse_job_lines(shown["said"])
     rows = np.array(LOG.findall(shown["said"]), "<i8").reshape(-1, 3)
-    table = reading.read(trace_disk.image_of(run.config["trace"]["requests"]), "sluice")
+    table = reading.read_requests(trace_disk.image_path(run.config["trace"]["requests"]), "sluice")
     start, response = np.full((2, len(table)), -1, "<i8")
     start[rows[:, 0]], response[rows[:, 0]] = rows[:, 1], rows[:, 2]
-    lost, events = _events(kept, stats[1]["trace.phys"][0]) if kept else (0, None)
-    counters = {name: n for name, (n, _) in devtext.counter_change(*stats).items()}
+    lost, events = read_events(kept, stat1["trace.phys"][0]) if kept else (0, None)
+    counters = devtext.counter_growth(stat0, stat1)
     began = summary["start_ns"]
-    return Result(table, start, response, began, counters, summary, events, lost)
+    return Result(table, start, response, began, counters, dict(summary), events, lost)
 
 
-def _events(kept: Path, phys: int) -> tuple[int, NDArray[np.void]]:
-    """The events in a trace's file, and how many were lost before them."""
-    lost, data = trace.ring(kept, phys)
+def read_events(kept: Path, phys: int) -> tuple[int, NDArray[np.void]]:
+    """Return how many older events a trace file has lost, and the events that it has."""
+    lost, data = trace.read_ring(kept, phys)
     found = trace.Events(data).records()
     events = np.zeros(len(found), EVENT)
     for name in ("time_ns", "block", "pid", "disk"):

@@ -43,14 +43,14 @@ def make_image(tmp_path: Path) -> Iterator[MakeImage]:
 
     def make(damaged: bool = False, **content: object) -> Path:
         path = tmp_path / f"image{len(list(tmp_path.glob('*.img')))}.img"
-        image.make(path, Content(**content))
+        image.make_image(path, Content(**content))
         if not damaged:
             made.append(path)
         return path
 
     yield make
     for path in made:
-        image.check(path)
+        image.check_image(path)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def run_script(make_image: MakeImage) -> Run:
 
 @pytest.fixture(scope="session")
 def native() -> Callable[[str], Path]:
-    """Finds a program of tests/native by name; make has built it."""
+    """Finds a program of the tests in C by name; make has built it."""
 
     def find(name: str) -> Path:
         path = NATIVE / name

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fetches another QEMU, of a suite of Debian, unpacks it into a folder and prints
 # the path of a program that runs it, for
-#   make repeat QEMU_OTHER=$(tools/other_qemu.sh build/other)
-#   make repeat QEMU_OTHER=$(tools/other_qemu.sh build/newest sid)
+#   sluice validate repeat --qemu $(tools/other_qemu.sh build/other)
+#   sluice validate repeat --qemu $(tools/other_qemu.sh build/newest sid)
 #
 # - The suite is the backports of the system's own unless another is named:
 #   trixie, testing, sid.

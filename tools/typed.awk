@@ -2,11 +2,13 @@
 # the nearest. Prints nothing if all is known.
 #
 #   TYPED_GOALS='experiment' TYPED_NAMES='SIZ' TYPED_ARGS='drive=rz85' TAKEN_BY_ALL='V JOBS' \
-#       POLICIES='policies/sched/clook.c' awk -f tools/typed.awk Makefile drives/*.c arguments.toml
+#       POLICIES='policies/sched/clook.c' awk -f tools/typed.awk Makefile \
+#       sluice/cli/old_goals.toml drives/*.c book/arguments.toml
 #
 # With NEAREST_TO='elevatr' AMONG='smooth elevator' it prints the end of a message alone.
 #
-# - A goal takes the variables that its line of help names, as "SIZE=".
+# - A goal takes the variables that its line of help names, as "SIZE=". A command
+#   of bin/sluice takes the keys of its table in old_goals.toml.
 # - A goal with a slash or a dot in its name is a file. It takes every variable of any goal.
 # - A drive is a file drives/*.c, with its name in it; a policy is a file policies/KIND/NAME.c.
 # - A boot argument is a table of arguments.toml (the book's reference), or a kind of policies.
@@ -60,11 +62,11 @@ BEGIN {
     }
 }
 
-/^[a-z][a-z_.-]*:.*## / {
-    goal = substr($0, 1, index($0, ":") - 1)
-    goals = goals " " goal
-    text = substr($0, index($0, "## "))
-    while (match(text, /[A-Z][A-Z0-9_]*=/)) {
+# Note that a goal takes the variables that stand in a text.
+function note(goal, text,    name) {
+    if (!is_in(goal, goals))
+        goals = goals " " goal
+    while (match(text, /[A-Z][A-Z0-9_]*[=?]/)) {
         name = substr(text, RSTART, RLENGTH - 1)
         text = substr(text, RSTART + RLENGTH)
         if (!is_in(name, takes[goal]))
@@ -73,6 +75,12 @@ BEGIN {
             all = all " " name
     }
 }
+
+/^[a-z][a-z_.-]*:.*## / { note(substr($0, 1, index($0, ":") - 1), substr($0, index($0, "## "))) }
+
+FILENAME ~ /old_goals\.toml$/ && /^\[/ { table = substr($0, 2, length($0) - 2) }
+FILENAME ~ /old_goals\.toml$/ && /^verb = / { note(table, "") }
+FILENAME ~ /old_goals\.toml$/ && /^[A-Z][A-Z0-9_]* = / { note(table, $1 "=") }
 
 /^\.PHONY:/ { phony = $0 }
 

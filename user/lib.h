@@ -6,8 +6,8 @@
  *   done than elsewhere the comment says so. No floating point, no locale,
  *   no environment, no threads.
  * - A call that fails returns -1 (or NULL) and sets errno.
- * - A program is user/NAME.c, or a folder user/NAME/, with main(argc, argv); it
- *   becomes /bin/NAME.
+ * - A program is a file or a folder in user/bin/ (commands) or user/load/
+ *   (workloads), with main(argc, argv); it becomes /bin/NAME.
  */
 #ifndef SLUICE_USER_LIB_H
 #define SLUICE_USER_LIB_H
@@ -71,6 +71,7 @@ int sync(void);
 int fsync(int fd);
 int smoothsync(u64 age_ns);
 int advise(int fd, u64 offset, u64 n, int advice);
+int charge(u64 instructions); /* see compute.h */
 
 /* ---- errors (lib/error.c) ---- */
 

@@ -1,7 +1,7 @@
-"""Building the book: pages and reference into one folder, then Sphinx over it.
+"""Lay out pages and reference in one folder, and build the book from them with Sphinx.
 
 The site is made beside the old one and takes its place at the end, so that a build that fails
-leaves the book that there is.
+leaves the old book.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from book.ext.inventory import BadSource
 from book.ext.sphinx.places import BOOK
 from sluice.experiment.result import BadResult
 from sluice.host.paths import BUILD, ROOT
-from sluice.host.scratch import locked, scratch
+from sluice.host.scratch import hold_lock, scratch_folder
 
 PAGES = ROOT / "book" / "pages"
 TUNED = ROOT / "results" / "tune"  # tables that pages include
@@ -49,11 +49,11 @@ SETTINGS = {
 
 
 class BadBook(Exception):
-    """What is wrong with the pages, a line for each."""
+    """Something is wrong with the pages; the text has a line for each mistake."""
 
 
 def lay_out(work: Path, written: Path, made: dict[str, str]) -> Path:
-    """All pages in one folder: those that people wrote, and those of the reference."""
+    """Put all pages into one folder, those that people wrote and the reference; return it."""
     shutil.rmtree(work, ignore_errors=True)
     pages = work / "pages"
     shutil.copytree(written, pages)
@@ -65,8 +65,8 @@ def lay_out(work: Path, written: Path, made: dict[str, str]) -> Path:
     return pages
 
 
-def in_our_words(said: str, pages: Path) -> list[str]:
-    """Sphinx's warnings, each a line, with the path of the page that a person wrote."""
+def rephrase_warnings(said: str, pages: Path) -> list[str]:
+    """Return Sphinx's warnings, each a line, with the path of the page that a person wrote."""
     found = []
     for line in COLOUR.sub("", said).splitlines():
         words = line.replace(f"{pages}/reference/", "reference/")
@@ -78,24 +78,24 @@ def in_our_words(said: str, pages: Path) -> list[str]:
     return found
 
 
-def put_in_place(made: Path, site: Path) -> None:
-    """Put a site in the place of the one that there is. Builds that end together take turns."""
+def replace_site(made: Path, site: Path) -> None:
+    """Replace the site by a new one. Builds that end together take turns."""
     old = made.with_name("old")
     site.parent.mkdir(parents=True, exist_ok=True)
-    with locked(site.parent, fcntl.LOCK_EX):
+    with hold_lock(site.parent, fcntl.LOCK_EX):
         if site.exists():
             site.rename(old)
         made.rename(site)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def build(
+def build_site(
     site: Path = BOOK,
     work: Path = WORK / "alone",
     written: Path = PAGES,
-    made: Callable[[], dict[str, str]] = reference.pages,
+    made: Callable[[], dict[str, str]] = reference.all_pages,
 ) -> None:
-    """Build the book of written and made pages. BadBook if one is not right."""
+    """Build the book of written and made pages. Raises BadBook if one is not right."""
     try:
         pages = lay_out(work, written, made())
     except (BadSource, BadResult) as error:
@@ -113,14 +113,14 @@ def build(
             app.build()
     except SphinxError as error:
         raise BadBook(f"{error}") from None
-    wrong = in_our_words(said.getvalue(), pages)
+    wrong = rephrase_warnings(said.getvalue(), pages)
     if wrong or app.statuscode:
         raise BadBook("\n".join(wrong) or said.getvalue())
-    put_in_place(out, site)
+    replace_site(out, site)
     shutil.rmtree(work)
 
 
-def build_alone(how: Callable[..., None] = build) -> None:
+def build_in_own_folder(how: Callable[..., None] = build_site) -> None:
     """Build the book in a folder that no other build has."""
-    with scratch(WORK) as folder:
+    with scratch_folder(WORK) as folder:
         how(work=folder / "book")

@@ -1,7 +1,7 @@
-"""Just enough of C to read the tables in our sources: comments, strings, rows of initialisers.
+"""Read the tables in our C sources: comments, strings, rows of initialisers.
 
-A row is a list of its cells, each a str (of a string literal, or of neighbours joined) or the
-text of an expression. `number` computes the simple ones.
+A row is a list of its cells, each a str (of a string literal, or of neighbours joined) or the text
+of an expression. `evaluate` computes the simple ones.
 """
 
 import ast
@@ -13,19 +13,20 @@ DEFINE = re.compile(r"^#define (\w+)[ \t]+([^\n\\]+)$", re.M)
 ESCAPES = {r"\"": '"', r"\n": "\n", r"\\": "\\"}
 
 
-def head(text: str) -> str:
-    """The comment that a file opens with, without its stars."""
+def head_comment(text: str) -> str:
+    """Return the comment that a file opens with, without its stars."""
     found = HEAD.match(text)
     lines = [re.sub(r"^\s*\* ?", "", line) for line in found[1].splitlines()] if found else []
     return "\n".join(line.rstrip() for line in lines).strip()
 
 
-def without_comments(text: str) -> str:
+def strip_comments(text: str) -> str:
+    """Return the text with each comment replaced by a blank."""
     return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
 
 
-def braces(text: str, start: int) -> str:
-    """What stands inside the braces that open at or after `start`."""
+def text_in_braces(text: str, start: int) -> str:
+    """Return what stands inside the braces that open at or after `start`."""
     opened = text.index("{", start)
     depth = 0
     for at in range(opened, len(text)):
@@ -35,8 +36,8 @@ def braces(text: str, start: int) -> str:
     raise ValueError("a brace is not closed")
 
 
-def cells(row: str) -> list[str]:
-    """The cells of a row of initialisers; neighbouring string literals are one cell."""
+def split_cells(row: str) -> list[str]:
+    """Return the cells of a row of initialisers; neighbouring string literals are one cell."""
     found: list[str | None] = [None]
     depth = 0
     for token in TOKEN.finditer(row):
@@ -52,25 +53,28 @@ def cells(row: str) -> list[str]:
     return [cell for cell in found if cell is not None]
 
 
-def rows(text: str, start: int) -> list[list[str]]:
-    """The rows of the table whose braces open at or after `start`, without the one that ends it."""
-    inside = braces(text, start)
+def table_rows(text: str, start: int) -> list[list[str]]:
+    """Return the rows of the table whose braces open at or after `start`.
+
+    The row that ends the table is left out.
+    """
+    inside = text_in_braces(text, start)
     found, at = [], inside.find("{")
     while at >= 0:
-        row = braces(inside, at)
+        row = text_in_braces(inside, at)
         if row.strip() not in ("", "0", "NULL"):
-            found.append(cells(row))
+            found.append(split_cells(row))
         at = inside.find("{", at + len(row) + 2)
     return found
 
 
-def defines(text: str) -> dict[str, str]:
-    """The simple macros of a file."""
-    return {name: value.strip() for name, value in DEFINE.findall(without_comments(text))}
+def simple_macros(text: str) -> dict[str, str]:
+    """Return the simple macros of a file, by name."""
+    return {name: value.strip() for name, value in DEFINE.findall(strip_comments(text))}
 
 
-def number(expression: str, macros: dict[str, str], deep: int = 0) -> int | None:
-    """The value of a simple constant expression; None if it is not one."""
+def evaluate(expression: str, macros: dict[str, str], deep: int = 0) -> int | None:
+    """Return the value of a simple constant expression; None if it is not one."""
 
     def value(node: ast.AST) -> int:
         match node:
@@ -89,7 +93,7 @@ def number(expression: str, macros: dict[str, str], deep: int = 0) -> int | None
             case ast.UnaryOp(op=ast.Invert(), operand=of):
                 return ~value(of) & (1 << 64) - 1
             case ast.Name(id=name) if name in macros and deep < 8:
-                inner = number(macros[name], macros, deep + 1)
+                inner = evaluate(macros[name], macros, deep + 1)
                 if inner is not None:
                     return inner
         raise ValueError

@@ -1,7 +1,7 @@
-"""What the tree has, read from its sources: each table and each kind of file, row by row.
+"""Read what the tree has from its sources: each table and each kind of file, row by row.
 
 Nothing is listed here. A new policy, program, experiment, goal, counter, event, drive or boot
-argument is found where it stands. Tests compare what is read with what the kernel says of itself
+argument is found where it stands. Tests compare what is read with what the kernel itself prints
 (tests/tools/test_book.py).
 """
 
@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from book.ext import clang
+from sluice.experiment.selection import experiments_by_name
 from sluice.host.paths import ROOT
 
 SOURCE = re.compile(r"^Sources?: (.*)\Z", re.S | re.M)
@@ -116,66 +117,73 @@ class Experiment:
 
     @property
     def claim(self) -> str:
+        """The experiment's claim."""
         return self.toml["claim"]
 
     @property
     def source(self) -> str:
+        """The paper that the experiment is from."""
         return self.toml["source"]
 
 
-def place(path: Path) -> str:
-    """A file's path inside the tree."""
+def tree_path(path: Path) -> str:
+    """Return a file's path inside the tree."""
     return path.relative_to(ROOT).as_posix()
 
 
 @cache
-def text(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """Return a file's text."""
     return path.read_text(encoding="utf-8")
 
 
 @cache
-def macros() -> dict[str, str]:
-    """The simple macros of the headers that tables use."""
+def header_macros() -> dict[str, str]:
+    """Return the simple macros of the headers that tables use, by name."""
     headers = [*ROOT.glob("kernel/base/*.h"), *ROOT.glob("kernel/policy/*.h")]
-    found = {name: value for path in sorted(headers) for name, value in defines(path)}
+    found = {name: value for path in sorted(headers) for name, value in file_macros(path)}
     return {"NEVER_NS": "~0", "UNLIMITED": "~0"} | found
 
 
-def defines(path: Path) -> list[tuple[str, str]]:
-    return list(clang.defines(text(path)).items())
+def file_macros(path: Path) -> list[tuple[str, str]]:
+    """Return the simple macros of a file, with their values."""
+    return list(clang.simple_macros(file_text(path)).items())
 
 
-def value(expression: str, own: dict[str, str]) -> str:
-    """A number of a table as the kernel prints it; an expression that is not simple as it is."""
-    number = clang.number(expression, macros() | own)
+def printed_value(expression: str, own: dict[str, str]) -> str:
+    """Return a number of a table as the kernel prints it.
+
+    An expression that is not simple is returned as it is.
+    """
+    number = clang.evaluate(expression, header_macros() | own)
     return expression if number is None else str(number)
 
 
 # ---- policies ----
 
 
-def table(path: Path, name: str) -> list[list[str]]:
-    """The rows of `struct NAME ...[] = {...}` in a file; none if it has no such table."""
-    code = clang.without_comments(text(path))
+def find_table(path: Path, name: str) -> list[list[str]]:
+    """Return the rows of `struct NAME ...[] = {...}` in a file; none if it has no such table."""
+    code = clang.strip_comments(file_text(path))
     found = re.search(rf"\bstruct {name} \w+\[\w*\] = ", code)
-    return clang.rows(code, found.end()) if found else []
+    return clang.table_rows(code, found.end()) if found else []
 
 
-def fields(code: str) -> dict[str, str]:
-    """The fields `.name = value` of an initialiser, of strings without quotes."""
-    return {name: clang.cells(words)[0] for name, words in FIELD.findall(code)}
+def initialiser_fields(code: str) -> dict[str, str]:
+    """Return the fields `.name = value` of an initialiser. Strings have no quotes."""
+    return {name: clang.split_cells(words)[0] for name, words in FIELD.findall(code)}
 
 
-def policy(path: Path) -> Policy:
-    """What a file under policies/ says of itself."""
-    code = clang.without_comments(text(path))
+def read_policy(path: Path) -> Policy:
+    """Return what a file under policies/ says about its policy. Raises BadSource."""
+    code = clang.strip_comments(file_text(path))
     found = re.search(r"\bstruct policy \w+ = ", code)
     if not found:
-        raise BadSource(f"{place(path)}: there is no struct policy")
-    row = fields(clang.braces(code, found.end()))
-    comment = clang.head(text(path))
+        raise BadSource(f"{tree_path(path)}: there is no struct policy")
+    row = initialiser_fields(clang.text_in_braces(code, found.end()))
+    comment = clang.head_comment(file_text(path))
     source = SOURCE.search(comment)
-    own = clang.defines(text(path))
+    own = clang.simple_macros(file_text(path))
     return Policy(
         path.parent.name,
         row["name"],
@@ -184,23 +192,23 @@ def policy(path: Path) -> Policy:
         comment[: source.start()].strip() if source else comment,
         " ".join(source[1].split()) if source else "",
         [
-            Tunable(name, unit, *(value(cell, own) for cell in numbers), about)
-            for name, unit, *numbers, about in table(path, "tunable")
+            Tunable(name, unit, *(printed_value(cell, own) for cell in numbers), about)
+            for name, unit, *numbers, about in find_table(path, "tunable")
         ],
-        [Counter(*row[:3]) for row in table(path, "policy_counter")],
+        [Counter(*row[:3]) for row in find_table(path, "policy_counter")],
     )
 
 
 @cache
-def policies() -> list[Policy]:
-    """All of them, by kind and name."""
+def list_policies() -> list[Policy]:
+    """Return all policies, by kind and name."""
     paths = sorted(ROOT.glob("policies/*/*.c"))
-    return [policy(path) for path in paths if re.search(r"^POLICY\(", text(path), re.M)]
+    return [read_policy(path) for path in paths if re.search(r"^POLICY\(", file_text(path), re.M)]
 
 
-def kinds() -> list[str]:
-    """The kinds of policies, in the order of policy.h."""
-    header = text(ROOT / "kernel" / "policy" / "policy.h")
+def list_kinds() -> list[str]:
+    """Return the kinds of policies, in the order of policy.h."""
+    header = file_text(ROOT / "kernel" / "policy" / "policy.h")
     names = [name.lower() for name in re.findall(r"^    POLICY_(\w+),", header, re.M)]
     return [name for name in names if name != "kinds"]
 
@@ -208,30 +216,33 @@ def kinds() -> list[str]:
 # ---- programs, and words of the shell ----
 
 
-def programs() -> list[Program]:
-    """All user programs."""
-    folders = [path for path in ROOT.glob("user/*/main.c") if path.parent.name != "lib"]
-    found = [(path.stem, path) for path in ROOT.glob("user/*.c")]
-    found += [(path.parent.name, path) for path in folders]
-    return [Program(name, path, clang.head(text(path))) for name, path in sorted(found)]
+def list_programs() -> list[Program]:
+    """Return all user programs, by name."""
+    found = [(path.parent.name, path) for path in ROOT.glob("user/**/main.c")]
+    for folder in ("bin", "load"):
+        found += [(path.stem, path) for path in ROOT.glob(f"user/{folder}/*.c")]
+    return [
+        Program(name, path, clang.head_comment(file_text(path))) for name, path in sorted(found)
+    ]
 
 
-def builtins() -> list[Row]:
-    """The commands of the shell itself."""
-    rows = table(ROOT / "user" / "sh" / "builtins.c", "builtin")
+def list_builtins() -> list[Row]:
+    """Return the commands of the shell itself."""
+    rows = find_table(ROOT / "user" / "sh" / "builtins.c", "builtin")
     return [Row(f"{name} {usage}".strip(), about) for name, _, usage, about in rows]
 
 
 # ---- make, experiments, results ----
 
 
-def goals() -> list[Row]:
-    """The goals of make that `make help` lists."""
-    return [Row(name, about) for name, about in sorted(GOAL.findall(text(ROOT / "Makefile")))]
+def list_goals() -> list[Row]:
+    """Return the goals of make that `make help` lists."""
+    text = file_text(ROOT / "Makefile") + file_text(ROOT / "tools/rules/commands.mk")
+    return [Row(name, about) for name, about in sorted(GOAL.findall(text))]
 
 
-def comment_of(toml: str) -> str:
-    """The lines with # that a TOML file opens with."""
+def toml_comment(toml: str) -> str:
+    """Return the comment that a TOML file opens with, without its #."""
     lines = []
     for line in toml.splitlines():
         if not line.startswith("#"):
@@ -241,90 +252,99 @@ def comment_of(toml: str) -> str:
 
 
 @cache
-def experiments() -> list[Experiment]:
+def list_experiments() -> list[Experiment]:
+    """Return all experiments, by name."""
     return [
-        Experiment(path.stem, path, comment_of(text(path)), tomllib.loads(text(path)))
-        for path in sorted(ROOT.glob("experiments/*.toml"))
+        Experiment(path.stem, path, toml_comment(file_text(path)), tomllib.loads(file_text(path)))
+        for path in experiments_by_name().values()
     ]
 
 
 # ---- the kernel's own tables ----
 
 
-def sources() -> list[Path]:
+def kernel_sources() -> list[Path]:
+    """Return the kernel's C files."""
     return sorted(ROOT.glob("kernel/**/*.c"))
 
 
-def call(code: str, start: int) -> list[str]:
-    """The arguments of the call or macro whose parenthesis is the last character before start."""
+def call_arguments(code: str, start: int) -> list[str]:
+    """Return the arguments of the call or macro whose parenthesis is just before `start`."""
     depth = 1
     for at in range(start, len(code)):
         depth += {"(": 1, ")": -1}.get(code[at], 0)
         if not depth:
-            return clang.cells(code[start:at])
+            return clang.split_cells(code[start:at])
     raise BadSource("a parenthesis is not closed")
 
 
-def statistics() -> list[Counter]:
-    """The kernel's counters, gauges and histograms, by name."""
+def list_statistics() -> list[Counter]:
+    """Return the kernel's counters, gauges and histograms, by name."""
     found = []
-    for path in sources():
-        code = clang.without_comments(text(path))
+    for path in kernel_sources():
+        code = clang.strip_comments(file_text(path))
         for mark in STATISTIC.finditer(code):
-            _, name, unit, about, *_ = call(code, mark.end())
+            _, name, unit, about, *_ = call_arguments(code, mark.end())
             kind = mark[1].lower().replace("_", " ")
-            found.append(Counter(name, unit, about, kind, place(path)))
+            found.append(Counter(name, unit, about, kind, tree_path(path)))
     return sorted(found, key=lambda row: (row.kind, row.name))
 
 
-def events() -> list[Row]:
-    """The events of the trace, in the order of their numbers."""
-    header = text(ROOT / "kernel" / "measure" / "trace.h")
+def list_events() -> list[Row]:
+    """Return the events of the trace, in the order of their numbers."""
+    header = file_text(ROOT / "kernel" / "measure" / "trace.h")
     listed = header[header.index("#define TRACE_EVENTS(X)") : header.index("enum trace_event")]
-    return [Row(name, clang.cells(words)[0]) for name, words in EVENT.findall(listed)]
+    return [Row(name, clang.split_cells(words)[0]) for name, words in EVENT.findall(listed)]
 
 
-def drives() -> list[Drive]:
-    """The drives, by name, each with its row as it stands in its file."""
+def list_drives() -> list[Drive]:
+    """Return the drives, by name, each with its row as it stands in its file."""
     found = []
     for path in sorted(DRIVES.glob("*.c")):
-        code = text(path)
-        names = fields(clang.without_comments(clang.braces(code, code.index("drive_model"))))
+        code = file_text(path)
+        names = initialiser_fields(
+            clang.strip_comments(clang.text_in_braces(code, code.index("drive_model")))
+        )
         found.append(
             Drive(names["name"], names["about"], code.replace('#include "drives/row.h"\n\n', ""))
         )
     return found
 
 
-def asked_for() -> dict[str, tuple[str, str, str]]:
-    """Boot arguments in the sources: default, range and file of each."""
+def source_arguments() -> dict[str, tuple[str, str, str]]:
+    """Return the boot arguments in the sources: default, range and file of each."""
     found = {}
-    for path in sources():
-        code = clang.without_comments(text(path))
+    for path in kernel_sources():
+        code = clang.strip_comments(file_text(path))
         for mark in chain(TEXT_ARGUMENT.finditer(code), SECTORS_ARGUMENT.finditer(code)):
-            found.setdefault(mark[1], ("", "", place(path)))
+            found.setdefault(mark[1], ("", "", tree_path(path)))
         for mark in NUMBER_ARGUMENT.finditer(code):
             start = code.index("(", mark.start()) + 1
-            _, *cells = call(code, start)
-            own = clang.defines(text(path))
-            default, low, high = (value(cell, own) for cell in cells[:3])
+            _, *cells = call_arguments(code, start)
+            own = clang.simple_macros(file_text(path))
+            default, low, high = (printed_value(cell, own) for cell in cells[:3])
             bounds = f"{low} to {high}" if low.isdigit() and high.isdigit() else ""
-            found[mark[1]] = (default if default.isdigit() else "", bounds, place(path))
+            found[mark[1]] = (default if default.isdigit() else "", bounds, tree_path(path))
     return found
 
 
-def arguments() -> list[Argument]:
-    """All boot arguments; BadSource if arguments.toml describes none or one too many."""
-    described, found = tomllib.loads(text(ARGUMENTS)), asked_for()
-    kinds_own = set(kinds())
+def list_arguments() -> list[Argument]:
+    """Return all boot arguments.
+
+    Raises BadSource if arguments.toml lacks one or has one too many.
+    """
+    described, found = tomllib.loads(file_text(ARGUMENTS)), source_arguments()
+    kinds_own = set(list_kinds())
     for name in sorted(found.keys() - described.keys() - kinds_own):
-        raise BadSource(f"{place(ARGUMENTS)}: does not say what {name}= means ({found[name][2]})")
+        raise BadSource(
+            f"{tree_path(ARGUMENTS)}: does not say what {name}= means ({found[name][2]})"
+        )
     for name in sorted(described.keys() - found.keys()):
-        raise BadSource(f"{place(ARGUMENTS)}: the kernel has no boot argument {name}")
+        raise BadSource(f"{tree_path(ARGUMENTS)}: the kernel has no boot argument {name}")
     return [
         Argument(
             name,
-            row["meaning"],
+            " ".join(filter(None, (row["meaning"], row.get("why")))),
             row.get("values") or found[name][1],
             row.get("default") or found[name][0],
             found[name][2],

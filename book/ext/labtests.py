@@ -1,4 +1,4 @@
-"""What a lab's test may ask: read from the docstrings of the scoring library, without running it.
+"""Describe what a lab's test may ask, from the scoring library's docstrings, without running it.
 
 A class is shown by its docstring, its fields and its public methods. A docstring describes fields
 as `NAME: words; NAME: words`. A public method without a docstring is an error (BadSource), and so
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from book.ext.inventory import BadSource
-from book.ext.markdown import plain, table
+from book.ext.markdown import escape, format_table
 from sluice.host.paths import ROOT
 
 DESCRIBED = ("Scenario", "Run", "Slide", "Tally")
@@ -36,7 +36,10 @@ SECTIONS = (
 
 @dataclass(frozen=True)
 class Member:
-    """A field or a method. value: a field's default, or "" if it must be given."""
+    """A field or a method.
+
+    value: a field's default, or "" if it must be given.
+    """
 
     name: str
     shown: str
@@ -46,21 +49,21 @@ class Member:
 
 @cache
 def definitions(path: Path) -> dict[str, ast.ClassDef | ast.FunctionDef]:
-    """The classes and functions of a file, by name."""
+    """Return the classes and functions of a file, by name."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     return {node.name: node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 
-def about(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
-    """The docstring, on one line."""
+def docstring_line(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
+    """Return the docstring, on one line. Raises BadSource if there is none."""
     text = ast.get_docstring(node)
     if not text:
         raise BadSource(f"{where}: {node.name} has no docstring, and tests of labs may use it")
     return " ".join(text.split())
 
 
-def described(node: ast.ClassDef, where: str) -> dict[str, str]:
-    """What the docstring says of each field."""
+def field_descriptions(node: ast.ClassDef, where: str) -> dict[str, str]:
+    """Return what the docstring says about each field."""
     parts = FIELD.split(" ".join((ast.get_docstring(node) or "").split()))
     names = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
     found = {n: text.rstrip(".;") for n, text in zip(parts[1::2], parts[2::2], strict=True)}
@@ -70,15 +73,15 @@ def described(node: ast.ClassDef, where: str) -> dict[str, str]:
     return {name: text for name, text in found.items() if name in names}
 
 
-def default(field: ast.AnnAssign) -> str:
-    """The value that a field has unless it is given; "" if it must be given."""
+def field_default(field: ast.AnnAssign) -> str:
+    """Return the default of a field; "" if it must be given."""
     value = ast.unparse(field.value) if field.value else ""
     return "" if value.startswith("field(") else value
 
 
-def fields(node: ast.ClassDef, where: str) -> list[Member]:
-    """The fields of a dataclass that a test gives or asks for."""
-    said = described(node, where)
+def test_fields(node: ast.ClassDef, where: str) -> list[Member]:
+    """Return the fields of a dataclass that a test gives or asks for."""
+    said = field_descriptions(node, where)
     hidden = INTERNAL.get(node.name, ())
     if node.name in FIELDLESS:
         return []
@@ -87,25 +90,25 @@ def fields(node: ast.ClassDef, where: str) -> list[Member]:
             field.target.id,
             f"{field.target.id}: {ast.unparse(field.annotation)}",
             said.get(field.target.id, ""),
-            default(field),
+            field_default(field),
         )
         for field in node.body
         if isinstance(field, ast.AnnAssign) and field.target.id not in hidden
     ]
 
 
-def call(node: ast.FunctionDef) -> str:
-    """How a function or method is called; a property as it is asked for."""
+def call_form(node: ast.FunctionDef) -> str:
+    """Return how a function or method is called; of a property, its name."""
     if any("property" in ast.unparse(mark) for mark in node.decorator_list):
         return node.name
     words = [arg for arg in ast.unparse(node.args).split(", ") if arg != "self"]
     return f"{node.name}({', '.join(words)})"
 
 
-def methods(node: ast.ClassDef, where: str) -> list[Member]:
-    """The public methods and properties that a test asks."""
+def test_methods(node: ast.ClassDef, where: str) -> list[Member]:
+    """Return the public methods and properties that a test asks."""
     return [
-        Member(one.name, call(one), about(one, where))
+        Member(one.name, call_form(one), docstring_line(one, where))
         for one in node.body
         if isinstance(one, ast.FunctionDef)
         and not one.name.startswith("_")
@@ -114,44 +117,44 @@ def methods(node: ast.ClassDef, where: str) -> list[Member]:
 
 
 def field_table(rows: list[Member]) -> str:
-    """Fields with their defaults and meanings; a list of names if they have neither."""
+    """Return fields with their defaults and meanings; a list of names if they have neither."""
     if not any(row.about or row.value for row in rows):
         return "Fields: " + ", ".join(f"`{row.shown}`" for row in rows) + ".\n"
     heads = ["field", "what it is", "unless given"]
-    cells = [[f"`{m.shown}`", plain(m.about), m.value and f"`{m.value}`"] for m in rows]
+    cells = [[f"`{m.shown}`", escape(m.about), m.value and f"`{m.value}`"] for m in rows]
     width = 3 if any(row.value for row in rows) else 2
-    return table(heads[:width], (row[:width] for row in cells))
+    return format_table(heads[:width], (row[:width] for row in cells))
 
 
-def shown(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
-    """A class or function as Markdown."""
-    text = about(node, where)
+def format_definition(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
+    """Return a class or function as Markdown."""
+    text = docstring_line(node, where)
     if isinstance(node, ast.FunctionDef):
-        return f"### `{call(node)}`\n\n{plain(text)}\n"
+        return f"### `{call_form(node)}`\n\n{escape(text)}\n"
     head = FIELD.split(text)[0].rstrip(".") if node.name in DESCRIBED else text.rstrip(".")
-    own = fields(node, where)
-    asked = [[f"`{m.shown}`", plain(m.about)] for m in methods(node, where)]
-    parts = [f"### `{node.name}`\n\n{plain(head)}.\n"]
+    own = test_fields(node, where)
+    asked = [[f"`{m.shown}`", escape(m.about)] for m in test_methods(node, where)]
+    parts = [f"### `{node.name}`\n\n{escape(head)}.\n"]
     parts += [field_table(own)] if own else []
-    parts += [table(("ask", "answer"), asked)] if asked else []
+    parts += [format_table(("ask", "answer"), asked)] if asked else []
     return "\n".join(parts)
 
 
-def sections() -> list[str]:
-    """Each section as Markdown."""
+def format_sections() -> list[str]:
+    """Return each section as Markdown."""
     found = []
     for heading, file, names in SECTIONS:
         there = definitions(ROOT / file)
         for name in names:
             if name not in there:
                 raise BadSource(f"{file} has no {name}, which tests of labs may use")
-        entries = [shown(there[name], file) for name in names]
+        entries = [format_definition(there[name], file) for name in names]
         found.append("\n".join([f"## {heading}\n", f"From {{file}}`{file}`.\n", *entries]))
     return found
 
 
-def page() -> str:
-    """The page."""
+def format_page() -> str:
+    """Return the page as Markdown."""
     return "\n".join(
         [
             "# What a lab's test may ask\n",
@@ -160,6 +163,6 @@ def page() -> str:
             "can say and ask. `run.events` has all events of the trace ({doc}`events`), "
             'and `run.events.named("flush")` those with a name, each with its number. '
             "Times are in nanoseconds of virtual time unless a name says otherwise.\n",
-            *sections(),
+            *format_sections(),
         ]
     )

@@ -1,4 +1,4 @@
-"""Making Markdown out of plain text: escaping, tables, the comments that our files open with."""
+"""Make Markdown of plain text: escaping, tables, the comments that our files open with."""
 
 import re
 from collections.abc import Iterable
@@ -8,8 +8,11 @@ CODE = re.compile(r"`([^`\n]+)`")
 WORD = re.compile(r"(?<![\w`])([A-Za-z]\w*(?:[_.]\w+)+(?:\(\))?|[\w./-]+/[\w.-]+\.\w+)(?![\w`])")
 
 
-def plain(text: str) -> str:
-    """Text that shows as it is; what stands in backquotes, and names with _ in them, is code."""
+def escape(text: str) -> str:
+    """Return text that shows as it is.
+
+    Text in backquotes, and names with _ in them, are code.
+    """
     found, at = [], 0
     for code in re.finditer(r"`[^`\n]+`|(?<![\w`])[A-Za-z]\w*_\w+(?:\(\))?(?!\w)", text):
         found.append(SPECIAL.sub(r"\\\1", text[at : code.start()]))
@@ -18,31 +21,31 @@ def plain(text: str) -> str:
     return "".join(found) + SPECIAL.sub(r"\\\1", text[at:])
 
 
-def block(text: str, language: str = "text") -> str:
-    """Text as a block of code."""
+def code_block(text: str, language: str = "text") -> str:
+    """Return text as a block of code."""
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{ticks}{language}\n{text}\n{ticks}\n"
 
 
-def cell(text: str) -> str:
-    """Markdown as a cell of a table."""
+def table_cell(text: str) -> str:
+    """Return Markdown as a cell of a table."""
     return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split())) or " "
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of cells that are Markdown."""
+def format_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of cells that are Markdown."""
     heads = list(head)
     lines = [heads, ["---"] * len(heads), *rows]
-    return "".join("| " + " | ".join(map(cell, line)) + " |\n" for line in lines)
+    return "".join("| " + " | ".join(map(table_cell, line)) + " |\n" for line in lines)
 
 
 def is_literal(lines: list[str]) -> bool:
-    """Is a part of a comment to be shown as it stands: indented, in columns?"""
+    """Return True if a part of a comment is indented, so that it is shown as it stands."""
     return all(line.startswith("  ") for line in lines)
 
 
-def parts(comment: str) -> Iterable[list[str]]:
-    """The paragraphs, list items and indented parts of a comment."""
+def split_parts(comment: str) -> Iterable[list[str]]:
+    """Yield the paragraphs, list items and indented parts of a comment."""
     for paragraph in re.split(r"\n\s*\n", comment):
         current: list[str] = []
         in_item = False
@@ -59,14 +62,14 @@ def parts(comment: str) -> Iterable[list[str]]:
             yield current
 
 
-def prose(comment: str) -> str:
-    """A comment as Markdown: paragraphs, lists, and what is indented as it stands."""
+def format_comment(comment: str) -> str:
+    """Return a comment as Markdown: paragraphs, lists, and indented parts as they stand."""
     found = []
-    for lines in parts(comment):
+    for lines in split_parts(comment):
         if lines[0].startswith("- "):
-            found.append("- " + plain(" ".join(line.strip() for line in lines)[2:]) + "\n")
+            found.append("- " + escape(" ".join(line.strip() for line in lines)[2:]) + "\n")
         elif is_literal(lines) and (len(lines) > 1 or "   " in lines[0].strip() or "=" in lines[0]):
-            found.append(block("\n".join(line[2:].rstrip() for line in lines)))
+            found.append(code_block("\n".join(line[2:].rstrip() for line in lines)))
         else:
-            found.append(plain(" ".join(line.strip() for line in lines)) + "\n")
+            found.append(escape(" ".join(line.strip() for line in lines)) + "\n")
     return "\n".join(found)

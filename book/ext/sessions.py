@@ -1,4 +1,4 @@
-"""What Sluice's shell answers to the commands that pages show ({typed}).
+"""Run the shell commands that pages show, and return Sluice's answers ({typed}).
 
 The commands of a page are made one script, which a machine in virtual time runs from its /rc: so
 the answers are the same at each build, and the machine needs a second of the host. A command that
@@ -23,11 +23,11 @@ LIMIT_S = 120
 
 
 class Failed(Exception):
-    """A command that did not do what the page says."""
+    """A command did not do what the page says."""
 
 
-def commands(page: Path) -> list[str]:
-    """Those of a page, in order."""
+def page_commands(page: Path) -> list[str]:
+    """Return the commands of a page, in order."""
     found = []
     for body in FENCE.findall(page.read_text(encoding="utf-8")):
         lines = [line for line in body.splitlines() if line.strip()]
@@ -35,22 +35,22 @@ def commands(page: Path) -> list[str]:
     return found
 
 
-def script(typed: list[str]) -> str:
-    """An /rc that tells the answers apart."""
+def rc_script(typed: list[str]) -> str:
+    """Return an /rc that marks where each answer begins and ends."""
     lines = [f"echo @{i} begins\n{line}\necho @{i} ends $?\n" for i, line in enumerate(typed)]
     return "".join(lines)
 
 
-def arguments(page: Path) -> str:
-    """The boot arguments of a page's machine."""
+def page_arguments(page: Path) -> str:
+    """Return the boot arguments of a page's machine."""
     found = MACHINE.search(page.read_text(encoding="utf-8"))
     return found[1] if found else ARGS
 
 
-def answers_of(typed: list[str], args: str = ARGS) -> list[str]:
-    """What a machine answers to each of these commands."""
+def run_commands(typed: list[str], args: str = ARGS) -> list[str]:
+    """Return what a machine answers to each of these commands. Raises Failed."""
     with tempfile.TemporaryDirectory() as folder:
-        root = image.make(Path(folder) / "root.img", Content(rc=script(typed), size="64M"))
+        root = image.make_image(Path(folder) / "root.img", Content(rc=rc_script(typed), size="64M"))
         try:
             console = run_rc(Config((Disk(root),), args=args, lab=True), LIMIT_S).console
         except ConsoleError as error:
@@ -66,7 +66,7 @@ def answers_of(typed: list[str], args: str = ARGS) -> list[str]:
 
 
 @cache
-def answers(docname: str) -> list[str]:
-    """What a machine answers to the commands of a page. May raise Failed."""
+def page_answers(docname: str) -> list[str]:
+    """Return what a machine answers to the commands of a page. Raises Failed."""
     page = PAGES / f"{docname}.md"
-    return answers_of(commands(page), arguments(page))
+    return run_commands(page_commands(page), page_arguments(page))

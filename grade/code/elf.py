@@ -1,4 +1,4 @@
-"""A strict reader of ELF files, for objects and kernels that a stranger has influenced.
+"""Read ELF files strictly: objects and kernels that a stranger has influenced.
 
 - It accepts what this project's assembler and linker write (64 bits, little-endian, RISC-V) and
   raises BadElf for anything else, where other readers repair or guess: tables of other sizes,
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 IDENT = b"\x7fELF\2\1\1" + bytes(9)  # 64 bits, little-endian, version 1, no ABI of its own
 RISCV = 243
@@ -29,7 +29,7 @@ WRITE, ALLOC, EXEC, MERGE, STRINGS = 1, 2, 4, 0x10, 0x20  # flags of sections
 LOADED = 1  # type of segment
 LOCAL, GLOBAL = 0, 1  # bindings
 NOTYPE, VARIABLE, FUNCTION, OF_SECTION, OF_FILE = range(5)  # kinds of symbols
-UNDEFINED, ABSOLUTE = 0, 0xFFF1  # instead of a section's number
+UNDEFINED, ABSOLUTE = 0, 0xFFF1  # in place of a section's number
 
 
 class BadElf(ValueError):
@@ -78,7 +78,11 @@ class Symbol(NamedTuple):
 
 
 class Relocation(NamedTuple):
-    """The linker puts a value at this offset: what the type makes of symbol + addend."""
+    """A place in a section that the linker patches.
+
+    The linker writes at this offset a value that it computes from symbol + addend by the type's
+    formula.
+    """
 
     offset: int
     type: int
@@ -88,7 +92,7 @@ class Relocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Elf:
-    """A file that was read."""
+    """The contents of an ELF file that was read and checked."""
 
     data: bytes
     kind: int
@@ -101,8 +105,8 @@ class Elf:
         tables = [section for section in self.sections if section.type == SYMTAB]
         if len(tables) != 1:
             raise BadElf(f"{len(tables)} symbol tables")
-        names = strings(self.sections, tables[0].link)
-        for name, info, other, section, value, size in rows(SYMBOL, tables[0]):
+        names = string_table(self.sections, tables[0].link)
+        for name, info, other, section, value, size in iter_rows(SYMBOL, tables[0]):
             if info or labels:
                 yield Symbol(
                     name_at(names, name), value, size, info & 15, info >> 4, other, section
@@ -110,45 +114,48 @@ class Elf:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """All symbols, by number; the first is the empty one."""
+        """All symbols, in the order of their numbers. The first symbol is the empty one."""
         return tuple(self._symbols(True))
 
     @cached_property
     def names(self) -> tuple[Symbol, ...]:
-        """The symbols without local labels, of which there are many in debug information."""
+        """The symbols except local labels, because debug information has very many labels."""
         return tuple(self._symbols(False))
 
     def relocations(self, number: int) -> Iterator[Relocation]:
-        """The relocations of the section of that number."""
+        """Yield the relocations of the section with that number."""
         for table in self.sections:
             if table.type == RELA and table.info == number:
-                for offset, kind, symbol, addend in rows(RELOCATION, table):
+                for offset, kind, symbol, addend in iter_rows(RELOCATION, table):
                     yield Relocation(offset, kind, symbol, addend)
 
-    def named(self, name: str) -> Symbol:
-        """The one global symbol of that name. Raises BadElf if there are more or none."""
+    def global_symbol(self, name: str) -> Symbol:
+        """Return the only global symbol of that name.
+
+        Raises BadElf if there are several or none.
+        """
         found = [s for s in self.names if s.name == name and s.binding == GLOBAL]
         if len(found) != 1:
             raise BadElf(f"{len(found)} global symbols are called {name}, not one")
         return found[0]
 
     def section(self, name: str) -> Section:
-        """The one section of that name. Raises BadElf if there are more or none."""
+        """Return the only section of that name. Raises BadElf if there are several or none."""
         found = [section for section in self.sections if section.name == name]
         if len(found) != 1:
             raise BadElf(f"{len(found)} sections of the name {name}")
         return found[0]
 
 
-def rows(row: struct.Struct, table: Section) -> Iterator[tuple]:
-    """The rows of a section that is a table."""
+def iter_rows(row: struct.Struct, table: Section) -> Iterator[tuple[Any, ...]]:
+    """Return an iterator over the rows of a section that holds a table. Raises BadElf."""
     if table.entry_bytes != row.size or len(table.data) % row.size:
         raise BadElf(f"{table.name}: rows of {table.entry_bytes} bytes in {len(table.data)}")
     return row.iter_unpack(table.data)
 
 
-def strings(sections: tuple[Section, ...] | list[Section], number: int) -> bytes:
-    """The contents of a string table."""
+def string_table(sections: tuple[Section, ...] | list[Section], number: int) -> bytes:
+    """Return the contents of a string table. Raises BadElf."""
     if number >= len(sections) or sections[number].type != STRTAB:
         raise BadElf(f"section {number} is no table of strings")
     data = sections[number].data
@@ -158,7 +165,7 @@ def strings(sections: tuple[Section, ...] | list[Section], number: int) -> bytes
 
 
 def name_at(names: bytes, at: int) -> str:
-    """The name at this place of a string table."""
+    """Return the name at this offset of a string table. Raises BadElf."""
     if at >= len(names):
         raise BadElf("a name outside its table")
     try:
@@ -167,31 +174,34 @@ def name_at(names: bytes, at: int) -> str:
         raise BadElf("a name that is no text") from None
 
 
-def part(data: bytes, offset: int, size: int) -> bytes:
-    """This part of the file."""
+def slice_file(data: bytes, offset: int, size: int) -> bytes:
+    """Return `size` bytes of the file from `offset`. Raises BadElf if they lie outside."""
     if offset > len(data) or size > len(data) - offset:
         raise BadElf("contents outside the file")
     return data[offset : offset + size]
 
 
 def read_sections(data: bytes, offset: int, count: int, names: int) -> tuple[Section, ...]:
-    """The sections, from the table at this offset; names: the number of the names' section."""
-    table = part(data, offset, count * SECTION.size)
+    """Return the sections that the table at this offset describes. Raises BadElf.
+
+    names: the number of the section that holds the names of sections.
+    """
+    table = slice_file(data, offset, count * SECTION.size)
     found = []
     for _, kind, flags, address, at, size, link, info, align, entry in SECTION.iter_unpack(table):
-        inside = b"" if kind in (0, NOBITS) else part(data, at, size)
+        inside = b"" if kind in (0, NOBITS) else slice_file(data, at, size)
         row = ("", kind, flags, address, at, size, link, info, align, entry, inside)
         found.append(Section(*row))
     if not found or any(found[0][1:]):
         raise BadElf("the first section is not the empty one")
-    text = strings(found, names)
+    text = string_table(found, names)
     offsets = [row[0] for row in SECTION.iter_unpack(table)]
     named = [s._replace(name=name_at(text, at)) for s, at in zip(found, offsets, strict=True)]
     return tuple(named)
 
 
-def expect_apart(places: list[tuple[int, int]]) -> None:
-    """Raise BadElf if two of the (offset, size) share a byte of the file."""
+def expect_disjoint(places: list[tuple[int, int]]) -> None:
+    """Raise BadElf if two of the (offset, size) ranges overlap in the file."""
     end = 0
     for offset, size in sorted(place for place in places if place[1]):
         if offset < end:
@@ -200,7 +210,7 @@ def expect_apart(places: list[tuple[int, int]]) -> None:
 
 
 def parse(data: bytes) -> Elf:
-    """The file with these contents. Raises BadElf."""
+    """Parse the contents of an ELF file and return the checked file. Raises BadElf."""
     if len(data) < HEADER.size:
         raise BadElf("no ELF file")
     fields = HEADER.unpack_from(data)
@@ -213,16 +223,16 @@ def parse(data: bytes) -> Elf:
     if segments and segment_bytes != SEGMENT.size:
         raise BadElf("segments of another size")
     sections = read_sections(data, sections_at, count, names)
-    table = part(data, segments_at, segments * SEGMENT.size) if segments else b""
+    table = slice_file(data, segments_at, segments * SEGMENT.size) if segments else b""
     found = tuple(Segment(*row) for row in SEGMENT.iter_unpack(table))
     places = [(s.offset, len(s.data)) for s in sections]
     places += [(0, HEADER.size), (segments_at, len(table)), (sections_at, count * SECTION.size)]
-    expect_apart(places)
+    expect_disjoint(places)
     return Elf(data, kind, entry, flags, found, sections)
 
 
 def read(path: Path) -> Elf:
-    """A file. Raises BadElf with its name."""
+    """Read and parse an ELF file. Raises BadElf with the file's name."""
     try:
         return parse(path.read_bytes())
     except BadElf as error:

@@ -1,7 +1,7 @@
-"""The table of a policy, struct policy of kernel/policy/policy.h: its fields, and where they lie.
+"""Describe the memory layout of a policy's table, struct policy of kernel/policy/policy.h.
 
-Nothing here names a kind, or a field but those that every policy may set: the header tells them,
-and the compiler tells the places.
+The kinds of policies and their fields are read from the header, and the compiler reports the
+offsets. Only the fields that every policy may set are named here.
 """
 
 import re
@@ -20,12 +20,16 @@ HEADER = "kernel/policy/policy.h"
 TABLE, MEMORY = "policy", "policy_memory"
 COMMON = ("kind", "name", "about", "tunables", "counters")  # in any lab
 OF_KIND = "_hooks"  # the end of the name of the structure that a kind has in the table
+INCLUDED = re.compile(r'^#include "(kernel/policy/\w+\.h)"', re.M)
 HOOK = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field: its name (`name`, `write.keeps`), its place in the table, and if it is a hook."""
+    """A field of the table: its name (`name`, `write.keeps`), its place, and whether it is a hook.
+
+    offset, size: in bytes, from the beginning of the table.
+    """
 
     name: str
     offset: int
@@ -34,22 +38,24 @@ class Field:
 
 
 @cache
-def header() -> str:
-    """The header without comments."""
-    return re.sub(COMMENT, " ", (TREE / HEADER).read_text(encoding="utf-8"), flags=re.S)
+def header_text() -> str:
+    """Return the header and those of the kinds, which it includes, without comments."""
+    text = (TREE / HEADER).read_text(encoding="utf-8")
+    kinds = [(TREE / name).read_text(encoding="utf-8") for name in INCLUDED.findall(text)]
+    return re.sub(COMMENT, " ", "\n".join([text, *kinds]), flags=re.S)
 
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """The kinds of policies, in the order of their numbers: update, write, ..."""
-    inside = re.search(r"enum policy_kind \{(.*?)\}", header(), re.S)
+    """Return the kinds of policies in the order of their numbers: update, write, ..."""
+    inside = re.search(r"enum policy_kind \{(.*?)\}", header_text(), re.S)
     names = re.findall(r"POLICY_(\w+)", inside[1]) if inside else []
     return tuple(name.lower() for name in names if name != "KINDS")
 
 
-def members(structure: str) -> dict[str, bool]:
-    """The fields of a structure of the header, and whether each is a hook."""
-    inside = re.search(rf"struct {structure} \{{(.*?)\n\}}", header(), re.S)
+def structure_fields(structure: str) -> dict[str, bool]:
+    """Return the fields of a structure of the header, and for each whether it is a hook."""
+    inside = re.search(rf"struct {structure} \{{(.*?)\n\}}", header_text(), re.S)
     found: dict[str, bool] = {}
     for line in re.sub(r"union \{.*?\}", "", inside[1], flags=re.S).split(";") if inside else ():
         hook = HOOK.search(line)
@@ -59,18 +65,25 @@ def members(structure: str) -> dict[str, bool]:
 
 
 @cache
-def names() -> dict[str, bool]:
-    """All fields of the table, those of a kind with its name before them."""
-    found = members(TABLE)
+def table_fields() -> dict[str, bool]:
+    """Return all fields of the table, and for each whether it is a hook.
+
+    The name of a kind's field begins with the kind: `write.keeps`.
+    """
+    found = structure_fields(TABLE)
     for kind in kinds():
-        found |= {f"{kind}.{name}": hook for name, hook in members(kind + OF_KIND).items()}
+        found |= {f"{kind}.{name}": hook for name, hook in structure_fields(kind + OF_KIND).items()}
     return found
 
 
-def laid_out(
+def compute_layout(
     structure: str, names: dict[str, bool], command: tuple[str, ...]
 ) -> tuple[int, dict[str, Field]]:
-    """The bytes of a structure of the header, and its fields; each name: whether it is a hook."""
+    """Return the size of a structure of the header in bytes, and its fields with their offsets.
+
+    names: the fields, and for each whether it is a hook. The compiler `command` computes the
+    offsets.
+    """
     of = f"struct {structure}"
     places = "".join(
         f"__builtin_offsetof({of}, {name}), sizeof((({of} *)0)->{name}),\n" for name in names
@@ -87,12 +100,18 @@ def laid_out(
 
 
 @cache
-def layout(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
-    """The bytes of a table, and its fields. command: the compiler of the kernel, and its flags."""
-    return laid_out(TABLE, names(), command)
+def table_layout(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
+    """Return the size of a policy's table in bytes, and its fields.
+
+    command: the compiler of the kernel, and its flags.
+    """
+    return compute_layout(TABLE, table_fields(), command)
 
 
 @cache
-def memory(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
-    """The same of what a policy's memory is asked for with."""
-    return laid_out(MEMORY, members(MEMORY), command)
+def memory_layout(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
+    """Return the size of struct policy_memory in bytes, and its fields.
+
+    A policy asks for memory with this structure. command: as for `table_layout`.
+    """
+    return compute_layout(MEMORY, structure_fields(MEMORY), command)

@@ -1,1 +1,1 @@
-"""A class: many submissions, their table and page, late days, likeness, leaderboards."""
+"""Score a class: many submissions, their table and page, late days, likeness, leaderboards."""

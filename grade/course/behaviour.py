@@ -1,4 +1,4 @@
-"""Likeness of behaviour: kernels that decide alike where the reference decides otherwise.
+"""Compare the behaviour of submissions: find kernels that make the same odd decisions.
 
 A machine in virtual time does the same again to the bit, so what a kernel decides can be compared:
 which request goes next, which block is written, read ahead or evicted. Renaming, reordering and
@@ -25,61 +25,70 @@ from hashlib import blake2b
 
 from grade.engine.scenario import Run
 from grade.engine.workbench import Workbench
-from grade.trust.likeness import Pair, similar
+from grade.trust.likeness import Pair, similar_pairs
 
 DECIDED = {"issued", "writing", "ahead", "evicted"}  # of the trace's events
 IN_A_ROW = 4
-HASH_BYTES = 6  # for 10,000 decisions of each of 100 students, fewer than one by chance
-ALIKE = 0.6  # less than for texts: see the head
-MANY, FEW = 0.1, 10  # more than this share of a class, and more than so many, make it common
+HASH_BYTES = 6  # fewer than one chance collision among 100 students of 10,000 decisions
+ALIKE = 0.6  # lower than for texts; the head of this file says why
+MANY, FEW = 0.1, 10  # common: in more than this share of a class, and in more than FEW
 SAYS = "of the decisions that differ from the solution's are the same"
 
 Decisions = frozenset[int]
 
 
-def of_run(nonce: str, name: str, run: Run) -> Iterator[int]:
-    """The decisions about the data disk in one machine; name: of its scenario."""
+def hash_decisions(nonce: str, name: str, run: Run) -> Iterator[int]:
+    """Yield the hashed decisions about the data disk in one machine.
+
+    name: the name of the machine's scenario.
+    """
     row: deque[str] = deque(maxlen=IN_A_ROW)
-    for _, event in run.events.named(*DECIDED):
+    for _, event in run.events.select_named(*DECIDED):
         if event.disk == run.data_disk:
             row.append(f"{event.name} {event.block} {event.write:d}")
             text = "\n".join((nonce, name, *row))
             yield int.from_bytes(blake2b(text.encode(), digest_size=HASH_BYTES).digest())
 
 
-def seen(bench: Workbench) -> Decisions:
-    """All decisions of the submission in a grading. A machine that did not end well has none."""
+def collect_decisions(bench: Workbench) -> Decisions:
+    """Return all decisions of the submission in a grading.
+
+    A machine that did not end well contributes none.
+    """
     return frozenset(
         decision
         for (kernel, name), made in bench.made.items()
         if kernel == bench.kernel and isinstance(made, Run)
-        for decision in of_run(bench.nonce, name, made)
+        for decision in hash_decisions(bench.nonce, name, made)
     )
 
 
-def text(decisions: Decisions) -> str:
-    """The decisions as a file's text."""
+def format_decisions(decisions: Decisions) -> str:
+    """Return the decisions as the text of a file."""
     return "".join(f"{decision:x}\n" for decision in sorted(decisions))
 
 
-def parse(lines: str) -> Decisions:
-    """The decisions in a file's text. Raises ValueError."""
+def parse_decisions(lines: str) -> Decisions:
+    """Return the decisions in a file's text. Raises ValueError."""
     return frozenset(int(line, 16) for line in lines.splitlines())
 
 
-def odd(
+def odd_decisions(
     decisions: Mapping[str, Decisions], reference: Decisions, known: Decisions
 ) -> dict[str, Decisions]:
-    """Each submission's decisions that neither the reference makes, nor a known mistake, nor many
-    submissions."""
+    """Return the odd decisions of each submission.
+
+    A decision is odd if the reference does not make it, no known mistake makes it, and few
+    submissions make it.
+    """
     counts = Counter(decision for made in decisions.values() for decision in made)
     many = max(FEW, MANY * len(decisions))
     common = {decision for decision, count in counts.items() if count > many}
     return {name: made - reference - known - common for name, made in decisions.items()}
 
 
-def alike(
+def find_similar_pairs(
     decisions: Mapping[str, Decisions], reference: Decisions, known: Decisions = frozenset()
 ) -> list[Pair]:
-    """The pairs of submissions with the same odd decisions, the most alike first."""
-    return similar(odd(decisions, reference, known), SAYS, ALIKE)
+    """Return the pairs of submissions with the same odd decisions, the most similar pair first."""
+    return similar_pairs(odd_decisions(decisions, reference, known), SAYS, ALIKE)

@@ -1,6 +1,7 @@
-"""A class's page: the spread of points, test by test. One file that opens offline and fits a phone.
+"""Write a class's page: the spread of points, test by test.
 
-Scores are the points that count, without what is lost by being late.
+The page is one file that opens offline and fits a phone. Scores are the points that count, after
+the points lost by being late.
 """
 
 from html import escape
@@ -14,18 +15,20 @@ from grade.definition.lab import Lab
 from grade.engine.formats import page
 from grade.engine.record import OURS, Outcome, Record
 from grade.trust.likeness import Pair
-from sluice.experiment.progress import counted
-from sluice.report.head import head
+from sluice.experiment.progress import format_count
+from sluice.report.head import page_head
 
 TEMPLATE = Path(__file__).with_name("class.html")
 STYLE = TEMPLATE.with_suffix(".css")
 BINS = 10
-BAR, HEIGHT = 16, 34  # of a picture, in its own units
+BAR, HEIGHT = 16, 34  # sizes in a picture's own units
 
 
-def spread(shares: list[float], kind: str) -> str:
-    """A histogram of shares of points, from 0 to 1. Full points have a bar of their own. kind: its
-    class in the page, which sets its size."""
+def draw_histogram(shares: list[float], kind: str) -> str:
+    """Return a histogram, as SVG, of shares of points from 0 to 1. Full points have their own bar.
+
+    kind: the class of the picture in the page, which sets its size.
+    """
     counts = [0] * (BINS + 1)
     for share in shares:
         counts[int(share * BINS)] += 1
@@ -42,20 +45,23 @@ def spread(shares: list[float], kind: str) -> str:
 
 
 def test_row(name: str, tests: list[Outcome]) -> str:
-    """One test: its points, the mean, and how many submissions have all or none."""
+    """Return the table row of a test.
+
+    It has the test's points, their mean, and how many submissions have all points or none.
+    """
     shares = [test.points / test.most for test in tests]
     cells = [
         f"{tests[0].most:g}",
         f"{mean(test.points for test in tests):.1f}",
-        f"{sum(test.passed for test in tests)}",
+        f"{sum(test.has_all_points for test in tests)}",
         f"{sum(not test.points for test in tests)}",
-        spread(shares, "spread"),
+        draw_histogram(shares, "spread"),
     ]
     return f"<tr><td>{escape(name)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
 
 
 def tests_table(records: list[Record]) -> str:
-    """All tests, under their groups."""
+    """Return the table of all tests, under the names of their groups."""
     by_name: dict[str, list[Outcome]] = {}
     for record in records:
         for test in record.tests:
@@ -64,7 +70,7 @@ def tests_table(records: list[Record]) -> str:
         return "<p>No submission came so far.</p>"
     heads = ("test", "points", "mean", "have all", "have none", "spread")
     head = "".join(f"<th>{word}</th>" for word in heads)
-    about = f'<p class="about">{escape(of_which(records))}</p>'
+    about = f'<p class="about">{escape(describe_coverage(records))}</p>'
     body, group = "", ""
     for rows in by_name.values():
         if rows[0].group != group:
@@ -76,20 +82,20 @@ def tests_table(records: list[Record]) -> str:
     return f'{about}<div class="wide">{table}</div>'
 
 
-def of_which(records: list[Record]) -> str:
-    """Of which submissions the table of tests is."""
+def describe_coverage(records: list[Record]) -> str:
+    """Return a sentence that says which submissions the table of tests covers."""
     run = sum(bool(record.tests) for record in records)
     if run == len(records):
-        return f"The table is of {counted(run, 'submission')}."
+        return f"The table is of {format_count(run, 'submission')}."
     return (
-        f"The table is of {counted(run, 'submission')} whose kernels were run. Not in it: "
+        f"The table is of {format_count(run, 'submission')} whose kernels were run. Not in it: "
         f"{len(records) - run} that were refused or did not build. These have 0 points, and are "
         "counted in the scores above."
     )
 
 
 def pairs_list(alike: list[Pair]) -> str:
-    """The pairs of submissions that a person should look at."""
+    """Return the list of pairs of submissions that a person should look at."""
     if not alike:
         return "<p>None.</p>"
     items = "".join(
@@ -99,41 +105,51 @@ def pairs_list(alike: list[Pair]) -> str:
     return f'<ul class="warning">{items}</ul>'
 
 
-def lost_in(record: Record) -> str:
-    """Where a submission lost points: groups, or why it was not graded; and by being late."""
+def describe_losses(record: Record) -> str:
+    """Return where a submission lost points: groups, or why it was not graded, and late days."""
     lost = [group.name for group in record.groups if group.points < group.most]
     lines = record.message.splitlines()
     say = next((line for line in lines if ": error: " in line), "".join(lines[:1]))
     say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
-    late = f"{record.late.text()} than {record.score:g}" if record.late and record.scored else ""
+    late = (
+        f"{record.late.describe()} than {record.score:g}"
+        if record.late and record.has_score
+        else ""
+    )
     return "; ".join(filter(None, (say, late)))
 
 
 def submissions_table(records: dict[str, Record]) -> str:
-    """All submissions, the best first, each linked to its page."""
+    """Return the table of all submissions, the best first, each linked to its page."""
     rows = ""
     for name, record in sorted(records.items(), key=lambda item: (-item[1].counts, item[0])):
         link = f'<a href="{escape(quote(name))}/{page.FILE}">{escape(name)}</a>'
-        say = f'<td class="say">{escape(lost_in(record))}</td>'
-        points = f"{record.counts:g}" if record.scored else "none yet"
+        say = f'<td class="say">{escape(describe_losses(record))}</td>'
+        points = f"{record.counts:g}" if record.has_score else "none yet"
         rows += f"<tr><td>{link}</td><td>{points}</td>{say}</tr>\n"
     head = '<tr><th>name</th><th>score</th><th class="say">lost points in</th></tr>'
     return f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
 
 
 def notes(records: dict[str, Record], progress: str) -> str:
-    """What a reader must know first: what is still to come, and what the grader failed to score."""
-    failed = [name for name, record in records.items() if not record.scored]
+    """Return the warnings at the top of the page as HTML.
+
+    They tell the progress, and which submissions the grader failed to score.
+    """
+    failed = [name for name, record in records.items() if not record.has_score]
     lines = [progress] if progress else []
     if failed:
         lines.append(f"Not scored: {', '.join(failed)}. {OURS} No mean or picture has them in it.")
     return "".join(f'<p class="warning">{escape(line)}</p>\n' for line in lines)
 
 
-def text(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str = "") -> str:
-    """The page. progress: what is still to come, if anything is."""
+def render_page(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str = "") -> str:
+    """Return the page as HTML.
+
+    progress: what is still to come; empty if nothing is.
+    """
     all_ = list(records.values())
-    scored = [record for record in all_ if record.scored]
+    scored = [record for record in all_ if record.has_score]
     scores = [record.counts for record in scored] or [0]
     most = max(record.most for record in all_)
     numbers = f"mean {mean(scores):.1f}, median {median(scores):g} of {most:g}"
@@ -144,11 +160,11 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str 
         "nonce": all_[0].nonce,
     }
     parts = {
-        "head": head(words["title"], page.style(STYLE)),
-        "scores": spread([score / most for score in scores], "scores"),
+        "head": page_head(words["title"], page.page_style(STYLE)),
+        "scores": draw_histogram([score / most for score in scores], "scores"),
         "notes": notes(records, progress),
         "tests": tests_table(scored),
-        "leaderboard": leaderboard.table(records),
+        "leaderboard": leaderboard.format_leaderboard(records),
         "alike": pairs_list(alike),
         "submissions": submissions_table(records),
     }

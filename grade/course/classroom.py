@@ -1,4 +1,4 @@
-"""A class: a folder of submissions, scored in parallel, each once.
+"""Score a class: a folder of submissions, in parallel, each once.
 
 In the folder of the results:
     class.csv    a row for each submission (classtable)
@@ -35,17 +35,18 @@ from typing import TYPE_CHECKING
 
 from grade.course import behaviour, classpage, classtable, late, pairs
 from grade.course.behaviour import Decisions
-from grade.definition.lab import FULL, BadLab, Lab, named
+from grade.definition.lab import FULL, BadLab, Lab, find_lab
 from grade.engine import formats, grading, tree
 from grade.engine.certificate import GRADER
-from grade.engine.record import NOT_SCORED, Late, Record, cost_in, parse
+from grade.engine.record import NOT_SCORED, Late, Record, parse_record, read_cost
 from grade.trust import names, submission
-from grade.trust.submission import Refused
-from grade.trust.untrusted_text import printable, write_text
-from sluice.host.fault import HostFault, what_failed
+from grade.trust.archive import Refused
+from grade.trust.likeness import Pair
+from grade.trust.untrusted_text import make_printable, write_text
+from sluice.host.fault import HostFault, describe_fault
 from sluice.host.paths import KERNEL, MKFS, NATIVE, PROGRAMS, ROOT, ROOT_FOLDER, TREE
-from sluice.host.quoting import for_shell
-from sluice.host.workers import completed
+from sluice.host.quoting import quote_shell
+from sluice.host.workers import iterate_completed
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -71,8 +72,8 @@ class Handed:
     refused: str = ""
     unread: str = ""
 
-    def take(self) -> dict[str, str]:
-        """The files. Raises Refused and HostFault."""
+    def get_files(self) -> dict[str, str]:
+        """Return the files. Raises Refused and HostFault."""
         if self.unread:
             raise HostFault(self.unread)
         if self.refused:
@@ -82,7 +83,7 @@ class Handed:
 
 @dataclass(frozen=True)
 class Job:
-    """The work of a worker."""
+    """One grading, as a worker receives it."""
 
     lab: str
     handed: Handed
@@ -93,7 +94,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a worker returns: the record, and the decisions in all runs."""
+    """What a worker returns: the record, and the decisions of all runs."""
 
     record: Record
     decisions: Decisions = frozenset()
@@ -101,8 +102,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Step:
-    """One submission is done, or something that submissions are compared with: then `compared` says
-    which one of how many."""
+    """A report that one submission, or one program for comparison, is scored.
+
+    compared: the number of the program and of all programs for comparison ("2 of 5"); empty for a
+    submission.
+    """
 
     name: str
     record: Record
@@ -115,30 +119,32 @@ Pool = Callable[[], AbstractContextManager["Client"]]
 ClientOf = Callable[[], "Client"]
 
 
-def name_of(path: Path) -> str:
-    """A submission's name: that of its folder or archive, without the ending."""
+def submission_name(path: Path) -> str:
+    """Return a submission's name: its folder's or archive's name without the ending."""
     ending = next((e for e in ARCHIVES if path.name.endswith(e)), "")
-    return names.of_submission(path.name[: len(path.name) - len(ending)])
+    return names.submission_name(path.name[: len(path.name) - len(ending)])
 
 
-def of_one_name(name: str, paths: list[Path]) -> Iterator[Handed]:
-    """The submissions of one name, each refused under a name of its own: a person must say which of
-    them counts, and meanwhile the others of the class are scored."""
-    there = ", ".join(sorted(printable(path.name) for path in paths))
+def refuse_duplicates(name: str, paths: list[Path]) -> Iterator[Handed]:
+    """Yield the submissions that share a name, each refused under a unique name.
+
+    A person must say which of them counts; the rest of the class is scored meanwhile.
+    """
+    there = ", ".join(sorted(make_printable(path.name) for path in paths))
     for path in paths:
         digits = sha256(os.fsencode(path.name)).hexdigest()[:8]
         why = f"several submissions are called {name}: {there}: leave one of them there"
         yield Handed(f"{name}-{digits}", path, refused=why)
 
 
-def collect(folder: Path, lab: Lab) -> list[Handed]:
-    """The submissions in a folder, by name."""
+def collect_submissions(folder: Path, lab: Lab) -> list[Handed]:
+    """Return the submissions in a folder. Raises BadClass."""
     if not folder.is_dir():
         raise BadClass(f"{folder}: not a folder: give the folder of the submissions")
     paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     called = defaultdict(list)
     for path in paths:
-        called[name_of(path)].append(path)
+        called[submission_name(path)].append(path)
     for name in called:
         if name in RESULTS:
             raise BadClass(f"{folder}: no submission may be called {name}, as the results are")
@@ -146,30 +152,32 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
         raise BadClass(
             f"{folder}: no submissions are in it: it should have a folder or an archive for each"
         )
-    known = tree.as_handed_out(lab)
-    handed = []
+    known = tree.allowed_contents(lab)
+    handed: list[Handed] = []
     for name, same in called.items():
-        handed += of_one_name(name, same) if same[1:] else [taken(lab, same[0], known)]
+        handed += (
+            refuse_duplicates(name, same) if same[1:] else [read_submission(lab, same[0], known)]
+        )
     return handed
 
 
-def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
-    """One submission, read."""
+def read_submission(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
+    """Read one submission and return it. If it is refused or unreadable, it holds the reason."""
     try:
         if path.is_symlink():
-            raise Refused(f"{name_of(path)}: a link")
-        return Handed(name_of(path), path, submission.take(path, lab.files, known))
+            raise Refused(f"{submission_name(path)}: a link")
+        return Handed(submission_name(path), path, submission.take_files(path, lab.files, known))
     except Refused as refused:
-        return Handed(name_of(path), path, refused=str(refused))
+        return Handed(submission_name(path), path, refused=str(refused))
     except HostFault as fault:
-        return Handed(name_of(path), path, unread=str(fault))
+        return Handed(submission_name(path), path, unread=str(fault))
 
 
 # ---- keys ----
 
 
-def hash_of(folder: Path, paths: list[Path]) -> str:
-    """The hash of files and of their names in the folder."""
+def hash_files(folder: Path, paths: list[Path]) -> str:
+    """Return the hash of these files' contents and of their paths relative to the folder."""
     digest = sha256()
     for path in sorted(paths):
         data = path.read_bytes()
@@ -180,22 +188,24 @@ def hash_of(folder: Path, paths: list[Path]) -> str:
 
 @cache
 def code_key(lab: str) -> str:
-    """The hash of the lab and the scoring as of the first call, when they were loaded."""
-    folder = named(lab).folder
+    """Return the hash of the lab and of the grader's code, as of the first call."""
+    folder = find_lab(lab).folder
     files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    return hash_of(ROOT, files + [path for pattern in GRADER for path in ROOT.glob(pattern)])
+    return hash_files(ROOT, files + [path for pattern in GRADER for path in ROOT.glob(pattern)])
 
 
 def tree_key(lab: str) -> str:
-    """The hash of what scores a lab: its code, and the reference, mkfs, programs and tools as they
-    are now."""
+    """Return the hash of everything that scores a lab.
+
+    This is the code, and the reference, mkfs, programs and tools as they are now.
+    """
     programs = [path for f in (ROOT_FOLDER, PROGRAMS) for path in f.rglob("*") if path.is_file()]
     built = [KERNEL, MKFS, *programs, *(NATIVE / tool for tool in TOOLS)]
-    return f"{code_key(lab)} {hash_of(TREE, built)}"
+    return f"{code_key(lab)} {hash_files(TREE, built)}"
 
 
-def key_of(job: Job) -> str:
-    """The hash of everything that a score depends on."""
+def job_key(job: Job) -> str:
+    """Return the hash of everything that the score of a job depends on."""
     texts = sorted(job.handed.files.items())
     return sha256(repr((job.tree, job.nonce, texts, job.handed.refused)).encode()).hexdigest()
 
@@ -204,7 +214,7 @@ def key_of(job: Job) -> str:
 
 
 def check_tree(job: Job, when: str) -> None:
-    """Raise BadClass unless this process scores as the job asks."""
+    """Raise BadClass unless this process has the tree for which the job was made."""
     if tree_key(job.lab) != job.tree:
         where = f"{ROOT} on {socket.gethostname()}"
         raise BadClass(
@@ -213,62 +223,67 @@ def check_tree(job: Job, when: str) -> None:
         )
 
 
-def score(job: Job) -> Scored:
-    """In a worker: the record of one submission, and its decisions."""
+def score_job(job: Job) -> Scored:
+    """Score one submission, in a worker; return its record and its decisions."""
     check_tree(job, "has another tree, or built otherwise")
     seen: set[int] = set()
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
-        record = grading.grade(
-            named(job.lab),
-            job.handed.take,
+        record = grading.grade_submission(
+            find_lab(job.lab),
+            job.handed.get_files,
             Path(folder),
             job.nonce,
             job.command,
-            watch=lambda bench: seen.update(behaviour.seen(bench)),
+            watch=lambda bench: seen.update(behaviour.collect_decisions(bench)),
         )
     check_tree(job, "had its tree built anew while it scored")
     for test in record.tests:
-        test.runs = []  # they were in that folder
+        test.runs = []  # the runs' folders are gone
     return Scored(record, frozenset(seen))
 
 
-def stored(folder: Path, key: str) -> Scored | None:
-    """What was scored with this key, if it is in the folder."""
+def load_result(folder: Path, key: str) -> Scored | None:
+    """Return the result that was stored in the folder with this key, or None."""
     try:
         if (folder / "key").read_text(encoding="utf-8") != key:
             return None
-        record = parse((folder / "result.json").read_text(encoding="utf-8"))
-        record.cost = cost_in(folder)
-        return Scored(record, behaviour.parse((folder / DECISIONS).read_text(encoding="utf-8")))
+        record = parse_record((folder / "result.json").read_text(encoding="utf-8"))
+        record.cost = read_cost(folder)
+        return Scored(
+            record, behaviour.parse_decisions((folder / DECISIONS).read_text(encoding="utf-8"))
+        )
     except (OSError, ValueError, TypeError):
         return None
 
 
-def keep(folder: Path, scored: Scored, key: str) -> None:
-    """Write a submission's results, the key last."""
+def store_result(folder: Path, scored: Scored, key: str) -> None:
+    """Write a submission's results to the folder. The key is written last."""
     (folder / "key").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     formats.write_all(scored.record, folder)
-    write_text(folder / DECISIONS, behaviour.text(scored.decisions))
-    if scored.record.scored:
+    write_text(folder / DECISIONS, behaviour.format_decisions(scored.decisions))
+    if scored.record.has_score:
         (folder / "key").write_text(key, encoding="utf-8")
 
 
-def result_of(future: Future, job: Job) -> Scored:
-    """What a worker scored; if it returned nothing, a record that says why."""
+def get_result(future: Future[Scored], job: Job) -> Scored:
+    """Return what a worker scored, or a record that says why the worker failed."""
     error = future.exception()
     if isinstance(error, BadClass):
         raise error
     if error:
-        lab = named(job.lab)
-        fixed = (lab.name, lab.title, job.nonce, NOT_SCORED, printable(what_failed(error)))
+        lab = find_lab(job.lab)
+        fixed = (lab.name, lab.title, job.nonce, NOT_SCORED, make_printable(describe_fault(error)))
         return Scored(Record(*fixed, most=FULL))
-    return future.result()
+    scored: Scored = future.result()
+    return scored
 
 
-def nonce_of(folder: Path, nonce: str) -> str:
-    """The class's nonce: the given one, or that of an earlier scoring, or a new one. A file that is
-    empty, because the disk was full, counts as none."""
+def choose_nonce(folder: Path, nonce: str) -> str:
+    """Return the class's nonce: the given one, the one stored earlier, or a new one.
+
+    An empty file (the disk was full) counts as no nonce. The nonce is stored.
+    """
     path = folder / "nonce"
     kept = path.read_text(encoding="utf-8").strip() if path.exists() else ""
     nonce = nonce or kept or secrets.token_hex(4)
@@ -278,32 +293,37 @@ def nonce_of(folder: Path, nonce: str) -> str:
     return nonce
 
 
-def longest_first(folders: list[Path]) -> list[Path]:
-    """The folders of results, in the order of what their last scoring took; before them, those that
-    have no results."""
-    return sorted(folders, key=lambda folder: -(cost_in(folder).cpu_s or float("inf")))
+def sort_longest_first(folders: list[Path]) -> list[Path]:
+    """Return the folders of results: first those without results, then the slowest first.
+
+    The time is that of the folder's last scoring.
+    """
+    return sorted(folders, key=lambda folder: -(read_cost(folder).cpu_s or float("inf")))
 
 
 def score_all(
     jobs: dict[Path, Job], client_of: ClientOf, report: Callable[[str, Record, bool], None]
 ) -> dict[Path, Scored]:
-    """What was scored in each job, by the folder of its results. What is there is not scored
-    again. client_of: called only if something is to be scored; report: called with the name, the
-    record, and whether it was there."""
+    """Score each job that has no stored result; return all results by the folder of the job.
+
+    client_of: called only if there is a job to score. report: called with the name, the record, and
+    whether the result was stored already.
+    """
     scored: dict[Path, Scored] = {}
     for folder, job in jobs.items():
-        if there := stored(folder, key_of(job)):
+        if there := load_result(folder, job_key(job)):
             scored[folder] = there
             report(job.handed.name, there.record, True)
-    todo = longest_first([folder for folder in jobs if folder not in scored])
+    todo = sort_longest_first([folder for folder in jobs if folder not in scored])
     futures = {
-        client_of().submit(score, jobs[f], pure=False, priority=-i): f for i, f in enumerate(todo)
+        client_of().submit(score_job, jobs[f], pure=False, priority=-i): f
+        for i, f in enumerate(todo)
     }
-    for future in completed(futures):
+    for future in iterate_completed(futures):
         folder = futures[future]
         job = jobs[folder]
-        scored[folder] = result_of(future, job)
-        keep(folder, scored[folder], key_of(job))
+        scored[folder] = get_result(future, job)
+        store_result(folder, scored[folder], job_key(job))
         report(job.handed.name, scored[folder].record, False)
     return {folder: scored[folder] for folder in jobs}
 
@@ -311,18 +331,21 @@ def score_all(
 # ---- what comes of it ----
 
 
-def alike(
+def find_similar_pairs(
     lab: Lab, handed: list[Handed], scored: dict[str, Scored], nonce: str, look: pairs.Look
-) -> list[pairs.Pair]:
-    """The pairs of submissions that a person should look at."""
+) -> list[Pair]:
+    """Return the pairs of submissions that a person should look at."""
     files = {one.name: one.files for one in handed if one.files}
     decisions = {name: scored[name].decisions for name in files}
-    by_behaviour = pairs.by_behaviour(lab, files, decisions, nonce, look)
-    return [*pairs.by_text(lab, files), *by_behaviour]
+    by_behaviour = pairs.find_pairs_by_behaviour(lab, files, decisions, nonce, look)
+    return [*pairs.find_pairs_by_text(lab, files), *by_behaviour]
 
 
-def with_late(record: Record, lost: Late | None, folder: Path) -> Record:
-    """The record with what is lost by being late; its forms are written again if that is new."""
+def set_late(record: Record, lost: Late | None, folder: Path) -> Record:
+    """Set what the record loses by being late and return the record.
+
+    Its results are written again if the loss has changed.
+    """
     if record.late != lost:
         record.late = lost
         formats.write_all(record, folder)
@@ -330,12 +353,16 @@ def with_late(record: Record, lost: Late | None, folder: Path) -> Record:
 
 
 def read_late(lab: Lab, path: Path | None, handed: list[Handed]) -> dict[str, Late]:
-    """What the late students lose. Raises BadLate."""
-    return late.read(path, lab, {one.name for one in handed}, late.rule()) if path else {}
+    """Return what each late student loses, by name. Raises BadLate."""
+    return (
+        late.read_late_days(path, lab, {one.name for one in handed}, late.read_rule())
+        if path
+        else {}
+    )
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader meets the old text or the new one, whoever is stopped."""
+    """Write a file atomically: a reader sees the old text or the new text, even after a crash."""
     part = path.with_name(f".{path.name}.part")
     try:
         write_text(part, text)
@@ -346,29 +373,28 @@ def replace_text(path: Path, text: str) -> None:
 
 @dataclass
 class Sheet:
-    """The table and the page of a class, which are written as results come."""
+    """The table and the page of a class, which are written again after each result."""
 
     lab: Lab
     folder: Path
-    names: list[str]  # of all submissions, in the order of the rows
+    names: list[str]  # names of all submissions, in the order of the rows
     lates: dict[str, Late]
     records: dict[str, Record] = field(default_factory=dict)
 
-    def add(self, name: str, record: Record) -> None:
-        """Take a result, and write."""
-        self.records[name] = with_late(record, self.lates.get(name), self.folder / name)
-        self.write([], self.progress())
+    def add_result(self, name: str, record: Record) -> None:
+        """Add a result and write the table and the page."""
+        self.records[name] = set_late(record, self.lates.get(name), self.folder / name)
+        self.write([], self.describe_progress())
 
-    def progress(self) -> str:
-        """What is still to come, in words."""
+    def describe_progress(self) -> str:
+        """Return a sentence that says what is still to come."""
         done = len(self.records)
         doing = "comparison under way" if done == len(self.names) else "the others are under way"
         return f"{done} of {len(self.names)} submissions graded; {doing}"
 
     @contextmanager
-    def closed_if_stopped(self) -> Iterator[None]:
-        """If the work in the context is stopped, by ^C or an error, have the page say so: nothing
-        is under way any more."""
+    def close_on_error(self) -> Iterator[None]:
+        """Enter a context; if ^C or an error stops it, the page says that nothing is under way."""
         try:
             yield
         except BaseException:
@@ -376,20 +402,25 @@ class Sheet:
             lacks = "the comparison" if done == len(self.names) else "the others"
             said = f"{done} of {len(self.names)} submissions graded; the command was stopped"
             if self.records:
-                with suppress(OSError):  # which is not why it was stopped
+                with suppress(OSError):  # this error did not stop the work
                     self.write([], f"{said} before {lacks}; the same command goes on from there")
             raise
 
-    def write(self, found: list[pairs.Pair], progress: str = "") -> None:
-        """Write both. progress: what is still to come, if anything is."""
+    def write(self, found: list[Pair], progress: str = "") -> None:
+        """Write the table and the page.
+
+        progress: what is still to come; empty if nothing is.
+        """
         rows = {name: self.records[name] for name in self.names if name in self.records}
-        replace_text(self.folder / "class.csv", classtable.text(rows, found))
-        replace_text(self.folder / "class.html", classpage.text(self.lab, rows, found, progress))
+        replace_text(self.folder / "class.csv", classtable.format_table(rows, found))
+        replace_text(
+            self.folder / "class.html", classpage.render_page(self.lab, rows, found, progress)
+        )
 
 
 @dataclass(frozen=True)
 class Desk:
-    """Where the gradings of a class are made and kept."""
+    """The common settings of a class's gradings: where they are made and kept."""
 
     lab: Lab
     folder: Path
@@ -397,36 +428,43 @@ class Desk:
     client_of: ClientOf
     report: Report
 
-    def job(self, one: Handed, nonce: str) -> Job:
-        """The grading of a submission."""
-        command = f"make grade LAB={self.lab.name} SUBMISSION={for_shell(one.path)}"
+    def make_job(self, one: Handed, nonce: str) -> Job:
+        """Return the grading of a submission as a job."""
+        command = f"make grade LAB={self.lab.name} SUBMISSION={quote_shell(one.path)}"
         return Job(self.lab.name, one, nonce, self.tree, command)
 
-    def score(self, handed: list[Handed], nonce: str, sheet: Sheet) -> dict[str, Scored]:
-        """What was scored of each submission, by name. The sheet is written after each."""
-        jobs = {self.folder / one.name: self.job(one, nonce) for one in handed}
+    def score_submissions(
+        self, handed: list[Handed], nonce: str, sheet: Sheet
+    ) -> dict[str, Scored]:
+        """Score the submissions; return what was scored, by name.
+
+        The sheet is written after each.
+        """
+        jobs = {self.folder / one.name: self.make_job(one, nonce) for one in handed}
 
         def report(name: str, record: Record, resumed: bool) -> None:
-            sheet.add(name, record)
+            sheet.add_result(name, record)
             self.report(Step(name, record, resumed))
 
         found = score_all(jobs, self.client_of, report)
         return {path.name: scored for path, scored in found.items()}
 
-    def look(self, asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
-        """The decisions of what submissions are compared with (pairs.Look)."""
+    def score_references(self, asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
+        """Return the decisions of the programs with which submissions are compared (pairs.Look)."""
         jobs = {
-            self.folder / COMPARED / name: self.job(Handed(name, self.folder, dict(files)), nonce)
+            self.folder / COMPARED / name: self.make_job(
+                Handed(name, self.folder, dict(files)), nonce
+            )
             for name, (files, nonce) in asked.items()
         }
         number = count(1)
 
-        def report(*done: object) -> None:
-            self.report(Step(*done, f"{next(number)} of {len(jobs)}"))
+        def report(name: str, record: Record, resumed: bool) -> None:
+            self.report(Step(name, record, resumed, f"{next(number)} of {len(jobs)}"))
 
         found = score_all(jobs, self.client_of, report)
         for path, scored in found.items():
-            if not scored.record.scored:
+            if not scored.record.has_score:
                 raise BadClass(f"{path.name}, for comparison: {scored.record.message}")
         return {path.name: scored.decisions for path, scored in found.items()}
 
@@ -440,19 +478,21 @@ def score_class(
     pool: Pool,
     late_csv: Path | None = None,
 ) -> dict[str, Record]:
-    """Score a folder of submissions; write the table and the page. Nothing is scored or written if
-    late_csv has a bad row."""
+    """Score a folder of submissions, write the table and the page, and return the records.
+
+    Nothing is scored or written if late_csv has a bad row. Raises BadLab, BadClass and BadLate.
+    """
     if lab.handed_out:
         raise BadLab(f"{lab.name}: a student's tree has no hidden tests, and scores no class")
-    handed = collect(submissions, lab)
+    handed = collect_submissions(submissions, lab)
     lates = read_late(lab, late_csv, handed)
-    nonce = nonce_of(folder, nonce)
+    nonce = choose_nonce(folder, nonce)
     with ExitStack() as stack:
         client_of = cache(lambda: stack.enter_context(pool()))
         desk = Desk(lab, folder, tree_key(lab.name), client_of, report)
         sheet = Sheet(lab, folder, [one.name for one in handed], lates)
-        with sheet.closed_if_stopped():
-            scored = desk.score(handed, nonce, sheet)
-            found = alike(lab, handed, scored, nonce, desk.look)
+        with sheet.close_on_error():
+            scored = desk.score_submissions(handed, nonce, sheet)
+            found = find_similar_pairs(lab, handed, scored, nonce, desk.score_references)
     sheet.write(found)
     return sheet.records

@@ -1,27 +1,30 @@
-"""A class's table: CSV, a row on one line for each submission."""
+"""Write a class's table: CSV, with one line for each submission."""
 
 import csv
 import io
 
 from grade.engine.record import Record
 from grade.trust.likeness import Pair
-from grade.trust.untrusted_text import cell
+from grade.trust.untrusted_text import format_cell
 
 HEAD = ("name", "status", "score", "most", "late_days", "late_points", "counts")
 
 
-def like(name: str, alike: list[Pair]) -> str:
-    """Whom a submission is like, and in what."""
+def describe_similar(name: str, alike: list[Pair]) -> str:
+    """Return the names of the submissions that this one is similar to, and in what."""
     found = (pair for pair in alike if name in (pair.one, pair.other))
     return "; ".join(
         f"{p.other if p.one == name else p.one}: {p.share:.0%} {p.says}" for p in found
     )
 
 
-def text(records: dict[str, Record], alike: list[Pair]) -> str:
-    """Name, status, score, what is lost by being late and what counts, the points of each test,
-    similar submissions, and why it was not graded. What the grader failed to score has empty cells
-    where others have points."""
+def format_table(records: dict[str, Record], alike: list[Pair]) -> str:
+    """Return the table as CSV.
+
+    The columns are name, status, score, late days, lost points, points that count, the points of
+    each test, similar submissions, and the message. A submission that the grader failed to score
+    has empty cells in place of points.
+    """
     tests = list(dict.fromkeys(test.id for record in records.values() for test in record.tests))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -31,8 +34,8 @@ def text(records: dict[str, Record], alike: list[Pair]) -> str:
         late = (record.late.days, record.late.lost) if record.late else (0, 0)
         numbers = (record.score, record.most, *late, record.counts)
         row = [f"{number:g}" for number in (*numbers, *(points.get(t, 0) for t in tests))]
-        if not record.scored:
+        if not record.has_score:
             row = ["", f"{record.most:g}", f"{late[0]:g}", "", "", *("" for _ in tests)]
-        last = (cell(like(name, alike)), cell(record.message))
-        writer.writerow([cell(name), record.status, *row, *last])
+        last = (format_cell(describe_similar(name, alike)), format_cell(record.message))
+        writer.writerow([format_cell(name), record.status, *row, *last])
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Late days: who handed in late, and the points that are lost by it.
+"""Read who handed in late, and compute the points that are lost by it.
 
 The course's rule stands in one place, grade/labs/late.toml. A class's late.csv has a row for each
 student who was late. Its first line names the columns, in any order:
@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from grade.definition.lab import FULL, LABS, Lab, labs
+from grade.definition.lab import FULL, LABS, Lab, load_labs
 from grade.engine.record import Late
 from grade.trust import names
-from grade.trust.untrusted_text import printable
+from grade.trust.untrusted_text import make_printable
 from sluice.host import nearest
 
 RULE = LABS / "late.toml"
@@ -47,12 +47,12 @@ class BadLate(Exception):
 
 @dataclass(frozen=True)
 class Rule:
-    """The course's rule. Work that is later than most_days has no points."""
+    """The course's rule for late work. Work that is later than most_days has no points."""
 
     free_days: int
     points_per_day: int
     most_days: int
-    due: dict[str, datetime]  # by lab
+    due: dict[str, datetime]  # due times by lab
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Row:
     days: int
 
 
-def rule(path: Path = RULE) -> Rule:
-    """The rule in a file. Raises BadLate."""
+def read_rule(path: Path = RULE) -> Rule:
+    """Return the rule in a file. Raises BadLate."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -86,16 +86,18 @@ def rule(path: Path = RULE) -> Rule:
 # ---- late.csv ----
 
 
-def whole(text: str) -> int:
-    """The number of days in a cell. Raises ValueError."""
+def parse_days(text: str) -> int:
+    """Return the number of days in a cell. Raises ValueError."""
     if not text.isascii() or not text.isdigit():
         raise ValueError(f'"{text}" is not a whole number of days')
     return int(text)
 
 
-def since_due(text: str, lab: str, known: Rule) -> int:
-    """The days from a lab's due time to the time in a cell; each that has begun counts. Raises
-    ValueError."""
+def days_late(text: str, lab: str, known: Rule) -> int:
+    """Return the days from a lab's due time to the time in a cell.
+
+    A day that has begun counts as a whole day. Raises ValueError.
+    """
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -109,72 +111,81 @@ def since_due(text: str, lab: str, known: Rule) -> int:
 
 @dataclass(frozen=True)
 class Table:
-    """A late.csv, read for one lab. students: the names of the submissions to it."""
+    """A late.csv, read for one lab.
+
+    students: the names of the submissions to the lab.
+    """
 
     path: Path
     lab: Lab
     students: Collection[str]
     rule: Rule
 
-    def bad(self, line: int, column: str, why: str) -> BadLate:
-        """An error that names the line and the column."""
+    def row_error(self, line: int, column: str, why: str) -> BadLate:
+        """Return an error that names the line and the column."""
         return BadLate(f"{self.path}: line {line}, column {column}: {why}")
 
     def check_head(self, head: list[str]) -> None:
         """Raise BadLate unless these are the columns of a late.csv."""
         for name in head:
             if name not in COLUMNS or head.count(name) > 1:
-                unknown = f"not known; {nearest.meant(name, COLUMNS)}"
+                unknown = f"not known; {nearest.suggest(name, COLUMNS)}"
                 why = "there twice" if name in COLUMNS else unknown
-                raise self.bad(1, f'"{name}"', why)
+                raise self.row_error(1, f'"{name}"', why)
         if "student" not in head or sum(name in head for name in WHEN) != 1:
-            raise self.bad(1, "student", f"needed, and one of the columns {' and '.join(WHEN)}")
+            raise self.row_error(
+                1, "student", f"needed, and one of the columns {' and '.join(WHEN)}"
+            )
 
-    def row(self, line: int, cells: dict[str, str]) -> Row:
-        """The row with these cells, by column. Raises BadLate."""
-        known = [lab.name for lab in labs()]
+    def parse_row(self, line: int, cells: dict[str, str]) -> Row:
+        """Return the row with these cells, which are given by column. Raises BadLate."""
+        known = [lab.name for lab in load_labs()]
         where, who = cells.get("lab", self.lab.name), cells["student"]
         if where not in known:
-            raise self.bad(line, "lab", f'there is no lab "{where}"; {nearest.meant(where, known)}')
+            raise self.row_error(
+                line, "lab", f'there is no lab "{where}"; {nearest.suggest(where, known)}'
+            )
         if where == self.lab.name:
-            meant = names.find(who, self.students)
+            meant = names.find_name(who, self.students)
             if not who or meant is None:
-                raise self.bad(line, "student", f'no submission is called "{printable(who)}"')
+                raise self.row_error(
+                    line, "student", f'no submission is called "{make_printable(who)}"'
+                )
             who = meant
         elif not who:
-            raise self.bad(line, "student", 'no submission is called ""')
+            raise self.row_error(line, "student", 'no submission is called ""')
         else:
-            who = names.find(who, self.students) or who
+            who = names.find_name(who, self.students) or who
         when = next(name for name in WHEN if name in cells)
         try:
             given = cells[when]
-            days = whole(given) if when == "days" else since_due(given, where, self.rule)
+            days = parse_days(given) if when == "days" else days_late(given, where, self.rule)
         except ValueError as error:
-            raise self.bad(line, when, str(error)) from None
+            raise self.row_error(line, when, str(error)) from None
         return Row(line, where, who, days)
 
-    def rows(self) -> Iterator[Row]:
-        """All rows. Raises BadLate at the first bad one."""
+    def read_rows(self) -> Iterator[Row]:
+        """Yield all rows. Raises BadLate at the first bad one."""
         seen: dict[tuple[str, str], int] = {}
         text = decode(self.path.read_bytes())
         with io.StringIO(text, newline="") as file:
-            reader = csv.reader(file, strict=True, delimiter=separator(text))
+            reader = csv.reader(file, strict=True, delimiter=find_separator(text))
             head = [name.strip() for name in next(reader, [])]
             self.check_head(head)
             for cells in filter(any, reader):
                 line = reader.line_num
                 if len(cells) != len(head):
                     last = head[min(len(cells), len(head)) - 1]
-                    raise self.bad(line, last, f"{len(cells)} cells; line 1 has {len(head)}")
-                row = self.row(line, dict(zip(head, map(str.strip, cells), strict=True)))
+                    raise self.row_error(line, last, f"{len(cells)} cells; line 1 has {len(head)}")
+                row = self.parse_row(line, dict(zip(head, map(str.strip, cells), strict=True)))
                 first = seen.setdefault((row.lab, row.student), line)
                 if first != line:
-                    raise self.bad(line, "student", f"{row.student} is on line {first} too")
+                    raise self.row_error(line, "student", f"{row.student} is on line {first} too")
                 yield row
 
 
 def decode(data: bytes) -> str:
-    """The text of a table. Raises ValueError for one that is not in UTF-8."""
+    """Return the text of a table. Raises ValueError if it is not in UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("no text in UTF-8, but in UTF-16: save it as CSV in UTF-8")
     try:
@@ -187,33 +198,39 @@ def decode(data: bytes) -> str:
         ) from None
 
 
-def separator(text: str) -> str:
-    """What separates the columns: of these the one that line 1 has most of."""
+def find_separator(text: str) -> str:
+    """Return the character that separates the columns.
+
+    It is the comma, semicolon or tab, whichever is most frequent in line 1.
+    """
     head = text.partition("\n")[0]
     return max(",;\t", key=head.count)
 
 
-def late(days: int, free: int, known: Rule) -> Late:
-    """What work that came so late loses; free: days that cost nothing."""
+def late_penalty(days: int, free: int, known: Rule) -> Late:
+    """Return what work that is `days` late loses.
+
+    free: the number of days that cost nothing.
+    """
     too_late = days > known.most_days
     return Late(days, free, FULL if too_late else known.points_per_day * (days - free))
 
 
-def read(path: Path, lab: Lab, students: Collection[str], known: Rule) -> dict[str, Late]:
-    """What the late students of a lab lose, by name. Raises BadLate.
+def read_late_days(path: Path, lab: Lab, students: Collection[str], known: Rule) -> dict[str, Late]:
+    """Return what the late students of a lab lose, by name. Raises BadLate.
 
     students: the names of the submissions to the lab.
     """
     try:
-        found = list(Table(path, lab, students, known).rows())
+        found = list(Table(path, lab, students, known).read_rows())
     except (OSError, ValueError, csv.Error) as error:
         raise BadLate(f"{path}: {error}") from None
-    orders = {other.name: other.order for other in labs()}
-    left = defaultdict(lambda: known.free_days)
+    orders = {other.name: other.order for other in load_labs()}
+    left: defaultdict[str, int] = defaultdict(lambda: known.free_days)
     lates = {}
     for row in sorted(found, key=lambda row: orders[row.lab]):
         free = min(left[row.student], row.days)
         left[row.student] -= free
         if row.lab == lab.name and row.days:
-            lates[row.student] = late(row.days, free, known)
+            lates[row.student] = late_penalty(row.days, free, known)
     return lates

@@ -1,4 +1,4 @@
-"""`make solution`: what students get of a lab after everybody has handed in.
+"""Write a lab's solution for students, after everybody has handed in (`sluice lab solution`).
 
 FILE                the lab's files, as the solution has them
 solution.diff       how they differ from what was handed out
@@ -17,43 +17,48 @@ FOR_STAFF = "For the staff.\n\n"  # below the heading; students get the page wit
 MODEL_ANSWERS = Path("staff") / "answers.md"  # in a lab's folder
 
 
-def solved(lab: Lab, who: str) -> dict[str, str]:
-    """The lab's files with the solution; who: the student, if the lab is answered by numbers."""
+def solution_files(lab: Lab, who: str) -> dict[str, str]:
+    """Return the lab's files with the solution.
+
+    who: the student; needed if the lab is answered by numbers. Raises BadLab.
+    """
     if answers.FORM not in lab.files:
-        return tree.solution(lab)
+        return tree.solution_files(lab)
     if not names.is_name(who):
         raise BadLab(
-            f"{lab.name} has other answers for each student: give the name as STUDENT=, with "
+            f"{lab.name} has other answers for each student: give the name by --student, with "
             f"{names.HAS}"
         )
-    return {answers.FORM: answers.solved(lab, who)}
+    return {answers.FORM: answers.solved_form(lab, who)}
 
 
-def difference(before: dict[str, str], after: dict[str, str]) -> str:
-    """What changed in the files, in the unified form."""
-    lines = []
+def unified_diff(before: dict[str, str], after: dict[str, str]) -> str:
+    """Return what changed in the files, as a unified diff."""
+    lines: list[str] = []
     for file in sorted(after):
         old, new = (text.get(file, "").splitlines(True) for text in (before, after))
         lines += difflib.unified_diff(old, new, f"a/{file}", f"b/{file}")
     return "".join(lines)
 
 
-def release(lab: Lab, out: Path, who: str = "") -> list[str]:
-    """Write all of it into a new folder. Returns the files' names. Raises BadLab, and then nothing
-    was written."""
-    tree.expect_room(out)
+def write_release(lab: Lab, out: Path, who: str = "") -> list[str]:
+    """Write the solution into a new folder and return the files' names.
+
+    Raises BadLab; then nothing was written.
+    """
+    tree.expect_empty(out)
     if lab.handed_out:
         raise BadLab(f"{lab.name}: a student's tree has no solution")
     model_answers = lab.folder / MODEL_ANSWERS
     if not model_answers.exists():
         raise BadLab(f"{model_answers}: missing: write there what the handout's questions ask for")
-    after = solved(lab, who)
-    before = tree.cut(lab, {}) | tree.of_one_student(lab, who)
+    after = solution_files(lab, who)
+    before = tree.cut_holes(lab, {}) | tree.student_files(lab, who)
     made = after | {
-        DIFF: difference(before, after),
+        DIFF: unified_diff(before, after),
         QUESTIONS: model_answers.read_text(encoding="utf-8").replace(FOR_STAFF, ""),
     }
-    with tree.made_whole(out) as folder:
+    with tree.atomic_folder(out) as folder:
         for file, text in made.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_text(text, encoding="utf-8")

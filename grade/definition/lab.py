@@ -1,4 +1,6 @@
-"""Labs as data. In the folder grade/labs/NAME:
+"""Read the definitions of labs, which are data: a folder grade/labs/NAME each.
+
+In this folder:
 
     handout.md    what the student reads; hints.md: hints for each task, step by step
     example.py    the worked example (example.py of this package), with before.txt and after.txt
@@ -6,9 +8,9 @@
     tests/        a group of tests each: GROUP.py, its functions the tests (workbench.py)
     hidden/       the same, which students do not get
     answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
-    wrong/        mistakes that the tests must notice: NAME.toml, edits of the reference
-    attacks/      attempts to fool the scoring: NAME.toml, edits of the reference
-    start/        policies that are not in this tree, as students get them, by their paths
+    wrong.toml    mistakes that the tests must notice: edits of the reference
+    attacks.toml  attempts to fool the scoring: edits of the reference
+    start/        policies that are not in this tree, as students get them: KIND-NAME.c
     staff/        model answers, rubric, exam questions: in no student's tree (grade/staff)
     reference.elf in a student's tree only: the solution's kernel, to measure against
 
@@ -22,18 +24,21 @@ lab.toml:
                            need; a graded kernel has no other of these kinds
     fields = ["KIND.FIELD", "FIELD"]   of a policy's table, which a submission may set beside hooks
                            and what the solution sets
+    calls = ["FUNCTION"]   of the kernel, which a submission's files of the kernel may call besides
+                           those that the solution calls
     needs = ["LAB"]        labs that must be solved in the tree in which this one is done
     warnings = ["NAME"]    of the compiler, as "unused-variable": a student's file that has one does
                            not build. Others are the student's to see, and do not count
     [new]                  FILE = its solution, a file of this tree; for each in start/
 
-A mistake, wrong/NAME.toml:
+A mistake in wrong.toml:
 
+    [NAME]
     says = "..."           loses = ["GROUP"]: the groups that lose points; no other does
     disturbs = ["GROUP"]   groups that may lose points too: what they measure depends on it
-    [[edits]]              file, function, old, new: once in that function, in any spacing
+    [[NAME.edits]]         file, function, old, new: once in that function, in any spacing
 
-An attack, attacks/NAME.toml: the same edits, or whole files ([[edits]] file, text), and
+An attack in attacks.toml: the same, or whole files ([[NAME.edits]] file, text), and
     says = "..."           most = POINTS it may score   named = words of the report about it
     loses = ["GROUP"]      if given: the groups that lose points
 """
@@ -42,17 +47,21 @@ import importlib
 import re
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
+from typing import Any
 
 from grade.code import rowlayout
-from sluice.host.nearest import meant
+from sluice.host.nearest import suggest
 from sluice.host.paths import KERNEL, ROOT, TREE
 
 LABS = ROOT / "grade" / "labs"
+WRONG, ATTACKS = "wrong.toml", "attacks.toml"  # in a lab's folder; in no student's tree
 FULL = 100
+Table = dict[str, Any]  # of a TOML file, whose keys and types `check_table` checks
 WORD = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -65,23 +74,24 @@ class Hole:
     """A function the student writes, and the body it has until then; or a whole new file."""
 
     file: str
-    function: str  # empty: the file
+    function: str  # empty: the hole is the whole file
     stub: str
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement of words in a function; without a function, `new` is the whole file."""
+    """A replacement of text in a function. Without a function, `new` is the whole file."""
 
     file: str
     function: str
     old: str
     new: str
+    place: str = field(default="", compare=False)  # of its text, for messages
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong solution, the groups that must notice it, and those that may."""
+    """A wrong solution, the groups that must notice it, and the groups that may notice it."""
 
     name: str
     says: str
@@ -92,9 +102,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attempt to fool the scoring: the most it may score, and words of the report.
+    """An attempt to fool the scoring: the most points it may score, and words of its report.
 
-    loses: the groups where it loses; empty: any.
+    loses: the groups where it loses points; empty means any group.
     """
 
     name: str
@@ -107,8 +117,10 @@ class Attack:
 
 @dataclass(frozen=True)
 class Group:
-    """Tests that stand for one idea. path is None for a hidden group that this tree does not
-    have."""
+    """Tests of one idea.
+
+    path is None for a hidden group whose tests are not in this tree.
+    """
 
     name: str
     points: int
@@ -128,10 +140,11 @@ class Lab:
     holes: tuple[Hole, ...]
     groups: tuple[Group, ...]
     new: dict[str, str]  # files that only students have, and their solutions
-    policies: tuple[str, ...] = ()  # of the kinds that students write, which the machines need
-    fields: tuple[str, ...] = ()  # of a policy's table, which may be set beside the solution's
-    needs: tuple[str, ...] = ()  # names of labs that must be solved where this one is done
-    warnings: tuple[str, ...] = ()  # of the compiler, which are errors in students' files
+    policies: tuple[str, ...] = ()  # needed by machines, of kinds that students write
+    fields: tuple[str, ...] = ()  # of policies' tables; may be set beside the solution's
+    needs: tuple[str, ...] = ()  # labs that must be solved in the tree of this one
+    calls: tuple[str, ...] = ()  # functions that files of the kernel may call, too
+    warnings: tuple[str, ...] = ()  # compiler warnings that are errors in students' files
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -141,44 +154,50 @@ class Lab:
 
     @property
     def handed_out(self) -> bool:
-        """True if this is the student's copy."""
+        """True if this is a student's copy of the lab."""
         return (self.folder / "reference.elf").exists()
 
     @property
     def reference(self) -> Path:
-        """The kernel of the solution."""
+        """The path of the solution's kernel."""
         handed_out = self.folder / "reference.elf"
         return handed_out if handed_out.exists() else KERNEL
 
 
-def module(path: Path) -> ModuleType:
-    """A Python file of this tree, as a module."""
+def import_file(path: Path) -> ModuleType:
+    """Import a Python file of this tree and return its module."""
     return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
-def table(path: Path, raw: dict, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
-    """The table, if it has exactly these keys with values of these types. Optional keys may be
-    missing."""
+def check_table(
+    place: Path | str, raw: Table, keys: Mapping[str, type], optional: tuple[str, ...] = ()
+) -> Table:
+    """Return the table if it has exactly these keys with values of these types, or raise BadLab.
+
+    Optional keys may be missing.
+    """
     for key in raw.keys() - keys.keys():
-        raise BadLab(f"{path}: {key}: not known; {meant(key, keys)}")
+        raise BadLab(f"{place}: {key}: not known; {suggest(key, keys)}")
     for key, kind in keys.items():
         missing = key in optional and key not in raw
         if not missing and not isinstance(raw.get(key), kind):
-            raise BadLab(f"{path}: {key}: needs a {kind.__name__}")
+            raise BadLab(f"{place}: {key}: needs a {kind.__name__}")
     return raw
 
 
-def read(path: Path, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
-    """A TOML file's table."""
+def read_table(path: Path, keys: Mapping[str, type], optional: tuple[str, ...] = ()) -> Table:
+    """Return the table in a TOML file, checked as `check_table` does. Raises BadLab."""
     try:
-        return table(path, tomllib.loads(path.read_text(encoding="utf-8")), keys, optional)
+        return check_table(path, tomllib.loads(path.read_text(encoding="utf-8")), keys, optional)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise BadLab(f"{path}: {error}") from None
 
 
-def expect_texts(path: Path, raw: dict, keys: dict[str, type]) -> None:
-    """Raise BadLab unless the lists of these keys hold texts, each once. A list of tables is not
-    looked at."""
+def expect_texts(path: Path, raw: Table, keys: Mapping[str, type]) -> None:
+    """Raise BadLab unless the lists of these keys hold texts, each text once.
+
+    Lists of tables are not checked.
+    """
     for key in (key for key, kind in keys.items() if kind is list and key not in TABLES):
         for i, entry in enumerate(raw.get(key, [])):
             if not isinstance(entry, str):
@@ -187,8 +206,8 @@ def expect_texts(path: Path, raw: dict, keys: dict[str, type]) -> None:
                 raise BadLab(f"{path}: {key}: {entry!r} is there twice: remove one")
 
 
-def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -> list[Group]:
-    """The groups of a table of points, each with its file."""
+def read_groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -> list[Group]:
+    """Return the groups of a table of points, each with its file. Raises BadLab."""
     folder = path.parent / ("hidden" if hidden else "tests")
     files = {file.stem: file for file in folder.glob("*.py")}
     for name in files.keys() - points.keys():
@@ -204,51 +223,61 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
 TABLES = ("holes", "edits")  # the lists whose entries are tables
-OPTIONAL = {"new": dict, "policies": list, "fields": list, "needs": list, "warnings": list}
+LISTS = ("policies", "fields", "needs", "calls", "warnings")  # in the order of Lab's fields
+OPTIONAL = {"new": dict, **dict.fromkeys(LISTS, list)}
 
 
-def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
-    """The files that a lab adds to the tree, as holes."""
+def name_in_start(file: str) -> str:
+    """Return the name in start/ of a policy's file: sched-own.c for policies/sched/own.c."""
+    return "-".join(PurePosixPath(file).parts[1:])
+
+
+def read_new_files(path: Path, new: dict[str, str]) -> list[Hole]:
+    """Return the files that a lab adds to the tree, as holes. Raises BadLab."""
     folder = path.parent / "start"
-    there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    if there.keys() != new.keys():
-        raise BadLab(f"{path}: new: names {sorted(new)}; start/ has {sorted(there)}")
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    names = {file: name_in_start(file) for file in new}
+    if there != set(names.values()):
+        wanted = sorted(names.values())
+        raise BadLab(f"{path}: new: start/ must have {wanted}, and has {sorted(there)}")
     for solution in new.values():
         if not (ROOT / solution).is_file():
             raise BadLab(f"{path}: new: there is no {solution}")
-    return [Hole(file, "", there[file].read_text(encoding="utf-8")) for file in new]
+    return [
+        Hole(file, "", (folder / name).read_text(encoding="utf-8")) for file, name in names.items()
+    ]
 
 
 def expect_policies(path: Path, lab: Lab) -> None:
-    """Raise BadLab for policies or fields in lab.toml that do not exist or are of no use there."""
+    """Raise BadLab if lab.toml lists a policy or field that does not exist or is useless."""
     for name in lab.policies:
         if name.split("/")[0] not in lab.kinds:
             raise BadLab(f"{path}: policies: {name}: no file of the lab is of this kind: remove it")
         if not (TREE / f"policies/{name}.c").is_file():
             raise BadLab(f"{path}: policies: {name}: there is no policies/{name}.c")
     for name in lab.fields:
-        if rowlayout.names().get(name, True) or name in rowlayout.COMMON:
+        if rowlayout.table_fields().get(name, True) or name in rowlayout.COMMON:
             raise BadLab(f"{path}: fields: {name}: no field of a policy's table that needs listing")
 
 
-def load(folder: Path) -> Lab:
-    """The lab in a folder."""
+def load_lab(folder: Path) -> Lab:
+    """Return the lab that is defined in a folder. Raises BadLab."""
     path = folder / "lab.toml"
-    raw = read(path, KEYS | OPTIONAL, tuple(OPTIONAL))
+    raw = read_table(path, KEYS | OPTIONAL, tuple(OPTIONAL))
     if not WORD.fullmatch(folder.name):
         raise BadLab(f"{folder}: the name is not of a-z, 0-9 and -")
     expect_texts(path, raw, KEYS | OPTIONAL)
     for name in raw["points"].keys() & raw["hidden"].keys():
         raise BadLab(f"{path}: {name}: is in [points] and in [hidden]; rename one, and its file")
     handed_out = (folder / "reference.elf").exists()
-    found = groups(path, raw["points"], False, handed_out)
-    found += groups(path, raw["hidden"], True, handed_out)
+    found = read_groups(path, raw["points"], False, handed_out)
+    found += read_groups(path, raw["hidden"], True, handed_out)
     total = sum(group.points for group in found)
     if total != FULL:
         raise BadLab(f"{path}: the points sum to {total}, not to {FULL}")
     new = raw.get("new", {})
-    holes = [Hole(**table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"]]
-    holes += new_files(path, new)
+    holes = [Hole(**check_table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"]]
+    holes += read_new_files(path, new)
     for name, count in Counter((hole.file, hole.function) for hole in holes).items():
         if count > 1:
             raise BadLab(f"{path}: holes: {' '.join(name).strip()} is there twice: remove one")
@@ -257,19 +286,24 @@ def load(folder: Path) -> Lab:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
     files = tuple(raw["files"])
     fixed = (folder.name, folder, raw["title"], raw["order"], files)
-    more = (tuple(raw.get(key, [])) for key in ("policies", "fields", "needs", "warnings"))
+    more = (tuple(raw.get(key, [])) for key in LISTS)
     lab = Lab(*fixed, tuple(holes), tuple(found), new, *more)
     expect_policies(path, lab)
+    for name in lab.calls:
+        if not name.isidentifier():
+            raise BadLab(f"{path}: calls: {name!r}: give the name of a function of the kernel")
     for name in lab.warnings:
         if not WORD.fullmatch(name):
             raise BadLab(f"{path}: warnings: {name!r}: give a name as gcc prints it after -W")
     return lab
 
 
-def labs() -> list[Lab]:
-    """All labs, in the order in which they are done. Raises BadLab if two have one place in it, or
-    one title."""
-    found = [load(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
+def load_labs() -> list[Lab]:
+    """Return all labs in the order in which students do them.
+
+    Raises BadLab if two labs have the same order or the same title.
+    """
+    found = [load_lab(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
     for one, other in combinations(found, 2):
         for key in ("order", "title"):
             if getattr(one, key) == getattr(other, key):
@@ -278,54 +312,98 @@ def labs() -> list[Lab]:
     return sorted(found, key=lambda lab: lab.order)
 
 
-def named(name: str) -> Lab:
-    """The lab of that name."""
-    found = {lab.name: lab for lab in labs()}
+def find_lab(name: str) -> Lab:
+    """Return the lab of that name. Raises BadLab if there is none."""
+    found = {lab.name: lab for lab in load_labs()}
     if name not in found:
-        raise BadLab(f"LAB={name}: there is no such lab; {meant(name, found)}")
+        raise BadLab(f"LAB={name}: there is no such lab; {suggest(name, found)}")
     return found[name]
 
 
-def known_groups(lab: Lab, path: Path, names: list[str]) -> frozenset[str]:
-    """The groups named in a file of the lab. Raises BadLab for one that it does not have."""
+def check_group_names(lab: Lab, place: str, names: list[str]) -> frozenset[str]:
+    """Return groups that an entry names. Raises BadLab for one that the lab does not have."""
     groups = [group.name for group in lab.groups]
     for name in sorted(set(names) - set(groups)):
-        raise BadLab(f"{path}: the lab has no group {name}; {meant(name, groups)}")
+        raise BadLab(f"{place}: the lab has no group {name}; {suggest(name, groups)}")
     return frozenset(names)
 
 
-def mistakes(lab: Lab) -> list[Mistake]:
-    """The lab's wrong solutions, by name."""
-    return [mistake(lab, path) for path in sorted(lab.folder.glob("wrong/*.toml"))]
+@dataclass(frozen=True)
+class Entry:
+    """A table of wrong.toml or attacks.toml, and where it is, for messages."""
+
+    name: str
+    place: str  # FILE:LINE: NAME
+    raw: Table
+    edits: tuple[Edit, ...]
 
 
-def mistake(lab: Lab, path: Path) -> Mistake:
-    """The wrong solution in a file."""
-    keys = {"says": str, "loses": list, "disturbs": list, "edits": list}
-    raw = {"disturbs": []} | read(path, keys, ("disturbs",))
-    loses, disturbs = (known_groups(lab, path, raw[key]) for key in ("loses", "disturbs"))
-    return Mistake(path.stem, raw["says"], loses, disturbs, edits(path, raw))
+def entries(path: Path, keys: Mapping[str, type], optional: tuple[str, ...]) -> list[Entry]:
+    """Return the tables of a file by name, or none if there is no such file.
+
+    keys: what each table has, or may have, next to its edits. Raises BadLab with the line of what
+    is wrong.
+    """
+    if not path.exists():
+        return []
+    text, found = path.read_text(encoding="utf-8"), []
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadLab(f"{path}: {error}") from None
+    lines = text.splitlines()
+    for name, raw in sorted(tables.items()):
+        if not isinstance(raw, dict) or not WORD.fullmatch(name):
+            raise BadLab(f"{path}: {name}: needs a [NAME] of a-z, 0-9 and - before it")
+        place = f"{path}:{line_of(lines, f'[{name}]')}: {name}"
+        check_table(place, raw, {**keys, "edits": list}, optional)
+        edits = [edit(path, lines, name, i, row) for i, row in enumerate(raw["edits"])]
+        found.append(Entry(name, place, raw, tuple(edits)))
+    return found
 
 
-def attacks(lab: Lab) -> list[Attack]:
-    """The lab's attacks, by name."""
-    return [attack(lab, path) for path in sorted(lab.folder.glob("attacks/*.toml"))]
+def line_of(lines: list[str], head: str, after: int = 0) -> int:
+    """Return the number of the line with the head of a table, or 1 if no line has just that.
+
+    after: how many lines with the same head come before it.
+    """
+    found = [
+        i for i, line in enumerate(lines, 1) if "".join(line.partition("#")[0].split()) == head
+    ]
+    return found[after] if after < len(found) else 1
 
 
-def attack(lab: Lab, path: Path) -> Attack:
-    """The attack in a file."""
-    keys = {"says": str, "most": int, "named": str, "loses": list, "edits": list}
-    raw = {"loses": []} | read(path, keys, ("loses",))
-    loses = known_groups(lab, path, raw["loses"])
-    return Attack(path.stem, raw["says"], raw["most"], raw["named"], loses, edits(path, raw))
+def edit(path: Path, lines: list[str], name: str, i: int, raw: Table) -> Edit:
+    """Return the edit of an entry, or the file that it has whole."""
+    place = f"{path}:{line_of(lines, f'[[{name}.edits]]', i)}: {name}"
+    if "text" in raw:
+        whole = check_table(place, raw, {"file": str, "text": str})
+        return Edit(whole["file"], "", "", whole["text"], place)
+    return Edit(**check_table(place, raw, {**STRINGS, "old": str, "new": str}), place=place)
 
 
-def edits(path: Path, raw: dict) -> tuple[Edit, ...]:
-    """The edits in a file, and the files that it has whole."""
-    keys, whole = {**STRINGS, "old": str, "new": str}, {"file": str, "text": str}
-    return tuple(
-        Edit(table(path, row, whole)["file"], "", "", row["text"])
-        if "text" in row
-        else Edit(**table(path, row, keys))
-        for row in raw["edits"]
-    )
+def load_mistakes(lab: Lab) -> list[Mistake]:
+    """Return the lab's wrong solutions, by name."""
+    keys = {"says": str, "loses": list, "disturbs": list}
+    found = []
+    for entry in entries(lab.folder / WRONG, keys, ("disturbs",)):
+        loses, disturbs = (
+            check_group_names(lab, entry.place, entry.raw.get(key, []))
+            for key in ("loses", "disturbs")
+        )
+        found.append(Mistake(entry.name, entry.raw["says"], loses, disturbs, entry.edits))
+    return found
+
+
+def load_attacks(lab: Lab) -> list[Attack]:
+    """Return the lab's attacks, by name."""
+    keys = {"says": str, "most": int, "named": str, "loses": list}
+    return [
+        Attack(
+            **{key: entry.raw[key] for key in ("says", "most", "named")},
+            name=entry.name,
+            loses=check_group_names(lab, entry.place, entry.raw.get("loses", [])),
+            edits=entry.edits,
+        )
+        for entry in entries(lab.folder / ATTACKS, keys, ("loses",))
+    ]

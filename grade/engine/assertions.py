@@ -1,9 +1,9 @@
-"""How a test of a lab reports: it returns if all is right, and otherwise raises Wrong.
+"""Let a test of a lab report: it returns if all is right, and otherwise raises Wrong.
 
 Wrong says what the test expected and what it found. A test that measures returns a Slide: the
 points fall evenly from all at `full` to none at `none`. Both come from the reference measured in
-the same run, so that another compiler or QEMU changes nothing. Less is better. A test that looks at
-very many decisions of one kind returns a Tally: the points fall evenly from all if each is right to
+the same run, so that another compiler or QEMU changes nothing. Less is better. A test of very many
+decisions of one kind returns a Tally: the points fall evenly from all if every decision is right to
 none if half of them are wrong.
 """
 
@@ -16,16 +16,16 @@ BAR = 40  # characters
 HALF = 0.5
 
 
-def figure(number: float) -> str:
-    """A number as text: four digits, or all digits of a larger whole number."""
+def format_figure(number: float) -> str:
+    """Return a number as text: four digits, or all digits of a larger whole number."""
     return f"{number:.4g}" if abs(number) < 9999.5 else f"{number:.0f}"
 
 
 class Wrong(Exception):
-    """The submission does not do what it should: what was expected, and what came instead.
+    """The submission does not do what it should: what was expected, and what was found.
 
-    moment: the event of which this can be seen, if there is one; the message then tells it, and
-    what the solution did (grading.ask).
+    moment: the event that shows it, if there is one. The message then describes this event, and the
+    same event of the solution (grading.ask).
     """
 
     def __init__(self, expected: str, came: str, moment: Moment | None = None) -> None:
@@ -34,7 +34,7 @@ class Wrong(Exception):
 
 
 def expect(condition: bool, expected: str, came: str) -> None:
-    """Raise Wrong unless the condition holds. Its text is "expected ...; found ..."."""
+    """Raise Wrong unless the condition holds. Its message is "expected ...; found ..."."""
     if not condition:
         raise Wrong(expected, came)
 
@@ -43,8 +43,8 @@ def expect(condition: bool, expected: str, came: str) -> None:
 class Slide:
     """A figure measured of the submission, and the reference's thresholds.
 
-    what: the figure's name, for people; unit: of all three numbers; value: the submission's; full:
-    up to this it earns all points; none: from this on it earns none.
+    what: the figure's name, for people. unit: of all three numbers. value: the submission's figure.
+    full: up to this it earns all points. none: from this on it earns none.
     """
 
     what: str
@@ -61,18 +61,23 @@ class Slide:
 
     @property
     def share(self) -> float:
-        """The share of the points that it earns, from 0 to 1."""
+        """The share of the points that the figure earns, from 0 to 1."""
         return min(1.0, max(0.0, (self.none - self.value) / (self.none - self.full)))
 
-    def expected(self) -> str:
-        return f"{self.what} of at most {figure(self.full)} {self.unit}"
+    def describe_expected(self) -> str:
+        """Return what is expected of the figure, in words."""
+        return f"{self.what} of at most {format_figure(self.full)} {self.unit}"
 
-    def came(self) -> str:
-        value, none = figure(self.value), figure(self.none)
+    def describe_found(self) -> str:
+        """Return the figure and its threshold, in words."""
+        value, none = format_figure(self.value), format_figure(self.none)
         return f"{value} {self.unit}; no points from {none} {self.unit} on"
 
-    def picture(self) -> str:
-        """Where the figure lies: all points to the left of [, none to the right of ]."""
+    def draw_scale(self) -> str:
+        """Return a line that shows where the figure lies.
+
+        Left of [ all points are earned, right of ] none.
+        """
         left, right = BAR // 8, BAR - BAR // 8
         scale = (right - left) / (self.none - self.full)
         at = round(left + (self.value - self.full) * scale)
@@ -84,10 +89,10 @@ class Slide:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of a submission's decisions were wrong.
+    """The number of a submission's wrong decisions.
 
-    wrong: how many; of: how many there were in all; first: what was expected of the first wrong
-    one, and what came; none: the share of wrong ones from which on there are no points.
+    wrong: how many are wrong. of: how many there are in all. first: what was expected and found at
+    the first wrong decision. none: the share of wrong decisions from which on there are no points.
     """
 
     wrong: int
@@ -97,10 +102,11 @@ class Tally:
 
     @property
     def share(self) -> float:
-        """The share of the points that they earn, from 0 to 1."""
+        """The share of the points that the decisions earn, from 0 to 1."""
         return max(0.0, 1 - self.wrong / self.of / self.none)
 
-    def came(self) -> str:
+    def describe_found(self) -> str:
+        """Return how many decisions are wrong, in words."""
         return (
             f"{self.wrong} of {self.of} are wrong, this one first; no points from "
             f"{'half' if self.none == HALF else f'{self.none:.0%}'} of them on"

@@ -1,12 +1,12 @@
-"""A grade's certificate: what it was made from, so that anyone can make it again and compare.
+"""Write and compare certificates of grades, so that anyone can make a grade again and compare.
 
 certificate.json, with each grade, holds SHA-256 hashes of the submission's files, of its kernel and
 the reference's, and of each machine's trace and console; the nonce; the points of each test; and
-the versions of what made all that. A machine of a lab runs in virtual time (ARCHITECTURE.md), so
-another grading of the same files with the same nonce, tree and tools has the same certificate, to
-the byte. `make replay` makes one and compares.
+the versions of the programs that made them. A machine of a lab runs in virtual time
+(ARCHITECTURE.md), so another grading of the same files with the same nonce, tree and tools has the
+same certificate, to the byte. `sluice lab recheck` makes one and compares.
 
-Nothing stands in a certificate that a replay does not compare: one that says more, says a thing
+A replay compares everything in a certificate. A certificate that has more fields, has a field
 twice, or differs in one field is not confirmed, and the field is named.
 
 The certificate is not signed. Whoever doubts one replays it.
@@ -16,10 +16,10 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Literal, TypedDict
 
 from grade.code import elf
 from grade.code.objects import PREFIX
@@ -32,22 +32,22 @@ from sluice.host.paths import ROOT
 
 VERSION = 1
 FILE = "certificate.json"
-# The Python that grades, beside the lab's own; by patterns.
+# Patterns of the Python code that grades, without the lab's own.
 GRADER = (
     *("grade/__init__.py", "grade/code/*.py", "grade/definition/*.py", "grade/trust/*.py"),
     *("grade/engine/**/*.py", "grade/course/*.py", "sluice/host/*.py", "sluice/system/*.py"),
     *("sluice/__init__.py", "sluice/debug/launch.py", "sluice/experiment/aligned.py"),
 )
-# All of the tree's sources that a grade depends on, beside the lab's own folder.
+# Patterns of all sources that a grade depends on, without the lab's own folder.
 SOURCES = (
     *GRADER,
-    *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "drives/**/*.[ch]"),
+    *("Makefile", "tools/rules/*.mk", "kernel/**/*", "policies/**/*.[ch]", "drives/**/*.[ch]"),
     *("user/**/*.[ch]", "mkfs/*.[ch]"),
-    *("sluice/programs/*.c", "tests/native/drive_times_tool.c", "tests/native/places_tool.c"),
+    *("sluice/programs/*.c", "tests/drives/drive_times_tool.c", "tests/drives/places_tool.c"),
 )
 
 
-# All that a certificate says, and the types of each.
+# The fields of a certificate, and the types of each.
 NUMBER = (int, float)
 SHAPE: dict[str, tuple[type, ...]] = {
     "version": (int,),
@@ -56,7 +56,29 @@ SHAPE: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("score", "most"), NUMBER),
 }
 OF_A_RUN = ("trace", "console")
+HASHES: tuple[tuple[str, Literal["kernel", "reference"]], ...] = (
+    ("the submission's kernel", "kernel"),
+    ("the solution's kernel", "reference"),
+)
+SUMS: tuple[Literal["score", "most"], ...] = ("score", "most")
 COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+class Certificate(TypedDict):
+    """The fields of certificate.json, in their order."""
+
+    version: int
+    lab: str
+    nonce: str
+    files: dict[str, str]  # hashes, by name
+    reference: str  # the hash of the solution's kernel
+    versions: dict[str, str]
+    kernel: str
+    runs: dict[str, dict[str, str]]  # hashes of traces and consoles, by the name of the run
+    score: float
+    most: float
+    points: dict[str, float]  # by test
+    words: str  # the hash of all messages and figures
 
 
 class BadCertificate(Exception):
@@ -66,36 +88,39 @@ class BadCertificate(Exception):
 # ---- what a grade is made from ----
 
 
-def of_bytes(data: bytes) -> str:
-    """The hash of some bytes."""
+def hash_bytes(data: bytes) -> str:
+    """Return the SHA-256 hash of some bytes."""
     return sha256(data).hexdigest()
 
 
-def of_file(path: Path) -> str:
-    """The hash of a file; empty if there is none."""
-    return of_bytes(path.read_bytes()) if path.is_file() else ""
+def hash_file(path: Path) -> str:
+    """Return the hash of a file; empty if the file does not exist."""
+    return hash_bytes(path.read_bytes()) if path.is_file() else ""
 
 
-def of_kernel(path: Path) -> str:
-    """The hash of what of a kernel is loaded; its other sections name folders of its builder's."""
+def hash_kernel(path: Path) -> str:
+    """Return the hash of the loaded parts of a kernel.
+
+    Its other sections contain names of folders of the host that built it.
+    """
     kernel = elf.read(path)
     loaded = [s for s in kernel.segments if s.type == elf.LOADED]
     parts = [(s.phys, s.flags, kernel.data[s.offset : s.offset + s.file_bytes]) for s in loaded]
-    return of_bytes(repr(parts).encode())
+    return hash_bytes(repr(parts).encode())
 
 
 @cache
 def tree_hash(lab_folder: Path) -> str:
-    """The hash of the sources that a grade depends on: names and contents."""
+    """Return the hash of the names and contents of all sources that a grade depends on."""
     own = (path for path in lab_folder.rglob("*") if "__pycache__" not in path.parts)
     found = {*own, *(path for pattern in SOURCES for path in ROOT.glob(pattern))}
-    lines = [f"{p.relative_to(ROOT)} {of_file(p)}\n" for p in sorted(found) if p.is_file()]
-    return of_bytes("".join(lines).encode())
+    lines = [f"{p.relative_to(ROOT)} {hash_file(p)}\n" for p in sorted(found) if p.is_file()]
+    return hash_bytes("".join(lines).encode())
 
 
 @cache
-def said(*words: str) -> str:
-    """The first line that a command prints; empty if there is no such command, or it fails."""
+def first_output_line(*words: str) -> str:
+    """Return the first line that a command prints; empty if the command is missing or fails."""
     try:
         done = subprocess.run(
             words, cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8"
@@ -105,37 +130,37 @@ def said(*words: str) -> str:
     return done.stdout.splitlines()[0] if done.stdout else ""
 
 
-def versions(lab: Lab) -> dict[str, str]:
-    """What makes a grade here, by name."""
+def tool_versions(lab: Lab) -> dict[str, str]:
+    """Return the versions of everything here that makes a grade, by name."""
     return {
         "tree": tree_hash(lab.folder),
-        "commit": said("git", "rev-parse", "HEAD"),
-        "compiler": said(compiler.flags()[0], "--version"),
-        "linker": said(f"{PREFIX}ld", "--version"),
-        "qemu": said(os.environ.get("QEMU", "qemu-system-riscv64"), "--version"),
+        "commit": first_output_line("git", "rev-parse", "HEAD"),
+        "compiler": first_output_line(compiler.compile_command()[0], "--version"),
+        "linker": first_output_line(f"{PREFIX}ld", "--version"),
+        "qemu": first_output_line(os.environ.get("QEMU", "qemu-system-riscv64"), "--version"),
     }
 
 
-def of_runs(bench: Workbench) -> dict[str, dict[str, str]]:
-    """The hashes of each machine's trace and console, by the name of its folder."""
+def hash_runs(bench: Workbench) -> dict[str, dict[str, str]]:
+    """Return the hashes of each machine's trace and console, by the name of its folder."""
     folders = {name: bench.folder / name for _, name in bench.made}
     return {
-        name: {"trace": of_file(path / TRACE_FILE), "console": of_file(path / "console.txt")}
+        name: {"trace": hash_file(path / TRACE_FILE), "console": hash_file(path / "console.txt")}
         for name, path in sorted(folders.items())
     }
 
 
-def made_from(lab: Lab, files: dict[str, str]) -> MadeFrom:
-    """What is known of a grade before its kernel is built."""
-    hashes = {name: of_bytes(text.encode()) for name, text in sorted(files.items())}
-    return MadeFrom(hashes, reference=of_kernel(lab.reference), versions=versions(lab))
+def hash_inputs(lab: Lab, files: dict[str, str]) -> MadeFrom:
+    """Return the hashes and versions of a grade that are known before its kernel is built."""
+    hashes = {name: hash_bytes(text.encode()) for name, text in sorted(files.items())}
+    return MadeFrom(hashes, reference=hash_kernel(lab.reference), versions=tool_versions(lab))
 
 
 # ---- the certificate ----
 
 
-def certificate(record: Record) -> dict | None:
-    """The certificate of a record; None if nothing was graded."""
+def make_certificate(record: Record) -> Certificate | None:
+    """Return the certificate of a record, or None if nothing was graded."""
     if record.status != "graded" or not record.made_from:
         return None
     told = [
@@ -156,16 +181,23 @@ def certificate(record: Record) -> dict | None:
         "version": VERSION,
         "lab": record.lab,
         "nonce": record.nonce,
-        **asdict(record.made_from),
+        "files": record.made_from.files,
+        "reference": record.made_from.reference,
+        "versions": record.made_from.versions,
+        "kernel": record.made_from.kernel,
+        "runs": record.made_from.runs,
         "score": record.score,
         "most": record.most,
         "points": {test.id: test.points for test in record.tests},
-        "words": of_bytes(words.encode()),
+        "words": hash_bytes(words.encode()),
     }
 
 
-def misshapen(found: dict) -> str:
-    """What of a certificate is not as `certificate` writes it; empty if nothing is."""
+def find_form_error(found: dict[str, Any]) -> str:
+    """Return what is wrong with the form of a certificate; empty if nothing is.
+
+    The right form is what `make_certificate` writes.
+    """
     wrong = [name for name, kinds in SHAPE.items() if type(found.get(name)) not in kinds]
     if wrong:
         return f"its {wrong[0]} is missing, or of another kind"
@@ -185,9 +217,12 @@ def misshapen(found: dict) -> str:
     return ""
 
 
-def said_once(pairs: list[tuple[str, object]]) -> dict:
-    """Return the table of these pairs. Raises ValueError if a name stands there twice, of which
-    readers take different ones."""
+def reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the table of these pairs.
+
+    Raises ValueError if a name stands there twice, because programs disagree about which of the two
+    values counts.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -196,10 +231,10 @@ def said_once(pairs: list[tuple[str, object]]) -> dict:
     return found
 
 
-def read(path: Path) -> dict:
-    """The certificate in a file. Raises BadCertificate."""
+def read_certificate(path: Path) -> Certificate:
+    """Return the certificate in a file. Raises BadCertificate."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=said_once)
+        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=reject_duplicates)
         version = found["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
@@ -208,18 +243,19 @@ def read(path: Path) -> dict:
             f"{path}: a certificate of version {version!r:.20}, not {VERSION}: replay it with the "
             "tree that made it"
         )
-    wrong = misshapen(found)
+    wrong = find_form_error(found)
     if wrong:
         raise BadCertificate(f"{path}: no certificate of a grade: {wrong}")
-    return found
+    certificate: Certificate = found
+    return certificate
 
 
 # ---- comparing ----
 
 
-def other_files(was: dict, files: dict[str, str]) -> list[str]:
-    """What is said of files that are not those of a certificate."""
-    now = {name: of_bytes(text.encode()) for name, text in files.items()}
+def compare_files(was: Certificate, files: dict[str, str]) -> list[str]:
+    """Return a message for each of these files that differs from the certificate's."""
+    now = {name: hash_bytes(text.encode()) for name, text in files.items()}
     names = sorted(was["files"].keys() | now.keys())
     return [
         f"{name}: this is not the text that was graded"
@@ -229,7 +265,7 @@ def other_files(was: dict, files: dict[str, str]) -> list[str]:
 
 
 def has_these_sources(commit: str, lab_folder: Path, root: Path = ROOT) -> bool:
-    """True if that commit has the sources of a grade as they are in this tree."""
+    """Return True if that commit has the sources of a grade as they are in this tree."""
     if not COMMIT.fullmatch(commit):
         return False
     lab = lab_folder.relative_to(ROOT)
@@ -241,8 +277,8 @@ def has_these_sources(commit: str, lab_folder: Path, root: Path = ROOT) -> bool:
         return False
 
 
-def other_versions(was: dict, now: dict) -> list[str]:
-    """What is said of versions that differ.
+def compare_versions(was: Certificate, now: Certificate) -> list[str]:
+    """Return a message for each version that differs.
 
     Another commit is the same version if it has the same sources: then only other files changed.
     """
@@ -256,16 +292,9 @@ def other_versions(was: dict, now: dict) -> list[str]:
     ]
 
 
-def other_machines(was: dict, now: dict) -> list[str]:
-    """What is said of kernels and machines that differ."""
-    lines = [
-        f"{what}: it has other bytes"
-        for what, key in (
-            ("the submission's kernel", "kernel"),
-            ("the solution's kernel", "reference"),
-        )
-        if was[key] != now[key]
-    ]
+def compare_machines(was: Certificate, now: Certificate) -> list[str]:
+    """Return a message for each kernel and machine that differs."""
+    lines = [f"{what}: it has other bytes" for what, key in HASHES if was[key] != now[key]]
     for name in sorted(was["runs"].keys() | now["runs"].keys()):
         before, here = was["runs"].get(name), now["runs"].get(name)
         if before is None or here is None:
@@ -279,21 +308,21 @@ def other_machines(was: dict, now: dict) -> list[str]:
     return lines
 
 
-def points(of: dict, test: str) -> str:
-    """The points of a test, in a message."""
+def format_points(of: Certificate, test: str) -> str:
+    """Return the points of a test, as words of a message."""
     return f"{of['points'][test]:g}" if test in of["points"] else "no"
 
 
-def other_points(was: dict, now: dict) -> list[str]:
-    """What is said of points, sums and messages that differ."""
+def compare_points(was: Certificate, now: Certificate) -> list[str]:
+    """Return a message for each point, sum and text that differs."""
     lines = [
-        f"test {name}: {points(was, name)} points there, {points(now, name)} here"
+        f"test {name}: {format_points(was, name)} points there, {format_points(now, name)} here"
         for name in sorted(was["points"].keys() | now["points"].keys())
         if was["points"].get(name) != now["points"].get(name)
     ]
     lines += [
         f"{name}: {was[name]:g} there, {now[name]:g} here"
-        for name in ("score", "most")
+        for name in SUMS
         if was[name] != now[name]
     ]
     if was["words"] != now["words"]:
@@ -301,20 +330,22 @@ def other_points(was: dict, now: dict) -> list[str]:
     return lines
 
 
-def differences(was: dict, now: dict) -> list[str]:
-    """What differs between the certificates of two gradings of the same files, most important
-    first; empty if nothing does."""
-    return other_points(was, now) + other_machines(was, now)
+def find_differences(was: Certificate, now: Certificate) -> list[str]:
+    """Return how the certificates of two gradings of the same files differ.
+
+    The most important difference is first; the list is empty if there is none.
+    """
+    return compare_points(was, now) + compare_machines(was, now)
 
 
-def confirmed(was: dict, now: dict) -> bool:
-    """True if the replay confirms all that the certificate says."""
-    return not differences(was, now) and not other_versions(was, now)
+def is_confirmed(was: Certificate, now: Certificate) -> bool:
+    """Return True if the replay confirms everything in the certificate."""
+    return not find_differences(was, now) and not compare_versions(was, now)
 
 
-def compared(was: dict, now: dict) -> str:
-    """What a person reads of a replay."""
-    found, others = differences(was, now), other_versions(was, now)
+def format_comparison(was: Certificate, now: Certificate) -> str:
+    """Return the result of a replay as text for a person."""
+    found, others = find_differences(was, now), compare_versions(was, now)
     score = f"{now['score']:g} of {now['most']:g} points"
     lines = ["The grade is not the same:", *(f"  {line}" for line in found)]
     if not found:

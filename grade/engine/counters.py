@@ -1,21 +1,22 @@
-"""Counters that a lab asks for.
+"""Read the kernel's counters for a lab's tests.
 
-A scenario's script has kept(N) where the kernel's counters are kept in a file of the data disk,
-between two beacons. A counter is the kernel's own word. So a test compares it with the trace, or
-with the reference's: the nonce chooses the load, and only who counts comes to the right number.
+A scenario's script has kept(N) where it stores the kernel's counters in a file of the data disk,
+between two beacons. The kernel itself writes a counter, so a test compares it with the trace, or
+with the reference's counter. The nonce chooses the load, so only a kernel that really counts has
+the right number.
 """
 
 from grade.engine.assertions import expect
 from grade.engine.scenario import Run
 
 
-def kept(number: int) -> str:
-    """Lines of a script: the counters are kept between this beacon and the next."""
+def store_counters(number: int) -> str:
+    """Return lines of a script that store the counters between this beacon and the next."""
     return f"beacon {number}\ncat /dev/stat > /data/counters{number}\nbeacon {number + 1}"
 
 
-def counter(run: Run, number: int, name: str) -> int:
-    """The value of a counter as kept at this beacon."""
+def counter_value(run: Run, number: int, name: str) -> int:
+    """Return the value of a counter as stored at this beacon. Raises Wrong."""
     text = run.contents(f"/counters{number}").decode(errors="replace")
     rows = [line.split() for line in text.splitlines()]
     values = [row[1] for row in rows if len(row) == 3 and row[0] == name and row[1].isdecimal()]
@@ -23,6 +24,6 @@ def counter(run: Run, number: int, name: str) -> int:
     return int(values[0])
 
 
-def growth(run: Run, first: int, last: int, name: str) -> int:
-    """How much a counter grew from one keeping to the other."""
-    return counter(run, last, name) - counter(run, first, name)
+def counter_growth(run: Run, first: int, last: int, name: str) -> int:
+    """Return how much a counter grew from beacon `first` to beacon `last`. Raises Wrong."""
+    return counter_value(run, last, name) - counter_value(run, first, name)

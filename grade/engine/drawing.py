@@ -1,4 +1,6 @@
-"""Draws the pictures of a grading, as SVG, with the look of the reports (sluice/report)."""
+"""Draw the pictures of a grading, as SVG, in the style of the reports (sluice/report)."""
+
+from typing import Any
 
 import vl_convert
 
@@ -6,12 +8,13 @@ from grade.engine.pictures import REFERENCE, YOURS, Curves, Picture
 from sluice.report import theme
 
 COLOURS = {REFERENCE: theme.ARM_COLOURS[1], YOURS: theme.ARM_COLOURS[0]}
-WIDTHS = {REFERENCE: 7, YOURS: 2}  # so that yours shows on top of the same
+WIDTHS = {REFERENCE: 7, YOURS: 2}  # yours is narrower, to show on top of an equal line
 SIZES = {REFERENCE: 90, YOURS: 20}
 FAINT = {REFERENCE: 0.5, YOURS: 1}
 DASHES = {"reads": theme.DASHES[0], "writes": theme.DASHES[2]}
+Spec = dict[str, Any]  # a part of a Vega-Lite specification
 WIDTH, HEIGHT = 300, 220
-TICKS = 6  # of an axis, about
+TICKS = 6  # approximate number on an axis
 ABOUT = (
     "Left: what share of the requests to the data disk took no longer than this. Middle: how many "
     "had come by then. Right: where the first of them lay, in the order in which they were "
@@ -20,47 +23,55 @@ ABOUT = (
 )
 
 
-def scale(of: dict, present: list[str]) -> dict:
-    """A scale on which each name has the same value in all pictures."""
+def fixed_scale(of: Spec, present: list[str]) -> Spec:
+    """Return a scale on which each name has the same value in all pictures."""
     return {"domain": present, "range": [of[name] for name in present]}
 
 
-def present(curves: list[Curves], name: str, order: dict) -> list[str]:
-    """The names that the curves have, in order."""
+def present_names(curves: list[Curves], name: str, order: Spec) -> list[str]:
+    """Return the names that occur in the curves, in this order."""
     return [word for word in order if word in {getattr(c, name) for c in curves}]
 
 
-def who(curves: list[Curves], of: dict, **more: object) -> dict:
-    """The channel that tells yours from the reference's."""
-    names = present(curves, "who", COLOURS)
-    return {"field": "who", "type": "nominal", "title": None, "scale": scale(of, names), **more}
-
-
-def whose(curves: list[Curves], extent: str, of: dict) -> dict:
-    """The channels that tell yours from the reference's: colour, size, opacity."""
+def kernel_channel(curves: list[Curves], of: Spec, **more: object) -> Spec:
+    """Return the channel that distinguishes your kernel from the reference."""
+    names = present_names(curves, "who", COLOURS)
     return {
-        "color": who(curves, COLOURS, legend={"symbolType": "circle", "symbolSize": 120}),
-        extent: who(curves, of, legend=None),
-        "opacity": who(curves, FAINT, legend=None),
+        "field": "who",
+        "type": "nominal",
+        "title": None,
+        "scale": fixed_scale(of, names),
+        **more,
     }
 
 
-def dash(curves: list[Curves]) -> dict:
-    """The channel that tells reads from writes."""
-    names = present(curves, "what", DASHES)
+def kernel_channels(curves: list[Curves], extent: str, of: Spec) -> Spec:
+    """Return the channels that distinguish yours from the reference: colour, size, opacity."""
+    return {
+        "color": kernel_channel(
+            curves, COLOURS, legend={"symbolType": "circle", "symbolSize": 120}
+        ),
+        extent: kernel_channel(curves, of, legend=None),
+        "opacity": kernel_channel(curves, FAINT, legend=None),
+    }
+
+
+def direction_channel(curves: list[Curves]) -> Spec:
+    """Return the channel that distinguishes reads from writes."""
+    names = present_names(curves, "what", DASHES)
     legend = None if len(names) < 2 else {"symbolType": "stroke", "symbolSize": 400}
-    scaled = {"title": None, "scale": scale(DASHES, names), "legend": legend}
+    scaled = {"title": None, "scale": fixed_scale(DASHES, names), "legend": legend}
     return {"field": "what", "type": "nominal", **scaled}
 
 
-def axis(name: str, title: str, **more: object) -> dict:
-    """The axis of a quantity."""
+def axis(name: str, title: str, **more: object) -> Spec:
+    """Return the axis of a quantity."""
     few = {"axis": {"tickCount": TICKS}}
     return {"field": name, "type": "quantitative", "title": title, **few, **more}
 
 
-def rows(curves: list[Curves], name: str) -> list[dict]:
-    """The points of all curves."""
+def point_rows(curves: list[Curves], name: str) -> list[Spec]:
+    """Return the points of all curves as rows of data."""
     return [
         {"who": c.who, "what": c.what, "x": x, "y": y, "i": i}
         for c in curves
@@ -68,22 +79,25 @@ def rows(curves: list[Curves], name: str) -> list[dict]:
     ]
 
 
-def lines(curves: list[Curves], name: str, x: dict, y: dict) -> dict:
-    """A panel with a line for each curve."""
+def line_panel(curves: list[Curves], name: str, x: Spec, y: Spec) -> Spec:
+    """Return a panel with a line for each curve."""
     return {
-        "data": {"values": rows(curves, name)},
+        "data": {"values": point_rows(curves, name)},
         **{"width": WIDTH, "height": HEIGHT},
         "mark": {"type": "line", "interpolate": "step-after"},
         "encoding": {
             **{"x": x, "y": y, "order": {"field": "i", "type": "quantitative"}},
-            **{**whose(curves, "strokeWidth", WIDTHS), "strokeDash": dash(curves)},
+            **{
+                **kernel_channels(curves, "strokeWidth", WIDTHS),
+                "strokeDash": direction_channel(curves),
+            },
         },
     }
 
 
-def places(curves: list[Curves]) -> dict:
-    """A panel with a point for each request."""
-    values = rows(curves, "places")
+def place_panel(curves: list[Curves]) -> Spec:
+    """Return a panel with a point for each request."""
+    values = point_rows(curves, "places")
     layers = [
         {
             "transform": [{"filter": f"datum.what == '{what}'"}],
@@ -96,13 +110,13 @@ def places(curves: list[Curves]) -> dict:
     return {
         "data": {"values": values},
         **{"width": WIDTH, "height": HEIGHT},
-        "encoding": {**shared, **whose(curves, "size", SIZES)},
+        "encoding": {**shared, **kernel_channels(curves, "size", SIZES)},
         "layer": layers,
     }
 
 
-def spec(picture: Picture) -> dict:
-    """The Vega-Lite specification."""
+def vega_spec(picture: Picture) -> Spec:
+    """Return the Vega-Lite specification of a picture."""
     found = picture.curves
     waits = [ms for c in found for ms, _ in c.response]
     ends = {
@@ -111,13 +125,13 @@ def spec(picture: Picture) -> dict:
     }
     share = axis("y", "share of the requests, %", scale={"domain": [0, 100]})
     panels = [
-        lines(found, "response", axis("x", "response time, ms", **ends), share),
-        lines(found, "progress", axis("x", "time, s"), axis("y", "requests so far")),
-        places(found),
+        line_panel(found, "response", axis("x", "response time, ms", **ends), share),
+        line_panel(found, "progress", axis("x", "time, s"), axis("y", "requests so far")),
+        place_panel(found),
     ]
-    return theme.finished({"hconcat": panels})
+    return theme.finish_spec({"hconcat": panels})
 
 
-def svg(picture: Picture) -> str:
-    """The picture, to be put into a page."""
-    return vl_convert.vegalite_to_svg(spec(picture))
+def render_svg(picture: Picture) -> str:
+    """Return the picture as SVG, for use in a page."""
+    return vl_convert.vegalite_to_svg(vega_spec(picture))

@@ -1,4 +1,4 @@
-"""Checks the evidence that a machine left behind, because its kernel was a stranger's.
+"""Check the evidence that a machine left behind, because its kernel was a stranger's.
 
 - Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
   clock's when the record was written, within ASTRAY_NS.
@@ -44,13 +44,13 @@ from grade.engine import log_disk
 from grade.engine.assertions import Wrong, expect
 from grade.engine.scenario import BLOCK_SECTORS, LAST_BEACON, Request, Run
 from grade.trust import linked_kernel
-from grade.trust.untrusted_text import printable
+from grade.trust.untrusted_text import make_printable
 from sluice.host.fault import HostFault
 from sluice.host.paths import NATIVE
 from sluice.system import trace
-from sluice.system.guest import Guest
+from sluice.system.guest import MEMORY_START, Guest
 
-# What may have been traced of a block before each step of a write.
+# The steps that may precede each step of a block's write in the trace.
 OF_DISK = {"queued": {"writing"}, "issued": {"queued"}, "completed": {"issued"}}
 OF_CACHE = {
     "dirtied": {"completed", "cancelled"},
@@ -58,38 +58,42 @@ OF_CACHE = {
     "writing": {"dirtied", "completed", "cancelled"},
 }
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
-LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
-SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
-ON_TIME = 0.97  # of the commands: other work with interrupts off may trace nothing
-WRITABLE = 2  # of a segment
-# What reading a trace may raise, because its kernel was a stranger's.
+LATE_NS = 200_000  # an idle kernel traces a command's end within this time
+SEARCH_NS = 2_000_000  # the longest search of a scheduler for the next command
+ON_TIME = 0.97  # share of commands; work with interrupts off may trace nothing
+WRITABLE = 2  # flag of a segment
+# The errors that reading a stranger's trace may raise.
 UNREADABLE = (ArithmeticError, LookupError, ValueError, StopIteration, struct.error)
 
 
-def ring_phys(kernel: Path, memory: Path) -> int:
-    """The address of the trace, from machine mode's own word, which nothing else can write.
+def trace_address(kernel: Path, memory: Path) -> int:
+    """Return the address of the trace, from a word that only machine mode can write.
 
-    The one global symbol of its name gives the place of that word. In a kernel with a
-    submission in it, the symbol has been compared with entry.S (linked_kernel.py).
+    The only global symbol of its name gives the place of that word. In a kernel with a submission
+    in it, the symbol has been compared with entry.S (linked_kernel.py).
     """
-    at, _ = linked_kernel.written_by_machine(elf.read(kernel))
-    return word(memory, at)
+    at, _ = linked_kernel.machine_word_range(elf.read(kernel))
+    return read_word(memory, at)
 
 
-def word(memory: Path, phys: int) -> int:
-    """The double word at a physical address."""
+def read_word(memory: Path, phys: int) -> int:
+    """Return the double word at a physical address of the guest's memory."""
     with memory.open("rb") as file:
-        file.seek(phys - trace.MEMORY_START)
-        (found,) = linked_kernel.WORD.unpack(file.read(linked_kernel.WORD.size))
+        file.seek(phys - MEMORY_START)
+        data = file.read(linked_kernel.WORD.size)
+    found: int = linked_kernel.WORD.unpack(data)[0]
     return found
 
 
 Transfer = tuple[int, int, bool]  # sector, sectors, whether it is a write
 
 
-def by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]]:
-    """The transfers of each disk in order. One that goes on where the last ended is part of that
-    one: a command has several moves, and QEMU's device does them at once."""
+def group_by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]]:
+    """Return the transfers of each disk in order, with adjacent transfers joined.
+
+    A transfer that continues where the last one ended belongs to it: a command has several moves,
+    and QEMU's device does them at once.
+    """
     disks: dict[object, list[Transfer]] = defaultdict(list)
     for disk, (sector, sectors, write) in transfers:
         done = disks[disk]
@@ -100,27 +104,32 @@ def by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]
     return sorted(disks.values())
 
 
-def seen_by_devices(log: Path, most: int) -> list[list[Transfer]]:
-    """The transfers that QEMU's devices did for each disk; at most `most` of them."""
+def device_transfers(log: Path, most: int) -> list[list[Transfer]]:
+    """Return the transfers that QEMU's devices did for each disk; at most `most` in all."""
     with log.open(errors="replace", encoding="utf-8") as lines:
         found = islice(filter(None, map(SEEN.search, lines)), most)
-        return by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
+        return group_by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
 
 
-def moved_by_machine(kernel: Path, guest: Guest) -> list[list[Transfer]]:
-    """The transfers of each RAM disk, as machine mode logged them. Raises Wrong unless the log is
-    whole, and all its records are of moves that machine mode makes."""
-    end = word(guest.path, linked_kernel.move_log_end(elf.read(kernel)))
+def machine_transfers(kernel: Path, guest: Guest) -> list[list[Transfer]]:
+    """Return the transfers of each RAM disk, as machine mode logged them.
+
+    Raises Wrong unless the log is complete, and all its records are of moves that machine mode
+    makes.
+    """
+    end = read_word(guest.path, linked_kernel.move_log_end(elf.read(kernel)))
     try:
         moves = guest.moves(end)
     except ValueError as error:
         raise Wrong("a log of moves as machine mode keeps it", str(error)) from None
-    return by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in moves)
+    return group_by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in moves)
 
 
-def carried_out(run: Run, with_last: bool = False) -> list[Request]:
-    """The commands that the drives carried out, by sectors on their platters, in the order of
-    completion. with_last: a command that a power cut ended, too."""
+def executed_commands(run: Run, with_last: bool = False) -> list[Request]:
+    """Return the commands that the drives carried out, in the order of completion.
+
+    Their sectors are those on the platters. with_last: include a command that a power cut ended.
+    """
     if not run.scenario.on_log:
         return run.requests
     disk = run.data_disk
@@ -132,27 +141,33 @@ def carried_out(run: Run, with_last: bool = False) -> list[Request]:
     return [*(r for r in run.requests if r.disk != disk), *on_log]
 
 
-def told_by_trace(run: Run) -> list[list[list[Transfer]]]:
-    """The transfers of each disk that the trace shows; in two ways, because nobody knows whether a
-    command was carried out that a power cut ended."""
+def traced_transfers(run: Run) -> list[list[list[Transfer]]]:
+    """Return the transfers of each disk that the trace shows, in two variants.
+
+    Nobody knows whether a command that a power cut ended was carried out, so one variant has it.
+    """
     return [
-        by_disk((r.disk, (r.sector, r.sectors, r.write)) for r in carried_out(run, with_last))
+        group_by_disk(
+            (r.disk, (r.sector, r.sectors, r.write)) for r in executed_commands(run, with_last)
+        )
         for with_last in (False, True)
     ]
 
 
-def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
-    """Expect a block's next write to begin after the last one is done: it has one buffer.
+def expect_ordered_writes(run: Run, cache_too: bool) -> None:
+    """Raise Wrong unless a block's next write begins after the last one is done.
 
-    There may be several reads, because programs read a disk past the cache. What is about a virtual
-    log itself goes past the cache, too.
+    A block has one buffer, so its writes cannot overlap. Reads can, because programs read a disk
+    past the cache. Events about a virtual log itself are skipped: they go past the cache, too.
     """
     before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}
     of_log = (
-        log_disk.of_log(run.events, run.data_disk, run.commands) if run.scenario.on_log else set()
+        log_disk.log_events(run.events, run.data_disk, run.commands)
+        if run.scenario.on_log
+        else set()
     )
-    for number, event in run.events.named(*before):
+    for number, event in run.events.select_named(*before):
         of_disk = event.name in OF_DISK
         if number in of_log or (of_disk and not event.write):
             continue
@@ -170,14 +185,14 @@ OF_READS = ("hit", "miss", "ahead", "evicted", "dirtied", "writing", "queued", "
 
 
 def expect_answers(events: trace.Events, cut: bool = False) -> None:
-    """Expect each block that a program asked the cache for to have come from the disk.
+    """Raise Wrong unless each block that a program asked the cache for came from the disk.
 
     cut: the power was cut, so the last reads may not have been queued.
     """
     known: set[tuple[int, int]] = set()  # blocks that the cache may have, by disk
-    missed: set[tuple[int, int]] = set()  # and those that are to be read or overwritten
+    missed: set[tuple[int, int]] = set()  # blocks that are to be read or overwritten
     unanswered = 0
-    for _, event in events.named(*OF_READS):
+    for _, event in events.select_named(*OF_READS):
         if event.name in ("queued", "issued"):
             last = (event.block + event.argument - 1) // BLOCK_SECTORS
             blocks = range(event.block // BLOCK_SECTORS, last + 1) if not event.write else ()
@@ -197,50 +212,53 @@ def expect_answers(events: trace.Events, cut: bool = False) -> None:
     expect(
         not unanswered,
         "each block that programs read to come from the disk, or to have been written before",
-        f"{unanswered} times a read was answered without: with another block, or with nothing",
+        f"{unanswered} reads were answered with another block, or with nothing",
     )
 
 
-def told(run: Run, commands: list[Request]) -> str:
-    """The commands to the drives, in order, as drive_times_tool reads them."""
+def format_commands(run: Run, commands: list[Request]) -> str:
+    """Return the commands to the drives, in order, as drive_times_tool reads them."""
     lines = [
         (r.issued_ns, f"{r.disk} {r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
         for r in commands
     ]
     lines += [
         (e.argument, f"{e.disk} {e.argument} S {e.block} 0\n")
-        for _, e in run.events.named("sought")
+        for _, e in run.events.select_named("sought")
     ]
     return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
 
 
-def ask_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
-    """Have drive_times_tool say when these drives would have done what it is told."""
-    line = [NATIVE / "drive_times_tool", *drives]
+def run_drive_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
+    """Run drive_times_tool, which computes when these drives complete the commands `told`."""
+    line = [str(NATIVE / "drive_times_tool"), *drives]
     return subprocess.run(
         line, input=told, capture_output=True, text=True, check=False, encoding="utf-8"
     )
 
 
-def late_ns(run: Run, commands: list[Request]) -> list[int]:
-    """How much later than in its drive's model each command was done. Raises Wrong for commands
-    that no drive can do, and HostFault if the tool fails without any command, too."""
+def command_delays_ns(run: Run, commands: list[Request]) -> list[int]:
+    """Return how much later than in its drive's model each command was done.
+
+    Raises Wrong for commands that no drive can do, and HostFault if the tool fails even without
+    commands.
+    """
     drives = run.scenario.setting.drives
-    done = ask_model(drives, told(run, commands))
+    done = run_drive_model(drives, format_commands(run, commands))
     if done.returncode < 0:
         raise HostFault(f"signal {-done.returncode} ended drive_times_tool, which checks times")
     if done.returncode:
-        if (alone := ask_model(drives, "")).returncode:
-            raise HostFault(f"drive_times_tool, which checks times: {printable(alone.stderr)}")
-        raise Wrong("the trace to tell what a drive can do", printable(done.stderr))
+        if (alone := run_drive_model(drives, "")).returncode:
+            raise HostFault(f"drive_times_tool, which checks times: {make_printable(alone.stderr)}")
+        raise Wrong("the trace to tell what a drive can do", make_printable(done.stderr))
     model_ns = map(int, done.stdout.split())
     return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
 
 
-def kept_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
-    """True if the kernel worked all the while: it traced something every LATE_NS, or searched.
+def was_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
+    """Return True if the kernel worked all the while.
 
-    events: the oldest first.
+    That is, it traced an event every LATE_NS, or searched. events: the oldest first.
     """
     first = bisect_left(events, begin_ns, key=attrgetter("time_ns"))
     for event in events[first:]:
@@ -252,11 +270,11 @@ def kept_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool
 
 
 def expect_times(run: Run) -> None:
-    """Expect times that agree with the drives and never go back."""
+    """Raise Wrong unless the times agree with the drives and never go back."""
     expect(run.events.times_rise(), "the times of the trace to rise", "they go back")
-    issued = sorted(carried_out(run), key=lambda r: r.issued_ns)
+    issued = sorted(executed_commands(run), key=lambda r: r.issued_ns)
     late_by_disk: dict[int, list[tuple[Request, int]]] = defaultdict(list)
-    for r, ns in zip(issued, late_ns(run, issued), strict=True):
+    for r, ns in zip(issued, command_delays_ns(run, issued), strict=True):
         late_by_disk[r.disk].append((r, ns))
     for disk, rows in sorted(late_by_disk.items()):
         late = [ns for _, ns in rows]
@@ -265,30 +283,32 @@ def expect_times(run: Run) -> None:
         forged = f"{early} of {len(late)} were sooner: the times in the trace are forged"
         expect(not early, expected, forged)
         idle = sum(
-            ns > LATE_NS and not kept_busy(run.events, r.completed_ns - ns, r.completed_ns)
+            ns > LATE_NS and not was_busy(run.events, r.completed_ns - ns, r.completed_ns)
             for r, ns in rows
         )
         came = (
-            f"{idle} of {len(late)} were later, with nothing traced that kept the kernel: it has"
-            " interrupts off for long, or the times in the trace are forged"
+            f"{idle} of {len(late)} were later, and the trace shows no work in between: the kernel"
+            " has interrupts off for long, or the times in the trace are forged"
         )
         expect(idle <= (1 - ON_TIME) * len(late) + 1, expected, came)
 
 
-def constants(kernel: Path) -> list[tuple[int, bytes]]:
-    """What no kernel changes: physical addresses and contents."""
+def constant_parts(kernel: Path) -> list[tuple[int, bytes]]:
+    """Return the parts of a kernel that never change: physical addresses and contents."""
     made = elf.read(kernel)
     fixed = (s for s in made.segments if s.type == elf.LOADED and not s.flags & WRITABLE)
     return [(s.phys, made.data[s.offset : s.offset + s.file_bytes]) for s in fixed]
 
 
 def expect_constants(kernel: Path, memory: Path) -> None:
-    """Expect code and constants as they were loaded; machine mode's too, except for its own
-    words."""
-    first, last = linked_kernel.written_by_machine(elf.read(kernel))
+    """Raise Wrong unless code and constants in memory are as they were loaded.
+
+    Words that machine mode itself writes may differ.
+    """
+    first, last = linked_kernel.machine_word_range(elf.read(kernel))
     with memory.open("rb") as file:
-        for phys, data in constants(kernel):
-            file.seek(phys - trace.MEMORY_START)
+        for phys, data in constant_parts(kernel):
+            file.seek(phys - MEMORY_START)
             found = bytearray(file.read(len(data)))
             if phys <= first < phys + len(data):
                 found[first - phys : last - phys] = data[first - phys : last - phys]
@@ -299,9 +319,11 @@ def expect_constants(kernel: Path, memory: Path) -> None:
             )
 
 
-def expect_whole(run: Run, lost: int) -> None:
-    """Expect a trace of which nothing is lost, and a script that came to its end, unless the boot
-    was to stop."""
+def expect_complete_trace(run: Run, lost: int) -> None:
+    """Raise Wrong if events of the trace are lost, or if the script did not reach its end.
+
+    A scenario whose boot is to stop (`ends`) need not reach its end.
+    """
     expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
     if not run.scenario.ends:
         run.beacon(LAST_BEACON)
@@ -310,46 +332,46 @@ def expect_whole(run: Run, lost: int) -> None:
 def expect_evidence(
     run: Run, lost: int, kernel: Path, guest: Guest, log: Path, cache_too: bool
 ) -> None:
-    """Expect all of the above."""
+    """Raise Wrong unless all evidence of the run is as the head of this file says."""
     memory = guest.path
-    expect_whole(run, lost)
-    astray = trace.astray(memory, ring_phys(kernel, memory))
+    expect_complete_trace(run, lost)
+    astray = trace.count_wrong_times(memory, trace_address(kernel, memory))
     expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
     expect_constants(kernel, memory)
-    most = len(carried_out(run)) + 2
-    done = moved_by_machine(kernel, guest) if guest.images else seen_by_devices(log, most)
+    most = len(executed_commands(run)) + 2
+    done = machine_transfers(kernel, guest) if guest.images else device_transfers(log, most)
     expect(
-        done in told_by_trace(run),
+        done in traced_transfers(run),
         "the disks to have done what the trace tells, in its order",
         "they did not: the trace is not the disk layer's",
     )
-    expect_writes_in_turn(run, cache_too)
+    expect_ordered_writes(run, cache_too)
     if cache_too:
         expect_answers(run.events, run.scenario.cut)
     expect_times(run)
 
 
-def keep_trace(kernel: Path, memory: Path, out: Path) -> None:
-    """Write the trace to a file, also of a machine that ended badly; no file if it has none."""
+def save_trace(kernel: Path, memory: Path, out: Path) -> None:
+    """Write the trace to a file, even if the machine ended badly; no file if it has no trace."""
     out.unlink(missing_ok=True)
     with suppress(*UNREADABLE):
-        trace.save(memory, ring_phys(kernel, memory), out)
+        trace.save(memory, trace_address(kernel, memory), out)
 
 
-def witnessed(
+def verify_run(
     run_of: Callable[[trace.Events], Run],
     kernel: Path,
     guest: Guest,
     log: Path,
     cache_too: bool,
 ) -> Run:
-    """The run that the trace shows, if the evidence supports it.
+    """Return the run that the trace shows. Raises Wrong unless the evidence supports it.
 
-    log: what QEMU's devices saw, if they have the disks;
-    cache_too: false if what the trace shows of the cache is the submission's own word.
+    log: what QEMU's devices saw, if they have the disks. cache_too: false if the submission itself
+    writes what the trace shows of the cache.
     """
     try:
-        lost, events = trace.read(guest.path, ring_phys(kernel, guest.path))
+        lost, events = trace.read_trace(guest.path, trace_address(kernel, guest.path))
         run = run_of(events)
         expect_evidence(run, lost, kernel, guest, log, cache_too)
     except UNREADABLE as error:

@@ -1,9 +1,9 @@
-"""A lab's worked example: one run, told in lines that a person reads.
+"""Build a lab's worked example: one run, described in lines that a person reads.
 
-In the lab's folder, example.py has `SCENARIO`, what the machine does, and `told(run)`, what was
-seen of it as text. Beside it are that text for the kernel that is handed out, before.txt, and for
-the solution's, after.txt. The book shows both; `make example LAB=` tells what this tree's kernel
-does, beside after.txt. A lab without holes has after.txt alone.
+In the lab's folder, example.py has `SCENARIO`, the work of the machine, and `told(run)`, the
+description of its run as text. Beside it are that text for the kernel that is handed out,
+before.txt, and for the solution's, after.txt. The book shows both; `sluice lab example` prints the
+text for this tree's kernel beside after.txt. A lab without holes has after.txt alone.
 
 The texts have places, counts and rounded times only, so that they stay as they are when the kernel
 gets a little faster or slower.
@@ -13,17 +13,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from grade.definition.lab import BadLab, Lab, module
+from grade.definition.lab import BadLab, Lab, import_file
 from grade.engine import tree
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
 MODULE, BEFORE, AFTER = "example.py", "before.txt", "after.txt"
-BUDGET_S = 20  # of a processor, for one machine
+BUDGET_S = 20  # processor seconds of one machine
 
 
-def columns(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table as text: the columns end below one another, but for the last, which begins so."""
+def format_columns(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as text.
+
+    Cells are aligned to the right, except for those of the last column, which are aligned to the
+    left.
+    """
     lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
@@ -36,45 +40,53 @@ def columns(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     )
 
 
-def own(lab: Lab) -> ModuleType:
-    """The lab's example. Raises BadLab if it has none."""
+def import_example(lab: Lab) -> ModuleType:
+    """Return the module of the lab's example. Raises BadLab if the lab has none."""
     path = lab.folder / MODULE
     if not path.exists():
         raise BadLab(f"{path}: the lab {lab.name} has no example")
-    return module(path)
+    return import_file(path)
 
 
-def run(kernel: Path, folder: Path, scenario: Scenario) -> Run:
-    """What this kernel did. Raises Wrong if its machine did not end well."""
+def run_scenario(kernel: Path, folder: Path, scenario: Scenario) -> Run:
+    """Run the scenario on this kernel and return the run. Raises Wrong if it did not end well."""
     return Workbench(kernel, kernel, folder, "", BUDGET_S).run(scenario)
 
 
-def told(lab: Lab, kernel: Path, folder: Path) -> str:
-    """The text of this kernel. Raises Wrong if its machine did not end well."""
-    mine = own(lab)
-    return mine.told(run(kernel, folder, mine.SCENARIO))
+def describe_kernel(lab: Lab, kernel: Path, folder: Path) -> str:
+    """Return the example's text for this kernel. Raises Wrong if its machine did not end well."""
+    mine = import_example(lab)
+    text: str = mine.describe_run(run_scenario(kernel, folder, mine.SCENARIO))
+    return text
 
 
-def solved(lab: Lab, folder: Path) -> str:
-    """The text of the solution. A lab's SOLVED is the scenario that asks its kernel for the same,
-    where students give their work a name of its own."""
-    mine = own(lab)
+def describe_solution(lab: Lab, folder: Path) -> str:
+    """Return the example's text for the solution.
+
+    A lab where students name their own policy has a scenario SOLVED, which asks the solution's
+    kernel for the same work.
+    """
+    mine = import_example(lab)
     scenario = getattr(mine, "SOLVED", mine.SCENARIO)
-    return mine.told(run(lab.reference, folder, scenario))
+    text: str = mine.describe_run(run_scenario(lab.reference, folder, scenario))
+    return text
 
 
-def handed_out(lab: Lab, folder: Path) -> Path:
-    """The kernel that students of the lab begin with, built."""
+def build_handed_out_kernel(lab: Lab, folder: Path) -> Path:
+    """Build the kernel with which students of the lab begin; return its path."""
     files: dict[str, str] = {}
     for hole in lab.holes:
-        files |= tree.with_hole(hole, files.get(hole.file))
-    return tree.build(folder, lab, files)
+        files |= tree.cut_hole(hole, files.get(hole.file))
+    return tree.build_kernel(folder, lab, files)
 
 
-def texts(lab: Lab, folder: Path) -> dict[str, str]:
-    """What before.txt and after.txt should say, by these names. Only in the staff's tree."""
-    made = {AFTER: solved(lab, folder / "after")}
+def expected_texts(lab: Lab, folder: Path) -> dict[str, str]:
+    """Return the expected contents of before.txt and after.txt, by file name.
+
+    This needs the staff's tree.
+    """
+    made = {AFTER: describe_solution(lab, folder / "after")}
     if lab.holes:
-        kernel = handed_out(lab, folder / "kernel")
-        made[BEFORE] = told(lab, kernel, folder / "before")
+        kernel = build_handed_out_kernel(lab, folder / "kernel")
+        made[BEFORE] = describe_kernel(lab, kernel, folder / "before")
     return made

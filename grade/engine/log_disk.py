@@ -1,9 +1,9 @@
-"""What the drive did whose disk has a virtual log.
+"""Read from the trace what a drive did whose disk has a virtual log.
 
-The cache asks for blocks by logical sectors. The trace tells where each went (`placed`), unless
-that is the same sector. A write of data is followed at once by one of the map's sector, which the
-trace shows by its dispatch alone; the write of data is completed when both are. One command is with
-the drive at a time (drive_depth=1), of one block (cluster_kb=0).
+The cache asks for blocks by logical sectors. The trace says where each went (`placed`), unless that
+is the same sector. A write of data is followed at once by one of the map's sector, which the trace
+shows by its dispatch alone; the write of data is completed when both are. The drive has one command
+at a time (drive_depth=1), of one block (cluster_kb=0).
 """
 
 from collections import defaultdict, deque
@@ -13,14 +13,14 @@ from enum import Enum, auto
 
 from sluice.system.trace import Events
 
-SECTORS = 8  # of a block
+SECTORS = 8  # sectors of a block
 TAIL_SECTOR = 1
 OF_REQUESTS = "queued", "placed", "issued", "completed"  # events; their block is a sector
 NOTHING_NS = 150_000  # more than to fill a block with zeros, less than any drive's overhead
 
 
 class Kind(Enum):
-    """What a command moves."""
+    """What a command transfers."""
 
     RAW = auto()  # a sector, past the map
     DATA = auto()  # a block
@@ -30,8 +30,11 @@ class Kind(Enum):
 
 @dataclass
 class Command:
-    """A command to the drive. number: of its dispatch in the trace; sector: on the platters;
-    block: as the file system has it, of data; head: the sector where the last command ended."""
+    """A command to the drive.
+
+    number: of its dispatch in the trace. sector: on the platters. block: of the file system, for
+    data. head: the sector where the last command ended.
+    """
 
     number: int
     kind: Kind
@@ -44,13 +47,16 @@ class Command:
     done_ns: int = 0
 
 
-def dispatched(events: Events, disk: int) -> Iterator[Command]:
-    """The commands of one disk, in order, before it is known which of them did nothing."""
-    queued: dict[tuple[int, bool, int], int] = defaultdict(int)  # with their sectors
+def parse_commands(events: Events, disk: int) -> Iterator[Command]:
+    """Yield the commands of one disk, in order.
+
+    While a command is yielded, it is not known yet whether it did nothing, and when it was done.
+    """
+    queued: dict[tuple[int, bool, int], int] = defaultdict(int)  # number of queued requests
     placed: dict[tuple[int, bool], int] = {}
     open_: dict[tuple[int, bool], deque[Command]] = defaultdict(deque)
     last = None
-    for number, event in events.named(*OF_REQUESTS):
+    for number, event in events.select_named(*OF_REQUESTS):
         if event.disk != disk:
             continue
         key = (event.block, event.write)
@@ -82,9 +88,9 @@ def dispatched(events: Events, disk: int) -> Iterator[Command]:
             yield last
 
 
-def commands(events: Events, disk: int) -> list[Command]:
-    """The commands of one disk, in order."""
-    found, head = list(dispatched(events, disk)), 0
+def list_commands(events: Events, disk: int) -> list[Command]:
+    """Return the commands of one disk, in order."""
+    found, head = list(parse_commands(events, disk)), 0
     for command in found:
         command.head = head
         if command.kind is not Kind.NOTHING:
@@ -92,13 +98,13 @@ def commands(events: Events, disk: int) -> list[Command]:
     return found
 
 
-def of_map(commands: list[Command]) -> set[int]:
-    """The numbers of the events about sectors of the map, which nobody queued."""
+def map_events(commands: list[Command]) -> set[int]:
+    """Return the numbers of the events about sectors of the map, which nobody queued."""
     return {c.number for c in commands if c.kind is Kind.MAP}
 
 
-def of_log(events: Events, disk: int, commands: list[Command]) -> set[int]:
-    """The numbers of the events about the log itself: its map's sectors, and its tail."""
-    requests = events.named(*OF_REQUESTS)
+def log_events(events: Events, disk: int, commands: list[Command]) -> set[int]:
+    """Return the numbers of the events about the log itself: its map's sectors, and its tail."""
+    requests = events.select_named(*OF_REQUESTS)
     tail = {i for i, e in requests if e.disk == disk and e.block == TAIL_SECTOR}
-    return of_map(commands) | tail
+    return map_events(commands) | tail

@@ -1,11 +1,10 @@
-"""The setting of a scenario: the disks' numbers, the drive, its size, and all names.
+"""Vary the setting of a scenario: the disks' numbers, the drive, its size, and all names.
 
 A submission may be right where it is graded and wrong elsewhere. So nothing by which it could
 recognise the graded disk stays the same. For each scenario the nonce chooses the numbers of the
-disks among three to five, the data disk's drive, its size and what lies before its files, the mount
+disks among three to five, the data disk's drive, its size and the space before its files, the mount
 point, and the names of files, folders and jobs. Tests use the scenario's names for all these, and
-Run reports what was seen under the same names. Scenarios that are compared share one setting
-(Scenario.like).
+Run reports under the same names. Scenarios that are compared share one setting (Scenario.like).
 """
 
 import re
@@ -19,10 +18,10 @@ RAW_ROOT, RAW_BEACONS = "/dev/root", "/dev/beacons"  # the disk of programs, and
 SMALL_DRIVE = "fixed"  # of programs and beacons
 TURNING = ("rz57", "rz58", "lps540s", "st31230n", "hp97560")
 DRIVES = (*TURNING, "fixed")
-SPARES = 3  # most disks beside the three, less one
+SPARES = 3  # one more than the most disks beside the three
 MOST_DISKS = 3 + SPARES - 1
-PAD_KB = 1024  # most, before the files
-LONG = 8  # letters: a name of so many keeps its length
+PAD_KB = 1024  # the most space before the files
+LONG = 8  # a name of at least so many letters keeps its length
 PATH = re.compile(r"(?<![\w./-])/[\w./-]*")
 JOB = re.compile(r"\b(name|until)=(\w+)")
 
@@ -36,45 +35,48 @@ class Setting:
     data: int = 1
     beacons: int = 2
     drives: tuple[str, ...] = (SMALL_DRIVE, "rz58", SMALL_DRIVE)  # by the disk's number
-    pad_kb: int = 0  # of a file that lies before the others on the data disk
+    pad_kb: int = 0  # size of a file before the others on the data disk
 
-    def word(self, name: str) -> str:
-        """The name here of a file, a folder or a job."""
+    def rename_word(self, name: str) -> str:
+        """Return the name in this setting of a file, a folder or a job."""
         if not self.key:
             return name
         rng = Random(f"{self.key}/{name}")
         letters = len(name) if len(name) >= LONG else rng.randrange(4, LONG)
         return "".join(rng.choices(ascii_lowercase, k=letters))
 
-    def inside(self, path: str) -> str:
-        """A path with each part under its name here."""
-        return "/".join(part and self.word(part) for part in path.split("/"))
+    def rename_parts(self, path: str) -> str:
+        """Return a path with each part under its name in this setting."""
+        return "/".join(part and self.rename_word(part) for part in path.split("/"))
 
-    def path(self, path: str, files: frozenset[str]) -> str:
-        """A path in the machine, of the data disk or of one of these files of the root disk."""
+    def rename_path(self, path: str, files: frozenset[str]) -> str:
+        """Return the path in the machine of a path in a scenario.
+
+        Paths of the data disk, and of these files of the root disk, are renamed; others stay.
+        """
         raw = {RAW: self.data, RAW_ROOT: self.root, RAW_BEACONS: self.beacons}
         if path in raw:
             return f"/dev/disk{raw[path]}"
         varied = path.startswith(f"{MOUNT}/") or path in files or path == MOUNT
-        return self.inside(path) if varied else path
+        return self.rename_parts(path) if varied else path
 
-    def script(self, text: str, files: frozenset[str]) -> str:
-        """The commands with all paths and jobs under their names here."""
-        text = PATH.sub(lambda match: self.path(match[0], files), text)
-        return JOB.sub(lambda match: f"{match[1]}={self.word(match[2])}", text)
+    def rename_script(self, text: str, files: frozenset[str]) -> str:
+        """Return the commands with all paths and jobs under their names in this setting."""
+        text = PATH.sub(lambda match: self.rename_path(match[0], files), text)
+        return JOB.sub(lambda match: f"{match[1]}={self.rename_word(match[2])}", text)
 
-    def told(self, files: list[str]) -> str:
-        """Lines that say which names were chosen."""
-        rows = [f"{MOUNT}: {self.inside(MOUNT)}", f"the data disk: disk{self.data}"]
+    def describe_names(self, files: list[str]) -> str:
+        """Return lines that list the names that were chosen."""
+        rows = [f"{MOUNT}: {self.rename_parts(MOUNT)}", f"the data disk: disk{self.data}"]
         rows += [f"the root disk: disk{self.root}", f"beacons: disk{self.beacons}"]
         rows += [f"disk{unit}: drive={drive}" for unit, drive in enumerate(self.drives)]
-        return "\n".join([*rows, *(f"{path}: {self.inside(path)}" for path in files)]) + "\n"
+        return "\n".join([*rows, *(f"{path}: {self.rename_parts(path)}" for path in files)]) + "\n"
 
 
 PLAIN = Setting()
 
 
-def chosen(
+def choose_setting(
     nonce: str,
     like: str,
     drives: tuple[str, ...],
@@ -82,9 +84,11 @@ def chosen(
     disk: int | None = None,
     spares: bool = True,
 ) -> Setting:
-    """The setting that the nonce chooses for scenarios of this name: a drive from these; padded: a
-    file may lie before the others; disk: the data disk's number, if it is given; spares: there may
-    be more disks than the three."""
+    """Return the setting that the nonce chooses for scenarios of this name.
+
+    drives: the data disk's drive is one of these. padded: a file may lie before the others. disk:
+    the data disk's number, if it is given. spares: there may be more disks than the three.
+    """
     key = f"{nonce}/{like}"
     rng = Random(f"{key}/setting")
     more = rng.randrange(SPARES) * spares

@@ -1,4 +1,4 @@
-"""The data of pictures: what the machines of a grading did, yours beside the reference's.
+"""Compute the data of pictures: what the machines of a grading did, yours and the reference's.
 
 For the requests to the data disk, reads and writes apart: how long they took, how many had arrived
 by each time, and where on the disk the first of them lay. Time begins with the first request.
@@ -12,10 +12,10 @@ from grade.engine.scenario import Request, Run, Scenario
 from grade.engine.workbench import Workbench
 
 YOURS, REFERENCE = "yours", "the reference's"
-MOST_POINTS = 80  # of a curve
-PLACES = 100  # of the first requests
+MOST_POINTS = 80  # points of a curve
+PLACES = 100  # number of first requests that are shown
 SECTORS_OF_MB = 2000
-LEAST_MS = 0.001  # what is shorter stands here, as the axis is logarithmic
+LEAST_MS = 0.001  # shorter times are drawn here: the axis is logarithmic
 
 Points = list[list[float]]
 
@@ -40,14 +40,14 @@ class Picture:
     curves: list[Curves]
 
 
-def thinned(points: Points) -> Points:
-    """As many points as a picture needs, with the first and the last."""
+def thin_points(points: Points) -> Points:
+    """Return about MOST_POINTS of the points, with the first and the last."""
     step = max(1, len(points) // MOST_POINTS)
     return points[:-1:step] + points[-1:]
 
 
-def curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves:
-    """The curves of one machine's reads or writes, of which there is at least one."""
+def make_curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves:
+    """Return the curves of one machine's reads or writes, of which there is at least one."""
     n = len(requests)
     waits = sorted(max(r.response_ms, LEAST_MS) for r in requests)
     came = sorted((r.queued_ns - zero_ns) / 1e9 for r in requests)
@@ -55,41 +55,44 @@ def curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves
     return Curves(
         who,
         what,
-        thinned([[round(ms, 3), round(100 * i / n, 2)] for i, ms in enumerate(waits, 1)]),
-        thinned([[round(s, 4), i] for i, s in enumerate(came, 1)]),
+        thin_points([[round(ms, 3), round(100 * i / n, 2)] for i, ms in enumerate(waits, 1)]),
+        thin_points([[round(s, 4), i] for i, s in enumerate(came, 1)]),
         [[round((r.issued_ns - zero_ns) / 1e9, 4), r.sector / SECTORS_OF_MB] for r in first],
     )
 
 
-def of_run(who: str, run: Run) -> list[Curves]:
-    """The curves of a run's reads and writes, if there are any."""
+def run_curves(who: str, run: Run) -> list[Curves]:
+    """Return the curves of a run's reads and writes, if there are any."""
     both = [("reads", run.data(write=False)), ("writes", run.data(write=True))]
     zero_ns = min((r.queued_ns for _, requests in both for r in requests), default=0)
-    return [curves(who, what, requests, zero_ns) for what, requests in both if requests]
+    return [make_curves(who, what, requests, zero_ns) for what, requests in both if requests]
 
 
-def reference(bench: Workbench, scenario: Scenario, beside: bool) -> list[Curves]:
-    """The reference's run, if it ran, or may be run for this."""
+def reference_curves(bench: Workbench, scenario: Scenario, beside: bool) -> list[Curves]:
+    """Return the curves of the reference's run, or none if it did not run.
+
+    beside: run the reference now if it did not run.
+    """
     if not beside and not bench.has_reference(scenario):
         return []
     try:
-        return of_run(REFERENCE, bench.reference(scenario))
+        return run_curves(REFERENCE, bench.reference(scenario))
     except (Wrong, BadLab):
         return []
 
 
-def taken(bench: Workbench, hidden: set[str], beside: bool) -> list[Picture]:
-    """A picture of each scenario that the submission ran.
+def make_pictures(bench: Workbench, hidden: set[str], beside: bool) -> list[Picture]:
+    """Return a picture of each scenario that the submission ran.
 
-    hidden: the scenarios of hidden tests only; beside: let the reference run what it has not run.
+    hidden: the scenarios of hidden tests only. beside: run the reference now where it did not run.
     """
     found = []
     for scenario in bench.scenarios.values():
         try:
-            yours = of_run(YOURS, bench.run(scenario))
+            yours = run_curves(YOURS, bench.run(scenario))
         except Wrong:
             yours = []
-        both = reference(bench, scenario, beside) + yours
+        both = reference_curves(bench, scenario, beside) + yours
         if both:
             found.append(Picture(scenario.name, scenario.name in hidden, both))
     return found

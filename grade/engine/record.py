@@ -1,8 +1,9 @@
-"""The record of a grading, from which every form of it is made (formats).
+"""Hold the record of a grading, from which every form of it is made (formats).
 
 status is `graded`; or, with 0 points, `refused` or `build failed`; or `lab broken` or `not scored`:
-then the grader failed, and there is no score (`scored`), which every form says in its own way.
+then the grader failed, and there is no score (`has_score`), which every form says in its own way.
 If it is not `graded`, message says why, no test was run, and each group has 0 points.
+
 Points are rounded to hundredths; a group's points sum to its whole.
 
 The record does not depend on the host: two gradings of one submission with one nonce and command
@@ -13,6 +14,7 @@ which has a file of its own, COST_FILE.
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from grade.engine.pictures import Curves, Picture
 
@@ -38,26 +40,29 @@ class Outcome:
     expected: str = ""  # where points are missing, and of what is measured
     came: str = ""
     picture: str = ""
-    measured: bool = False  # is it of those that return a Slide?
-    value: float | None = None  # what was measured, and the reference's thresholds
+    measured: bool = False  # true for a test that returns a Slide
+    value: float | None = None  # the figure; full and none are the reference's thresholds
     full: float | None = None
     none: float | None = None
     unit: str = ""
     reproduce: str = ""  # by whom it was graded
     debug: str = ""
     at_home: str = ""  # by the student
-    runs: list[str] = field(default_factory=list)  # folders of its machines
+    runs: list[str] = field(default_factory=list)  # names of its machines' folders
 
     @property
     def id(self) -> str:
+        """The name by which the test is chosen: GROUP.TEST."""
         return f"{self.group}.{self.name}"
 
     @property
     def title(self) -> str:
+        """The test's name as words."""
         return self.name.replace("_", " ")
 
     @property
-    def passed(self) -> bool:
+    def has_all_points(self) -> bool:
+        """True if the test has all its points."""
         return self.points == self.most
 
 
@@ -74,14 +79,14 @@ class GroupResult:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a grading took of the host: it differs from one grading to the next."""
+    """What a grading used of the host; it differs from one grading to the next."""
 
-    host_s: float = 0  # on the clock
-    cpu_s: float = 0  # of the processor, machines and compiler included
-    peak_mb: float = 0  # of memory, at most
+    host_s: float = 0  # wall-clock time
+    cpu_s: float = 0  # processor time, with machines and compiler
+    peak_mb: float = 0  # peak memory
 
-    def text(self) -> str:
-        """The cost as JSON."""
+    def to_json(self) -> str:
+        """Return the cost as JSON."""
         return json.dumps(asdict(self)) + "\n"
 
 
@@ -90,17 +95,17 @@ class Late:
     """How late a submission came, and what that costs (late.py)."""
 
     days: int
-    free: int  # of these days
+    free: int  # days that cost nothing
     lost: float  # points
 
-    def text(self) -> str:
-        """A sentence's beginning."""
+    def describe(self) -> str:
+        """Return the beginning of a sentence about what being late costs."""
         some = f"{self.days} day{'s' if self.days > 1 else ''} late"
         return f"{some}, {self.free} of them free: {self.lost:g} points less"
 
 
-def cost_in(folder: Path) -> Cost:
-    """The cost of the grading whose results are in a folder; nothing if there is none."""
+def read_cost(folder: Path) -> Cost:
+    """Return the cost of the grading whose results are in a folder; zeros if there is none."""
     try:
         return Cost(**json.loads((folder / COST_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -109,7 +114,7 @@ def cost_in(folder: Path) -> Cost:
 
 @dataclass
 class MadeFrom:
-    """What a grade was made from, as SHA-256 hashes (certificate.py)."""
+    """The inputs of a grade, as SHA-256 hashes (certificate.py)."""
 
     files: dict[str, str]  # of the submission
     reference: str
@@ -135,45 +140,45 @@ class Record:
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     made_from: MadeFrom | None = None  # none if the submission was refused
-    late: Late | None = None  # of a class only
+    late: Late | None = None  # only in a class
     cost: Cost = field(default=Cost(), compare=False)  # not in the text
 
-    def of(self, group: str) -> list[Outcome]:
-        """The tests of a group."""
+    def tests_of_group(self, group: str) -> list[Outcome]:
+        """Return the tests of a group."""
         return [test for test in self.tests if test.group == group]
 
     @property
-    def scored(self) -> bool:
-        """False if the grader failed. Then the points say nothing."""
+    def has_score(self) -> bool:
+        """False if the grader failed. Then the points mean nothing."""
         return self.status not in (NOT_SCORED, LAB_BROKEN)
 
     @property
     def counts(self) -> float:
-        """The points that count: the score, less what is lost by being late."""
+        """The points that count: the score minus what is lost by being late."""
         return max(0, round(self.score - self.late.lost, 2)) if self.late else self.score
 
-    def text(self) -> str:
-        """The record as JSON."""
+    def to_json(self) -> str:
+        """Return the record as JSON."""
         told = {"version": VERSION, **asdict(self)}
-        if not self.scored:
+        if not self.has_score:
             told["score"], told["groups"] = None, []
         del told["cost"]
         return json.dumps(told, indent=1) + "\n"
 
 
-def picture(raw: dict) -> Picture:
-    """The picture that this JSON describes."""
+def parse_picture(raw: dict[str, Any]) -> Picture:
+    """Return the picture that this JSON describes."""
     return Picture(raw["scenario"], raw["hidden"], [Curves(**row) for row in raw["curves"]])
 
 
-def parse(text: str) -> Record:
-    """The record in this text. Raises ValueError if it is not one of this version."""
+def parse_record(text: str) -> Record:
+    """Return the record in this text. Raises ValueError if it is not one of this version."""
     raw = json.loads(text)
     if raw.pop("version", None) != VERSION:
         raise ValueError(f"no record of version {VERSION}")
     groups = [GroupResult(**row) for row in raw.pop("groups")]
     tests = [Outcome(**row) for row in raw.pop("tests")]
-    pictures = [picture(row) for row in raw.pop("pictures")]
+    pictures = [parse_picture(row) for row in raw.pop("pictures")]
     made_from = raw.pop("made_from")
     raw["made_from"] = made_from and MadeFrom(**made_from)
     raw["score"] = raw["score"] or 0

@@ -1,4 +1,4 @@
-"""Makes a folder a git repository with one commit, the same each time.
+"""Make a folder a git repository with one commit, the same each time.
 
 The commit's author, date and message are fixed, and the host's own git settings do not count. So
 the same files have the same commit id on every machine. Whoever gets the repository commits under
@@ -25,8 +25,8 @@ ALONE = {
 }
 
 
-def git(folder: Path, *words: str) -> str:
-    """The output of git in the folder. Raises BadLab if git is missing or fails."""
+def run_git(folder: Path, *words: str) -> str:
+    """Run git in the folder and return its output. Raises BadLab if git is missing or fails."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -44,8 +44,8 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def commit(folder: Path, message: str) -> None:
+def commit_all(folder: Path, message: str) -> None:
     """Make the folder a repository, and commit everything in it that .gitignore does not name."""
-    git(folder, "init", "-q", "--template=", f"--initial-branch={BRANCH}")
-    git(folder, "add", "--all")
-    git(folder, "commit", "-q", "-m", message)
+    run_git(folder, "init", "-q", "--template=", f"--initial-branch={BRANCH}")
+    run_git(folder, "add", "--all")
+    run_git(folder, "commit", "-q", "-m", message)

@@ -1,4 +1,4 @@
-"""Keeps what it takes to make a graded run again: `make replay RUN=` (rerun.py).
+"""Keep what is needed to make a graded run again: `sluice debug --graded` (rerun.py).
 
 Beside the trace and the images a run's folder has machine.json, the machine that made it
 (sluice/debug/launch.py), and about.json: where in that machine's memory the trace lay. A run whose
@@ -15,10 +15,13 @@ from sluice.system.qemu import Config, Disk
 ABOUT = "about.json"
 
 
-def keep(
+def write_rerun_files(
     folder: Path, config: Config, fresh: list[Path], log: int, phys: int, records: int
 ) -> None:
-    """Keep what a replay of a run needs; fresh: the images of its disks before the run."""
+    """Write the files that a replay of a run needs.
+
+    fresh: the images of its disks before the run.
+    """
     (folder / ABOUT).write_text(json.dumps({"phys": phys, "records": records}), encoding="utf-8")
     for old in folder.glob("rr-*"):
         old.unlink()
@@ -26,6 +29,6 @@ def keep(
     launch.write(replace(config, disks=disks, kernel=config.kernel.resolve()), folder, log)
 
 
-def command(lab: str, run: str, event: int) -> str:
-    """The command that stops a student's run of a lab at an event."""
-    return f"make replay RUN=build/grade/{lab}/runs/{run} AT=event:{event}"
+def replay_command(lab: str, run: str, event: int) -> str:
+    """Return the command that stops a student's run of a lab at an event."""
+    return f"bin/sluice debug --graded build/grade/{lab}/runs/{run} --at event:{event}"

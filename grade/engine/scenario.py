@@ -1,4 +1,4 @@
-"""What a machine does for a test of a lab, and what was seen of it.
+"""Describe the work of a machine for a test of a lab, and the run that was observed.
 
 A machine has at least three disks: one with the programs, the data disk, and a small one for
 beacons. The scenario's script reads sector n of the last (`beacon n`), and so records the moment in
@@ -18,8 +18,8 @@ from typing import NamedTuple
 from grade.engine import log_disk
 from grade.engine.assertions import Wrong, expect
 from grade.engine.moments import Fault, Moment
-from grade.engine.parameters import DRIVES, MOUNT, PLAIN, Setting, chosen
-from grade.trust.untrusted_text import printable
+from grade.engine.parameters import DRIVES, MOUNT, PLAIN, Setting, choose_setting
+from grade.trust.untrusted_text import make_printable
 from sluice.system import image, trace, virtual_log
 
 BEACON_BYTES = 1 << 20
@@ -93,19 +93,19 @@ class Scenario:
     def __post_init__(self) -> None:
         object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
 
-    def played(self, nonce: str) -> "Scenario":
-        """The scenario in the setting that the nonce chooses."""
+    def apply_setting(self, nonce: str) -> "Scenario":
+        """Return the scenario in the setting that the nonce chooses."""
         if not self.varied:
             return self
-        small = self.logged or self.on_log  # it is copied for each write; it must fit into the log
+        small = self.logged or self.on_log  # copied for each write, or must fit into the log
         padded = not self.at and not small
-        own = chosen(nonce, self.like, self.drives, padded, self.disk, self.spares)
+        own = choose_setting(nonce, self.like, self.drives, padded, self.disk, self.spares)
         return replace(self, setting=own)
 
-    def rc(self) -> str:
-        """The script that init runs."""
+    def rc_script(self) -> str:
+        """Return the script that init runs."""
         own = self.setting
-        words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
+        words = own.rename_script(self.script.strip(), frozenset(path for path, _ in self.files))
         last = BEACON.format(own.beacons, LAST_BEACON)
         if self.unwritable or self.cut:
             last += "\npoweroff -n"  # what cannot be written is left behind
@@ -113,7 +113,7 @@ class Scenario:
             r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
         )
         return RC.format(
-            mount=own.inside(MOUNT),
+            mount=own.rename_parts(MOUNT),
             data=own.data,
             watchdog=WATCHDOG.format(self.virtual_s) if self.virtual_s else "",
             script=script,
@@ -121,16 +121,18 @@ class Scenario:
         )
 
     def data_files(self) -> dict[str, str]:
-        """The files of the data disk at the start, in order: names there, and sizes."""
+        """Return the files of the data disk at the start, in order: names there, and sizes."""
         pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
-        return {self.setting.inside(path): size for path, size in (pad | dict(self.data)).items()}
+        return {
+            self.setting.rename_parts(path): size for path, size in (pad | dict(self.data)).items()
+        }
 
     def data_kb(self) -> int:
-        """The size of the data disk."""
+        """Return the size of the data disk in KB."""
         return int(self.size.removesuffix("M")) * 1024 + self.setting.pad_kb
 
     def boot_arguments(self) -> str:
-        """The machine's boot arguments."""
+        """Return the machine's boot arguments."""
         models = self.setting.drives
         drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
         fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
@@ -151,7 +153,7 @@ class Request(NamedTuple):
 
     @property
     def response_ms(self) -> float:
-        """From when it was queued until it was done."""
+        """The time from queueing to completion."""
         return (self.completed_ns - self.queued_ns) / 1e6
 
 
@@ -165,10 +167,10 @@ class Write:
 
 @dataclass(frozen=True)
 class Run:
-    """What was seen of one machine.
+    """The run of one machine, as it was observed.
 
-    scenario: in the setting that the nonce chose; folder: where its files are: the disks before and
-    after, what the kernel printed; events: of the trace, the oldest first.
+    scenario: in the setting that the nonce chose. folder: where its files are: the disks before and
+    after, the console's output. events: of the trace, the oldest first.
     """
 
     scenario: Scenario
@@ -183,15 +185,15 @@ class Run:
     @cached_property
     def commands(self) -> list[log_disk.Command]:
         """The commands of the data disk, in order, if it has a virtual log; otherwise none."""
-        return log_disk.commands(self.events, self.data_disk) if self.scenario.on_log else []
+        return log_disk.list_commands(self.events, self.data_disk) if self.scenario.on_log else []
 
     @cached_property
     def requests(self) -> list[Request]:
         """All completed requests, in the order of completion."""
-        open_: dict[tuple, deque] = defaultdict(deque)
+        open_: dict[tuple[int, int, bool], deque[list[int]]] = defaultdict(deque)
         done = []
-        of_map = log_disk.of_map(self.commands)
-        for number, event in self.events.named("queued", "issued", "completed"):
+        of_map = log_disk.map_events(self.commands)
+        for number, event in self.events.select_named("queued", "issued", "completed"):
             key = (event.disk, event.block, event.write)
             if number in of_map:
                 continue
@@ -205,7 +207,7 @@ class Run:
         return done
 
     def data(self, write: bool) -> list[Request]:
-        """The data disk's writes or reads, in the order of completion."""
+        """Return the data disk's writes or reads, in the order of completion."""
         return [r for r in self.requests if r.disk == self.data_disk and r.write == write]
 
     @cached_property
@@ -215,42 +217,45 @@ class Run:
         if not self.scenario.on_log:
             return path
         logical = self.folder / "data.logical.img"
-        logical.write_bytes(virtual_log.blocks(path.read_bytes()))
+        logical.write_bytes(virtual_log.read_logical_disk(path.read_bytes()))
         return logical
 
     @cached_property
     def beacons(self) -> dict[int, int]:
-        """The time of each beacon."""
+        """The time of each beacon, in nanoseconds."""
         unit = self.scenario.setting.beacons
         reads = (r for r in self.requests if r.disk == unit and not r.write and r.sectors == 1)
         return {r.sector: r.queued_ns for r in reads}
 
     def beacon(self, number: int) -> int:
-        """The time of this beacon in nanoseconds. Raises Wrong if it was not passed."""
+        """Return the time of this beacon in nanoseconds.
+
+        Raises Wrong if the script did not reach it.
+        """
         expect(number in self.beacons, "the script to go on to its end", "it stopped before")
         return self.beacons[number]
 
     @cached_property
     def faults(self) -> list[Fault]:
         """The policies' wrong answers that concern the data disk, or the cache."""
-        return self.faults_of(self.data_disk)
+        return self.find_faults(self.data_disk)
 
-    def faults_of(self, disk: int) -> list[Fault]:
-        """The policies' wrong answers that concern this disk, or the cache."""
+    def find_faults(self, disk: int) -> list[Fault]:
+        """Return the policies' wrong answers that concern this disk, or the cache."""
         name = self.folder.name
-        found = (Fault(name, number, event) for number, event in self.events.named("fault"))
+        found = (Fault(name, number, event) for number, event in self.events.select_named("fault"))
         return [fault for fault in found if fault.concerns(disk)]
 
     def fault_line(self) -> str:
-        """What the kernel printed of a policy's first fault; it names the policy."""
+        """Return the line that the kernel printed about the first fault; it names the policy."""
         line = FAULT_LINE.search((self.folder / "console.txt").read_bytes())
-        return printable(line[0].decode(errors="replace"), 200) if line else "policy fault"
+        return make_printable(line[0].decode(errors="replace"), 200) if line else "policy fault"
 
-    def blame(self, fault: Fault) -> Wrong:
-        """The message of a test that looks at what came of this fault."""
+    def fault_error(self, fault: Fault) -> Wrong:
+        """Return the error of a test whose figures this fault has spoilt."""
         return Wrong(
             "only answers that the kernel can use",
-            f"{self.fault_line()}\n{fault.asked()}.\n"
+            f"{self.fault_line()}\n{fault.describe_question()}.\n"
             f"The number of such answers in this run is {len(self.faults)}.",
         )
 
@@ -258,15 +263,15 @@ class Run:
         """Raise Wrong if a policy answered wrongly in that time."""
         for fault in self.faults:
             if start_ns <= fault.event.time_ns < end_ns:
-                raise self.blame(fault)
+                raise self.fault_error(fault)
 
     def moment(self, of: "trace.Event | Request | Write", step: str = "queued") -> Moment:
-        """The moment of an event, or of a step of a request: queued, issued or completed."""
+        """Return the moment of an event, or of a step of a request: queued, issued or completed."""
         if isinstance(of, trace.Event):
             return Moment(self.folder.name, self.events.index(of), of)
         request = of.request if isinstance(of, Write) else of
         wanted = (getattr(request, f"{step}_ns"), step, request.disk, request.sector, request.write)
-        for number, event in self.events.named(step):
+        for number, event in self.events.select_named(step):
             if wanted == (event.time_ns, event.name, event.disk, event.block, event.write):
                 return Moment(self.folder.name, number, event)
         raise ValueError(f"no event of {self.folder.name} is {wanted}")
@@ -279,13 +284,13 @@ class Run:
         of: "trace.Event | Request | Write | None",
         step: str = "queued",
     ) -> None:
-        """Raise Wrong, with its moment, unless the condition holds."""
+        """Raise Wrong, with the moment of `of`, unless the condition holds."""
         if not condition:
-            raise Wrong(expected, came, of and self.moment(of, step))
+            raise Wrong(expected, came, self.moment(of, step) if of else None)
 
     def sectors(self, path: str) -> dict[int, int]:
-        """The number of each block of a file on the data disk, by its first sector."""
-        inside = self.scenario.setting.inside(path)
+        """Return the number of each block of a file on the data disk, by its first sector."""
+        inside = self.scenario.setting.rename_parts(path)
         text = image.debugfs(self.data_image, f"stat {inside}")
         runs = EXTENT.findall(text)
         return {
@@ -295,7 +300,7 @@ class Run:
         }
 
     def writes_of(self, path: str, start_ns: int = 0, end_ns: int = FOR_EVER) -> list[Write]:
-        """The writes of a file's data that were queued in that time, in this order."""
+        """Return the writes of a file's data that were queued in that time, in this order."""
         number = self.sectors(path)
         found = [
             Write(number[r.sector], r)
@@ -305,6 +310,6 @@ class Run:
         return sorted(found, key=lambda write: write.request.queued_ns)
 
     def contents(self, path: str) -> bytes:
-        """The contents of a file on the data disk at the end."""
-        inside = self.scenario.setting.inside(path)
-        return image.read(self.data_image, inside)
+        """Return the contents of a file on the data disk at the end."""
+        inside = self.scenario.setting.rename_parts(path)
+        return image.read_file(self.data_image, inside)

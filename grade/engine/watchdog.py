@@ -1,10 +1,9 @@
-"""Stops a machine that will not end by itself: one that is stuck, far too slow, or floods its
-console.
+"""Stop a machine that will not end: it is stuck, far too slow, or floods its console.
 
 In virtual time the clock jumps over times in which nothing computes. So a machine that for IDLE_S
 has neither used the host's processor nor waited for it, or for a disk of the host's, is stuck:
 everything in it waits, and no timer runs. A busy or slow host only makes it wait. A time in which
-nobody looked, because this program itself was stopped (^Z), does not count.
+this program itself was stopped (^Z) does not count.
 """
 
 import subprocess
@@ -22,15 +21,15 @@ LOOK_S = 1
 BUSY = "RD"  # states of a thread: runs or would run, waits for a disk
 
 
-def seen_of(pid: int) -> tuple[int, bool]:
-    """How long a process has computed, in ticks of the host, and whether a thread of it wants to.
+def process_activity(pid: int) -> tuple[int, bool]:
+    """Return the ticks that a process has computed, and whether one of its threads wants to.
 
-    (0, False) for a process that has ended. Source: proc(5), stat.
+    Returns (0, False) for a process that has ended. Source: proc(5), stat.
     """
     ticks, busy = 0, False
     try:
         threads = list(Path(f"/proc/{pid}/task").glob("*/stat"))
-    except OSError:  # it ended while its folder was being opened
+    except OSError:  # the process ended while its folder was being opened
         return 0, False
     for thread in threads:
         try:
@@ -44,25 +43,27 @@ def seen_of(pid: int) -> tuple[int, bool]:
 
 @dataclass
 class Watch:
-    """The state of a watched process. `stopped` says why it was stopped, if it was."""
+    """The state of a watched process. `stopped` says why it was stopped; empty if it was not."""
 
-    process: subprocess.Popen
-    full: Callable[[], bool]  # has its console written all that it may?
+    process: subprocess.Popen[bytes]
+    full: Callable[[], bool]  # returns True once the console is full
     over: threading.Event = field(default_factory=threading.Event)
     stopped: str = ""
     of_host: str = ""  # the same, if no kernel can be the reason
 
-    def look(self) -> None:
-        """Look now and then, until it is over."""
-        looked_s = moved_s = 0.0  # while somebody looked
+    def watch_process(self) -> None:
+        """Check the process every LOOK_S until it is over, and kill it if it will not end."""
+        looked_s = moved_s = 0.0  # times in which this thread ran
         last_s, seen = time.monotonic(), -1
         while not self.over.wait(LOOK_S):
-            now_s, (used, busy) = time.monotonic(), seen_of(self.process.pid)
+            now_s, (used, busy) = time.monotonic(), process_activity(self.process.pid)
             looked_s, last_s = looked_s + min(now_s - last_s, 2 * LOOK_S), now_s
             if busy or used != seen:
                 seen, moved_s = used, looked_s
             if looked_s - moved_s >= IDLE_S:
-                self.stopped = "it was stuck: all waited for what could not come"
+                self.stopped = (
+                    "it was stuck: all processes wait, and nothing that could wake them comes"
+                )
             elif looked_s >= HANG_S:
                 self.stopped = self.of_host = f"a machine was not done after {HANG_S} s"
             elif self.full():
@@ -73,10 +74,15 @@ class Watch:
 
 
 @contextmanager
-def watched(process: subprocess.Popen, full: Callable[[], bool] = bool) -> Iterator[Watch]:
-    """Watch a process during the context."""
+def watch_in_context(
+    process: subprocess.Popen[bytes], full: Callable[[], bool] = bool
+) -> Iterator[Watch]:
+    """Enter a context in which a process is watched.
+
+    full: returns True when its console is full.
+    """
     watch = Watch(process, full)
-    thread = threading.Thread(target=watch.look, daemon=True)
+    thread = threading.Thread(target=watch.watch_process, daemon=True)
     thread.start()
     try:
         yield watch

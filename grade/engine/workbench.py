@@ -1,17 +1,13 @@
-"""Runs a submission's kernel, and observes it from outside.
+"""Run a submission's kernel, and observe it from outside.
 
-A test of a lab is a public function with one argument, in tests/ or hidden/:
-
-    def a_delayed_write_waits_for_sync(bench: Workbench) -> Slide | None:
-        run = bench.run(SCENARIO)
-
-scenario.py says what a machine does and what is seen of it. What the kernel prints is not believed:
-evidence.py.
+A test of a lab is a public function with one argument, in tests/ or hidden/. It calls
+`bench.run(SCENARIO)` and returns a Slide, a Tally or None (assertions.py). scenario.py describes
+the work of a machine and its run. The grader does not believe what the kernel prints (evidence.py).
 
 A machine has one hart and virtual time. It is limited in virtual seconds (a watchdog inside stops
 one that is stuck), in the host's processor seconds (for one that computes without end), and in
 bytes of a file (for floods). In virtual time a machine that does not compute waits for nothing that
-could come, and is stopped (watch).
+could come, and is stopped (watchdog.py).
 """
 
 import os
@@ -32,28 +28,28 @@ from typing import ClassVar
 from grade.definition.lab import BadLab
 from grade.engine import rerun_files
 from grade.engine.assertions import Wrong, expect
-from grade.engine.evidence import UNREADABLE, keep_trace, ring_phys, witnessed
-from grade.engine.moments import TRACE_FILE, Moment, counterpart
+from grade.engine.evidence import UNREADABLE, save_trace, trace_address, verify_run
+from grade.engine.moments import TRACE_FILE, Moment, find_counterpart
 from grade.engine.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scenario
-from grade.engine.watchdog import watched
-from grade.trust.untrusted_text import printable
+from grade.engine.watchdog import watch_in_context
+from grade.trust.untrusted_text import make_printable
 from sluice.host.fault import HostFault
-from sluice.host.limits import slowness
+from sluice.host.limits import host_slowdown
 from sluice.host.paths import PROGRAMS
-from sluice.host.quoting import by_descriptor, for_qemu
+from sluice.host.quoting import descriptor_path, quote_qemu
 from sluice.system import image, trace
 from sluice.system.guest import Guest
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, die_with_parent, start
 
 MEMORY = "64M"
-CONTROL_S = 60  # of a processor, for a test that is asked of the reference
-CPU_S = 20  # of a processor, a machine: three times what open's takes (sluice/host/limits.py)
+CONTROL_S = 60  # processor seconds, for a test that is run on the reference
+CPU_S = 20  # processor seconds of a machine: 3 times open's (sluice/host/limits.py)
 CACHE = {
-    "kernel/cache/bio.c",
+    "kernel/cache/delayed.c",
     "kernel/cache/flush.c",
-}  # what traces that a block is dirty, or written
-LOOPED_S = 4  # the same for the rest, once one has computed without end: 3 times the longest
+}  # the sources that trace dirty and written blocks
+LOOPED_S = 4  # CPU_S of the others, once a machine has looped: 3 times the longest
 FILE_BYTES = 256 << 20
 WRITE_LOG = "data.log"  # beside the data disk, of its writes
 TAIL_BYTES, TAIL_LINES = 4000, 8
@@ -61,17 +57,19 @@ BEFORE_PANIC = 2  # lines
 SEEN = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 OF_LIMITS = (*OUT_OF_TIME, -signal.SIGXFSZ)
-QEMU_FAILED = 1  # its status if it cannot make the machine
+QEMU_FAILED = 1  # QEMU's status if it cannot make the machine
 PANIC = "panic: "
 BY_ARGUMENT = re.compile(r"(?<!\S)(\w+)=(\w+)")
 BY_COMMAND = re.compile(r"\bpolicy use (\w+) (\w+)")
 
 
-Begin = Callable[..., subprocess.Popen]  # starts a machine; takes what to do in the child, and more
+Begin = Callable[
+    ..., subprocess.Popen[bytes]
+]  # starts a machine; takes what to do in the child, and more
 
 
-def limits(cpu_s: int, file_bytes: int) -> None:
-    """In the child, before exec: set the limits."""
+def set_limits(cpu_s: int, file_bytes: int) -> None:
+    """Set the limits of a child process; called in it before exec."""
     die_with_parent()
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
@@ -79,12 +77,15 @@ def limits(cpu_s: int, file_bytes: int) -> None:
 
 
 def make_images(scenario: Scenario, folder: Path) -> list[Path]:
-    """The disks before the run, by their numbers. Beside them a file says which is which."""
+    """Make the disks before the run and return them by number.
+
+    A file beside them says which disk is which.
+    """
     own = scenario.setting
     options = [f"--file={path}={size}" for path, size in scenario.data_files().items()]
-    options += [f"--at={own.inside(path)}={place}" for path, place in scenario.at]
+    options += [f"--at={own.rename_parts(path)}={place}" for path, place in scenario.at]
     options += ["--pattern", str(scenario.pattern)] if scenario.pattern else []
-    files = {own.inside(path): data for path, data in scenario.files}
+    files = {own.rename_parts(path): data for path, data in scenario.files}
     files |= {f"/bin/{name}": (PROGRAMS / name).read_bytes() for name in scenario.programs}
     names = ["spare"] * len(own.drives)
     names[own.root], names[own.data], names[own.beacons] = "root", "data", "beacon"
@@ -92,58 +93,61 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
         folder / (f"spare{unit}.img" if name == "spare" else f"{name}.img")
         for unit, name in enumerate(names)
     ]
-    image.make(disks[own.root], Content(files=files, rc=scenario.rc(), size="16M"))
+    image.make_image(disks[own.root], Content(files=files, rc=scenario.rc_script(), size="16M"))
     blank = Content(programs=False, size=f"{scenario.data_kb()}K", options=tuple(options))
-    image.make(disks[own.data], blank)
+    image.make_image(disks[own.data], blank)
     for path, name, value in scenario.fields:
-        image.debugfs(disks[own.data], f"sif {own.inside(path)} {name} {value}", write=True)
+        image.debugfs(disks[own.data], f"sif {own.rename_parts(path)} {name} {value}", write=True)
     if scenario.on_log:
         disks[own.data].write_bytes(scenario.on_log(disks[own.data].read_bytes()))
-    for path, name in zip(disks, names, strict=True):
+    for disk, name in zip(disks, names, strict=True):
         if name in ("beacon", "spare"):
-            with path.open("wb") as file:
+            with disk.open("wb") as file:
                 file.truncate(BEACON_BYTES)
-    told = own.told([path for path, _ in (*scenario.files, *scenario.data)])
+    told = own.describe_names([path for path, _ in (*scenario.files, *scenario.data)])
     (folder / "setting.txt").write_text(told, encoding="utf-8")
     return disks
 
 
-def logged(path: Path) -> Disk:
-    """A disk whose writes QEMU also keeps in a log."""
+def logging_disk(path: Path) -> Disk:
+    """Return a disk whose writes QEMU also keeps in a log."""
     log = path.with_name(WRITE_LOG)
     log.write_bytes(b"")
-    files = f"file.driver=file,file.filename={for_qemu(path)}"
-    files += f",log.driver=file,log.filename={for_qemu(log)}"
+    files = f"file.driver=file,file.filename={quote_qemu(path)}"
+    files += f",log.driver=file,log.filename={quote_qemu(log)}"
     return Disk(drive=f"driver=blklogwrites,{files}")
 
 
-def failing(path: Path, sectors: list[int]) -> Disk:
-    """A disk that fails each write of one of these sectors."""
+def failing_disk(path: Path, sectors: list[int]) -> Disk:
+    """Return a disk that fails each write of one of these sectors."""
     drive = "driver=raw,file.driver=blkdebug,file.image.driver=file"
-    drive += f",file.image.filename={for_qemu(path)}"
+    drive += f",file.image.filename={quote_qemu(path)}"
     for i, sector in enumerate(sectors):
         rule = f"event=none iotype=write sector={sector} errno=5".split()
         drive += "".join(f",file.inject-error.{i}.{option}" for option in rule)
     return Disk(drive=drive)
 
 
-def data_disk(scenario: Scenario, path: Path) -> Disk:
-    """The data disk, with what the scenario wants of it."""
+def make_data_disk(scenario: Scenario, path: Path) -> Disk:
+    """Return the data disk, which logs or fails writes if the scenario says so."""
     if scenario.unwritable:
         blocks = [
-            int(image.debugfs(path, f"bmap {scenario.setting.inside(file)} {block}"))
+            int(image.debugfs(path, f"bmap {scenario.setting.rename_parts(file)} {block}"))
             for file, block in scenario.unwritable
         ]
-        return failing(path, [block * BLOCK_SECTORS for block in blocks])
-    return logged(path) if scenario.logged else Disk(path)
+        return failing_disk(path, [block * BLOCK_SECTORS for block in blocks])
+    return logging_disk(path) if scenario.logged else Disk(path)
 
 
-def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
-    """The machine of a scenario; its disks are given by number."""
+def make_machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
+    """Return the machine of a scenario.
+
+    disks: by number.
+    """
     data = scenario.setting.data
     return Config(
         tuple(
-            data_disk(scenario, path) if unit == data else Disk(path)
+            make_data_disk(scenario, path) if unit == data else Disk(path)
             for unit, path in enumerate(disks)
         ),
         memory=MEMORY,
@@ -154,8 +158,8 @@ def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) 
     )
 
 
-def tail(console: Path) -> str:
-    """The end of what the kernel printed, for a message; of a panic, its beginning."""
+def console_tail(console: Path) -> str:
+    """Return the end of the kernel's output, for a message; of a panic, its beginning."""
     text = console.read_bytes()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
     lines = text.splitlines()
     panics = [i for i, line in enumerate(lines) if PANIC in line]
@@ -163,27 +167,30 @@ def tail(console: Path) -> str:
     return "\n".join(f"    | {line[:160]}" for line in lines[first : first + TAIL_LINES])
 
 
-def end(status: int, stopped: str, console: Path, cpu_s: int, wanted: int) -> str:
-    """How a machine ended, in words, if it did not end well; otherwise empty.
+def describe_bad_end(status: int, stopped: str, console: Path, cpu_s: int, wanted: int) -> str:
+    """Return how a machine ended, in words, if it did not end well; otherwise empty.
 
-    stopped: why it was stopped, if it was; cpu_s: its limit; wanted: the status of a good end.
+    stopped: why it was stopped, if it was. cpu_s: its limit. wanted: the status of a good end.
     """
     if status == wanted or stopped:
         return stopped
     if status == 0:
         return f"it did not end with status {wanted}"
     if status in OUT_OF_TIME:
-        return f"it computed for more than {cpu_s} s of a processor"
+        return f"it computed for more than {cpu_s} s of a processor: look for an endless loop"
     if status == STUCK:
-        return "it was stuck: the virtual time was up"
+        return "it was stuck: its virtual time was up, and its commands were not done"
     if status < 0:
         return f"signal {-status} ended it"
-    return f"it ended with status {status}; the console, which proves nothing:\n{tail(console)}"
+    last = console_tail(console)
+    return f"it ended with status {status}; the console, which proves nothing:\n{last}"
 
 
 def expect_policies(scenario: Scenario, absent: frozenset[str]) -> None:
-    """Raise BadLab if a scenario names a policy without which a graded kernel is linked: its
-    machine would not boot, and that is no fault of the student's."""
+    """Raise BadLab if a scenario names a policy that a graded kernel does not have.
+
+    Its machine would not boot, and that is no fault of the student's.
+    """
     named = [*BY_ARGUMENT.findall(scenario.args), *BY_COMMAND.findall(scenario.script)]
     for kind, name in named:
         if f"policies/{kind}/{name}.c" in absent:
@@ -193,10 +200,10 @@ def expect_policies(scenario: Scenario, absent: frozenset[str]) -> None:
             )
 
 
-def fault_of_qemu(status: int, used_s: float, cpu_s: float, console: Path, said: str) -> str:
-    """Return how QEMU itself failed, in words; empty if the kernel may be why it ended.
+def describe_qemu_fault(status: int, used_s: float, cpu_s: float, console: Path, said: str) -> str:
+    """Return how QEMU itself failed, in words; empty if the kernel may be the cause.
 
-    used_s: of a processor; cpu_s: its limit; said: QEMU's own messages.
+    used_s: of a processor. cpu_s: its limit. said: QEMU's own messages.
     """
     if status == -signal.SIGKILL and used_s < cpu_s:
         return "something killed QEMU: this machine has too little memory free"
@@ -209,69 +216,67 @@ def fault_of_qemu(status: int, used_s: float, cpu_s: float, console: Path, said:
 
 @dataclass
 class Workbench:
-    """Runs scenarios on the submission's kernel and on the reference; each once."""
+    """Runs scenarios on the submission's kernel and on the reference, each once."""
 
     kernel: Path
     reference_kernel: Path
     folder: Path
     nonce: str
-    budget_s: float  # of a processor as fast as ours, for all machines
+    budget_s: float  # processor seconds of all machines, on a processor like ours
     gdb: Path | None = None  # a socket: the first machine waits there
     files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
     facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
-    absent: frozenset[str] = frozenset()  # sources of policies that the kernel is without
+    absent: frozenset[str] = frozenset()  # sources of policies that the kernel does not have
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
-    file_bytes: ClassVar[int] = FILE_BYTES  # the machine's processes may write so far into a file
-    by_qemu: ClassVar[bool] = True  # else a stranger's code runs as a program of this machine
-    looped: bool = (
-        False  # has a machine computed without end? Then a class waits no longer for each
-    )
+    file_bytes: ClassVar[int] = FILE_BYTES  # largest file that the machine's processes may write
+    by_qemu: ClassVar[bool] = True  # False: the kernel runs as a program of this host
+    looped: bool = False  # true once a machine has looped; the others then get LOOPED_S
 
     def random(self, name: str) -> random.Random:
-        """Random numbers of this grading, the same for the same name."""
+        """Return a random generator of this grading, which is the same for the same name."""
         return random.Random(f"{self.nonce}/{name}")
 
     def run(self, scenario: Scenario, despite_faults: bool = False) -> Run:
-        """The submission's run. Raises Wrong if the machine did not end well, or if a policy gave a
-        wrong answer about the data disk or the cache.
+        """Return the submission's run.
 
-        despite_faults: the test itself looks at run.faults, because a wrong answer at one moment is
-        not to cost all that the run shows.
+        Raises Wrong if the machine did not end well, or if a policy gave a wrong answer about the
+        data disk or the cache. despite_faults: the test itself looks at run.faults, because a wrong
+        answer at one moment should not spoil all that the run shows.
         """
         self.scenarios[scenario.name] = scenario
         expect_policies(scenario, self.absent)
-        run = self._once(self.kernel, "", scenario)
+        run = self._run_once(self.kernel, "", scenario)
         if not despite_faults:
             run.expect_no_fault()
         return run
 
     def reference(self, scenario: Scenario) -> Run:
-        """The reference's run."""
-        return self._once(self.reference_kernel, "reference-", scenario)
+        """Return the reference's run."""
+        return self._run_once(self.reference_kernel, "reference-", scenario)
 
-    def control(self) -> "Workbench":
-        """A workbench that has the reference in the submission's place, in a folder of its own."""
+    def control_bench(self) -> "Workbench":
+        """Return a workbench with the reference in the submission's place, in its own folder."""
         kernel, folder = self.reference_kernel, self.folder.with_name("control")
         return Workbench(kernel, kernel, folder, self.nonce, CONTROL_S, files=self.files)
 
-    def told(self, moment: Moment) -> str:
-        """What happened at a moment of the submission's run, and when the reference did that."""
+    def describe_moment(self, moment: Moment) -> str:
+        """Return what happened at a moment of the run, and when the reference did the same."""
         scenario, asked = self.scenarios[moment.run], len(self.asked)
-        this = f"this was {moment}: {moment.what()}"
+        this = f"this was {moment}: {moment.describe_event()}"
         try:
             here, there = self.run(scenario, True), self.reference(scenario)
         except Wrong:
             return this
         finally:
             del self.asked[asked:]
-        found = counterpart(moment, here.events, there.folder.name, there.events)
+        found = find_counterpart(moment, here.events, there.folder.name, there.events)
         right = str(found) if found else "at no time in this run"
         return f"{this}\nthe solution did that {right}"
 
     def fault_note(self, names: list[str]) -> str:
-        """The kernel's line about wrong answers of a policy in these runs, or nothing."""
+        """Return the kernel's line about wrong answers of a policy in these runs, or nothing."""
         for name in names:
             run = self.made.get((self.kernel, name))
             if isinstance(run, Run) and run.faults:
@@ -279,20 +284,20 @@ class Workbench:
         return ""
 
     def has_reference(self, scenario: Scenario) -> bool:
-        """True if the reference has run it."""
+        """Return True if the reference has run this scenario."""
         return (self.reference_kernel, f"reference-{scenario.name}") in self.made
 
     @property
-    def cache_too(self) -> bool:
+    def cache_is_ours(self) -> bool:
         """True if the cache is ours, so that what the trace shows of it is evidence."""
         return not CACHE & self.files.keys()
 
-    def _once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
+    def _run_once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
         key = (kernel, f"{prefix}{scenario.name}")
         self.asked.append(key[1])
         if key not in self.made:
             try:
-                self.made[key] = self._make(kernel, self.folder / key[1], scenario)
+                self.made[key] = self._make_run(kernel, self.folder / key[1], scenario)
             except Wrong as wrong:
                 self.made[key] = wrong
         made = self.made[key]
@@ -300,11 +305,11 @@ class Workbench:
             raise made
         return made
 
-    def _make(self, kernel: Path, folder: Path, scenario: Scenario) -> Run:
+    def _make_run(self, kernel: Path, folder: Path, scenario: Scenario) -> Run:
         if self.budget_s <= 0:
-            raise Wrong("a run within the time for all", "earlier runs had used it up")
+            raise Wrong("a run within the time for all runs", "earlier runs had used up this time")
         folder.mkdir(parents=True, exist_ok=True)
-        scenario = scenario.played(self.nonce)
+        scenario = scenario.apply_setting(self.nonce)
         if self.gdb:
             scenario = replace(scenario, virtual_s=0)
         try:
@@ -313,91 +318,93 @@ class Workbench:
             raise BadLab(f"scenario {scenario.name}: {error}") from None
         used = [path.with_suffix(".after.img") for path in fresh]
         for source, target in zip(fresh, used, strict=True):
-            image.copy(source, target)
-        config = self._machine(scenario, kernel, used)
+            image.copy_image(source, target)
+        config = self._make_machine(scenario, kernel, used)
         if self.gdb:
             wait_for_gdb(config, self.gdb, kernel)
-        records = scenario.trace_k * 1024  # of the trace, and more than one for each move
+        records = scenario.trace_k * 1024  # records of the trace; the log of moves needs no more
         with config.guest(log=records) as guest:
             try:
-                return self._ran(kernel, config, guest, scenario, folder)
+                return self._run_machine(kernel, config, guest, scenario, folder)
             finally:
                 if guest.images and (folder / TRACE_FILE).exists():
-                    keep_for_replay(kernel, config, guest, fresh, folder)
+                    store_replay_files(kernel, config, guest, fresh, folder)
 
-    def _machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
-        return machine(scenario, kernel, disks, "-nic", "none")
+    def _make_machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
+        return make_machine(scenario, kernel, disks, "-nic", "none")
 
-    def _ran(
+    def _run_machine(
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
     ) -> Run:
-        """What the machine did; the disks are as it left them. Raises Wrong."""
+        """Return the machine's run; the disks are as it left them. Raises Wrong."""
         with tempfile.TemporaryFile(dir=folder) as file:
-            log = Path(by_descriptor(file.fileno()))
+            log = Path(descriptor_path(file.fileno()))
             if not guest.images:
                 config = replace(config, options=(*config.options, *SEEN, "-D", str(log)))
             how = self._boot(partial(start, config, guest), config, folder, scenario.ends)
-            keep_trace(kernel, guest.path, folder / TRACE_FILE)
+            save_trace(kernel, guest.path, folder / TRACE_FILE)
             expect_good_end(how)
             guest.verify()
             guest.save()
-            return witnessed(partial(Run, scenario, folder), kernel, guest, log, self.cache_too)
+            return verify_run(
+                partial(Run, scenario, folder), kernel, guest, log, self.cache_is_ours
+            )
 
     def _boot(self, begin: Begin, config: Config, folder: Path, wanted: int) -> str:
-        """Run the machine to its end. Returns how it ended, in words, if that was not well."""
+        """Run the machine to its end. Returns how it ended, in words; empty if it ended well."""
         console = folder / "console.txt"
         (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n", encoding="utf-8")
         cpu_s = LOOPED_S if self.looped else CPU_S
-        most_s = round(cpu_s * slowness())
+        most_s = round(cpu_s * host_slowdown())
         with console.open("wb") as out, tempfile.TemporaryFile() as errors:
             process = begin(
-                partial(limits, most_s, self.file_bytes),
+                partial(set_limits, most_s, self.file_bytes),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
             )
-            # QEMU goes on after a write beyond the limit: its hart's thread takes no signals.
+            # QEMU survives a write beyond the limit, because its hart's thread takes no signals.
             written = (console.stat, partial(os.fstat, errors.fileno()))
-            with watched(
+            with watch_in_context(
                 process, lambda: any(of().st_size >= FILE_BYTES for of in written)
             ) as watch:
                 _, status, used = os.wait4(process.pid, 0)
             errors.seek(0)
-            said = printable(errors.read(TAIL_BYTES).decode(errors="replace")).strip()
+            said = make_printable(errors.read(TAIL_BYTES).decode(errors="replace")).strip()
         used_s = used.ru_utime + used.ru_stime
-        self.budget_s -= used_s / slowness()
+        self.budget_s -= used_s / host_slowdown()
         process.returncode = os.waitstatus_to_exitcode(status)
         if watch.of_host:
             raise HostFault(f"{watch.of_host}: this computer has too much else to do")
         if self.by_qemu and not watch.stopped:
-            fault = fault_of_qemu(process.returncode, used_s, most_s, console, said)
+            fault = describe_qemu_fault(process.returncode, used_s, most_s, console, said)
             if fault:
                 raise HostFault(fault)
         self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
-        return end(process.returncode, watch.stopped, console, cpu_s, wanted)
+        return describe_bad_end(process.returncode, watch.stopped, console, cpu_s, wanted)
 
 
-def keep_for_replay(
+def store_replay_files(
     kernel: Path, config: Config, guest: Guest, fresh: list[Path], folder: Path
 ) -> None:
-    """Keep what `make replay RUN=` needs of a machine that has ended, if it has a trace."""
+    """Keep what `sluice debug --graded` needs of a machine that has ended, if it has a trace."""
     with suppress(*UNREADABLE):
-        phys = ring_phys(kernel, guest.path)
-        records = trace.room(guest.path, phys)
-        rerun_files.keep(folder, config, fresh, guest.moves_kept, phys, records)
+        phys = trace_address(kernel, guest.path)
+        records = trace.ring_capacity(guest.path, phys)
+        rerun_files.write_rerun_files(folder, config, fresh, guest.moves_kept, phys, records)
 
 
 def expect_good_end(how: str) -> None:
-    """Expect a machine of which there is nothing to say about its end."""
+    """Raise Wrong if there is something to say about how the machine ended."""
     expect(not how, "the machine to run its commands and switch itself off", how)
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
-    """Start the machine stopped, for gdb. This program ends with it."""
+    """Start the machine stopped, for gdb. This program ends when the machine does."""
     socket.unlink(missing_ok=True)
     guest = config.guest()
     line = [*config.command(guest), "-S", "-gdb", "chardev:gdb"]
-    path = for_qemu(os.path.relpath(socket))  # a socket's path has at most 107 bytes
+    path = quote_qemu(os.path.relpath(socket))  # a socket's path has at most 107 bytes
     line += ["-chardev", f"socket,id=gdb,path={path},server=on,wait=off"]
     command = [os.environ.get("GDB", "gdb-multiarch"), "-q", "-x", "tools/gdb/attach.gdb"]
     print(f"now, in another terminal: {shlex.join([*command, str(kernel)])}", flush=True)

@@ -1,1 +1,1 @@
-"""What a submission may contain, and how a stranger's files are read, compiled and linked."""
+"""Decide what a submission may contain, and read, compile and link a stranger's files."""

@@ -1,4 +1,4 @@
-"""Reads a folder, or a tar or zip archive, that a stranger made, at a limited cost.
+"""Read a folder, or a tar or zip archive, that a stranger made, at a limited cost.
 
 Members are read one by one, and nothing is written. Their cost is counted, and a submission that
 passes a limit is refused, with the limit in the message, before more is read:
@@ -24,13 +24,14 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from grade.trust.untrusted_text import printable, visible
+from grade.trust.untrusted_text import make_printable, show_character
 
-MOST_BYTES = 1 << 20  # of a file
+MOST_BYTES = 1 << 20  # largest file
 MOST_MEMBERS = 5000
 MOST_DEPTH = 32
 MOST_PATH = 512
@@ -40,11 +41,16 @@ MOST_HEADER = 16 << 10
 MOST_DIRECTORY = 1 << 20
 MOST_STREAMS = 100
 MOST_MEMORY = 128 << 20
-MOST_SAID = 400  # characters of what is wrong
+MOST_SAID = 400  # longest message, in characters
+ONLY = "hand in the lab's files only"
+ANEW = "make the archive anew"
 
 BLOCK = tarfile.BLOCKSIZE
 PIECE = 64 << 10  # bytes that are unpacked at a time
-ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what can be unpacked a piece at a time
+ZIPPED = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # methods that can be unpacked a piece at a time
 OTHERS = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstd"}
 NO_ARCHIVE = "neither a folder nor a tar or zip archive"
 
@@ -53,39 +59,50 @@ class Refused(Exception):
     """A submission that is not scored; the text says which file and why, a line for each reason."""
 
     def __init__(self, *reasons: str) -> None:
-        lines = (printable(why.replace("\n", visible("\n")), MOST_SAID) for why in reasons)
+        lines = (
+            make_printable(why.replace("\n", show_character("\n")), MOST_SAID) for why in reasons
+        )
         super().__init__("\n".join(lines))
+
+
+Contents = bytes  # in Member, `bytes` is a number
 
 
 @dataclass(frozen=True)
 class Member:
-    """A file handed in, or a folder."""
+    """A file or folder that was handed in."""
 
     path: PurePosixPath
     kind: int  # stat.S_IFREG, stat.S_IFDIR, 0: anything else
     bytes: int
-    data: Callable[[], bytes]
+    data: "Callable[[], Contents]"
 
 
-def checked(members: Iterator[Member]) -> Iterator[Member]:
-    """The same members, while they are within the limits, and each has a proper path."""
+def check_members(members: Iterator[Member]) -> Iterator[Member]:
+    """Yield the members, while they are within the limits and their paths are proper.
+
+    Raises Refused.
+    """
     for count, member in enumerate(members, 1):
         if count > MOST_MEMBERS:
-            raise Refused(f"more than {MOST_MEMBERS} files and folders")
+            raise Refused(f"more than {MOST_MEMBERS} files and folders: {ONLY}")
         if len(str(member.path)) > MOST_PATH:
-            raise Refused(f"{str(member.path)[:80]}...: a path of more than {MOST_PATH} characters")
+            raise Refused(
+                f"{str(member.path)[:80]}...: more than {MOST_PATH} characters: shorten the path"
+            )
         if len(member.path.parts) > MOST_DEPTH:
-            raise Refused(f"{str(member.path)[:80]}...: more than {MOST_DEPTH} folders deep")
+            raise Refused(
+                f"{str(member.path)[:80]}...: more than {MOST_DEPTH} folders deep: {ONLY}"
+            )
         if member.path.is_absolute():
-            raise Refused(f"{member.path}: an absolute path")
+            raise Refused(f"{member.path}: an absolute path: {ANEW}, from inside its folder")
         if ".." in member.path.parts:
-            raise Refused(f"{member.path}: a path that leaves its folder")
+            raise Refused(f"{member.path}: a path that leaves its folder: {ANEW}, without ..")
         yield member
 
 
-def with_slashes(members: Iterator[Member]) -> Iterator[Member]:
-    """The same members with / in their paths where old tools of Windows, or what unpacked their
-    archives, wrote \\."""
+def fix_slashes(members: Iterator[Member]) -> Iterator[Member]:
+    r"""Yield the members with / in their paths in place of the \\ of some tools of Windows."""
     for member in members:
         path = PurePosixPath(str(member.path).replace("\\", "/"))
         yield member if path == member.path else replace(member, path=path)
@@ -94,9 +111,11 @@ def with_slashes(members: Iterator[Member]) -> Iterator[Member]:
 # ---- folders ----
 
 
-def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
-    """The members of a folder, and of the folders in it that are to be entered. No link is
-    followed."""
+def folder_members(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
+    """Yield the members of a folder, and of those folders in it for which `enter` is true.
+
+    No link is followed.
+    """
     waiting = [PurePosixPath()]
     while waiting:
         here = waiting.pop()
@@ -110,52 +129,81 @@ def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[
                     waiting.append(path)
 
 
-def alone(path: Path) -> Iterator[Member]:
-    """The one member that is handed in as a file."""
+def single_member(path: Path) -> Iterator[Member]:
+    """Yield the only member, which was handed in as a file."""
     yield Member(PurePosixPath(path.name), stat.S_IFREG, path.stat().st_size, path.read_bytes)
 
 
 # ---- packed streams ----
 
 
+class Decompressor(Protocol):
+    """The interface of the decompressors of bz2 and lzma."""
+
+    @property
+    def needs_input(self) -> bool:
+        """True if the next call needs new data."""
+
+    @property
+    def eof(self) -> bool:
+        """True if the end of the packed stream was reached."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """The bytes after the end of the packed stream."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """Return the next bytes, at most `max_length`."""
+
+
 class Gzip:
-    """zlib's decompressor, with the interface of those of bz2 and lzma."""
+    """A decompressor for gzip, with the interface of those of bz2 and lzma."""
 
     def __init__(self) -> None:
         self.inner = zlib.decompressobj(31)  # with gzip's header and checksum
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        """The next bytes, at most this many. data: needed only if needs_input."""
+        """Return the next bytes, at most `most`.
+
+        data: needed only if needs_input.
+        """
         return self.inner.decompress(self.inner.unconsumed_tail + data, most)
 
     @property
     def needs_input(self) -> bool:
+        """True if the next call needs new data."""
         return not self.inner.unconsumed_tail
 
     @property
     def eof(self) -> bool:
+        """True if the end of the packed stream was reached."""
         return self.inner.eof
 
     @property
     def unused_data(self) -> bytes:
+        """The bytes after the end of the packed stream."""
         return self.inner.unused_data
 
 
-def xz() -> lzma.LZMADecompressor:
-    """A decompressor for xz that takes at most MOST_MEMORY."""
+def make_xz_decompressor() -> lzma.LZMADecompressor:
+    """Return a decompressor for xz that uses at most MOST_MEMORY bytes."""
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
 
 
-# How each packed stream begins, what unpacks it, and the most bytes of it: a second or two.
-PACKED = {
+# The first bytes of each packed format, its decompressor, and the most packed bytes, which take a
+# second or two.
+PACKED: dict[bytes, tuple[Callable[[], Decompressor], int]] = {
     b"\x1f\x8b": (Gzip, MOST_PACKED),
     b"BZh": (bz2.BZ2Decompressor, 8 << 20),
-    b"\xfd7zXZ\0": (xz, 16 << 20),
+    b"\xfd7zXZ\0": (make_xz_decompressor, 16 << 20),
 }
 
 
-def unpacked(file: BinaryIO, make: Callable) -> Iterator[bytes]:
-    """The bytes of packed streams that follow one another."""
+def unpack(file: BinaryIO, make: Callable[[], Decompressor]) -> Iterator[bytes]:
+    """Yield the bytes of packed streams that follow one another.
+
+    make: returns a decompressor. Raises Refused, and EOFError if the data is cut off.
+    """
     packed = b""
     for _ in range(MOST_STREAMS):
         stream = make()
@@ -170,53 +218,56 @@ def unpacked(file: BinaryIO, make: Callable) -> Iterator[bytes]:
         packed = stream.unused_data + packed or file.read(PIECE)
         if not packed.strip(b"\0"):
             return
-    raise Refused(f"more than {MOST_STREAMS} packed streams in one file")
+    raise Refused(f"more than {MOST_STREAMS} packed streams in one file: {ANEW}")
 
 
 @dataclass
 class Stream:
-    """Bytes that come in pieces: at most MOST_UNPACKED."""
+    """A stream of bytes that come in pieces: at most MOST_UNPACKED bytes."""
 
     pieces: Iterator[bytes]
     held: bytearray = field(default_factory=bytearray)
     came: int = 0
 
-    def more(self) -> bool:
-        """Hold one more piece. False at the end."""
+    def fetch_piece(self) -> bool:
+        """Fetch one more piece; return False at the end. Raises Refused."""
         piece = next(self.pieces, None)
         if piece is None:
             return False
         self.came += len(piece)
         if self.came > MOST_UNPACKED:
-            raise Refused(f"an archive of more than {MOST_UNPACKED} bytes when unpacked")
+            raise Refused(f"an archive of more than {MOST_UNPACKED} bytes when unpacked: {ONLY}")
         self.held += piece
         return True
 
     def read(self, count: int) -> bytes:
-        """This many bytes; fewer at the end."""
-        while len(self.held) < count and self.more():
+        """Return this many bytes; fewer at the end."""
+        while len(self.held) < count and self.fetch_piece():
             pass
         data = bytes(self.held[:count])
         del self.held[:count]
         return data
 
     def skip(self, count: int) -> None:
-        """Pass over this many bytes, which must be there."""
+        """Skip this many bytes. Raises EOFError if they are not there."""
         while count > len(self.held):
             count -= len(self.held)
             self.held.clear()
-            if not self.more():
+            if not self.fetch_piece():
                 raise EOFError("it ends before its end")
         del self.held[:count]
 
 
-def stream_of(file: BinaryIO, start: bytes, size: int) -> Stream:
-    """The bytes of a file of this size, unpacked if it begins like a packed one."""
+def open_stream(file: BinaryIO, start: bytes, size: int) -> Stream:
+    """Return the bytes of a file as a stream, unpacked if it begins like a packed file.
+
+    start: the file's first bytes. size: of the file. Raises Refused.
+    """
     for magic, (make, most) in PACKED.items():
         if start.startswith(magic):
             if size > most:
                 raise Refused(f"more than {most} bytes that are packed in this way: use gzip")
-            return Stream(unpacked(file, make))
+            return Stream(unpack(file, make))
     return Stream(iter(lambda: file.read(PIECE), b""))
 
 
@@ -227,21 +278,24 @@ KINDS.pop(tarfile.GNUTYPE_SPARSE, None)
 NAMING = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 
 
-def header(stream: Stream) -> tarfile.TarInfo | None:
-    """The next header, or None at the end. Raises tarfile.HeaderError for anything else."""
+def read_header(stream: Stream) -> tarfile.TarInfo | None:
+    """Return the next header, or None at the end. Raises tarfile.HeaderError for anything else."""
     block = stream.read(BLOCK)
     if not block.strip(b"\0"):
         return None
     return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
 
 
-def padded(size: int) -> int:
-    """The bytes that a member's contents take in the archive."""
+def padded_size(size: int) -> int:
+    """Return the bytes that a member's contents occupy in the archive."""
     return -(-size // BLOCK) * BLOCK
 
 
-def pax_path(data: bytes) -> str | None:
-    """The path that a POSIX header gives the next member. Its lines are `LENGTH KEY=VALUE`."""
+def read_pax_path(data: bytes) -> str | None:
+    """Return the path that a POSIX header gives the next member, or None.
+
+    The header's lines are `LENGTH KEY=VALUE`. Raises ValueError and Refused.
+    """
     path = None
     while data.strip(b"\0"):
         length = int(data.split(b" ", 1)[0])
@@ -250,44 +304,53 @@ def pax_path(data: bytes) -> str | None:
         line, data = data[:length], data[length:]
         key, _, value = line.rstrip(b"\n").partition(b" ")[2].partition(b"=")
         if key.startswith(b"GNU.sparse") or key == b"size":
-            raise Refused("a tar archive with a sparse or huge file: only plain ones are read")
+            raise Refused("a tar archive with a sparse or huge file: hand in a zip archive instead")
         if key == b"path":
             path = value.decode(errors="surrogateescape")
     return path
 
 
-def named_by(item: tarfile.TarInfo, stream: Stream) -> str | None:
-    """The path in a member that describes the next one."""
+def read_name_member(item: tarfile.TarInfo, stream: Stream) -> str | None:
+    """Return the path in a member that describes the next one, or None."""
     if item.size > MOST_HEADER:
-        raise Refused(f"a tar archive with {item.size} bytes of a name, more than {MOST_HEADER}")
-    data = stream.read(padded(item.size))[: item.size]
+        raise Refused(
+            f"a tar archive with {item.size} bytes of a name, more than {MOST_HEADER}: {ANEW}"
+        )
+    data = stream.read(padded_size(item.size))[: item.size]
     if item.type == tarfile.XHDTYPE:
-        return pax_path(data)
+        return read_pax_path(data)
     if item.type == tarfile.GNUTYPE_LONGNAME:
         return data.rstrip(b"\0").decode(errors="surrogateescape")
     return None
 
 
-def headers(stream: Stream, first: tarfile.TarInfo) -> Iterator[tuple[tarfile.TarInfo, str]]:
-    """Each header of a member, with its path. Counts the others too."""
-    item, name = first, None
+def read_headers(stream: Stream, first: tarfile.TarInfo) -> Iterator[tuple[tarfile.TarInfo, str]]:
+    """Yield each header of a member, with its path.
+
+    Headers that only describe a member are counted, too. Raises Refused.
+    """
+    item: tarfile.TarInfo | None = first
+    name = None
     for _ in range(3 * MOST_MEMBERS):
         if item is None:
             return
         if item.type in NAMING:
-            name = named_by(item, stream) or name
+            name = read_name_member(item, stream) or name
         else:
             yield item, name or item.name
             name = None
-        item = header(stream)
-    raise Refused(f"a tar archive of more than {3 * MOST_MEMBERS} headers")
+        item = read_header(stream)
+    raise Refused(f"a tar archive of more than {3 * MOST_MEMBERS} headers: {ONLY}")
 
 
-def in_tar(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
-    """The members of a tar archive. Each member's data must be read before the next member."""
-    for item, name in headers(stream, first):
+def tar_members(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
+    """Yield the members of a tar archive.
+
+    Each member's data must be read before the next member.
+    """
+    for item, name in read_headers(stream, first):
         size = max(item.size, 0)
-        left = [padded(size)]
+        left = [padded_size(size)]
 
         def data(size: int = size, left: list[int] = left) -> bytes:
             left[0] -= size
@@ -310,65 +373,74 @@ class Bounded:
     file: BinaryIO
 
     def read(self, most: int = -1) -> bytes:
+        """Return the next bytes. Raises Refused if more than MOST_DIRECTORY are asked for."""
         if most > MOST_DIRECTORY:
             raise Refused(
                 f"a zip archive with {most} bytes in one piece (its list of members?), more than "
-                f"{MOST_DIRECTORY}"
+                f"{MOST_DIRECTORY}: {ONLY}"
             )
         return self.file.read(MOST_DIRECTORY if most < 0 else most)
 
     def seek(self, place: int, whence: int = 0) -> int:
+        """Move to a place in the file and return it."""
         return self.file.seek(place, whence)
 
     def tell(self) -> int:
+        """Return the place in the file."""
         return self.file.tell()
 
     def seekable(self) -> bool:
+        """Return True."""
         return True
 
 
-def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
-    """A member's contents. No more is unpacked than the archive states."""
+def read_zip_member(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
+    """Return a member's contents; at most one byte more than the archive states is unpacked."""
     if item.compress_type not in ZIPPED:
-        raise Refused(f"{item.filename}: neither stored nor deflated")
+        raise Refused(f"{item.filename}: neither stored nor deflated: {ANEW}, with usual settings")
     with archive.open(item) as file:
         return file.read(item.file_size + 1)
 
 
-def zip_kind(item: zipfile.ZipInfo) -> int:
-    """A file, a folder, or something else. An archive without modes has files and folders only."""
+def zip_member_kind(item: zipfile.ZipInfo) -> int:
+    """Return the kind of a member: a file, a folder, or 0 for anything else.
+
+    An archive without modes has files and folders only.
+    """
     if item.filename.endswith(("/", "\\")):
         return stat.S_IFDIR
     kind = stat.S_IFMT(item.external_attr >> 16)
     return stat.S_IFREG if kind in (0, stat.S_IFREG) else 0
 
 
-def expect_apart(items: list[zipfile.ZipInfo]) -> None:
+def expect_disjoint(items: list[zipfile.ZipInfo]) -> None:
     """Raise Refused if two members share packed bytes, as these could unpack to far more."""
     for one, other in pairwise(sorted(items, key=lambda item: item.header_offset)):
         if one.header_offset + one.compress_size >= other.header_offset:
-            raise Refused(f"{other.filename}: overlaps with another member")
+            raise Refused(f"{other.filename}: overlaps with another member: {ANEW}")
 
 
-def in_zip(file: BinaryIO) -> Iterator[Member]:
-    """The members of a zip archive."""
+def zip_members(file: BinaryIO) -> Iterator[Member]:
+    """Yield the members of a zip archive. Raises Refused."""
     with zipfile.ZipFile(Bounded(file)) as archive:
         items = archive.infolist()
         if len(items) > MOST_MEMBERS:
-            raise Refused(f"more than {MOST_MEMBERS} files and folders")
-        expect_apart(items)
+            raise Refused(f"more than {MOST_MEMBERS} files and folders: {ONLY}")
+        expect_disjoint(items)
         for item in items:
             path = PurePosixPath(item.filename)
-            yield Member(path, zip_kind(item), item.file_size, lambda i=item: zip_data(archive, i))
+            yield Member(
+                path, zip_member_kind(item), item.file_size, partial(read_zip_member, archive, item)
+            )
 
 
 # ---- all of them ----
 
 
-def in_archive(path: Path) -> Iterator[Member]:
-    """The members of an archive. Raises Refused if it is not one."""
+def archive_members(path: Path) -> Iterator[Member]:
+    """Yield the members of an archive. Raises Refused if it is not one."""
     if path.stat().st_size > MOST_PACKED:
-        raise Refused(f"{path.name}: more than {MOST_PACKED} bytes")
+        raise Refused(f"{path.name}: more than {MOST_PACKED} bytes: {ONLY}")
     if not path.stat().st_size:
         raise Refused(f"{path.name}: {NO_ARCHIVE}, but an empty file: was it handed in whole?")
     with path.open("rb") as file:
@@ -378,25 +450,26 @@ def in_archive(path: Path) -> Iterator[Member]:
             raise Refused(f"{path.name}: {other} is not read here: hand in a tar or zip archive")
         file.seek(0)
         if start.startswith(b"PK"):
-            yield from in_zip(file)
+            yield from zip_members(file)
             return
-        stream = stream_of(file, start, path.stat().st_size)
+        stream = open_stream(file, start, path.stat().st_size)
         try:
-            first = header(stream)
+            first = read_header(stream)
         except tarfile.HeaderError:
             first = None
         if first is None:
-            raise Refused(f"{path.name}: {NO_ARCHIVE}")
-        yield from in_tar(stream, first)
+            raise Refused(f"{path.name}: {NO_ARCHIVE}: hand in one of these")
+        yield from tar_members(stream, first)
 
 
-def members(path: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
-    """The members of what was handed in. `enter` says whether a folder is of interest.
+def iter_members(path: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
+    """Return an iterator over the members of what was handed in.
 
-    Raises Refused, and any error that a damaged archive leads to.
+    enter: returns true for a folder whose contents are of interest. Raises Refused, and any error
+    that a damaged archive leads to.
     """
     if path.is_dir():
-        return checked(with_slashes(in_folder(path, enter)))
+        return check_members(fix_slashes(folder_members(path, enter)))
     if path.is_file():
-        return checked(with_slashes(in_archive(path)))
-    raise Refused(f"{path.name}: {NO_ARCHIVE}")
+        return check_members(fix_slashes(archive_members(path)))
+    raise Refused(f"{path.name}: {NO_ARCHIVE}: hand in one of these")

@@ -1,4 +1,4 @@
-"""Compiles a submission's files, and links their objects with the staff's.
+"""Compile a submission's files, and link their objects with the staff's.
 
 - A file is compiled beside the headers and nothing else, in the sandbox. The sandbox hands out the
   preprocessed text, and then the object. Nothing else that the compiler writes is used.
@@ -17,17 +17,17 @@ from pathlib import Path
 
 from grade.code.objects import PREFIX
 from grade.trust import sandbox
+from grade.trust.archive import Refused
 from grade.trust.sourcefile import Expanded, read_expanded
-from grade.trust.submission import Refused
-from grade.trust.untrusted_text import printable
+from grade.trust.untrusted_text import make_printable
 from sluice.host.fault import HostFault
 from sluice.host.paths import BUILT, TREE
 
 COMMAND = BUILT / "kernel.command"
 KERNEL = "build/kernel/kernel.elf"
-LIMIT_S = 300  # of a clock: only a machine without time to spare reaches it, see CPU_S
+LIMIT_S = 300  # wall-clock time, which only an overloaded host reaches (see CPU_S)
 KILLED = re.compile(r"^[^\s:]+: (?:fatal )?error: Killed signal", re.M)  # gcc's, of a part of it
-MOST_SAID = 4000  # characters of the compiler's words
+MOST_SAID = 4000  # longest message of the compiler, in characters
 MOST_EXPANDED = 8 << 20  # bytes
 STDIN = "<stdin>"
 OWN = ("cc1", "as", "collect2", "ld")  # which the compiler calls by paths of its own
@@ -43,14 +43,13 @@ class BuildFailed(Exception):
     """The kernel does not build; the text is the compiler's."""
 
 
-def flags() -> list[str]:
-    """The compiler and its flags, as they were used for the kernel's objects; but no warning is an
-    error."""
+def compile_command() -> list[str]:
+    """Return the compiler and its flags, as used for the kernel's objects, without -Werror."""
     return [word for word in shlex.split(COMMAND.read_text(encoding="utf-8")) if word != "-Werror"]
 
 
-def found(name: str) -> Path:
-    """The path of a program of this machine."""
+def find_program(name: str) -> Path:
+    """Return the path of a program of this machine. Raises HostFault if it is missing."""
     path = shutil.which(name)
     if not path:
         raise HostFault(f"this machine has no {name}: run make")
@@ -58,39 +57,43 @@ def found(name: str) -> Path:
 
 
 @cache
-def asked(*words: str) -> str:
-    """The compiler's answer to a question about itself."""
-    line = [flags()[0], *words]
+def query_compiler(*words: str) -> str:
+    """Return the compiler's answer to a question about itself."""
+    line = [compile_command()[0], *words]
     return subprocess.run(
         line, capture_output=True, text=True, check=True, encoding="utf-8"
     ).stdout.strip()
 
 
 @cache
-def programs(*names: str) -> frozenset[Path]:
-    """The compiler, everything that it calls, a shell, and these programs."""
-    own = [asked(f"-print-prog-name={name}") for name in OWN]
-    paths = [found(name) for name in (flags()[0], "sh", "cat", *names)]
-    return frozenset([*paths, *(Path(os.path.normpath(found(name))) for name in own)])
+def needed_programs(*names: str) -> frozenset[Path]:
+    """Return the paths of the compiler, everything that it calls, a shell, and these programs."""
+    own = [query_compiler(f"-print-prog-name={name}") for name in OWN]
+    paths = [find_program(name) for name in (compile_command()[0], "sh", "cat", *names)]
+    return frozenset([*paths, *(Path(os.path.normpath(find_program(name))) for name in own)])
 
 
 @cache
-def folders() -> frozenset[Path]:
-    """The compiler's own folder."""
-    install = re.search(r"^install: (.*)$", asked("-print-search-dirs"), re.M)
+def compiler_folders() -> frozenset[Path]:
+    """Return the compiler's own folder, in a set, which is empty if it is unknown."""
+    install = re.search(r"^install: (.*)$", query_compiler("-print-search-dirs"), re.M)
     return frozenset({Path(install[1]).resolve()}) if install else frozenset()
 
 
-def run(
+def run_in_sandbox(
     command: list[str],
     tree: sandbox.Apart,
     names: tuple[str, ...] = (),
     most: int = sandbox.FILE_BYTES,
 ) -> bytes:
-    """The output of a command that is shut in with the tree. Raises BuildFailed, and HostFault if
-    this machine had no time or no memory for it."""
+    """Run a command in the sandbox with the tree and return its output.
+
+    Raises BuildFailed, and HostFault if this machine had no time or no memory for it.
+    """
     try:
-        made = sandbox.run(command, tree, programs(*names), folders(), LIMIT_S, most)
+        made = sandbox.run_command(
+            command, tree, needed_programs(*names), compiler_folders(), LIMIT_S, most
+        )
     except sandbox.TooLong:
         raise HostFault(
             f"the compiler or linker was not done after {LIMIT_S} s: this machine has too much "
@@ -99,13 +102,13 @@ def run(
     if made.status and KILLED.search(made.text):
         raise HostFault("something killed the compiler: this machine has too little memory free")
     if made.status:
-        raise BuildFailed(printable(made.text[-MOST_SAID:]) or f"it ended with {made.status}")
+        raise BuildFailed(make_printable(made.text[-MOST_SAID:]) or f"it ended with {made.status}")
     return made.data
 
 
-def expanded(file: str, tree: sandbox.Apart) -> Expanded:
-    """A file of the tree after the preprocessor. Raises BuildFailed and Refused."""
-    data = run([*flags(), "-E", file], tree, most=MOST_EXPANDED)
+def preprocess(file: str, tree: sandbox.Apart) -> Expanded:
+    """Return a file of the tree after the preprocessor. Raises BuildFailed and Refused."""
+    data = run_in_sandbox([*compile_command(), "-E", file], tree, most=MOST_EXPANDED)
     try:
         return read_expanded(file, data.decode())
     except UnicodeDecodeError:
@@ -113,25 +116,29 @@ def expanded(file: str, tree: sandbox.Apart) -> Expanded:
 
 
 @cache
-def headers_alone(headers: tuple[str, ...]) -> Expanded:
-    """These headers of this tree, preprocessed in this order in a file without anything else."""
+def preprocess_headers(headers: tuple[str, ...]) -> Expanded:
+    """Return these headers of this tree, preprocessed in this order in an otherwise empty file."""
     text = "".join(f'#include "{header}"\n' for header in headers)
-    line = [*flags(), "-E", "-x", "c", "-"]
+    line = [*compile_command(), "-E", "-x", "c", "-"]
     made = subprocess.run(
         line, cwd=TREE, input=text, capture_output=True, text=True, check=True, encoding="utf-8"
     )
     return read_expanded(STDIN, made.stdout)
 
 
-def compiled(file: str, tree: sandbox.Apart, warnings: tuple[str, ...] = ()) -> bytes:
-    """The object of a file of the tree. warnings: names of those that are errors. Raises
-    BuildFailed."""
+def compile_file(file: str, tree: sandbox.Apart, warnings: tuple[str, ...] = ()) -> bytes:
+    """Compile a file of the tree and return its object. Raises BuildFailed.
+
+    warnings: the names of those that are errors.
+    """
     errors = [f"-Werror={name}" for name in warnings]
-    return run(["sh", "-c", COMPILE, "sh", *flags(), *errors, "-c", file], tree)
+    return run_in_sandbox(
+        ["sh", "-c", COMPILE, "sh", *compile_command(), *errors, "-c", file], tree
+    )
 
 
-def linked(tree: sandbox.Apart) -> bytes:
-    """The kernel of a tree that has all objects. Raises BuildFailed."""
+def link_kernel(tree: sandbox.Apart) -> bytes:
+    """Link the kernel of a tree that has all objects and return it. Raises BuildFailed."""
     variables = COMMAND.read_text(encoding="utf-8").removesuffix("\n").split(" ", 1)
     names = (*LINKING, f"{PREFIX}nm", f"{PREFIX}ld")
-    return run(["sh", "-c", LINK, "sh", *variables, PREFIX], tree, names)
+    return run_in_sandbox(["sh", "-c", LINK, "sh", *variables, PREFIX], tree, names)

@@ -1,4 +1,4 @@
-"""A form that a stranger wrote is parsed in the sandbox, once, under limits.
+"""Parse a form that a stranger wrote: in the sandbox, once, under limits.
 
 Python's parser of TOML takes time and memory that grow with the square of some texts. So a text is
 refused by its size first, and the rest is done by a Python of its own, which has no packages, a few
@@ -12,13 +12,14 @@ import sysconfig
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from grade.trust import sandbox
 from sluice.host.fault import HostFault
 
 MOST_BYTES = 16 << 10  # a lab's form has 2 KiB
 CPU_S = 5
-LIMIT_S = 300  # for a sandbox that hangs
+LIMIT_S = 300  # wall-clock time, for a sandbox that hangs
 TEXT = "form.toml"
 SOUND = "answer = 1\n"  # a text that can always be parsed
 PARSER = f"""
@@ -40,7 +41,7 @@ class BadForm(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """A value that is neither a string nor a whole number: messages show its text."""
+    """A value that is neither a string nor a whole number, as a text for messages."""
 
     text: str
 
@@ -49,10 +50,11 @@ class Shown:
 
 
 @lru_cache(maxsize=1000)
-def parse(text: str) -> dict[str, str | int | Shown]:
-    """Return a form's values by name. Raises BadForm; and HostFault if here no form can be parsed.
+def parse_form(text: str) -> dict[str, str | int | Shown]:
+    """Return a form's values by name. Raises BadForm.
 
-    The same text is parsed once: all tests of a grading ask for it.
+    Raises HostFault if no form can be parsed on this machine. The same text is parsed once: all
+    tests of a grading ask for it.
     """
     if (size := len(text.encode())) > MOST_BYTES:
         raise BadForm(f"it has {size} bytes, and a form may have {MOST_BYTES}")
@@ -66,15 +68,15 @@ def parse(text: str) -> dict[str, str | int | Shown]:
     return {k: Shown(v[0]) if isinstance(v, list) else v for k, v in made["form"].items()}
 
 
-def run_parser(text: str) -> dict | None:
+def run_parser(text: str) -> dict[str, Any] | None:
     """Return what the parser prints for a text, or None if the sandbox ended it."""
     python = Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib"))
-    with sandbox.apart() as apart:
+    with sandbox.sandbox_folder() as apart:
         (apart.path / TEXT).write_text(text, encoding="utf-8")
         command = [str(python), "-I", "-S", "-c", PARSER]
         try:
-            made = sandbox.run(
+            made = sandbox.run_command(
                 command, apart, frozenset({python}), frozenset({library}), LIMIT_S, cpu_s=CPU_S
             )
         except sandbox.TooLong:

@@ -1,4 +1,4 @@
-"""Finds submissions whose text is so alike that a person should look at both.
+"""Find submissions whose text is so alike that a person should look at both.
 
 Fingerprints of the words of the code are compared, each function's apart, so that their order does
 not matter. Comments and layout are left out. A name counts by its place: a function, constant, type
@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
 
-from grade.code.source import quiet
+from grade.code.source import blank_comments
 
-WORDS = 8  # in a fingerprint
-WINDOW = 4  # of so many neighbours at least one fingerprint is kept
-LEAST = 20  # fingerprints, or decisions (behaviour.py): fewer tell nothing
-ALIKE = 0.8  # of those of both together
+WORDS = 8  # words of a fingerprint
+WINDOW = 4  # at least one of so many neighbouring fingerprints is kept
+LEAST = 20  # fewer fingerprints or decisions (behaviour.py) are not compared
+ALIKE = 0.8  # least share: common fingerprints, by those of both together
 WORD = re.compile(r"[A-Za-z_]\w*|\d\w*|->|\S")
 NAME = re.compile(r"[A-Za-z_]")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -48,8 +48,10 @@ SAYS = "of the text is the same"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions that are alike; the share of what was compared that both have, and what that
-    is."""
+    """Two submissions that are alike.
+
+    share: of what was compared, the share that both have. says: what was compared.
+    """
 
     one: str
     other: str
@@ -59,15 +61,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Known:
-    """The names that headers and the skeleton give a meaning: words that nobody has chosen."""
+    """The names that headers and the skeleton define, and so no student has chosen."""
 
     functions: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()  # after struct, enum or union
     types: frozenset[str] = frozenset()  # by typedef
     others: frozenset[str] = frozenset()  # every word: fields and constants among them
 
-    def plain(self, before: str, word: str, after: str) -> str:
-        """The word as it counts between its neighbours."""
+    def normalize_word(self, before: str, word: str, after: str) -> str:
+        """Return the word as it counts between its neighbours: itself, or CHOSEN."""
         if not NAME.match(word) or word in KEYWORDS or word in self.types:
             return word
         if before in TAGGED:
@@ -78,17 +80,19 @@ class Known:
         return word if kept and word in self.others else CHOSEN
 
 
-def known_in(texts: Iterable[str]) -> Known:
-    """The names in these headers and sources."""
-    whole = "\n".join(map(quiet, texts))
+def collect_known_names(texts: Iterable[str]) -> Known:
+    """Return the names in these headers and sources."""
+    whole = "\n".join(map(blank_comments, texts))
     found = TYPE.findall(whole)
     tags, types = frozenset(tag for tag, _ in found), frozenset(name for _, name in found)
     return Known(frozenset(CALLED.findall(whole)), tags, types, frozenset(WORD.findall(whole)))
 
 
-def similar(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> list[Pair]:
-    """The pairs that share at least so much of what both have together, the most alike first; says:
-    what the share is of."""
+def similar_pairs(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> list[Pair]:
+    """Return the pairs that share at least `least` of what both have, the most alike first.
+
+    says: what the share is of.
+    """
     enough = {name: parts for name, parts in found.items() if len(parts) >= LEAST}
     pairs = [
         Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]), says)
@@ -97,13 +101,13 @@ def similar(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> l
     return sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, p.one, p.other))
 
 
-def words(text: str) -> list[str]:
-    """The words of C code."""
-    return WORD.findall(quiet(text))
+def split_words(text: str) -> list[str]:
+    """Return the words of C code, without comments and literals."""
+    return WORD.findall(blank_comments(text))
 
 
-def pieces(found: list[str]) -> Iterator[list[str]]:
-    """The words of each function and declaration apart."""
+def split_functions(found: list[str]) -> Iterator[list[str]]:
+    """Yield the words of each function and each declaration."""
     piece, depth = [], 0
     for word in found:
         piece.append(word)
@@ -115,11 +119,11 @@ def pieces(found: list[str]) -> Iterator[list[str]]:
 
 
 def fingerprints(text: str, known: Known) -> set[int]:
-    """The fingerprints of a text."""
+    """Return the fingerprints of a text."""
     kept = set()
-    for piece in pieces(words(text)):
+    for piece in split_functions(split_words(text)):
         around = zip(["", *piece], piece, [*piece[1:], ""], strict=False)
-        plain = [known.plain(*three) for three in around]
+        plain = [known.normalize_word(*three) for three in around]
         grams = [
             crc32(" ".join(plain[i : i + WORDS]).encode()) for i in range(len(plain) - WORDS + 1)
         ]
@@ -128,17 +132,23 @@ def fingerprints(text: str, known: Known) -> set[int]:
     return kept
 
 
-def own(files: Mapping[str, str], skeleton: Mapping[str, str], known: Known) -> set[int]:
-    """The fingerprints of what was added to the skeleton."""
+def own_fingerprints(
+    files: Mapping[str, str], skeleton: Mapping[str, str], known: Known
+) -> set[int]:
+    """Return the fingerprints of what a student added to the skeleton."""
     found = (fingerprints(text, known) for text in files.values())
     given = (fingerprints(text, known) for text in skeleton.values())
     return set().union(*found) - set().union(*given)
 
 
-def alike(
+def find_similar_pairs(
     handed_in: Mapping[str, Mapping[str, str]], skeleton: Mapping[str, str], headers: Iterable[str]
 ) -> list[Pair]:
-    """The pairs of submissions that are alike, the most alike first. Their files are given by
-    name."""
-    known = known_in([*skeleton.values(), *headers])
-    return similar({name: own(files, skeleton, known) for name, files in handed_in.items()}, SAYS)
+    """Return the pairs of submissions that are alike, the most alike first.
+
+    handed_in: each submission's files, by name.
+    """
+    known = collect_known_names([*skeleton.values(), *headers])
+    return similar_pairs(
+        {name: own_fingerprints(files, skeleton, known) for name, files in handed_in.items()}, SAYS
+    )

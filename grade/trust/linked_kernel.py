@@ -1,4 +1,4 @@
-"""What a kernel with a submission in it must be after it has been linked.
+"""Check a kernel with a submission in it after it has been linked.
 
 It is compared with the staff's own objects and kernel, which no compilation of a submission has
 touched:
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from grade.code import elf
 from grade.code.elf import ALLOC, Elf, Section
-from grade.trust.submission import Refused
+from grade.trust.archive import Refused
 from sluice.host.paths import BUILT, KERNEL, TREE
 
 BOOT = ".boot"
@@ -37,57 +37,65 @@ TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # from the first word tha
 MOVE_LOG = "move_log"
 
 
-def refuse(what: str) -> Refused:
-    """The exception for something wrong with a kernel."""
+def refusal(what: str) -> Refused:
+    """Return the exception for something wrong with a kernel."""
     return Refused(f"the kernel with these files in it {what}: no plain C leads to that")
 
 
 def machine_pages(kernel: Elf) -> Section:
-    """The pages of machine mode."""
+    """Return the section with the pages of machine mode."""
     return kernel.section(BOOT)
 
 
-def written_by_machine(kernel: Elf) -> tuple[int, int]:
-    """The physical addresses that machine mode writes in its pages while it runs: from, to."""
-    return kernel.named(TRACE_FIRST).value, kernel.named(TRACE_LAST).value + WORD.size
+def machine_word_range(kernel: Elf) -> tuple[int, int]:
+    """Return the range of addresses that machine mode writes in its pages.
+
+    The addresses are physical: the first, and the one after the last.
+    """
+    return kernel.global_symbol(TRACE_FIRST).value, kernel.global_symbol(
+        TRACE_LAST
+    ).value + WORD.size
 
 
 def move_log_end(kernel: Elf) -> int:
-    """The physical address of machine mode's word that tells where the log of moves ends."""
-    return kernel.named(MOVE_LOG).value
+    """Return the physical address of machine mode's word that holds the end of the log of moves."""
+    return kernel.global_symbol(MOVE_LOG).value
 
 
 # ---- the whole ----
 
 
-def shape(kernel: Elf) -> list[tuple]:
-    """The kinds of segments and sections of a kernel, in order."""
+def section_kinds(kernel: Elf) -> list[tuple[object, ...]]:
+    """Return the kinds of segments and sections of a kernel, in order."""
     loaded = [(s.type, s.flags, s.align) for s in kernel.segments]
     return [*loaded, *((s.name, s.type, s.flags) for s in kernel.sections if s.flags & ALLOC)]
 
 
 def check_shape(kernel: Elf, ours: Elf) -> None:
-    """Raise Refused unless the kernel is made as ours is."""
+    """Raise Refused unless the kernel has the same segments, sections and entry as ours."""
     if (kernel.kind, kernel.entry, kernel.flags) != (ours.kind, ours.entry, ours.flags):
-        raise refuse(f"begins at {kernel.entry:#x}, not at {ours.entry:#x}")
-    if shape(kernel) != shape(ours):
-        raise refuse("has other segments or sections than the solution's")
+        raise refusal(f"begins at {kernel.entry:#x}, not at {ours.entry:#x}")
+    if section_kinds(kernel) != section_kinds(ours):
+        raise refusal("has other segments or sections than the solution's")
     end = 0
     for segment in (s for s in kernel.segments if s.type == elf.LOADED):
         if segment.phys < end or segment.file_bytes > segment.memory_bytes:
-            raise refuse("has segments that overlap")
+            raise refusal("has segments that overlap")
         end = segment.phys + segment.memory_bytes
 
 
-Name = tuple[str, int]  # with its binding: a local one may be called as a global one is
+Name = tuple[str, int]  # name and binding: a local and a global symbol may share a name
 
 
-def places(kernel: Elf) -> dict[Name, int]:
-    """The places of names that exist once. Raises Refused for a global name that exists twice."""
+def name_addresses(kernel: Elf) -> dict[Name, int]:
+    """Return the addresses of names that exist once.
+
+    Raises Refused for a global name that exists twice.
+    """
     counted = Counter((s.name, s.binding) for s in kernel.names)
     wrong = [name for (name, binding), times in counted.items() if binding and times > 1]
     if wrong:
-        raise refuse(f"has {wrong[0]!r} twice")
+        raise refusal(f"has {wrong[0]!r} twice")
     return {(s.name, s.binding): s.value for s in kernel.names if counted[s.name, s.binding] == 1}
 
 
@@ -96,24 +104,27 @@ def places(kernel: Elf) -> dict[Name, int]:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of one of the staff's objects: its contents, the places that the linker fills in,
-    each with its width, and the offsets of the names in it."""
+    """A section of one of the staff's objects.
+
+    data: its contents. filled: the places that the linker fills in, each with its width. names: the
+    offsets of the names in it.
+    """
 
     about: str
     data: bytes
     filled: tuple[tuple[int, int], ...]
     names: dict[Name, int]
 
-    def blank(self, data: bytes) -> bytes:
-        """The data with zeros in the places that the linker fills in."""
+    def blank_addresses(self, data: bytes) -> bytes:
+        """Return the data with zeros in the places that the linker fills in."""
         made = bytearray(data)
         for at, width in self.filled:
             made[at : at + width] = bytes(width)
         return bytes(made)
 
 
-def parts_of(path: Path) -> Iterator[Part]:
-    """The sections of an object that have contents and names."""
+def read_parts(path: Path) -> Iterator[Part]:
+    """Yield the sections of an object that have contents and names."""
     made = elf.read(path)
     for number, section in enumerate(made.sections):
         if not section.flags & ALLOC or section.type != elf.PROGBITS:
@@ -129,13 +140,13 @@ def parts_of(path: Path) -> Iterator[Part]:
 
 
 @cache
-def parts(path: Path, _changed_ns: int) -> tuple[Part, ...]:
-    """The sections of an object file, read once for each state of the file."""
-    return tuple(parts_of(path))
+def cached_parts(path: Path, _changed_ns: int) -> tuple[Part, ...]:
+    """Return the sections of an object file, which is read once for each state of the file."""
+    return tuple(read_parts(path))
 
 
-def contents(kernel: Elf, address: int, size: int) -> bytes:
-    """The bytes loaded at an address; fewer if they are not all in one section."""
+def loaded_bytes(kernel: Elf, address: int, size: int) -> bytes:
+    """Return the bytes loaded at an address; fewer if they are not all in one section."""
     for section in kernel.sections:
         at = address - section.address
         if section.flags & ALLOC and section.data and 0 <= at < section.size:
@@ -148,43 +159,47 @@ def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
     starts = {place[name] - at for name, at in part.names.items() if name in place}
     if not starts:
         return
-    data = contents(kernel, min(starts), len(part.data))
-    if len(starts) > 1 or len(data) != len(part.data) or part.blank(data) != part.blank(part.data):
-        raise refuse(f"has something else where {part.about} should be")
+    data = loaded_bytes(kernel, min(starts), len(part.data))
+    if (
+        len(starts) > 1
+        or len(data) != len(part.data)
+        or part.blank_addresses(data) != part.blank_addresses(part.data)
+    ):
+        raise refusal(f"has something else where {part.about} should be")
 
 
 def is_used(path: Path) -> bool:
-    """True if an object of ours still has a source, so that kernels are linked from it."""
+    """Return True if an object of ours still has a source, so that kernels are linked from it."""
     source = TREE / path.relative_to(BUILT).with_suffix("")
     return source.suffix == ".S" or source.with_suffix(".c").exists()
 
 
-def check_ours(kernel: Elf, theirs: Set[str]) -> None:
+def check_staff_objects(kernel: Elf, theirs: Set[str]) -> None:
     """Raise Refused unless all objects of the staff's are in the kernel unchanged.
 
     theirs: the sources of the other objects. A section whose names all exist elsewhere too is
-    passed over: it has only static functions, with names that several files use.
+    skipped: it has only static functions, with names that several files use.
     """
-    place = places(kernel)
+    place = name_addresses(kernel)
     left_out = {BUILT / Path(source).with_suffix(".o") for source in theirs}
     for path in (path for pattern in OURS for path in sorted(BUILT.glob(pattern))):
         if path not in left_out and path.name != NOT_OURS and is_used(path):
-            for part in parts(path, path.stat().st_mtime_ns):
+            for part in cached_parts(path, path.stat().st_mtime_ns):
                 check_part(kernel, part, place)
 
 
 # ---- machine mode ----
 
 
-def expected_machine(kernel: Elf, ours: Elf) -> bytes:
-    """Machine mode's pages as in our kernel, with this kernel's addresses put in."""
+def expected_machine_pages(kernel: Elf, ours: Elf) -> bytes:
+    """Return machine mode's pages as in our kernel, with this kernel's addresses put in."""
     made = elf.read(MACHINE)
     number = made.sections.index(made.section(BOOT))
     data = bytearray(machine_pages(ours).data)
     for relocation in made.relocations(number):
         symbol = made.symbols[relocation.symbol]
         if relocation.type == ADDRESS and symbol.section == elf.UNDEFINED:
-            value = kernel.named(symbol.name).value + relocation.addend
+            value = kernel.global_symbol(symbol.name).value + relocation.addend
             WORD.pack_into(data, relocation.offset, value)
     return bytes(data)
 
@@ -193,10 +208,10 @@ def check_machine(kernel: Elf, ours: Elf) -> None:
     """Raise Refused unless machine mode is the staff's."""
     theirs, pages = machine_pages(kernel), machine_pages(ours)
     same = (theirs.address, theirs.size) == (pages.address, pages.size)
-    if not same or theirs.data != expected_machine(kernel, ours):
-        raise refuse("has other code or data in machine mode's pages")
-    if written_by_machine(kernel) != written_by_machine(ours):
-        raise refuse("has the trace's place elsewhere")
+    if not same or theirs.data != expected_machine_pages(kernel, ours):
+        raise refusal("has other code or data in machine mode's pages")
+    if machine_word_range(kernel) != machine_word_range(ours):
+        raise refusal("has the trace's place elsewhere")
 
 
 def check_kernel(data: bytes, theirs: Set[str]) -> None:
@@ -205,6 +220,6 @@ def check_kernel(data: bytes, theirs: Set[str]) -> None:
         kernel, ours = elf.parse(data), elf.read(KERNEL)
         check_shape(kernel, ours)
         check_machine(kernel, ours)
-        check_ours(kernel, theirs)
+        check_staff_objects(kernel, theirs)
     except elf.BadElf as error:
-        raise refuse(f"is no kernel of this linker ({error})") from None
+        raise refusal(f"is no kernel of this linker ({error})") from None

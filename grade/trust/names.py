@@ -1,16 +1,17 @@
-"""Names of people and of their submissions, in any script.
+"""Compare names of people and of their submissions, in any script.
 
 A name is compared in Unicode's form C: macOS writes ü as two characters, and it is the same name.
 On the way out a name may be changed: for a folder (folder_for), for a spreadsheet (words.cell), or
 because it cannot be shown (words.printable). Whoever types one of these names means the same
-person (`find`).
+person (`find_name`).
 """
 
 import unicodedata
 from collections.abc import Collection
 from hashlib import sha256
+from typing import TypeGuard
 
-from grade.trust.untrusted_text import cell, printable, visible
+from grade.trust.untrusted_text import format_cell, make_printable, show_character
 
 MOST = 64  # characters of a person's name
 HAS = "at most 64 letters, digits, blanks and . , ' @ -, the first a letter or digit"
@@ -19,49 +20,62 @@ JOINERS = "\u200c\u200d"  # invisible, and part of how Persian and Indian names 
 MOST_BYTES = 200  # of a submission's name: a file's has at most 255
 
 
-def in_letters(char: str) -> bool:
-    """True for letters, digits, and the marks that are combined with them."""
+def is_letter(char: str) -> bool:
+    """Return True if the character is a letter, a digit, or a mark that is combined with them."""
     return char.isalnum() or unicodedata.category(char)[0] == "M" or char in JOINERS
 
 
-def same(name: str) -> str:
-    """A text that is equal for all ways to write a name."""
+def normalize_name(name: str) -> str:
+    """Return the normal form of a name, which is equal for all ways to write it."""
     return unicodedata.normalize("NFC", name)
 
 
-def is_name(name: object) -> bool:
-    """True if a person may have this name."""
-    if not isinstance(name, str) or not 0 < len(same(name)) <= MOST or not name[0].isalnum():
+def is_name(name: object) -> TypeGuard[str]:
+    """Return True if a person may have this name."""
+    if (
+        not isinstance(name, str)
+        or not 0 < len(normalize_name(name)) <= MOST
+        or not name[0].isalnum()
+    ):
         return False
-    return all(in_letters(char) or char in BETWEEN for char in name)
+    return all(is_letter(char) or char in BETWEEN for char in name)
 
 
 def folder_for(name: str) -> str:
-    """The name of a person's folder: blanks and the like are -."""
-    kept = "".join(c if in_letters(c) or c in "._" else " " for c in same(name))
+    """Return the name of a person's folder, with - in place of blanks and punctuation."""
+    kept = "".join(c if is_letter(c) or c in "._" else " " for c in normalize_name(name))
     return "-".join(kept.split()).strip("-.")
 
 
-def of_submission(file: str) -> str:
-    """The name of a submission whose folder or archive has this name, without its ending. It can be
-    shown, and be the name of a folder of results."""
-    name = same("".join(map(visible, file)))
+def submission_name(file: str) -> str:
+    """Return the name of a submission whose folder or archive is called `file`.
+
+    It can be shown, and be the name of a folder of results. file: without its ending.
+    """
+    name = normalize_name("".join(map(show_character, file)))
     if len(name.encode()) <= MOST_BYTES:
         return name
     cut = name.encode()[: MOST_BYTES - 12].decode(errors="ignore")
     return f"{cut}...{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def forms(name: str) -> set[str]:
-    """The name, and what becomes of it on the way out, where anything is left."""
-    return {same(name), cell(same(name)), printable(same(name)), folder_for(name)} - {""}
+def written_forms(name: str) -> set[str]:
+    """Return all forms in which the grader writes a name, except for an empty one."""
+    return {
+        normalize_name(name),
+        format_cell(normalize_name(name)),
+        make_printable(normalize_name(name)),
+        folder_for(name),
+    } - {""}
 
 
-def find(typed: str, names: Collection[str]) -> str | None:
-    """The name among these that somebody means by what was typed; None if it is none, or could be
-    several."""
+def find_name(typed: str, names: Collection[str]) -> str | None:
+    """Return the name among these that somebody means by what was typed.
+
+    Returns None if there is none, or if it could be several.
+    """
     if typed in names:
         return typed
-    meant = [name for name in names if same(name) == same(typed)]
-    meant = meant or [name for name in names if forms(name) & forms(typed)]
+    meant = [name for name in names if normalize_name(name) == normalize_name(typed)]
+    meant = meant or [name for name in names if written_forms(name) & written_forms(typed)]
     return meant[0] if len(meant) == 1 else None

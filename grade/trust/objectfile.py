@@ -1,4 +1,4 @@
-"""What an object of a submission may contain, before it is linked with the staff's.
+"""Check an object of a submission before it is linked with the staff's.
 
 The compiler may have been misled, so the object is treated as a hostile file. A strict reader
 (grade/code/elf.py) reads it, and it may have only what a C compiler makes here:
@@ -21,22 +21,28 @@ from collections.abc import Iterator
 
 from grade.code import elf
 from grade.code.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
-from grade.code.objects import COMPILERS_OWN, external
+from grade.code.objects import COMPILERS_OWN, external_symbols
 from grade.definition.lab import Lab
+from grade.trust.archive import Refused
 from grade.trust.registration import check_rows, row_bytes
-from grade.trust.sourcefile import is_policy, is_shared, may_define, may_use, offered
-from grade.trust.submission import Refused
+from grade.trust.sourcefile import (
+    allowed_definitions,
+    allowed_uses,
+    is_policy,
+    is_shared,
+    policy_functions,
+)
 
 SIZE_MOST = 16 << 20
 ALIGN_MOST = 64
 COMPRESSED = 1  # flag of the file: code has instructions of 16 bits; calls are without floats
-ATTRIBUTES = 0x70000003  # type of the section that says for which processor
+ATTRIBUTES = 0x70000003  # type of the section that names the processor
 
-# What GCC needs code on the stack for, and how it marks that.
+# What makes GCC put code on the stack, and how GCC marks it.
 INNER = "move a function that is defined inside another function out of it"
 STACK_NOTE = ".note.GNU-stack"
 
-# What sections C leads to: names, type, and the flags of which it has one.
+# The sections that C leads to: names, and the possible pairs of type and flags.
 CODE = {(PROGBITS, ALLOC | EXEC)}
 CONSTANTS = {(PROGBITS, ALLOC | more) for more in (0, MERGE, MERGE | STRINGS)}
 DATA = {(PROGBITS, ALLOC | WRITE)}
@@ -54,7 +60,7 @@ SECTIONS = {
     r"\.strtab|\.shstrtab": {(elf.STRTAB, 0)},
     r"\.rela.+": {(elf.RELA, 0x40)},
 }
-# What macros of the headers register in: pointers to tables, or tables, one after the other.
+# The sections in which the headers' macros register: rows of tables, or pointers to tables.
 POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
 OF_KERNEL = {"stats": DATA, "histograms": DATA, "devices": POINTERS}
 OF_KERNEL |= {"stat_files": POINTERS, "histogram_files": POINTERS, "device_files": POINTERS}
@@ -70,8 +76,8 @@ LOCAL_NAME = re.compile(r"[A-Za-z_]\w*(\.(\d+|part|constprop|isra|cold|lto_priv)
 LABEL = re.compile(r"\.L[A-Za-z_]*\d+ ?|\$[xd]|\$xrv\w+", re.A)
 
 
-def refuse(file: str, what: str) -> Refused:
-    """The exception for something wrong with an object."""
+def refusal(file: str, what: str) -> Refused:
+    """Return the exception for something wrong with an object."""
     return Refused(
         f"{file}: its object {what}; a compiler makes no such thing of plain C: hand in plain C"
     )
@@ -80,17 +86,23 @@ def refuse(file: str, what: str) -> Refused:
 # ---- sections ----
 
 
-def registers(file: str) -> dict[str, set[tuple[int, int]]]:
-    """The sections in which an object may register something; none for what policies share."""
+def registration_sections(file: str) -> dict[str, set[tuple[int, int]]]:
+    """Return the sections in which an object may register something.
+
+    There are none for what policies share.
+    """
     if is_shared(file):
         return {}
     return OF_POLICY if is_policy(file) else OF_KERNEL
 
 
-def kinds(file: str, name: str) -> set[tuple[int, int]]:
-    """The types and flags that a section of this name may have; none if it must not exist."""
-    if name in registers(file):
-        return registers(file)[name]
+def allowed_section_kinds(file: str, name: str) -> set[tuple[int, int]]:
+    """Return the types and flags that a section of this name may have.
+
+    There are none if it must not exist.
+    """
+    if name in registration_sections(file):
+        return registration_sections(file)[name]
     return next(
         (kind for names, kind in SECTIONS.items() if re.fullmatch(names, name, re.A)), set()
     )
@@ -103,17 +115,17 @@ def check_sections(file: str, made: Elf) -> None:
         name, flags = section.name, section.flags
         if name == STACK_NOTE and flags == EXEC:  # as GCC 14 says it
             raise Refused(f"{file} puts code on the stack: {INNER}")
-        if (section.type, flags) not in kinds(file, name):
-            raise refuse(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")
+        if (section.type, flags) not in allowed_section_kinds(file, name):
+            raise refusal(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")
         if names.count(name) > 1 or section.address:
-            raise refuse(file, f"has a section {name!r} twice or at a fixed address")
+            raise refusal(file, f"has a section {name!r} twice or at a fixed address")
         if section.align > ALIGN_MOST or section.align & (section.align - 1):
             raise Refused(
                 f"{file}: something in {name} is aligned to {section.align} bytes, more"
                 f" than {ALIGN_MOST}: use a smaller alignment"
             )
         if section.type == elf.RELA and names[section.info - 1 :][:1] != [name[len(".rela") :]]:
-            raise refuse(file, f"has {name!r} for section {section.info}")
+            raise refusal(file, f"has {name!r} for section {section.info}")
     most = sum(section.size for section in made.sections if section.flags & ALLOC)
     if most > SIZE_MOST:
         raise Refused(
@@ -123,10 +135,12 @@ def check_sections(file: str, made: Elf) -> None:
 
 
 def check_registered(file: str, made: Elf) -> None:
-    """Raise Refused unless whole rows are registered, and pointers lead to the object's own
-    data."""
+    """Raise Refused unless an object registers whole rows.
+
+    Where a row is a pointer, it must lead to the object's own data.
+    """
     for number, section in enumerate(made.sections):
-        if section.name not in registers(file):
+        if section.name not in registration_sections(file):
             continue
         size = row_bytes(section.name)
         rows = sorted(
@@ -135,8 +149,8 @@ def check_registered(file: str, made: Elf) -> None:
             if s.section == number and s.kind == elf.VARIABLE
         )
         if rows != [(at, size) for at in range(0, section.size, size)]:
-            raise refuse(file, f"registers in {section.name} what is no row of {size} bytes")
-        if registers(file)[section.name] is POINTERS:
+            raise refusal(file, f"registers in {section.name} what is no row of {size} bytes")
+        if registration_sections(file)[section.name] is POINTERS:
             check_pointers(file, made, number)
 
 
@@ -151,14 +165,14 @@ def check_pointers(file: str, made: Elf, number: int) -> None:
         if relocation.type == POINTER and inside and 0 <= at < room:
             found[relocation.offset] = at
     if sorted(found) != list(range(0, section.size, 8)) or any(section.data):
-        raise refuse(file, f"registers in {section.name} what is no pointer to a table of its own")
+        raise refusal(file, f"registers in {section.name} what is no pointer to a table of its own")
 
 
 # ---- symbols ----
 
 
 def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
-    """True if the symbol is one that the compiler makes."""
+    """Return True if the symbol is one that the compiler makes."""
     name, kind = symbol.name, symbol.kind
     if kind == elf.OF_FILE:
         return symbol.section == elf.ABSOLUTE and name in (file, file.rsplit("/", 1)[-1])
@@ -176,13 +190,13 @@ def check_place(file: str, symbol: Symbol, made: Elf) -> None:
     if symbol.kind == elf.OF_FILE or symbol.section == elf.UNDEFINED:
         return
     if symbol.section >= len(made.sections):
-        raise refuse(file, f"has a symbol {symbol.name!r} that lies in no section")
+        raise refusal(file, f"has a symbol {symbol.name!r} that lies in no section")
     section = made.sections[symbol.section]
     outside = symbol.value + symbol.size > section.size
     code = bool(section.flags & EXEC)
     misplaced = code if symbol.kind == elf.VARIABLE else symbol.kind == elf.FUNCTION and not code
     if outside or misplaced:
-        raise refuse(file, f"has a symbol {symbol.name!r} outside its section, or in a wrong one")
+        raise refusal(file, f"has a symbol {symbol.name!r} outside its section, or in a wrong one")
 
 
 def check_symbols(file: str, made: Elf, lab: Lab) -> None:
@@ -193,34 +207,36 @@ def check_symbols(file: str, made: Elf, lab: Lab) -> None:
             raise Refused(f"{file}: the name {symbol.name!r}: use letters from a to z")
         kinds_known = symbol.kind <= elf.OF_FILE and symbol.binding <= elf.GLOBAL
         if not kinds_known or symbol.visibility or not is_plain(symbol, made, file):
-            raise refuse(
+            raise refusal(
                 file,
                 f"has a symbol {symbol.name!r} of kind {symbol.kind},"
                 f" binding {symbol.binding}, section {symbol.section}",
             )
         if symbol.name in seen and symbol.kind in (elf.VARIABLE, elf.FUNCTION):
-            raise refuse(file, f"has a symbol {symbol.name!r} twice")
+            raise refusal(file, f"has a symbol {symbol.name!r} twice")
         seen.add(symbol.name)
         check_place(file, symbol, made)
-    theirs = external(made)
+    theirs = external_symbols(made)
     check_uses(file, theirs.undefined, lab)
     private = is_policy(file) and not is_shared(file)
-    extra = sorted(theirs.defined - (set() if private else may_define(lab)))
+    extra = sorted(theirs.defined - (set() if private else allowed_definitions(lab)))
     if extra:
         raise Refused(f"{file} defines {', '.join(extra)} for other files: make it static")
 
 
 def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
     """Raise Refused if an object uses symbols of others that it may not use."""
-    wrong = sorted(used - COMPILERS_OWN - (offered() if is_policy(file) else may_use(lab)))
+    wrong = sorted(
+        used - COMPILERS_OWN - (policy_functions() if is_policy(file) else allowed_uses(lab))
+    )
     if wrong:
         whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
-        raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")
+        raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}: do without")
 
 
 # ---- instructions and addresses ----
 
-# What C leads to such an instruction.
+# The C code that leads to such an instruction.
 OF_C = {"fence.i": f" (if you have not written it: {INNER})"}
 SYSTEM, FENCE, BREAKPOINT = 0x73, 0x0F, 0x00100073
 # Loads, arithmetic, stores, atomics, branches, jumps: the lower 7 bits.
@@ -230,8 +246,8 @@ COUNTERS = {0xC00: "rdcycle", 0xC01: "rdtime", 0xC02: "rdinstret"}
 CSR = ("", "csrrw", "csrrs", "csrrc", "", "csrrwi", "csrrsi", "csrrci")
 
 
-def words_of(code: bytes) -> Iterator[tuple[int, int]]:
-    """Each instruction's place and bits; 0 for one that is cut off."""
+def iter_instructions(code: bytes) -> Iterator[tuple[int, int]]:
+    """Yield each instruction's place and bits. The bits of one that is cut off are 0."""
     at = 0
     while at < len(code):
         half = int.from_bytes(code[at : at + 2], "little")
@@ -241,8 +257,8 @@ def words_of(code: bytes) -> Iterator[tuple[int, int]]:
         at += size
 
 
-def forbidden(word: int) -> str:
-    """The name of an instruction that a submission may not have; empty for others.
+def forbidden_instruction(word: int) -> str:
+    """Return the name of an instruction that a submission may not have; empty for others.
 
     Source: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings".
     """
@@ -263,12 +279,12 @@ def forbidden(word: int) -> str:
 def check_instructions(file: str, made: Elf) -> None:
     """Raise Refused for instructions that touch the processor's state, or are invalid."""
     for section in made.sections:
-        for at, word in words_of(section.data) if section.flags & EXEC else ():
-            name = forbidden(word)
+        for at, word in iter_instructions(section.data) if section.flags & EXEC else ():
+            name = forbidden_instruction(word)
             if name:
                 raise Refused(
                     f"{file} has the instruction {name}, {at} bytes into"
-                    f" {section.name}: it is the kernel's own{OF_C.get(name, '')}"
+                    f" {section.name}: only the kernel may use it: remove it{OF_C.get(name, '')}"
                 )
 
 
@@ -278,9 +294,9 @@ def check_relocations(file: str, made: Elf) -> None:
         for relocation in made.relocations(number):
             inside = relocation.offset < section.size and relocation.symbol < len(made.symbols)
             if not inside:
-                raise refuse(file, f"has an address outside {section.name}")
+                raise refusal(file, f"has an address outside {section.name}")
             if section.flags & ALLOC and relocation.type not in RELOCATIONS:
-                raise refuse(file, f"has in {section.name} an address of type {relocation.type}")
+                raise refusal(file, f"has in {section.name} an address of type {relocation.type}")
 
 
 def check_object(file: str, data: bytes, lab: Lab) -> None:
@@ -296,4 +312,4 @@ def check_object(file: str, data: bytes, lab: Lab) -> None:
         check_instructions(file, made)
         check_rows(file, made, lab)
     except elf.BadElf as error:
-        raise refuse(file, f"is no object file of this compiler ({error})") from None
+        raise refusal(file, f"is no object file of this compiler ({error})") from None

@@ -1,4 +1,4 @@
-"""What a submission's objects register with the kernel, and may.
+"""Check what a submission's objects register with the kernel.
 
 Headers gather rows of many files into tables: policies, counters, histograms, devices. The kernel
 believes each row, so here they are read off the object, in bytes and relocations, whatever text led
@@ -27,8 +27,8 @@ from grade.code.elf import ALLOC, EXEC, WRITE, Elf, Relocation
 from grade.code.rowlayout import Field
 from grade.definition.lab import Lab
 from grade.trust import compiler
-from grade.trust.sourcefile import built, is_policy, is_shared
-from grade.trust.submission import Refused
+from grade.trust.archive import Refused
+from grade.trust.sourcefile import is_policy, is_shared, object_path
 from sluice.host.paths import BUILT
 
 POINTER, POINTER_BYTES = 2, 8  # R_RISCV_64
@@ -57,8 +57,8 @@ class Image:
     filled: dict[int, Relocation]
 
 
-def image(made: Elf, at: Place, size: int) -> Image:
-    """So many bytes of an object. Raises BadElf if they are not all there."""
+def read_image(made: Elf, at: Place, size: int) -> Image:
+    """Return this many bytes of an object. Raises BadElf if they are not all there."""
     section = made.sections[at.section]
     data = section.data[at.offset : at.offset + size]
     if len(data) != size:
@@ -71,8 +71,8 @@ def image(made: Elf, at: Place, size: int) -> Image:
     return Image(data, dict(inside))
 
 
-def target(made: Elf, relocation: Relocation | None) -> Place | None:
-    """The place in the object that a pointer leads to, or None."""
+def pointer_target(made: Elf, relocation: Relocation | None) -> Place | None:
+    """Return the place in the object that a pointer leads to, or None."""
     if relocation is None or relocation.type != POINTER:
         return None
     symbol = made.symbols[relocation.symbol]
@@ -81,8 +81,8 @@ def target(made: Elf, relocation: Relocation | None) -> Place | None:
     return Place(symbol.section, at) if inside and at >= 0 else None
 
 
-def text_at(made: Elf, place: Place | None) -> str:
-    """The text that lies there, or nothing if there is no short and printable one."""
+def read_text(made: Elf, place: Place | None) -> str:
+    """Return the text at a place; empty if there is no short and printable one."""
     if place is None or made.sections[place.section].flags & (WRITE | EXEC):
         return ""
     data = made.sections[place.section].data[place.offset : place.offset + MOST_TEXT + 1]
@@ -90,112 +90,126 @@ def text_at(made: Elf, place: Place | None) -> str:
     return text.decode() if text.isascii() and text.decode().isprintable() else ""
 
 
-def rows(made: Elf, section: str, size: int = POINTER_BYTES) -> Iterator[Image]:
-    """The rows that an object registers in a section."""
+def iter_rows(made: Elf, section: str, size: int = POINTER_BYTES) -> Iterator[Image]:
+    """Yield the rows that an object registers in a section. Raises BadElf."""
     for number, found in enumerate(made.sections):
         if found.name == section:
             for at in range(0, found.size, size):
-                yield image(made, Place(number, at), size)
+                yield read_image(made, Place(number, at), size)
 
 
 # ---- policies ----
 
 
-def of_table(made: Elf, pointer: Image, size: int, file: str) -> Image:
-    """The table of a policy. Raises Refused if it is not constant."""
-    place = target(made, pointer.filled.get(0))
+def policy_table(made: Elf, pointer: Image, size: int, file: str) -> Image:
+    """Return the table of a policy. Raises Refused if it is not constant."""
+    place = pointer_target(made, pointer.filled.get(0))
     if place is None:
-        raise Refused(f"{file} registers a policy whose table is not its own")
+        raise Refused(
+            f"{file} registers a policy whose table is not its own: define the table here"
+        )
     section = made.sections[place.section]
     if section.flags & (ALLOC | WRITE | EXEC) != ALLOC:
         raise Refused(
             f"{file}: the table of its policy may change while it runs:"
             " make it `static const struct policy`"
         )
-    return image(made, place, size)
+    return read_image(made, place, size)
 
 
 def is_set(table: Image, field: Field) -> bool:
-    """True if a field of a table is not zero."""
+    """Return True if a field of a table is not zero."""
     inside = range(field.offset, field.offset + field.size)
     return any(table.data[at] or at in table.filled for at in inside)
 
 
-def number_of(table: Image, field: Field) -> int:
-    """The value of a field."""
+def field_value(table: Image, field: Field) -> int:
+    """Return the value of a field."""
     return int.from_bytes(table.data[field.offset : field.offset + field.size], "little")
 
 
-def kind_of(table: Image, fields: dict[str, Field]) -> str:
-    """The kind of a policy, in a word."""
-    number = number_of(table, fields["kind"])
+def policy_kind(table: Image, fields: dict[str, Field]) -> str:
+    """Return the kind of a policy, as a word."""
+    number = field_value(table, fields["kind"])
     return rowlayout.kinds()[number] if number < len(rowlayout.kinds()) else f"unknown ({number})"
 
 
-def of_lab(name: str, kind: str) -> bool:
-    """True for a field of any policy, or of the kind, that a lab must ask for, if it is no hook."""
+def needs_permission(name: str, kind: str) -> bool:
+    """Return True if only a lab may allow to set this field, unless it is a hook.
+
+    That is a field of this kind, or one of any policy that is not in COMMON.
+    """
     return name.startswith(f"{kind}.") if "." in name else name not in rowlayout.COMMON
 
 
-def sets(path: Path) -> set[str]:
-    """The fields that the tables in one of our objects set, except for hooks, and what every policy
-    may set."""
-    size, fields = rowlayout.layout(tuple(compiler.flags()))
+def fields_set(path: Path) -> set[str]:
+    """Return the fields that the tables in one of our objects set.
+
+    Hooks, and fields that every policy may set, are left out.
+    """
+    size, fields = rowlayout.table_layout(tuple(compiler.compile_command()))
     made = elf.read(path)
-    tables = [of_table(made, pointer, size, path.name) for pointer in rows(made, POLICIES)]
+    tables = [policy_table(made, pointer, size, path.name) for pointer in iter_rows(made, POLICIES)]
     return {
         name
         for table in tables
         for name, field in fields.items()
-        if not field.hook and of_lab(name, kind_of(table, fields)) and is_set(table, field)
+        if not field.hook
+        and needs_permission(name, policy_kind(table, fields))
+        and is_set(table, field)
     }
 
 
-def may_set(file: str, lab: Lab) -> set[str]:
-    """The fields, apart from hooks, that the table of a policy may set."""
-    solution = built(BUILT, lab.new.get(file, file))
-    return set(lab.fields) | (sets(solution) if solution.exists() else set())
+def allowed_fields(file: str, lab: Lab) -> set[str]:
+    """Return the fields, apart from hooks, that the table of a policy may set."""
+    solution = object_path(BUILT, lab.new.get(file, file))
+    return set(lab.fields) | (fields_set(solution) if solution.exists() else set())
 
 
 def check_pointer(file: str, made: Elf, table: Image, field: Field) -> None:
-    """Raise Refused unless a hook leads to code, or to a function of others."""
+    """Raise Refused unless a hook leads to code of the file, or to a function of others."""
     relocation = table.filled.get(field.offset)
-    value = number_of(table, field)
+    value = field_value(table, field)
     if relocation is None and not value:
         return
-    place = target(made, relocation)
+    place = pointer_target(made, relocation)
     code = place is not None and bool(made.sections[place.section].flags & EXEC)
     others = relocation is not None and made.symbols[relocation.symbol].section == elf.UNDEFINED
     if value or not (code or others):
-        raise Refused(f"{file}: .{field.name} of its policy is no function")
+        raise Refused(f"{file}: .{field.name} of its policy is no function: name one of this file")
 
 
 def check_memory(file: str, made: Elf, table: Image, field: Field) -> None:
-    """Raise Refused unless .memory is not set, or leads to a variable of the file's own that has a
-    function of the file's own, and zeros: the kernel calls it and sets the rest."""
+    """Raise Refused unless .memory is not set, or is as the kernel needs it.
+
+    It must lead to a variable of the file's own that has a function of the file's own, and zeros:
+    the kernel calls the function and sets the rest.
+    """
     if not is_set(table, field):
         return
-    size, fields = rowlayout.memory(tuple(compiler.flags()))
-    place = target(made, table.filled.get(field.offset))
+    size, fields = rowlayout.memory_layout(tuple(compiler.compile_command()))
+    place = pointer_target(made, table.filled.get(field.offset))
     section = made.sections[place.section] if place else None
     room = len(section.data) if section and section.flags & (WRITE | EXEC) == WRITE else 0
-    if number_of(table, field) or place is None or place.offset + size > room:
+    if field_value(table, field) or place is None or place.offset + size > room:
         raise Refused(
             f"{file}: .{MEMORY} of its policy leads to no variable of this file with a .{BYTES}:"
             " make it `static struct policy_memory`"
         )
-    asked = image(made, place, size)
-    code = target(made, asked.filled.get(fields[BYTES].offset))
+    asked = read_image(made, place, size)
+    code = pointer_target(made, asked.filled.get(fields[BYTES].offset))
     if code is None or not made.sections[code.section].flags & EXEC:
-        raise Refused(f"{file}: .{BYTES} of its policy's .{MEMORY} is no function of this file")
+        raise Refused(
+            f"{file}: .{BYTES} of its policy's .{MEMORY} is no function of this file: name one"
+        )
     if any(asked.data) or len(asked.filled) > 1:
-        raise Refused(f"{file}: its policy's .{MEMORY} sets more than .{BYTES}")
+        raise Refused(f"{file}: its policy's .{MEMORY} sets more than .{BYTES}: remove the rest")
 
 
 def check_fields(file: str, made: Elf, table: Image, fields: dict[str, Field], lab: Lab) -> None:
     """Raise Refused for a field that the lab does not ask for."""
-    kind = kind_of(table, fields)
-    allowed = {*rowlayout.COMMON, *may_set(file, lab)}
+    kind = policy_kind(table, fields)
+    allowed = {*rowlayout.COMMON, *allowed_fields(file, lab)}
     known: set[int] = set()
     for name, field in fields.items():
         if "." in name and not name.startswith(f"{kind}."):
@@ -211,10 +225,10 @@ def check_fields(file: str, made: Elf, table: Image, fields: dict[str, Field], l
     check_memory(file, made, table, fields[MEMORY])
     odd = [at for at in range(len(table.data)) if at not in known]
     if any(table.data[at] or at in table.filled for at in odd):
-        raise Refused(f"{file}: its policy sets what is no field of the kind {kind}")
+        raise Refused(f"{file}: its policy sets what is no field of the kind {kind}: remove it")
 
 
-def check_unread(file: str, made: Elf) -> None:
+def check_no_table_access(file: str, made: Elf) -> None:
     """Raise Refused if anything leads into the table of all policies: only the kernel walks it."""
     tables = {n for n, s in enumerate(made.sections) if s.name in (POLICIES, FILES)}
     for number, section in enumerate(made.sections):
@@ -222,33 +236,35 @@ def check_unread(file: str, made: Elf) -> None:
             if made.symbols[relocation.symbol].section in tables:
                 raise Refused(
                     f"{file} looks into the table of all policies, from {section.name}: a policy"
-                    " has no use for the others"
+                    " has no use for the others: remove this"
                 )
 
 
 def check_policy(file: str, made: Elf, lab: Lab) -> None:
     """Raise Refused unless a policy's file registers what its path says, and no more."""
-    size, fields = rowlayout.layout(tuple(compiler.flags()))
+    size, fields = rowlayout.table_layout(tuple(compiler.compile_command()))
     _, folder, base = file.split("/")
     stem = base.removesuffix(".c")
-    found = [of_table(made, pointer, size, file) for pointer in rows(made, POLICIES)]
+    found = [policy_table(made, pointer, size, file) for pointer in iter_rows(made, POLICIES)]
     names = []
     for table in found:
-        name = text_at(made, target(made, table.filled.get(fields["name"].offset)))
-        names.append(f"{kind_of(table, fields)}/{name or '?'}")
+        name = read_text(made, pointer_target(made, table.filled.get(fields["name"].offset)))
+        names.append(f"{policy_kind(table, fields)}/{name or '?'}")
     if names != [f"{folder}/{stem}"]:
         raise Refused(
             f"{file} registers {', '.join(sorted(names)) or 'no policy'}; a file registers one"
             f" policy, of its folder's kind and under its own name: {folder}/{stem}"
         )
-    if [text_at(made, target(made, row.filled.get(0))) for row in rows(made, FILES)] != [file]:
-        raise Refused(f"{file} registers its policy from another file")
-    if not text_at(made, target(made, found[0].filled.get(fields["about"].offset))):
+    if [
+        read_text(made, pointer_target(made, row.filled.get(0))) for row in iter_rows(made, FILES)
+    ] != [file]:
+        raise Refused(f"{file} registers its policy from another file: use POLICY() in this file")
+    if not read_text(made, pointer_target(made, found[0].filled.get(fields["about"].offset))):
         raise Refused(
             f"{file}: .about of its policy is not a line of 1 to {MOST_TEXT} printable characters"
         )
     check_fields(file, made, found[0], fields, lab)
-    check_unread(file, made)
+    check_no_table_access(file, made)
 
 
 # ---- the kernel's own tables ----
@@ -256,7 +272,7 @@ def check_policy(file: str, made: Elf, lab: Lab) -> None:
 
 @cache
 def row_bytes(section: str) -> int:
-    """The length of each row that the staff's objects register in that section."""
+    """Return the length of each row that the staff's objects register in that section."""
     sizes: set[int] = set()
     for path in sorted((BUILT / "kernel").rglob("*.o")):
         made = elf.read(path)
@@ -271,21 +287,24 @@ def row_bytes(section: str) -> int:
 
 
 def row_names(made: Elf, section: str) -> list[str]:
-    """The names of the rows that an object registers in a section; of a bad name, nothing."""
+    """Return the names of the rows that an object registers in a section.
+
+    A bad name is empty.
+    """
     at, pointed = NAMED[section]
     found = []
-    for row in rows(made, section, row_bytes(section)):
+    for row in iter_rows(made, section, row_bytes(section)):
         table = row
         if pointed:
-            place = target(made, row.filled.get(0))
-            table = image(made, place, at + POINTER_BYTES) if place else row
-        found.append(text_at(made, target(made, table.filled.get(at))))
+            place = pointer_target(made, row.filled.get(0))
+            table = read_image(made, place, at + POINTER_BYTES) if place else row
+        found.append(read_text(made, pointer_target(made, table.filled.get(at))))
     return found
 
 
 @cache
-def taken(section: str) -> dict[str, str]:
-    """The names of the staff's rows in a section, each with the source that has it."""
+def staff_row_names(section: str) -> dict[str, str]:
+    """Return the names of the staff's rows in a section, each with the source that has it."""
     found: dict[str, str] = {}
     for path in sorted((BUILT / "kernel").rglob("*.o")):
         source = path.relative_to(BUILT).with_suffix(".c").as_posix()
@@ -293,19 +312,19 @@ def taken(section: str) -> dict[str, str]:
     return found
 
 
-def check_kernels(file: str, made: Elf) -> None:
+def check_kernel_rows(file: str, made: Elf) -> None:
     """Raise Refused for a row of the kernel's tables that the lab has no use for."""
     for section, what in WHAT.items():
         names = row_names(made, section)
-        pointers = rows(made, FILES_OF[section])
-        files = [text_at(made, target(made, row.filled.get(0))) for row in pointers]
+        pointers = iter_rows(made, FILES_OF[section])
+        files = [read_text(made, pointer_target(made, row.filled.get(0))) for row in pointers]
         if files != [file] * len(names):
             raise Refused(
                 f"{file} registers {len(names)} {what}s, and its own name beside"
                 f" {files.count(file)} of them: use the header's macro for each"
             )
         for name in names:
-            other = taken(section).get(name, "")
+            other = staff_row_names(section).get(name, "")
             if not name:
                 raise Refused(
                     f"{file} registers a {what} whose name is not of 1 to {MOST_TEXT} printable"
@@ -318,7 +337,9 @@ def check_kernels(file: str, made: Elf) -> None:
                     " give yours another name"
                 )
             if section == "devices" and not other:
-                raise Refused(f"{file} registers the {what} {name}: the lab has no use for it")
+                raise Refused(
+                    f"{file} registers the {what} {name}, which the lab does not use: remove it"
+                )
 
 
 def check_rows(file: str, made: Elf, lab: Lab) -> None:
@@ -328,4 +349,4 @@ def check_rows(file: str, made: Elf, lab: Lab) -> None:
     if is_policy(file):
         check_policy(file, made, lab)
     else:
-        check_kernels(file, made)
+        check_kernel_rows(file, made)

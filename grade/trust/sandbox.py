@@ -1,4 +1,4 @@
-"""Runs compilers and linkers, in a sandbox, on what a stranger wrote.
+"""Run compilers and linkers, in a sandbox, on what a stranger wrote.
 
 A command reads the folder `$TREE`, writes into the folder `$WORK`, which is removed with it, and
 hands out only its standard output. Where the machine allows it (bubblewrap), the command has
@@ -33,15 +33,19 @@ from pathlib import Path
 from select import select
 from typing import BinaryIO
 
-from sluice.host.fault import HostFault, enterable, what_failed
+from sluice.host.fault import HostFault, describe_fault, is_enterable
 
 FILE_BYTES = 64 << 20
-WORK_BYTES = 256 << 20  # of all files in $WORK together, where there are namespaces
+WORK_BYTES = 256 << 20  # all files in $WORK together; only with namespaces
 MEMORY_BYTES = 512 << 20
 PROCESSES = 64
 CPU_S, CPU_MORE_S = 60, 5  # then SIGXCPU, which a message tells from other ends; then SIGKILL
-MOST_SAID = 64 << 10  # bytes, of the end
-FIRST_USER, USERS, CALLS = 20_000, 40_000, 16  # ids of users; where processes look first
+MOST_SAID = 64 << 10  # bytes kept of the end of messages
+FIRST_USER, USERS, CALLS = (
+    20_000,
+    40_000,
+    16,
+)  # ids of users; CALLS spreads the processes' first tries
 TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
 MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /usr on most systems
 # The command is the first of its processes: all others end with it, and its time is counted.
@@ -52,12 +56,12 @@ LINGER_S = 60  # the most that a killed process may take to end
 
 
 class TooLong(Exception):
-    """The time was up."""
+    """The command did not end within its time."""
 
 
 @dataclass(frozen=True)
 class Apart:
-    """A folder made for a command that is shut in with it; it may be given to another user."""
+    """A folder made for a command in the sandbox. It may be given to another user."""
 
     path: Path
 
@@ -66,13 +70,16 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 @cache
-def place(usual: str) -> str:
-    """Return the folder for what is shut in: the usual one for temporary files, if the user without
-    an account, as whom root runs a command, can enter it. Raises HostFault."""
-    if os.geteuid() or enterable(Path(usual).resolve()):
+def choose_folder(usual: str) -> str:
+    """Return the folder for the sandbox's files. Raises HostFault.
+
+    It is the usual folder for temporary files, if the user without an account, as whom root runs a
+    command, can enter it.
+    """
+    if os.geteuid() or is_enterable(Path(usual).resolve()):
         return usual
     for other in PLACES:
-        if os.access(other, os.W_OK) and enterable(Path(other).resolve()):
+        if os.access(other, os.W_OK) and is_enterable(Path(other).resolve()):
             return other
     raise HostFault(
         f"{usual}: only root may enter this folder, and the compiler of a submission runs as "
@@ -81,16 +88,16 @@ def place(usual: str) -> str:
 
 
 @contextmanager
-def apart() -> Iterator[Apart]:
-    """An empty such folder, until the end of the context."""
-    where = place(tempfile.gettempdir())
+def sandbox_folder() -> Iterator[Apart]:
+    """Enter a context with an empty folder for a command."""
+    where = choose_folder(tempfile.gettempdir())
     with tempfile.TemporaryDirectory(prefix="sluice-tree-", dir=where) as name:
         yield Apart(Path(name))
 
 
 @dataclass(frozen=True)
 class Made:
-    """How a command ended, what it handed out, and its messages."""
+    """How a command ended, its output, and its messages."""
 
     status: int
     data: bytes
@@ -101,8 +108,8 @@ class Made:
 
 
 @cache
-def files_of(programs: frozenset[Path]) -> frozenset[Path]:
-    """The programs, with the libraries that they need, by their real folders."""
+def find_libraries(programs: frozenset[Path]) -> frozenset[Path]:
+    """Return the programs and the libraries that they need, with their folders' real paths."""
     said = subprocess.run(
         ["ldd", *programs], capture_output=True, text=True, check=False, encoding="utf-8"
     ).stdout
@@ -111,9 +118,12 @@ def files_of(programs: frozenset[Path]) -> frozenset[Path]:
     return frozenset(path.parent.resolve() / path.name for path in programs | libraries)
 
 
-def view(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
-    """bubblewrap's options that show these, read-only, and an empty /work, /tmp and /proc."""
-    alone = {path for path in files_of(programs) if not folders & set(path.parents)}
+def view_options(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """Return the options of bubblewrap that show these files, read-only.
+
+    They also make an empty /work, /tmp and /proc.
+    """
+    alone = {path for path in find_libraries(programs) if not folders & set(path.parents)}
     shown = alone | folders
     line = ["--dev", "/dev", "--symlink", str(WORK), "/tmp"]
     for parent in sorted({Path("/proc"), TREE}.union(*(path.parents for path in shown))):
@@ -130,34 +140,37 @@ def view(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
 
 
 def has_account(user: int) -> bool:
-    """True if there is an account of this number."""
+    """Return True if there is an account of this number."""
     try:
         return bool(pwd.getpwuid(user))
     except KeyError:
         return False
 
 
-def processes(user: int) -> Iterator[Path]:
-    """The folders in /proc of this user's processes. Processes that have ended and were not waited
-    for are among them, because the limit counts them."""
+def user_processes(user: int) -> Iterator[Path]:
+    """Yield the folders in /proc of this user's processes.
+
+    Processes that have ended and were not waited for are among them, because the limit counts them.
+    """
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if path.stat().st_uid == user:
                 yield path
 
 
-def runs(path: Path) -> bool:
-    """True if the process of a folder in /proc has not ended."""
+def is_running(path: Path) -> bool:
+    """Return True if the process of a folder in /proc has not ended."""
     with suppress(OSError):
         return (path / "stat").read_text(encoding="utf-8").rpartition(") ")[2][0] != ENDED
     return False
 
 
 @contextmanager
-def stranger() -> Iterator[int]:
-    """A user number without an account, which no other call has during the context. Needs root.
+def borrow_user() -> Iterator[int]:
+    """Enter a context with a user number without an account, which no other call has.
 
-    A user number is taken by an abstract socket of that name, which goes with its process.
+    Needs root; otherwise it is your own number. A user number is taken by an abstract socket of
+    that name, which goes with its process. Raises HostFault.
     """
     if os.geteuid():
         yield os.geteuid()
@@ -170,41 +183,41 @@ def stranger() -> Iterator[int]:
                 sign.bind(f"\0sluice-user-{user}")
             except OSError:
                 continue
-            if not has_account(user) and not any(processes(user)):
+            if not has_account(user) and not any(user_processes(user)):
                 yield user
                 return
     raise HostFault("no number of a user is free for a submission's compiler: end old processes")
 
 
-def as_user(user: int) -> list[str]:
-    """The words before a command that make it run as that user, without further rights."""
+def user_command(user: int) -> list[str]:
+    """Return the words before a command that make it run as that user, without further rights."""
     if os.geteuid():
         return []
     ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
     return [shutil.which("setpriv") or "setpriv", *ids, "--bounding-set=-all", "--inh-caps=-all"]
 
 
-def give(folder: Apart, user: int) -> None:
+def change_owner(folder: Apart, user: int) -> None:
     """Make that user the owner of the folder and of everything in it."""
     if not os.geteuid():
         for path in (folder.path, *folder.path.rglob("*")):
             os.chown(path, user, user, follow_symlinks=False)
 
 
-def end_all_of(user: int) -> None:
+def kill_user_processes(user: int) -> None:
     """Kill that user's processes until there are none. For a stranger's number only."""
-    while not os.geteuid() and any(map(runs, processes(user))):
-        line = [*as_user(user), "sh", "-c", "kill -s KILL -- -1"]
+    while not os.geteuid() and any(map(is_running, user_processes(user))):
+        line = [*user_command(user), "sh", "-c", "kill -s KILL -- -1"]
         subprocess.run(line, capture_output=True, check=False)
 
 
 # ---- how it is kept ----
 
 
-def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
-    """The command line of bubblewrap before a command, without the tree."""
+def bwrap_command(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """Return the command line of bubblewrap before a command, without the tree."""
     own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    kept = frozenset(Path(word) for word in as_user(user)[:1])
+    kept = frozenset(Path(word) for word in user_command(user)[:1])
     line = [
         shutil.which("bwrap") or "bwrap",
         "--die-with-parent",
@@ -212,30 +225,34 @@ def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> l
         "--unshare-cgroup-try",
         *own,
     ]
-    return [*line, *view(programs | kept, folders)]
+    return [*line, *view_options(programs | kept, folders)]
 
 
 @cache
-def namespaces() -> bool:
-    """True if bubblewrap can make namespaces here."""
+def has_namespaces() -> bool:
+    """Return True if bubblewrap can make namespaces here."""
     if not shutil.which("bwrap"):
         return False
     true = Path(shutil.which("true") or "/bin/true")
-    with stranger() as user:
-        line = [*shut_in(user, frozenset({true}), frozenset()), *as_user(user), str(true)]
+    with borrow_user() as user:
+        before = bwrap_command(user, frozenset({true}), frozenset())
+        line = [*before, *user_command(user), str(true)]
         return not subprocess.run(line, capture_output=True, check=False).returncode
 
 
-def weakness() -> str:
-    """What is weaker here than with namespaces, in words for the staff; empty if nothing is."""
-    if namespaces():
+def describe_weakness() -> str:
+    """Return what is weaker here than with namespaces, for the staff; empty if nothing is."""
+    if has_namespaces():
         return ""
     who, what = ("you", "you") if os.geteuid() else ("a user of its own", "every user")
     return f"without namespaces, as {who}: a compiler may read what {what} may"
 
 
-def limits(file_bytes: int, cpu_s: int, others: int) -> None:
-    """In the child, before exec: set the limits. others: processes that the user has already."""
+def set_limits(file_bytes: int, cpu_s: int, others: int) -> None:
+    """Set the limits of a child process; called in it before exec.
+
+    others: the number of processes that the user has already.
+    """
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + CPU_MORE_S))
@@ -243,34 +260,36 @@ def limits(file_bytes: int, cpu_s: int, others: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (others + PROCESSES, others + PROCESSES))
 
 
-def tasks_of(user: int) -> int:
-    """The number of that user's tasks, which the limit counts together."""
-    return sum(len(list(path.glob("task/*"))) for path in processes(user))
+def count_tasks(user: int) -> int:
+    """Return the number of that user's tasks, which the limit counts together."""
+    return sum(len(list(path.glob("task/*"))) for path in user_processes(user))
 
 
 @contextmanager
-def lines(
+def command_context(
     user: int, tree: Apart, programs: frozenset[Path], folders: frozenset[Path]
 ) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """The words before the command, and its environment, while the context lasts."""
+    """Enter a context with the words before the command, and its environment."""
     path = ":".join(sorted({str(program.parent) for program in programs}))
     env = {"PATH": path, "LC_ALL": "C"}
-    if namespaces():
+    if has_namespaces():
         env |= {"TREE": str(TREE), "WORK": str(WORK), "TMPDIR": str(WORK)}
-        libraries = {str(file.parent) for file in files_of(programs) - programs}
+        libraries = {str(file.parent) for file in find_libraries(programs) - programs}
         env["LD_LIBRARY_PATH"] = ":".join(sorted(libraries))
-        line = shut_in(user, programs, folders)
+        line = bwrap_command(user, programs, folders)
         yield [*line, "--ro-bind", str(tree.path), str(TREE), "--chdir", str(TREE)], env
         return
-    with apart() as work:
-        give(work, user)
+    with sandbox_folder() as work:
+        change_owner(work, user)
         place = str(work.path)
         yield [], env | {"TREE": str(tree.path), "WORK": place, "TMPDIR": place}
 
 
-def has_ended(process: subprocess.Popen, limit_s: float) -> bool:
-    """Does the process end within this time? Where the host can tell without wait(), its number
-    stays its own."""
+def has_ended(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+    """Return True if the process ends within this time.
+
+    Where the host can tell without wait_for_command(), its number stays its own.
+    """
     if not hasattr(os, "pidfd_open"):  # macOS
         with suppress(subprocess.TimeoutExpired):
             process.wait(limit_s)
@@ -282,32 +301,35 @@ def has_ended(process: subprocess.Popen, limit_s: float) -> bool:
         os.close(ended)
 
 
-def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
-    """Wait until the command has ended; raises TooLong. None of its processes is left, except for
-    those that left its process group, where there are neither namespaces nor root.
+def wait_for_command(
+    process: subprocess.Popen[bytes], limit_s: float, user: int, open_until_ended: int
+) -> None:
+    """Wait until the command has ended. Raises TooLong.
 
-    open_until_ended: the end to read of a pipe whose other end only the command's processes have.
+    None of its processes is left, except for those that left its process group, where there are
+    neither namespaces nor root. open_until_ended: the end to read of a pipe whose other end only
+    the command's processes have.
     """
     try:
         if not has_ended(process, limit_s):
             raise TooLong
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # nobody else has this number before wait()
+            os.killpg(process.pid, signal.SIGKILL)  # no other process has this number yet
         process.wait()
-        end_all_of(user)
+        kill_user_processes(user)
         select([open_until_ended], [], [], LINGER_S)
 
 
 @contextmanager
-def pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The ends of a pipe, to read from and to write to."""
+def open_pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Enter a context with the two ends of a pipe: to read from, and to write to."""
     ends = os.pipe()
     with os.fdopen(ends[0], "rb") as read, os.fdopen(ends[1], "wb") as write:
         yield read, write
 
 
-def run(
+def run_command(
     command: list[str],
     tree: Apart,
     programs: frozenset[Path],
@@ -316,32 +338,36 @@ def run(
     file_bytes: int = FILE_BYTES,
     cpu_s: int = CPU_S,
 ) -> Made:
-    """Run the command, shut in with the tree. Raises TooLong, and HostFault if it was never
-    started. Of its messages the end is kept.
+    """Run the command in the sandbox and return how it ended, its output and its messages.
 
-    programs: the files that it may execute; folders: those of the host that it sees.
+    Raises TooLong, and HostFault if it was never started. Of its messages the end is kept.
+    programs: the files that it may execute. folders: those of the host that it sees.
     """
     try:
-        return run_once(command, tree, programs | {shell()}, folders, limit_s, file_bytes, cpu_s)
+        executable = programs | {find_shell()}
+        return run_once(command, tree, executable, folders, limit_s, file_bytes, cpu_s)
     except (OSError, subprocess.SubprocessError) as error:
-        raise HostFault(f"the sandbox of a submission: {what_failed(error)}") from None
+        raise HostFault(f"the sandbox of a submission: {describe_fault(error)}") from None
 
 
 @cache
-def shell() -> Path:
-    """The shell that becomes the command."""
+def find_shell() -> Path:
+    """Return the path of the shell that becomes the command."""
     return Path(shutil.which("sh") or "/bin/sh")
 
 
-def begun(sign: str) -> list[str]:
-    """The words before a command that try its folders, write the sign, and become the command."""
+def start_command(sign: str) -> list[str]:
+    """Return the words before a command that make a shell try the folders and then become it.
+
+    The shell writes the sign before it becomes the command.
+    """
     tried = 'cd "$TREE" && unset OLDPWD && test -w "$WORK" && test -x "$WORK"'
     script = f'{tried} && echo "$0" >&2 && exec "$@"'
-    return [str(shell()), "-c", script, sign]
+    return [str(find_shell()), "-c", script, sign]
 
 
-def messages(said: BinaryIO, sign: str, status: int) -> str:
-    """The end of the command's messages. Raises HostFault without the sign before them."""
+def read_messages(said: BinaryIO, sign: str, status: int) -> str:
+    """Return the end of the command's messages. Raises HostFault without the sign before them."""
     said.seek(0)
     before, mark, first = said.read(MOST_SAID).decode(errors="replace").partition(f"{sign}\n")
     if not mark:
@@ -362,28 +388,28 @@ def run_once(
     file_bytes: int,
     cpu_s: int,
 ) -> Made:
-    """The same; what the host cannot do raises what it raises."""
+    """Run the command as `run_command` does, but raise the host's own errors."""
     sign = f"begun-{secrets.token_hex(8)}"
     with ExitStack() as stack:
-        user = stack.enter_context(stranger())
-        give(tree, user)
+        user = stack.enter_context(borrow_user())
+        change_owner(tree, user)
         made = stack.enter_context(tempfile.TemporaryFile())
         said = stack.enter_context(tempfile.TemporaryFile())
-        ended, not_ended = stack.enter_context(pipe())
-        before, env = stack.enter_context(lines(user, tree, programs, folders))
+        ended, not_ended = stack.enter_context(open_pipe())
+        before, env = stack.enter_context(command_context(user, tree, programs, folders))
         process = subprocess.Popen(
-            [*before, *as_user(user), *begun(sign), *command],
+            [*before, *user_command(user), *start_command(sign), *command],
             cwd=tree.path,
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=made,
             stderr=said,
-            preexec_fn=partial(limits, file_bytes, cpu_s, tasks_of(user)),
+            preexec_fn=partial(set_limits, file_bytes, cpu_s, count_tasks(user)),
             start_new_session=True,
             pass_fds=(not_ended.fileno(),),
         )
         not_ended.close()
-        wait(process, limit_s, user, ended.fileno())
+        wait_for_command(process, limit_s, user, ended.fileno())
         made.seek(0)
-        text = messages(said, sign, process.returncode)
+        text = read_messages(said, sign, process.returncode)
         return Made(process.returncode, made.read(), text)

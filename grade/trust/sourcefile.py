@@ -1,12 +1,12 @@
-"""What a submission's sources may say, looked at before they are compiled, in two ways.
+"""Check a submission's sources before they are compiled, in two ways.
 
 The text as it was written (check_text):
 
 - Characters: none that the compiler passes over or takes for the end of a line while others see
   something else.
-- Directives: macros, conditions, and `#include "kernel/..."`, a policy policy.h and the headers
-  of policies/lib only. Nothing that reads another file of the host, tells where a line is from,
-  or joins words so that they are not seen.
+- Directives: macros, conditions, and `#include "kernel/..."`, a policy the header of its kind,
+  policy.h and the headers of policies/lib only. Nothing that reads another file of the host,
+  tells where a line is from, or joins words so that they are not seen.
 - Macros: none has the name of a word that an included header uses, or that belongs to the
   language, so the staff's macros and declarations mean in a submission what they mean elsewhere.
 - No assembler, no attributes, no raw strings: there ends where only the compiler knows.
@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grade.code.objects import declared_functions, symbols
+from grade.code.objects import declared_functions, read_symbols
 from grade.code.source import COMMENT, LITERAL
 from grade.definition.lab import Lab
-from grade.trust.submission import Refused
-from grade.trust.untrusted_text import name_of
+from grade.trust.archive import Refused
+from grade.trust.untrusted_text import name_character
 from sluice.host.paths import BUILT, TREE
 
-# A literal that nobody ends goes on to the end of its line.
+# An unterminated literal ends with its line.
 LEFT_OUT = re.compile(rf"""{COMMENT}|({LITERAL}|["'][^\n]*)""", re.S)
 CONTROL = re.compile(r"[^\n\t\x20-\x7e\x80-\U0010ffff]")
 DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(\w*)(.*)$", re.M)
@@ -51,93 +51,115 @@ WORDS = re.compile(
 NAME = r"[^\W\d]\w*"
 MOST_TEXT = 128 << 10  # bytes of a source: our own longest has 26 KiB
 MOST_LINES = 5000
-# Of C11, and what GNU C adds; with two underscores, or one and a capital, all are the language's.
+# The words of C11 and GNU C. All words that begin with __, or with _ and a capital, are reserved.
 LANGUAGE = re.compile(
     "asm|auto|break|case|char|const|continue|default|defined|do|double|else|enum|extern|float|for"
     "|goto|if|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch"
     r"|typedef|typeof|union|unsigned|void|volatile|while|_[A-Z_]\w*"
 )
 BOUNDARY = "kernel/policy/policy.h"
+OF_BOUNDARY = "kernel/policy/"  # where the header of each kind is
 LIBRARY = "policies/lib/"  # what policies share, beside its headers
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 DEFINES = "defines.txt"  # and what may_define found
 
 
-def plain(text: str) -> str:
-    """The text with lines joined that end in a backslash, and without comments."""
+def strip_comments(text: str) -> str:
+    """Return the text without comments, and with lines joined that end in a backslash."""
     joined = re.sub(r"\\[ \t]*\n", "", text)
     return LEFT_OUT.sub(lambda match: match[1] or " ", joined)
 
 
-def with_its_own(header: str) -> set[str]:
-    """A header of this tree and all that it includes."""
-    own = OWN_INCLUDE.findall((TREE / header).read_text(encoding="utf-8"))
-    return {header}.union(*(with_its_own(other) for other in own))
+def included_headers(header: str) -> set[str]:
+    """Return a header of this tree and all that it includes, itself and through others."""
+    found: set[str] = set()
+    left = [header]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += OWN_INCLUDE.findall((TREE / name).read_text(encoding="utf-8"))
+    return found
 
 
-def boundary() -> list[str]:
-    """The headers that are made for policies."""
-    return [BOUNDARY, *sorted(str(path.relative_to(TREE)) for path in TREE.glob(f"{LIBRARY}*.h"))]
+def policy_headers() -> list[str]:
+    """Return the headers that are made for policies: of the kinds, and what policies share."""
+    kinds = included_headers(BOUNDARY)
+    own = sorted(name for name in kinds if name.startswith(OF_BOUNDARY) and name != BOUNDARY)
+    library = sorted(str(path.relative_to(TREE)) for path in TREE.glob(f"{LIBRARY}*.h"))
+    return [BOUNDARY, *own, *library]
 
 
-def offered() -> set[str]:
-    """The functions that a policy may call."""
-    return set().union(*(declared_functions(TREE / header) for header in boundary()))
+def policy_functions() -> set[str]:
+    """Return the functions that a policy may call."""
+    return set().union(*(declared_functions(TREE / header) for header in policy_headers()))
 
 
-def headers_for(file: str) -> set[str]:
-    """What a source may include."""
+def allowed_headers(file: str) -> set[str]:
+    """Return the headers that a source may include."""
     if is_policy(file):
-        return set().union(*map(with_its_own, boundary()))
+        return set().union(*map(included_headers, policy_headers()))
     return {str(path.relative_to(TREE)) for path in (TREE / "kernel").rglob("*.h")}
 
 
 @cache
-def words_of(header: str) -> frozenset[str]:
-    """All words of a header and of all that it includes, but in comments and literals."""
-    texts = (plain((TREE / name).read_text(encoding="utf-8")) for name in with_its_own(header))
+def header_words(header: str) -> frozenset[str]:
+    """Return all words of a header and of all that it includes.
+
+    Words in comments and literals are left out.
+    """
+    texts = (
+        strip_comments((TREE / name).read_text(encoding="utf-8"))
+        for name in included_headers(header)
+    )
     return frozenset().union(*(re.findall(NAME, re.sub(LITERAL, "", text)) for text in texts))
 
 
-def where(text: str, word: str) -> str:
-    """The line in which the word stands first, in words; empty if it is not there as it is."""
+def locate_word(text: str, word: str) -> str:
+    """Return the line in which the word stands first, in words.
+
+    It is empty if the word is not there as it is.
+    """
     found = re.search(rf"(?<!\w){re.escape(word)}", text)
     return f"line {text.count(chr(10), 0, found.start()) + 1}: " if found and word else ""
 
 
-def line_of(text: str, char: str) -> str:
-    """The line in which a character stands first outside comments and literals, in words; empty if
-    it does not stand there as it is."""
+def locate_character(text: str, char: str) -> str:
+    """Return the line in which a character stands first, in words.
+
+    Comments and literals are skipped. It is empty if the character does not stand there as it is.
+    """
     code = LEFT_OUT.sub(lambda match: "\n" * match[0].count("\n"), text)
     return f"line {code.count(chr(10), 0, code.index(char)) + 1}: " if char in code else ""
 
 
 def check_include(file: str, rest: str) -> None:
-    """Raises Refused for what may not be included."""
+    """Raise Refused for a header that may not be included."""
     found = INCLUDE.fullmatch(rest)
     if not found:
         raise Refused(
-            f"{file}: #include{rest}: only headers of kernel/ and {LIBRARY} may be included"
+            f"{file}: #include{rest}: only headers of kernel/ and {LIBRARY} may be included: remove"
+            " this line"
         )
-    if found[1] not in headers_for(file):
+    if found[1] not in allowed_headers(file):
         whose = (
-            f"a policy has {BOUNDARY} and the headers of {LIBRARY}"
+            f"a policy may include its kind's header in {OF_BOUNDARY} and the headers of {LIBRARY}"
             if is_policy(file)
-            else "there is no such header"
+            else "there is no such header: remove this line"
         )
         raise Refused(f"{file}: #include{rest}: {whose}")
 
 
 def check_macro(file: str, word: str, rest: str, headers: list[str]) -> None:
-    """Raises Refused for a macro that changes what others' words mean."""
+    """Raise Refused for a macro that changes what others' words mean."""
     found = re.match(rf"[ \t]*({NAME})", rest)
     name = found[1] if found else ""
     if LANGUAGE.fullmatch(name):
         raise Refused(
             f"{file}: #{word} {name}: the word is the language's; give your macro another name"
         )
-    theirs = [header for header in headers if name in words_of(header)]
+    theirs = [header for header in headers if name in header_words(header)]
     if theirs:
         raise Refused(
             f"{file}: #{word} {name}: {theirs[0]} or a header in it uses this word;"
@@ -146,35 +168,36 @@ def check_macro(file: str, word: str, rest: str, headers: list[str]) -> None:
 
 
 def check_text(file: str, text: str) -> None:
-    """Raises Refused for what may not be said."""
+    """Raise Refused for text that a submission may not contain."""
     text = text.replace("\r\n", "\n")
     odd = CONTROL.search(text)
     if odd:
         line = text.count("\n", 0, odd.start()) + 1
         do = "save it with line ends of Unix (LF)" if odd[0] == "\r" else "remove it"
-        raise Refused(f"{file}: line {line}: the control character {name_of(odd[0])}: {do}")
-    code = plain(text)
+        raise Refused(f"{file}: line {line}: the control character {name_character(odd[0])}: {do}")
+    code = strip_comments(text)
     directives = DIRECTIVE.findall(code)
     for word, rest in directives:
         if word == "include":
             check_include(file, rest)
         elif word not in ALLOWED:
-            raise Refused(f"{file}: #{word}: not allowed in what is handed in")
-    headers = [INCLUDE.fullmatch(rest)[1] for word, rest in directives if word == "include"]
+            raise Refused(f"{file}: #{word}: not allowed in what is handed in: remove it")
+    included = (INCLUDE.fullmatch(rest) for word, rest in directives if word == "include")
+    headers = [match[1] for match in included if match]
     for word, rest in directives:
         if word in ("define", "undef"):
             check_macro(file, word, rest, headers)
     found = WORDS.search(re.sub(LITERAL, '""', code))
     if found:
         if not found[0].isascii():
+            place = locate_character(text, found[0])
             raise Refused(
-                f"{file}: {line_of(text, found[0])}the character {name_of(found[0])} may stand in "
+                f"{file}: {place}the character {name_character(found[0])} may stand in "
                 "comments and strings only: delete it, with its neighbours if you cannot see it, "
                 "and type them anew"
             )
-        raise Refused(
-            f"{file}: {where(text, found[0])}{found[0]}: not allowed in what is handed in"
-        )
+        place = locate_word(text, found[0])
+        raise Refused(f"{file}: {place}{found[0]}: not allowed in what is handed in: remove it")
 
 
 def check_texts(files: Mapping[str, str]) -> None:
@@ -185,11 +208,11 @@ def check_texts(files: Mapping[str, str]) -> None:
 
 
 def check_size(file: str, text: str) -> None:
-    """Refuse a file before anything costly is done with it, if nobody writes so much."""
+    """Raise Refused for a file that is too long, before anything costly is done with it."""
     if (size := len(text.encode())) > MOST_TEXT:
-        raise Refused(f"{file}: {size} bytes, and a source may have {MOST_TEXT}")
+        raise Refused(f"{file}: {size} bytes, and a source may have {MOST_TEXT}: shorten it")
     if (lines := text.count("\n")) > MOST_LINES:
-        raise Refused(f"{file}: {lines} lines, and a source may have {MOST_LINES}")
+        raise Refused(f"{file}: {lines} lines, and a source may have {MOST_LINES}: shorten it")
 
 
 # ---- what the preprocessor made of it ----
@@ -216,8 +239,8 @@ class Word:
 class Expanded:
     """A source as the preprocessor leaves it.
 
-    own: what stands in the source itself; theirs: what stands in headers; headers: those that the
-    source includes itself, in order; files: all that the preprocessor read.
+    own: the words of the source itself. theirs: the words of headers. headers: those that the
+    source includes itself, in order. files: all that the preprocessor read.
     """
 
     own: tuple[Word, ...]
@@ -226,9 +249,11 @@ class Expanded:
     files: frozenset[str]
 
 
-def with_place(file: str, expanded: str) -> Iterator[tuple[str, int, str, str]]:
-    """Each line of an expanded text: the file it is from, its number there, the text, and, of a
-    marker, the flags; what is no marker has none."""
+def iter_lines(file: str, expanded: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield each line of an expanded text: its file, its number there, its text, and flags.
+
+    Only a marker has flags; its text is the name of the file before it.
+    """
     name, number = file, 0
     for line in expanded.split("\n"):
         marker = MARKER.fullmatch(line)
@@ -241,12 +266,12 @@ def with_place(file: str, expanded: str) -> Iterator[tuple[str, int, str, str]]:
 
 
 def read_expanded(file: str, expanded: str) -> Expanded:
-    """The parts of an expanded text."""
+    """Return the parts of an expanded text."""
     own: list[Word] = []
     theirs: list[str] = []
     headers: list[str] = []
     files: set[str] = set()
-    for name, number, text, flags in with_place(file, expanded):
+    for name, number, text, flags in iter_lines(file, expanded):
         if not name.endswith(FOLDER):
             files.add(name)
         if flags:
@@ -259,21 +284,24 @@ def read_expanded(file: str, expanded: str) -> Expanded:
 
 
 @cache
-def attributes_of(headers: frozenset[str]) -> re.Pattern[str]:
-    """The attributes in these headers, macros' bodies too: their words, with blanks between.
+def attribute_pattern(headers: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the attributes in these headers, in macros' bodies too.
 
-    A macro may paste its argument before a word, as HOLD does (kernel/base/types.h).
+    It matches their words with blanks between. A macro may paste its argument before a word, as
+    HOLD does (kernel/base/types.h).
     """
     found = {r"(?!)"}  # nothing fits
     for header in headers:
-        words = TOKEN.findall(plain((TREE / header).read_text(encoding="utf-8")))
-        texts = (" ".join(group(words, i)) for i, word in enumerate(words) if word in ATTRIBUTE)
+        words = TOKEN.findall(strip_comments((TREE / header).read_text(encoding="utf-8")))
+        texts = (
+            " ".join(bracket_group(words, i)) for i, word in enumerate(words) if word in ATTRIBUTE
+        )
         found |= {re.sub(r"\w+\\ (?:\\#\\#|\\#\\ \\#)\\ ", r"\\w+", re.escape(t)) for t in texts}
     return re.compile("|".join(sorted(found)))
 
 
-def group(words: list[str], at: int) -> list[str]:
-    """The word at this place, and the round brackets after it with all that is in them."""
+def bracket_group(words: list[str], at: int) -> list[str]:
+    """Return the word at this place, and the round brackets after it with all that is in them."""
     depth = 0
     for i in range(at + 1, len(words)):
         depth += (words[i] == "(") - (words[i] == ")")
@@ -282,92 +310,97 @@ def group(words: list[str], at: int) -> list[str]:
     return words[at:]
 
 
-def check_own(file: str, own: tuple[Word, ...], attributes: re.Pattern[str]) -> None:
-    """Raises Refused for what the submission's part may not have become."""
+def check_own_words(file: str, own: tuple[Word, ...], attributes: re.Pattern[str]) -> None:
+    """Raise Refused for words that the submission's part may not have once it is expanded."""
     words = [word.text for word in own]
     for i, word in enumerate(words):
         wrong = word in ASSEMBLER or word.endswith('R"') or word in STRAY
-        wrong |= word in ATTRIBUTE and not attributes.fullmatch(" ".join(group(words, i)))
+        wrong |= word in ATTRIBUTE and not attributes.fullmatch(" ".join(bracket_group(words, i)))
         wrong |= word in ("[", "<:") and words[i + 1 : i + 2] in (["["], ["<:"])
         if wrong:
-            what = " ".join(group(words, i)[:8]) if word in ATTRIBUTE else word
+            what = " ".join(bracket_group(words, i)[:8]) if word in ATTRIBUTE else word
             raise Refused(
                 f"{file}: line {own[i].line}: with its macros in place it says {what}: not"
-                " allowed in what is handed in"
+                " allowed in what is handed in: remove it"
             )
 
 
 def check_headers(file: str, headers: tuple[str, ...]) -> None:
-    """Raises Refused if the preprocessor has read, for a source, what it may not."""
-    wrong = sorted(set(headers) - headers_for(file))
+    """Raise Refused if a source includes a header that it may not."""
+    wrong = sorted(set(headers) - allowed_headers(file))
     if wrong:
-        raise Refused(f"{file} includes {', '.join(wrong)}")
+        raise Refused(f"{file} includes {', '.join(wrong)}: a submission may not: remove this")
 
 
 def check_expanded(file: str, expanded: Expanded, pristine: Expanded) -> None:
-    """Raises Refused for what a source may not have become.
+    """Raise Refused for an expanded source that breaks a rule.
 
     pristine: the same headers, in the same order, with nothing else.
     """
-    theirs = headers_for(file) | pristine.files  # of these, the compiler's own
+    theirs = allowed_headers(file) | pristine.files  # of these, the compiler's own
     wrong = sorted(expanded.files - theirs - MADE_UP - {file})
     if wrong:
-        raise Refused(f"{file} includes {', '.join(wrong)}")
+        raise Refused(f"{file} includes {', '.join(wrong)}: a submission may not: remove this")
     if expanded.theirs != pristine.theirs:
         raise Refused(
             f"{file}: a macro or an unfinished declaration in it changes what stands in"
             f" {', '.join(dict.fromkeys(expanded.headers))}: put #include first, and give the"
             " macro another name"
         )
-    check_own(file, expanded.own, attributes_of(expanded.files & headers_for(file)))
+    check_own_words(file, expanded.own, attribute_pattern(expanded.files & allowed_headers(file)))
 
 
 # ---- what its object may use ----
 
 
-def built(folder: Path, file: str) -> Path:
-    """The object of a source."""
+def object_path(folder: Path, file: str) -> Path:
+    """Return the path of the object of a source."""
     return folder / Path(file).with_suffix(".o")
 
 
 def is_policy(file: str) -> bool:
-    """Is it of policies: one, or what they share?"""
+    """Return True if the file is a policy, or what policies share."""
     return file.startswith("policies/")
 
 
 def is_shared(file: str) -> bool:
-    """Is it what policies share, and has names for them?"""
+    """Return True if the file is what policies share, and has names for them."""
     return file.startswith(LIBRARY)
 
 
 def is_source(file: str) -> bool:
-    """Is it compiled?"""
+    """Return True if the file is compiled."""
     return file.endswith(".c")
 
 
-def of_kernel(lab: Lab) -> list[Path]:
-    """The solution's objects of the lab's files of the kernel."""
-    return [built(BUILT, file) for file in lab.files if is_source(file) and not is_policy(file)]
+def kernel_objects(lab: Lab) -> list[Path]:
+    """Return the solution's objects of the lab's files of the kernel."""
+    return [
+        object_path(BUILT, file) for file in lab.files if is_source(file) and not is_policy(file)
+    ]
 
 
-def with_names(lab: Lab) -> list[Path]:
-    """The solution's objects of the lab's files that have names for others."""
-    shared = [built(BUILT, file) for file in lab.files if is_source(file) and is_shared(file)]
-    return of_kernel(lab) + shared
+def exporting_objects(lab: Lab) -> list[Path]:
+    """Return the solution's objects of the lab's files that have names for others."""
+    shared = [object_path(BUILT, file) for file in lab.files if is_source(file) and is_shared(file)]
+    return kernel_objects(lab) + shared
 
 
-def may_use(lab: Lab) -> set[str]:
-    """The symbols of others that the lab's files of the kernel may use."""
+def allowed_uses(lab: Lab) -> set[str]:
+    """Return the symbols of others that the lab's files of the kernel may use."""
     handed_out = lab.folder / CALLS
     if handed_out.exists():
         return set(handed_out.read_text(encoding="utf-8").split())
-    found = [symbols(path) for path in of_kernel(lab)]
-    return set().union(PRINTING, *(s.undefined | s.defined for s in found))
+    found = [read_symbols(path) for path in kernel_objects(lab)]
+    return set().union(PRINTING, lab.calls, *(s.undefined | s.defined for s in found))
 
 
-def may_define(lab: Lab) -> set[str]:
-    """The names that the lab's files of the kernel, or that policies share, may have for others."""
+def allowed_definitions(lab: Lab) -> set[str]:
+    """Return the names that the lab's files may define for others.
+
+    These are files of the kernel, or what policies share.
+    """
     handed_out = lab.folder / DEFINES
     if handed_out.exists():
         return set(handed_out.read_text(encoding="utf-8").split())
-    return set().union(*(symbols(path).defined for path in with_names(lab)))
+    return set().union(*(read_symbols(path).defined for path in exporting_objects(lab)))

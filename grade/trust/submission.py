@@ -1,5 +1,4 @@
-"""A student's submission: a folder, a tar or zip archive, or a file, from which the lab's files are
-taken.
+"""Take the lab's files from a submission: a folder, a tar or zip archive, or a file.
 
 Nothing is unpacked: members are read one by one into memory (archive.py, which limits the cost).
 These are refused, with a message: links and special files, files over MOST_BYTES, more than
@@ -23,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from grade.trust import archive
 from grade.trust.archive import MOST_BYTES, Member, Refused
-from sluice.host.fault import HostFault, is_of_host, what_failed
+from sluice.host.fault import HostFault, describe_fault, is_host_fault
 
 MOST_KEPT = 32 << 20
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -41,26 +40,30 @@ BY_PRODUCTS = re.compile(
 )
 
 
-def looked_into(folder: PurePosixPath) -> bool:
-    """True if the contents of this folder are of interest: it is not hidden, built or the
-    grader's."""
+def is_relevant_folder(folder: PurePosixPath) -> bool:
+    """Return True if the contents of this folder are of interest.
+
+    They are not if it is hidden, built or the grader's.
+    """
     return not any(p in PASSED_OVER or (p != ".." and p[0] == ".") for p in folder.parts)
 
 
-def passed_over(file: PurePosixPath) -> bool:
-    """True if this file is ignored: hidden, built, the grader's, or a by-product."""
-    return not looked_into(file) or bool(BY_PRODUCTS.fullmatch(file.name.lower()))
+def is_ignored(file: PurePosixPath) -> bool:
+    """Return True if this file is ignored: hidden, built, the grader's, or a by-product."""
+    return not is_relevant_folder(file) or bool(BY_PRODUCTS.fullmatch(file.name.lower()))
 
 
 def plain_name(path: PurePosixPath) -> str:
-    """A name that is equal for paths which are one file on some system."""
+    """Return a name that is equal for paths which are one file on some system."""
     return unicodedata.normalize("NFKC", path.as_posix()).casefold()
 
 
-def of_interest(path: PurePosixPath, files: tuple[str, ...]) -> bool:
-    """True if a file can be one of the lab's, or a source of the tree. No source has a blank in its
-    name: copies do that are made with a mouse."""
-    known = {plain_name(PurePosixPath(name)) for name in ("Makefile", *map(name_of, files))}
+def is_relevant(path: PurePosixPath, files: tuple[str, ...]) -> bool:
+    """Return True if a file can be one of the lab's, or a source of the tree.
+
+    No source has a blank in its name: copies do that are made with a mouse.
+    """
+    known = {plain_name(PurePosixPath(name)) for name in ("Makefile", *map(base_name, files))}
     if plain_name(PurePosixPath(path.name)) in known:
         return True
     in_sources = {part.casefold() for part in path.parts[:-1]} & {*SOURCES}
@@ -72,48 +75,58 @@ def check_name(member: Member, found: dict[str, PurePosixPath]) -> None:
     other = found.setdefault(plain_name(member.path), member.path)
     if other is not member.path:
         same = "twice" if other == member.path else f"the name of {other}, written otherwise"
-        raise Refused(f"{member.path}: {same}")
+        raise Refused(f"{member.path}: {same}: leave one of them out")
 
 
-def members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
-    """What was handed in. A file may be one of these instead of an archive."""
-    if path.is_file() and path.name in map(name_of, files):
-        return archive.alone(path)
-    return archive.members(path, looked_into)
+def iter_members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
+    """Return an iterator over what was handed in.
+
+    A file may be one of the lab's files instead of an archive.
+    """
+    if path.is_file() and path.name in map(base_name, files):
+        return archive.single_member(path)
+    return archive.iter_members(path, is_relevant_folder)
 
 
-def read(
+def read_members(
     path: Path, files: tuple[str, ...]
 ) -> tuple[dict[PurePosixPath, bytes], list[PurePosixPath]]:
-    """All files of interest by path, and the paths of all that are not passed over. Raises Refused
-    for the first bad one."""
+    """Return all files of interest by path, and the paths of all that are not passed over.
+
+    Raises Refused for the first bad one.
+    """
     found: dict[PurePosixPath, bytes] = {}
     seen: list[PurePosixPath] = []
     names: dict[str, PurePosixPath] = {}
     kept = 0
-    for member in members(path, files):
-        if member.kind == stat.S_IFDIR or passed_over(member.path):
+    for member in iter_members(path, files):
+        if member.kind == stat.S_IFDIR or is_ignored(member.path):
             continue
         if member.kind != stat.S_IFREG:
             raise Refused(
                 f"{member.path}: a link or special file: hand in a plain file, or leave it out"
             )
         seen.append(member.path)
-        if not of_interest(member.path, files):
+        if not is_relevant(member.path, files):
             continue
         check_name(member, names)
         if member.bytes > MOST_BYTES:
-            raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
+            raise Refused(
+                f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}: shorten it"
+            )
         kept += member.bytes
         if kept > MOST_KEPT:
-            raise Refused(f"files of more than {MOST_KEPT} bytes")
+            raise Refused(f"files of more than {MOST_KEPT} bytes: {archive.ONLY}")
         found[member.path] = member.data()
     return found, seen
 
 
-def nearly(file: str, seen: list[PurePosixPath]) -> str:
-    """Words about a file that may be this one under a name that Windows, a browser or a learning
-    platform has changed; empty if there is none."""
+def suggest_file(file: str, seen: list[PurePosixPath]) -> str:
+    """Return words about a file that may be this one under a changed name.
+
+    Windows, a browser or a learning platform may have changed it. They are empty if there is no
+    such file.
+    """
     name = PurePosixPath(file)
     for path in seen:
         rest = path.name.casefold().removeprefix(name.stem.casefold())
@@ -124,8 +137,11 @@ def nearly(file: str, seen: list[PurePosixPath]) -> str:
     return ""
 
 
-def top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
-    """The folder inside that has some of the files in their folders; the whole if none has."""
+def find_top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
+    """Return the folder inside that has some of the files in their folders.
+
+    It is the whole if no folder has them. Raises Refused.
+    """
     tops = {
         path.parents[len(PurePosixPath(file).parts) - 1]
         for file in files
@@ -133,46 +149,52 @@ def top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixP
         if path.as_posix() == file or path.as_posix().endswith(f"/{file}")
     }
     if len(tops) > 1:
-        raise Refused(f"several folders with {', '.join(files)}")
+        raise Refused(f"several folders with {', '.join(files)}: hand in one of them")
     return tops.pop() if tops else PurePosixPath()
 
 
-def name_of(file: str) -> str:
-    """The last part of a path."""
+def base_name(file: str) -> str:
+    """Return the last part of a path."""
     return PurePosixPath(file).name
 
 
-def either(words: list[str]) -> str:
-    """The words as a list with "or"."""
+def join_with_or(words: list[str]) -> str:
+    """Return the words as a list with "or"."""
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def lone(inside: dict[str, bytes], name: str) -> list[str]:
-    """The files of this name that do not lie in a folder of sources."""
+def find_lone_files(inside: dict[str, bytes], name: str) -> list[str]:
+    """Return the files of this name that do not lie in a folder of sources."""
     paths = map(PurePosixPath, inside)
     return [str(p) for p in paths if p.name == name and not {*p.parts[:-1]} & {*SOURCES}]
 
 
-def placed(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]:
-    """The same with each lone file in its place. Raises Refused if its name does not tell the
-    place."""
+def place_lone_files(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the files with each lone file in its place.
+
+    Raises Refused if its name does not determine the place.
+    """
     made = dict(inside)
     for file in (file for file in files if file not in inside):
-        name = name_of(file)
-        here = lone(inside, name)
-        places = [other for other in files if name_of(other) == name]
+        name = base_name(file)
+        here = find_lone_files(inside, name)
+        places = [other for other in files if base_name(other) == name]
         if here and len(places) > 1:
-            raise Refused(f"{here[0]}: is it {either(places)}? Hand it in in its folders")
+            raise Refused(f"{here[0]}: is it {join_with_or(places)}? Hand it in in its folders")
         if len(here) > 1:
-            raise Refused(f"{file}: is it {either(here)}? Hand in one of them, in its folders")
+            raise Refused(
+                f"{file}: is it {join_with_or(here)}? Hand in one of them, in its folders"
+            )
         if here:
             made[file] = made.pop(here[0])
     return made
 
 
-def text(path: str, data: bytes) -> str:
-    """A source's text, without the byte order mark that some editors of Windows put before it, and
-    that compilers pass over. Raises Refused."""
+def decode_source(path: str, data: bytes) -> str:
+    """Return a source's text without a byte order mark. Raises Refused.
+
+    Some editors of Windows write the mark, and compilers pass over it.
+    """
     if data.startswith(WIDE):
         raise Refused(f"{path}: no text in UTF-8, but in UTF-16: save it as UTF-8")
     try:
@@ -188,50 +210,57 @@ def text(path: str, data: bytes) -> str:
     return found
 
 
-def contents(path: Path, files: tuple[str, ...]) -> tuple[dict[str, bytes], list[PurePosixPath]]:
-    """All files of interest in the folder that has some of these, and the paths of all that was
-    handed in. Raises Refused."""
+def read_contents(
+    path: Path, files: tuple[str, ...]
+) -> tuple[dict[str, bytes], list[PurePosixPath]]:
+    """Return all files of interest in the folder that has some of these, and all paths.
+
+    The paths are those of everything that was handed in. Raises Refused and HostFault.
+    """
     try:
-        found, seen = read(path, files)
+        found, seen = read_members(path, files)
     except Refused:
         raise
-    except Exception as error:  # what a damaged archive leads to is not to be foretold
-        if is_of_host(error):
-            raise HostFault(f"{path.name} cannot be read here: {what_failed(error)}") from None
+    except Exception as error:  # a damaged archive can raise any error
+        if is_host_fault(error):
+            raise HostFault(f"{path.name} cannot be read here: {describe_fault(error)}") from None
         raise Refused(
             f"{path.name}: damaged or cut off ({type(error).__name__}: {error}): make the archive "
             "anew, and see that it opens"
         ) from None
-    folder = top(found, files)
+    folder = find_top(found, files)
     inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
-    made = placed(inside, files)
+    made = place_lone_files(inside, files)
     if not made.keys() & {*files}:
         raise Refused(
             f"{path.name or path}: none of the files that are asked for is in it: hand them in, in"
-            f" their folders: {', '.join(files)}{nearly(files[0], seen)}"
+            f" their folders: {', '.join(files)}{suggest_file(files[0], seen)}"
         )
     return made, seen
 
 
-def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:
-    """The texts of those of the files that exist. Raises Refused if none does."""
-    inside, _ = contents(path, files)
-    return {file: text(file, data) for file, data in inside.items() if file in files}
+def take_present_files(path: Path, files: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts of those of the files that exist. Raises Refused if none does."""
+    inside, _ = read_contents(path, files)
+    return {file: decode_source(file, data) for file, data in inside.items() if file in files}
 
 
-def take(
+def take_files(
     path: Path, files: tuple[str, ...], as_handed_out: Callable[[str], set[bytes]]
 ) -> dict[str, str]:
-    """The text of each of the lab's files in the submission. Raises Refused.
+    """Return the text of each of the lab's files in the submission. Raises Refused.
 
-    as_handed_out: the contents that another file may have; none for a new file.
+    as_handed_out: returns the contents that another file may have; none for a new file.
     """
-    inside, seen = contents(path, files)
+    inside, seen = read_contents(path, files)
     for file in files:
         if file not in inside:
-            raise Refused(f"{file}: missing{nearly(file, seen)}")
+            raise Refused(f"{file}: missing: hand it in, too{suggest_file(file, seen)}")
     for file, data in inside.items():
         ours = file in files or file.split("/")[0] not in (*SOURCES, "Makefile")
         if not ours and data not in as_handed_out(file):
-            raise Refused(f"{file}: changed or new, but not one of the lab's: {', '.join(files)}")
-    return {file: text(file, inside[file]) for file in files}
+            raise Refused(
+                f"{file}: changed or new, but not one of the lab's: {', '.join(files)}: undo the "
+                "change, or leave the file out"
+            )
+    return {file: decode_source(file, inside[file]) for file in files}

@@ -1,9 +1,9 @@
-"""Makes a stranger's text fit to be shown: in a terminal, a page, a spreadsheet, a file.
+r"""Make a stranger's text fit to be shown: in a terminal, a page, a spreadsheet, a file.
 
 Names in an archive, the end of a console and a compiler's messages are a stranger's choice. They
 may contain what moves a terminal's cursor, what is not UTF-8, or what a spreadsheet takes for a
 formula. An invisible character is shown by its number, as <U+FEFF>, and a byte of a name that is
-not UTF-8 as \\xFF.
+not UTF-8 as \xFF.
 """
 
 import unicodedata
@@ -15,39 +15,49 @@ FORMULA = ("=", "+", "-", "@", "\t")
 
 
 BYTES = range(0xDC80, 0xDD00)  # how Python keeps a byte that is not UTF-8 (PEP 383)
-# What is often pasted from a page, and has no name in Unicode or a little known one.
+# Characters that are often pasted, and have no well-known name in Unicode.
 CALLED = {"\ufeff": "BYTE ORDER MARK", "\r": "CARRIAGE RETURN", "\f": "FORM FEED", "\0": "NULL"}
 
 
-def visible(char: str) -> str:
-    """A character of a line, or what shows it if it is invisible."""
+def show_character(char: str) -> str:
+    """Return a character of a line, or what shows it if it is invisible."""
     if char.isprintable():
         return char
     return f"\\x{ord(char) - 0xDC00:02X}" if ord(char) in BYTES else f"<U+{ord(char):04X}>"
 
 
-def name_of(char: str) -> str:
-    """A character as a message names it: its number and name, and itself if one can see it."""
+def name_character(char: str) -> str:
+    """Return a character as a message names it.
+
+    That is its number and name, and itself if one can see it.
+    """
     called = CALLED.get(char) or unicodedata.name(char, "a control character")
     seen = f"{char} " if char.isprintable() and not char.isspace() else ""
     return f"{seen}(U+{ord(char):04X}, {called})"
 
 
-def printable(text: str, most: int = MOST) -> str:
-    """The text in lines, without invisible characters; a long text is cut to `most` characters."""
-    shown = "".join(c if c in "\n\t" else visible(c) for c in text[: most + 1])
+def make_printable(text: str, most: int = MOST) -> str:
+    """Return the text without invisible characters.
+
+    A text of more than `most` characters is cut.
+    """
+    shown = "".join(c if c in "\n\t" else show_character(c) for c in text[: most + 1])
     return shown if len(shown) <= most else f"{shown[:most]} ..."
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file in UTF-8. What UTF-8 cannot have is escaped: no submission's text ends the
-    writing."""
+    """Write a file in UTF-8.
+
+    What UTF-8 cannot have is escaped: no submission's text ends the writing.
+    """
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def cell(text: str) -> str:
-    """A cell that every spreadsheet takes for text, on one line, because tools that read a table
-    line by line would take the rest of a compiler's message for rows. Source: OWASP, "CSV
-    Injection"."""
+def format_cell(text: str) -> str:
+    """Return a cell that every spreadsheet takes for text, on one line.
+
+    It has one line because tools that read a table line by line would take the rest of a compiler's
+    message for rows. Source: OWASP, "CSV Injection".
+    """
     line = LINE_END.join(filter(None, (part.strip() for part in text.splitlines())))
     return f"'{line}" if line.startswith(FORMULA) else line

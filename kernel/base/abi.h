@@ -63,7 +63,8 @@
     X(sync, 0)       /* () all delayed writes done, disk caches flushed */     \
     X(fsync, 1)      /* (fd) this file's delayed writes done and flushed */    \
     X(smoothsync, 1) /* (age ns) write what has been dirty at least so long */ \
-    X(advise, 4)     /* (fd, offset, n, ADVICE_...) how it will be read */
+    X(advise, 4)     /* (fd, offset, n, ADVICE_...) how it will be read */     \
+    X(charge, 1)     /* (instructions) they pass; ENOSYS: time is counted */
 
 enum syscall_number {
     SYS_none,
@@ -172,7 +173,7 @@ struct statfs {
     char disk[16];   /* "disk0" */
     u32 block_size;  /* bytes */
     u32 read_only;   /* 1 if mounted or fallen back to read-only */
-    u64 blocks;      /* for data: the file system less its own structure */
+    u64 blocks;      /* for data: the file system less its own metadata */
     u64 free_blocks; /* not in use */
     u64 inodes;
     u64 free_inodes;

@@ -3,7 +3,10 @@
  * rooms see bio.h. The head of bio.c has the states of a buffer and the
  * invariants.
  *
- *   bio.c      which block each buffer holds, its state, its transfers
+ *   bio.c      the state of a buffer, its transfers, the interface
+ *   hash.c     which buffer a block has, and how it gets one
+ *   ahead.c    reads that are started before they are waited for
+ *   delayed.c  dirty buffers, candidate writes, how writes begin and end
  *   flush.c    which dirty buffers are written now
  *   lost.c     who is told of a delayed write that was given up
  *   replace.c  asks the replace policy which buffer gives way
@@ -18,6 +21,9 @@
 #pragma once
 
 #include "kernel/cache/bio.h"
+#include "kernel/base/stat.h"
+#include "kernel/measure/trace.h"
+#include "kernel/proc/proc.h"
 
 /* Of dirty buffers, by a hash of the owner; a power of two. It follows the
  * files that are being written, not the cache; longer lists only take longer.
@@ -48,13 +54,13 @@ extern struct bcache {
     u64 uses;                /* of buffers, by processes, ever */
     u64 nahead, ahead_most;  /* how many are on that list, and may be */
     u64 write_number;        /* of the last write started */
-    u64 look_started;        /* blocks that the policy's look found due */
-    u64 look_number;         /* write_number when the policy began to look */
-    bool looking;   /* a policy is looking; write.c's lock guards it, too */
+    /* Blocks that the policy's scan found due; write_number when it began. */
+    u64 scan_started, scan_number;
+    bool scanning;  /* a policy is scanning; write.c's lock guards it, too */
     bool releasing; /* it is the write policy, which now holds nothing back */
-    u32 holders;    /* processes that hold buffers */
-    struct turns may_hold; /* processes that wait to become one */
-    u32 waiting;           /* processes that wait for an evictable buffer */
+    struct wait_queue may_hold; /* processes that wait to become one */
+    /* Processes that hold buffers; that wait for an evictable one. */
+    u32 holders, waiting;
 } bcache;
 
 /* Every buffer that has ever held a block. */
@@ -81,23 +87,84 @@ static inline enum found found_of(const struct buf *b)
     return b->flags & B_READ ? COMING : CACHED;
 }
 
+static inline void trace_block(enum trace_event event, const struct buf *b,
+                               u64 arg)
+{
+    trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
+}
+
+/* trace_block at a time that the buffer or a histogram stores too, so that the
+ * trace agrees with it. Caller holds the lock, and has traced nothing since. */
+static inline void trace_block_at(u64 now_ns, enum trace_event event,
+                                  const struct buf *b, u64 arg)
+{
+    trace_at(now_ns, event, b->block.disk, b->block.blkno, myproc()->pid, arg);
+}
+
+/* Is the block on the disk? */
+static inline bool on_disk(const struct disk *d, u64 blkno)
+{
+    return blkno < d->nsectors / (bcache.block_bytes / SECTOR_BYTES);
+}
+
 /* ---- bio.c. For all of these the caller holds bcache.lock. ---- */
 
-struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
-
 /* buf_take makes a buffer busy that no process has. buf_get takes any buffer;
- * it may wait for its turn, after which the buffer holds the same block. */
+ * it may wait in its queue, after which the buffer holds the same block. */
 void buf_take(struct buf *b);
 void buf_get(struct buf *b);
 
 /* Let go of a busy buffer: hand it to the first that waits, if any. */
 void buf_let_go(struct buf *b);
 
-/* Prepare the write of a busy buffer; the caller submits b->io without the
- * lock. */
-void buf_prepare_write(struct buf *b, bool waited);
+/* Describe b's transfer. Prepare it; the caller submits it without the lock.
+ */
+void buf_set_io(struct buf *b, bool write, bool waited);
+void buf_prepare(struct buf *b, u32 direction, bool waited);
 
-/* From now on the block belongs to this owner, as structure or as data. */
+void count_misses(u64 n); /* so many blocks were not found in the cache */
+
+void buf_unhold(void); /* the process has let go of a buffer */
+
+/* ---- hash.c. For all of these the caller holds bcache.lock. ---- */
+
+struct buf *buf_lookup(const struct disk *, u64 blkno); /* NULL: it has none */
+
+/* A buffer for a block that is not cached: never used, or a victim; NULL if
+ * there is none, or it is *dirty. Then buf_assign gives it the block, busy. */
+struct buf *buf_allocate(const struct disk *, u64 blkno, struct buf **dirty);
+void buf_assign(struct buf *b, struct disk *, u64 blkno);
+
+struct buf *buf_evict(struct buf *b); /* an evictable buffer loses its block */
+
+/* ---- ahead.c ---- */
+
+/* If b was prefetched and not asked for yet: count that it is asked for now, or
+ * that it never will be. Caller holds bcache.lock. */
+void settle_ahead(struct buf *b, bool asked);
+
+void start_further(struct disk *,
+                   const struct further_reads *); /* without the lock */
+
+/* ---- delayed.c. For all of these the caller holds bcache.lock. ---- */
+
+void delayed_state(struct cache_state *); /* what is counted here */
+struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
+
+/* A buffer is let go: it has been dirty since now, if it is and was clean. */
+void set_dirtied(struct buf *b);
+
+/* Make a dirty buffer a candidate write of the scheduler's. The scheduler
+ * has chosen one: prepare it, if the buffer is still dirty and free. */
+void buf_add_candidate(struct buf *b);
+bool reserve_candidate(struct io *, const struct disk *);
+
+/* Prepare the write of a busy buffer; the caller submits b->io without the
+ * lock. The end of one. */
+void buf_prepare_write(struct buf *b, bool waited);
+void write_ended(struct buf *b, int error);
+
+/* From now on the block belongs to this owner, as metadata or as data. */
 void set_owner(struct buf *b, u64 owner, bool meta);
 
 void set_held_back(struct buf *b, bool held_back);
@@ -114,9 +181,9 @@ static inline bool in_pause(const struct buf *b, u64 now_ns)
     return b->flags & B_ERROR && b->failed_ns && b->retry_ns > now_ns;
 }
 
-/* ---- bio.c, without the lock ---- */
+/* ---- delayed.c, without the lock ---- */
 
-/* bdwrite for structure or for data. */
+/* bdwrite for metadata or for data. */
 void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
@@ -158,13 +225,13 @@ bool write_keeps(void);
 bool write_wants_seconds(void);
 void write_second(u64 now_ns);
 
-/* A look begins, or ends: the policy is checked only outside looks. Caller
+/* A scan begins, or ends: the policy is checked only outside scans. Caller
  * holds bcache.lock. */
-void write_look(bool begins);
+void write_scan(bool begins);
 
 /* ---- updated.c ---- */
 
-/* Have the daemon ask its policies again when to look. */
+/* Have the daemon ask its policies again when to scan. */
 void update_ask_again(void);
 
 /* Tell the policy that b has become dirty; that dirty b is about to be written
@@ -177,11 +244,11 @@ void update_wanted(const struct buf *b, bool hit);
 /* Put an update policy to use, with the dirty blocks handed to it. */
 void update_switch(const struct policy *to);
 
-/* The calls around a policy's look: its flush_ calls try no block twice, and
- * policies are checked when it ends. look_ends returns how many writes the look
+/* The calls around a policy's scan: its flush_ calls try no block twice, and
+ * policies are checked when it ends. scan_ends returns how many writes the scan
  * has started. */
-void look_begins(void);
-u64 look_ends(void);
+void scan_begins(void);
+u64 scan_ends(void);
 
 /* ---- flush.c ---- */
 

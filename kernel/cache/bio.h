@@ -49,16 +49,16 @@ struct buf {
     struct block block; /* what policies see: disk, blkno, times */
     u32 flags;
     struct disk *disk;
-    struct buf *hash;    /* the next of its bucket */
-    struct turns turns;  /* processes that wait for it while it is busy */
+    struct buf *hash;          /* the next of its bucket */
+    struct wait_queue waiters; /* for the buffer, while it is busy */
     struct list dirty;   /* on the delayed-write, pending or writing list */
     struct list owned;   /* while dirty: on its owner's list */
     struct list ahead;   /* with B_AHEAD: on the list of those */
     u64 ahead_ns;        /* with B_AHEAD: when its read was started */
     struct flush *flush; /* the flush that waits for this write, or NULL */
     u64 write_number;    /* of its last write */
-    u64 failed_ns;       /* since when its writes fail; 0: they do not */
-    u64 retry_ns;        /* with failed_ns: when it is tried again */
+    /* Since when its writes fail, 0: they do not; when it is tried again. */
+    u64 failed_ns, retry_ns;
     /* the holder's */
     void *data;   /* bio_block_bytes() */
     struct io io; /* its transfer */
@@ -82,7 +82,7 @@ struct buf *bread(struct disk *, u64 blkno);
 
 /* Further blocks to start reading beside one: those that the same call of a
  * program will ask for, and those to be prefetched. */
-struct also {
+struct further_reads {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
     bool apart; /* none of them joins the block that is waited for */
@@ -90,7 +90,7 @@ struct also {
 
 /* bread for a program that reads a file, of which the update policy is told;
  * starts reading the further blocks, too. */
-struct buf *breada(struct disk *, u64 blkno, const struct also *);
+struct buf *breada(struct disk *, u64 blkno, const struct further_reads *);
 
 /* breada without waiting: the buffer, if the block is cached and no process has
  * it; else NULL, and the caller goes on with breada. *found is the state that
@@ -98,7 +98,7 @@ struct buf *breada(struct disk *, u64 blkno, const struct also *);
 struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 
 /* Start reading the further blocks only; holds no buffer on return. */
-void bstart(struct disk *, const struct also *);
+void bstart(struct disk *, const struct further_reads *);
 
 /* Prefetch these blocks, but for those that are cached or for which no buffer
  * is free without writing one. Blocks that were prefetched and not asked for
@@ -112,6 +112,10 @@ void brelse(struct buf *);
 
 /* Write and wait; let go. 0 or -EIO. */
 int bwrite(struct buf *);
+
+/* Make the contents safe from a power cut, and let go: bwrite, or, if the write
+ * policy says that the cache itself keeps them (keeps), bdwrite. 0 or -EIO. */
+int bwrite_stable(struct buf *);
 
 /* Start writing; let go when it is done. */
 void bawrite(struct buf *);
@@ -154,6 +158,11 @@ u64 bflush_smooth(struct disk *, u64 age_ns);
 /* Start writing again the blocks whose writes failed and whose pauses have
  * ended. Returns when the next pause ends, or NEVER_NS. For the daemon. */
 u64 bflush_retry(void);
+
+/* The update daemon asks the update policy when to scan again, sleeps until
+ * then, and has it scan. */
+void updated_init(void);    /* owns the update kind */
+void update_daemon(void *); /* the thread's function */
 
 /* Counts for leak checks and the write policy. */
 u64 bio_dirty(void);

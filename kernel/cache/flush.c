@@ -1,6 +1,6 @@
 /*
  * Flushing: which dirty buffers are written now (bio.h), and the flush_ calls
- * by which policies say so (policy.h).
+ * by which policies say so (update.h).
  *
  * - A flush goes in two steps. First what is due moves to the pending list, in
  *   one go under the lock; then that list is written, a batch under one plug at
@@ -8,22 +8,18 @@
  *   become dirty meanwhile are left to the next flush. (Mogul's smoothsync
  *   works like this. 4.2BSD did not: policies/update/bflush.c.)
  * - A block whose write fails is dirty again. So that a flush ends, it tries no
- *   block whose last write is newer than the flush; all flushes of one look of
+ *   block whose last write is newer than the flush; all flushes of one scan of
  *   a policy count as one. A flush that nobody waits for leaves it alone until
  *   its pause (lost.h) has ended. Then the daemon tries it under any policy.
  */
 #include "kernel/cache/bcache.h"
 #include "kernel/measure/hist.h"
-#include "kernel/proc/proc.h"
-#include "kernel/base/stat.h"
-#include "kernel/measure/trace.h"
 
 #define BATCH 64 /* writes started under one plug */
 
 COUNTER(scanned, "bio.scanned", "blocks", "looked at by flushes");
 COUNTER(due, "bio.due", "blocks", "found due by flushes");
-COUNTER(sleeps, "bio.flush_sleeps", "sleeps",
-        "of flushes, for a buffer in use");
+COUNTER(sleeps, "bio.flush_sleeps", "sleeps", "of flushes, for a busy buffer");
 HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
 
 void bio_burst(const struct disk *d, u64 blocks)
@@ -311,8 +307,8 @@ u64 oldest_dirty_ns(void)
 static u64 finish(u64 n)
 {
     if (n)
-        start_pending(NULL, bcache.look_number);
-    bcache.look_started += n;
+        start_pending(NULL, bcache.scan_number);
+    bcache.scan_started += n;
     spin_unlock(&bcache.lock);
     count(&due, n);
     return n;
@@ -324,7 +320,7 @@ static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
     count(&scanned, 1);
     enum visit answer = visit(&b->block, now_ns);
     bool flush = answer == FLUSH || answer == FLUSH_LAST;
-    u64 made = flush ? make_due(b, bcache.look_number) : 0;
+    u64 made = flush ? make_due(b, bcache.scan_number) : 0;
     *n += made;
     return answer != STOP && !(answer == FLUSH_LAST && made);
 }
@@ -356,13 +352,13 @@ u64 flush_older(u64 age_ns)
 {
     spin_lock(&bcache.lock);
     return finish(
-        make_oldest_due(NULL, ago(age_ns), UNLIMITED, bcache.look_number));
+        make_oldest_due(NULL, ago(age_ns), UNLIMITED, bcache.scan_number));
 }
 
 u64 flush_oldest(u64 most)
 {
     spin_lock(&bcache.lock);
-    return finish(make_oldest_due(NULL, NEVER_NS, most, bcache.look_number));
+    return finish(make_oldest_due(NULL, NEVER_NS, most, bcache.scan_number));
 }
 
 u64 flush_all(void)
@@ -376,7 +372,7 @@ static u64 make_owner_due(u64 owner)
     ITEM_EACH (struct buf, b, owner_list(owner), owned) {
         count(&scanned, 1);
         if (b->block.owner == owner)
-            n += make_due(b, bcache.look_number);
+            n += make_due(b, bcache.scan_number);
     }
     return n;
 }
@@ -388,7 +384,7 @@ u64 flush_files(struct list *l)
     spin_lock(&bcache.lock);
     ITEM_EACH (struct buf, b, l, block.owing) {
         count(&scanned, 1);
-        u64 made = make_due(b, bcache.look_number);
+        u64 made = make_due(b, bcache.scan_number);
         n += made;
         if (made && b->block.owner)
             n += make_owner_due(b->block.owner);

@@ -2,7 +2,6 @@
 #include "kernel/cache/lost.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/stat.h"
-#include "kernel/machine/lock.h"
 
 /* Losses up to number `last`; those up to `told` need not be told to a
  * description that is opened now. */
@@ -16,9 +15,9 @@ static struct {
     struct spinlock lock;          /* taken inside bcache.lock */
     u64 number;                    /* of the last loss */
     struct loss files[LOST_FILES]; /* each of one file */
-    struct loss all[MAX_DISKS];    /* of structure, or of too many files */
+    struct loss all[MAX_DISKS];    /* of metadata, or of too many files */
     struct loss synced[MAX_DISKS]; /* of anything; told: to sync */
-    bool structure[MAX_DISKS];
+    bool metadata[MAX_DISKS];
 } lost = {.lock = SPINLOCK("lost", RANK_POLICY)};
 
 COUNTER(told_of, "bio.told", "times", "fsync, sync, last close told of losses");
@@ -60,13 +59,13 @@ static struct loss *new_row(void)
     return row;
 }
 
-bool lost_add(const struct disk *d, u64 owner, bool structure)
+bool lost_add(const struct disk *d, u64 owner, bool metadata)
 {
     HOLD(spin, &lost.lock);
-    u64 before = lost.number++, key = structure ? 0 : owner;
+    u64 before = lost.number++, key = metadata ? 0 : owner;
     struct loss now = {key, d->id, lost.number, before};
     lost.synced[d->id].last = lost.number;
-    lost.structure[d->id] |= structure;
+    lost.metadata[d->id] |= metadata;
     struct loss *row = &lost.all[d->id];
     if (key)
         row = row_of(key) ?: new_row();
@@ -122,7 +121,7 @@ int lost_tell_sync(const struct disk *d)
 
 bool lost_structure(const struct disk *d)
 {
-    return __atomic_load_n(&lost.structure[d->id], __ATOMIC_RELAXED);
+    return __atomic_load_n(&lost.metadata[d->id], __ATOMIC_RELAXED);
 }
 
 void lost_forget(u64 owner)
@@ -140,5 +139,5 @@ void lost_forget_disk(const struct disk *d)
         if (lost.files[i].disk == d->id)
             lost.files[i].owner = 0;
     lost.all[d->id] = lost.synced[d->id] = (struct loss){0};
-    lost.structure[d->id] = false;
+    lost.metadata[d->id] = false;
 }

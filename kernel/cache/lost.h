@@ -8,7 +8,7 @@
  * and each sync tries it too, and returns -EIO if that fails.
  *
  * A block is given up only if the cache has no other room, and if its writes
- * have failed for GIVE_UP_NS. Structure is given up only when no data is left
+ * have failed for GIVE_UP_NS. Metadata is given up only when no data is left
  * that could be: a process rather waits until the data has failed that long.
  * From then on the loss belongs to the file (the block's owner) and to the
  * disk:
@@ -22,7 +22,7 @@
  *   and all others are told as if it had never been.
  * - sync, or umount, gets -EIO once for each disk. A umount that is told leaves
  *   the disk mounted; the next one goes on.
- * - Structure (bitmaps, inodes, indirect blocks) concerns all files: each
+ * - Metadata (bitmaps, inodes, indirect blocks) concerns all files: each
  *   description of the disk is told once, later ones until sync or umount has
  *   been told, for no fsync of one file speaks for the others. And ext2 makes
  *   the file system read-only. From then on each fsync is -EIO.
@@ -47,7 +47,7 @@
 
 /* A block of the owner (0: of none) was given up. True if the last such loss
  * has been told already, or there was none. */
-bool lost_add(const struct disk *, u64 owner, bool structure);
+bool lost_add(const struct disk *, u64 owner, bool metadata);
 
 /* The number that a new description of the owner's file begins with. */
 u64 lost_opened(const struct disk *, u64 owner);
@@ -60,7 +60,7 @@ int lost_tell(const struct disk *, u64 owner, u64 *told, bool fsync);
  */
 int lost_tell_sync(const struct disk *);
 
-/* Has structure of the disk been lost? */
+/* Has metadata of the disk been lost? */
 bool lost_structure(const struct disk *);
 
 /* The owner's file was removed; the disk was unmounted. */

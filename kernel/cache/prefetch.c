@@ -4,7 +4,6 @@
  */
 #include "kernel/cache/prefetch.h"
 #include "kernel/cache/bio.h"
-#include "kernel/disk/disk.h"
 #include "kernel/policy/registry.h"
 
 static struct spinlock prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);
@@ -50,7 +49,7 @@ static bool in_file(i64 first, u64 n, u64 file_blocks)
     return first >= 0 && n <= file_blocks && (u64)first <= file_blocks - n;
 }
 
-static bool is_good(const struct wish *w, u64 file_blocks)
+static bool is_good(const struct readahead *w, u64 file_blocks)
 {
     u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;
     if (!w->n)
@@ -62,36 +61,37 @@ static bool is_good(const struct wish *w, u64 file_blocks)
 }
 
 /* Caller holds the lock. */
-static struct wish ask(const struct disk *d, struct stream *s,
-                       const struct access *a)
+static struct readahead ask(const struct disk *d, struct stream *s,
+                            const struct access *a)
 {
-    struct wish wish = {.times = 1};
+    struct readahead readahead = {.times = 1};
     if (hooks()->takes_hints && a->hint == HINT_RANDOM)
-        return wish;
-    hooks()->ahead(s, a, &wish);
+        return readahead;
+    hooks()->readahead(s, a, &readahead);
     policy_check(policy_in_use[POLICY_PREFETCH]);
-    if (is_good(&wish, a->file_blocks))
-        return wish;
+    if (is_good(&readahead, a->file_blocks))
+        return readahead;
     const struct policy *to =
         policy_fault(POLICY_PREFETCH, d->id, a->block,
-                     "ahead wished for blocks off the file");
+                     "readahead asked for blocks off the file");
     if (to)
         put_to_use(to);
-    return (struct wish){0};
+    return (struct readahead){0};
 }
 
-struct wish prefetch_ahead(struct disk *d, struct streams *f, struct access *a)
+struct readahead prefetch_readahead(struct disk *d, struct streams *f,
+                                    struct access *a)
 {
     a->hint = f->hint;
     spin_lock(&prefetch_lock);
     if (f->policy != starts)
         *f = (struct streams){.policy = starts, .hint = f->hint};
     struct stream *s = stream_of(f, a, hooks());
-    struct wish wish = ask(d, s, a);
+    struct readahead readahead = ask(d, s, a);
     bool sequential = s->next_block && goes_on(s, a);
     s->next_block = a->block + a->nblocks;
     spin_unlock(&prefetch_lock);
     if (sequential)
         readers_go_on(d, s);
-    return wish;
+    return readahead;
 }

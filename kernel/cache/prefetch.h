@@ -3,13 +3,12 @@
 
 #include "kernel/cache/stream.h"
 
-struct disk;
-
 void prefetch_init(void); /* owns the prefetch kind */
 
 /* The blocks to start reading besides those that this access to a file on the
  * disk asks for. The inode is locked. */
-struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
+struct readahead prefetch_readahead(struct disk *, struct streams *,
+                                    struct access *);
 
 /* Does the policy in use act on the hints of programs? */
 bool prefetch_takes_hints(void);
@@ -17,8 +16,8 @@ bool prefetch_takes_hints(void);
 /* Does it want each block of a call to be a read of its own? */
 bool prefetch_by_block(void);
 
-/* Block i of a wish, i from 0 to n * times - 1. */
-static inline u64 wish_block(const struct wish *w, u64 i)
+/* Block i of a read-ahead request, i from 0 to n * times - 1. */
+static inline u64 readahead_block(const struct readahead *w, u64 i)
 {
     return w->first + w->step * (i64)(i / w->n) + i % w->n;
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 #define STREAMS 8 /* remembered of one open file */
 

@@ -3,30 +3,27 @@
  * update daemon, which is the mechanism of bdflush and /etc/update without the
  * policy, and tells the policy of blocks that become dirty or clean.
  *
- * - updated.asking, a sleep lock, is held while a policy says when to look, or
+ * - updated.asking, a sleep lock, is held while a policy says when to scan, or
  *   looks, so that a swap waits until it is done. updated.lock guards the
  *   wake-up, and is taken inside bcache.lock.
- * - The policy is told of blocks with bcache.lock held. While it looks it
+ * - The policy is told of blocks with bcache.lock held. While it scans it
  *   changes its own records without a lock, so it is not checked meanwhile.
  */
-#include "kernel/cache/updated.h"
 #include "kernel/cache/bcache.h"
 #include "kernel/cache/lost.h"
-#include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
-#include "kernel/base/stat.h"
 
 static struct {
     struct sleeplock asking;
     struct spinlock lock;
     const struct proc *daemon; /* set when it starts */
     bool changed;              /* lock: another policy or tunable: ask again */
-    bool at_once;              /* lock: the limit of look_at_dirty is reached */
-    u64 last_ns;               /* asking: when the policy last looked */
+    bool at_once;              /* lock: the limit of scan_at_dirty is reached */
+    u64 last_ns;               /* asking: when the policy last scanned */
     u64 second_ns;             /* asking: when write_second is next */
-    u64 look_at_dirty;         /* bcache.lock: dirty blocks at which it looks */
+    u64 scan_at_dirty;         /* bcache.lock: dirty blocks at which it scans */
 } updated = {.lock = SPINLOCK("updated", RANK_POLICY),
-             .look_at_dirty = UNLIMITED};
+             .scan_at_dirty = UNLIMITED};
 
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
 COUNTER(started, "updated.written", "blocks", "whose writes looks started");
@@ -51,9 +48,9 @@ void update_ask_again(void)
     wake(&updated.changed);
 }
 
-void look_at_dirty(u64 n)
+void scan_at_dirty(u64 n)
 {
-    updated.look_at_dirty = n;
+    updated.scan_at_dirty = n;
 }
 
 /* ---- telling the policy. Caller holds bcache.lock. ---- */
@@ -67,7 +64,7 @@ static const struct update_hooks *update(void)
 
 static void check_policy(void)
 {
-    if (update() && !bcache.looking)
+    if (update() && !bcache.scanning)
         policy_check(policy_in_use[POLICY_UPDATE]);
 }
 
@@ -76,9 +73,9 @@ static void tell_dirtied(struct buf *b)
     b->block.mark = 0;
     if (update() && update()->dirtied)
         update()->dirtied(&b->block, clock_ns());
-    if (bcache.ndirty < updated.look_at_dirty)
+    if (bcache.ndirty < updated.scan_at_dirty)
         return;
-    updated.look_at_dirty = UNLIMITED;
+    updated.scan_at_dirty = UNLIMITED;
     wake(&updated.at_once);
 }
 
@@ -105,7 +102,7 @@ void update_wanted(const struct buf *b, bool hit)
 void update_switch(const struct policy *to)
 {
     HOLD(spin, &bcache.lock);
-    updated.look_at_dirty = UNLIMITED;
+    updated.scan_at_dirty = UNLIMITED;
     policy_switch(to);
     ITEM_EACH (struct buf, b, &bcache.pending, dirty)
         tell_dirtied(b);
@@ -122,36 +119,36 @@ static void swap(const struct policy *to)
     update_ask_again();
 }
 
-/* ---- looks ---- */
+/* ---- scans ---- */
 
-void look_begins(void)
+void scan_begins(void)
 {
     HOLD(spin, &bcache.lock);
-    bcache.look_number = bcache.write_number;
-    bcache.look_started = 0;
-    write_look(true);
+    bcache.scan_number = bcache.write_number;
+    bcache.scan_started = 0;
+    write_scan(true);
 }
 
-u64 look_ends(void)
+u64 scan_ends(void)
 {
     HOLD(spin, &bcache.lock);
-    u64 n = bcache.look_started;
-    write_look(false);
+    u64 n = bcache.scan_started;
+    write_scan(false);
     check_policy();
     return n;
 }
 
-/* Have a policy look; the writes that it starts are one burst. */
-static void look(void (*policy_looks)(u64 now_ns), u64 now_ns)
+/* Have a policy scan; the writes that it starts are one burst. */
+static void scan(void (*policy_scan)(u64 now_ns), u64 now_ns)
 {
-    look_begins();
-    policy_looks(now_ns);
-    u64 n = look_ends();
+    scan_begins();
+    policy_scan(now_ns);
+    u64 n = scan_ends();
     count(&started, n);
     bio_burst(NULL, n);
 }
 
-/* Have the update policy look, if it is time to. Returns when to wake. */
+/* Have the update policy scan, if it is time to. Returns when to wake. */
 static u64 look_if_due(bool at_once)
 {
     const struct update_hooks *hooks = update();
@@ -161,11 +158,11 @@ static u64 look_if_due(bool at_once)
         return next_ns;
     count(&looks, 1);
     updated.last_ns = now_ns;
-    look(hooks->look, now_ns);
+    scan(hooks->scan, now_ns);
     return hooks->next_ns(now_ns);
 }
 
-/* Have the write policy look each second, if it wants that. Returns when to
+/* Have the write policy scan each second, if it wants that. Returns when to
  * wake. */
 static u64 each_second(void)
 {
@@ -174,7 +171,7 @@ static u64 each_second(void)
         return NEVER_NS;
     if (now_ns >= updated.second_ns) {
         updated.second_ns = now_ns + NS_PER_S;
-        look(write_second, now_ns);
+        scan(write_second, now_ns);
     }
     return updated.second_ns;
 }
@@ -192,7 +189,7 @@ static u64 retry(u64 policy_ns)
 /* ---- the daemon ---- */
 
 /* Sleep until then, or until something wakes the daemon. True if the limit set
- * by look_at_dirty did. */
+ * by scan_at_dirty did. */
 static bool rest(u64 until_ns)
 {
     int timeout = 0;

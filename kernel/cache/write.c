@@ -14,7 +14,6 @@
 #include "kernel/cache/bcache.h"
 #include "kernel/cache/lost.h"
 #include "kernel/policy/registry.h"
-#include "kernel/base/stat.h"
 
 static struct spinlock write_lock = SPINLOCK("write policy", RANK_POLICY);
 
@@ -52,7 +51,7 @@ static enum write_mode ask_mode(const struct buf *b, bool filled, u64 before)
     info.queued = at_disk.queued_reads + at_disk.queued_writes + before;
     HOLD(spin, &write_lock);
     enum write_mode mode = hooks()->decide(&info);
-    if (!bcache.looking)
+    if (!bcache.scanning)
         policy_check(policy_in_use[POLICY_WRITE]);
     if (mode > WRITE_HELD_BACK) {
         fault(info.disk, info.blkno, "decide: no such mode");
@@ -123,12 +122,12 @@ static bool write_oldest(void)
     return start_oldest(&bcache.pending, n) || start_oldest(&bcache.delayed, n);
 }
 
-/* The oldest block that may be given up (lost.h): structure only if all data
+/* The oldest block that may be given up (lost.h): metadata only if all data
  * that could be is in use by processes. Caller holds bcache.lock. */
 static struct buf *hopeless(void)
 {
     u64 now_ns = clock_ns();
-    struct buf *structure = NULL;
+    struct buf *metadata = NULL;
     bool data = false;
     ITEM_EACH (struct buf, b, &bcache.delayed, dirty) {
         if (b->flags & B_BUSY)
@@ -138,9 +137,9 @@ static struct buf *hopeless(void)
             continue;
         if (!b->block.meta)
             return b;
-        structure = structure ?: b;
+        metadata = metadata ?: b;
     }
-    return data ? NULL : structure;
+    return data ? NULL : metadata;
 }
 
 /* Give up a block whose writes fail, if there is one. The first loss that a
@@ -209,6 +208,14 @@ static void throttle(void)
     }
 }
 
+int bwrite_stable(struct buf *b)
+{
+    if (!write_keeps())
+        return bwrite(b);
+    make_dirty(b, b->block.owner, b->block.meta, b->block.held_back);
+    return 0;
+}
+
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
     enum write_mode mode = ask_mode(b, filled, 0);
@@ -222,7 +229,7 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
     set_owner(b, owner, false);
     spin_unlock(&bcache.lock);
     if (mode == WRITE_THROUGH)
-        return bwrite(b);
+        return bwrite_stable(b);
     bawrite(b);
     return 0;
 }
@@ -248,10 +255,10 @@ void write_second(u64 now_ns)
     bcache.releasing = false;
 }
 
-void write_look(bool begins)
+void write_scan(bool begins)
 {
     HOLD(spin, &write_lock);
-    bcache.looking = begins;
+    bcache.scanning = begins;
     if (!begins)
         policy_check(policy_in_use[POLICY_WRITE]);
 }

@@ -8,8 +8,7 @@
  *   command of at most cluster_kb.
  * - The drive model, if there is one, says when a request is done.
  */
-#ifndef SLUICE_DISK_H
-#define SLUICE_DISK_H
+#pragma once
 
 #include "kernel/machine/clock.h"
 #include "kernel/disk/drive.h"
@@ -26,14 +25,41 @@ struct io {
     struct request request; /* the caller sets sector, nsectors, write,
                                waited and pid */
     struct span span;       /* the caller sets data: nsectors * 512 bytes */
-    void (*done)(struct io *, int error);            /* 0 or -EIO */
-    bool (*claim)(struct io *, const struct disk *); /* see disk_offer */
-    void *arg;                                       /* done's own */
+    void (*done)(struct io *, int error); /* 0 or -EIO */
+    bool (*reserve)(struct io *,
+                    const struct disk *); /* see disk_add_candidate */
+    void *arg;                            /* done's own */
     /* disk.lock */
     struct io *held; /* the next of the commands that the drive holds */
     bool alone;    /* joins no neighbour, as its submitter wants, or because it
                       failed with one */
     u64 issued_ns; /* dispatched to the drive */
+};
+
+/* Translates the sectors of a disk on which a block may be anywhere: it knows
+ * where each block is, and writes what makes the disk know that, too. The place
+ * policy only says where the next write goes. The disk's lock is held. */
+struct translation {
+    const char *refusal; /* why a place policy without `place` will not do */
+    const struct policy *fallback; /* places the blocks after a fault */
+    /* Where the sectors of a read are; NO_SECTOR: they were never written. */
+    u64 (*find)(const struct disk *, const struct request *);
+    /* Is there no place for this write? May it go to this one? */
+    bool (*is_full)(const struct disk *, const struct request *);
+    bool (*may_take)(const struct disk *, const struct request *, u64 physical);
+    /* The write is dispatched to r->physical. */
+    void (*take)(struct disk *, const struct request *r);
+    /* What is to be given to the drive before anything queued, or NULL. It has
+     * its place. */
+    struct io *(*next)(struct disk *, u64 now_ns);
+    /* How many commands the drive may have now. */
+    u32 (*depth)(const struct disk *);
+    /* A command has ended. Returns the requests that are done, in one chain, or
+     * NULL. A request without a place had no part of the drive. */
+    struct io *(*ended)(struct disk *, struct io *, int *error);
+    /* No command is under way or to be dispatched: call back when the place
+     * policy is to be asked again. */
+    void (*idle)(struct disk *, void (*ask_again)(void *disk));
 };
 
 struct disk {
@@ -48,13 +74,16 @@ struct disk {
                           */
     u32 depth;           /* commands at a time */
     u32 max_segments;    /* most pieces of one command */
+    u32 cluster_sectors; /* most of one command; 0: never join */
     struct ramdisk *ramdisk; /* this or the next one is the device */
     struct virtio_blk *device;
     struct spinlock lock;
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
     struct queue queue;
-    struct vlog *vlog;    /* NULL: blocks stay in place; set once, at boot */
+    const struct translation *translation; /* NULL: blocks stay in place; set
+                                              once, at boot */
+    void *mapping;                         /* the translation's own */
     u64 queued_ns;        /* the number of requests in it, summed over time */
     u64 measured_ns;      /* until then */
     u32 in_flight;        /* commands */
@@ -95,9 +124,9 @@ static inline void io_set_next(struct io *io, struct io *next)
     io->span.next = next ? &next->span : NULL;
 }
 
-/* Is it queued, or offered? Who alone may submit or offer it may ask without
- * the disk's lock, though the scheduler may take up an offer meanwhile: by the
- * time this is false, the queue is done with it. */
+/* True if it is queued or a candidate. Its owner, who alone submits it or makes
+ * it a candidate, may ask without the disk's lock. The scheduler may take up a
+ * candidate meanwhile: by the time this is false, the queue is done with it. */
 static inline bool io_queued(const struct io *io)
 {
     return __atomic_load_n(&io->request.queue, __ATOMIC_ACQUIRE);
@@ -114,17 +143,17 @@ struct disk *disk_named(const char *name);
 void disk_submit(struct disk *, struct io *);
 
 /*
- * Offer a write, which the scheduler may take up; disk_withdraw takes it back.
- * The caller sets queued_ns to when the block became dirty.
- * If it is taken up, claim() is called without a lock, perhaps after the offer
- * was taken back: it makes the transfer ready and returns true, or false if
- * nothing is to be written. May be called with the cache's lock held, which
- * claim may take.
+ * Add a candidate write, which the scheduler may take up; or remove it. The
+ * caller sets queued_ns to when the block became dirty.
+ * If it is taken up, reserve() is called without a lock, perhaps after the
+ * candidate was removed: it makes the transfer ready and returns true, or false
+ * if nothing is to be written. May be called with the cache's lock held, which
+ * reserve may take.
  */
-void disk_offer(struct disk *, struct io *);
-void disk_withdraw(struct disk *, struct io *);
+void disk_add_candidate(struct disk *, struct io *);
+void disk_remove_candidate(struct disk *, struct io *);
 
-/* There are more offers: ask the scheduler, if it takes them and no time is
+/* There are more candidates: ask the scheduler, if it takes them and no time is
  * set at which it is asked again. */
 void disk_poke(struct disk *);
 
@@ -150,5 +179,3 @@ int disk_flush(struct disk *);
 /* What has been written is durable before what will be: disk_flush, if the
  * drive loses completed writes in a power cut; else nothing is to be done. */
 int disk_order(struct disk *);
-
-#endif

@@ -14,11 +14,9 @@
  *   They belong to the struct drive that they were made for. A copy of that is
  *   answered from them and changes none.
  */
-#ifndef SLUICE_DRIVE_H
-#define SLUICE_DRIVE_H
+#pragma once
 
-#include "kernel/policy/approach.h"
-#include "kernel/base/types.h"
+#include "kernel/policy/position.h"
 
 #define MAX_SEGMENTS 16
 
@@ -172,5 +170,3 @@ struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
 /* At now_ns the drive is told to bring what it has been given to write onto the
  * platters. Returns when it has. */
 u64 drive_flush(struct drive *, u64 now_ns);
-
-#endif

@@ -1,5 +1,5 @@
 /*
- * The drive model's side of a disk (model.h).
+ * The drive model's side of a disk.
  *
  * - A command goes: held - in the drive - with the device. model_start() has
  *   the drive hold it; start_next() gives the drive the next one when it is
@@ -10,15 +10,8 @@
  *   drive_misjudged_percent= the answers are wrong by so much, as they would be
  *   for a host that knows its drive only by measuring it.
  */
-#include "kernel/disk/model.h"
-#include "kernel/disk/disk.h"
-#include "kernel/disk/place.h"
+#include "kernel/disk/internal.h"
 #include "kernel/machine/args.h"
-#include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
-#include "kernel/base/stat.h"
-#include "kernel/measure/trace.h"
-#include "kernel/base/string.h"
 
 #define SEGMENTS_KEPT_NS NS_PER_S /* for so long, when not needed any more */
 
@@ -145,7 +138,7 @@ void model_flush(struct disk *d, struct io *io)
     do_now(d, COMMAND_FLUSH, io);
 }
 
-/* ---- what a scheduler may ask (policy.h) ---- */
+/* ---- what a scheduler may ask (position.h) ---- */
 
 /* The drive as it will be at that time, if it gets no command until then. The
  * answer is kept, because many questions are about one time. */
@@ -221,6 +214,7 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
                                const struct request *r)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
+    charge(first ? COST_approach_after : COST_approach, 1);
     if (!d->drive.model->modelled)
         return (struct approach){NEVER_NS, NEVER_NS};
     u64 at_ns = start_ns + d->command_ns;

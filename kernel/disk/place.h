@@ -6,23 +6,22 @@
  *   model and the driver know physical ones, which a request has from its
  *   dispatch on.
  * - A raw request, which goes past the cache, is where it says.
- * - On a disk with a virtual log (vlog.h) the kernel knows where a block is.
+ * - On a disk with a translation (disk.h) the kernel knows where a block is.
  * The policy says only where the next write goes; what joins that in one
  * command goes beside it, if the places there are free.
  */
-#ifndef SLUICE_PLACE_H
-#define SLUICE_PLACE_H
+#pragma once
 
-#include "kernel/disk/vlog.h"
+#include "kernel/disk/disk.h"
 
-/* Own the place kind; find the disks with virtual logs. At boot. */
+/* Own the place kind. At boot. */
 void place_init(void (*swap)(const struct policy *to));
 
 /* The policy's answer, on the disk. */
 u64 place_ask(struct disk *, const struct request *, u64 now_ns);
 
 /* The first physical sector of the request, if it were dispatched at now_ns;
- * NO_SECTOR: on a disk with a virtual log, the block was never written, or no
+ * NO_SECTOR: on a disk with a translation, the block was never written, or no
  * place is free for it. Caller holds the disk's lock. */
 static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 {
@@ -35,9 +34,10 @@ static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 bool place_may_be(struct disk *, const struct request *, u64 physical,
                   u64 now_ns);
 
-/* What the policy wants cleaned. False: nothing now; what->again_ns tells when
- * to ask again. The disk has a virtual log. Caller holds the disk's lock. */
-bool place_clean(struct disk *, u64 now_ns, bool idle, struct clean *what);
+/* The policy has answered wrongly: this disk changes to the default now,
+ * another one when it gets a wrong answer, too. False: the policy stays. Caller
+ * holds the disk's lock. */
+bool place_fault(struct disk *, u64 sector, const char *what);
 
 /* The disk changes to the default, which is in use after a fault of the policy
  * that it had. Caller holds the disk's lock. */
@@ -46,5 +46,3 @@ void place_adopt_default(struct disk *);
 /* The request is dispatched at now_ns to this physical sector, which place_of
  * returned last for it. Caller holds the disk's lock. */
 void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);
-
-#endif

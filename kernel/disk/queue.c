@@ -1,10 +1,12 @@
 /*
  * The disk queue's two orders, by sector and by age, for reads, writes
- * and offers apart; and the questions a scheduler may ask of it (policy.h).
+ * and candidates apart; and the questions a scheduler may ask of it (sched.h).
  *
  * - The disk's lock guards it. Compiles natively, for tests of schedulers.
  */
 #include "kernel/disk/queue.h"
+
+#include "kernel/measure/cost.h"
 
 static struct request *by_sector(struct tree_node *n)
 {
@@ -20,7 +22,7 @@ static struct request *oldest(const struct list *arrived)
 /* Which of the queue's sets a request is in. */
 static enum queue_set set_of(const struct request *r)
 {
-    return r->offer ? SET_OFFERS : r->write ? SET_WRITES : SET_READS;
+    return r->candidate ? SET_CANDIDATES : r->write ? SET_WRITES : SET_READS;
 }
 
 /* The sets a question is about, as an index that grows. */
@@ -63,12 +65,13 @@ void queue_dispatched(struct queue *q, const struct request *r, u64 now_ns)
     q->commands++;
 }
 
-struct request *queue_at_or_after(const struct queue *q, enum direction dir,
-                                  u64 sector)
+/* ---- what the kernel asks ---- */
+
+struct request *queue_find_from(const struct queue *q, enum direction dir,
+                                u64 sector)
 {
     struct request *best = NULL;
-    SET_EACH(i, dir)
-    {
+    SET_EACH (i, dir) {
         struct request *r = by_sector(tree_at_or_after(&q->sorted[i], sector));
         if (r && (!best || r->sector < best->sector))
             best = r;
@@ -76,12 +79,11 @@ struct request *queue_at_or_after(const struct queue *q, enum direction dir,
     return best;
 }
 
-struct request *queue_before(const struct queue *q, enum direction dir,
-                             u64 sector)
+struct request *queue_find_before(const struct queue *q, enum direction dir,
+                                  u64 sector)
 {
     struct request *best = NULL;
-    SET_EACH(i, dir)
-    {
+    SET_EACH (i, dir) {
         struct request *r = by_sector(tree_before(&q->sorted[i], sector));
         if (r && (!best || r->sector > best->sector))
             best = r;
@@ -89,21 +91,42 @@ struct request *queue_before(const struct queue *q, enum direction dir,
     return best;
 }
 
-struct request *queue_circular(const struct queue *q, enum direction dir,
-                               u64 sector)
-{
-    struct request *r = queue_at_or_after(q, dir, sector);
-    return r ? r : queue_at_or_after(q, dir, 0);
-}
-
-struct request *queue_oldest(const struct queue *q, enum direction dir)
+struct request *queue_find_oldest(const struct queue *q, enum direction dir)
 {
     struct request *best = NULL;
-    SET_EACH(i, dir)
-    {
+    SET_EACH (i, dir) {
         struct request *r = oldest(&q->arrived[i]);
         if (r && (!best || r->arrival < best->arrival))
             best = r;
     }
     return best;
+}
+
+/* ---- what policies ask, which is charged ---- */
+
+struct request *queue_at_or_after(const struct queue *q, enum direction dir,
+                                  u64 sector)
+{
+    charge(COST_look, 1);
+    return queue_find_from(q, dir, sector);
+}
+
+struct request *queue_before(const struct queue *q, enum direction dir,
+                             u64 sector)
+{
+    charge(COST_look, 1);
+    return queue_find_before(q, dir, sector);
+}
+
+struct request *queue_circular(const struct queue *q, enum direction dir,
+                               u64 sector)
+{
+    charge(COST_look, 1);
+    return queue_find_from(q, dir, sector) ?: queue_find_from(q, dir, 0);
+}
+
+struct request *queue_oldest(const struct queue *q, enum direction dir)
+{
+    charge(COST_look, 1);
+    return queue_find_oldest(q, dir);
 }

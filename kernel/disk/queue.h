@@ -1,9 +1,8 @@
-/* The disk queue as the disk layer fills and empties it; policy.h has what a
+/* The disk queue as the disk layer fills and empties it; sched.h has what a
  * scheduler may ask. Caller holds the disk's lock. */
-#ifndef SLUICE_QUEUE_H
-#define SLUICE_QUEUE_H
+#pragma once
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 void queue_init(struct queue *, u32 disk);
 void queue_add(struct queue *,
@@ -13,9 +12,13 @@ void queue_take(struct queue *, struct request *); /* it leaves */
 /* A command goes to the drive by this choice of the scheduler's. */
 void queue_dispatched(struct queue *, const struct request *, u64 now_ns);
 
+/* What sched.h's questions answer, for the kernel itself: it pays nothing. The
+ * first at or after a sector, the last before it, and the oldest. */
+struct request *queue_find_from(const struct queue *, enum direction, u64);
+struct request *queue_find_before(const struct queue *, enum direction, u64);
+struct request *queue_find_oldest(const struct queue *, enum direction);
+
 static inline bool queue_empty(const struct queue *q)
 {
     return q->length[SET_READS] + q->length[SET_WRITES] == 0;
 }
-
-#endif

@@ -3,7 +3,6 @@
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
-#include "kernel/machine/fdt.h"
 #include "kernel/machine/machine.h"
 
 #define RAMDISKS 8   /* at most */
@@ -52,7 +51,6 @@ static bool in_order(u64 from, const struct table *t)
 
 void ramdisk_probe(struct region tree)
 {
-    static const char magic[] = "ramdisks"; /* and a 0, which is not in t */
     u64 at = arg_number("ramdisks", 0, 0, ((u64)BOOT_MAP_GIB << 30) - 1);
     full.from_ns = arg_number("full_from_s", 0, 0, 1000000) * NS_PER_S;
     full.until_ns =
@@ -64,7 +62,7 @@ void ramdisk_probe(struct region tree)
     u64 memory_end = machine.memory_phys + machine.memory_bytes;
     const struct table *t = virt_of(at);
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
-        memcmp(t->magic, magic, sizeof t->magic) || t->n > RAMDISKS ||
+        memcmp(t->magic, "ramdisks", sizeof t->magic) || t->n > RAMDISKS ||
         t->memory_end > at || !in_order(at + sizeof *t, t) ||
         t->end > memory_end)
         boot_fail("ramdisks=%lu: there is no table of RAM disks", at);
@@ -75,9 +73,7 @@ void ramdisk_probe(struct region tree)
     machine.memory_bytes = t->memory_end - machine.memory_phys;
     for (nramdisks = 0; nramdisks < t->n; nramdisks++)
         ramdisks[nramdisks] = (struct ramdisk){
-            .start = t->disk[nramdisks].start,
-            .nsectors = t->disk[nramdisks].nsectors,
-        };
+            t->disk[nramdisks].start, t->disk[nramdisks].nsectors, NULL, NULL};
     if (machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN))
         boot_fail("ramdisks=%lu: machine mode refuses the table there", at);
 }
@@ -90,12 +86,10 @@ struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
     struct ramdisk *r = &ramdisks[i];
     r->client = client;
     r->arg = arg;
-    *facts = (struct device_facts){
-        .nsectors = r->nsectors,
-        .can_flush = true,
-        .depth = DEPTH,
-        .max_segments = DEPTH,
-    };
+    *facts = (struct device_facts){.nsectors = r->nsectors,
+                                   .can_flush = true,
+                                   .depth = DEPTH,
+                                   .max_segments = DEPTH};
     return r;
 }
 

@@ -129,8 +129,7 @@ static void set_address(struct virtio_blk *v, u32 offset, const void *p)
 
 static u32 describe(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
 {
-    s->table[n] = (struct descriptor){
-        .phys = phys_of(p), .bytes = bytes, .flags = flags, .next = n + 1};
+    s->table[n] = (struct descriptor){phys_of(p), bytes, flags, n + 1};
     return n + 1;
 }
 
@@ -156,9 +155,8 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
         n = describe(s, n, first->data, first->bytes, flags);
     }
     n = describe(s, n, &s->status, 1, DESC_WRITE);
-    v->ring[id] = (struct descriptor){.phys = phys_of(s->table),
-                                      .bytes = n * sizeof s->table[0],
-                                      .flags = DESC_INDIRECT};
+    v->ring[id] = (struct descriptor){phys_of(s->table), n * sizeof s->table[0],
+                                      DESC_INDIRECT, 0};
     v->available->ring[v->available->index % v->ring_size] = id;
     /* The device must see the entry before the index that covers it. */
     __atomic_store_n(&v->available->index, v->available->index + 1,
@@ -308,7 +306,6 @@ struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
         .read_only = v->features & F_RO,
         .can_flush = v->features & F_FLUSH,
         .depth = v->ring_size - 1, /* one slot is kept for a flush */
-        .max_segments = v->max_segments,
-    };
+        .max_segments = v->max_segments};
     return v;
 }

@@ -17,7 +17,7 @@
  * - A bitmap that contradicts its count, or the blocks of the system itself,
  *   makes the file system read-only: nothing is allocated from it.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 #define NO_BIT (~0U)
 

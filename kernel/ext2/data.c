@@ -9,7 +9,7 @@
  * - Reading only marks the inode dirty for its new access time: it goes to
  *   its buffer with the next change, at sync, or with the last iput.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 #include "kernel/cache/lost.h"
 #include "kernel/cache/prefetch.h"
 
@@ -20,10 +20,10 @@
 /* The progress of one read. */
 struct reading {
     struct streams *streams;
-    bool planned;      /* the policy has been asked */
-    u64 next;          /* first block of the file not yet started */
-    u64 end;           /* what the call asked for ends before this block */
-    struct wish wish;  /* the policy's */
+    bool planned; /* the policy has been asked */
+    u64 next;     /* first block of the file not yet started */
+    u64 end;      /* what the call asked for ends before this block */
+    struct readahead readahead; /* the policy's */
     u64 ahead, nahead; /* its blocks that have been started; all of them */
     bool by_block;     /* the call's blocks are reads of their own */
 };
@@ -39,20 +39,20 @@ static void plan(struct inode *ip, u64 first, enum found found,
                             .file_blocks = blocks_of(fs, ip->size),
                             .block_bytes = fs->block_bytes,
                             .found = found};
-    r->wish = prefetch_ahead(fs->disk, r->streams, &access);
-    r->nahead = MIN(r->wish.n * r->wish.times, bio_ahead_most());
+    r->readahead = prefetch_readahead(fs->disk, r->streams, &access);
+    r->nahead = MIN(r->readahead.n * r->readahead.times, bio_ahead_most());
     r->planned = true;
 }
 
 /* Find the disk's blocks of the file's next ones: from *next on, at most WINDOW
- * of them, and none from `end` on. With a wish, *next and `end` count the
- * blocks of the wish instead. */
-static u32 map_next(struct inode *ip, const struct wish *wish, u64 *next,
-                    u64 end, u64 out[WINDOW])
+ * of them, and none from `end` on. With a read-ahead request, *next and `end`
+ * count the blocks of the read-ahead request instead. */
+static u32 map_next(struct inode *ip, const struct readahead *readahead,
+                    u64 *next, u64 end, u64 out[WINDOW])
 {
     u32 blkno, n = 0;
     for (u64 stop = MIN(end, *next + WINDOW); *next < stop; ++*next) {
-        u64 block = wish ? wish_block(wish, *next) : *next;
+        u64 block = readahead ? readahead_block(readahead, *next) : *next;
         if (map(ip, block, &blkno) == 0 && blkno)
             out[n++] = blkno;
     }
@@ -60,29 +60,29 @@ static u32 map_next(struct inode *ip, const struct wish *wish, u64 *next,
 }
 
 /* Prefetch all of these. */
-static void prefetch(struct inode *ip, const struct wish *wish, u64 next,
-                     u64 end)
+static void prefetch(struct inode *ip, const struct readahead *readahead,
+                     u64 next, u64 end)
 {
     u64 blocks[WINDOW];
     while (next < end) {
-        u32 n = map_next(ip, wish, &next, end, blocks);
+        u32 n = map_next(ip, readahead, &next, end, blocks);
         bprefetch(ip->fs->disk, blocks, n);
     }
 }
 
 /* The blocks to be started beside a block. The caller holds no buffer, because
  * mapping may need one. */
-static struct also following(struct inode *ip, u64 block, struct reading *r,
-                             u64 out[2 * WINDOW])
+static struct further_reads following(struct inode *ip, u64 block,
+                                      struct reading *r, u64 out[2 * WINDOW])
 {
-    struct also also = {
+    struct further_reads further = {
         .asked = out, .ahead = out + WINDOW, .apart = r->by_block};
     if (r->next <= block + WINDOW / 2)
-        also.nasked = map_next(ip, NULL, &r->next, r->end, out);
+        further.nasked = map_next(ip, NULL, &r->next, r->end, out);
     if (r->next >= r->end)
-        also.nahead =
-            map_next(ip, &r->wish, &r->ahead, r->nahead, out + WINDOW);
-    return also;
+        further.nahead =
+            map_next(ip, &r->readahead, &r->ahead, r->nahead, out + WINDOW);
+    return further;
 }
 
 /* Copy from a block to the program, and let go of it. NULL: -EIO. */
@@ -111,10 +111,10 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
         return uio_zero(n, u);
     bool cached = b;
     int error = cached ? copy_out(b, n, u) : 0;
-    struct also also = following(ip, block, r, out);
+    struct further_reads further = following(ip, block, r, out);
     if (!cached)
-        return copy_out(breada(d, blkno, &also), n, u);
-    bstart(d, &also);
+        return copy_out(breada(d, blkno, &further), n, u);
+    bstart(d, &further);
     return error;
 }
 
@@ -158,7 +158,7 @@ static int read_some(struct inode *ip, struct uio *u, u64 *left,
         error = read_part(ip, u, n, &r);
         *left -= n;
     }
-    prefetch(ip, &r.wish, r.ahead, r.nahead);
+    prefetch(ip, &r.readahead, r.ahead, r.nahead);
     return error;
 }
 

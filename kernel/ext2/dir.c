@@ -16,7 +16,7 @@
  * - A hash tree (EXT2_INDEX_FL) is compatible: its inner blocks look like
  *   unused entries. The flag is cleared before the first change.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 static const u8 type_of_mode[16] = {
     [S_IFIFO >> 12] = DT_FIFO, [S_IFCHR >> 12] = DT_CHR,

@@ -11,7 +11,7 @@
  * - Order of locks: mounts; the tree's (rename, rmdir); a directory before
  *   what is in it, and two directories only under the tree's; the allocator;
  *   buffers. No inode is locked with a buffer held.
- * - Damage found on the disk returns -EIO; where free space or structure can
+ * - Damage found on the disk returns -EIO; where free space or metadata can
  *   no longer be trusted the file system goes read-only, with a message.
  */
 #pragma once

@@ -14,7 +14,7 @@
  * A feature that is known and not handled is refused by its name, with what to
  * do. Source of names and numbers: e2fsprogs 1.47, misc/ext4.5.in.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 #define MAKE  "make the image with mke2fs -t ext2"
 #define CLEAR "tune2fs -O clears it, with a ^ before its name"

@@ -15,7 +15,7 @@
  * - An inode without names lives on in memory only. On the disk it has no
  *   links already, so e2fsck frees it if the last iput does not come.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 #include "kernel/base/stat.h"
 #include "kernel/cache/lost.h"
 

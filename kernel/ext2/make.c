@@ -2,12 +2,12 @@
  * Making names: new files, directories, links and devices, and second names
  * of inodes that exist.
  *
- * Order on the disk (why: inside.h):
+ * Order on the disk (why: internal.h):
  * - A new inode: the inode, then its name. All but a plain empty file is a
  *   husk until it has its name.
  * - A second name: the count of links, then the name.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 /* ---- new inodes ---- */
 

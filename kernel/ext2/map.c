@@ -11,7 +11,7 @@
  *   run_blocks), so a sequential reader seldom looks at pointer blocks.
  * - All take the inode locked and valid, with has_blocks().
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 #define RUN_MAX 64  /* blocks looked at to find a run */
 #define BATCH   128 /* pointers copied out of a block at a time */

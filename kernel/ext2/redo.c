@@ -21,7 +21,7 @@
  *   the first mount after e2fsck.
  * - A rename has tree_lock from its record to its end.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 void redo_end(struct fs *fs)
 {
@@ -132,7 +132,7 @@ static bool may_be_unfinished(const struct unfinished *u)
            !is_dots(u->name) && !strchr(u->name, '/');
 }
 
-/* They are locked in the order of inside.h. */
+/* They are locked in the order of internal.h. */
 static int finish_found(struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;

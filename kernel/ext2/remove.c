@@ -1,14 +1,14 @@
 /*
  * Removing names: unlink and rmdir, and the steps that rename shares with them.
  *
- * Order on the disk (why: inside.h): the last name of something with contents
+ * Order on the disk (why: internal.h): the last name of something with contents
  * goes when its inode is a husk there; only then its links and blocks are
  * free to be reused. So after a power cut a file is either whole or gone.
  *
  * The inode to be removed is found, and its type learned, before its directory
  * is locked; then the directory is locked and searched again.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 static bool has_contents(const struct inode *ip)
 {

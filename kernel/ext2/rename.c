@@ -1,7 +1,7 @@
 /*
  * Renaming.
  *
- * Order on the disk (why: inside.h):
+ * Order on the disk (why: internal.h):
  * - The new name is there before the old one is removed; where one sector
  *   decides about both, they change in one write. What is replaced keeps a
  *   name until the new one is there. A file's count of links includes its
@@ -17,7 +17,7 @@
  * locking them; then both directories are locked and searched again, and after
  * them both inodes are locked. tree_lock is held all the time.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 
 /* One rename; tree_lock is held while it lives. */
 struct renaming {

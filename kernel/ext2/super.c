@@ -11,10 +11,10 @@
  * - The superblock's sums are made from the groups' counts when it is
  *   written; in between they are old, as e2fsck expects of an unclean one.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 #include "kernel/cache/lost.h"
 #include "kernel/machine/args.h"
-#include "kernel/disk/vlog.h"
+#include "kernel/vlog/vlog.h"
 
 #define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
 #define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * GROUPS_PER_PAGE)
@@ -62,7 +62,7 @@ static int super_write(struct fs *fs, bool clean, bool wait)
         bdwrite(b, 0);
         return 0;
     }
-    int error = bwrite(b) ?: disk_order(fs->disk);
+    int error = bwrite_stable(b) ?: disk_order(fs->disk);
     if (!error)
         fs->intent_on_disk = fs->intent.magic;
     return error;
@@ -93,7 +93,7 @@ int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
 int fs_writable(struct fs *fs)
 {
     if (lost_structure(fs->disk))
-        fs_error(fs, "structure was lost that could not be written");
+        fs_error(fs, "metadata was lost that could not be written");
     return __atomic_load_n(&fs->read_only, __ATOMIC_RELAXED) ? -EROFS : 0;
 }
 
@@ -123,7 +123,7 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 
 int write_now(struct fs *fs, struct buf *b)
 {
-    if (bwrite(b) < 0 || disk_order(fs->disk) < 0)
+    if (bwrite_stable(b) < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;
 }
@@ -148,7 +148,7 @@ static int check_block_size(struct fs *fs, const struct ext2_super *sb)
                       sb->log_block_size);
     fs->block_shift = 10 + sb->log_block_size;
     fs->block_bytes = 1 << fs->block_shift;
-    if (fs->disk->vlog && fs->block_bytes != PLACE_SECTORS * SECTOR_BYTES)
+    if (fs->disk->translation && fs->block_bytes != SLOT_SECTORS * SECTOR_BYTES)
         return refuse(fs, -EINVAL, "a virtual log needs blocks of 4096 bytes");
     if (fs->block_bytes != bio_block_bytes())
         return refuse(fs, -EINVAL, "block size %u, the cache has the root's %u",

@@ -6,11 +6,11 @@
  *   the link's name in what is left of the path.
  * - An inode's type is learned before the inode is locked inside a directory:
  *   so a process that waits for a directory while it has locked another one
- *   holds tree_lock (inside.h).
+ *   holds tree_lock (internal.h).
  * - Mounts are crossed downward after a name has been looked up, and upward
  *   before ".." is.
  */
-#include "kernel/ext2/inside.h"
+#include "kernel/ext2/internal.h"
 #include "kernel/proc/proc.h"
 
 #define LINKS_MAX 40 /* symbolic links followed in one path */

@@ -10,7 +10,6 @@
 #include "kernel/base/abi.h"
 #include "kernel/file/dev.h"
 #include "kernel/disk/disk.h"
-#include "kernel/machine/mem.h"
 
 #define PAGES 16 /* moved at a time */
 
@@ -89,7 +88,7 @@ static int disk_move(u32 unit, struct uio *uio)
 
 static int disk_write(u32 unit, struct uio *uio)
 {
-    if (disk_get(unit)->mounted || disk_get(unit)->vlog)
+    if (disk_get(unit)->mounted || disk_get(unit)->translation)
         return -EBUSY;
     if (uio->offset >= disk_bytes(unit))
         return -ENOSPC;

@@ -4,7 +4,6 @@
 #include "kernel/file/dev.h"
 #include "kernel/disk/disk.h"
 #include "kernel/ext2/ext2.h"
-#include "kernel/machine/mem.h"
 
 static void print_mounts(struct text *t)
 {

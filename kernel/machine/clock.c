@@ -1,16 +1,23 @@
 /*
- * Time, and the one-shot timers of each hart: the `time` register and Sstc's
- * stimecmp (RISC-V Privileged Architecture 1.12, section 4.1.10; Sstc 1.0),
- * and at boot the goldfish real-time clock.
+ * Time, and the one-shot timers of each hart.
+ *
+ * There are two clocks, and a boot chooses one of them.
+ *
+ * - *Counted*: the hardware's counter (counter.c). In lab mode it counts
+ *   instructions, otherwise real time.
+ * - *Charged*, with the boot argument charged_ns: a number, kept here, of the
+ *   one hart. clock_spend() adds to it what computing costs by a table
+ *   (kernel/measure/cost.h), and where the hart would wait it jumps to the next
+ *   timer. So time does not depend on which instructions a compiler makes.
+ *
+ * The timers are the same for both.
  *
  * - A hart's timers are a list, the soonest first, under its timer_lock.
  *   slice_ns and armed_ns are the hart's own, touched with interrupts off.
- * - The compare register is armed for a time not later than the soonest timer
- *   and the slice's end. It may be earlier: when a timer is cancelled or a
- *   slice put off, a needless interrupt costs less than arming anew each time.
- *   armed_ns is NEVER_NS when no interrupt is to come. Then the timer interrupt
- *   is masked, and no far time is written: QEMU 7.2 would keep a timer for it,
- *   and in lab mode jump to it when idle.
+ * - The interrupt is to come at armed_ns, which is not later than the soonest
+ *   timer and the slice's end. It may be earlier: when a timer is cancelled or
+ *   a slice put off, a needless interrupt costs less than arming anew each
+ * time. armed_ns is NEVER_NS when no interrupt is to come.
  * - Before a timer's function is called, the timer is off its list and its cpu
  *   is NULL; afterwards the clock does not touch it. So its owner may reuse or
  *   free it.
@@ -18,29 +25,15 @@
 #include "kernel/machine/clock.h"
 
 #include "kernel/machine/args.h"
-#include "kernel/machine/irq.h"
-#include "kernel/machine/machine.h"
+#include "kernel/machine/counter.h"
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/print.h"
 
-#define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */
-#define RANG_NS     (100 * NS_PER_US) /* much later than its alarm rings */
-#define MAX_EPOCH_S 10000000000UL     /* 2286: in ns it fits 64 bits */
+#define MAX_EPOCH_S   10000000000UL /* 2286: in ns it fits 64 bits */
+#define CHARGED_EPOCH 1767225600UL  /* 2026-01-01 */
 
-/* Registers of the goldfish RTC, in ns: reading TIME_LOW latches TIME_HIGH,
- * writing ALARM_LOW sets the alarm. */
-enum {
-    TIME_LOW,
-    TIME_HIGH,
-    ALARM_LOW,
-    ALARM_HIGH,
-    ALARM_ENABLE,
-    ALARM_CLEAR = 7
-};
-
-static bool lab;         /* time counts instructions (in_lab) */
-static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
-static u64 ahead_ticks;  /* longer than a few instructions take */
+bool clock_charged;
+static u64 charged_ns = NS_PER_S; /* the charged clock's time */
+static u64 boot_wall_ns;          /* wall time when clock_ns was 0 */
 static u64 armed_ns[MAX_HARTS];
 
 /* The state that clock_go restores. */
@@ -49,28 +42,14 @@ static struct {
     bool irq_was_on;
 } stopped[MAX_HARTS];
 
-/* Neither product overflows for frequencies below 18 GHz. */
-static u64 ns_of_ticks(u64 ticks)
-{
-    u64 hz = machine.timebase_hz;
-    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
-}
-
-/* The first tick that is not before the time. */
-static u64 ticks_of_ns(u64 ns)
-{
-    u64 hz = machine.timebase_hz;
-    return ns / NS_PER_S * hz + (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
-}
-
 u64 clock_ns(void)
 {
-    return ns_of_ticks(csr_read(time));
+    return clock_charged ? charged_ns : counter_ns();
 }
 
 bool clock_is_virtual(void)
 {
-    return lab;
+    return clock_charged || counter_is_virtual();
 }
 
 u64 clock_wall_ns(void)
@@ -78,10 +57,7 @@ u64 clock_wall_ns(void)
     return boot_wall_ns + clock_ns();
 }
 
-static void set_compare(u64 ticks)
-{
-    csr_write(0x14d, ticks); /* stimecmp */
-}
+/* ---- the interrupt ---- */
 
 /* See that an interrupt comes no later than when_ns. Interrupts are off. */
 static void arm(struct cpu *cpu, u64 when_ns)
@@ -89,15 +65,50 @@ static void arm(struct cpu *cpu, u64 when_ns)
     if (armed_ns[cpu->hart] <= when_ns)
         return;
     armed_ns[cpu->hart] = when_ns;
-    set_compare(ticks_of_ns(when_ns));
-    csr_set(sie, 1UL << INT_TIMER);
+    if (!clock_charged)
+        counter_alarm(when_ns);
+    else if (when_ns <= charged_ns)
+        counter_ring();
 }
 
 static void disarm(struct cpu *cpu)
 {
     armed_ns[cpu->hart] = NEVER_NS;
-    csr_clear(sie, 1UL << INT_TIMER);
+    counter_quiet();
 }
+
+u64 clock_due_ns(void)
+{
+    return armed_ns[mycpu()->hart];
+}
+
+/* An interrupt that comes meanwhile is taken at its time, if interrupts are
+ * on, and what it spends comes on top. Else it waits until they are. */
+void clock_spend(u64 ns)
+{
+    while (armed_ns[0] <= charged_ns + ns && irq_is_on()) {
+        u64 before_ns = MAX(armed_ns[0], charged_ns) - charged_ns;
+        ns -= before_ns;
+        charged_ns += before_ns;
+        counter_ring(); /* it comes here */
+    }
+    charged_ns += ns;
+    if (armed_ns[0] <= charged_ns)
+        counter_ring();
+}
+
+void clock_wait(void)
+{
+    u64 due_ns = clock_due_ns();
+    if (!clock_charged || due_ns == NEVER_NS) {
+        counter_wait(due_ns);
+        return;
+    }
+    charged_ns = MAX(charged_ns, due_ns);
+    counter_ring();
+}
+
+/* ---- timers ---- */
 
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
@@ -165,88 +176,6 @@ static bool fire_one_due(struct cpu *cpu)
     return true;
 }
 
-/*
- * Wait for the interrupt, and then until end, to the instruction.
- *
- * - When all is idle, QEMU adds to its clock the time left until the next
- *   timer, counted from when it last looked: when the clock was read, or the
- *   hart had come to rest. If its thread runs between wfi and that rest, it
- *   adds too much: the instructions since the clock was read. They are two.
- * - QEMU up to 10.0 counts the instructions that it translates together with
- *   wfi, and counts them again when they are executed; 11.1 counts them once.
- *   They are two, unless a timer fires before them.
- * - So a loop of two instructions goes on until `end`. By then the interrupt
- *   has come and the extra instructions have passed in any case; they only make
- *   the loop a turn or two shorter.
- */
-static void wait_exactly(u64 interrupt, u64 end)
-{
-    u64 pending, now;
-    asm volatile(".balign 16\n" /* on one page */
-                 "csrr %0, time\n"
-                 "nop\n"
-                 "wfi\n"
-                 "nop\n"
-                 "csrr %0, sip"
-                 : "=r"(pending)::"memory");
-    if (!(pending & 1UL << interrupt))
-        return;
-    asm volatile("1: csrr %0, time\n"
-                 "bltu %0, %1, 1b"
-                 : "=&r"(now)
-                 : "r"(end));
-}
-
-void clock_wait(void)
-{
-    u64 due_ns = armed_ns[mycpu()->hart];
-    if (!lab || due_ns == NEVER_NS) {
-        wait_for_interrupt();
-        return;
-    }
-    u64 due = ticks_of_ns(due_ns);
-    machine_call(due, 0, 0, 0, CLOCK_JUMP);
-    set_compare(due); /* past: the interrupt is pending from here on */
-}
-
-void clock_was_set(void)
-{
-    irq_push_off();
-    u64 due_ns = armed_ns[mycpu()->hart];
-    if (due_ns != NEVER_NS)
-        set_compare(ticks_of_ns(due_ns));
-    irq_pop_off();
-}
-
-void clock_rest(void)
-{
-    wait_exactly(INT_EXTERNAL, csr_read(time) + ahead_ticks);
-}
-
-/* QEMU 7.2 does not disarm its timer when a later time is written. So it is
- * made to fire a little later, unseen. A time already past would leave the old
- * timer armed. */
-void clock_stop(void)
-{
-    bool irq_was_on = irq_off();
-    struct cpu *cpu = mycpu();
-    stopped[cpu->hart].irq_was_on = irq_was_on;
-    stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
-    set_compare(csr_read(time) + ahead_ticks);
-    while (!(csr_read(sip) & 1UL << INT_TIMER))
-        ;
-    disarm(cpu);
-}
-
-void clock_go(void)
-{
-    struct cpu *cpu = mycpu();
-    if (stopped[cpu->hart].armed_ns != NEVER_NS)
-        arm(cpu, stopped[cpu->hart].armed_ns);
-    if (stopped[cpu->hart].irq_was_on)
-        irq_on();
-}
-
 void clock_interrupt(void)
 {
     struct cpu *cpu = mycpu();
@@ -263,103 +192,64 @@ void clock_interrupt(void)
     cpu->reschedule = true;
 }
 
-/* The machine timer's interrupt is pending from reset until a far time is
- * written. It is never taken, but costs time at each return to QEMU's loop. In
- * lab mode it stays pending: QEMU would keep a timer for the far time, and jump
- * to that time when all is idle. */
+/* ---- disks of lab mode ---- */
+
+void clock_was_set(void)
+{
+    if (clock_charged)
+        return;
+    irq_push_off();
+    if (clock_due_ns() != NEVER_NS)
+        counter_alarm(clock_due_ns());
+    irq_pop_off();
+}
+
+void clock_stop(void)
+{
+    bool irq_was_on = irq_off();
+    struct cpu *cpu = mycpu();
+    stopped[cpu->hart].irq_was_on = irq_was_on;
+    stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
+    if (!clock_charged)
+        counter_stop();
+    disarm(cpu);
+}
+
+void clock_rest(void)
+{
+    counter_rest();
+}
+
+void clock_go(void)
+{
+    struct cpu *cpu = mycpu();
+    if (stopped[cpu->hart].armed_ns != NEVER_NS)
+        arm(cpu, stopped[cpu->hart].armed_ns);
+    if (stopped[cpu->hart].irq_was_on)
+        irq_on();
+}
+
+/* ---- set-up ---- */
+
 void clock_hart_init(void)
 {
     struct cpu *cpu = mycpu();
     cpu->timer_lock = SPINLOCK("timer", RANK_TIMER);
     list_init(&cpu->timers);
     disarm(cpu);
-    if (!lab)
-        machine_call(0, 0, 0, 0, NO_TIMER);
-}
-
-static volatile u32 *rtc(u32 reg)
-{
-    return (volatile u32 *)virt_of(machine.rtc.phys) + reg;
-}
-
-static i64 rtc_ns(void)
-{
-    u64 low = *rtc(TIME_LOW);
-    return (u64)*rtc(TIME_HIGH) << 32 | low;
-}
-
-/* The wall time when clock_ns was 0. The RTC's register is signed: a machine
- * whose battery was empty may say a time before 1970. Then it is 1970. */
-static u64 boot_time_ns(void)
-{
-    i64 now_ns = rtc_ns(), since_boot_ns = clock_ns();
-    if (now_ns >= since_boot_ns)
-        return now_ns - since_boot_ns;
-    kprintf("clock: the hardware's is before 1970: set to 1970\n");
-    return 0;
-}
-
-static void alarm_rang(u32)
-{
-    *rtc(ALARM_CLEAR) = 1;
-}
-
-/* The RTC's time at power-on, a little late for the instructions between. */
-static u64 power_on_ns(void)
-{
-    u64 now_ns = clock_ns();
-    return rtc_ns() - now_ns;
-}
-
-/* In lab mode both clocks are one, and the RTC's began at a whole second. */
-static bool in_lab(void)
-{
-    return power_on_ns() % NS_PER_S < 100 * NS_PER_US;
-}
-
-/*
- * Until here the number of instructions depends on the device tree, the boot
- * arguments and the features of the disks, in which versions of QEMU differ.
- * So the boot waits for the RTC's alarm and goes on at START_NS, to the
- * instruction. The alarm is exact to the ns; a timer would depend on the ns at
- * which it was set. No time measured earlier may be used later, since it
- * depends on where in a tick it began.
- */
-static void start_evenly(void)
-{
-    u64 alarm_ns = power_on_ns() / NS_PER_S * NS_PER_S + START_NS;
-    irq_register(machine.rtc.irq, alarm_rang);
-    *rtc(ALARM_HIGH) = alarm_ns >> 32;
-    *rtc(ALARM_LOW) = alarm_ns;
-    *rtc(ALARM_ENABLE) = 1;
-    if (clock_ns() + RANG_NS >= START_NS)
-        panic("clock_init: the boot took more than %lu ns", START_NS);
-    wait_exactly(INT_EXTERNAL, ticks_of_ns(START_NS + RANG_NS));
-    irq_dispatch();
-}
-
-/* How long 16 instructions take, at any speed of the CPU (-icount shift=). The
- * least of a few tries counts, because the host may interrupt a live machine.
- */
-static u64 few_instructions_ticks(void)
-{
-    u64 least = ~0UL;
-    for (u32 i = 0; i < 8; i++) {
-        u64 start = csr_read(time);
-        asm volatile(".rept 16\nnop\n.endr");
-        least = MIN(least, csr_read(time) - start);
-    }
-    return least + 2; /* each reading is rounded */
+    counter_hart_init();
 }
 
 void clock_init(void)
 {
-    lab = machine.rtc.phys && in_lab();
-    if (lab)
-        start_evenly();
-    ahead_ticks = few_instructions_ticks();
+    clock_charged = arg_text("charged_ns");
+    if (clock_charged && machine.nharts > 1)
+        boot_fail("charged_ns: charged time is the time of one hart");
+    counter_init(!clock_charged);
     if (arg_text("epoch"))
         boot_wall_ns = arg_number("epoch", 0, 0, MAX_EPOCH_S) * NS_PER_S;
-    else if (machine.rtc.phys)
-        boot_wall_ns = boot_time_ns();
+    else if (clock_charged)
+        boot_wall_ns = CHARGED_EPOCH * NS_PER_S;
+    else
+        boot_wall_ns = counter_boot_wall_ns();
 }

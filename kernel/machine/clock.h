@@ -2,8 +2,9 @@
  * Time. No other file reads a clock or sets a timer, except machine mode, which
  * compares the times in the trace with it (entry.S).
  *
- * - clock_ns() counts nanoseconds since power-on, in steps of the time base
- *   (100 ns on QEMU's virt machine); it is virtual time in lab mode.
+ * - clock_ns() counts nanoseconds since power-on. It is real time; or virtual
+ *   time, counted or charged (clock.c). Counted times go in steps of the time
+ *   base (100 ns on QEMU's virt machine).
  * - Timers are one-shot. There is no periodic tick: an idle hart with no
  *   timer set sleeps until an interrupt.
  */
@@ -14,6 +15,10 @@
 
 u64 clock_ns(void);
 bool clock_is_virtual(void);
+
+/* Is time charged? Then so much more passes. */
+extern bool clock_charged;
+void clock_spend(u64 ns);
 
 /* Time since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
 u64 clock_wall_ns(void);
@@ -53,6 +58,9 @@ void clock_go(void);
 /* Machine mode has set the clock a little back (machine.h): see that the next
  * timer interrupt comes when it should. */
 void clock_was_set(void);
+
+/* When this hart's timer interrupt comes at the latest: NEVER_NS, never. */
+u64 clock_due_ns(void);
 
 /* Wait for an interrupt, which is taken once the caller lets it in: interrupts
  * are off. In lab mode the wait for a timer takes no time of the host: the

@@ -7,7 +7,6 @@
  *   array of counts need not be cleared: boot time does not depend on it.
  * - mem.lock guards the free list and the frontier; counts are atomic.
  */
-#include "kernel/machine/mem.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"
 #include "kernel/base/stat.h"

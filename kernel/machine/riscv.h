@@ -63,6 +63,11 @@ static inline bool irq_off(void)
     return before & SSTATUS_SIE;
 }
 
+static inline bool irq_is_on(void)
+{
+    return csr_read(sstatus) & SSTATUS_SIE;
+}
+
 /* This hart's interrupts see the memory accesses before this point in the
  * program as done, and none of those after it. */
 static inline void compiler_barrier(void)

@@ -1,6 +1,8 @@
 /*
  * /dev/stat: every counter and gauge, and the rows of further sources (the
- * policies' counters), as lines `name value unit`.
+ * policies' counters), as lines `name value unit`. Some gauges depend on the
+ * compiler and on the machine; a gauge always takes the same room, so that
+ * reading this text always costs the same.
  */
 #include "kernel/base/stat.h"
 #include "kernel/machine/device.h"
@@ -23,8 +25,10 @@ static void print_stats(struct text *t)
 {
     trace(TRACE_counted, 0, 0, 0, 0);
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
-        text_printf(t, "%s %lu %s\n", s->name, s->read ? s->read() : s->value,
-                    s->unit);
+        if (s->read)
+            text_printf(t, "%s %-14lu %s\n", s->name, s->read(), s->unit);
+        else
+            text_printf(t, "%s %lu %s\n", s->name, s->value, s->unit);
     for (stat_source_fn *const *print = __start_stat_sources;
          print < __stop_stat_sources; print++)
         (*print)(t);

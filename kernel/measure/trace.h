@@ -1,6 +1,7 @@
 /*
  * The event trace: a ring of fixed records in memory, written with a few
- * instructions each and no effect on virtual time but those.
+ * instructions each. Those are its only effect on counted time. In charged time
+ * an event costs the same whether it is traced or not.
  *
  * - Off unless the boot argument trace_k=N asks for a ring of N * 1024
  *   records. When the ring is full the oldest records are overwritten;
@@ -16,7 +17,7 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
+#include "kernel/measure/cost.h"
 
 /* Events: X(name, what block and argument mean). Numbers from 0, in order;
  * new ones go to the end. */
@@ -77,6 +78,7 @@ static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
 {
     if (trace_on)
         trace_write(event, disk, block, pid, argument);
+    charge(COST_EVENTS + event, 1);
 }
 
 /* Record an event at an earlier time. Since then the hart must have traced
@@ -86,4 +88,5 @@ static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
 {
     if (trace_on)
         trace_write_at(time_ns, event, disk, block, pid, argument);
+    charge(COST_EVENTS + event, 1);
 }

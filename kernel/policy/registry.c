@@ -65,10 +65,10 @@ static const struct {
     const char *lack; /* what is said without it */
     size_t at;        /* of a pointer in struct policy */
 } required[] = {
-    REQUIRED(UPDATE, update.next_ns),  REQUIRED(UPDATE, update.look),
+    REQUIRED(UPDATE, update.next_ns),  REQUIRED(UPDATE, update.scan),
     REQUIRED(WRITE, write.decide),     REQUIRED(SCHED, sched.next),
     REQUIRED(REPLACE, replace.insert), REQUIRED(REPLACE, replace.remove),
-    REQUIRED(REPLACE, replace.victim), REQUIRED(PREFETCH, prefetch.ahead),
+    REQUIRED(REPLACE, replace.victim), REQUIRED(PREFETCH, prefetch.readahead),
 };
 
 const struct policy *policy_in_use[POLICY_KINDS];
@@ -148,8 +148,7 @@ void registry_init(void)
     TABLE_EACH (p) {
         const char *why = refusal(*p), *name = (*p)->name;
         if (why) {
-            kprintf("policy %s refused: %s\n", name ? name : "without a name",
-                    why);
+            kprintf("policy %s refused: %s\n", name ?: "without a name", why);
             continue;
         }
         TUNABLE_EACH (t, *p)

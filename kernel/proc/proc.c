@@ -137,6 +137,7 @@ static int copy_memory(struct proc *to, const struct proc *from)
         return -ENOMEM;
     to->heap = from->heap;
     to->brk = from->brk;
+    charge(COST_fork, 1);
     int error =
         vm_fork(from->pagetable, to->pagetable, from->trapframe->x[REG_SP]);
     if (error)

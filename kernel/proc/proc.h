@@ -45,7 +45,7 @@ struct proc {
     u64 switched_ns; /* since when the current kind of time runs */
     u64 user_ns, system_ns, child_user_ns, child_system_ns;
 
-    struct list turn; /* in a line (struct turns); its lock */
+    struct list wait; /* in a wait queue; its lock */
 
     /* private to the process */
     char name[PROC_NAME_BYTES];
@@ -57,9 +57,10 @@ struct proc {
     u64 heap;                    /* where it began */
     struct inode *cwd;           /* referenced; NULL for a kernel thread */
     struct file *fds[MAX_FDS];
-    u32 buffers_held;      /* bio's: buffers this process has busy */
-    bool is_thread;        /* a kernel thread, or was one: process 1 */
-    void (*start)(void *); /* where it begins; does not return */
+    u32 calls_since_transfer; /* 0: none yet (trap.c) */
+    u32 buffers_held;         /* bio's: buffers this process has busy */
+    bool is_thread;           /* a kernel thread, or was one: process 1 */
+    void (*start)(void *);    /* where it begins; does not return */
     void *start_arg;
 };
 

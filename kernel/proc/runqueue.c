@@ -18,6 +18,7 @@
  */
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/vm.h"
 
 #define SLICE_NS (10 * NS_PER_MS)
@@ -58,7 +59,7 @@ void proc_hart_init(void)
 /* ---- switching ---- */
 
 /* Count the time since the last call as user or as system time. */
-static void charge(struct proc *p, u64 now_ns, bool was_user)
+static void account(struct proc *p, u64 now_ns, bool was_user)
 {
     u64 *sum = was_user ? &p->user_ns : &p->system_ns;
     *sum += now_ns - p->switched_ns;
@@ -67,7 +68,7 @@ static void charge(struct proc *p, u64 now_ns, bool was_user)
 
 void proc_account(bool was_user)
 {
-    charge(myproc(), clock_ns(), was_user);
+    account(myproc(), clock_ns(), was_user);
 }
 
 /* The hart goes to a process, for a time slice if others wait. */
@@ -84,10 +85,12 @@ static void become(struct cpu *c, struct proc *p, u64 now_ns)
 {
     run_here(c, p);
     p->switched_ns = now_ns;
-    if (p->pagetable)
+    if (p->pagetable) {
         vm_use(p->pagetable);
-    else if (machine.nharts > 1)
+        charge(COST_switch, 1);
+    } else if (machine.nharts > 1) {
         vm_use(NULL);
+    }
 }
 
 void run_other(void)
@@ -100,7 +103,7 @@ void run_other(void)
             ?: &idle_procs[c->hart];
     u64 now_ns = clock_ns();
     start_slice(c, now_ns);
-    charge(from, now_ns, false);
+    account(from, now_ns, false);
     become(c, to, now_ns);
     if (to == from)
         return;

@@ -1,5 +1,5 @@
 /*
- * Sleeping for an event, turns, and sleep locks.
+ * Sleeping for an event, wait queues, and sleep locks.
  *
  * - A sleep lock is held by a process, may be held across disk transfers, and
  *   is never taken by an interrupt handler. Processes get it in the order in
@@ -36,31 +36,31 @@ void wakeup(const void *chan);
 
 /*
  * The wait queue of a resource that one process at a time may have. The lock
- * that guards the resource guards its turns, and must be held for all calls.
+ * that guards the resource guards its queue, and must be held for all calls.
  *
  * A process that releases the resource hands it to the first in the queue,
  * which has it from then on, before it runs. (If the resource were only set
  * free, the process that released it could take it again and again, before a
  * woken process runs.)
  */
-struct turns {
-    struct list line;
+struct wait_queue {
+    struct list waiters;
 };
 
-void turns_init(struct turns *);
+void wait_queue_init(struct wait_queue *);
 
 /* Join the queue; on return the caller has the resource. */
-void turns_wait(struct turns *, struct spinlock *lk);
+void wait_queue_join(struct wait_queue *, struct spinlock *lk);
 
 /* Hand the resource to the first in the queue. Returns that process, or NULL if
  * none waits. */
-struct proc *turns_give(struct turns *);
+struct proc *wait_queue_hand_off(struct wait_queue *);
 
 struct sleeplock {
     struct spinlock guard;
     const char *name;
-    struct proc *holder; /* guard */
-    struct turns turns;  /* guard */
+    struct proc *holder;       /* guard */
+    struct wait_queue waiters; /* guard */
 };
 
 void sleep_lock_init(struct sleeplock *, const char *name);

@@ -5,7 +5,7 @@ void sleep_lock_init(struct sleeplock *l, const char *name)
 {
     *l = (struct sleeplock){.guard = SPINLOCK(name, RANK_SLEEPLOCK),
                             .name = name};
-    turns_init(&l->turns);
+    wait_queue_init(&l->waiters);
 }
 
 void sleep_lock(struct sleeplock *l)
@@ -14,7 +14,7 @@ void sleep_lock(struct sleeplock *l)
     assert(!sleep_held(l));
     HOLD(spin, &l->guard);
     if (l->holder)
-        turns_wait(&l->turns, &l->guard);
+        wait_queue_join(&l->waiters, &l->guard);
     else
         l->holder = myproc();
 }
@@ -23,7 +23,7 @@ void sleep_unlock(struct sleeplock *l)
 {
     assert(sleep_held(l));
     HOLD(spin, &l->guard);
-    l->holder = turns_give(&l->turns);
+    l->holder = wait_queue_hand_off(&l->waiters);
 }
 
 bool sleep_held(const struct sleeplock *l)

@@ -19,6 +19,7 @@
  *   parent runs.
  */
 #include "kernel/proc/vm.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/proc.h"
 
 #define ENTRIES    512 /* of a table */
@@ -315,12 +316,16 @@ static int copy(u64 to, u64 from, u64 n, bool out)
 
 int copyin(void *to, u64 from_user, u64 n)
 {
-    return copy((u64)to, from_user, n, false);
+    TRY(copy((u64)to, from_user, n, false));
+    charge_bytes(COST_copy_in_kb, n);
+    return 0;
 }
 
 int copyout(u64 to_user, const void *from, u64 n)
 {
-    return copy(to_user, (u64)from, n, true);
+    TRY(copy(to_user, (u64)from, n, true));
+    charge_bytes(COST_copy_out_kb, n);
+    return 0;
 }
 
 int copyinstr(char *to, u64 from_user, u64 n)

@@ -10,10 +10,9 @@
  *   The program gets argc in a0 and argv in a1.
  */
 #include "kernel/ext2/ext2.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
-#include "kernel/syscall/process.h"
-#include "kernel/syscall/syscall.h"
 #include "kernel/proc/vm.h"
 
 #define MAX_SEGMENTS   8
@@ -210,6 +209,7 @@ static void become(const struct program *g, const char *path)
     p->trapframe->x[REG_SP] = g->sp;
     p->trapframe->x[REG_A1] = g->sp; /* argv; argc is the call's result */
     vm_use(p->pagetable);
+    charge(COST_exec, 1);
     if (old)
         vm_destroy(old);
 }

@@ -12,7 +12,6 @@
  */
 #include "kernel/syscall/syscall.h"
 #include "kernel/proc/trapframe.h"
-#include "kernel/syscall/trap.h"
 #include "kernel/proc/vm.h"
 
 static syscall_fn *const calls[SYS_count] = {

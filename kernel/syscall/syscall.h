@@ -6,7 +6,6 @@
 #pragma once
 
 #include "kernel/base/abi.h"
-#include "kernel/machine/mem.h"
 
 typedef i64 syscall_fn(const u64 *arg);
 

@@ -6,10 +6,12 @@
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/syscall.h"
 #include "kernel/ext2/ext2.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 
-#define PID_MAX 0x7fffffff
+#define PID_MAX    0x7fffffff
+#define CHARGE_MAX (1UL << 40) /* instructions */
 
 i64 sys_fork(const u64 *)
 {
@@ -96,6 +98,26 @@ i64 sys_gettime(const u64 *arg)
     if (arg[0] == CLOCK_VIRTUAL)
         return clock_ns();
     return arg[0] == CLOCK_WALL ? (i64)clock_wall_ns() : -EINVAL;
+}
+
+/* The program's own time, and the hart may go to others meanwhile. */
+i64 sys_charge(const u64 *arg)
+{
+    if (!clock_charged)
+        return -ENOSYS;
+    if (arg[0] > CHARGE_MAX)
+        return -EINVAL;
+    proc_account(false);
+    for (u64 left_ns = cost_ns(arg[0]); left_ns && !myproc()->killed;) {
+        u64 now_ns = clock_ns();
+        u64 until_ns = MAX(clock_due_ns(), now_ns) - now_ns;
+        clock_spend(MIN(left_ns, until_ns));
+        left_ns -= MIN(left_ns, until_ns);
+        proc_account(true);
+        if (mycpu()->reschedule)
+            yield();
+    }
+    return 0;
 }
 
 /* Only the process itself and its own wait() change these times. */

@@ -13,6 +13,7 @@
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/trap.h"
 #include "kernel/machine/irq.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 
@@ -73,6 +74,7 @@ static void interrupt(u64 number)
         break;
     case INT_TIMER:
         clock_interrupt();
+        charge(COST_interrupt, 1);
         break;
     case INT_EXTERNAL:
         irq_dispatch();
@@ -112,10 +114,49 @@ static void leave_kernel(void)
     proc_account(false);
 }
 
+static bool is_read(u64 number)
+{
+    return number == SYS_read || number == SYS_pread;
+}
+
+static bool is_write(u64 number)
+{
+    return number == SYS_write || number == SYS_pwrite;
+}
+
+/* The program has computed since its last call. After a transfer it looks at
+ * the time, if it measures, and then works with the transfer's bytes. */
+static void charge_program(u64 number)
+{
+    struct proc *p = myproc();
+    if (number == SYS_charge)
+        return;
+    charge(COST_program, 1);
+    if (p->calls_since_transfer == 2)
+        charge(COST_work, 1);
+    if (is_read(number) || is_write(number))
+        p->calls_since_transfer = 1;
+    else if (p->calls_since_transfer)
+        p->calls_since_transfer++;
+}
+
+static void charge_call(u64 number)
+{
+    if (number == SYS_charge)
+        return;
+    charge(COST_call, 1);
+    charge(COST_read, is_read(number));
+    charge(COST_write, is_write(number));
+}
+
 void user_trap(struct trapframe *frame)
 {
-    proc_account(true);
     u64 cause = csr_read(scause);
+    if (clock_charged && cause == CAUSE_USER_ECALL)
+        charge_program(frame->x[REG_A7]);
+    proc_account(true);
+    if (clock_charged && cause == CAUSE_USER_ECALL)
+        charge_call(frame->x[REG_A7]);
     if (cause == CAUSE_USER_ECALL) {
         frame->epc += 4;
         irq_on();

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
-
 struct trapframe;
 
 void trap_hart_init(void);

@@ -47,11 +47,12 @@ static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
     *longest_ns = MAX(*longest_ns, ns + ns / 4);
 }
 
-/* A search before this request begins. If the offer that the last search found
- * became the next command, its dispatch latency is known. If that search was
- * for this request, so is the time from the end of the write to this search. */
-static void look_begins(struct lateness *late, const struct queue *q,
-                        const struct request *to)
+/* A search before this request begins. If the candidate that the last search
+ * found became the next command, its dispatch latency is known. If that search
+ * was for this request, so is the time from the end of the write to this
+ * search. */
+static void search_begins(struct lateness *late, const struct queue *q,
+                          const struct request *to)
 {
     bool gone = q->commands == late->commands + 1 && q->last == late->goes;
     if (late->goes && gone)
@@ -127,7 +128,7 @@ struct request *queue_detour(const struct queue *q, const struct request *to,
     u64 now_ns = clock_ns();
     struct approach alone = queue_approach(q, now_ns, NULL, 0, to);
     struct lateness *late = lateness_of(q);
-    look_begins(late, q, to);
+    search_begins(late, q, to);
     if (alone.begin_ns == NEVER_NS)
         return NULL;
     u64 spare_ns = alone.begin_ns - alone.there_ns;
@@ -141,7 +142,7 @@ struct request *queue_detour(const struct queue *q, const struct request *to,
         .up = queue_at_or_after(q, d->dir, d->near_sector),
         .down = queue_before(q, d->dir, d->near_sector),
         .start_ns = until_ns + late->go_ns,
-        .gap_ns = late->ask_ns + (to->offer ? late->go_ns : 0),
+        .gap_ns = late->ask_ns + (to->candidate ? late->go_ns : 0),
         .alone_ns = alone.begin_ns,
         .best_ns = NEVER_NS,
         .after_ns = NEVER_NS,
@@ -150,7 +151,7 @@ struct request *queue_detour(const struct queue *q, const struct request *to,
     for (; r; r = clock_ns() < until_ns ? nearest(&s) : NULL)
         judge(&s, r);
     late->waits = s.best ? to : NULL;
-    late->goes = s.best ? s.best : to->offer ? to : NULL;
+    late->goes = s.best ? s.best : to->candidate ? to : NULL;
     late->looked_ns = until_ns;
     late->commands = q->commands;
     d->begin_ns = s.after_ns;

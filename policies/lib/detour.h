@@ -8,7 +8,7 @@
 #ifndef SLUICE_LIB_DETOUR_H
 #define SLUICE_LIB_DETOUR_H
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 struct detour {
     enum direction dir; /* which candidates are looked at */
@@ -34,10 +34,10 @@ void detours_start(void);
 /* Dispatch latency: how late commands of one disk go, the recent maximum plus
  * 25 %. For tests. */
 struct lateness {
-    u64 go_ns;  /* from the end of a search to the offer's dispatch */
+    u64 go_ns;  /* from the end of a search to the candidate's dispatch */
     u64 ask_ns; /* from the end of a write to the next search */
-    /* The offer that is expected to be the next command, and the request for
-     * which an offer was found; NULL: there is nothing to measure. */
+    /* The candidate that is expected to be the next command, and the request
+     * for which a candidate was found; NULL: there is nothing to measure. */
     const struct request *goes, *waits;
     u64 looked_ns; /* when the search ended */
     u64 commands;  /* of the queue, until then */

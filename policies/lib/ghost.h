@@ -6,7 +6,7 @@
 #ifndef SLUICE_LIB_GHOST_H
 #define SLUICE_LIB_GHOST_H
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/common.h"
 
 /* One name. */
 struct ghost {

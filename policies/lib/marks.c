@@ -106,7 +106,7 @@ const char *watermarks_check(const struct watermarks *w)
 
 u64 watermarks_next_ns(const struct watermarks *w)
 {
-    look_at_dirty(w->marks.high + 1);
+    scan_at_dirty(w->marks.high + 1);
     return w->stepped_ns + w->tunables[STEP_MS].value * NS_PER_MS;
 }
 
@@ -123,7 +123,7 @@ static void watermarks_step(struct watermarks *w, u64 now_ns)
     c[DUE].value += flush_older(w->tunables[AGE_MS].value * NS_PER_MS);
 }
 
-void watermarks_look(struct watermarks *w, u64 now_ns)
+void watermarks_scan(struct watermarks *w, u64 now_ns)
 {
     struct cache_state s;
     if (now_ns >= watermarks_next_ns(w))

@@ -9,7 +9,7 @@
 #ifndef SLUICE_LIB_MARKS_H
 #define SLUICE_LIB_MARKS_H
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 struct marks {
     u64 high, low; /* blocks; the rest is marks.c's */
@@ -61,10 +61,31 @@ void watermarks_start(struct watermarks *);
 const char *watermarks_refuse(const struct watermarks *);
 const char *watermarks_check(const struct watermarks *);
 
-/* The kernel calls this at the start and after each look, so it also tells the
+/* The kernel calls this at the start and after each scan, so it also tells the
  * kernel the high mark. */
 u64 watermarks_next_ns(const struct watermarks *);
 
-void watermarks_look(struct watermarks *, u64 now_ns);
+void watermarks_scan(struct watermarks *, u64 now_ns);
+
+/* Defines NAME_next_ns, NAME_scan, NAME_refuses and NAME_check, the hooks of a
+ * policy's file over its static `watermarks`. */
+#define WATERMARKS_HOOKS(name)                  \
+    static u64 name##_next_ns(u64 last_ns)      \
+    {                                           \
+        (void)last_ns;                          \
+        return watermarks_next_ns(&watermarks); \
+    }                                           \
+    static void name##_scan(u64 now_ns)         \
+    {                                           \
+        watermarks_scan(&watermarks, now_ns);   \
+    }                                           \
+    static const char *name##_refuses(void)     \
+    {                                           \
+        return watermarks_refuse(&watermarks);  \
+    }                                           \
+    static const char *name##_check(void)       \
+    {                                           \
+        return watermarks_check(&watermarks);   \
+    }
 
 #endif

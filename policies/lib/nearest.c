@@ -1,7 +1,7 @@
-/* The nearest free place (nearest.h). */
+/* The nearest free slot (nearest.h). */
 #include "policies/lib/nearest.h"
 
-/* The first free place of a track that comes by, once the head is there. */
+/* The first free slot of a track that comes by, once the head is there. */
 static u64 nearest_on_track(const struct nearest_disk *d, u64 track,
                             struct approach *a)
 {

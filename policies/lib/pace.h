@@ -16,7 +16,7 @@
 #ifndef SLUICE_LIB_PACE_H
 #define SLUICE_LIB_PACE_H
 
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define PACE_TICK_NS (250 * NS_PER_MS)
 #define PACE_SLOTS   256 /* ticks: no block may be due later than these */

@@ -1,16 +1,16 @@
 /*
- * Eager writing: a block goes to the free place that the head reaches first,
+ * Eager writing: a block goes to the free slot that the head reaches first,
  * and the sector of the map that tells of it, too (nearest.h has the search).
  * It needs a disk with a virtual log; on any other, a block stays where it is.
  *
  * Without a model of the drive, or where its tracks differ, it is the first
- * free place after the one that was written last.
+ * free slot after the one that was written last.
  *
  * Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File
  * Systems for a Programmable Disk", OSDI 1999.
  */
-#include "kernel/policy/policy.h"
-#include "policies/lib/places.h"
+#include "kernel/policy/place.h"
+#include "policies/lib/slots.h"
 
 enum { PATIENCE_US };
 static struct tunable tunables[] = {
@@ -22,16 +22,16 @@ static struct tunable tunables[] = {
 
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
 {
-    struct places p = {.q = q,
-                       .r = r,
-                       .now_ns = now_ns,
-                       .patience_ns = tunables[PATIENCE_US].value * NS_PER_US};
+    struct slots p = {.q = q,
+                      .r = r,
+                      .now_ns = now_ns,
+                      .patience_ns = tunables[PATIENCE_US].value * NS_PER_US};
     u64 sector = NO_SECTOR;
     if (!q->logged)
         return r->sector;
     if (q->tracks.cyls)
-        sector = places_nearest_of_all(&p);
-    return sector == NO_SECTOR ? places_next(q) : sector;
+        sector = slots_nearest_of_all(&p);
+    return sector == NO_SECTOR ? slots_next(q) : sector;
 }
 
 static const struct policy eager = {

@@ -2,7 +2,7 @@
  * In place: a block lives where the file system put it, and is updated there.
  * That is what the kernel does without a hook.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/place.h"
 
 static const struct policy inplace = {
     .kind = POLICY_PLACE,

@@ -1,12 +1,12 @@
 /*
- * Range writes: a block may go to any free place that is near where the file
+ * Range writes: a block may go to any free slot that is near where the file
  * system put it, and goes to the one that the head reaches first. So a write
  * saves rotation as eager writing does, and a file that is updated at random
  * stays nearly together.
  *
  * - A block is at home in a cylinder: blocks are spread over the cylinders in
  *   their order. It may be up to range_cyls cylinders away from there.
- * - If none of those places is free, it is the nearest free place of all, and
+ * - If none of those places is free, it is the nearest free slot of all, and
  * so it is for a sector of the map, which has no home.
  *
  * It needs a disk with a virtual log, and a model of the drive; on any other
@@ -18,8 +18,8 @@
  * Micromanagement with Range Writes", OSDI 2008. There a file system names the
  * range of each write; here the policy does.
  */
-#include "kernel/policy/policy.h"
-#include "policies/lib/places.h"
+#include "kernel/policy/place.h"
+#include "policies/lib/slots.h"
 
 enum { RANGE_CYLS, PATIENCE_US };
 static struct tunable tunables[] = {
@@ -36,16 +36,16 @@ static u64 cyl_sectors(const struct queue *q)
     return (u64)q->tracks.heads * q->tracks.sectors;
 }
 
-/* The nearest free place of these cylinders. The search begins where the arm
+/* The nearest free slot of these cylinders. The search begins where the arm
  * is, or at the side of them that is nearer to it. */
-static u64 within(const struct places *p, u64 first, u64 end)
+static u64 within(const struct slots *p, u64 first, u64 end)
 {
     const struct queue *q = p->q;
     u64 head = q->head_sector, here = head / cyl_sectors(q);
     if (here < first || here >= end)
         head = (here < first ? first : end - 1) * cyl_sectors(q);
-    return places_nearest(p, first * cyl_sectors(q), q->tracks.heads,
-                          end - first, head);
+    return slots_nearest(p, first * cyl_sectors(q), q->tracks.heads,
+                         end - first, head);
 }
 
 /* The cylinder where a block is at home. */
@@ -56,16 +56,16 @@ static u64 home(const struct queue *q, u64 sector)
 
 static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
 {
-    struct places p = {.q = q,
-                       .r = r,
-                       .now_ns = now_ns,
-                       .patience_ns = tunables[PATIENCE_US].value * NS_PER_US};
+    struct slots p = {.q = q,
+                      .r = r,
+                      .now_ns = now_ns,
+                      .patience_ns = tunables[PATIENCE_US].value * NS_PER_US};
     u64 range = tunables[RANGE_CYLS].value, sector = NO_SECTOR;
     u64 at = home(q, r->sector);
     if (r->nsectors > 1)
         sector = within(&p, at - MIN(at, range),
                         MIN(at + range + 1, q->tracks.cyls));
-    return sector == NO_SECTOR ? places_nearest_of_all(&p) : sector;
+    return sector == NO_SECTOR ? slots_nearest_of_all(&p) : sector;
 }
 
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
@@ -75,7 +75,7 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
         return r->sector;
     if (q->tracks.cyls)
         sector = find(q, r, now_ns);
-    return sector == NO_SECTOR ? places_next(q) : sector;
+    return sector == NO_SECTOR ? slots_next(q) : sector;
 }
 
 static const struct policy range = {

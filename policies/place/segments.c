@@ -15,11 +15,11 @@
  * - Cleaned is the emptiest segment; with by_age, the one with the best ratio
  *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use.
  *   The age is counted in blocks written since the segment was.
- * - When no segment is empty, any free place will do.
+ * - When no segment is empty, any free slot will do.
  * - What is moved takes room at the end of the log, and so do the sectors of
  *   the map that tell of it. A cleaning that gave back less than least_percent
  *   of a segment is the last one until others have written as much as a segment
- *   holds: on a log that is nearly full, free places anywhere are cheaper.
+ *   holds: on a log that is nearly full, free slots anywhere are cheaper.
  *
  * Without idle time, each write then pays for cleaning: of a segment u is moved
  * to gain 1 - u. Let g be least_percent. For each segment that others fill, one
@@ -34,7 +34,7 @@
  * 1999) used them. There a segment has 512 KB; here what a summary tells of and
  * itself, 408 KB.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/place.h"
 
 enum {
     SEGMENT_KB,
@@ -62,8 +62,8 @@ static struct tunable tunables[] = {
     {0},
 };
 
-#define PLACE 8UL    /* sectors */
-#define AGES  1024UL /* of as many segments; of more, some share one */
+#define SLOT 8UL    /* sectors */
+#define AGES 1024UL /* of as many segments; of more, some share one */
 
 /* The end of the log, on each disk. */
 static struct end {
@@ -83,7 +83,7 @@ static struct end {
 
 static u64 segment_sectors(void)
 {
-    return tunables[SEGMENT_KB].value * 2 / PLACE * PLACE;
+    return tunables[SEGMENT_KB].value * 2 / SLOT * SLOT;
 }
 
 static u64 nsegments(const struct queue *q)
@@ -101,7 +101,7 @@ static u64 used(const struct queue *q, u64 segment)
 static bool is_empty(const struct queue *q, u64 segment)
 {
     u64 first = segment * segment_sectors();
-    return segment && queue_free_from(q, first, first + PLACE) == first &&
+    return segment && queue_free_from(q, first, first + SLOT) == first &&
            used(q, segment) == 0;
 }
 
@@ -128,7 +128,7 @@ static void placed(const struct queue *q, const struct request *r)
     if (!q->logged || !r->write)
         return;
     e->moved_on |= e->end != (segment + 1) * segment_sectors();
-    e->next = r->physical + PLACE;
+    e->next = r->physical + SLOT;
     e->end = (segment + 1) * segment_sectors();
     e->at[segment % AGES] = ++e->written;
     e->others += !r->moved;
@@ -138,7 +138,7 @@ static void placed(const struct queue *q, const struct request *r)
 static u64 worth(const struct queue *q, u64 segment)
 {
     const struct end *e = &ends[q->disk];
-    u64 all = segment_sectors() / PLACE, n = used(q, segment);
+    u64 all = segment_sectors() / SLOT, n = used(q, segment);
     if (!segment || n == 0 || n >= all ||
         segment == (e->end - 1) / segment_sectors())
         return 0; /* place 0 is never free: its segment cannot be empty */
@@ -150,7 +150,7 @@ static u64 worth(const struct queue *q, u64 segment)
 static u64 left(const struct queue *q)
 {
     const struct end *e = &ends[q->disk];
-    return (e->end - e->next) / PLACE - queue_used(q, e->next, e->end);
+    return (e->end - e->next) / SLOT - queue_used(q, e->next, e->end);
 }
 
 /* Has the last cleaning given back too little? Unknown, if others wrote
@@ -158,7 +158,7 @@ static u64 left(const struct queue *q)
 static bool was_in_vain(const struct queue *q, bool idle, u64 room)
 {
     const struct end *e = &ends[q->disk];
-    u64 all = segment_sectors() / PLACE;
+    u64 all = segment_sectors() / SLOT;
     u64 least = MAX(all * tunables[LEAST_PERCENT].value / 100, 1UL);
     return e->unjudged && e->since == e->others && idle >= e->idle &&
            room < e->room + least;
@@ -176,7 +176,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
     }
     u64 room = e->unjudged ? left(q) : 0;
     if (idle && e->end &&
-        used(q, e->end / size - 1) * PLACE * 100 >=
+        used(q, e->end / size - 1) * SLOT * 100 >=
             size * tunables[FULL_PERCENT].value)
         e->next = e->end;
     if (e->since != e->others)
@@ -188,8 +188,8 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
         if (worth(q, s) > worth(q, best))
             best = s;
     }
-    if (was_in_vain(q, idle, room + empty * size / PLACE)) {
-        e->until = e->others + size / PLACE;
+    if (was_in_vain(q, idle, room + empty * size / SLOT)) {
+        e->until = e->others + size / SLOT;
         return;
     }
     e->unjudged = false;
@@ -201,7 +201,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
     e->tried++;
     e->unjudged = true;
     e->idle = idle;
-    e->room = left(q) + empty * size / PLACE;
+    e->room = left(q) + empty * size / SLOT;
     e->since = e->others;
     *what = (struct clean){best * size, (best + 1) * size, NEVER_NS};
 }

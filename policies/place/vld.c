@@ -1,25 +1,25 @@
 /*
  * VLD: eager writing with a compactor. In idle time the blocks of the emptiest
- * track move to free places of fuller ones, track by track; so there are empty
- * tracks, and on such a track a free place is always near.
+ * track move to free slots of fuller tracks, one track after the other. This
+ * makes empty tracks, and the head never has far to go to a free slot there.
  *
- * - A write goes to the nearest free place of the track that is being filled.
+ * - A write goes to the nearest free slot of the track that is being filled.
  *   When only left_percent of its places are free, the nearest empty track is
- *   taken. When none is empty, it is the nearest free place of all (nearest.h).
- * - What the compactor moves goes to the nearest free place of a track that is
+ *   taken. When none is empty, it is the nearest free slot of all (nearest.h).
+ * - What the compactor moves goes to the nearest free slot of a track that is
  *   neither empty nor the one that is being emptied.
  * - A step is one track, and gives way to requests between two commands. The
  *   compactor stops when all other tracks have no room for what the emptiest
  *   one holds, or that is more than most_percent full.
  *
  * Without a model of the drive, or where its tracks differ, it is the first
- * free place after the one that was written last, and nothing is compacted.
+ * free slot after the one that was written last, and nothing is compacted.
  *
  * Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File
  * Systems for a Programmable Disk", OSDI 1999.
  */
-#include "kernel/policy/policy.h"
-#include "policies/lib/places.h"
+#include "kernel/policy/place.h"
+#include "policies/lib/slots.h"
 
 enum { PATIENCE_US, LEFT_PERCENT, MOST_PERCENT, IDLE_MS };
 static struct tunable tunables[] = {
@@ -44,16 +44,16 @@ static struct {
 
 static u64 used_on(const struct queue *q, u64 track)
 {
-    struct track_places on = places_of_track(q, track);
+    struct track_slots on = slots_of_track(q, track);
     return queue_used(q, on.first, on.end);
 }
 
 static u64 free_on(const struct queue *q, u64 track)
 {
-    struct track_places on = places_of_track(q, track);
+    struct track_slots on = slots_of_track(q, track);
     u64 n = 0;
     for (u64 at = on.first; (at = queue_free_from(q, at, on.end)) != NO_SECTOR;
-         at += PLACE)
+         at += SLOT)
         n++;
     return n;
 }
@@ -64,10 +64,10 @@ static bool has_holes(const struct queue *q, u64 track)
     return track != tracks[q->disk].emptied && used_on(q, track) != 0;
 }
 
-static u64 on_track(const struct places *p, u64 track)
+static u64 on_track(const struct slots *p, u64 track)
 {
     u64 base = track * p->q->tracks.sectors;
-    return places_nearest(p, base, 1, 1, base);
+    return slots_nearest(p, base, 1, 1, base);
 }
 
 /* The first empty track from the one where the head is. If there is none, the
@@ -80,32 +80,32 @@ static u64 empty_track(const struct queue *q)
     u64 n = (u64)q->tracks.heads * q->tracks.cyls;
     u64 here = q->head_sector / q->tracks.sectors;
     for (u64 i = 0; i < n; i++) {
-        u64 track = (here + i) % n, first = places_of_track(q, track).first;
+        u64 track = (here + i) % n, first = slots_of_track(q, track).first;
         if (track && used_on(q, track) == 0 &&
-            queue_free_from(q, first, first + PLACE) == first)
+            queue_free_from(q, first, first + SLOT) == first)
             return track;
     }
-    tracks[q->disk].none = q->tracks.sectors / PLACE;
+    tracks[q->disk].none = q->tracks.sectors / SLOT;
     return NO_SECTOR;
 }
 
 /* Is the track filled, but for what is left free? */
 static bool is_filled(const struct queue *q, u64 track)
 {
-    u64 places = q->tracks.sectors / PLACE;
-    return free_on(q, track) * 100 <= places * tunables[LEFT_PERCENT].value;
+    u64 slots = q->tracks.sectors / SLOT;
+    return free_on(q, track) * 100 <= slots * tunables[LEFT_PERCENT].value;
 }
 
 static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
 {
-    struct places p = {.q = q,
-                       .r = r,
-                       .now_ns = now_ns,
-                       .patience_ns = tunables[PATIENCE_US].value * NS_PER_US,
-                       .may = r->moved ? has_holes : NULL};
+    struct slots p = {.q = q,
+                      .r = r,
+                      .now_ns = now_ns,
+                      .patience_ns = tunables[PATIENCE_US].value * NS_PER_US,
+                      .may = r->moved ? has_holes : NULL};
     u64 track = tracks[q->disk].filled, sector = NO_SECTOR;
     if (r->moved) {
-        sector = places_nearest_of_all(&p);
+        sector = slots_nearest_of_all(&p);
         p.may = NULL;
     } else {
         if (is_filled(q, track))
@@ -113,7 +113,7 @@ static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
         if (track != NO_SECTOR)
             sector = on_track(&p, track);
     }
-    return sector == NO_SECTOR ? places_nearest_of_all(&p) : sector;
+    return sector == NO_SECTOR ? slots_nearest_of_all(&p) : sector;
 }
 
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
@@ -123,7 +123,7 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
         return r->sector;
     if (q->tracks.cyls)
         sector = find(q, r, now_ns);
-    return sector == NO_SECTOR ? places_next(q) : sector;
+    return sector == NO_SECTOR ? slots_next(q) : sector;
 }
 
 static void placed(const struct queue *q, const struct request *r)
@@ -142,7 +142,7 @@ static u64 emptiest(const struct queue *q)
 {
     u64 n = (u64)q->tracks.heads * q->tracks.cyls, room = 0;
     u64 here = q->head_sector / q->tracks.sectors, best = NO_SECTOR;
-    u64 least = q->tracks.sectors / PLACE * tunables[MOST_PERCENT].value / 100;
+    u64 least = q->tracks.sectors / SLOT * tunables[MOST_PERCENT].value / 100;
     least++;
     for (u64 i = 0; i < n; i++) {
         u64 track = (here + i) % n, blocks = used_on(q, track);
@@ -174,7 +174,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
     if (track == NO_SECTOR)
         return;
     tracks[q->disk].emptied = track;
-    struct track_places on = places_of_track(q, track);
+    struct track_slots on = slots_of_track(q, track);
     while (!queue_used(q, on.first, MIN(on.end, on.first + CLEAN_SECTORS)))
         on.first += CLEAN_SECTORS;
     what->first = on.first;

@@ -27,7 +27,7 @@
  * Source: Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared
  * Cache", FAST 2007, section III.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { THRESHOLD, MAX_KB };
 
@@ -106,7 +106,7 @@ static bool at_trigger(const struct stream *s, const struct access *a)
 }
 
 static void start_set(struct stream *s, const struct access *a, u64 first,
-                      struct wish *w)
+                      struct readahead *w)
 {
     u64 end = MIN(first + s->word[DEGREE], a->file_blocks);
     if (first >= end)
@@ -116,7 +116,8 @@ static void start_set(struct stream *s, const struct access *a, u64 first,
     w->n = end - first;
 }
 
-static void amp_ahead(struct stream *s, const struct access *a, struct wish *w)
+static void amp_readahead(struct stream *s, const struct access *a,
+                          struct readahead *w)
 {
     if (!s->next_block || end_of(a) <= s->next_block)
         return;
@@ -137,6 +138,6 @@ static const struct policy amp = {
     .about = "learns how much to read ahead of each stream, and how early",
     .tunables = tunables,
     .counters = counters,
-    .prefetch = {.ahead = amp_ahead, .takes_hints = true},
+    .prefetch = {.readahead = amp_readahead, .takes_hints = true},
 };
 POLICY(amp);

@@ -16,7 +16,7 @@
  * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,
  * Smith 1999, section 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { CLUSTER_KB, BY_BLOCK };
 
@@ -37,8 +37,8 @@ static u64 grown(u64 last, const struct access *a)
     return last ? MIN(2 * last, most) : 1;
 }
 
-static void bsd44_ahead(struct stream *s, const struct access *a,
-                        struct wish *w)
+static void bsd44_readahead(struct stream *s, const struct access *a,
+                            struct readahead *w)
 {
     u64 end = a->block + a->nblocks;
     if (!goes_on(s, a) || end <= s->next_block || end <= s->word[FROM])
@@ -63,7 +63,7 @@ static const struct policy bsd44 = {
     .name = "bsd44",
     .about = "ahead of sequential reads, growing to a cluster",
     .tunables = tunables,
-    .prefetch = {.ahead = bsd44_ahead,
+    .prefetch = {.readahead = bsd44_readahead,
                  .takes_hints = true,
                  .by_block = bsd44_by_block},
 };

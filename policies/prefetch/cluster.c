@@ -10,7 +10,7 @@
  * Source: Shriver, Small, Smith, "Why does file system prefetching work?"
  * (USENIX 1999), the first proposal of their conclusions.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { CLUSTER_KB };
 
@@ -33,8 +33,8 @@ static u64 wanted_end(const struct stream *s, const struct access *a)
     return a->found == MISSING ? cluster_end : 0;
 }
 
-static void cluster_ahead(struct stream *s, const struct access *a,
-                          struct wish *w)
+static void cluster_readahead(struct stream *s, const struct access *a,
+                              struct readahead *w)
 {
     if (a->found == MISSING)
         s->word[TO] = 0;
@@ -52,6 +52,6 @@ static const struct policy cluster = {
     .name = "cluster",
     .about = "the rest of a block's cluster, and the next if sequential",
     .tunables = tunables,
-    .prefetch = {.ahead = cluster_ahead, .takes_hints = true},
+    .prefetch = {.readahead = cluster_readahead, .takes_hints = true},
 };
 POLICY(cluster);

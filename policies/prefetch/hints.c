@@ -10,7 +10,7 @@
  * prefetching and caching" (SOSP 1995): disclosure by hints; the hints are
  * those of posix_fadvise.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { WINDOW_KB };
 
@@ -21,8 +21,8 @@ static struct tunable tunables[] = {
 
 enum { TO }; /* word: read ahead up to here */
 
-static void hints_ahead(struct stream *s, const struct access *a,
-                        struct wish *w)
+static void hints_readahead(struct stream *s, const struct access *a,
+                            struct readahead *w)
 {
     if (a->hint != HINT_SEQUENTIAL)
         return;
@@ -42,6 +42,6 @@ static const struct policy hints = {
     .name = "hints",
     .about = "what programs say they will read",
     .tunables = tunables,
-    .prefetch = {.ahead = hints_ahead, .takes_hints = true},
+    .prefetch = {.readahead = hints_readahead, .takes_hints = true},
 };
 POLICY(hints);

@@ -23,7 +23,7 @@
  * Source: Al Maruf and Chowdhury, "Effectively Prefetching Remote Memory with
  * Leap", ATC 2020, algorithms 1 and 2; split: the code of SymbioticLab/Leap.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 #define HISTORY   32 /* distances */
 #define HISTORIES 64
@@ -159,7 +159,7 @@ static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
 }
 
 static void start_reads(struct history *h, const struct access *a,
-                        struct wish *w)
+                        struct readahead *w)
 {
     h->first = a->block + h->trend;
     h->step = h->trend;
@@ -169,7 +169,8 @@ static void start_reads(struct history *h, const struct access *a,
     w->n = w->times ? a->nblocks : 0;
 }
 
-static void leap_ahead(struct stream *s, const struct access *a, struct wish *w)
+static void leap_readahead(struct stream *s, const struct access *a,
+                           struct readahead *w)
 {
     struct history *h;
     bool adds = remember(s, a, &h);
@@ -197,7 +198,7 @@ static const struct policy leap = {
     .about = "at the distance that most of the last reads had",
     .tunables = tunables,
     .counters = counters,
-    .prefetch = {.ahead = leap_ahead,
+    .prefetch = {.readahead = leap_readahead,
                  .follows = leap_follows,
                  .takes_hints = true},
 };

@@ -1,9 +1,10 @@
 /*
  * None: only blocks that were asked for are read.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
-static void none_ahead(struct stream *s, const struct access *a, struct wish *w)
+static void none_readahead(struct stream *s, const struct access *a,
+                           struct readahead *w)
 {
     (void)s;
     (void)a;
@@ -14,6 +15,6 @@ static const struct policy none = {
     .kind = POLICY_PREFETCH,
     .name = "none",
     .about = "read nothing ahead",
-    .prefetch = {.ahead = none_ahead},
+    .prefetch = {.readahead = none_readahead},
 };
 POLICY(none);

@@ -11,7 +11,7 @@
  * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
  * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { MAX_KB };
 
@@ -108,8 +108,8 @@ static bool move_window(struct stream *s, const struct access *a)
     return true;
 }
 
-static void ondemand_ahead(struct stream *s, const struct access *a,
-                           struct wish *w)
+static void ondemand_readahead(struct stream *s, const struct access *a,
+                               struct readahead *w)
 {
     if (!move_window(s, a))
         return;
@@ -127,6 +127,6 @@ static const struct policy ondemand = {
     .about = "a window that grows as the reader comes to its mark",
     .tunables = tunables,
     .counters = counters,
-    .prefetch = {.ahead = ondemand_ahead, .takes_hints = true},
+    .prefetch = {.readahead = ondemand_readahead, .takes_hints = true},
 };
 POLICY(ondemand);

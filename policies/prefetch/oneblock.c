@@ -9,7 +9,7 @@
  * Source: breada of the classical kernel: Bach, "The Design of the UNIX
  * Operating System", sections 3.4 and 5.2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { SEQUENTIAL, AHEAD };
 
@@ -19,8 +19,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-static void oneblock_ahead(struct stream *s, const struct access *a,
-                           struct wish *w)
+static void oneblock_readahead(struct stream *s, const struct access *a,
+                               struct readahead *w)
 {
     u64 end = a->block + a->nblocks;
     if (!goes_on(s, a) || end <= s->next_block)
@@ -38,6 +38,6 @@ static const struct policy oneblock = {
     .name = "oneblock",
     .about = "one block ahead of a sequential read",
     .counters = counters,
-    .prefetch = {.ahead = oneblock_ahead},
+    .prefetch = {.readahead = oneblock_readahead},
 };
 POLICY(oneblock);

@@ -13,7 +13,7 @@
  * performance processors" (IEEE Trans. Computers, 1995): the states of their
  * reference prediction table, here by stream instead of by instruction.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/prefetch.h"
 
 enum { CONFIRM, DEPTH, REACH_BLOCKS };
 
@@ -73,8 +73,8 @@ static u64 depth(const struct stream *s)
     return MIN(1UL << MIN(times - confirm, 6), tunables[DEPTH].value);
 }
 
-static void stride_ahead(struct stream *s, const struct access *a,
-                         struct wish *w)
+static void stride_readahead(struct stream *s, const struct access *a,
+                             struct readahead *w)
 {
     if (!s->next_block) {
         s->word[LAST] = a->block;
@@ -99,7 +99,7 @@ static const struct policy stride = {
     .name = "stride",
     .about = "reads at equal distances, some ahead",
     .tunables = tunables,
-    .prefetch = {.ahead = stride_ahead,
+    .prefetch = {.readahead = stride_readahead,
                  .follows = stride_follows,
                  .takes_hints = true},
 };

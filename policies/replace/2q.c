@@ -24,7 +24,7 @@
  * Source: Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer
  * Management Replacement Algorithm", VLDB 1994 (the full version).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 enum { KIN_PERCENT, KOUT_PERCENT };

@@ -20,7 +20,7 @@
  * Source: Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
  * Cache", FAST 2003, figure 4.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 enum { FROM_T1, FROM_T2, IN_B1, IN_B2 };

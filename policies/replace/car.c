@@ -26,7 +26,7 @@
  * Source: Bansal and Modha, "CAR: Clock with Adaptive Replacement", FAST 2004,
  * figure 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 enum { FROM_T1, FROM_T2, IN_B1, IN_B2 };

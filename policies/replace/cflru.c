@@ -17,7 +17,7 @@
  * Source: Park, Jung, Kang, Kim and Lee, "CFLRU: A Replacement Algorithm for
  * Flash Memory", CASES 2006, section 3.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 
 enum { WINDOW_PERCENT };
 

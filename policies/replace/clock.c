@@ -12,7 +12,7 @@
  *
  * Source: Corbato, "A Paging Experiment with the Multics System", 1968.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 
 enum { CHANCES };
 

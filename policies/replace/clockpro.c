@@ -35,7 +35,7 @@
  * Source: Jiang, Chen and Zhang, "CLOCK-Pro: An Effective Improvement of the
  * CLOCK Replacement", USENIX 2005.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 enum { FROM_COLD, TO_HOT, REMEMBERED, ENDED };

@@ -37,7 +37,7 @@
  * Replacement Policy to Improve Buffer Cache Performance", SIGMETRICS 2002,
  * section 3.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 enum { HIR_PERCENT, NAMES_PERCENT };

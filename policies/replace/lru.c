@@ -9,7 +9,7 @@
  * Source: the free list of the classical cache: Bach, "The Design of the UNIX
  * Operating System", section 3.2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 
 static struct list oldest_first;
 

@@ -38,7 +38,7 @@
  * Source: Linux, Documentation/mm/multigen_lru.rst and
  * Documentation/admin-guide/mm/multigen_lru.rst; numbers: mm/vmscan.c of 6.1.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
 #define MOST_GENERATIONS 4

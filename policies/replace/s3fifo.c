@@ -1,65 +1,63 @@
 /*
- * S3-FIFO: three queues in the order of arrival, of which the small one sends
- * away early what is used once.
+ * S3-FIFO: two queues of blocks, small and main, and a ghost queue of names;
+ * small evicts early what is used once. Each block has a counter, freq, of its
+ * uses after the first, up to 3.
  *
- * A block first goes through the small queue. If it was used more than once
- * when it comes to the end there, it moves to the main queue; else it is the
- * victim, and the ghost queue remembers its name. A block that comes again
- * while its name is remembered goes to the main queue at once. At the end of
- * the main queue a block that was used since goes round again, with one use
- * less; else it is the victim. Uses are counted up to 3, and from 0 again in
- * the main queue.
+ * A new block enters at the head of small, or of main if its name is in ghost.
+ * At the tail of small, a block with freq above 1 moves to main and freq is 0
+ * again; else it is the victim, and its name enters ghost. At the tail of main,
+ * a block with freq above 0 is reinserted at the head with freq one lower; else
+ * it is the victim.
  *
- * The victim is from the small queue while that has small_percent of the
- * blocks or more, else from the main queue. The ghost queue remembers as many
- * names as the main queue may have blocks. "The blocks" are the most that both
- * queues had at once, since other blocks of the cache belong to none. Blocks
- * that are dirty or in use keep their places, but cannot be victims; if a queue
- * has no other block, the victim is from the other queue. A block that will not
- * be wanted again is the next victim, and is not remembered.
+ * The victim is from small while small has small_percent of the blocks or more,
+ * else from main. Ghost has as many names as main may have blocks. "The blocks"
+ * are the most that both queues had at once, since other blocks of the cache
+ * belong to none. Blocks that are dirty or in use keep their places, but cannot
+ * be victims; if a queue has no other block, the victim is from the other
+ * queue. A block that will not be wanted again is the next victim, and its name
+ * does not enter ghost.
  *
  * A use shows as remove and insert. So a block keeps its place as a number, in
  * word[PLACE], and is put back there.
  *
  * Source: Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are All You Need for
- * Cache Eviction", SOSP 2023, algorithm 1.
+ * Cache Eviction", SOSP 2023, algorithm 1, whose names these are.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 #include "policies/lib/ghost.h"
 
-#define MOST_USES 3
+#define MAX_FREQ 3
 
 enum { SMALL_PERCENT };
 
 static struct tunable tunables[] = {
-    {"small_percent", "percent", 10, 1, 99,
-     "of the blocks, which the small queue keeps"},
+    {"small_percent", "percent", 10, 1, 99, "of the blocks, which small keeps"},
     {0},
 };
 
 enum { FROM_SMALL, FROM_MAIN, MOVED, REMEMBERED };
 
 static struct policy_counter counters[] = {
-    {"from_small", "blocks", "victims from the small queue"},
-    {"from_main", "blocks", "victims from the main queue"},
-    {"moved", "blocks", "that moved from the small queue to the main one"},
-    {"remembered", "blocks", "that came again while their name was known"},
+    {"from_small", "blocks", "victims from small"},
+    {"from_main", "blocks", "victims from main"},
+    {"moved", "blocks", "that moved from small to main"},
+    {"remembered", "blocks", "that came again with their name in ghost"},
     {0},
 };
 
-/* The words of a block: STATE is LISTS times its uses, plus the list that it
- * belongs to. */
+/* The words of a block: STATE is QUEUES times freq, plus the queue that it is
+ * in. */
 enum { STATE, PLACE };
-enum { NONE, UNWANTED, SMALL, MAIN, LISTS };
+enum { NONE, UNWANTED, SMALL, MAIN, QUEUES };
 
 static struct {
     struct tree evictable; /* the oldest has the lowest PLACE */
     u64 n;                 /* blocks that belong here; unused for NONE */
-} lists[LISTS];
+} queues[QUEUES];
 static u64 most, last_place; /* blocks of both queues */
-static struct ghosts ghosts;
+static struct ghosts ghost;
 
-/* One name more than there are buffers, until the list is shortened. */
+/* One name more than there are buffers, until ghost is shortened. */
 static u64 bytes(u64 buffers)
 {
     return ghosts_bytes(buffers + 1);
@@ -69,51 +67,51 @@ static struct policy_memory memory = {.bytes = bytes};
 
 static void s3fifo_start(void)
 {
-    for (u32 i = 0; i < LISTS; i++) {
-        lists[i].evictable.root = NULL;
-        lists[i].n = 0;
+    for (u32 i = 0; i < QUEUES; i++) {
+        queues[i].evictable.root = NULL;
+        queues[i].n = 0;
     }
-    ghosts_init(&ghosts, memory.start, memory.buffers + 1);
+    ghosts_init(&ghost, memory.start, memory.buffers + 1);
     most = 0;
 }
 
-static u64 list_of(const struct block *b)
+static u64 queue_of(const struct block *b)
 {
-    return b->word[STATE] % LISTS;
+    return b->word[STATE] % QUEUES;
 }
 
-static u64 uses_of(const struct block *b)
+static u64 freq_of(const struct block *b)
 {
-    return b->word[STATE] / LISTS;
+    return b->word[STATE] / QUEUES;
 }
 
-/* It belongs to this list, and comes last there. */
-static void join(struct block *b, u64 list, u64 uses)
+/* Insert at the head of this queue. */
+static void enter(struct block *b, u64 queue, u64 freq)
 {
-    lists[list_of(b)].n--;
-    lists[list].n++;
-    b->word[STATE] = LISTS * uses + list;
+    queues[queue_of(b)].n--;
+    queues[queue].n++;
+    b->word[STATE] = QUEUES * freq + queue;
     b->word[PLACE] = ++last_place;
 }
 
 static void s3fifo_insert(struct block *b, bool reuse)
 {
     if (!reuse) {
-        join(b, UNWANTED, 0);
-    } else if (list_of(b) == SMALL || list_of(b) == MAIN) {
-        b->word[STATE] += !b->first && uses_of(b) < MOST_USES ? LISTS : 0;
+        enter(b, UNWANTED, 0);
+    } else if (queue_of(b) == SMALL || queue_of(b) == MAIN) {
+        b->word[STATE] += !b->first && freq_of(b) < MAX_FREQ ? QUEUES : 0;
     } else {
-        bool remembered = ghosts_forget(&ghosts, b->disk, b->blkno);
-        counters[REMEMBERED].value += remembered;
-        join(b, remembered ? MAIN : SMALL, 0);
+        bool in_ghost = ghosts_forget(&ghost, b->disk, b->blkno);
+        counters[REMEMBERED].value += in_ghost;
+        enter(b, in_ghost ? MAIN : SMALL, 0);
     }
-    most = MAX(most, lists[SMALL].n + lists[MAIN].n);
-    tree_insert(&lists[list_of(b)].evictable, &b->node, b->word[PLACE]);
+    most = MAX(most, queues[SMALL].n + queues[MAIN].n);
+    tree_insert(&queues[queue_of(b)].evictable, &b->node, b->word[PLACE]);
 }
 
 static void s3fifo_remove(struct block *b)
 {
-    tree_remove(&lists[list_of(b)].evictable, &b->node);
+    tree_remove(&queues[queue_of(b)].evictable, &b->node);
 }
 
 static u64 small_blocks(void)
@@ -121,34 +119,34 @@ static u64 small_blocks(void)
     return MAX(1, most * tunables[SMALL_PERCENT].value / 100);
 }
 
-static struct block *next_of(u32 list)
+static struct block *tail_of(u32 queue)
 {
-    struct tree_node *n = tree_at_or_after(&lists[list].evictable, 0);
+    struct tree_node *n = tree_at_or_after(&queues[queue].evictable, 0);
     return n ? TREE_ITEM(n, struct block, node) : NULL;
 }
 
-static void again(struct block *b, u32 list, u64 uses)
+static void reinsert(struct block *b, u32 queue, u64 freq)
 {
     s3fifo_remove(b);
-    join(b, list, uses);
-    tree_insert(&lists[list].evictable, &b->node, b->word[PLACE]);
+    enter(b, queue, freq);
+    tree_insert(&queues[queue].evictable, &b->node, b->word[PLACE]);
 }
 
-/* The paper's EVICT. A move makes the small queue shorter, so the main queue is
- * next if that filled it. */
+/* EVICT, with evictS and evictM. A block that moves to main makes small
+ * shorter, so main is next if small was just full. */
 static struct block *s3fifo_victim(void)
 {
-    struct block *b = next_of(UNWANTED);
+    struct block *b = tail_of(UNWANTED);
     while (!b) {
-        struct block *small = next_of(SMALL), *main = next_of(MAIN);
-        bool from_small = small && lists[SMALL].n >= small_blocks();
+        struct block *small = tail_of(SMALL), *main = tail_of(MAIN);
+        bool from_small = small && queues[SMALL].n >= small_blocks();
         if (!main || from_small) {
-            if (!small || uses_of(small) <= 1)
+            if (!small || freq_of(small) <= 1)
                 return small;
-            again(small, MAIN, 0);
+            reinsert(small, MAIN, 0);
             counters[MOVED].value++;
-        } else if (uses_of(main)) {
-            again(main, MAIN, uses_of(main) - 1);
+        } else if (freq_of(main)) {
+            reinsert(main, MAIN, freq_of(main) - 1);
         } else {
             return main;
         }
@@ -158,29 +156,29 @@ static struct block *s3fifo_victim(void)
 
 static void s3fifo_evicted(const struct block *b)
 {
-    lists[list_of(b)].n--;
-    if (list_of(b) == SMALL) {
-        ghosts_remember(&ghosts, b->disk, b->blkno);
-        ghosts_shrink(&ghosts, most - MIN(most, small_blocks()));
+    queues[queue_of(b)].n--;
+    if (queue_of(b) == SMALL) {
+        ghosts_remember(&ghost, b->disk, b->blkno);
+        ghosts_shrink(&ghost, most - MIN(most, small_blocks()));
     }
-    counters[FROM_SMALL].value += list_of(b) == SMALL;
-    counters[FROM_MAIN].value += list_of(b) == MAIN;
+    counters[FROM_SMALL].value += queue_of(b) == SMALL;
+    counters[FROM_MAIN].value += queue_of(b) == MAIN;
 }
 
 static const char *s3fifo_check(void)
 {
-    for (u32 i = UNWANTED; i < LISTS; i++) {
-        if (lists[i].evictable.root && !lists[i].n)
+    for (u32 i = UNWANTED; i < QUEUES; i++) {
+        if (queues[i].evictable.root && !queues[i].n)
             return "the blocks of a list are miscounted";
     }
-    return ghosts.n > most ? "more names are remembered than there are blocks"
-                           : NULL;
+    return ghost.n > most ? "more names are remembered than there are blocks"
+                          : NULL;
 }
 
 static const struct policy s3fifo = {
     .kind = POLICY_REPLACE,
     .name = "s3fifo",
-    .about = "a small queue sends away early what is used once",
+    .about = "the small queue evicts early what is used once",
     .tunables = tunables,
     .counters = counters,
     .memory = &memory,

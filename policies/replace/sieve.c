@@ -21,7 +21,7 @@
  * an Efficient Turn-Key Eviction Algorithm for Web Caches", NSDI 2024,
  * algorithm 1.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 
 enum { PASSED };
 

@@ -31,7 +31,7 @@
  * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
  * Admission Policy", ACM Transactions on Storage, 2017.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/replace.h"
 
 enum { WINDOW_PERCENT, PROTECTED_PERCENT, SAMPLE_FACTOR };
 

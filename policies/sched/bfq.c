@@ -38,7 +38,7 @@
  * Bandwidth Distribution", IEEE Transactions on Computers 59(9), 2010; Linux,
  * Documentation/block/bfq-iosched.rst. Idling: Iyer and Druschel, SOSP 2001.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 #define QUEUES                                                               \
     64                  /* with requests at a time; more share the last one. \

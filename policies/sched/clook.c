@@ -7,7 +7,7 @@
  * Source: the one-way elevator of 4.3BSD's disksort; compared with others by
  * Worthington, Ganger and Patt, SIGMETRICS 1994.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { RETURNS };
 

@@ -6,7 +6,7 @@
  * These seeks move the arm with nothing to transfer, as a SCSI drive's SEEK
  * does. They are not broken off: a request that arrives meanwhile belongs to
  * the next sweep, wherever it lies. The head of an idle disk stays where it is.
- * Where no arm can be moved (policy.h), as with a drive that holds several
+ * Where no arm can be moved (position.h), as with a drive that holds several
  * commands, the order is C-LOOK's.
  *
  * Source: Seaman, Lind and Wilson, "An Analysis of Auxiliary-Storage Activity",
@@ -14,7 +14,7 @@
  * Pinkerton, "A Comparative Analysis of Disk Scheduling Policies", CACM 15(3),
  * 1972.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { RETURNS, TRAVELLED };
 

@@ -14,7 +14,7 @@
  * (Documentation/block/deadline-iosched.rst; Axboe, 2002), whose defaults
  * these are.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { READ_EXPIRE_MS, WRITE_EXPIRE_MS, WRITES_STARVED, FIFO_BATCH };
 

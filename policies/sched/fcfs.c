@@ -2,7 +2,7 @@
  * FCFS, first come, first served: requests go in the order they were queued.
  * Fair, and the head moves as far as it likes.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 static struct request *fcfs_next(struct queue *q, u64 now_ns)
 {

@@ -16,7 +16,7 @@
  * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
  * They search the whole of both tracks and those between.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 #include "policies/lib/detour.h"
 
 enum { FREE, LATE };
@@ -65,13 +65,13 @@ static struct request *freeblock_next(struct queue *q, u64 now_ns)
 {
     struct request *r = next_queued(q);
     struct detour detour = {
-        .dir = OFFERS,
+        .dir = CANDIDATES,
         .near_sector = q->head_sector,
         .most_late_ns = not_late,
     };
     keep_promise(q, r, now_ns);
-    struct request *offer = queue_detour(q, r, &detour);
-    if (!offer) {
+    struct request *candidate = queue_detour(q, r, &detour);
+    if (!candidate) {
         q->word[SWEEP] = r->sector + r->nsectors;
         q->word[FOR] = 0;
         return r;
@@ -80,7 +80,7 @@ static struct request *freeblock_next(struct queue *q, u64 now_ns)
     q->word[FOR] = r->arrival + 1;
     q->word[FOR_SECTOR] = r->sector;
     q->word[PROMISED_NS] = detour.begin_ns;
-    return offer;
+    return candidate;
 }
 
 static const char *freeblock_refuses(void)

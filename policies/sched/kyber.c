@@ -36,7 +36,7 @@
  * implement improved heuristics", Linux 4.20, 2018; and
  * Documentation/block/kyber-iosched.rst.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 #define MOST_INSIDE 256
 #define BUCKETS     8 /* of a quarter of the target each; the last is open */

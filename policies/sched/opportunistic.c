@@ -12,7 +12,7 @@
  * Talpey, "AWOL: An Adaptive Write Optimizations Layer", FAST 2008. How near
  * and how many are ours.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { NEAR_SECTORS, MOST };
 
@@ -38,12 +38,12 @@ static struct request *on_the_way(const struct queue *q,
                                   const struct request *to)
 {
     u64 head = q->head_sector, near = tunables[NEAR_SECTORS].value;
-    struct request *first = queue_at_or_after(q, OFFERS, head);
+    struct request *first = queue_at_or_after(q, CANDIDATES, head);
     if (!first || first->sector >= to->sector)
         return NULL;
     if (first->sector - head <= near)
         return first;
-    struct request *last = queue_before(q, OFFERS, to->sector);
+    struct request *last = queue_before(q, CANDIDATES, to->sector);
     return to->sector - last->sector <= near ? last : NULL;
 }
 
@@ -51,12 +51,12 @@ static struct request *opportunistic_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;
     struct request *r = queue_circular(q, BOTH, q->head_sector);
-    struct request *offer = NULL;
+    struct request *candidate = NULL;
     if (q->word[IN_TURN] < tunables[MOST].value)
-        offer = on_the_way(q, r);
-    q->word[IN_TURN] = offer ? q->word[IN_TURN] + 1 : 0;
-    counters[TAKEN].value += offer != NULL;
-    return offer ? offer : r;
+        candidate = on_the_way(q, r);
+    q->word[IN_TURN] = candidate ? q->word[IN_TURN] + 1 : 0;
+    counters[TAKEN].value += candidate != NULL;
+    return candidate ? candidate : r;
 }
 
 static const struct policy opportunistic = {
@@ -65,6 +65,6 @@ static const struct policy opportunistic = {
     .about = "circular elevator that writes dirty blocks near its way",
     .tunables = tunables,
     .counters = counters,
-    .sched = {.next = opportunistic_next, .joins_offers = true},
+    .sched = {.next = opportunistic_next, .joins_candidates = true},
 };
 POLICY(opportunistic);

@@ -12,7 +12,7 @@
  * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
  * Disk Cache", IEEE Transactions on Software Engineering, January 1992.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { BOUND_MS };
 

@@ -23,7 +23,7 @@
  * difference. The difference, in thousandths, is that of DiskSim (ASATF_OPT);
  * the default of ageing is ours.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { AGEING };
 

@@ -11,7 +11,7 @@
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { TURNS };
 

@@ -48,7 +48,7 @@
  * expectation of a read is from Iyer and Druschel (SOSP 2001); shortest time
  * first with ageing, from Seltzer, Chen and Ousterhout (USENIX Winter 1990).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 #include "policies/lib/detour.h"
 #include "policies/lib/pace.h"
 
@@ -97,7 +97,7 @@ enum {
 
 enum { NOTHING, A_WRITE, IN_A_GAP }; /* of BESIDE */
 
-/* The word of an offer: the tick by whose end it is to be written. */
+/* The word of a candidate: the tick by whose end it is to be written. */
 enum { DUE };
 
 static struct pace paces[MAX_DISKS];
@@ -147,20 +147,20 @@ static void note_gap(struct queue *q, u64 now_ns)
 static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
 {
     keep_pace(q, now_ns);
-    if (r->offer) {
+    if (r->candidate) {
         r->word[DUE] = pace_due(r->queued_ns + age_ns());
         pace_add(&paces[q->disk], r->word[DUE]);
     } else if (r->write) {
         q->word[WAITED] += r->waited;
     }
-    if (!r->offer && q->length[SET_READS] + q->word[WAITED] == 1)
+    if (!r->candidate && q->length[SET_READS] + q->word[WAITED] == 1)
         note_gap(q, now_ns);
 }
 
 static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     (void)now_ns;
-    if (r->offer)
+    if (r->candidate)
         pace_drop(&paces[q->disk], r->word[DUE]);
     else if (r->write)
         q->word[WAITED] -= r->waited;
@@ -169,7 +169,8 @@ static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
 /* Is the block due within so many ticks? */
 static bool is_due_in(const struct request *r, u64 in_ticks)
 {
-    return !r->offer || r->word[DUE] <= paces[r->queue->disk].tick + in_ticks;
+    return !r->candidate ||
+           r->word[DUE] <= paces[r->queue->disk].tick + in_ticks;
 }
 
 /* ---- the request that the arm is soonest at ---- */
@@ -187,7 +188,7 @@ static void look_at(struct choice *c, struct request *r)
     if (!r || !is_due_in(r, ticks(EARLY)))
         return;
     u64 ns = queue_approach(c->queue, c->now_ns, NULL, 0, r).begin_ns;
-    if (ns != NEVER_NS && !r->offer)
+    if (ns != NEVER_NS && !r->candidate)
         ns -= (c->now_ns - r->queued_ns) / 100 * tunables[AGEING].value / c->n;
     if (ns != NEVER_NS && !r->write)
         ns -= turn_ns(c->queue, FAVOUR);
@@ -232,14 +233,16 @@ static enum direction wanted(const struct queue *q, u64 now_ns)
 {
     if (q->length[SET_WRITES] && !q->word[WAITED])
         return WRITES;
-    return q->length[SET_OFFERS] && paces[q->disk].next_ns <= now_ns ? OFFERS
-                                                                     : 0;
+    return q->length[SET_CANDIDATES] && paces[q->disk].next_ns <= now_ns
+               ? CANDIDATES
+               : 0;
 }
 
 /* Since when, or from when, a write is wanted; NEVER_NS if none is. */
 static u64 wanted_since_ns(const struct queue *q)
 {
-    u64 since_ns = q->length[SET_OFFERS] ? paces[q->disk].next_ns : NEVER_NS;
+    u64 since_ns =
+        q->length[SET_CANDIDATES] ? paces[q->disk].next_ns : NEVER_NS;
     struct request *oldest = q->word[WAITED] ? NULL : queue_oldest(q, WRITES);
     return oldest ? MIN(oldest->queued_ns, since_ns) : since_ns;
 }
@@ -256,7 +259,7 @@ static u64 most_late_ns(const struct request *r, u64 late_ns)
 static struct detour detour_of(const struct queue *q)
 {
     return (struct detour){
-        .dir = q->word[WAITED] ? OFFERS : OFFERS | WRITES,
+        .dir = q->word[WAITED] ? CANDIDATES : CANDIDATES | WRITES,
         .near_sector = q->head_sector,
         .most_late_ns = most_late_ns,
     };
@@ -265,7 +268,7 @@ static struct detour detour_of(const struct queue *q)
 /* Choose a write that costs something: it was the pace's next one. */
 static struct request *at_a_price(struct queue *q, struct request *write)
 {
-    if (write->offer)
+    if (write->candidate)
         pace_owe_next(&paces[q->disk]);
     return write;
 }
@@ -290,7 +293,7 @@ static struct request *take_promised(struct queue *q)
     if (!promised[q->disk])
         return NULL;
     promised[q->disk] = 0;
-    struct request *r = queue_at_or_after(q, OFFERS | WRITES, sector);
+    struct request *r = queue_at_or_after(q, CANDIDATES | WRITES, sector);
     return r && r->sector == sector && !r->waited ? r : NULL;
 }
 
@@ -401,7 +404,7 @@ static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
         return quiet_ns;
     if (since_ns != NEVER_NS && since_ns > now_ns)
         return since_ns;
-    struct request *oldest = queue_oldest(q, OFFERS);
+    struct request *oldest = queue_oldest(q, CANDIDATES);
     if (!oldest)
         return NEVER_NS;
     u64 due = oldest->word[DUE], early = ticks(EARLY);
@@ -425,7 +428,7 @@ static const struct policy sluice = {
               .queued = sluice_queued,
               .leaves = sluice_leaves,
               .check = sluice_check,
-              .takes_offers = true,
-              .joins_offers = true},
+              .takes_candidates = true,
+              .joins_candidates = true},
 };
 POLICY(sluice);

@@ -8,7 +8,7 @@
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { PASSED_OVER };
 

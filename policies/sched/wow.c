@@ -16,7 +16,7 @@
  * Source: Gill and Modha, "WOW: Wise Ordering for Writes - Combining Spatial
  * and Temporal Locality in Non-Volatile Caches", FAST 2005.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/sched.h"
 
 enum { HIGH_BLOCKS, LOW_BLOCKS, GROUP_SECTORS, SPARE };
 
@@ -50,7 +50,7 @@ static bool was_modified(const struct queue *q, struct request *r, u64 end)
 {
     bool modified = false;
     for (; r && r->sector < end;
-         r = queue_at_or_after(q, OFFERS, r->sector + 1)) {
+         r = queue_at_or_after(q, CANDIDATES, r->sector + 1)) {
         modified |= r->again;
         r->again = false;
     }
@@ -62,7 +62,7 @@ static struct request *next_group(struct queue *q)
 {
     u64 sectors = tunables[GROUP_SECTORS].value;
     for (;;) {
-        struct request *r = queue_circular(q, OFFERS, q->word[HAND]);
+        struct request *r = queue_circular(q, CANDIDATES, q->word[HAND]);
         u64 end = (r->sector / sectors + 1) * sectors;
         q->word[GROUP_END] = q->word[HAND] = end;
         if (!tunables[SPARE].value || !was_modified(q, r, end)) {
@@ -75,7 +75,7 @@ static struct request *next_group(struct queue *q)
 
 static struct request *next_dirty(struct queue *q)
 {
-    struct request *r = queue_at_or_after(q, OFFERS, q->word[HAND]);
+    struct request *r = queue_at_or_after(q, CANDIDATES, q->word[HAND]);
     if (!r || r->sector >= q->word[GROUP_END])
         r = next_group(q);
     q->word[HAND] = r->sector + r->nsectors;
@@ -88,7 +88,7 @@ static struct request *wow_next(struct queue *q, u64 now_ns)
     struct request *r = queue_circular(q, BOTH, q->head_sector);
     if (r)
         return r;
-    u64 dirty = q->length[SET_OFFERS];
+    u64 dirty = q->length[SET_CANDIDATES];
     q->word[DRAINING] =
         dirty > tunables[q->word[DRAINING] ? LOW_BLOCKS : HIGH_BLOCKS].value;
     return q->word[DRAINING] ? next_dirty(q) : NULL;
@@ -108,6 +108,8 @@ static const struct policy wow = {
     .tunables = tunables,
     .counters = counters,
     .refuses = wow_refuses,
-    .sched = {.next = wow_next, .takes_offers = true, .joins_offers = true},
+    .sched = {.next = wow_next,
+              .takes_candidates = true,
+              .joins_candidates = true},
 };
 POLICY(wow);

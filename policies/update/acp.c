@@ -25,10 +25,10 @@
  * "Configuration Tool Details", and the Open CAS Framework, src/cleaning/acp.c,
  * whose defaults these are but for the chunk.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define CHUNKS     512
-#define NOTHING_NS NS_PER_S /* from a look that finds nothing dirty */
+#define NOTHING_NS NS_PER_S /* from a scan that finds nothing dirty */
 #define NO_CHUNK   (MAX_DISKS * CHUNKS)
 
 enum { WAKE_UP_MS, FLUSH_MAX, CHUNK_BLOCKS };
@@ -40,7 +40,7 @@ static struct tunable tunables[] = {
     {0},
 };
 
-enum { LOOKS, BUSY_LOOKS, CHOSEN, WRITTEN };
+enum { SCANS, BUSY_SCANS, CHOSEN, WRITTEN };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked for dirty blocks"},
@@ -58,9 +58,9 @@ static u64 dirty, end;
 static struct {
     u64 chunk;    /* the current one, or NO_CHUNK */
     u64 last;     /* the one before it */
-    u64 left;     /* blocks that this look may still write */
+    u64 left;     /* blocks that this scan may still write */
     u64 done_at;  /* the batch is done when so many writes are */
-    bool nothing; /* the last look found nothing dirty */
+    bool nothing; /* the last scan found nothing dirty */
 } now;
 
 static void acp_start(void)
@@ -133,14 +133,14 @@ static void write_some(void)
         now.chunk = NO_CHUNK;
 }
 
-static void acp_look(u64 now_ns)
+static void acp_scan(u64 now_ns)
 {
     (void)now_ns;
     struct cache_state s;
     cache_state(&s);
-    counters[LOOKS].value++;
+    counters[SCANS].value++;
     if (s.written - s.writing < now.done_at) {
-        counters[BUSY_LOOKS].value++;
+        counters[BUSY_SCANS].value++;
         return;
     }
     if (now.chunk == NO_CHUNK && dirty) {
@@ -173,7 +173,7 @@ static const struct policy acp = {
     .start = acp_start,
     .check = acp_check,
     .update = {.next_ns = acp_next_ns,
-               .look = acp_look,
+               .scan = acp_scan,
                .dirtied = acp_dirtied,
                .leaves = acp_leaves},
 };

@@ -10,7 +10,7 @@
  * high mark never exceeds most_percent of the cache.
  *
  * The text of the paper that we have does not say how long a step is and where
- * the marks begin. Here a step is the time between two looks of the paper's
+ * the marks begin. Here a step is the time between two scans of the paper's
  * "default" system (linux.c). The experiments of the paper begin the marks at
  * the two limits of that system, which is our reading: the high mark at 40 % of
  * the cache, where writers wait, the low mark at 10 %, where writing begins.
@@ -18,7 +18,7 @@
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 #include "policies/lib/marks.h"
 
 /* The rows that marks.h names, in its order. */
@@ -54,26 +54,7 @@ static void ahlw_start(void)
     watermarks_start(&watermarks);
 }
 
-static u64 ahlw_next_ns(u64 last_ns)
-{
-    (void)last_ns;
-    return watermarks_next_ns(&watermarks);
-}
-
-static void ahlw_look(u64 now_ns)
-{
-    watermarks_look(&watermarks, now_ns);
-}
-
-static const char *ahlw_refuses(void)
-{
-    return watermarks_refuse(&watermarks);
-}
-
-static const char *ahlw_check(void)
-{
-    return watermarks_check(&watermarks);
-}
+WATERMARKS_HOOKS(ahlw)
 
 static const struct policy ahlw = {
     .kind = POLICY_UPDATE,
@@ -84,6 +65,6 @@ static const struct policy ahlw = {
     .refuses = ahlw_refuses,
     .check = ahlw_check,
     .start = ahlw_start,
-    .update = {.next_ns = ahlw_next_ns, .look = ahlw_look},
+    .update = {.next_ns = ahlw_next_ns, .scan = ahlw_scan},
 };
 POLICY(ahlw);

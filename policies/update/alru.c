@@ -21,10 +21,10 @@
  * "Configuration Tool Details", and the Open CAS Framework,
  * src/cleaning/alru.c, whose defaults these are.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define POLL_NS                                                  \
-    (10 * NS_PER_MS) /* between looks whether a batch is written \
+    (10 * NS_PER_MS) /* between scans whether a batch is written \
                       */
 #define NOT_BEGUN NEVER_NS
 
@@ -51,7 +51,7 @@ static struct policy_counter counters[] = {
 
 static struct {
     u64 woke_ns;     /* the last wake-up, or NOT_BEGUN */
-    u64 uses;        /* of the cache, when it last looked */
+    u64 uses;        /* of the cache, when it last scanned */
     u64 unused_ns;   /* since when there are no more */
     bool batch;      /* a whole batch was written: go on after it */
     u64 done_at;     /* that is when so many writes are done */
@@ -62,7 +62,7 @@ static struct {
 static void alru_start(void)
 {
     state.woke_ns = NOT_BEGUN;
-    state.uses = UNLIMITED; /* the first look takes the cache to be in use */
+    state.uses = UNLIMITED; /* the first scan takes the cache to be in use */
     state.batch = false;
     state.most = state.wrote = 0;
 }
@@ -88,7 +88,7 @@ static u64 unused_s(struct block *b, u64 now_ns)
     return now_ns / NS_PER_S - (b->mark >> 32);
 }
 
-/* ---- looks ---- */
+/* ---- scans ---- */
 
 static u64 wakes_ns(void)
 {
@@ -137,7 +137,7 @@ static void wake_up(u64 now_ns)
     counters[WRITTEN].value += state.wrote;
 }
 
-static void alru_look(u64 now_ns)
+static void alru_scan(u64 now_ns)
 {
     struct cache_state s;
     cache_state(&s);
@@ -165,7 +165,7 @@ static const struct policy alru = {
     .start = alru_start,
     .check = alru_check,
     .update = {.next_ns = alru_next_ns,
-               .look = alru_look,
+               .scan = alru_scan,
                .dirtied = alru_dirtied},
 };
 POLICY(alru);

@@ -41,7 +41,7 @@
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 #include "policies/lib/ghost.h"
 #include "policies/lib/marks.h"
 
@@ -181,26 +181,7 @@ static void awol_start(void)
     size_ghosts(s.buffers);
 }
 
-static u64 awol_next_ns(u64 last_ns)
-{
-    (void)last_ns;
-    return watermarks_next_ns(&watermarks);
-}
-
-static void awol_look(u64 now_ns)
-{
-    watermarks_look(&watermarks, now_ns);
-}
-
-static const char *awol_refuses(void)
-{
-    return watermarks_refuse(&watermarks);
-}
-
-static const char *awol_check(void)
-{
-    return watermarks_check(&watermarks);
-}
+WATERMARKS_HOOKS(awol)
 
 static const struct policy awol = {
     .kind = POLICY_UPDATE,
@@ -212,7 +193,7 @@ static const struct policy awol = {
     .check = awol_check,
     .start = awol_start,
     .update = {.next_ns = awol_next_ns,
-               .look = awol_look,
+               .scan = awol_scan,
                .dirtied = awol_dirtied,
                .leaves = awol_leaves,
                .wanted = awol_wanted},

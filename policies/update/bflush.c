@@ -12,7 +12,7 @@
  * Source: bflush of 4.2BSD, as described by Mogul, "A Better Update Policy",
  * USENIX Summer 1994, section 3.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { INTERVAL_MS };
 
@@ -42,7 +42,7 @@ static enum visit first_dirty(struct block *b, u64 now_ns)
     return FLUSH_LAST;
 }
 
-static void bflush_look(u64 now_ns)
+static void bflush_scan(u64 now_ns)
 {
     (void)now_ns;
     counters[UPDATES].value++;
@@ -56,6 +56,6 @@ static const struct policy bflush = {
     .about = "4.2BSD's periodic update: searches anew after each write",
     .tunables = tunables,
     .counters = counters,
-    .update = {.next_ns = bflush_next_ns, .look = bflush_look},
+    .update = {.next_ns = bflush_next_ns, .scan = bflush_scan},
 };
 POLICY(bflush);

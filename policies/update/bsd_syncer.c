@@ -1,7 +1,7 @@
 /*
  * The syncer of the BSDs: a wheel of one-second slots. A file joins the slot
  * file_s seconds ahead when it becomes dirty; every second the syncer writes
- * all dirty blocks of the files whose slot has come. Structure of the file
+ * all dirty blocks of the files whose slot has come. Metadata of the file
  * system (inodes, bitmaps, descriptors) has slots of its own, meta_s ahead.
  *
  * - The blocks of one file are written together, at the time of the oldest. So
@@ -11,14 +11,14 @@
  *   a file go with the file.
  * - The BSDs have a third delay, 15 s, for directories. Here it would have no
  *   use: names are written synchronously, in the order of FFS, so no directory
- *   is ever left dirty. meta_s applies to all structure that belongs to no
+ *   is ever left dirty. meta_s applies to all metadata that belongs to no
  *   file.
  *
  * Source: McKusick and Neville-Neil, "The Design and Implementation of the
  * FreeBSD Operating System", section on the syncer; syncer(4) and the defaults
  * of NetBSD's filedelay, dirdelay and metadelay (30, 15 and 10 s).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define SLOTS     64 /* seconds; more than the longest delay */
 #define NOT_BEGUN (~0UL)
@@ -27,7 +27,7 @@ enum { FILE_S, META_S };
 
 static struct tunable tunables[] = {
     {"file_s", "s", 30, 1, 60, "delay of files"},
-    {"meta_s", "s", 10, 1, 60, "delay of the file system's structure"},
+    {"meta_s", "s", 10, 1, 60, "delay of the file system's metadata"},
     {0},
 };
 
@@ -85,9 +85,9 @@ static void tick(u64 s)
     counters[EMPTY_TICKS].value += !n;
 }
 
-/* Do the slots of all seconds since the last look, which may have taken long.
+/* Do the slots of all seconds since the last scan, which may have taken long.
  */
-static void bsd_syncer_look(u64 now_ns)
+static void bsd_syncer_scan(u64 now_ns)
 {
     u64 now_s = now_ns / NS_PER_S;
     if (done_s == NOT_BEGUN)
@@ -128,7 +128,7 @@ static const struct policy bsd_syncer = {
     .start = bsd_syncer_start,
     .check = bsd_syncer_check,
     .update = {.next_ns = bsd_syncer_next_ns,
-               .look = bsd_syncer_look,
+               .scan = bsd_syncer_scan,
                .dirtied = bsd_syncer_dirtied,
                .leaves = bsd_syncer_leaves},
 };

@@ -20,7 +20,7 @@
  * Disk-Buffer-Cache Memory", J. of Systems and Software 16, 1991; as
  * summarised by Mogul, "A Better Update Policy", USENIX Summer 1994.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { LOOK_MS, QUEUE, SHARE_PERCENT, AGE_MS };
 
@@ -32,7 +32,7 @@ static struct tunable tunables[] = {
     {0},
 };
 
-enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
+enum { SCANS, BUSY_SCANS, MOVED, DUE };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked at the queues"},
@@ -42,7 +42,7 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of the last look: the queue that was accepted, the length of each disk's
+/* Of the last scan: the queue that was accepted, the length of each disk's
  * queue and the writes added to it, and how much room is left in all. */
 static struct {
     u64 accepted, rooms;
@@ -82,8 +82,8 @@ static void find_room(void)
         last.rooms += room(disk);
         busy |= last.length[disk] && !room(disk);
     }
-    counters[LOOKS].value++;
-    counters[BUSY_LOOKS].value += busy;
+    counters[SCANS].value++;
+    counters[BUSY_SCANS].value += busy;
 }
 
 static enum visit hac_visit(struct block *b, u64 now_ns)
@@ -98,7 +98,7 @@ static enum visit hac_visit(struct block *b, u64 now_ns)
     return FLUSH;
 }
 
-static void hac_look(u64 now_ns)
+static void hac_scan(u64 now_ns)
 {
     (void)now_ns;
     counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
@@ -107,7 +107,7 @@ static void hac_look(u64 now_ns)
         counters[MOVED].value += flush_by_age(hac_visit);
 }
 
-/* No look makes a queue longer than it accepted, and the room left is counted
+/* No scan makes a queue longer than it accepted, and the room left is counted
  * correctly. */
 static const char *hac_check(void)
 {
@@ -128,6 +128,6 @@ static const struct policy hac = {
     .tunables = tunables,
     .counters = counters,
     .check = hac_check,
-    .update = {.next_ns = hac_next_ns, .look = hac_look},
+    .update = {.next_ns = hac_next_ns, .scan = hac_scan},
 };
 POLICY(hac);

@@ -3,7 +3,7 @@
  * age_ms, at that time exactly and not at the next tick.
  *
  * The daemon sleeps until the oldest dirty block has that age. While nothing
- * is dirty it looks every age_ms, because a block that becomes dirty meanwhile
+ * is dirty it scans every age_ms, because a block that becomes dirty meanwhile
  * is not due before then. Approximate interval periodic update (AIPU, aipu.c)
  * comes near to this with fewer wake-ups.
  *
@@ -11,7 +11,7 @@
  * Disk Cache", IEEE Transactions on Software Engineering 18(1), 1992; named
  * IPU by Mogul, "A Better Update Policy", USENIX Summer 1994, section 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define RETRY_NS (1000 * NS_PER_MS) /* after a write that failed */
 
@@ -36,7 +36,7 @@ static u64 age_ns(void)
     return tunables[AGE_MS].value * NS_PER_MS;
 }
 
-/* A block that was due at the last look and is still dirty could not be written
+/* A block that was due at the last scan and is still dirty could not be written
  * then. */
 static u64 ipu_next_ns(u64 last_ns)
 {
@@ -47,7 +47,7 @@ static u64 ipu_next_ns(u64 last_ns)
     return due_ns > last_ns ? due_ns : last_ns + RETRY_NS;
 }
 
-static void ipu_look(u64 now_ns)
+static void ipu_scan(u64 now_ns)
 {
     (void)now_ns;
     u64 n = flush_older(age_ns());
@@ -62,6 +62,6 @@ static const struct policy ipu = {
     .about = "interval periodic update: each block at its age, exactly",
     .tunables = tunables,
     .counters = counters,
-    .update = {.next_ns = ipu_next_ns, .look = ipu_look},
+    .update = {.next_ns = ipu_next_ns, .scan = ipu_scan},
 };
 POLICY(ipu);

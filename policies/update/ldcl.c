@@ -25,7 +25,7 @@
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the section on LDCL.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 #define AGE_MAX_S 3600
 
@@ -126,7 +126,7 @@ static u64 scan_all(void)
     return flush_by_age(ldcl_visit);
 }
 
-static void ldcl_look(u64 now_ns)
+static void ldcl_scan(u64 now_ns)
 {
     (void)now_ns;
     u64 shares = tunables[SHARES].value;
@@ -160,6 +160,6 @@ static const struct policy ldcl = {
     .tunables = tunables,
     .counters = counters,
     .check = ldcl_check,
-    .update = {.next_ns = ldcl_next_ns, .look = ldcl_look},
+    .update = {.next_ns = ldcl_next_ns, .scan = ldcl_scan},
 };
 POLICY(ldcl);

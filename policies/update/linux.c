@@ -14,7 +14,7 @@
  * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.
  * The "default" of Batsakis et al., "AWOL", FAST 2008.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { WRITEBACK_MS, EXPIRE_MS, BACKGROUND_PERCENT, CHUNK };
 
@@ -28,7 +28,7 @@ static struct tunable tunables[] = {
     {0},
 };
 
-enum { LOOKS, EXPIRED, BACKGROUND };
+enum { SCANS, EXPIRED, BACKGROUND };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked for what is due"},
@@ -37,7 +37,7 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of the last look: how many blocks were above the limit, the fewest to write
+/* Of the last scan: how many blocks were above the limit, the fewest to write
  * then, and how many were written because of the limit. */
 static struct {
     u64 above, chunk, written;
@@ -50,20 +50,20 @@ static u64 background_blocks(void)
     return s.buffers * tunables[BACKGROUND_PERCENT].value / 100;
 }
 
-/* The kernel calls this at the start, after each look and when a tunable is
+/* The kernel calls this at the start, after each scan and when a tunable is
  * set, so it also tells the kernel the limit. */
 static u64 linux_next_ns(u64 last_ns)
 {
-    look_at_dirty(background_blocks() + 1);
+    scan_at_dirty(background_blocks() + 1);
     return last_ns + tunables[WRITEBACK_MS].value * NS_PER_MS;
 }
 
-static void linux_look(u64 now_ns)
+static void linux_scan(u64 now_ns)
 {
     (void)now_ns;
     struct cache_state s;
     u64 limit = background_blocks();
-    counters[LOOKS].value++;
+    counters[SCANS].value++;
     counters[EXPIRED].value +=
         flush_older(tunables[EXPIRE_MS].value * NS_PER_MS);
     cache_state(&s);
@@ -73,7 +73,7 @@ static void linux_look(u64 now_ns)
     counters[BACKGROUND].value += last.written;
 }
 
-/* Because of the limit, a look writes no more than was above it, or a chunk. */
+/* Because of the limit, a scan writes no more than was above it, or a chunk. */
 static const char *linux_check(void)
 {
     u64 most = last.above ? MAX(last.above, last.chunk) : 0;
@@ -87,6 +87,6 @@ static const struct policy linux_like = {
     .tunables = tunables,
     .counters = counters,
     .check = linux_check,
-    .update = {.next_ns = linux_next_ns, .look = linux_look},
+    .update = {.next_ns = linux_next_ns, .scan = linux_scan},
 };
 POLICY(linux_like);

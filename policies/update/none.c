@@ -6,7 +6,7 @@
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3 (the
  * update daemon as a user program).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 static u64 none_next_ns(u64 last_ns)
 {
@@ -14,7 +14,7 @@ static u64 none_next_ns(u64 last_ns)
     return NEVER_NS;
 }
 
-static void none_look(u64 now_ns)
+static void none_scan(u64 now_ns)
 {
     (void)now_ns;
 }
@@ -23,6 +23,6 @@ static const struct policy none = {
     .kind = POLICY_UPDATE,
     .name = "none",
     .about = "no update daemon: a user program decides",
-    .update = {.next_ns = none_next_ns, .look = none_look},
+    .update = {.next_ns = none_next_ns, .scan = none_scan},
 };
 POLICY(none);

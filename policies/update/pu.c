@@ -9,7 +9,7 @@
  * and measured by Mogul, "A Better Update Policy", USENIX Summer 1994, section
  * 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { INTERVAL_MS };
 
@@ -31,7 +31,7 @@ static u64 pu_next_ns(u64 last_ns)
     return last_ns + tunables[INTERVAL_MS].value * NS_PER_MS;
 }
 
-static void pu_look(u64 now_ns)
+static void pu_scan(u64 now_ns)
 {
     (void)now_ns;
     counters[UPDATES].value++;
@@ -44,6 +44,6 @@ static const struct policy pu = {
     .about = "periodic update: everything dirty, every interval",
     .tunables = tunables,
     .counters = counters,
-    .update = {.next_ns = pu_next_ns, .look = pu_look},
+    .update = {.next_ns = pu_next_ns, .scan = pu_scan},
 };
 POLICY(pu);

@@ -5,14 +5,14 @@
  *
  * So a file is written once and whole, and its blocks are likely to lie
  * together. A file that lives for less than age_ms is never written. A block
- * that belongs to no file (structure of the file system) is written at its own
+ * that belongs to no file (metadata of the file system) is written at its own
  * age.
  *
  * Source: Nelson, Welch and Ousterhout, "Caching in the Sprite Network File
  * System", ACM TOCS 6(1), 1988; Mogul, "A Better Update Policy", USENIX Summer
  * 1994.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { SCAN_MS, AGE_MS };
 
@@ -68,7 +68,7 @@ static u64 sprite_next_ns(u64 last_ns)
     return last_ns + tunables[SCAN_MS].value * NS_PER_MS;
 }
 
-static void sprite_look(u64 now_ns)
+static void sprite_scan(u64 now_ns)
 {
     (void)now_ns;
     counters[SCANS].value++;
@@ -98,7 +98,7 @@ static const struct policy sprite = {
     .start = sprite_start,
     .check = sprite_check,
     .update = {.next_ns = sprite_next_ns,
-               .look = sprite_look,
+               .scan = sprite_scan,
                .dirtied = sprite_dirtied,
                .leaves = sprite_leaves},
 };

@@ -1,11 +1,11 @@
 /*
- * The fsflush daemon of SVR4: every scan_ms it writes structure of the file
+ * The fsflush daemon of SVR4: every scan_ms it writes metadata of the file
  * system by age, and file data by turns round the cache.
  *
- * - By age: blocks of structure that have been dirty for at least autoup_s are
+ * - By age: blocks of metadata that have been dirty for at least autoup_s are
  *   written. (In SVR4 the buffer cache holds only those.)
  * - Once a round: all dirty inodes are written, whatever their age. Here an
- *   inode is in a block, and structure that belongs to no file is inodes and
+ *   inode is in a block, and metadata that belongs to no file is inodes and
  *   summaries, which SVR4 writes at the same time.
  * - By turn: the next scan_ms / autoup_s of the cache, one sixtieth by
  *   default, is looked at, and its dirty blocks of file data are written
@@ -19,13 +19,13 @@
  * Updater" (fsflush of SVR4/MP, its base of comparison); Goodheart and Cox,
  * "The Magic Garden Explained", 1994 (NAUTOUP).
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/update.h"
 
 enum { SCAN_MS, AUTOUP_S };
 
 static struct tunable tunables[] = {
     {"scan_ms", "ms", 1000, 1, 60000, "time between two scans"},
-    {"autoup_s", "s", 60, 1, 3600, "age of structure, and time of a round"},
+    {"autoup_s", "s", 60, 1, 3600, "age of metadata, and time of a round"},
     {0},
 };
 
@@ -34,7 +34,7 @@ enum { SCANS, SCANNED, WRITTEN_BY_AGE, WRITTEN_BY_TURN, INODES };
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked"},
     {"scanned", "buffers", "looked at by turn"},
-    {"written_by_age", "blocks", "structure that was of age"},
+    {"written_by_age", "blocks", "metadata that was of age"},
     {"written_by_turn", "blocks", "file data that was looked at"},
     {"inodes", "blocks", "of inodes and summaries, written once a round"},
     {0},
@@ -92,7 +92,7 @@ static u64 flush_by_turn(void)
     return flush_in_cache(last.first, last.end - last.first, data);
 }
 
-static void svr4_look(u64 now_ns)
+static void svr4_scan(u64 now_ns)
 {
     (void)now_ns;
     counters[SCANS].value++;
@@ -128,12 +128,12 @@ static const char *svr4_check(void)
 static const struct policy svr4 = {
     .kind = POLICY_UPDATE,
     .name = "svr4",
-    .about = "fsflush: structure by age, data by turns round the cache",
+    .about = "fsflush: metadata by age, data by turns round the cache",
     .tunables = tunables,
     .counters = counters,
     .start = svr4_start,
     .refuses = svr4_refuses,
     .check = svr4_check,
-    .update = {.next_ns = svr4_next_ns, .look = svr4_look},
+    .update = {.next_ns = svr4_next_ns, .scan = svr4_scan},
 };
 POLICY(svr4);

@@ -6,7 +6,7 @@
  * Source: the default of 4.3BSD (Leffler et al., section 7.4); Mogul, "A
  * Better Update Policy", USENIX Summer 1994, section 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 static enum write_mode async_decide(const struct write_info *w)
 {

@@ -29,7 +29,7 @@
  * Sources: Wu Fengguang, "IO-less dirty throttling", patches for Linux 3.2,
  * 2011; J. Corbet, "No-I/O dirty throttling", LWN.net, 2011.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 #define ONE  1024L      /* a block, in the account */
 #define MOST (32 * ONE) /* that it may be in credit: burst of a writer */

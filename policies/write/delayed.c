@@ -4,7 +4,7 @@
  *
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 2.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 static enum write_mode delayed_decide(const struct write_info *w)
 {

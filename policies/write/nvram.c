@@ -12,7 +12,7 @@
  * Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI
  * 1999.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 static enum write_mode decide(const struct write_info *w)
 {

@@ -26,7 +26,7 @@
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the sections on OAW and SAPRO.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 enum { FLOOR, PROBE_S };
 

@@ -12,7 +12,7 @@
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_ratio.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 enum { DIRTY_PERCENT };
 

@@ -4,7 +4,7 @@
  * Source: write-through as in Mogul, "A Better Update Policy", USENIX Summer
  * 1994, section 2, but waited for.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 static enum write_mode through_decide(const struct write_info *w)
 {

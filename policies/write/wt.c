@@ -8,7 +8,7 @@
  * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
  * Disk Cache", 1992; Mogul, "A Better Update Policy", USENIX Summer 1994.
  */
-#include "kernel/policy/policy.h"
+#include "kernel/policy/write.h"
 
 static enum write_mode wt_decide(const struct write_info *w)
 {

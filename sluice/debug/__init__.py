@@ -1,7 +1,6 @@
-"""A run made again: its trace is kept, its machine stops at any event of it, in gdb, and a read
-tells why it took so long.
+"""Repeats a run, to stop its machine at any event in gdb, and to explain why a read took so long.
 
-`kept` makes a run once and keeps its trace. `instant` finds the event that AT= means, and `stop`
-opens gdb there (gdb's side is tools/gdb/replay.py). `served` says what the drive did for each
-command, and `chain` what a read waited for.
+`stored_run` makes a run once and keeps its trace. `instant` finds the event that --at selects, and
+`stop` opens gdb there (gdb's side is tools/gdb/replay.py). `chain` computes what a read waited for,
+and `narrative` puts that into words.
 """

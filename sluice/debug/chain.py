@@ -1,4 +1,4 @@
-"""Why a read of a disk took as long as it did: its response time, cut into links.
+"""Explains why a read of a disk took as long as it did: its response time, cut into links.
 
 A link is a stretch of time with a cause: the drive was at another command, or did nothing, or was
 at this read: its controller, its arm, its platter. The links follow each other without gaps, so
@@ -48,7 +48,7 @@ SERVICE = "service"  # the drive is at this read
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a request comes from."""
+    """The origin of a request: the process or policy that queued it."""
 
     words: str  # who queued it, and why
     burst: int = -1  # the number of its flush event, if it is part of a burst
@@ -58,7 +58,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Link:
-    """A stretch of the response time. kind: WAIT, OTHER or SERVICE."""
+    """A part of the response time with one cause. kind: WAIT, OTHER or SERVICE."""
 
     kind: str
     begin_ns: int
@@ -69,12 +69,13 @@ class Link:
 
     @property
     def ns(self) -> int:
+        """The length of the link."""
         return self.end_ns - self.begin_ns
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A read, and what its response time consists of."""
+    """A read, and the links that its response time consists of."""
 
     read: Request
     command: Command  # that it was part of
@@ -86,6 +87,7 @@ Key = tuple[int, bool, int, int]  # of a request: disk, write, sector, queued_ns
 
 
 def key(request: Request) -> Key:
+    """Return what identifies a request in a run: disk, direction, sector, time of queueing."""
     return request.disk, request.write, request.sector, request.queued_ns
 
 
@@ -95,26 +97,31 @@ class Origins:
 
     found: dict[Key, Origin] = field(default_factory=dict)
 
-    def of(self, request: Request) -> Origin:
+    def origin_of_request(self, request: Request) -> Origin:
+        """Return the origin of a request."""
         return self.found.get(key(request), Origin("queued before the trace begins"))
 
-    def of_command(self, command: Command) -> Origin:
-        """The origin of a command; of several that were merged, all, and the first burst."""
+    def origin_of_command(self, command: Command) -> Origin:
+        """Return the origin of a command. A command of merged requests has the words of all their
+        origins, and the first burst among them."""
         if not command.requests:
             return Origin(OF_LOG[command.purpose])
-        found = list(dict.fromkeys(map(self.of, command.requests)))
+        found = list(dict.fromkeys(map(self.origin_of_request, command.requests)))
         burst = next((origin for origin in found if origin.burst >= 0), found[0])
         return replace(burst, words=" and ".join(dict.fromkeys(o.words for o in found)))
 
 
 def block_sectors(kept: Kept) -> int:
-    """Sectors of a block."""
+    """Return the number of sectors in a block."""
     return int(kept.run.config["block"].rstrip("K")) * 1024 // SECTOR
 
 
-def bursts(kept: Kept) -> dict[int, tuple[int, int, int]]:
-    """For the number of each `writing` event in a burst: the `flush` event's number, count and
-    time. The events of a flush are the last so many of its process before it."""
+def burst_of_writes(kept: Kept) -> dict[int, tuple[int, int, int]]:
+    """Return the burst of each write: from the number of a `writing` event to the number, block
+    count and time of its `flush` event.
+
+    A `flush` event counts N blocks: these are the last N `writing` events of the same process.
+    """
     writing: dict[int, deque[int]] = defaultdict(deque)
     found = {}
     for i, e in enumerate(kept.recording.events):
@@ -128,30 +135,31 @@ def bursts(kept: Kept) -> dict[int, tuple[int, int, int]]:
     return found
 
 
-def called(process: str) -> str:
-    """What a reader calls a process."""
+def process_label(process: str) -> str:
+    """Return a process's name in words for a reader."""
     return "the update daemon" if process == DAEMON else process
 
 
-def write_origin(kept: Kept, number: int, pid: int, burst: tuple | None) -> Origin:
-    """The origin of a write, from its `writing` event; number: that event's index."""
+def write_origin(kept: Kept, number: int, pid: int, burst: tuple[int, int, int] | None) -> Origin:
+    """Return the origin of a write. number: the index of its `writing` event; burst: that write's
+    burst, or None."""
     policies, e = kept.run.config["policies"], kept.recording.events[number]
     who, dirty = kept.recording.process(e.pid), f"dirty for {e.argument / 1e9:,.1f} s"
     if not pid:
         return Origin(f"written early by the scheduler ({policies['sched']})")
     if burst:
         by = f"update policy {policies['update']}" if who == DAEMON else "a sync or fsync"
-        return Origin(f"{called(who)} ({by})", *burst)
+        return Origin(f"{process_label(who)} ({by})", *burst)
     if who == DAEMON:
-        return Origin(f"{called(who)} (update policy {policies['update']})")
+        return Origin(f"{process_label(who)} (update policy {policies['update']})")
     if not e.argument:
         return Origin(f"{who}, at once (write policy {policies['write']})")
     return Origin(f"{who}, to make room or order ({dirty})")
 
 
-def origins(kept: Kept) -> Origins:
-    """The origins of all requests."""
-    found, sectors, in_burst = Origins(), block_sectors(kept), bursts(kept)
+def find_origins(kept: Kept) -> Origins:
+    """Return the origins of all requests of a run."""
+    found, sectors, in_burst = Origins(), block_sectors(kept), burst_of_writes(kept)
     policies = kept.run.config["policies"]
     writing: dict[tuple[int, int], int] = {}
     ahead: dict[tuple[int, int], tuple[int, int]] = {}  # its `ahead` event: time, argument
@@ -178,26 +186,28 @@ def origins(kept: Kept) -> Origins:
 
 @dataclass
 class Explainer:
-    """Explains the reads of one run. Shared work is done once."""
+    """Explains the reads of one run; work that all reads need is done once."""
 
     kept: Kept
 
     def __post_init__(self) -> None:
-        self.commands = service.commands(self.kept.run, self.kept.recording.events)
-        self.origins = origins(self.kept)
+        self.commands = service.commands_by_disk(self.kept.run, self.kept.recording.events)
+        self.origins = find_origins(self.kept)
         self.begins = {d: [c.begin_ns for c in cs] for d, cs in self.commands.items()}
         self.of_request = {
             key(r): c for cs in self.commands.values() for c in cs for r in c.requests
         }
 
     def explain(self, read: Request) -> Chain:
-        """The chain of a read that has completed."""
+        """Return the chain of a completed read."""
         command = self.of_request[key(read)]
-        links = [*self.before(read, command), *self.service(read, command)]
-        return Chain(read, command, self.origins.of(read), [link for link in links if link.ns])
+        links = [*self.links_before_service(read, command), *self.service_links(read, command)]
+        return Chain(
+            read, command, self.origins.origin_of_request(read), [link for link in links if link.ns]
+        )
 
-    def before(self, read: Request, own: Command) -> Iterator[Link]:
-        """The links until the drive begins with the read's own command."""
+    def links_before_service(self, read: Request, own: Command) -> Iterator[Link]:
+        """Yield the links from the read's queueing until the drive begins its command."""
         at_ns = read.queued_ns
         commands, begins = self.commands[read.disk], self.begins[read.disk]
         last = bisect_left(begins, own.begin_ns)
@@ -205,23 +215,23 @@ class Explainer:
         for c in commands[first:last]:
             if c is own or c.free_ns <= at_ns:
                 continue
-            yield from self.idle(read, at_ns, c.begin_ns)
+            yield from self.idle_links(read, at_ns, c.begin_ns)
             begin_ns = max(at_ns, c.begin_ns)
             at_ns = min(c.free_ns, own.begin_ns)
-            origin = self.origins.of_command(c)
+            origin = self.origins.origin_of_command(c)
             yield Link(WAIT, begin_ns, at_ns, "the drive is at another command", c, origin)
-        yield from self.idle(read, at_ns, own.begin_ns)
+        yield from self.idle_links(read, at_ns, own.begin_ns)
 
-    def idle(self, read: Request, begin_ns: int, end_ns: int) -> Iterator[Link]:
-        """The links of a time in which the drive does nothing for anybody."""
+    def idle_links(self, read: Request, begin_ns: int, end_ns: int) -> Iterator[Link]:
+        """Yield the links of a time in which the drive is idle."""
         if begin_ns >= end_ns:
             return
         issued_ns = min(max(read.issued_ns, begin_ns), end_ns)
         yield Link(OTHER, begin_ns, issued_ns, "the drive is idle until the kernel dispatches")
         yield Link(OTHER, issued_ns, end_ns, "on its way to the drive")
 
-    def service(self, read: Request, own: Command) -> Iterator[Link]:
-        """The links from when the drive begins with the read's command."""
+    def service_links(self, read: Request, own: Command) -> Iterator[Link]:
+        """Yield the links from the beginning of the read's command to the read's completion."""
         at_ns = max(own.begin_ns, read.queued_ns)
         if own.parts:
             for name in PARTS:

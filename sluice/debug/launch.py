@@ -22,13 +22,14 @@ CONSOLE = "console"
 
 
 def write(config: Config, folder: Path, log: int = 0) -> None:
-    """Write down a machine whose disks are plain images; log: how many of their moves it keeps."""
+    """Write the file that describes a machine whose disks are plain images. log: how many moves of
+    its disks the machine keeps."""
     words = asdict(config) | {"disks": [disk.image for disk in config.disks], "log": log}
     (folder / MACHINE).write_text(json.dumps(words, default=str), encoding="utf-8")
 
 
 def read(folder: Path) -> tuple[Config, int]:
-    """The machine that was written down, and how many moves it keeps."""
+    """Return the machine that was written, and how many moves of its disks it keeps."""
     words = json.loads((folder / MACHINE).read_text(encoding="utf-8"))
     disks = tuple(Disk(Path(path)) for path in words.pop("disks"))
     rr, log = words.pop("rr"), words.pop("log")
@@ -38,17 +39,17 @@ def read(folder: Path) -> tuple[Config, int]:
 
 
 def main(folder: Path, socket_fd: int) -> None:
-    """Become QEMU."""
+    """Replace this process by QEMU with the machine of the folder."""
     die_with_parent()
     chardev = f"socket,id=gdb,fd={socket_fd},server=on,wait=off"
     options = ("-S", "-chardev", chardev, "-gdb", "chardev:gdb")
     config, log = read(folder)
     config = replace(config, options=(*config.options, *options))
     guest = config.guest(log, folder / MEMORY)
-    own, lock = processors.take()
+    own, lock = processors.claim_processor()
     if lock:
         os.set_inheritable(lock.fileno(), True)
-    processors.go_by_turns(own)
+    processors.bind_to_processors(own)
     os.set_inheritable(socket_fd, True)
     nothing = os.open(os.devnull, os.O_RDONLY)
     console = os.open(folder / CONSOLE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -1,9 +1,10 @@
-"""What a replay needs to know of a run: an experiment's (stored_run.py) or a graded one's."""
+"""The interface of a run that can be replayed: an experiment's (stored_run.py) or a graded one."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sluice.experiment.records import JobLine
 from sluice.system.guest import Guest
 from sluice.system.qemu import Config
 from sluice.system.requests import Request
@@ -11,7 +12,7 @@ from sluice.system.trace import Event
 
 
 class Recorded(Protocol):
-    """What the trace shows: events, the oldest first, and completed requests in the order of
+    """The trace's content: events, the oldest first, and completed requests in the order of
     queueing."""
 
     @property
@@ -21,12 +22,12 @@ class Recorded(Protocol):
 
 
 class Made(Protocol):
-    """A run that was made, with its trace.
+    """A run that was made, and its trace.
 
-    trace: the trace file; rr: where QEMU's record of the run is, or is to be; lost: events that the
-    trace file lacks, the first ones; phys, records: where the trace lies in the machine's memory,
-    and for how many events it has room; log: how many moves of its disks the machine keeps; jobs:
-    what the jobs of the load printed, if that is known.
+    trace: the trace file; rr: the path of QEMU's record of the run, which may not exist yet; lost:
+    how many events, the first ones, the trace file lacks; phys: the trace's address in the
+    machine's memory; records: for how many events there is room; log: how many moves of its disks
+    the machine keeps; jobs: what the load's jobs printed, if that is known.
     """
 
     @property
@@ -47,13 +48,14 @@ class Made(Protocol):
     def log(self) -> int: ...
 
     @property
-    def jobs(self) -> Sequence[dict]: ...
+    def jobs(self) -> Sequence[JobLine]: ...
 
     def number(self, index: int) -> int:
-        """The number of an event, from its place in recording.events."""
+        """Return the number of an event, from its index in recording.events."""
 
     def machine(self, folder: Path) -> Config:
-        """The machine that makes the run; what it needs may be made in the folder."""
+        """Return the machine that makes the run. Files that the machine needs are made in the
+        folder."""
 
-    def again(self, config: Config, guest: Guest, console: Path) -> None:
-        """Make the run on this machine. Raises RunFailed."""
+    def repeat(self, config: Config, guest: Guest, console: Path) -> None:
+        """Make the run once more, on this machine. Raises RunFailed."""

@@ -1,4 +1,4 @@
-"""Makes a run again under gdb, stopped at an event.
+"""Repeats a run under gdb, stopped at an event.
 
 Three things keep the run the same, to the instruction:
 
@@ -27,7 +27,7 @@ from sluice.debug.instant import Instant
 from sluice.debug.origin import Made
 from sluice.experiment.run import UNDER_WAY
 from sluice.host.paths import ROOT, TREE
-from sluice.host.scratch import scratch
+from sluice.host.scratch import scratch_folder
 from sluice.system import trace
 from sluice.system.qemu import Config
 
@@ -36,15 +36,16 @@ SESSION = "SLUICE_REPLAY"  # the environment's word for the file that tells gdb 
 
 
 class Differs(Exception):
-    """A run was not the same the second time. The text says where."""
+    """The error for a run that did not repeat exactly. The text says where it differs."""
 
 
 def record(kept: Made, config: Config, folder: Path) -> None:
-    """Make the run again while QEMU records it. Raises Differs, and RunFailed."""
+    """Make the run again while QEMU records it, and keep the record. Raises Differs if the trace is
+    not the same, and RunFailed."""
     rr, memory, trace_file = folder / "rr", folder / "recorded", folder / "trace"
     recorded = replace(config, rr=("record", rr))
     with recorded.guest(kept.log, memory) as guest:
-        kept.again(recorded, guest, folder / "console")
+        kept.repeat(recorded, guest, folder / "console")
     trace.save(memory, kept.phys, trace_file)
     memory.unlink()
     if trace_file.read_bytes() != kept.trace.read_bytes():
@@ -55,7 +56,7 @@ def record(kept: Made, config: Config, folder: Path) -> None:
 def session(
     kept: Made, instant: Instant, folder: Path, socket: Path, editor: bool
 ) -> dict[str, object]:
-    """What gdb has to know."""
+    """Return the values that gdb's script needs, as JSON has them."""
     return {
         "launch": [sys.executable, "-m", launch.__name__, str(folder)],
         "root": str(ROOT),
@@ -74,7 +75,8 @@ def session(
 
 
 def gdb_line(kernel: Path, commands: list[str] | None, options: list[str]) -> list[str]:
-    """The command line of gdb: for a person or, with commands, to do these and end."""
+    """Return the command line of gdb. commands: gdb executes these and ends; None opens gdb for a
+    person."""
     line = [os.environ.get("GDB", "gdb-multiarch"), "-q"]
     line += options if commands is None else ["-batch", "-nx"]
     line += ["-x", str(SCRIPT)]
@@ -89,13 +91,14 @@ def debug(
     commands: list[str] | None = None,
     options: list[str] | None = None,
 ) -> int:
-    """Open gdb at this event of the run; its exit status. With commands, gdb does them and ends.
-    With options of its command line an editor has asked for it, which continues to the event.
+    """Open gdb at this event of the run. Returns gdb's exit status.
 
-    ^C is gdb's meanwhile: it stops the machine. Raises Differs, and RunFailed.
+    commands: gdb executes these and ends. options: of gdb's command line, if an editor starts gdb
+    and itself continues to the event. Meanwhile ^C goes to gdb and stops the machine. Raises
+    Differs, and RunFailed.
     """
     with (
-        scratch(UNDER_WAY) as folder,
+        scratch_folder(UNDER_WAY) as folder,
         tempfile.TemporaryDirectory(prefix="sluice-") as own,
     ):
         config = kept.machine(folder)
@@ -108,9 +111,13 @@ def debug(
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             environment = os.environ | {SESSION: str(told)}
-            how = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-            line = gdb_line(kept.kernel, commands, options or [])
-            done = subprocess.run(line, cwd=TREE, env=environment, check=False, **how)
+            done = subprocess.run(
+                gdb_line(kept.kernel, commands, options or []),
+                cwd=TREE,
+                env=environment,
+                check=False,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
         finally:
             signal.signal(signal.SIGINT, before)
         return done.returncode

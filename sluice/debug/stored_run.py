@@ -1,4 +1,6 @@
-"""A run's trace, made once and kept, in build/traces/KEY:
+"""A run's trace, made once and kept.
+
+The folder build/traces/KEY has:
 
     trace       the trace file (sluice/system/trace.py)
     console     what the console showed
@@ -19,13 +21,14 @@ from pathlib import Path
 
 from sluice.experiment import run as runs
 from sluice.experiment import runner
-from sluice.experiment.files import hash_of
+from sluice.experiment.files import hash_value
+from sluice.experiment.records import JobLine
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import Run
 from sluice.export import recording
 from sluice.export.recording import Recording
 from sluice.host.paths import BUILD, KERNEL
-from sluice.host.scratch import BASE, scratch
+from sluice.host.scratch import BASE, scratch_folder
 from sluice.system import devtext, trace
 from sluice.system.guest import Guest
 from sluice.system.qemu import Config
@@ -38,8 +41,8 @@ KEY_LETTERS = 32
 
 @dataclass(frozen=True)
 class Kept:
-    """A run with its trace. Events are numbered from 0, from power-on; `lost` of them are not
-    there, the first ones, because newer ones have overwritten them."""
+    """A run and its trace. Events are numbered from 0 at power-on; the first `lost` events are
+    missing, because newer ones have overwritten them."""
 
     run: Run
     recording: Recording
@@ -52,42 +55,44 @@ class Kept:
     log = 0  # of the disks' moves, none is kept
 
     @property
-    def jobs(self) -> Sequence[dict]:
+    def jobs(self) -> Sequence[JobLine]:
+        """The lines of the run's jobs."""
         return self.recording.jobs
 
     @property
     def rr(self) -> Path:
-        """Where this QEMU's record of the run is, if there is one. Another cannot replay it."""
-        return self.trace.with_name(f"rr-{hash_of(runner.qemu_version())[:8]}")
+        """The path of the record that this version of QEMU made of the run. Another version cannot
+        replay it."""
+        return self.trace.with_name(f"rr-{hash_value(runner.qemu_version())[:8]}")
 
     def machine(self, folder: Path) -> Config:
-        """The machine that makes the run; the image of its root disk is made in the folder."""
-        return runs.machine(self.run, folder)
+        """Return the machine that makes the run. Its root disk's image is made in the folder."""
+        return runs.build_machine(self.run, folder)
 
-    def again(self, config: Config, guest: Guest, console: Path) -> None:
-        """Make the run on this machine. Raises RunFailed."""
-        ended = runs.boot(self.run, config, guest, console)
-        why = runs.failure(self.run, ended)
+    def repeat(self, config: Config, guest: Guest, console: Path) -> None:
+        """Make the run once more, on this machine. Raises RunFailed."""
+        ended = runs.boot_run(self.run, config, guest, console)
+        why = runs.failure_reason(self.run, ended)
         if why:
-            raise RunFailed(runs.told(why, ended))
+            raise RunFailed(runs.describe_failure(why, ended))
 
     def number(self, index: int) -> int:
-        """The number of an event, from its place in recording.events."""
+        """Return the number of an event, from its index in recording.events."""
         return self.lost + index
 
 
-def make(run: Run, folder: Path, results: Path) -> None:
-    """Make the run, and the folder with its trace. Raises RunFailed."""
-    stored = runner.stored(results / run.experiment, run, runs.key(run))
-    with scratch(FOLDER / BASE) as new:
+def record_run(run: Run, folder: Path, results: Path) -> None:
+    """Make the run, and the folder that holds its trace. Raises RunFailed."""
+    stored = runner.stored_result(results / run.experiment, run, runs.result_key(run))
+    with scratch_folder(FOLDER / BASE) as new:
         part, memory = new / "run", new / "memory"
         part.mkdir()
-        result, _ = runs.make(run, part / "console", memory)
-        recording.check_equal(result, stored)
+        result, _ = runs.make_run(run, part / "console", memory)
+        recording.expect_equal(result, stored)
         said = (part / "console").read_text(encoding="utf-8").replace("\r", "")
-        phys = devtext.stat(runs.readings(said)["stat1"])["trace.phys"][0]
+        phys = devtext.parse_stat(runs.split_readings(said)["stat1"])["trace.phys"][0]
         trace.save(memory, phys, part / "trace")
-        about = {"phys": phys, "records": trace.room(memory, phys), "jobs": result["jobs"]}
+        about = {"phys": phys, "records": trace.ring_capacity(memory, phys), "jobs": result["jobs"]}
         (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         try:
             part.rename(folder)
@@ -96,29 +101,31 @@ def make(run: Run, folder: Path, results: Path) -> None:
                 raise
 
 
-def forget_old() -> None:
-    """Remove all traces but the newest."""
+def remove_old_traces() -> None:
+    """Remove all traces except the newest KEPT."""
     found = [path for path in FOLDER.iterdir() if (path / ABOUT).exists()]
     old = sorted(found, key=lambda path: path.stat().st_mtime)[:-KEPT]
-    with scratch(FOLDER / BASE) as away:
+    with scratch_folder(FOLDER / BASE) as away:
         for path in old:
             with suppress(FileNotFoundError):  # another process has forgotten it
                 path.rename(away / path.name)
 
 
-def keep(run: Run, results: Path) -> Kept:
-    """The run with its trace, which is made if it is not there.
+def find_or_record(run: Run, results: Path) -> Kept:
+    """Return the run with its trace, which is made if it does not exist.
 
-    results: the folder of experiments' results; a stored result must be that of the run. Raises
-    RunFailed.
+    results: the folder of experiments' results. A stored result of the run must be equal to the new
+    one. Raises RunFailed.
     """
-    folder = FOLDER / runs.key(run)[:KEY_LETTERS]
+    folder = FOLDER / runs.result_key(run)[:KEY_LETTERS]
     if not (folder / ABOUT).exists():
-        make(run, folder, results)
-        forget_old()
+        record_run(run, folder, results)
+        remove_old_traces()
     folder.touch()
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     said = (folder / "console").read_text(encoding="utf-8").replace("\r", "")
     lost, _ = trace.load(folder / "trace")
-    made = recording.of_console(run, said, about["jobs"], lambda _: trace.load(folder / "trace"))
+    made = recording.recording_from_console(
+        run, said, about["jobs"], lambda _: trace.load(folder / "trace")
+    )
     return Kept(run, made, folder / "trace", lost, about["phys"], about["records"])

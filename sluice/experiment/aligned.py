@@ -22,25 +22,27 @@ INDENT = 2  # of figures that stand below their row's name
 Rows = list[list[str]]
 
 
-def widths(rows: Rows) -> list[int]:
-    """The width of each column, in characters of a terminal."""
+def column_widths(rows: Rows) -> list[int]:
+    """Return the width of each column, in characters of a terminal."""
     from rich.cells import cell_len
 
     return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
 
-def names_width(wide: list[int], width: int) -> int:
-    """How wide the columns of names are together."""
+def name_columns_width(wide: list[int], width: int) -> int:
+    """Return the width of the columns that name a row, together."""
     whole = sum(wide) + GAP * (len(wide) - 1) if wide else 0
     return min(whole, max(int(width * NAMES), len(wide) * (GAP + 1)))
 
 
-def parts(wide: list[int], keys: int, width: int) -> Iterator[list[int]]:
-    """The columns of each part of the table, without those of names; as many as there is room."""
-    room = width - names_width(wide[:keys], width)
+def split_columns(wide: list[int], keys: int, width: int) -> Iterator[list[int]]:
+    """Yield the parts of a table that is wider than `width`: for each, the indices of its columns
+    without those that name a row."""
+    room = width - name_columns_width(wide[:keys], width)
     if sum(wide) + GAP * (len(wide) - 1) <= width:
         room = width
-    part, used = [], 0
+    part: list[int] = []
+    used = 0
     for i in range(keys, len(wide)):
         if part and used + GAP + wide[i] > room:
             yield part
@@ -51,16 +53,16 @@ def parts(wide: list[int], keys: int, width: int) -> Iterator[list[int]]:
         yield part
 
 
-def drawn(
+def format_rows(
     rows: Rows,
     left: Collection[int],
     folded: Collection[int],
     width: int,
     wide: list[int] | None = None,
 ) -> list[str]:
-    """The lines of a table. left: the columns that begin below one another, where others end so;
-    folded: those that are continued in the next line; wide: the columns' widths, if they are not
-    those of their cells."""
+    """Return the lines of a table. left: indices of the left-aligned columns; folded: indices of
+    the columns whose cells may be continued in the next line; wide: the columns' widths, if their
+    cells do not decide."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -81,63 +83,67 @@ def drawn(
     return [line.rstrip() for line in caught.get().splitlines()]
 
 
-def aligned(
+def format_table(
     rows: Rows,
     heads: int = 1,
     keys: int = 1,
     width: int | None = None,
     words: Collection[int] = (),
 ) -> list[str]:
-    """The lines of a table. heads: how many rows are its head; keys: how many columns name a row;
-    width: if it is not the terminal's; words: other columns that are no figures."""
-    width = width or printing.width()
-    wide = [min(n, LEAST_WORDS) if i in words else n for i, n in enumerate(widths(rows))]
+    """Return the lines of a table, split into parts if the terminal is too narrow.
+
+    heads: how many rows are its head; keys: how many columns name a row; width: the terminal's, if
+    None; words: indices of other columns that hold words.
+    """
+    width = width or printing.line_width()
+    wide = [min(n, LEAST_WORDS) if i in words else n for i, n in enumerate(column_widths(rows))]
     lines: list[str] = []
-    for part in parts(wide, keys, width):
+    for part in split_columns(wide, keys, width):
         kept = [
             row[:keys] + [row[i] for i in part]
             for at, row in enumerate(rows)
             if any(row[i] for i in part) or (any(row[:keys]) if at < heads else not part)
         ]
         left = {*range(keys), *(keys + at for at, i in enumerate(part) if i in words)}
-        lines += [*([""] if lines else []), *drawn(kept, left, left, width)]
+        lines += [*([""] if lines else []), *format_rows(kept, left, left, width)]
     return lines
 
 
 @dataclass(frozen=True)
 class Growing:
-    """A table whose rows are printed when they are measured. A terminal that is too narrow for it
-    has the figures of a row below its name, each behind its head.
+    """A table whose rows are printed one by one, as they are measured.
 
-    heads: of all columns but the first, which names the row; wide: the widths of all columns.
+    On a terminal that is too narrow, the figures of a row stand below its name, each after its
+    column's head. heads: of all columns except the first, which names the row; wide: the widths of
+    all columns.
     """
 
     heads: list[str]
     wide: list[int]
     words: Collection[int] = ()
 
-    def fits(self) -> bool:
-        """True if the terminal is wide enough."""
-        return sum(self.wide) + GAP * (len(self.wide) - 1) <= printing.width()
+    def fits_terminal(self) -> bool:
+        """Return whether the terminal is wide enough for the whole table."""
+        return sum(self.wide) + GAP * (len(self.wide) - 1) <= printing.line_width()
 
-    def head(self) -> list[str]:
-        """The lines of the head: none if the figures stand below the rows' names."""
-        return self.drawn(["", *self.heads]) if self.fits() else []
+    def format_head(self) -> list[str]:
+        """Return the lines of the head; none if figures stand below the rows' names."""
+        return self.format_cells(["", *self.heads]) if self.fits_terminal() else []
 
-    def row(self, *cells: str) -> list[str]:
-        """The lines of a row."""
-        if self.fits():
-            return self.drawn(list(cells))
+    def format_row(self, *cells: str) -> list[str]:
+        """Return the lines of a row."""
+        if self.fits_terminal():
+            return self.format_cells(list(cells))
         name, *others = cells
         pairs = zip(self.heads, others, strict=True)
         figures = ", ".join(f"{head} {cell}".strip() for head, cell in pairs if cell)
-        room = printing.width()
+        room = printing.line_width()
         return [
-            *drawn([[name]], {0}, {0}, room),
-            *drawn([["", figures]], {0, 1}, {1}, room, [0, room - INDENT]),
+            *format_rows([[name]], {0}, {0}, room),
+            *format_rows([["", figures]], {0, 1}, {1}, room, [0, room - INDENT]),
         ]
 
-    def drawn(self, row: list[str]) -> list[str]:
-        """The lines of a row beside whose columns there is room."""
+    def format_cells(self, row: list[str]) -> list[str]:
+        """Return the lines of a row on a terminal that is wide enough."""
         left = {0, *self.words}
-        return drawn([row], left, left, printing.width(), self.wide)
+        return format_rows([row], left, left, printing.line_width(), self.wide)

@@ -6,6 +6,7 @@ point.
 
 import ast
 import operator
+from collections.abc import Mapping
 from functools import cache
 
 OPERATORS = {
@@ -23,7 +24,7 @@ class BadExpression(ValueError):
 
 @cache  # an experiment fills in a few expressions thousands of times
 def parse(text: str) -> ast.expr:
-    """The expression in the text."""
+    """Return the expression that the text holds. Raises BadExpression."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
@@ -32,12 +33,12 @@ def parse(text: str) -> ast.expr:
 
 @cache
 def variables_in(text: str) -> tuple[str, ...]:
-    """The variables in an expression."""
+    """Return the names of the variables in an expression."""
     return tuple(node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name))
 
 
-def evaluate(node: ast.expr, variables: dict[str, object]) -> object:
-    """The value of a part of an expression."""
+def evaluate(node: ast.expr, variables: Mapping[str, object]) -> object:
+    """Return the value of an expression's node. Raises BadExpression."""
     match node:
         case ast.Name(id=name):
             return variables[name]
@@ -52,8 +53,8 @@ def evaluate(node: ast.expr, variables: dict[str, object]) -> object:
     raise BadExpression(f'"{ast.unparse(node)}": there are only + - * / // and parentheses')
 
 
-def shown(text: str, variables: dict[str, object]) -> str:
-    """The value of the expression as text. All its variables must be given."""
+def substitute(text: str, variables: Mapping[str, object]) -> str:
+    """Return the value of the expression as text. `variables` must have all names in it."""
     try:
         value = evaluate(parse(text), variables)
     except ZeroDivisionError:

@@ -1,33 +1,39 @@
-"""What the kernel has: policies, tunables, counters, histograms, drives.
+"""Lists what the kernel has: policies, tunables, counters, histograms, drives.
 
 None of it is written down here. For each kernel a machine is booted once and asked, which takes a
-second, and the answer is kept beside the results. The host program that replays traces on drives
-lists the drives.
+second, and the answer is kept. Where there is no QEMU, the twin answers, with the same words. The
+host program that replays traces on drives lists the drives.
 """
 
 import json
 import re
+import shutil
+import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from sluice.experiment.files import FOLDER, hash_file, write_whole
-from sluice.host.paths import KERNEL, NATIVE
+from sluice.experiment.files import hash_file, write_atomically
+from sluice.host.limits import HANG_S
+from sluice.host.matching import search_text
+from sluice.host.paths import KEPT, KERNEL, NATIVE
 from sluice.system import devtext, image
 from sluice.system.image import Content
-from sluice.system.qemu import Config, Disk, run_rc
+from sluice.system.qemu import Config, Disk, die_with_parent, program, run_rc
+from sluice.twin import engine
 
 ASK = "cat /dev/policy; echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
 TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
 KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
+DEFAULT = re.compile(r"\[(\w+)\]")
 ABOUT = re.compile(r"^(\w+)/(\w+): (.*)$", re.M)
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A number of a policy: its unit, default and range, both ends included."""
+    """A tunable of a policy: its unit, its default, and its range with both ends included."""
 
     unit: str
     default: int
@@ -38,8 +44,8 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Known:
-    """Policies and the default of each kind; what each does, by KIND/NAME; units of counters and
-    histograms."""
+    """The names that the kernel has: policies by kind, what each does (by KIND/NAME), each kind's
+    default, tunables, the units of counters and histograms, drives."""
 
     policies: dict[str, list[str]]
     abouts: dict[str, str]
@@ -52,7 +58,8 @@ class Known:
 
 @cache
 def kernel_hash(kernel: Path = KERNEL) -> str:
-    """The hash of the loaded part of the kernel, which does not depend on the names of sources."""
+    """Return the hash of the kernel's loaded part, which does not depend on the names of
+    sources."""
     elf = kernel.read_bytes()
     digest = sha256()
     table, size, count = (
@@ -71,28 +78,46 @@ def kernel_hash(kernel: Path = KERNEL) -> str:
 
 @cache
 def drives_text() -> str:
-    """What the drive models are, a paragraph each."""
-    return image.command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
+    """Return the description of all drive models, a paragraph each."""
+    return image.run_command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
 
 
 def drives() -> list[str]:
-    """The names of the drive models."""
+    """Return the names of the drive models."""
     return re.findall(r"^(\w+):", drives_text(), re.M)
 
 
 def drive_bytes(name: str) -> int | None:
-    """How large a drive is; None if it has no size, or if there is none of this name."""
+    """Return a drive's size in bytes; None if it has no size, or if there is no drive of this
+    name."""
     found = re.search(rf"^{re.escape(name)}:.*\n +sectors=(\d+)", drives_text(), re.M)
     return int(found[1]) * 512 if found else None
 
 
-def ask() -> dict[str, object]:
+def boot(config: Config) -> str:
+    """Boot a machine that ends by itself, or its twin where there is no QEMU. Returns what its
+    console showed."""
+    if shutil.which(program()) or engine.refusal_reason(config, ""):
+        return run_rc(config).console
+    with config.guest() as guest:
+        done = subprocess.run(
+            engine.twin_command(config, guest),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=HANG_S,
+            check=True,
+            preexec_fn=die_with_parent,
+        )
+    return done.stdout.decode(errors="replace").replace("\r", "")
+
+
+def boot_and_read() -> dict[str, object]:
     """Boot a machine and read its /dev."""
-    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        root = image.make(Path(folder) / "root.img", Content(rc=ASK, size="16M"))
-        data = image.make(Path(folder) / "data.img", Content(programs=False, size="16M"))
+    with tempfile.TemporaryDirectory(dir=KEPT) as folder:
+        root = image.make_image(Path(folder) / "root.img", Content(rc=ASK, size="16M"))
+        data = image.make_image(Path(folder) / "data.img", Content(programs=False, size="16M"))
         disks = (Disk(root), Disk(data))
-        console = run_rc(Config(disks, args="drive=fixed", lab=True)).console
+        console = boot(Config(disks, args="drive=fixed", lab=True))
     policy, rest = console.split("@stat\n")
     stat, rest = rest.split("@hist\n")
     hist, _ = rest.split("@end\n")
@@ -101,24 +126,24 @@ def ask() -> dict[str, object]:
     return {
         "policies": {m[1]: m[2].replace("[", "").replace("]", "").split() for m in kinds},
         "abouts": {f"{kind}/{name}": about for kind, name, about in ABOUT.findall(policy)},
-        "defaults": {m[1]: re.search(r"\[(\w+)\]", m[2])[1] for m in kinds},
+        "defaults": {m[1]: search_text(DEFAULT, m[2])[1] for m in kinds},
         "tunables": {
             f"{m[1]}.{m[2]}": asdict(Tunable(m[4], int(m[3]), int(m[5]), int(m[6]), m[7]))
             for m in tunables
         },
-        "counters": {name: unit for name, (_, unit) in devtext.stat(stat).items()},
-        "histograms": {name: h["unit"] for name, h in devtext.histograms(hist).items()},
+        "counters": {name: unit for name, (_, unit) in devtext.parse_stat(stat).items()},
+        "histograms": {name: h["unit"] for name, h in devtext.parse_histograms(hist).items()},
     }
 
 
 @cache
-def known() -> Known:
-    """What the kernel has, as it is built now."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+def load_catalogue() -> Known:
+    """Return what the kernel has, as it is built now."""
+    KEPT.mkdir(parents=True, exist_ok=True)
     asked = kernel_hash()[:16] + hash_file(Path(__file__))[:8]
-    path = FOLDER / f"known-{asked}.json"
+    path = KEPT / f"known-{asked}.json"
     if not path.exists():
-        write_whole(path, json.dumps(ask(), indent=1))
+        write_atomically(path, json.dumps(boot_and_read(), indent=1))
     fields = json.loads(path.read_text(encoding="utf-8"))
     fields["tunables"] = {name: Tunable(**row) for name, row in fields["tunables"].items()}
     return Known(**fields, drives=drives())

@@ -1,12 +1,12 @@
-"""A contest: is one arm at least as good as every other, in metrics of which less is better?
+"""Judges a contest: whether one arm is at least as good as every other, in metrics of which less is
+better.
 
-It is judged in each setting, over its seeds. It is won if the arm's value is told apart from each
-other's and is less (significance.py), lost if another's is told apart from it and is
-less, and otherwise not told. Only arms that give the same promise take part: those
-whose `bound`, such as the age of the oldest block written, is at most `bound_times` the arm's own.
-Besides, `no_more` names metrics in which the arm must not exceed one other arm. A lost contest is a
-result, which is reported, and not a failure. With too few trials for an interval, the arm with the
-better values is called ahead, and none is said to have won.
+It is judged in each setting, over its seeds. It is won if the arm's value is significantly less
+than each other's (significance.py), lost if another's is significantly less, and otherwise open.
+Only arms that give the same promise take part: those whose `bound`, such as the age of the oldest
+block written, is at most `bound_times` the arm's own. Besides, `no_more` names metrics in which the
+arm must not exceed one other arm. A lost contest is a result, which is reported, and not a failure.
+With too few trials for an interval, it is not judged.
 """
 
 import math
@@ -15,31 +15,42 @@ from dataclasses import dataclass
 
 from sluice.experiment import metrics, significance
 from sluice.experiment.interval import Interval
+from sluice.experiment.records import ContestTable, RunResult, Variables
 from sluice.experiment.schema import Experiment
 from sluice.experiment.significance import Claim
-from sluice.experiment.verdict import Verdict, by_setting, trials, within, words
+from sluice.experiment.verdict import (
+    Verdict,
+    group_by_setting,
+    matches_variables,
+    select_trials,
+    setting_words,
+)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An arm in a setting: its runs there."""
+    """An arm in a setting, with its runs there."""
 
     arm: str
-    runs: list[dict]
+    runs: list[RunResult]
 
     def value(self, name: str) -> float:
-        return metrics.together(self.runs, name)
+        """Return a metric over the arm's runs."""
+        return metrics.aggregate(self.runs, name)
 
 
-def entries(experiment: Experiment, results: list[dict], at: dict) -> dict[str, Entry]:
-    """The arms of which all runs in a setting have been made, by name."""
-    wanted = Counter(run.arm for run in experiment.runs if within(at, run.variables))
-    found = [Entry(arm, trials(results, arm, at)) for arm in wanted]
+def contest_entries(
+    experiment: Experiment, results: list[RunResult], at: Variables
+) -> dict[str, Entry]:
+    """Return, by name, the arms whose runs in a setting have all been made."""
+    wanted = Counter(run.arm for run in experiment.runs if matches_variables(at, run.variables))
+    found = [Entry(arm, select_trials(results, arm, at)) for arm in wanted]
     return {entry.arm: entry for entry in found if len(entry.runs) == wanted[entry.arm]}
 
 
-def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
-    """The other arms that give the same promise."""
+def entries_with_guarantee(row: ContestTable, own: Entry, others: list[Entry]) -> list[Entry]:
+    """Return the other arms that keep the contest's guarantee: their metric `bound` is at most
+    `bound_times` the own arm's."""
     if row["bound"] is None:
         return others
     limit = own.value(row["bound"]) * row["bound_times"]
@@ -48,7 +59,7 @@ def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another arm: its value, and whether the contest's arm has less, as far as trials tell."""
+    """Another arm: its value, and whether the contest's arm has less, as far as the trials tell."""
 
     arm: str
     value: float
@@ -57,115 +68,126 @@ class Rival:
 
 @dataclass(frozen=True)
 class Match:
-    """A metric in a setting: the arm's value and its rivals, the best first.
-
-    against: the one arm that it must not exceed; "" if all that give the same promise."""
+    """A metric in a setting: the arm's value and its rivals, the best first. against: the one arm
+    that it must not exceed; "" if its rivals are all arms that keep the guarantee."""
 
     metric: str
-    at: dict
+    at: Variables
     own: float
     rivals: list[Rival]
     against: str = ""
 
     @property
-    def won(self) -> bool | None:
-        """None if there is no rival, or if the trials do not tell."""
+    def is_won(self) -> bool | None:
+        """True if the arm is better than each rival. None if there is no rival, or if the trials do
+        not tell."""
         return (
-            significance.together([rival.less.met for rival in self.rivals])
+            significance.combine_answers([rival.less.met for rival in self.rivals])
             if self.rivals
             else None
         )
 
     @property
-    def sure(self) -> bool:
-        """The trials suffice for intervals."""
+    def open_word(self) -> str:
+        """The word for a match that is neither won nor lost; "" if there is no rival."""
+        return significance.combine_open_words([rival.less for rival in self.rivals])
+
+    @property
+    def is_judged(self) -> bool:
+        """True if there are enough trials for intervals."""
         return all(rival.less.interval is not None for rival in self.rivals)
 
     @property
-    def decides(self) -> list[Rival]:
-        """The rivals that decide it: those that have less, are not told apart, or are next."""
-        same = [rival for rival in self.rivals if rival.less.met is self.won]
-        return same if self.won is not True else same[:1]
+    def deciding_rivals(self) -> list[Rival]:
+        """The rivals that decide the match: those that have less, those that are not significantly
+        different, or the next one."""
+        same = [rival for rival in self.rivals if rival.less.met is self.is_won]
+        return same if self.is_won is not True else same[:1]
 
     @property
-    def behind(self) -> float:
-        """By what share of the best value the arm's value, which has lost, is above it."""
+    def loss_ratio(self) -> float:
+        """The relative distance of a lost match: own value / best value - 1."""
         best = self.rivals[0].value
         return self.own / best - 1 if best else math.inf
 
     @property
-    def behind_ends(self) -> Interval | None:
-        """The interval of that share; None without one, or if the best value is 0."""
+    def loss_interval(self) -> Interval | None:
+        """The interval of the relative distance; None without one, or if the best value is 0."""
         best = self.rivals[0]
         found = best.less.interval
-        return found.scaled(1 / best.value) if found and best.value else None
+        return found.scale(1 / best.value) if found and best.value else None
 
 
-def rival(own: Entry, other: Entry, name: str, op: str) -> Rival:
-    """Another arm's standing against the contest's arm in a metric."""
+def compare_rival(own: Entry, other: Entry, name: str, op: str) -> Rival:
+    """Return another arm's standing against the contest's arm in a metric."""
     value = other.value(name)
-    pairs = significance.both(
-        significance.values(own.runs, name), significance.values(other.runs, name)
+    pairs = significance.paired_values(
+        significance.seed_values(own.runs, name), significance.seed_values(other.runs, name)
     )
-    return Rival(other.arm, value, significance.compared(op, pairs, own.value(name) <= value))
+    return Rival(other.arm, value, significance.compare_pairs(op, pairs, own.value(name) <= value))
 
 
-def match(own: Entry, others: list[Entry], name: str, at: dict, against: str = "") -> Match:
-    """The arm against these in a metric."""
+def play_match(
+    own: Entry, others: list[Entry], name: str, at: Variables, against: str = ""
+) -> Match:
+    """Return the match of an arm against others in a metric."""
     op = "<=" if against else "<"
-    rivals = sorted((rival(own, other, name, op) for other in others), key=lambda row: row.value)
+    rivals = sorted(
+        (compare_rival(own, other, name, op) for other in others), key=lambda row: row.value
+    )
     return Match(name, at, own.value(name), rivals, against)
 
 
-def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
-    """A match for each metric and each setting in which all runs of the arm have been made; none if
-    the experiment is no contest."""
-    row, found = experiment.contest, []
+def play_matches(experiment: Experiment, results: list[RunResult]) -> list[Match]:
+    """Return a match for each metric and each setting in which all runs of the arm have been made.
+    None if the experiment is no contest."""
+    row = experiment.contest
+    found: list[Match] = []
     if not row:
         return []
-    for at, _ in by_setting(trials(results, row["arm"], {})):
-        there = entries(experiment, results, at)
+    for at, _ in group_by_setting(select_trials(results, row["arm"], {})):
+        there = contest_entries(experiment, results, at)
         own = there.pop(row["arm"], None)
         if not own:
             continue
         others = [entry for entry in there.values() if entry.arm not in row["aside"]]
-        rivals = bound_to(row, own, others)
-        found += [match(own, rivals, name, at) for name in row["metrics"]]
+        rivals = entries_with_guarantee(row, own, others)
+        found += [play_match(own, rivals, name, at) for name in row["metrics"]]
         found += [
-            match(own, [entry for entry in others if entry.arm == arm], name, at, arm)
+            play_match(own, [entry for entry in others if entry.arm == arm], name, at, arm)
             for name, arm in row["no_more"].items()
             if arm in experiment.arms
         ]
     return found
 
 
-def told(arm: str, of: Match) -> str:
-    """The arm's value, and the rivals that decide the match."""
+def describe_match(arm: str, of: Match) -> str:
+    """Return the arm's value and the rivals that decide the match, in words."""
     if not of.rivals:
         return (
             "not all of its runs have been made"
             if of.against
             else "no other arm gives the same promise"
         )
-    kind = {True: "next", False: "better", None: "not told apart"}[of.won]
-    shown = [f"{one.arm} {one.value:,.6g}" for one in of.decides]
-    return f"{arm} {of.own:,.6g}; {kind}: {', '.join(shown)}; {of.decides[0].less.told}"
+    kind = {True: "next", False: "better", None: of.open_word}[of.is_won]
+    shown = [f"{one.arm} {one.value:,.6g}" for one in of.deciding_rivals]
+    return f"{arm} {of.own:,.6g}; {kind}: {', '.join(shown)}; {of.deciding_rivals[0].less.describe}"
 
 
-def verdict(arm: str, of: Match) -> Verdict:
-    """The verdict of a match."""
+def match_verdict(arm: str, of: Match) -> Verdict:
+    """Return the verdict of a match."""
     says = (
         f"{arm} has no more {of.metric} than {of.against}"
         if of.against
         else f"{arm} has the least {of.metric} of {len(of.rivals) + 1} arms"
     )
-    undecided = bool(of.rivals) and of.won is None
-    why = told(arm, of)
-    return Verdict(
-        says + words(of.at), of.won, why, contest=True, undecided=undecided, sure=of.sure
-    )
+    open_ = of.open_word if of.is_won is None else ""
+    why = describe_match(arm, of)
+    return Verdict(says + setting_words(of.at), of.is_won, why, contest=True, open=open_)
 
 
-def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
-    """A verdict for each setting and metric; none if the experiment is no contest."""
-    return [verdict(experiment.contest["arm"], of) for of in matches(experiment, results)]
+def judge(experiment: Experiment, results: list[RunResult]) -> list[Verdict]:
+    """Return a verdict for each setting and metric; none if the experiment is no contest."""
+    row = experiment.contest
+    found = play_matches(experiment, results)
+    return [match_verdict(row["arm"], of) for of in found] if row else []

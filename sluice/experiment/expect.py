@@ -1,4 +1,4 @@
-"""Whether results are as the experiment expects, and a sentence that says so for each.
+"""Judges each expectation of an experiment by its results, and explains the verdict in a sentence.
 
 What is expected of one arm alone, with a fixed limit or against the model, is judged by the values
 of its trials. Two arms are compared by their trials' differences (significance.py).
@@ -12,15 +12,22 @@ from dataclasses import dataclass, replace
 from statistics import mean, median
 
 from sluice.experiment import contest, equal_arms, interval, metrics, significance
-from sluice.experiment.result import setting
+from sluice.experiment.records import Expectation, RunResult, Variables
+from sluice.experiment.result import drop_seed
 from sluice.experiment.schema import MODEL_SAYS, Experiment
 from sluice.experiment.significance import Claim
-from sluice.experiment.verdict import Verdict, by_setting, trials, within, words
+from sluice.experiment.verdict import (
+    Verdict,
+    group_by_setting,
+    matches_variables,
+    select_trials,
+    setting_words,
+)
 
-Predicted = Callable[[dict], dict[str, float]]  # the model's figures for a result's run
+Predicted = Callable[[RunResult], dict[str, float]]  # the model's figures for a result's run
 Curve = dict[float, float]
 
-COMPARE = {
+COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -32,155 +39,171 @@ SHARES = {0.5: "half of ", 1: "", 2: "twice "}
 OVER_RUNS = {"mean": "the mean", "min": "the smallest", "max": "the largest", "sum": "the sum"}
 
 
-def compared(row: dict, value: float, limit: float) -> bool:
-    """Is the value as the expectation says?"""
+def satisfies(row: Expectation, value: float, limit: float) -> bool:
+    """Return whether the value meets the expectation."""
     if row["within_percent"] is not None:
         return abs(value - limit) <= abs(limit) * row["within_percent"] / 100
     return COMPARE[row["op"]](value, limit)
 
 
-def figure(value: float, name: str) -> str:
-    """A metric's value, with the unit that its name ends in."""
+def format_figure(value: float, name: str) -> str:
+    """Return a metric's value as text, with the unit in which the metric's name ends."""
     unit = None if metrics.RATIO in name else metrics.IN_UNIT.fullmatch(name)
     return f"{value:,.6g}{unit[2].replace('_', ' ').replace('percent', '%') if unit else ''}"
 
 
-def share(row: dict) -> str:
-    """What a limit is of another value: words to put before that value."""
+def factor_words(row: Expectation) -> str:
+    """Return the factor in words that stand before the other value, as "half of "."""
     return SHARES.get(row["times"], f"{row['times']:g} times ")
 
 
-def expected(row: dict, limit: str) -> str:
-    """The limit in words; `limit` is its figure, with a unit if it has one."""
+def limit_words(row: Expectation, limit: str) -> str:
+    """Return the expected limit in words. limit: its figure, with a unit if it has one."""
     within = f" within {row['within_percent']:g} %" if row["within_percent"] is not None else ""
     whose = "the model" if row["than"] == MODEL_SAYS else row["than"]
-    of = f" ({share(row)}{whose}'s)" if whose else ""
+    of = f" ({factor_words(row)}{whose}'s)" if whose else ""
     return f"expected {WORDS[row['op']]}{limit}{within}{of}"
 
 
-def over_runs(how: str, name: str, runs: list[dict]) -> str:
-    """How a value was made from the values of several runs, and how far these are apart: of a
-    mean its interval, of an extreme the range of the trials."""
+def aggregation_words(how: str, name: str, runs: list[RunResult]) -> str:
+    """Return how one value was made from several runs, and the spread of the runs: a mean's
+    interval, or an extreme's range over the trials."""
     if len(runs) < 2:
         return ""
     made = f"{OVER_RUNS[how]} of {len(runs)} runs"
-    found = significance.spread(runs, name, how)
+    found = significance.spread_of_trials(runs, name, how)
     if not found:
         return f" ({made})"
     sure = "" if how in ("min", "max") else "95 %: "
     return f" ({made}, {sure}{found.low:,.4g} to {found.high:,.4g})"
 
 
-def compare(row: dict, mine: list[dict], others: list[dict], how: str) -> Claim:
-    """The comparison of two arms, or of an arm at two values of a variable."""
+def compare_arms(
+    row: Expectation, mine: list[RunResult], others: list[RunResult], how: str
+) -> Claim:
+    """Return the comparison of two arms, or of one arm at two values of a variable."""
     name, times = row["metric"], row["times"]
-    limit = metrics.together(others, name, how) * times
-    point = compared(row, metrics.together(mine, name, how), limit)
-    pairs = significance.both(
-        significance.values(mine, name, how), significance.values(others, name, how)
+    limit = metrics.aggregate(others, name, how) * times
+    point = satisfies(row, metrics.aggregate(mine, name, how), limit)
+    pairs = significance.paired_values(
+        significance.seed_values(mine, name, how), significance.seed_values(others, name, how)
     )
-    scaled = [(value, other * times) for value, other in pairs]
-    return significance.compared(row["op"], scaled, point, row["within_percent"] or 0)
+    return significance.compare_pairs(row["op"], pairs, point, row["within_percent"] or 0, times)
 
 
-def claimed(row: dict, claims: list[Claim], why: str) -> Verdict:
-    """The verdict of comparisons that must all hold. It shows the difference that is closest to
-    being none, unless one does not hold."""
-    met = significance.together([claim.met for claim in claims])
+def verdict_of_claims(row: Expectation, claims: list[Claim], why: str) -> Verdict:
+    """Return the verdict of comparisons that must all hold. It shows the smallest difference among
+    those that decide it."""
+    met = significance.combine_answers([claim.met for claim in claims])
     shown = [claim for claim in claims if claim.met is met]
     least = min(shown, key=lambda claim: abs(claim.difference))
-    sure = all(claim.interval is not None for claim in claims)
-    undecided = met is None
-    return Verdict(row["says"], met, f"{why}; {least.told}", undecided=undecided, sure=sure)
+    open_ = significance.combine_open_words(claims) if met is None else ""
+    leaning = significance.combine_answers([claim.leaning for claim in claims])
+    return Verdict(row["says"], met, f"{why}; {least.describe}", open=open_, leaning=leaning)
 
 
-def judge_along(row: dict, mine: list[dict]) -> Verdict:
-    """The verdict of an expectation about how a metric changes along a variable."""
+def judge_trend(row: Expectation, mine: list[RunResult]) -> Verdict:
+    """Return the verdict of an expectation about how a metric changes along a variable."""
     name, along = row["metric"], row["along"]
-    points: dict[object, list[dict]] = {}
+    assert along
+    points: dict[object, list[RunResult]] = {}
     for result in mine:
         points.setdefault(result["variables"][along], []).append(result)
-    how = row["of"] or metrics.over_runs(name)
-    values = [metrics.together(trials, name, how) for trials in points.values()]
+    how = row["of"] or metrics.aggregation(name)
+    values = [metrics.aggregate(trials, name, how) for trials in points.values()]
     steps = itertools.pairwise(points.values())
-    claims = [compare(row, after, before, how) for before, after in steps]
-    shown = ", ".join(figure(value, name) for value in values)
+    claims = [compare_arms(row, after, before, how) for before, after in steps]
+    shown = ", ".join(format_figure(value, name) for value in values)
     at = ", ".join(map(str, points))
-    before = f"{share(row)}the one before it"
+    before = f"{factor_words(row)}the one before it"
     why = (
         f"{row['arm']}: {name} is {shown} at {along} {at}; "
         f"expected each to be {WORDS[row['op']]}{before}"
     )
-    return claimed(row, claims, why)
+    return verdict_of_claims(row, claims, why)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A combination of variables: the value, the limit, and whether the value is as expected.
+    """A combination of variables: the value, the limit, and whether the value meets the
+    expectation. claim: the comparison, if the limit is another arm's."""
 
-    claim: of two arms, their comparison."""
-
-    at: dict
+    at: Variables
     value: float
     limit: float
     met: bool | None
     claim: Claim | None = None
 
     @property
-    def off(self) -> float:
+    def deviation(self) -> float:
+        """The relative deviation of the value from the limit."""
         return abs(self.value - self.limit) / abs(self.limit or 1)
 
 
-def worst(row: dict, points: list[Point], what: str, unit: str) -> Verdict:
-    """The verdict of an expectation that must be met at all points. It shows one of them: the bad
-    point that is farthest off, or, if all are good, the one that is closest to being bad. A point
-    at which arms are not told apart is neither."""
+def verdict_at_worst_point(row: Expectation, points: list[Point], what: str, unit: str) -> Verdict:
+    """Return the verdict of an expectation that must be met at all points.
+
+    It shows one point: of the points that fail, the one with the largest deviation; if none fails,
+    the one that is nearest to failing. A point at which the comparison is open neither passes nor
+    fails.
+    """
     bad = [point for point in points if point.met is False]
     open_ = [point for point in points if point.met is None]
-    met = significance.together([point.met for point in points])
+    met = significance.combine_answers([point.met for point in points])
     far = bad or row["op"] == "=="
-    point = max(bad or open_ or points, key=lambda point: point.off if far else -point.off)
+    point = max(
+        bad or open_ or points, key=lambda point: point.deviation if far else -point.deviation
+    )
     count = f"the worst of {len(points)}" + (f"; {len(bad)} not as expected" if bad else "")
-    count += f"; {len(open_)} not told apart" if open_ else ""
+    claims = [point.claim for point in points if point.claim]
+    open_word = significance.combine_open_words(claims) if met is None else ""
+    count += f"; {len(open_)} open" if open_ else ""
     value, limit = (f"{number:,.6g}{unit}" for number in (point.value, point.limit))
-    came = f"{row['arm']}: {what}{words(point.at)} is {value} ({count})"
-    why = f"{came}; {expected(row, limit)}"
+    came = f"{row['arm']}: {what}{setting_words(point.at)} is {value} ({count})"
+    why = f"{came}; {limit_words(row, limit)}"
     if point.claim:
-        why += f"; {point.claim.told}"
-    sure = all(p.claim is None or p.claim.interval is not None for p in points)
-    return Verdict(row["says"], met, why, undecided=met is None, sure=sure)
+        why += f"; {point.claim.describe}"
+    leaning = significance.combine_answers([claim.leaning for claim in claims])
+    return Verdict(row["says"], met, why, open=open_word, leaning=leaning)
 
 
-def in_the_middle(row: dict, points: list[Point]) -> Verdict:
-    """The verdict of an expectation that half of the points are not far off."""
-    off = 100 * median(point.off for point in points)
+def verdict_at_median_point(row: Expectation, points: list[Point]) -> Verdict:
+    """Return the verdict of an expectation about the median deviation of all points."""
+    off = 100 * median(point.deviation for point in points)
     came = f"{row['arm']}: {row['metric']} is {off:.2g} % off in the median of {len(points)}"
     limit = row["median_percent"]
+    assert limit is not None
     return Verdict(row["says"], off <= limit, f"{came}; expected at most {limit:g} %")
 
 
-def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
-    """The verdict of an expectation about each combination of variables."""
+def judge_points(
+    row: Expectation, mine: list[RunResult], others: list[RunResult], predicted: Predicted
+) -> Verdict:
+    """Return the verdict of an expectation about each combination of variables."""
     name, points = row["metric"], []
     how = row["of"] if row["of"] != "point" else None
-    for at, group in by_setting(mine):
-        value, limit, claim = metrics.together(group, name, how), row["value"], None
+    for at, group in group_by_setting(mine):
+        value, limit, claim = metrics.aggregate(group, name, how), row["value"], None
         if row["than"] == MODEL_SAYS:
             limit = mean(predicted(trial)[name] for trial in group) * row["times"]
         elif others:
-            there = [r for r in others if setting(r["variables"]) == at]
-            limit = metrics.together(there, name, how) * row["times"]
-            claim = compare(row, group, there, how or metrics.over_runs(name))
-        met = claim.met if claim else compared(row, value, limit)
+            there = [r for r in others if drop_seed(r["variables"]) == at]
+            limit = metrics.aggregate(there, name, how) * row["times"]
+            claim = compare_arms(row, group, there, how or metrics.aggregation(name))
+        assert limit is not None  # load.check_expectation saw to it
+        met = claim.met if claim else satisfies(row, value, limit)
         points.append(Point(at, value, limit, met, claim))
     if row["median_percent"] is not None:
-        return in_the_middle(row, points)
-    return worst(row, points, name, figure(0, name)[1:])
+        return verdict_at_median_point(row, points)
+    return verdict_at_worst_point(row, points, name, format_figure(0, name)[1:])
 
 
-def meeting(one: Curve, other: Curve) -> float | None:
-    """The place where two curves of positive values cross, if they cross once. Between two points
-    the logarithm of their ratio is taken to be a straight line."""
+def crossing_point(one: Curve, other: Curve) -> float | None:
+    """Return the x at which two curves of positive values cross, or None unless they cross exactly
+    once.
+
+    Between two points the logarithm of their ratio is taken to be a straight line.
+    """
     ratios = [(x, math.log(one[x] / other[x])) for x in sorted(one.keys() & other.keys())]
     found = [
         x0 + (x1 - x0) * r0 / (r0 - r1)
@@ -190,102 +213,126 @@ def meeting(one: Curve, other: Curve) -> float | None:
     return found[0] if len(found) == 1 else None
 
 
-def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]], float]) -> Curve:
-    """A value of the runs with these variables, along one more."""
+def mean_curve(
+    results: list[RunResult], variable: str, at: Variables, of: Callable[[list[RunResult]], float]
+) -> Curve:
+    """Return the curve of a value along a variable: of the runs with the variables `at`, the value
+    that `of` computes."""
     here = [r for r in results if at.items() <= r["variables"].items()]
-    return {x[variable]: of(group) for x, group in by_setting(here)}
+    return {float(x[variable]): of(group) for x, group in group_by_setting(here)}
 
 
 def crossing_spread(
-    mine: list[dict],
-    others: list[dict],
+    mine: list[RunResult],
+    others: list[RunResult],
     variable: str,
-    at: dict,
-    of: Callable[[list[dict]], float],
+    at: Variables,
+    of: Callable[[list[RunResult]], float],
 ) -> str:
-    """The 95 % interval of where the arms' values cross, from the crossing of each seed; in words,
-    or "" if there are too few seeds, or some without a single crossing."""
-    found = []
+    """Return the 95 % interval of the crossing, from each seed's own crossing, in words.
+
+    It is "" if there are too few seeds, or if some seed has no single crossing.
+    """
+    found: list[float | None] = []
     for seed in dict.fromkeys(result["variables"].get("seed") for result in mine):
         trial = [[r for r in arm if r["variables"].get("seed") == seed] for arm in (mine, others)]
-        found.append(meeting(*(curve(arm, variable, at, of) for arm in trial)))
-    spread = interval.of_mean(found) if None not in found else None
+        found.append(crossing_point(*(mean_curve(arm, variable, at, of) for arm in trial)))
+    single = [x for x in found if x is not None]
+    spread = interval.mean_interval(single) if len(single) == len(found) else None
     return f", 95 %: {spread.low:.4g} to {spread.high:.4g}" if spread else ""
 
 
-def meeting_line(op: str, point: Point) -> str:
-    """A line for one crossing: where it is, and where it was expected."""
-    return f"{point.value:.4g} (expected {WORDS[op]}{point.limit:.4g}){words(point.at)}"
+def describe_crossing(op: str, point: Point) -> str:
+    """Return the text for one crossing: where it is, and where it was expected."""
+    return f"{point.value:.4g} (expected {WORDS[op]}{point.limit:.4g}){setting_words(point.at)}"
 
 
-def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
-    """The verdict of an expectation about where two arms' values meet along a variable."""
+def judge_crossings(
+    row: Expectation, mine: list[RunResult], others: list[RunResult], predicted: Predicted
+) -> Verdict:
+    """Return the verdict of an expectation about where two arms' values cross along a variable."""
     name, variable, points = row["metric"], row["crosses"], []
+    assert variable
 
-    def measured(group: list[dict]) -> float:
-        return metrics.together(group, name, row["of"])
+    def measured_value(group: list[RunResult]) -> float:
+        """Return the measured value of some runs."""
+        return metrics.aggregate(group, name, row["of"])
 
-    def model(group: list[dict]) -> float:
+    def predicted_value(group: list[RunResult]) -> float:
+        """Return the model's value for some runs."""
         return mean(predicted(trial)[name] for trial in group)
 
     spreads: list[str] = []
-    for at, _ in by_setting(mine, variable):
-        value = meeting(*(curve(arm, variable, at, measured) for arm in (mine, others)))
-        spreads.append(crossing_spread(mine, others, variable, at, measured))
+    for at, _ in group_by_setting(mine, variable):
+        value = crossing_point(
+            *(mean_curve(arm, variable, at, measured_value) for arm in (mine, others))
+        )
+        spreads.append(crossing_spread(mine, others, variable, at, measured_value))
         limit = row["value"]
         if limit is None:
-            limit = meeting(*(curve(arm, variable, at, model) for arm in (mine, others)))
+            limit = crossing_point(
+                *(mean_curve(arm, variable, at, predicted_value) for arm in (mine, others))
+            )
         if value is None or limit is None:
             whose = f"{name} of {row['arm']} and {row['than']}"
             where = "as measured" if value is None else "in the model"
-            why = f"{where}, {whose} do not meet exactly once along {variable}{words(at)}"
+            why = f"{where}, {whose} do not meet exactly once along {variable}{setting_words(at)}"
             return Verdict(row["says"], False, why)
-        points.append(Point(at, value, limit, compared(row, value, limit)))
+        points.append(Point(at, value, limit, satisfies(row, value, limit)))
     what = f"{variable} where {name} meets that of {row['than']}"
-    verdict = worst({**row, "than": None}, points, what, "")
-    lines = [meeting_line(row["op"], p) + s for p, s in zip(points, spreads, strict=True)]
+    verdict = verdict_at_worst_point({**row, "than": None}, points, what, "")
+    lines = [describe_crossing(row["op"], p) + s for p, s in zip(points, spreads, strict=True)]
     return replace(verdict, details=tuple(lines))
 
 
-def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:
-    """The verdict of one expectation; `wanted` is how many runs its arm should have."""
+def judge_one(
+    row: Expectation, results: list[RunResult], wanted: int, predicted: Predicted
+) -> Verdict:
+    """Return the verdict of one expectation. wanted: how many runs its arm should have."""
     name, where = row["metric"], row["where"]
     other = row["than"] if row["than"] != MODEL_SAYS else None
-    mine = trials(results, row["arm"], where)
-    others = trials(results, other, where) if other else []
+    mine = select_trials(results, row["arm"], where)
+    others = select_trials(results, other, where) if other else []
     if len(mine) < wanted or (other and len(others) < wanted):
         return Verdict(row["says"], None, "not all of its runs have been made")
     if row["along"]:
-        return judge_along(row, mine)
+        return judge_trend(row, mine)
     if row["crosses"]:
-        return judge_crosses(row, mine, others, predicted)
+        return judge_crossings(row, mine, others, predicted)
     if row["than"] == MODEL_SAYS or row["of"] == "point":
         return judge_points(row, mine, others, predicted)
-    limit = metrics.together(others, name) * row["times"] if others else row["value"]
-    how = row["of"] or metrics.over_runs(name)
+    limit = metrics.aggregate(others, name) * row["times"] if others else row["value"]
+    assert limit is not None  # load.check_expectation saw to it
+    how = row["of"] or metrics.aggregation(name)
     if how in ("every", "any"):
-        values = [metrics.of(result, name) for result in mine]
-        met = (all if how == "every" else any)(compared(row, value, limit) for value in values)
-        shown = f"{figure(min(values), name)} to {figure(max(values), name)}"
-        needed = f"{expected(row, figure(limit, name))} in {how} run"
+        values = [metrics.evaluate(result, name) for result in mine]
+        met = (all if how == "every" else any)(satisfies(row, value, limit) for value in values)
+        shown = f"{format_figure(min(values), name)} to {format_figure(max(values), name)}"
+        needed = f"{limit_words(row, format_figure(limit, name))} in {how} run"
     else:
-        value = metrics.together(mine, name, how)
-        met = compared(row, value, limit)
-        shown = figure(value, name) + over_runs(how, name, mine)
-        needed = expected(row, figure(limit, name))
+        value = metrics.aggregate(mine, name, how)
+        met = satisfies(row, value, limit)
+        shown = format_figure(value, name) + aggregation_words(how, name, mine)
+        needed = limit_words(row, format_figure(limit, name))
     why = f"{row['arm']}: {name} is {shown}; {needed}"
     if others and how not in ("every", "any"):
-        return claimed(row, [compare(row, mine, others, how)], why)
+        return verdict_of_claims(row, [compare_arms(row, mine, others, how)], why)
     return Verdict(row["says"], met, why)
 
 
-def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
-    """All expectations of the experiment, its contest, and arms that must not be equal."""
+def judge_experiment(experiment: Experiment, results: list[RunResult]) -> list[Verdict]:
+    """Return the verdicts of the experiment's expectations, of its contest, and of arms that must
+    not be equal."""
     verdicts = []
     for row in experiment.expectations:
         wanted = sum(
-            run.arm == row["arm"] and within(row["where"], run.variables) for run in experiment.runs
+            run.arm == row["arm"] and matches_variables(row["where"], run.variables)
+            for run in experiment.runs
         )
         verdict = judge_one(row, results, wanted, experiment.predicted)
         verdicts.append(replace(verdict, paper=row["paper"], differs=row["differs"]))
-    return verdicts + contest.judge(experiment, results) + equal_arms.judge(experiment, results)
+    return (
+        verdicts
+        + contest.judge(experiment, results)
+        + equal_arms.judge_equal_arms(experiment, results)
+    )

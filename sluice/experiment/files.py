@@ -1,4 +1,4 @@
-"""Files of experiments: they are written whole or not at all, and images are made once.
+"""Writes files of experiments whole or not at all, and makes each image once.
 
 mkfs makes an image from its options, and the bytes are the same each time. The image is kept in the
 cache under the hash of what it was made from; results identify it by the hash of its bytes. Runs
@@ -15,42 +15,43 @@ from functools import cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 
-from sluice.host.paths import BUILD, MKFS, ROOT_FOLDER
-from sluice.host.scratch import BASE, scratch
+from sluice.host.paths import BUILD, KEPT, MKFS, ROOT_FOLDER
+from sluice.host.scratch import BASE, scratch_folder
 from sluice.system import image
 from sluice.system.image import Content
 
 FOLDER = BUILD / "experiments"
-CACHE = FOLDER / "cache"
+CACHE = KEPT / "cache"
 PIECE = 1 << 16  # bytes
 
 
-def write_whole(path: Path, what: str | bytes) -> None:
-    """Write the file so that no reader sees half of it."""
+def write_atomically(path: Path, what: str | bytes) -> None:
+    """Write the file atomically: no reader sees a part of it."""
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     part.write_bytes(what.encode() if isinstance(what, str) else what)
     part.replace(path)
 
 
-def hash_of(what: object) -> str:
-    """The hash of any value that JSON can hold."""
+def hash_value(what: object) -> str:
+    """Return the hash of any value that JSON can hold."""
     return sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
 @cache
-def hash_of_mkfs() -> str:
-    """The hash of the program that makes images."""
+def hash_mkfs() -> str:
+    """Return the hash of the program that makes images."""
     return hash_file(MKFS)
 
 
 def hash_file(path: Path) -> str:
-    """The hash of a file's bytes."""
+    """Return the hash of a file's bytes."""
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
 
 
-def pieces(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The pieces of a sparse file that are not all zeros, with their places. Holes are not read."""
+def data_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the offset and bytes of each piece of a sparse file that is not all zeros. Holes are
+    not read."""
     size = path.stat().st_size
     with path.open("rb", buffering=0) as file:
         at = 0
@@ -69,9 +70,9 @@ def pieces(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def hash_sparse(path: Path) -> str:
-    """The hash of a file's size and bytes, wherever its holes are."""
+    """Return the hash of a file's size and bytes. Where its holes are makes no difference."""
     found = sha256(str(path.stat().st_size).encode())
-    for at, piece in pieces(path):
+    for at, piece in data_pieces(path):
         found.update(at.to_bytes(8, "little") + piece)
     return found.hexdigest()
 
@@ -85,33 +86,35 @@ class Image:
 
 
 @cache
-def programs() -> dict[str, str]:
-    """The hash of every program of the tree, by its name."""
+def program_hashes() -> dict[str, str]:
+    """Return the hash of every program of the tree, by name."""
     return {path.name: hash_file(path) for path in sorted(ROOT_FOLDER.glob("bin/*"))}
 
 
-def forget() -> None:
-    """Forget cached hashes, because the programs may have been built again since."""
-    hash_of_mkfs.cache_clear()
-    programs.cache_clear()
+def clear_hashes() -> None:
+    """Clear the cached hashes, because the programs may have been built again since."""
+    hash_mkfs.cache_clear()
+    program_hashes.cache_clear()
 
 
-def cached(content: Content) -> Image:
-    """The image of this content, made if the cache does not have it."""
+def cached_image(content: Content) -> Image:
+    """Return the image of this content from the cache, in which it is made if necessary."""
     made_from = {
-        "mkfs": hash_of_mkfs(),
-        "programs": {name: digest for name, digest in programs().items() if content.has(name)},
+        "mkfs": hash_mkfs(),
+        "programs": {
+            name: digest for name, digest in program_hashes().items() if content.has_program(name)
+        },
         "files": {name: sha256(data).hexdigest() for name, data in content.files.items()},
         "links": content.links,
         "rc": content.rc,
         "words": [content.size, content.block, *content.options],
         "log": [content.log_places, content.log_summaries, content.log_seed],
     }
-    path = CACHE / f"{hash_of(made_from)[:32]}.img"
+    path = CACHE / f"{hash_value(made_from)[:32]}.img"
     digest = path.with_suffix(".sha256")
     if not digest.exists():
-        with scratch(CACHE / BASE) as folder:
-            made = image.make(folder / "new.img", content)
+        with scratch_folder(CACHE / BASE) as folder:
+            made = image.make_image(folder / "new.img", content)
             made.replace(path)
-        write_whole(digest, hash_sparse(path))
+        write_atomically(digest, hash_sparse(path))
     return Image(path, digest.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""How sure a mean over trials is: its 95 % interval, by the bootstrap.
+"""Computes the 95 % confidence interval of a mean over trials, by the bootstrap.
 
 Trials of one system differ in their seed alone. The interval of their mean comes from the means of
 RESAMPLES samples, as many values each as there are trials, drawn from them with replacement. The
@@ -17,7 +17,7 @@ equal seeds, in which what both have in common is gone.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -35,24 +35,31 @@ class Interval:
     low: float
     high: float
 
-    def scaled(self, by: float) -> "Interval":
+    def scale(self, by: float) -> "Interval":
+        """Return the interval times a factor."""
         return Interval(self.low * by, self.high * by)
 
 
 @cache
-def draws(trials: int) -> np.ndarray:
-    """Which trials are drawn: RESAMPLES rows of so many indices."""
+def resample_indices(trials: int) -> np.ndarray:
+    """Return the indices of the bootstrap's samples: RESAMPLES rows of `trials` indices."""
     return np.random.default_rng(SEED).integers(trials, size=(RESAMPLES, trials))
 
 
-def of_mean(values: list[float]) -> Interval | None:
-    """The interval of the mean of the trials' values; None if there are too few of them."""
+def mean_interval(values: list[float]) -> Interval | None:
+    """Return the interval of the mean of the trials' values; None if there are too few trials."""
+    return compute_interval(tuple(values))
+
+
+@lru_cache(maxsize=1024)  # a comparison needs the same interval several times
+def compute_interval(values: tuple[float, ...]) -> Interval | None:
+    """Return what mean_interval() does."""
     count = len(values)
     if count < LEAST:
         return None
     if len(set(values)) == 1:  # no sum may round it
         return Interval(values[0], values[0])
-    drawn, given = draws(count), np.array(values, dtype=float)
+    drawn, given = resample_indices(count), np.array(values, dtype=float)
     sums = np.zeros(RESAMPLES)
     for place in range(count):
         sums += given[drawn[:, place]]

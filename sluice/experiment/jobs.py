@@ -1,4 +1,4 @@
-"""What programs of a run report: lines `PROGRAM {JSON}` among all that was printed.
+"""Reads the reports of a run's programs: lines `PROGRAM {JSON}` in their output.
 
 Any program may print such lines, one for each process of each job it did. In the
 object are
@@ -17,6 +17,7 @@ import json
 import re
 from collections import Counter
 
+from sluice.experiment.records import JobLine, RunFigures
 from sluice.experiment.result import BadResult
 from sluice.system.devtext import BadText
 
@@ -26,12 +27,13 @@ TIME = "_ns"
 EVERY = "*"  # in the place of a job's name: all jobs together
 
 
-def lines(said: str) -> list[dict]:
-    """The jobs' lines in what a run printed, each with its `program`."""
-    found = []
-    for program, text in filter(None, map(parts, said.splitlines())):
+def parse_job_lines(said: str) -> list[JobLine]:
+    """Return the job lines in a run's output, each as a dict with its `program`. Raises BadText for
+    a wrong one."""
+    found: list[JobLine] = []
+    for program, text in filter(None, map(split_job_line, said.splitlines())):
         try:
-            row = json.loads(text)
+            row: JobLine = json.loads(text)
         except json.JSONDecodeError as error:
             raise BadText(f"a line of {program} is not JSON: {error}") from None
         if not isinstance(row.get("job"), str):
@@ -40,19 +42,20 @@ def lines(said: str) -> list[dict]:
     return found
 
 
-def parts(line: str) -> tuple[str, str] | None:
-    """The program and the object, if it is a job's line."""
+def split_job_line(line: str) -> tuple[str, str] | None:
+    """Return the program and the JSON text of a job's line, or None for another line."""
     match = LINE.fullmatch(line)
-    return match and match.groups()
+    return (match[1], match[2]) if match else None
 
 
-def named(commands: str) -> list[str]:
-    """The jobs that commands name."""
+def job_names(commands: str) -> list[str]:
+    """Return the names of the jobs in a file's commands."""
     return NAMED.findall(commands)
 
 
-def of(result: dict, job: str) -> list[dict]:
-    """The lines of a job's processes, or of all jobs. Raises BadResult if there are none."""
+def job_lines(result: RunFigures, job: str) -> list[JobLine]:
+    """Return the lines of a job's processes, or those of all jobs. Raises BadResult if there are
+    none."""
     rows = [row for row in result["jobs"] if job in (row["job"], EVERY)]
     if not rows:
         there = ", ".join(sorted({row["job"] for row in result["jobs"]})) or "none"
@@ -60,9 +63,13 @@ def of(result: dict, job: str) -> list[dict]:
     return rows
 
 
-def numbers(row: dict) -> dict[str, float]:
-    """The numbers in a line by name, with those in its summaries of times."""
-    found = {name: value for name, value in row.items() if type(value) in (int, float)}
+def numbers_by_name(row: JobLine) -> dict[str, float]:
+    """Return the numbers in a job's line by name, with those in its summaries of times."""
+    found = {
+        name: value
+        for name, value in row.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     for name, part in row.items():
         if isinstance(part, dict) and name.endswith(TIME):
             base = name.removesuffix(TIME)
@@ -72,9 +79,10 @@ def numbers(row: dict) -> dict[str, float]:
     return found
 
 
-def number(result: dict, job: str, name: str) -> float:
-    """A number that a job printed: its processes' longest time, or the sum of other numbers."""
-    found = [(row["job"], numbers(row)) for row in of(result, job)]
+def job_number(result: RunFigures, job: str, name: str) -> float:
+    """Return a number that a job printed: of a time the longest of its processes, of other numbers
+    the sum. Raises BadResult."""
+    found = [(row["job"], numbers_by_name(row)) for row in job_lines(result, job)]
     for one, row in found:
         if name not in row:
             there = ", ".join(row)
@@ -84,10 +92,11 @@ def number(result: dict, job: str, name: str) -> float:
     return (max if name.endswith(TIME) else sum)(row[name] for row in rows)
 
 
-def response_counts(result: dict, job: str) -> Counter[int]:
-    """The number of response times of all processes in each bucket, by its start in ns."""
+def response_counts(result: RunFigures, job: str) -> Counter[int]:
+    """Return the number of response times of all processes in each bucket, by the bucket's start in
+    ns."""
     counts: Counter[int] = Counter()
-    for row in of(result, job):
+    for row in job_lines(result, job):
         if "histogram" not in row:
             raise BadResult(f'{result["arm"]}: job "{job}" printed no response times')
         counts.update(dict(row["histogram"]))

@@ -1,4 +1,4 @@
-"""Numbers of a run's result, by name.
+"""Computes metrics, which are numbers of a run's result, by name.
 
     stat.disk.writes               a counter of /dev/stat, its growth
     stat.cpu.idle_s                a counter of ns, in other units; and
@@ -30,15 +30,17 @@ over_ and count are sums.
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from statistics import mean
 
 from sluice.experiment import jobs, utilisation
+from sluice.experiment.records import JobLine, RunFigures
 from sluice.experiment.service import PURPOSES
-from sluice.host.nearest import meant
+from sluice.host.matching import match_whole
+from sluice.host.nearest import suggest
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
 FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
@@ -53,20 +55,24 @@ NAME = re.compile(
 )
 OFTEN = ("mean", "std", "min", "max", "p50", "p90", "p99", "p99.9")  # fields that a message offers
 RATIO = " / "
+MetricError = tuple[str, str, list[str]]  # a kind, the wrong word, the possible words
 # A name that ends in its unit. The field over_450_ms is a number of values, not a time.
 IN_UNIT = re.compile(r"(?!.*\.over_\d+_)(.+?)(_ns|_us|_ms|_s|_percent)")
 
 
-def rank(percent: float, count: int) -> int:
-    """Which of so many values in order is this percentile, from 1: the first that at least so many
-    percent do not exceed. The percentage is taken as it is written, because 99.9 / 100 * 1000 is
-    more than 999 in floating point."""
+def percentile_rank(percent: float, count: int) -> int:
+    """Return the rank, from 1, of a percentile among `count` values in order: the first value that
+    at least `percent` per cent do not exceed.
+
+    The percentage is taken as a decimal fraction, because 99.9 / 100 * 1000 is more than 999 in
+    floating point.
+    """
     return max(1, math.ceil(Fraction(str(percent)) * count / 100))
 
 
 @dataclass(frozen=True)
 class Series:
-    """A distribution: buckets are [low, high, count], exact values if known."""
+    """A distribution: buckets are [low, high, count]; exact has the exact values that are known."""
 
     unit: str
     buckets: list[list[int]]
@@ -74,20 +80,25 @@ class Series:
 
     @property
     def count(self) -> int:
+        """The number of values."""
         return sum(n for _, _, n in self.buckets)
 
-    def middles(self) -> list[tuple[float, int]]:
+    def bucket_middles(self) -> list[tuple[float, int]]:
+        """Return the middle of each bucket, with its number of values."""
         return [((low + high - 1) / 2, n) for low, high, n in self.buckets]
 
     def mean(self) -> float:
-        return sum(value * n for value, n in self.middles()) / self.count
+        """Return the mean, with all values of a bucket taken to be at its middle."""
+        return sum(value * n for value, n in self.bucket_middles()) / self.count
 
     def std(self) -> float:
+        """Return the standard deviation, with all values of a bucket taken to be at its middle."""
         centre = self.value("mean")
-        return math.sqrt(sum((v - centre) ** 2 * n for v, n in self.middles()) / self.count)
+        return math.sqrt(sum((v - centre) ** 2 * n for v, n in self.bucket_middles()) / self.count)
 
-    def percentile(self, percent: float) -> int:
-        need, seen = rank(percent, self.count), 0
+    def percentile(self, percent: float) -> float:
+        """Return a percentile: the upper end of its bucket, but no more than the largest value."""
+        need, seen = percentile_rank(percent, self.count), 0
         for _, high, n in self.buckets:
             seen += n
             if seen >= need:
@@ -95,7 +106,7 @@ class Series:
         raise AssertionError("a percentile over 100")
 
     def value(self, field: str) -> float:
-        """A field, in the series' unit; 0 if the series is empty."""
+        """Return a field of the distribution, in the series' unit; 0 if the series is empty."""
         if field == "count" or not self.count:
             return self.count
         if field in self.exact:
@@ -108,17 +119,18 @@ class Series:
             return self.buckets[-1][1] - 1
         return self.mean() if field == "mean" else self.std()
 
-    def over(self, limit: int) -> int:
+    def count_over(self, limit: int) -> int:
+        """Return how many values are in buckets from this limit on."""
         return sum(n for low, _, n in self.buckets if low >= limit)
 
 
 def bucket_end(low: int) -> int:
-    """The end of the bucket of hist.h that begins here."""
+    """Return the end of the bucket of hist.h that begins at `low`."""
     return low + (1 << max(low.bit_length() - 8, 0))
 
 
-def merged(rows: list[dict]) -> dict[str, float]:
-    """The exact figures of all processes of a job together."""
+def merge_job_lines(rows: list[JobLine]) -> dict[str, float]:
+    """Return the exact min, max, mean and std of all processes of a job together."""
     if len(rows) == 1:
         return rows[0]["response_ns"]
     counts = [sum(n for _, n in row["histogram"]) for row in rows]
@@ -136,15 +148,15 @@ def merged(rows: list[dict]) -> dict[str, float]:
     }
 
 
-def job_series(result: dict, job: str) -> Series:
-    """The response times of all processes of a job together."""
+def job_series(result: RunFigures, job: str) -> Series:
+    """Return the response times of all processes of a job together."""
     counts = jobs.response_counts(result, job)
     buckets = [[low, bucket_end(low), n] for low, n in sorted(counts.items())]
-    return Series("ns", buckets, merged(jobs.of(result, job)))
+    return Series("ns", buckets, merge_job_lines(jobs.job_lines(result, job)))
 
 
-def series(result: dict, name: str) -> Series:
-    """A histogram of the kernel (hist.NAME) or a job's response times."""
+def series(result: RunFigures, name: str) -> Series:
+    """Return a histogram of the kernel (hist.NAME) or a job's response times."""
     if not name.startswith("hist."):
         return job_series(result, name)
     row = result["histograms"][name.removeprefix("hist.")]
@@ -152,101 +164,117 @@ def series(result: dict, name: str) -> Series:
     return Series(row["unit"], row["buckets"], exact)
 
 
-def split(name: str) -> tuple[str, str, str]:
-    """Series, field and unit suffix of a metric that is not a counter."""
-    match = NAME.fullmatch(name)
-    field, suffix = FIELD.fullmatch(match["field"]).groups()
+def split_metric(name: str) -> tuple[str, str, str]:
+    """Return the series, field and unit suffix of a metric that is not a counter."""
+    match = match_whole(NAME, name)
+    field, suffix = match_whole(FIELD, match["field"]).groups()
     return match["series"], field, suffix
 
 
-def jobs_of(name: str) -> list[str]:
-    """The jobs that a metric names."""
+def jobs_in_metric(name: str) -> list[str]:
+    """Return the names of the jobs in a metric."""
     parts = [
         part
         for part in name.split(RATIO)
         if not part.startswith(("stat.", "hist.")) and not DRIVE.fullmatch(part)
     ]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
-    found = [match[1] if match else split(part)[0] for part, match in matches]
+    found = [match[1] if match else split_metric(part)[0] for part, match in matches]
     return [job for job in found if job != jobs.EVERY]
 
 
-def counter(result: dict, name: str) -> float:
-    """The growth of a counter, in the unit that its name may end in."""
-    counters = result["counters"]
-    if name in counters:
-        return counters[name][0]
-    base, suffix = IN_UNIT.fullmatch(name).groups()
+def counter_growth(result: RunFigures, name: str) -> int:
+    """Return by how much a counter of /dev/stat grew, in its own unit."""
+    grew = result["counters"][name][0]
+    assert isinstance(grew, int)
+    return grew
+
+
+def counter_value(result: RunFigures, name: str) -> float:
+    """Return the growth of a counter, in the unit in which its name may end."""
+    if name in result["counters"]:
+        return counter_growth(result, name)
+    base, suffix = match_whole(IN_UNIT, name).groups()
     whole_ns = result["virtual_ms"] * SCALE_NS["_ms"]
-    return counters[base][0] / (whole_ns / 100 if suffix == "_percent" else SCALE_NS[suffix])
+    grew = counter_growth(result, base)
+    return grew / (whole_ns / 100 if suffix == "_percent" else SCALE_NS[suffix])
 
 
-def job_number(result: dict, job: str, name: str) -> float:
-    """A number that a job printed, in the unit of time that its name may end in."""
+def job_value(result: RunFigures, job: str, name: str) -> float:
+    """Return a number that a job printed, in the unit of time in which its name may end."""
     match = IN_UNIT.fullmatch(name)
     if not match or match[2] not in SCALE_NS:
-        return jobs.number(result, job, name)
-    return jobs.number(result, job, match[1] + jobs.TIME) / SCALE_NS[match[2]]
+        return jobs.job_number(result, job, name)
+    return jobs.job_number(result, job, match[1] + jobs.TIME) / SCALE_NS[match[2]]
 
 
-def asks_drive(name: str) -> bool:
-    """Does the metric tell what the drive did with its time?"""
+def needs_drive_times(name: str) -> bool:
+    """Return whether the metric needs the times that the drive's model computes."""
     return any(DRIVE.fullmatch(part) for part in name.split(RATIO))
 
 
-def of(result: dict, name: str) -> float:
-    """The metric's value in one run. Raises BadResult if its job has not printed it."""
-    return of_all(result, [name])[name]
+def evaluate(result: RunFigures, name: str) -> float:
+    """Return the metric's value in one run. Raises BadResult if its job has not printed it."""
+    return evaluate_all(result, [name])[name]
 
 
-def of_all(result: dict, names: Iterable[str]) -> dict[str, float]:
-    """The values of several metrics in one run, by name. Raises BadResult as `of` does."""
+def evaluate_all(result: RunFigures, names: Iterable[str]) -> dict[str, float]:
+    """Return the values of several metrics in one run, by name. Raises BadResult if a job has not
+    printed its metric."""
     distribution = cache(partial(series, result))  # several metrics are of one
-    return {name: value(result, name, distribution) for name in names}
+    return {name: evaluate_with(result, name, distribution) for name in names}
 
 
-def value(result: dict, name: str, distribution: Callable[[str], Series]) -> float:
-    """The metric's value in one run, whose distributions these are."""
+def evaluate_with(result: RunFigures, name: str, distribution: Callable[[str], Series]) -> float:
+    """Return the metric's value in one run. distribution: returns the run's distribution of a
+    name."""
     if RATIO in name:
-        above, below = (value(result, part, distribution) for part in name.split(RATIO))
+        above, below = (evaluate_with(result, part, distribution) for part in name.split(RATIO))
         return above / below if below else 0
     if name.startswith("stat."):
-        return counter(result, name.removeprefix("stat."))
+        return counter_value(result, name.removeprefix("stat."))
     if match := JOB.fullmatch(name):
-        return job_number(result, *match.groups())
+        return job_value(result, *match.groups())
     if match := DRIVE.fullmatch(name):
         purpose, what, *single, suffix = match.groups()
-        found = utilisation.of(result["drive"], purpose or single[0] or single[1], what)
+        found = utilisation.utilisation_value(
+            result["drive"], purpose or single[0] or single[1], what
+        )
         return found / SCALE_NS[suffix] if suffix else found
-    from_series, field, suffix = split(name)
+    from_series, field, suffix = split_metric(name)
     row, scale = distribution(from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):
-        return row.over(int(field.removeprefix("over_")) * scale)
+        return row.count_over(int(field.removeprefix("over_")) * scale)
     return row.value(field) / scale
 
 
-def over_runs(name: str) -> str:
-    """How the values of several runs are combined: mean, min, max or sum."""
+def aggregation(name: str) -> str:
+    """Return how the values of several runs are combined: "mean", "min", "max" or "sum"."""
     if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, DRIVE)):
         return "mean"
     if RATIO in name:
         return "mean"
-    _, field, _ = split(name)
+    _, field, _ = split_metric(name)
     if field in ("min", "max"):
         return field
     return "sum" if field == "count" or field.startswith("over_") else "mean"
 
 
-TOGETHER = {"mean": mean, "min": min, "max": max, "sum": sum}
+TOGETHER: dict[str, Callable[[list[float]], float]] = {
+    "mean": mean,
+    "min": min,
+    "max": max,
+    "sum": sum,
+}
 
 
-def together(results: list[dict], name: str, how: str | None = None) -> float:
-    """The metric's value over several runs."""
-    return TOGETHER[how or over_runs(name)]([of(result, name) for result in results])
+def aggregate(results: Sequence[RunFigures], name: str, how: str | None = None) -> float:
+    """Return the metric's value over several runs."""
+    return TOGETHER[how or aggregation(name)]([evaluate(result, name) for result in results])
 
 
-def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
-    """What is wrong with a counter's name, as `wrong` returns it."""
+def find_counter_error(name: str, counters: dict[str, str]) -> MetricError | None:
+    """Return what is wrong with a counter's name, in the form of find_metric_error(), or None."""
     times = [
         c + end for c, unit in counters.items() for end in (*SCALE_NS, "_percent") if unit == "ns"
     ]
@@ -254,8 +282,8 @@ def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
     return None if name in good else ("counter", name, good)
 
 
-def like(name: str) -> list[str]:
-    """Metrics whose form is that of a name that is none."""
+def similar_metrics(name: str) -> list[str]:
+    """Return metrics that have the form of a wrong name, for suggestions."""
     if name.startswith("drive."):
         parts = [*(f"{part}_ms" for part in utilisation.TIMES), utilisation.COMMANDS]
         whole = [
@@ -267,17 +295,20 @@ def like(name: str) -> list[str]:
     return [f"{series}.{field}" for field in ("count", *fields)] if series else []
 
 
-def no_metric(name: str) -> str:
-    """The end of a message about a name that is no metric: the nearest one, or examples."""
-    near = meant(name, like(name))
+def suggest_metric(name: str) -> str:
+    """Return the end of a message about a wrong metric: the most similar one, or examples."""
+    near = suggest(name, similar_metrics(name))
     return near if near.startswith("did") else 'one is "read.p99_ms" or "stat.disk.writes"'
 
 
-def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
-    """What is wrong with a metric's name: (kind, the word, the possible words), or None."""
+def find_metric_error(
+    name: str, counters: dict[str, str], histograms: dict[str, str]
+) -> MetricError | None:
+    """Return what is wrong with a metric's name: (kind, the wrong word, the possible words); or
+    None."""
     if RATIO in name:
         parts = name.split(RATIO)
-        found = [wrong(part, counters, histograms) for part in parts]
+        found = [find_metric_error(part, counters, histograms) for part in parts]
         bad = [("metric", name, [])] if len(parts) > 2 else [row for row in found if row]
         return bad[0] if bad else None
     if DRIVE.fullmatch(name):
@@ -286,10 +317,10 @@ def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tu
     if not match:
         return ("metric", name, [])
     if match["stat"]:
-        return wrong_counter(match["stat"], counters)
+        return find_counter_error(match["stat"], counters)
     if match["job"]:
         return None
-    series_name, field, suffix = split(name)
+    series_name, field, suffix = split_metric(name)
     histogram = series_name.removeprefix("hist.")
     if series_name.startswith("hist.") and histogram not in histograms:
         return ("histogram", histogram, list(histograms))

@@ -1,4 +1,4 @@
-"""A line of results.jsonl: one run, what it was and all that was measured in it.
+"""Reads and checks results. A line of results.jsonl is one run, with all that was measured in it.
 
 In the order of the line, with times virtual:
 
@@ -37,7 +37,20 @@ and of the machine:
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from sluice.experiment.records import (
+    Configuration,
+    DiskBins,
+    DiskConfig,
+    JobLine,
+    MachineConfig,
+    RunResult,
+    Unchecked,
+    Variables,
+)
 
 # What a line must look like. A dict has these keys and no others, but ANY
 # stands for any further; [x] is a list of x, a tuple a list of just these.
@@ -78,7 +91,8 @@ class BadResult(ValueError):
     """A line that is not a result; the text says which part is wrong."""
 
 
-def check_dict(value: dict, pattern: dict, at: str) -> None:
+def check_dict(value: Unchecked, pattern: Unchecked, at: str) -> None:
+    """Raise BadResult unless a dict has the keys of the pattern, with values that match."""
     for name in pattern:
         if name != ANY and name not in value:
             raise BadResult(f'{at} lacks "{name}"')
@@ -88,7 +102,8 @@ def check_dict(value: dict, pattern: dict, at: str) -> None:
         check(part, pattern.get(name, pattern.get(ANY)), f"{at}.{name}")
 
 
-def check_list(value: list, pattern: list | tuple, at: str) -> None:
+def check_list(value: list[Any], pattern: list[Any] | tuple[Any, ...], at: str) -> None:
+    """Raise BadResult unless the parts of a list match the pattern."""
     if isinstance(pattern, tuple) and len(value) != len(pattern):
         raise BadResult(f"{at} has {len(value)} parts, not {len(pattern)}")
     parts = pattern if isinstance(pattern, tuple) else pattern * len(value)
@@ -96,9 +111,13 @@ def check_list(value: list, pattern: list | tuple, at: str) -> None:
         check(part, wanted, f"{at}[{i}]")
 
 
-def check(value: object, pattern: object, at: str) -> None:
+def check(value: Any, pattern: Any, at: str) -> None:
     """Raise BadResult, with the place, if the value does not match the pattern."""
-    kind = {dict: dict, list: list, tuple: list}.get(type(pattern), pattern)
+    kind = pattern
+    if isinstance(pattern, dict):
+        kind = dict
+    elif isinstance(pattern, list | tuple):
+        kind = list
     if not isinstance(value, kind) or isinstance(value, bool):
         raise BadResult(f"{at} is {json.dumps(value)[:40]}")
     if kind is dict:
@@ -107,8 +126,8 @@ def check(value: object, pattern: object, at: str) -> None:
         check_list(value, pattern, at)
 
 
-def check_series(series: dict, at: str) -> None:
-    """Raise BadResult unless each list with a number for each bin has as many as there are bins."""
+def check_series(series: Unchecked, at: str) -> None:
+    """Raise BadResult unless every list of a disk has one number for each bin."""
     for disk, lists in series["disks"].items():
         for name, values in lists.items():
             if name != "read_heat" and len(values) != series["bins"]:
@@ -116,8 +135,8 @@ def check_series(series: dict, at: str) -> None:
                 raise BadResult(f"{where} has {len(values)} parts, not {series['bins']}")
 
 
-def check_line(value: object, at: str = "result") -> None:
-    """Raise BadResult if this is not a result."""
+def check_line(value: Any, at: str = "result") -> None:
+    """Raise BadResult if the value is not a result."""
     told = isinstance(value, dict) and "drive" in value
     check(value, LINE | ({"drive": {ANY: object}} if told else {}), at)
     for i, job in enumerate(value["jobs"]):
@@ -126,14 +145,14 @@ def check_line(value: object, at: str = "result") -> None:
     check_series(value["series"], f"{at}.series")
 
 
-def read(path: Path) -> list[dict]:
-    """The results in a file. Raises BadResult unless all are whole."""
+def read(path: Path) -> list[RunResult]:
+    """Return the results in a file. Raises BadResult if one of them is incomplete."""
     if not path.exists():
         raise BadResult(f"{path}: there are no results")
-    results = []
+    results: list[RunResult] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            result = json.loads(line)
+            result: RunResult = json.loads(line)
             check_line(result)
         except json.JSONDecodeError as error:
             raise BadResult(f"{path}:{number}: not JSON: {error}") from None
@@ -143,29 +162,51 @@ def read(path: Path) -> list[dict]:
     return results
 
 
-def setting(variables: dict[str, object]) -> dict[str, object]:
-    """The variables without the seed: runs that differ only in it are trials of one system."""
+def drop_seed(variables: Variables) -> Variables:
+    """Return the variables without the seed. Runs that differ only in the seed are trials of one
+    system."""
     return {name: value for name, value in variables.items() if name != "seed"}
 
 
-def measured_disk(result: dict) -> str:
-    """The disk that a run is about: the data disk, if it has one, else the root disk."""
+def measured_disk(result: RunResult) -> str:
+    """Return the disk whose times count: the data disk, if the run has one, or else the root
+    disk."""
     return "disk1" if result["config"]["data"] else "disk0"
 
 
-def measured_drive(config: dict) -> str:
-    """The model of that disk's drive, in a run's configuration."""
+def disk_config(config: MachineConfig, name: str) -> DiskConfig:
+    """Return a disk's table, `root` or `data`. Raises KeyError if the machine has no data disk."""
+    found = config["data"] if name == "data" else config["root"]
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def measured_drive(config: Configuration) -> str:
+    """Return the drive model of the measured disk, from a run's configuration."""
     return (config["data"] or config["root"])["drive"]
 
 
-def only_writes(jobs: list[dict], reads: int, requests: int) -> bool:
-    """Whether a load only writes: its jobs say so, and hardly any of the requests of the disk that
-    is measured are reads. A few are in any case, of the file system's own blocks."""
+def is_write_only(jobs: Sequence[JobLine], reads: int, requests: int) -> bool:
+    """Return whether a load only writes.
+
+    Its jobs report no reads, and fewer than 1 % of the measured disk's requests are reads. (The
+    file system reads some of its own blocks in any case.)
+    """
     return bool(jobs) and all(job.get("reads") == 0 for job in jobs) and reads * 100 < requests
 
 
-def disk_series(result: dict) -> dict:
-    """The series of the measured disk; all are empty if it had no request."""
+def disk_series(result: RunResult) -> DiskBins:
+    """Return the series of the measured disk; all zero if it had no request."""
     series = result["series"]
-    empty = {name: [0] * series["bins"] for name in DISK} | {"read_heat": []}
+    none = [0] * series["bins"]
+    empty: DiskBins = {
+        "reads": none,
+        "writes": none,
+        "queue_max": none,
+        "queue_end": none,
+        "read_sector": [*none],
+        "write_sector": [*none],
+        "read_heat": [],
+    }
     return series["disks"].get(measured_disk(result), empty)

@@ -1,4 +1,4 @@
-"""One run: a root disk with its scripts, a machine in lab mode, and its result.
+"""Makes one run: a root disk with its scripts, a machine in lab mode, and the result.
 
 The commands are in /workload of the root disk. /rc runs them between two readings of /dev/stat and
 /dev/hist. A watchdog in the machine ends a run that takes too much virtual time. It also ends a run
@@ -18,11 +18,19 @@ from pathlib import Path
 
 from sluice.experiment import jobs, series, trace_disk, utilisation
 from sluice.experiment.catalogue import kernel_hash
-from sluice.experiment.files import CACHE, Image, cached, hash_of
-from sluice.experiment.programs import on_disk
-from sluice.experiment.schema import Run
+from sluice.experiment.files import CACHE, Image, cached_image, hash_value
+from sluice.experiment.programs import root_disk_programs
+from sluice.experiment.records import (
+    Configuration,
+    ConsoleFigures,
+    DiskConfig,
+    RunResult,
+    TraceFigures,
+)
+from sluice.experiment.result import disk_config
+from sluice.experiment.schema import CHARGED, Run
 from sluice.host.interrupt import stopped
-from sluice.host.scratch import BASE, scratch
+from sluice.host.scratch import BASE, scratch_folder
 from sluice.system import devtext, image, trace
 from sluice.system.guest import DiskChanged, Guest
 from sluice.system.image import Content
@@ -62,7 +70,8 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """A machine that has ended: exit status, console, QEMU's messages, seconds of the host."""
+    """A machine that has ended: its exit status, console, QEMU's stderr, and seconds of the
+    host."""
 
     status: int | None  # None: the host's limit, or ^C
     console: str
@@ -70,8 +79,8 @@ class Ended:
     host_s: float
 
 
-def mkfs_options(disk: dict) -> tuple[str, ...]:
-    """The options of mkfs for a disk of the schema."""
+def mkfs_options(disk: DiskConfig) -> tuple[str, ...]:
+    """Return the options of mkfs for a disk of the schema."""
     words = ["--group", disk["group"]] if disk["group"] else []
     for path, size in disk["files"].items():
         words += ["--file", f"{path}={size}"]
@@ -91,12 +100,13 @@ def mkfs_options(disk: dict) -> tuple[str, ...]:
 
 
 def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content:
-    """The contents of the root or data disk of a run."""
-    disk = run.config[name]
+    """Return the contents of the root or data disk of a run. files: the text of more files, by
+    path."""
+    disk = disk_config(run.config, name)
     found = {path: text.encode() for path, text in (files or {}).items()}
     return Content(
-        files=found | (trace_disk.programs(run.config) if name == "root" else {}),
-        programs=on_disk(scripts(run)) if name == "root" else False,
+        files=found | (trace_disk.replay_programs(run.config) if name == "root" else {}),
+        programs=root_disk_programs(guest_scripts(run)) if name == "root" else False,
         size=disk["size"],
         block=run.config["block"],
         options=mkfs_options(disk),
@@ -106,25 +116,25 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
     )
 
 
-def images(run: Run) -> dict[str, Image]:
-    """The run's images in the cache. The root disk's image lacks the run's scripts."""
-    names = [name for name in ("root", "data") if run.config[name]]
-    return {name: cached(content(run, name)) for name in names}
+def run_images(run: Run) -> dict[str, Image]:
+    """Return the run's images in the cache. The root disk's image lacks the run's scripts."""
+    names = ["root", "data"] if run.config["data"] else ["root"]
+    return {name: cached_image(content(run, name)) for name in names}
 
 
-def key(run: Run) -> str:
-    """A hash that is equal for runs with equal results."""
-    digests = {name: made.digest for name, made in images(run).items()}
-    return hash_of([FORM, run.config, made_by(run), digests])
+def result_key(run: Run) -> str:
+    """Return a hash that is equal for runs with equal results."""
+    digests = {name: made.digest for name, made in run_images(run).items()}
+    return hash_value([FORM, run.config, maker_hash(run), digests])
 
 
-def made_by(run: Run) -> str:
-    """The hash of what makes the run: of the kernel, or of the twin."""
-    return engine.twin_hash() if run.on_twin else kernel_hash()
+def maker_hash(run: Run) -> str:
+    """Return the hash of what makes the run: the kernel, or the twin."""
+    return engine.twin_hash() if run.uses_twin else kernel_hash()
 
 
-def scripts(run: Run) -> dict[str, str]:
-    """The files that make the machine do the run."""
+def guest_scripts(run: Run) -> dict[str, str]:
+    """Return the scripts that make the machine do the run, by path."""
     mount = MOUNT if run.config["data"] else ""
     limit = run.config["virtual_limit_s"]
     return {
@@ -134,37 +144,48 @@ def scripts(run: Run) -> dict[str, str]:
     }
 
 
-def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
-    """The run's disks: a root disk made with the scripts, and the others. All are RAM disks, so the
-    images stay as they are."""
-    root = image.make(folder / "root.img", content(run, "root", scripts(run)))
-    return (Disk(root), *others(run))
+def build_disks(run: Run, folder: Path) -> tuple[Disk, ...]:
+    """Return the run's disks: a root disk that is made with the scripts, and the others. All are
+    RAM disks, so the images stay unchanged."""
+    root = image.make_image(folder / "root.img", content(run, "root", guest_scripts(run)))
+    return (Disk(root), *other_disks(run))
 
 
-def others(run: Run) -> tuple[Disk, ...]:
-    """The disks besides the root disk: the data disk, and the requests of a trace. Raises RunFailed
-    if these are not on this machine."""
-    data = [images(run)["data"].path] if run.config["data"] else []
+def other_disks(run: Run) -> tuple[Disk, ...]:
+    """Return the disks besides the root disk: the data disk, and the requests of a trace. Raises
+    RunFailed if the requests are not on this machine."""
+    data = [run_images(run)["data"].path] if run.config["data"] else []
     try:
-        return tuple(Disk(path) for path in (*data, *trace_disk.disks(run.config)))
+        return tuple(Disk(path) for path in (*data, *trace_disk.request_disks(run.config)))
     except BadTraceFile as error:
         raise RunFailed(str(error)) from None
 
 
-def machine(run: Run, folder: Path) -> Config:
-    """The machine that makes the run; the image of its root disk is made in the folder."""
+def charged_arguments(run: Run) -> str:
+    """Return the boot arguments of the run's machine with charged time."""
     return Config(
-        disks(run, folder),
+        (), args=run.config["args"], cpu_shift=run.config["cpu_shift"]
+    ).charged_arguments()
+
+
+def build_machine(run: Run, folder: Path) -> Config:
+    """Return the machine that makes the run. Its root disk's image is made in the folder."""
+    return Config(
+        build_disks(run, folder),
         memory=run.config["memory"],
         args=run.config["args"],
         lab=True,
+        charged=run.config["clock"] == CHARGED,
         cpu_shift=run.config["cpu_shift"],
     )
 
 
-def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, str]:
-    """Wait for the end of a QEMU: its status, and what it complained about. The status is None if
-    it was killed, after limit_s or after a ^C, which a QEMU that is just being started misses."""
+def wait_for_exit(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, str]:
+    """Wait for the end of a QEMU. Returns its status and its stderr.
+
+    The status is None if QEMU was killed, after limit_s or after a ^C, which a QEMU that is just
+    starting misses.
+    """
     until_s = time.monotonic() + limit_s
     while True:
         try:
@@ -176,19 +197,20 @@ def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, s
                 return None, qemu.communicate()[1].decode(errors="replace")
 
 
-def boot(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
-    """Run the machine, or its twin, to its end. The console is a file, so that it never blocks."""
-    begin = engine.start if run.on_twin else start
+def boot_run(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
+    """Run the machine, or its twin, to its end. Returns how it ended. The console is a file, so
+    that the machine never blocks on it."""
+    begin = engine.start_twin if run.uses_twin else start
     began_s = time.monotonic()
     with console.open("wb") as out:
         qemu = begin(config, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
-        status, complaints = end_of(qemu, run.host_limit_s)
+        status, complaints = wait_for_exit(qemu, run.host_limit_s)
     text = console.read_text(errors="replace", encoding="utf-8").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
 
 
 def uptime_ms(text: str) -> int:
-    """The time in the line that uptime prints."""
+    """Return the time in the line that uptime prints, in ms. Raises BadText."""
     match = UPTIME.fullmatch(text)
     if not match:
         raise devtext.BadText(f"not a time: {text!r}")
@@ -196,23 +218,29 @@ def uptime_ms(text: str) -> int:
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
 
 
-def of_trace(
+def trace_figures(
     run: Run, memory: Path, stats: list[devtext.Counters], times_ms: list[int]
-) -> dict[str, dict]:
-    """What the trace tells of the time between the two readings of counters and time."""
+) -> TraceFigures:
+    """Return the parts of a result that come from the trace, of the time between the two
+    readings."""
     start, end = stats
-    lost, events = trace.read(memory, end["trace.phys"][0])
+    lost, events = trace.read_trace(memory, end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])
-    told = {"series": series.gather(events, lost_since, *times_ms)}
+    told: TraceFigures = {"series": series.gather_series(events, lost_since, *times_ms)}
     if run.config["drive_times"]:
-        told["drive"] = utilisation.of_drive(run, events, lost_since, *(ms * MS for ms in times_ms))
+        told["drive"] = utilisation.drive_utilisation(
+            run, events, lost_since, *(ms * MS for ms in times_ms)
+        )
     return told
 
 
-def readings(console: str) -> dict[str, str]:
-    """The parts of what /rc prints, by name: the time, counters and histograms at the start and at
-    the end, and what the workload said. That alone may hold a line like one of the marks. Raises
-    BadText if a part is missing."""
+def split_readings(console: str) -> dict[str, str]:
+    """Return the parts of what /rc prints, by name: time, counters and histograms at the start and
+    at the end, and the workload's output.
+
+    Only the workload's output may hold a line that looks like a mark. Raises BadText if a part is
+    missing.
+    """
     shown: dict[str, str] = {}
     rest = console.partition("@start\n")[2]
     shown["start"], _, rest = rest.partition("\n@stat\n")
@@ -227,52 +255,61 @@ def readings(console: str) -> dict[str, str]:
     return shown
 
 
-def figures(shown: dict[str, str]) -> dict:
-    """The parts of a result that the console shows: all but the trace, and what the run was."""
-    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+def parse_figures(shown: dict[str, str]) -> ConsoleFigures:
+    """Return the parts of a result that come from the console."""
+    start, end = (devtext.parse_stat(shown[name]) for name in ("stat0", "stat1"))
     return {
         "virtual_ms": uptime_ms(shown["end"]) - uptime_ms(shown["start"]),
-        "counters": devtext.counter_change(*stats),
+        "counters": devtext.counter_change(start, end),
         "histograms": devtext.histogram_change(
-            devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
+            devtext.parse_histograms(shown["hist0"]), devtext.parse_histograms(shown["hist1"])
         ),
-        "jobs": jobs.lines(shown["said"]),
+        "jobs": jobs.parse_job_lines(shown["said"]),
     }
 
 
-def result(run: Run, console: str, memory: Path) -> dict:
-    """The result, from what the console showed and from the machine's memory.
+def result_config(run: Run) -> Configuration:
+    """Return the configuration as a result has it. In charged time it does not say which engine
+    made the run, because that makes no difference."""
+    config = run.config.copy()
+    if config["clock"] == CHARGED:
+        config.pop("engine", None)
+    return config
 
-    Raises BadText or BadTrace if it is incomplete.
+
+def build_result(run: Run, console: str, memory: Path) -> RunResult:
+    """Return the result, made from the console's text and the machine's memory.
+
+    Raises BadText or BadTrace if one of them is incomplete.
     """
-    shown = readings(console)
-    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    shown = split_readings(console)
+    stats = [devtext.parse_stat(shown[name]) for name in ("stat0", "stat1")]
     times_ms = [uptime_ms(shown[name]) for name in ("start", "end")]
     return {
         "experiment": run.experiment,
         "arm": run.arm,
         "variables": run.variables,
-        "key": key(run),
-        "config": run.config,
-        "kernel": made_by(run),
-        "images": {name: made.digest for name, made in images(run).items()},
-        **figures(shown),
-        **of_trace(run, memory, stats, times_ms),
+        "key": result_key(run),
+        "config": result_config(run),
+        "kernel": kernel_hash() if run.config["clock"] == CHARGED else maker_hash(run),
+        "images": {name: made.digest for name, made in run_images(run).items()},
+        **parse_figures(shown),
+        **trace_figures(run, memory, stats, times_ms),
     }
 
 
-def time_is_up(ended: Ended) -> bool:
-    """Whether the watchdog of /rc has ended the machine."""
+def watchdog_fired(ended: Ended) -> bool:
+    """Return whether the watchdog of /rc has ended the machine."""
     return ended.status == STATUS_LIMIT and "@limit\n" in ended.console
 
 
-def failure(run: Run, ended: Ended) -> str | None:
-    """Why the machine did not end as a good run does, or None."""
+def failure_reason(run: Run, ended: Ended) -> str | None:
+    """Return why the machine did not end as a successful run does, or None if it did."""
     if ended.status == 0:
         return None
     if ended.status is None:
         return f"took more than {run.host_limit_s} s of the host's time (host_limit_s)"
-    if time_is_up(ended):
+    if watchdog_fired(ended):
         limit = run.config["virtual_limit_s"]
         return f"took more than {limit} s of virtual time (virtual_limit_s), or was stuck"
     if "panic" in ended.console:
@@ -282,51 +319,54 @@ def failure(run: Run, ended: Ended) -> str | None:
     return f"the machine ended with status {ended.status}"
 
 
-def tail(ended: Ended) -> str:
-    """The end of the console, for a message."""
+def console_tail(ended: Ended) -> str:
+    """Return the last lines of the console, for a message."""
     lines = ended.console.splitlines()[-TAIL_LINES:] or ended.complaints.splitlines()[-TAIL_LINES:]
     return "\n".join(f"    | {line[:200]}" for line in lines)
 
 
-def told(why: str, ended: Ended) -> str:
-    """Why a run failed, with the end of the console. If its virtual time was up, that is left out:
-    it is mostly the counters that /rc read at the start, and tells nothing of the cause."""
-    return why if time_is_up(ended) else f"{why}; the console ends in\n{tail(ended)}"
+def describe_failure(why: str, ended: Ended) -> str:
+    """Return why a run failed, with the end of the console.
+
+    If the virtual time was up, the console is left out: its end is mostly the counters that /rc
+    read at the start.
+    """
+    return why if watchdog_fired(ended) else f"{why}; the console ends in\n{console_tail(ended)}"
 
 
-def all_in(console: Path) -> str:
-    """The line below a failure that says where the whole console is."""
+def console_note(console: Path) -> str:
+    """Return the line below a failure that says where the whole console is."""
     return f"\n    (the whole console: {console})"
 
 
-def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
-    """The result of a machine that has ended. Raises RunFailed."""
-    why = failure(run, ended)
+def build_run_result(run: Run, ended: Ended, memory: Path) -> RunResult:
+    """Return the result of a machine that has ended. Raises RunFailed."""
+    why = failure_reason(run, ended)
     if not why:
         try:
-            return result(run, ended.console, memory)
+            return build_result(run, ended.console, memory)
         except (devtext.BadText, trace.BadTrace) as error:
             why = str(error)
     raise RunFailed(why)
 
 
-def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, float]:
+def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunResult, float]:
     """Make the run. Returns its result and the host's seconds. Raises RunFailed.
 
     memory: a file for the machine's memory, if it is to be kept.
     """
-    with scratch(UNDER_WAY) as folder:
-        config = machine(run, folder)
-        why = run.on_twin and engine.refusal(config, run.config["commands"])
+    with scratch_folder(UNDER_WAY) as folder:
+        config = build_machine(run, folder)
+        why = run.uses_twin and engine.refusal_reason(config, run.config["commands"])
         if why:
             console.touch()
-            raise RunFailed(f"the twin cannot make this run: {why}; leave ENGINE=twin away")
+            raise RunFailed(f"the twin cannot make this run: {why}; leave --engine=twin away")
         with config.guest(kept=memory) as guest:
-            ended = boot(run, config, guest, console)
+            ended = boot_run(run, config, guest, console)
             try:
-                made = evaluate(run, ended, guest.path)
-                if not run.on_twin:
+                made = build_run_result(run, ended, guest.path)
+                if not run.uses_twin:
                     guest.verify()
                 return made, ended.host_s
             except (RunFailed, DiskChanged) as error:
-                raise RunFailed(told(str(error), ended)) from None
+                raise RunFailed(describe_failure(str(error), ended)) from None

@@ -2,7 +2,7 @@
 
 In build/experiments/NAME:
     results.jsonl    a line for each good run, in the file's order
-    host.jsonl       for each run made: host, its seconds, QEMU, when; or why it failed
+    host.jsonl       for each run made: host, its seconds, which QEMU, when; or why it failed
     console/         what each run's console showed
     runs/            the results by key, from which a later call resumes
 
@@ -17,10 +17,9 @@ is kept of a kernel that was built meanwhile. The workers of this machine use a 
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,12 +29,14 @@ from typing import TYPE_CHECKING
 
 from sluice.experiment import run as runs
 from sluice.experiment.catalogue import kernel_hash
-from sluice.experiment.files import FOLDER, forget, hash_file, hash_of, write_whole
+from sluice.experiment.files import FOLDER, clear_hashes, hash_file, hash_value, write_atomically
+from sluice.experiment.records import RunResult
 from sluice.experiment.run import UNDER_WAY, RunFailed
 from sluice.experiment.schema import Experiment, Run
-from sluice.host.paths import ROOT
-from sluice.host.scratch import scratch
-from sluice.host.workers import completed, workers
+from sluice.host.paths import PACKAGE, ROOT
+from sluice.host.scratch import scratch_folder
+from sluice.host.workers import iterate_completed, open_workers
+from sluice.system.qemu import program
 from sluice.twin.engine import twin_hash
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ CODE = (
 
 
 class OtherTree(Exception):
-    """A worker has another tree; the text says which."""
+    """The error for a worker with another tree; the text says which tree."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """The work of a worker."""
+    """A run that a worker is to make, with the caller's key and code hash."""
 
     run: Run
     key: str
@@ -64,9 +65,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """The answer of a worker: a result, or an error."""
+    """A worker's answer: a result, or an error."""
 
-    result: dict | None
+    result: RunResult | None
     error: str
     console: str
     host_s: float
@@ -76,7 +77,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One run is done: it was made, it failed, or it had been made before."""
+    """The progress report of one run: it was made, it failed, or its result existed already."""
 
     run: Run
     host_s: float
@@ -86,9 +87,10 @@ class Step:
 
 @dataclass
 class Outcome:
-    """Results in the order of the runs, errors by run, and how many results were made now."""
+    """Results in the order of the runs, errors by run, and how many results were made by this
+    call."""
 
-    results: list[dict] = field(default_factory=list)
+    results: list[RunResult] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
     made: int = 0
 
@@ -98,27 +100,28 @@ class Outcome:
 
 @cache
 def qemu_version() -> str:
-    """QEMU's own version line."""
-    name = os.environ.get("QEMU", "qemu-system-riscv64")
+    """Return the line in which QEMU says its version."""
     done = subprocess.run(
-        [name, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
+        [program(), "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
     )
     return done.stdout.splitlines()[0]
 
 
 @cache
 def code_hash() -> str:
-    """The hash of the code that makes runs, as it was at the first call."""
-    paths = sorted(path for pattern in CODE for path in ROOT.glob(pattern))
-    return hash_of({str(path.relative_to(ROOT)): hash_file(path) for path in paths})
+    """Return the hash of the code that makes runs, as it was at the first call."""
+    home = PACKAGE.parent
+    paths = sorted(path for pattern in CODE for path in home.glob(pattern))
+    return hash_value({str(path.relative_to(home)): hash_file(path) for path in paths})
 
 
-def check_tree(job: Job, when: str) -> None:
-    """Raise OtherTree unless this process, with what is built now, makes what the job asks for."""
-    forget()
+def expect_same_tree(job: Job, when: str) -> None:
+    """Raise OtherTree unless this process, with what is built now, has the job's key and code
+    hash."""
+    clear_hashes()
     kernel_hash.cache_clear()
     twin_hash.cache_clear()
-    if (code_hash(), runs.key(job.run)) != (job.code, job.key):
+    if (code_hash(), runs.result_key(job.run)) != (job.code, job.key):
         raise OtherTree(
             f"the worker in {ROOT} on {socket.gethostname()} {when}: update that tree to the "
             "commit that you have here, run make in it, start its workers anew, and then this "
@@ -127,30 +130,31 @@ def check_tree(job: Job, when: str) -> None:
 
 
 def make_one(job: Job) -> Made:
-    """Make one run."""
-    check_tree(job, "has another tree, or built otherwise")
+    """Make one run. Returns the answer. Raises OtherTree."""
+    expect_same_tree(job, "has another tree, or built otherwise")
     result, error, host_s = None, "", 0.0
-    with scratch(UNDER_WAY) as folder:
+    with scratch_folder(UNDER_WAY) as folder:
         console = folder / "console"
         try:
-            result, host_s = runs.make(job.run, console)
+            result, host_s = runs.make_run(job.run, console)
         except RunFailed as failed:
             error = str(failed)
         said = console.read_text(errors="replace", encoding="utf-8")
-    check_tree(job, "had its tree built anew while it made a run")
-    return Made(result, error, said, host_s, socket.gethostname(), qemu_version())
+    expect_same_tree(job, "had its tree built anew while it made a run")
+    qemu = "" if job.run.uses_twin else qemu_version()
+    return Made(result, error, said, host_s, socket.gethostname(), qemu)
 
 
 # ---- here ----
 
 
-def to_line(value: dict) -> str:
-    """A line of JSON. Equal values give equal lines."""
+def to_line(value: Mapping[str, object]) -> str:
+    """Return a value as a line of JSON. Equal values give equal lines."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def note(folder: Path, run: Run, made: Made) -> None:
-    """Keep the host's notes about a run."""
+def write_note(folder: Path, run: Run, made: Made) -> None:
+    """Append the host's notes about a run to host.jsonl."""
     row = {
         "run": run.name,
         "host": made.host,
@@ -163,39 +167,40 @@ def note(folder: Path, run: Run, made: Made) -> None:
         out.write(to_line(row))
 
 
-def keep(folder: Path, job: Job, made: Made) -> Step:
-    """Write a worker's answer."""
+def store_answer(folder: Path, job: Job, made: Made) -> Step:
+    """Write a worker's answer to the experiment's folder. Returns the progress report."""
     console = folder / "console" / f"{job.run.number:03}_{job.run.name}.txt"
-    write_whole(console, made.console)
-    note(folder, job.run, made)
-    if made.error:
-        return Step(job.run, made.host_s, made.error + runs.all_in(console))
-    write_whole(folder / "runs" / f"{job.key}.json", to_line(made.result))
+    write_atomically(console, made.console)
+    write_note(folder, job.run, made)
+    if made.result is None:
+        return Step(job.run, made.host_s, made.error + runs.console_note(console))
+    write_atomically(folder / "runs" / f"{job.key}.json", to_line(made.result))
     return Step(job.run, made.host_s)
 
 
-def stored(folder: Path, run: Run, key: str) -> dict | None:
-    """The result of an earlier call, if there is one, with the names that the run has now."""
+def stored_result(folder: Path, run: Run, key: str) -> RunResult | None:
+    """Return the result of an earlier call, with the names that the run has now, or None."""
     path = folder / "runs" / f"{key}.json"
     if not path.exists():
         return None
-    names = {"experiment": run.experiment, "arm": run.arm, "variables": run.variables}
-    return json.loads(path.read_text(encoding="utf-8")) | names
+    stored: RunResult = json.loads(path.read_text(encoding="utf-8"))
+    return {**stored, "experiment": run.experiment, "arm": run.arm, "variables": run.variables}
 
 
-def made_of(future: Future) -> Made:
-    """A worker's answer, or an error if all workers that tried died. Raises OtherTree."""
+def worker_answer(future: Future[Made]) -> Made:
+    """Return a worker's answer, or an error if all workers that tried died. Raises OtherTree."""
     from distributed import KilledWorker
 
     try:
-        return future.result()
+        made: Made = future.result()
+        return made
     except KilledWorker as error:
         return Made(None, f"the workers died: {error}", "", 0, "", "")
 
 
 @dataclass
 class Batch:
-    """The runs of one experiment that were asked for, and their progress."""
+    """The requested runs of one experiment, and their progress."""
 
     experiment: Experiment
     folder: Path
@@ -205,15 +210,16 @@ class Batch:
     outcome: Outcome = field(default_factory=Outcome)
 
 
-def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
-    """Find out which runs are to be made, and make their images. Reports those made before."""
+def prepare_batch(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
+    """Return the batch of an experiment: the runs that have no result yet. Their images are made.
+    Runs that have a result are reported."""
     folder = base / experiment.name
     for name in ("console", "runs"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    batch = Batch(experiment, folder, {run.number: runs.key(run) for run in experiment.runs})
+    batch = Batch(experiment, folder, {run.number: runs.result_key(run) for run in experiment.runs})
     for run in only:
         key = batch.keys[run.number]
-        if stored(folder, run, key):
+        if stored_result(folder, run, key):
             report(Step(run, 0, resumed=True))
         else:
             batch.todo.append(Job(run, key, code_hash()))
@@ -221,9 +227,9 @@ def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -
     return batch
 
 
-def take(batch: Batch, job: Job, made: Made) -> Step:
-    """Keep the answer for one run of the batch."""
-    step = keep(batch.folder, job, made)
+def take_answer(batch: Batch, job: Job, made: Made) -> Step:
+    """Write the answer for one run of the batch. Returns the progress report."""
+    step = store_answer(batch.folder, job, made)
     if step.error:
         batch.outcome.errors[step.run.name] = step.error
     else:
@@ -232,12 +238,14 @@ def take(batch: Batch, job: Job, made: Made) -> Step:
     return step
 
 
-def end(batch: Batch) -> Outcome:
-    """Write all results that exist."""
-    found = [stored(batch.folder, run, batch.keys[run.number]) for run in batch.experiment.runs]
+def finish_batch(batch: Batch) -> Outcome:
+    """Write all results that exist. Returns the outcome."""
+    found = [
+        stored_result(batch.folder, run, batch.keys[run.number]) for run in batch.experiment.runs
+    ]
     outcome = batch.outcome
     outcome.results = [result for result in found if result]
-    write_whole(batch.folder / "results.jsonl", "".join(map(to_line, outcome.results)))
+    write_atomically(batch.folder / "results.jsonl", "".join(map(to_line, outcome.results)))
     return outcome
 
 
@@ -247,34 +255,35 @@ def execute_all(
     report: Report,
     base: Path = FOLDER,
     scheduler: str = "",
-) -> Iterator[Outcome]:
-    """Make the given runs of each experiment. Yields each outcome, in order, when it is complete.
+) -> Generator[Outcome, None, None]:
+    """Make the given runs of each experiment. Yields each outcome, in order, as soon as it is
+    complete.
 
     All runs wait in one queue, so the workers stay busy while the caller handles an outcome.
-    report is called for each run that is done. jobs: runs at a time on this machine; scheduler:
-    the address of a cluster that makes them instead.
+    report: called for each run that is done; jobs: runs at a time on this machine; scheduler: the
+    address of a cluster that makes the runs instead.
     """
-    batches = [begin(experiment, only, base, report) for experiment, only in asked]
+    batches = [prepare_batch(experiment, only, base, report) for experiment, only in asked]
     with ExitStack() as stack:
-        given: dict[Future, tuple[Batch, Job]] = {}
-        done: Iterator[Future] = iter(())
+        given: dict[Future[Made], tuple[Batch, Job]] = {}
+        done: Iterator[Future[Made]] = iter(())
         if any(batch.todo for batch in batches):
-            client = stack.enter_context(workers(jobs, scheduler, threads=True))
+            client = stack.enter_context(open_workers(jobs, scheduler, threads=True))
             for batch in batches:
                 for job in batch.todo:
                     given[client.submit(make_one, job, pure=False)] = (batch, job)
             stack.callback(client.cancel, list(given))
-            done = completed(given)
+            done = iterate_completed(given)
         waiting = list(batches)
         try:
             while waiting:
                 while waiting[0].left:
                     future = next(done)
-                    report(take(*given[future], made_of(future)))
-                yield end(waiting.pop(0))
+                    report(take_answer(*given[future], worker_answer(future)))
+                yield finish_batch(waiting.pop(0))
         finally:  # after ^C too: keep what is done by now
             for batch in waiting:
-                end(batch)
+                finish_batch(batch)
 
 
 def execute(
@@ -285,6 +294,6 @@ def execute(
     base: Path = FOLDER,
     scheduler: str = "",
 ) -> Outcome:
-    """Make the given runs of one experiment."""
+    """Make the given runs of one experiment. Returns the outcome."""
     (outcome,) = execute_all([(experiment, only)], jobs, report, base, scheduler)
     return outcome

@@ -30,7 +30,7 @@
                                    above stands for the value, and
                                    "{8 * seed}" for what that comes to
 
-    [sizes.quick]                  what differs between sizes: SIZE= chooses one,
+    [sizes.quick]                  what differs between sizes: --size chooses one,
     nr = 1000                      without it `full`. A list replaces the values
     seed = [1, 2]                  of a variable of [sweep], anything else is a
                                    variable "{nr}" like those; every size says
@@ -67,7 +67,9 @@
                                    instead of value or `than`, along = a variable:
                                    at each of its values in turn (or of those in
                                    `where`), compared with the value before; with
-                                   ==, within_percent.
+                                   ==, within_percent, which two arms must have:
+                                   the margin, from the source. Two arms are
+                                   compared by an interval, see significance.py.
                                    than = "model": at each point compared with
                                    what the model says; instead of within_percent,
                                    median_percent: so far off is at most the median
@@ -81,7 +83,7 @@
                                    source's or our own, and the cause is known, from
                                    a trace or counters; so it is no failure
 
-    [tune]                         a search for an arm's tunables (make tune): arm,
+    [tune]                         a search for an arm's tunables (sluice dev tune): arm,
     metrics = ["read.mean_ms"]     metrics that are to be less, candidates, screened
     [tune.values]                  and finalists; and for each tunable, or kind of
     "sluice.free" = [80, 90]       policy, what to try. The size `held` judges
@@ -94,27 +96,40 @@ line and, if something is spelt alike, with what was probably meant.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from sluice.experiment.records import (
+    Configuration,
+    ContestTable,
+    EqualArms,
+    Expectation,
+    Plot,
+    PublishedFigure,
+    RunResult,
+    TuneTable,
+    Variables,
+)
 from sluice.host.limits import HANG_S
 from sluice.theory import Prediction
 
 OPS = ("<", "<=", ">", ">=", "==")
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
+CHARGED, COUNTED = "charged", "counted"  # clocks of virtual time
 MACHINE_ENGINE, TWIN = "machine", "twin"  # what makes runs; without a word, the machine
 OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
 
 
 class BadExperiment(ValueError):
-    """A file that is refused; the message has a line for each problem."""
+    """The error for a file that is refused; the text has a line for each problem."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a key may be: a kind, and a range for numbers and sizes (in bytes)."""
+    """The allowed values of a key: a kind, and a range for numbers and sizes (in bytes)."""
 
     kind: str
     about: str
-    default: object = None
+    default: Any = None  # its type depends on the kind
     low: int = 0
     high: int = 2**63
     choices: tuple[str, ...] = ()
@@ -122,6 +137,12 @@ class Field:
 
 
 MACHINE = {
+    "clock": Field(
+        "text",
+        "charged: computing costs what a table says; counted: its instructions are counted",
+        CHARGED,
+        choices=(CHARGED, COUNTED),
+    ),
     "cpu_shift": Field("number", "an instruction takes 2^this ns", 5, 0, 10),
     "memory": Field("size", "of the machine", "64M", 32 << 20, 8 << 30),
     "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
@@ -292,22 +313,20 @@ TUNE = {
 
 @dataclass(frozen=True)
 class Run:
-    """One run, ready to be made. `config` is all that has a say in its result.
-
-    model: what a model tells of it, if there is one.
-    """
+    """One run, ready to be made. Its result depends only on `config`. model: the prediction of an
+    analytic model, or None."""
 
     number: int
     experiment: str
     arm: str
-    variables: dict[str, object]
-    config: dict[str, object]
+    variables: Variables
+    config: Configuration
     host_limit_s: int
     model: Prediction | None = None
 
     @property
-    def on_twin(self) -> bool:
-        """Whether the twin makes it, and not a machine."""
+    def uses_twin(self) -> bool:
+        """True if the twin makes the run, False if a machine does."""
         return self.config.get("engine") == TWIN
 
     @property
@@ -317,7 +336,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """For people and for file names."""
+        """The run's name, for people and for file names."""
         words = [self.arm, *(f"{k}={v}" for k, v in self.variables.items())]
         return "_".join(words).replace("/", "-")
 
@@ -326,8 +345,8 @@ class Run:
 class Experiment:
     """A checked file, in a size.
 
-    name: FILE[-SIZE][+POLICY][@twin]. policy: one that is measured beside those of the file, or
-    empty. engine: what makes the runs.
+    name: FILE[-SIZE][+POLICY][@twin]; policy: a policy that is measured next to those of the file,
+    or ""; engine: what makes the runs.
     """
 
     name: str
@@ -339,16 +358,21 @@ class Experiment:
     drive: str  # of the disk that is measured; of several machines, all
     runs: list[Run]
     arms: list[str]
-    plot: dict[str, object]
-    published: list[dict]
-    expectations: list[dict]
-    equal: list[dict]
-    contest: dict | None = None
-    tune: dict | None = None
+    plot: Plot
+    published: list[PublishedFigure]
+    expectations: list[Expectation]
+    equal: list[EqualArms]
+    contest: ContestTable | None = None
+    tune: TuneTable | None = None
     engine: str = MACHINE_ENGINE
 
-    def predicted(self, result: dict) -> dict[str, float]:
-        """What the model says of the run that a result is of, metric by metric."""
+    @property
+    def is_approximate(self) -> bool:
+        """True if the twin charges time where the file asks for counted time."""
+        return self.name.endswith(f"@{TWIN}")
+
+    def predicted(self, result: RunResult) -> dict[str, float]:
+        """Return the model's figures, by metric, for the run that a result is of."""
         arm, variables = result["arm"], result["variables"]
         for run in self.runs:
             if (run.arm, run.variables) == (arm, variables):

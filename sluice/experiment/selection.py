@@ -1,104 +1,172 @@
-"""The experiments that a word means: a name, the beginning of names, a file, or a folder."""
+"""Finds the experiments that a word selects: a name, a beginning of names, a file, or a folder."""
 
 import fnmatch
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sluice.experiment.aligned import aligned
+from sluice.experiment.aligned import format_table
 from sluice.experiment.load import FULL, load, read_toml
-from sluice.experiment.schema import TWIN, BadExperiment, Experiment, Run
-from sluice.host.nearest import meant
-from sluice.host.paths import ROOT
-from sluice.host.printing import filled
+from sluice.experiment.schema import CHARGED, TWIN, BadExperiment, Experiment, Run
+from sluice.host.experiments import EXPERIMENTS, experiment_files
+from sluice.host.nearest import suggest
+from sluice.host.printing import fill_lines
+from sluice.twin import engine
 
-EXPERIMENTS = ROOT / "experiments"
 ALL = "all"
+AUTO = "auto"
 DEFAULT = "mogul-4.1"  # the beginning of the names that are run if none is given
 
 
-def there(path: Path, is_one: Callable[[Path], bool]) -> bool:
-    """Whether a path is there and is a file, or a folder. No path is there that is too long."""
+def path_exists(path: Path, is_one: Callable[[Path], bool]) -> bool:
+    """Return whether the path exists and `is_one` is true of it. A path that is too long does not
+    exist."""
     try:
         return is_one(path)
     except OSError:
         return False
 
 
-def named(name: str) -> list[Path]:
-    """The files that a word means: a path, a folder with its `/`, or the beginning of names. Raises
-    BadExperiment if there is none."""
-    if name == ALL:
-        return sorted(EXPERIMENTS.glob("*.toml"))
-    if name.endswith("/"):
-        return in_folder(name)
-    if name.endswith(".toml"):
-        if not there(Path(name), Path.is_file):
-            raise BadExperiment(f"E={name}: there is no such file")
-        return [Path(name)]
-    exact = EXPERIMENTS / f"{name}.toml"
-    return [exact] if there(exact, Path.is_file) else beginning_so(name)
-
-
-def in_folder(name: str) -> list[Path]:
-    """The experiments in a folder. Raises BadExperiment if there is none."""
-    if not there(Path(name), Path.is_dir):
-        raise BadExperiment(f"E={name}: there is no such folder")
-    found = sorted(Path(name).glob("*.toml"))
-    if not found:
-        raise BadExperiment(f"E={name}: there is no .toml file in this folder")
+def experiments_by_name() -> dict[str, Path]:
+    """Return the file of each experiment, by name. Raises BadExperiment for two of one name."""
+    found: dict[str, Path] = {}
+    for path in experiment_files():
+        if path.stem in found:
+            raise BadExperiment(f"{found[path.stem]} and {path} have one name: rename one of them")
+        found[path.stem] = path
     return found
 
 
-def beginning_so(name: str) -> list[Path]:
-    """The experiments whose names begin so. Raises BadExperiment if there is none."""
-    every = {path.stem: path for path in sorted(EXPERIMENTS.glob("*.toml"))}
+def experiment_file(name: str) -> Path:
+    """Return the file of the experiment with this name. Raises BadExperiment if there is none."""
+    every = experiments_by_name()
+    if name not in every:
+        raise BadExperiment(f"{name}: there is no such experiment; {suggest(name, every)}")
+    return every[name]
+
+
+def find_experiment_files(name: str) -> list[Path]:
+    """Return the files that a word selects: a path, a folder with its `/`, or the beginning of
+    names. Raises BadExperiment if there is none."""
+    if name == ALL:
+        return list(experiments_by_name().values())
+    if name.endswith("/"):
+        return folder_experiments(name)
+    if name.endswith(".toml"):
+        if not path_exists(Path(name), Path.is_file):
+            raise BadExperiment(f"{name}: there is no such file")
+        return [Path(name)]
+    every = experiments_by_name()
+    return [every[name]] if name in every else experiments_with_prefix(name, every)
+
+
+def folder_experiments(name: str) -> list[Path]:
+    """Return the experiments in a folder. Raises BadExperiment if there is none."""
+    if not path_exists(Path(name), Path.is_dir):
+        raise BadExperiment(f"{name}: there is no such folder")
+    if Path(name).resolve() == EXPERIMENTS:
+        return list(experiments_by_name().values())
+    found = sorted(Path(name).glob("*.toml"))
+    if not found:
+        raise BadExperiment(f"{name}: there is no .toml file in this folder")
+    return found
+
+
+def experiments_with_prefix(name: str, every: dict[str, Path]) -> list[Path]:
+    """Return those of the experiments whose names begin with a text. Raises BadExperiment if there
+    is none."""
     found = fnmatch.filter(every, f"{name}*")
     if found:
         return [every[each] for each in found]
-    if there(Path(name), Path.is_dir):
-        raise BadExperiment(f"E={name}: this is a folder; E={name}/ means the experiments in it")
-    if there(Path(name), Path.is_file):
-        raise BadExperiment(f"E={name}: an experiment's file has a name that ends in .toml")
-    raise BadExperiment(f"E={name}: there is no such experiment; {meant(name, every)}")
+    if path_exists(Path(name), Path.is_dir):
+        raise BadExperiment(f"{name}: this is a folder; {name}/ means the experiments in it")
+    if path_exists(Path(name), Path.is_file):
+        raise BadExperiment(f"{name}: an experiment's file has a name that ends in .toml")
+    raise BadExperiment(f"{name}: there is no such experiment; {suggest(name, every)}")
 
 
-def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:
-    """The experiments that a word means, in this size; with `policy` measured in each, too."""
+def load_experiments(name: str, size: str | None, policy: str = "") -> list[Experiment]:
+    """Return the experiments that a word selects, in this size. policy: a policy that is measured
+    in each of them, too."""
     size = size or ("quick" if name == ALL else FULL)
-    return [load(path, size, policy) for path in named(name)]
+    return [load(path, size, policy) for path in find_experiment_files(name)]
 
 
-def on_twin(experiment: Experiment) -> Experiment:
-    """The same experiment, made by the twin: its name, and so its results, are others."""
-    name = f"{experiment.name}@{TWIN}"
+def has_charged_time(experiment: Experiment) -> bool:
+    """Return whether time is charged in all runs of an experiment, so that both engines come to the
+    same results."""
+    return all(run.config["clock"] == CHARGED for run in experiment.runs)
+
+
+def suits_twin(experiment: Experiment) -> bool:
+    """Return whether the twin makes the results of this experiment, on this host."""
+    return has_charged_time(experiment) and not any(
+        engine.run_refusal_reason(
+            run.config["commands"],
+            [disk["size"] for disk in (run.config["root"], run.config["data"]) if disk],
+        )
+        for run in experiment.runs
+    )
+
+
+def choose_engine(experiment: Experiment, word: str) -> Experiment:
+    """Return the experiment, made by the engine that a word names: machine, twin, or auto, which is
+    the twin if it makes the same results."""
+    if word == TWIN or (word == AUTO and suits_twin(experiment)):
+        return twin_variant(experiment)
+    return experiment
+
+
+def twin_variant(experiment: Experiment) -> Experiment:
+    """Return a copy of the experiment that the twin makes, with charged time. If the file asks for
+    counted time, the copy has another name, because its results are not those of the file."""
+    exact = has_charged_time(experiment)
+    name = experiment.name if exact else f"{experiment.name}@{TWIN}"
     runs = [
-        replace(run, experiment=name, config=run.config | {"engine": TWIN})
+        replace(run, experiment=name, config=run.config | {"engine": TWIN, "clock": CHARGED})
         for run in experiment.runs
     ]
     return replace(experiment, name=name, runs=runs, engine=TWIN)
 
 
-def asked_for(experiment: Experiment, number: int | None) -> list[Run]:
-    """The run of this number, or all runs."""
-    if number is None:
-        return experiment.runs
-    if not 1 <= number <= len(experiment.runs):
+def find_experiment_file(name: str) -> Path:
+    """Return the file that a word selects: a path, a name, or the beginning of exactly one name.
+    Raises BadExperiment."""
+    found = find_experiment_files(name)
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(path.stem for path in found)
+    raise BadExperiment(f"{name}: give one experiment; these begin so: {names}")
+
+
+def select_run(experiment: Experiment, number: int | None, option: str = "--run") -> Run:
+    """Return the run with this number. option: how the number was given. Raises BadExperiment."""
+    count = len(experiment.runs)
+    if number is None or not 1 <= number <= count:
+        said = f"{option} is missing: give a run"
+        if number is not None:
+            said = f"{option}={number}: there is no such run"
         raise BadExperiment(
-            f"N={number}: {experiment.name} has runs 1 to {len(experiment.runs)}; LIST=1 lists them"
+            f"{said}; {experiment.name} has runs 1 to {count}, and sluice experiment list shows "
+            "them"
         )
-    return [experiment.runs[number - 1]]
+    return experiment.runs[number - 1]
+
+
+def select_runs(experiment: Experiment, number: int | None) -> list[Run]:
+    """Return a list of the run with this number, or of all runs. Raises BadExperiment."""
+    return experiment.runs if number is None else [select_run(experiment, number)]
 
 
 def list_experiments() -> None:
-    """Print names and claims."""
-    for path in sorted(EXPERIMENTS.glob("*.toml")):
+    """Print the names and claims of all experiments."""
+    for name, path in experiments_by_name().items():
         claim = read_toml(path)[0].get("claim", "")
-        print("\n".join([path.stem, *filled(f"    {claim}", 4)]))
+        print("\n".join([name, *fill_lines(f"    {claim}", 4)]))
 
 
 def list_runs(experiment: Experiment) -> None:
-    """Print the runs of one experiment, with the numbers that N= takes."""
-    print("\n".join([experiment.name, *filled(f"    {experiment.claim}", 4)]))
+    """Print the runs of one experiment, with the numbers that --run takes."""
+    print("\n".join([experiment.name, *fill_lines(f"    {experiment.claim}", 4)]))
     rows = [[str(run.number), run.name] for run in experiment.runs]
-    print("\n".join(aligned(rows, heads=0, keys=0, words=(1,))))
+    print("\n".join(format_table(rows, heads=0, keys=0, words=(1,))))

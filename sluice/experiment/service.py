@@ -1,12 +1,12 @@
-"""What the drives did for each command of a run, from its trace and the drives' models.
+"""Computes what the drives did for each command of a run, from its trace and their models.
 
 The trace says when a command was issued and when the kernel knew that it was done. In between the
 drive may have held it back while it served another: a drive serves one command at a time, and the
 order is that in which they were done. Its model, run on the host, says when it began and where the
-time went (tests/native/drive_parts_tool.c). Where the model does not agree with the trace, because
+time went (tests/drives/drive_parts_tool.c). Where the model does not agree with the trace, because
 it was flushed or its cache divided anew, which are not in the trace, a command's time is one piece.
 
-On a disk with a virtual log (kernel/disk/vlog.h) the trace has no end of a command: a write is done
+On a disk with a virtual log (kernel/vlog/vlog.h) the trace has no end of a command: a write is done
 when a sector of the map is on the disk, too, and nobody waits for that sector alone, or for a block
 that is moved. But the drive has one command at a time, so each ends before the next is issued.
 """
@@ -17,35 +17,47 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
+from typing import Literal
 
 from sluice.experiment import trace_disk
 from sluice.experiment.check import size_bytes
+from sluice.experiment.result import disk_config
 from sluice.experiment.schema import Run
 from sluice.host.paths import NATIVE
-from sluice.system.requests import Request, pair
-from sluice.system.trace import Event, called
+from sluice.system.requests import Request, pair_requests
+from sluice.system.trace import Event, filter_named
 
 TOOL = NATIVE / "drive_parts_tool"
 SECTOR = 512
 REQUESTS = (
     2  # the disk with the requests of a trace (trace_disk.py); 0 is the root, 1 the data disk
 )
-TOLD = (
+DriveSetting = Literal[
+    "drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed", "drive_ahead"
+]
+TOLD: tuple[DriveSetting, ...] = (
     *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
     "drive_ahead",  # the last: it depends on the others
 )
 LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
 SOON_NS = 10_000  # a request that is done so soon was none for the drive
 PARTS = ("command", "busy", "seek", "rotation", "transfer")
-PURPOSES = ("read", "write", "map", "moved")  # map: of a virtual log; moved: to empty places
+Purpose = Literal["read", "write", "map", "moved"]
+PURPOSES: tuple[Purpose, ...] = (
+    "read",
+    "write",
+    "map",
+    "moved",
+)  # map: of a virtual log; moved: to empty places
 
 
 @dataclass
 class Command:
     """A command of a drive. Times are in ns since power-on.
 
-    parts: the drive's time from begin_ns to done_ns, by the names in PARTS; empty if the model does
-    not agree with the trace. Then begin_ns and done_ns are those of the trace, as near as it tells.
+    parts: the drive's time from begin_ns to done_ns, by the names in PARTS. It is empty if the
+    model does not agree with the trace; then begin_ns and done_ns come from the trace, as near as
+    it tells.
     """
 
     disk: int
@@ -65,8 +77,8 @@ class Command:
     head: int = 0
 
     @property
-    def purpose(self) -> str:
-        """What it is for: one of PURPOSES."""
+    def purpose(self) -> Purpose:
+        """The purpose of the command: one of PURPOSES."""
         if self.requests:
             return "write" if self.write else "read"
         return "map" if self.write and self.sectors == 1 else "moved"
@@ -76,15 +88,15 @@ Key = tuple[int, int, bool, int]  # of a command: issued_ns, disk, write, first 
 
 
 def key(e: Event) -> Key:
-    """The command of an event at whose time it was issued."""
+    """Return the key of the command that was issued at the time of an event."""
     return e.time_ns, e.disk, e.write, e.block
 
 
-def gathered(events: Sequence[Event]) -> list[Command]:
-    """The commands that were completed, in the order in which that was."""
-    places = {key(e): e.argument for e in called(events, "placed")}
+def collect_commands(events: Sequence[Event]) -> list[Command]:
+    """Return the completed commands, in the order of completion."""
+    places = {key(e): e.argument for e in filter_named(events, "placed")}
     groups: dict[int, list[Request]] = defaultdict(list)
-    for request in pair(events).done:
+    for request in pair_requests(events).done:
         groups[request.command].append(request)
     commands = []
     for group in groups.values():
@@ -105,13 +117,16 @@ def gathered(events: Sequence[Event]) -> list[Command]:
     return sorted(commands, key=lambda c: (c.completed_ns, c.issued_ns))
 
 
-def of_log(events: Sequence[Event], disk: int, found: list[Command]) -> list[Command]:
-    """All commands of a disk with a virtual log, in their order; found: those that have requests.
-    A read of what was never written is none of the drive's."""
-    places = {key(e): e.argument for e in called(events, "placed")}
+def log_commands(events: Sequence[Event], disk: int, found: list[Command]) -> list[Command]:
+    """Return all commands of a disk with a virtual log, in their order.
+
+    found: the disk's commands that have requests. A read of a block that was never written is left
+    out, because it does not reach the drive.
+    """
+    places = {key(e): e.argument for e in filter_named(events, "placed")}
     requests = {c.issued_ns: c.requests for c in found}
     ended_ns, commands = events[-1].time_ns, []
-    for e in called(events, "issued"):
+    for e in filter_named(events, "issued"):
         if e.disk != disk:
             continue
         own = requests.get(e.time_ns, [])
@@ -125,43 +140,48 @@ def of_log(events: Sequence[Event], disk: int, found: list[Command]) -> list[Com
     return commands
 
 
-def drive_of(run: Run, disk: int) -> tuple[str, int]:
-    """The name of a disk's drive, and how many bytes the disk has."""
+def drive_of_disk(run: Run, disk: int) -> tuple[str, int]:
+    """Return the name of a disk's drive, and the disk's size in bytes."""
     if disk == REQUESTS:
         from sluice.trace.packed import packed_bytes
 
         return trace_disk.DRIVE, packed_bytes(run.config["trace"]["count"])
-    table = run.config["data" if disk else "root"]
+    table = disk_config(run.config, "data" if disk else "root")
     return table["drive"], size_bytes(table["size"])
 
 
 def has_log(run: Run, disk: int) -> bool:
-    """Whether a disk is laid out on a virtual log."""
-    return disk != REQUESTS and bool(run.config["data" if disk else "root"]["log_places"])
+    """Return whether the disk is laid out on a virtual log."""
+    return disk != REQUESTS and bool(
+        disk_config(run.config, "data" if disk else "root")["log_places"]
+    )
 
 
-def model(run: Run, disk: int) -> str:
-    """The name of a disk's drive."""
-    return drive_of(run, disk)[0]
+def drive_name(run: Run, disk: int) -> str:
+    """Return the name of a disk's drive."""
+    return drive_of_disk(run, disk)[0]
 
 
-def arguments(run: Run, disk: int) -> list[str]:
-    """What drive_parts_tool has to know of a drive."""
+def drive_tool_arguments(run: Run, disk: int) -> list[str]:
+    """Return the arguments that describe a drive to drive_parts_tool."""
     words = [f"{name}={run.config[name]}" for name in TOLD if run.config[name] is not None]
     seed = run.config["drive_seed"] or 0
     words = [word for word in words if not word.startswith("drive_seed=")]
-    name, size = drive_of(run, disk)
+    name, size = drive_of_disk(run, disk)
     return [name, *words, f"drive_seed={seed + disk}", f"sectors={size // SECTOR}"]
 
 
-def on_its_way_ns(run: Run) -> int:
-    """How long a command is on its way to a drive."""
+def command_latency_ns(run: Run) -> int:
+    """Return how long a command takes to a drive, in ns."""
     return (run.config["drive_command_us"] or 0) * 1000
 
 
-def asked(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator[str]:
-    """The lines that drive_parts_tool reads. The drive took up a command when that was there or, if
-    it was held, when the one before was done, which the kernel knew a little later."""
+def drive_tool_input(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator[str]:
+    """Yield the input lines of drive_parts_tool.
+
+    The drive took up a command when the command arrived or, if it was held, when the previous one
+    was done. The kernel learned of that end a little later.
+    """
     moves, before_ns = deque(sought), 0
     for c in commands:
         while moves and moves[0].argument <= c.issued_ns:
@@ -174,8 +194,8 @@ def asked(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator
         before_ns = c.completed_ns
 
 
-def fill_in(c: Command, row: str) -> None:
-    """Fill in what the model says of a command, if that agrees with the trace."""
+def set_times(c: Command, row: str) -> None:
+    """Store a row of the model's times in the command, if the row agrees with the trace."""
     words = row.split()
     begin_ns, done_ns, *parts = map(int, words[:7])
     late = c.ends and c.completed_ns > done_ns + LATE_NS
@@ -186,11 +206,14 @@ def fill_in(c: Command, row: str) -> None:
     c.cylinders, c.head = (int(words[8]), int(words[9])), int(words[10])
 
 
-def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> None:
-    """Fill in when the drive of a disk began and ended each command, and the parts."""
+def compute_service_times(
+    run: Run, disk: int, commands: list[Command], sought: list[Event]
+) -> None:
+    """Compute when the drive of a disk began and ended each command, and the parts of that time;
+    store them in the commands."""
     done = subprocess.run(
-        [TOOL, *arguments(run, disk)],
-        input="".join(asked(commands, sought, on_its_way_ns(run))),
+        [TOOL, *drive_tool_arguments(run, disk)],
+        input="".join(drive_tool_input(commands, sought, command_latency_ns(run))),
         capture_output=True,
         text=True,
         check=False,
@@ -200,7 +223,7 @@ def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> 
     before_ns = 0
     for c, row in zip(commands, rows, strict=True):
         if row:
-            fill_in(c, row)
+            set_times(c, row)
         if not c.parts:
             c.begin_ns = max(c.issued_ns, before_ns)
             c.done_ns = c.completed_ns
@@ -211,17 +234,18 @@ def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> 
             c.free_ns = max(c.begin_ns, min(c.completed_ns, after.begin_ns))
 
 
-def commands(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
-    """The commands of each disk, in the order in which its drive served them.
+def commands_by_disk(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
+    """Return the commands of each disk, in the order in which its drive served them.
 
-    events: all of the run, from power-on. If the first are lost, the models know less.
+    events: all events of the run, from power-on. If the first are lost, the models are less
+    accurate.
     """
     disks: dict[int, list[Command]] = defaultdict(list)
-    for command in gathered(events):
+    for command in collect_commands(events):
         disks[command.disk].append(command)
     for disk, served in disks.items():
         if has_log(run, disk):
-            served[:] = of_log(events, disk, served)
-        sought = [e for e in called(events, "sought") if e.disk == disk]
-        serve(run, disk, served, sought)
+            served[:] = log_commands(events, disk, served)
+        sought = [e for e in filter_named(events, "sought") if e.disk == disk]
+        compute_service_times(run, disk, served, sought)
     return dict(disks)

@@ -1,4 +1,4 @@
-"""The text that the terminal shows of an experiment's results, as wide as the terminal is.
+"""Writes the text of an experiment's results for the terminal, as wide as the terminal is.
 
 Runs that differ only in `seed` are trials of one system, and share a row. Below it are the 95 %
 intervals of means and sums, and the ranges of extremes over the trials (significance.py).
@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from statistics import mean
 
 from sluice.experiment import expect, interval, metrics, significance
-from sluice.experiment.aligned import GAP, aligned, drawn
-from sluice.experiment.result import disk_series, measured_disk, setting
+from sluice.experiment.aligned import GAP, format_rows, format_table
+from sluice.experiment.records import RunResult
+from sluice.experiment.result import disk_series, drop_seed, measured_disk
 from sluice.experiment.schema import Experiment
 from sluice.host import printing
 
@@ -27,29 +28,31 @@ LEAST_COLUMNS = 10
 MS = 10**6
 
 
-def group_of(result: dict) -> str:
-    """The row to which a result belongs: its arm and the swept variables, without the seed."""
-    swept = [f"{k}={v}" for k, v in setting(result["variables"]).items()]
+def row_label(result: RunResult) -> str:
+    """Return the name of the row to which a result belongs: its arm and the swept variables,
+    without the seed."""
+    swept = [f"{k}={v}" for k, v in drop_seed(result["variables"]).items()]
     return " ".join([result["arm"], *swept])
 
 
-def groups(results: list[dict]) -> dict[str, list[dict]]:
-    """The trials of each row, in order."""
-    rows: dict[str, list[dict]] = {}
+def group_trials(results: list[RunResult]) -> dict[str, list[RunResult]]:
+    """Return the trials of each row, in order."""
+    rows: dict[str, list[RunResult]] = {}
     for result in results:
-        rows.setdefault(group_of(result), []).append(result)
+        rows.setdefault(row_label(result), []).append(result)
     return rows
 
 
-def number(value: float) -> str:
-    """A number with four digits, or with all digits before the point; a whole number as it is."""
+def format_number(value: float) -> str:
+    """Return a number with four digits, or with all digits before the point; a whole number stays
+    as it is."""
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
 
-def said(experiment: Experiment, result: dict, metric: str) -> str:
-    """The source's figure for runs like this one, or ""."""
+def published_figure(experiment: Experiment, result: RunResult, metric: str) -> str:
+    """Return the source's figure for runs like this one, or ""."""
     for row in experiment.published:
         here = row["where"].items() <= result["variables"].items()
         if here and (row["arm"], row["metric"]) == (result["arm"], metric):
@@ -57,34 +60,39 @@ def said(experiment: Experiment, result: dict, metric: str) -> str:
     return ""
 
 
-def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
-    """The model's figure for a metric of these runs, and by how much it was missed, or ""."""
-    values = [experiment.predicted(trial).get(metric) for trial in trials]
-    if None in values:
+def predicted_figure(experiment: Experiment, trials: list[RunResult], metric: str) -> str:
+    """Return the model's figure for a metric of these runs and the relative error of the
+    measurement, or ""."""
+    figures = [experiment.predicted(trial) for trial in trials]
+    if not all(metric in predicted for predicted in figures):
         return ""
-    value = mean(values)
-    off = f" ({metrics.together(trials, metric) / value - 1:+.1%})" if value else ""
-    return number(value) + off
+    value = mean(predicted[metric] for predicted in figures)
+    off = f" ({metrics.aggregate(trials, metric) / value - 1:+.1%})" if value else ""
+    return format_number(value) + off
 
 
-def between(trials: list[dict], metric: str) -> str:
-    """The interval of a metric's mean, or the range of an extreme, or ""."""
-    found = significance.spread(trials, metric)
-    return f"{number(found.low)} to {number(found.high)}" if found else ""
+def format_spread(trials: list[RunResult], metric: str) -> str:
+    """Return the interval of a metric's mean, or the range of an extreme, or ""."""
+    found = significance.spread_of_trials(trials, metric)
+    return f"{format_number(found.low)} to {format_number(found.high)}" if found else ""
 
 
-def sureness(results: list[dict]) -> str:
-    """A sentence that says what the intervals of the table are, or why there are none."""
-    fewest = min(len(trials) for trials in groups(results).values())
+def interval_note(results: list[RunResult]) -> str:
+    """Return a sentence that explains the table's intervals, or says why there are none."""
+    fewest = min(len(trials) for trials in group_trials(results).values())
     told = (
         "below a row: 95 % intervals of means (bootstrap over trials); "
         "of max and min, the range over trials"
     )
-    return told if fewest >= interval.LEAST else f"{significance.no_interval(fewest)} of the means"
+    return (
+        told
+        if fewest >= interval.LEAST
+        else f"{significance.missing_interval_note(fewest)} of the means"
+    )
 
 
-def head(column: str) -> tuple[str, str]:
-    """The two lines of a column's head."""
+def column_head(column: str) -> tuple[str, str]:
+    """Return the two lines of a column's head."""
     if metrics.RATIO in column:
         above, below = column.split(metrics.RATIO)
         return above, f"/ {below}"
@@ -95,25 +103,26 @@ def head(column: str) -> tuple[str, str]:
     return above, name
 
 
-def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
-    """Two rows of heads, then one for each system, followed by its intervals and the model's and
-    the source's figures."""
+def table(experiment: Experiment, results: list[RunResult]) -> list[list[str]]:
+    """Return the table: two rows of heads, then a row for each system, followed by rows with its
+    intervals, the model's figures and the source's."""
     columns = experiment.plot["columns"]
-    heads = [head(column) for column in columns]
+    heads = [column_head(column) for column in columns]
     rows = [["", "", *(above for above, _ in heads)], ["", "trials", *(name for _, name in heads)]]
-    for name, trials in groups(results).items():
-        values = [number(metrics.together(trials, column)) for column in columns]
+    for name, trials in group_trials(results).items():
+        values = [format_number(metrics.aggregate(trials, column)) for column in columns]
         rows.append([name, str(len(trials)), *values])
-        model = [foretold(experiment, trials, column) for column in columns]
-        published = [said(experiment, trials[0], column) for column in columns]
-        spread = [between(trials, column) for column in columns]
+        model = [predicted_figure(experiment, trials, column) for column in columns]
+        published = [published_figure(experiment, trials[0], column) for column in columns]
+        spread = [format_spread(trials, column) for column in columns]
         notes = ((SPREAD, spread), (MODEL, model), (PUBLISHED, published))
         rows += [[name, "", *cells] for name, cells in notes if any(cells)]
     return rows
 
 
-def octaves(trials: list[dict], job: str) -> dict[int, int]:
-    """The number of response times in [2^k, 2^(k+1)) ms, by k; k = -1 has those below 1 ms."""
+def octave_counts(trials: list[RunResult], job: str) -> dict[int, int]:
+    """Return the number of response times in [2^k, 2^(k+1)) ms, by k. Those below 1 ms have k =
+    -1."""
     counts: dict[int, int] = {}
     for trial in trials:
         for low, _, n in metrics.series(trial, job).buckets:
@@ -122,58 +131,63 @@ def octaves(trials: list[dict], job: str) -> dict[int, int]:
     return counts
 
 
-def bar(count: int, most: int) -> str:
-    """A bar as long as the count's logarithm. A count of 1 is visible."""
+def histogram_bar(count: int, most: int) -> str:
+    """Return a bar whose length is the count's logarithm. A count of 1 is visible."""
     eighths = round(8 * BAR * math.log1p(count) / math.log1p(most)) if count else 0
     whole, rest = divmod(eighths, 8)
     return "█" * whole + EIGHTHS[rest].strip()
 
 
 def octave_label(k: int) -> str:
-    """The heading of a row of the histogram."""
+    """Return the label of an octave's row in the histogram."""
     return "< 1" if k < 0 else f"{2**k} - {2 ** (k + 1)}"
 
 
 def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
-    """The lines of a histogram of some systems side by side."""
-    width = min(bars_width(counts), printing.width() - OCTAVE)
+    """Return the lines of the histograms of some systems, side by side."""
+    width = min(histogram_column_width(counts), printing.line_width() - OCTAVE)
     names = set(range(1, len(counts) + 1))
     wide = [OCTAVE - GAP, *[width - GAP] * len(counts)]
-    lines = ["", *drawn([["", *counts]], names, names, printing.width(), wide)]
+    lines = ["", *format_rows([["", *counts]], names, names, printing.line_width(), wide)]
     left = {2 * n - 1 for n in names}  # a bar, and to the right of it its count
     wide = [OCTAVE - GAP, *[BAR, width - BAR - 2 * GAP] * len(counts)]
     for k in range(-1, last + 1):
         row = [octave_label(k)]
         for of_one in counts.values():
-            row += [bar(of_one.get(k, 0), most), str(of_one.get(k) or "")]
-        lines += drawn([row], left, (), printing.width(), wide)
+            row += [histogram_bar(of_one.get(k, 0), most), str(of_one.get(k) or "")]
+        lines += format_rows([row], left, (), printing.line_width(), wide)
     return lines
 
 
-def bars_width(names: Iterable[str]) -> int:
-    """How much of a line the bars of one system take; room for each system's name."""
+def histogram_column_width(names: Iterable[str]) -> int:
+    """Return the width of one system's histogram, which has room for the longest name."""
     return max(BAR + COUNT, *(len(name) + 2 for name in names))
 
 
-def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
-    """The response times of each system side by side, as many as fit, in octaves."""
-    job = experiment.plot["histogram"]
-    counts = {name: octaves(trials, job) for name, trials in groups(results).items()}
+def histogram(experiment: Experiment, results: list[RunResult]) -> list[str]:
+    """Return the histograms of the response times of each system, in octaves, as many side by side
+    as fit."""
+    job = experiment.plot.get("histogram")
+    if not job:
+        return []
+    counts = {name: octave_counts(trials, job) for name, trials in group_trials(results).items()}
     most = max((n for row in counts.values() for n in row.values()), default=0)
     if not most:
         return []
     last = max(k for row in counts.values() for k in row)
-    lines = printing.filled(f"response times of `{job}` in ms, all trials; bars are logarithmic", 0)
+    lines = printing.fill_lines(
+        f"response times of `{job}` in ms, all trials; bars are logarithmic", 0
+    )
     names = list(counts)
-    abreast = max(1, (printing.width() - OCTAVE) // bars_width(names))
+    abreast = max(1, (printing.line_width() - OCTAVE) // histogram_column_width(names))
     for i in range(0, len(names), abreast):
         some = {name: counts[name] for name in names[i : i + abreast]}
         lines += histogram_lines(some, most, last)
     return lines
 
 
-def in_columns(result: dict, width_ms: int) -> list[float]:
-    """The writes a second, in columns of time."""
+def writes_per_column(result: RunResult, width_ms: int) -> list[float]:
+    """Return the writes per second, in columns of time."""
     bin_ms, bins = result["series"]["bin_ms"], result["series"]["bins"]
     columns = [0.0] * -(-bins * bin_ms // width_ms)
     for i, writes in enumerate(disk_series(result)["writes"]):
@@ -181,70 +195,72 @@ def in_columns(result: dict, width_ms: int) -> list[float]:
     return columns
 
 
-def column_width_ms(results: list[dict], columns: int) -> int:
-    """The width of a column: whole bins of every run, and at most this many columns."""
+def column_width_ms(results: list[RunResult], columns: int) -> int:
+    """Return the width of a column in ms: a multiple of every run's bins, so that there are at most
+    `columns`."""
     unit_ms = math.lcm(*(result["series"]["bin_ms"] for result in results))
     longest_ms = max(r["series"]["bin_ms"] * r["series"]["bins"] for r in results)
     return unit_ms * math.ceil(longest_ms / unit_ms / columns)
 
 
-def spark(value: float, most: float) -> str:
-    """A character as high as the value. The smallest value is visible."""
+def spark_character(value: float, most: float) -> str:
+    """Return a character whose height shows the value. The smallest value is visible."""
     return SPARKS[math.ceil(value / most * (len(SPARKS) - 1))] if value else SPARKS[0]
 
 
-def sparklines(results: list[dict]) -> list[str]:
-    """The writes of each system over time: the first trial of each, on one scale."""
-    firsts = {name: trials[0] for name, trials in groups(results).items()}
-    widest = min(max(map(len, firsts)), printing.width() - GAP - LEAST_COLUMNS)
-    room = printing.width() - widest - GAP
+def sparklines(results: list[RunResult]) -> list[str]:
+    """Return a line for each system with its writes over time: the first trial of each, all on one
+    scale."""
+    firsts = {name: trials[0] for name, trials in group_trials(results).items()}
+    widest = min(max(map(len, firsts)), printing.line_width() - GAP - LEAST_COLUMNS)
+    room = printing.line_width() - widest - GAP
     width_ms = column_width_ms(list(firsts.values()), min(SPARK_COLUMNS, max(LEAST_COLUMNS, room)))
-    rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
+    rates = {name: writes_per_column(result, width_ms) for name, result in firsts.items()}
     most = max(max(row) for row in rates.values())
     if not most:
         return []
     disk = measured_disk(results[0])
-    about = f"{width_ms / 1000:g} s a character, the highest is {number(most)} a second"
-    lines = printing.filled(f"writes completed on {disk} over time, first trials; {about}", 0)
+    about = f"{width_ms / 1000:g} s a character, the highest is {format_number(most)} a second"
+    lines = printing.fill_lines(f"writes completed on {disk} over time, first trials; {about}", 0)
     lines.append("")
-    rows = [[name, "".join(spark(v, most) for v in r)] for name, r in rates.items()]
+    rows = [[name, "".join(spark_character(v, most) for v in r)] for name, r in rates.items()]
     wide = [widest, max(len(sparks) for _, sparks in rows)]
-    return lines + drawn(rows, (0, 1), (0,), printing.width(), wide)
+    return lines + format_rows(rows, (0, 1), (0,), printing.line_width(), wide)
 
 
-def losses(results: list[dict]) -> list[str]:
-    """A line for each run whose trace is incomplete."""
+def trace_loss_lines(results: list[RunResult]) -> list[str]:
+    """Return a line for each run whose trace is incomplete."""
     return [
-        f"trace: {group_of(result)} {result['variables']} lost its first "
+        f"trace: {row_label(result)} {result['variables']} lost its first "
         f"{result['series']['lost']:,} events; a larger trace_k keeps them"
         for result in results
         if result["series"]["lost"]
     ]
 
 
-def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
-    """A line for each expectation, and whether it was met."""
-    lines, verdicts = [], expect.judge(experiment, results)
+def expectation_lines(experiment: Experiment, results: list[RunResult]) -> list[str]:
+    """Return lines for each expectation that say whether it was met, and why."""
+    lines, verdicts = [], expect.judge_experiment(experiment, results)
     width = max((len(verdict.word) for verdict in verdicts), default=0)
     for verdict in verdicts:
-        lines += printing.filled(f"{verdict.word:>{width}}  {verdict.says}", width + 2)
+        lines += printing.fill_lines(f"{verdict.word:>{width}}  {verdict.says}", width + 2)
         for line in (verdict.why, *verdict.details, *verdict.origin):
-            lines += printing.filled(f"{'':{width}}  {line}", width + 4)
+            lines += printing.fill_lines(f"{'':{width}}  {line}", width + 4)
     return lines
 
 
-def text(experiment: Experiment, results: list[dict]) -> str:
-    """All of the text."""
+def summary_text(experiment: Experiment, results: list[RunResult]) -> str:
+    """Return the whole text that the terminal shows."""
     about = [f"{experiment.name}: {experiment.claim}", f"source: {experiment.source}"]
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
-    parts = [[line for part in (*about, drive) for line in printing.filled(part, 2)]]
+    parts = [[line for part in (*about, drive) for line in printing.fill_lines(part, 2)]]
     if results and experiment.plot["columns"]:
-        told = printing.filled(sureness(results), 0)
-        parts.append([*aligned(table(experiment, results), heads=2), *told])
-    if results and experiment.plot.get("histogram"):
+        told = printing.fill_lines(interval_note(results), 0)
+        parts.append([*format_table(table(experiment, results), heads=2), *told])
+    if results:
         parts.append(histogram(experiment, results))
     if results:
-        parts += [sparklines(results), losses(results)]
+        parts += [sparklines(results), trace_loss_lines(results)]
     if experiment.expectations:
-        parts.append(expectations(experiment, results))
+        parts.append(expectation_lines(experiment, results))
     return "\n\n".join("\n".join(part) for part in parts if part)

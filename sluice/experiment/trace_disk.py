@@ -1,4 +1,4 @@
-"""The trace of an experiment: its requests are read once, and kept as the image of a disk.
+"""Reads the trace of an experiment once, and keeps its requests as the image of a disk.
 
 A run's configuration has under `trace` the hash of that image, and how many requests are in it. So
 equal requests have equal results, whatever file they are from. The image is in the cache under its
@@ -9,16 +9,26 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sluice.experiment.check import Checker, size_bytes
-from sluice.experiment.files import CACHE, hash_file, hash_of, write_whole
+from sluice.experiment.files import CACHE, hash_file, hash_value, write_atomically
+from sluice.experiment.records import (
+    Configuration,
+    DiskConfig,
+    MachineConfig,
+    RequestImage,
+    TraceConfig,
+    TraceTable,
+    Unchecked,
+    Variables,
+)
 from sluice.experiment.schema import MACHINE, TRACE
 from sluice.host.limits import HANG_S
 from sluice.host.paths import PROGRAMS
@@ -52,21 +62,29 @@ LOOP = re.compile(r"\bloop=(?:(\w+)|\{(\w+)\})")
 SCATTERED = re.compile(r"(\d+):(\d+[KMG]?)")  # COUNT:SIZE
 
 
+class FittedTrace(RequestImage):
+    """The requests of a trace, which fit a data disk: what was left out of it, in words, and the
+    time of the last request."""
+
+    left_out: str
+    last_ns: int
+
+
 @cache
 def program_hash() -> str:
-    """The hash of the program that replays requests."""
+    """Return the hash of the program that replays requests."""
     return hash_file(PROGRAMS / PROGRAM)
 
 
-def image_of(digest: str) -> Path:
-    """Where the image with these requests is."""
+def image_path(digest: str) -> Path:
+    """Return the path of the image with these requests."""
     return CACHE / f"{digest}.requests"
 
 
-def keep(packed: bytes) -> str:
-    """Put the image of a disk into the cache. Returns its hash."""
+def cache_image(packed: bytes) -> str:
+    """Write the image of a disk to the cache. Returns its hash."""
     digest = sha256(packed).hexdigest()[:32]
-    path = image_of(digest)
+    path = image_path(digest)
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -76,9 +94,9 @@ def keep(packed: bytes) -> str:
 
 
 @contextmanager
-def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many things have passed, of which nobody knows how many come. Call
-    the result with how many more have passed."""
+def show_passed(what: str, things: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many things have passed; the total is unknown. Yields the function to
+    call with how many more have passed."""
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
@@ -93,58 +111,70 @@ def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
 
 
 @cache
-def requests(
-    path: Path, changed: tuple, format: str, count: int | None, fit: "Fit", room: int
-) -> dict:
-    """What a configuration says of a trace, and what else is to be known of it: `left_out`, in
-    words, and `last_ns`, when the last request comes. changed: of the file, so that an edited one
-    is read again. Raises BadTraceFile."""
+def fit_trace(
+    path: Path, changed: tuple[int, ...], format: str, count: int | None, fit: "Fit", room: int
+) -> FittedTrace:
+    """Return the requests of a trace, written to the image of a disk.
+
+    changed: identifies the state of the file, so that an edited file is read again. Raises
+    BadTraceFile.
+    """
     made_from = [str(path), changed, format, count, vars(fit), room, code_hash()]
-    kept = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
+    kept = CACHE / f"{hash_value(made_from)[:32]}.trace.json"
     if kept.exists():
-        found = json.loads(kept.read_text(encoding="utf-8"))
-        if image_of(found["requests"]).exists():
+        found: FittedTrace = json.loads(kept.read_text(encoding="utf-8"))
+        if image_path(found["requests"]).exists():
             return found
-    from sluice.trace.fit import fitted, reach
-    from sluice.trace.packed import pack
-    from sluice.trace.reader import read
+    from sluice.trace.fit import fit_requests, highest_byte
+    from sluice.trace.packed import pack_requests
+    from sluice.trace.reader import read_requests
     from sluice.trace.stream import LeftOut
 
     left_out = LeftOut()
-    with passing(f"reading {path.name}", "requests") as seen:
-        table = fitted(path.name, read(path, format, count, seen, left_out), fit, room)
-    found = described(keep(pack(table)), len(table), reach(table))
-    found |= {"left_out": str(left_out), "last_ns": int(table["time_ns"][-1])}
-    write_whole(kept, json.dumps(found))
+    with show_passed(f"reading {path.name}", "requests") as seen:
+        table = fit_requests(
+            path.name, read_requests(path, format, count, seen, left_out), fit, room
+        )
+    digest = cache_image(pack_requests(table))
+    found = {
+        **describe_requests(digest, len(table), highest_byte(table)),
+        "left_out": str(left_out),
+        "last_ns": int(table["time_ns"][-1]),
+    }
+    write_atomically(kept, json.dumps(found))
     return found
 
 
-def told(path: Path, format: str, count: int | None, fit: "Fit", data: dict) -> dict:
-    """What `requests` says of a trace for this data disk, as it is now. Says on stderr, once, what
-    was left out of it. Raises BadTraceFile."""
+def trace_config(
+    path: Path, format: str, count: int | None, fit: "Fit", data: Mapping[str, Any]
+) -> FittedTrace:
+    """Return the result of fit_trace() for this data disk. Raises BadTraceFile.
+
+    Prints once, on stderr, what was left out of the trace.
+    """
     changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
-    found = requests(path, changed, format, count, fit, room_of(data))
-    say_left_out(path, found["left_out"])
+    found = fit_trace(path, changed, format, count, fit, trace_capacity(data))
+    print_left_out(path, found["left_out"])
     return found
 
 
 @cache
-def say_left_out(path: Path, left_out: str) -> None:
+def print_left_out(path: Path, left_out: str) -> None:
     """Print what was left out of a trace, if anything was. Equal calls print it once."""
     if left_out:
         print(f"{path}: left out: {left_out}", file=sys.stderr)
 
 
 def memory_mb(count: int, buffers: int = BUFFERS) -> int:
-    """How much memory a machine needs, in MiB, to replay so many requests with such a cache. It
-    has up to MOST_MB."""
+    """Return how many MiB of memory a machine needs to replay so many requests with so many
+    buffers. A machine has at most MOST_MB."""
     more = max(0, buffers - BUFFERS) * BUFFER_BYTES >> 20
     return LEAST_MB + -(-REQUEST_BYTES * count >> 20) + more
 
 
-def described(digest: str, count: int, end: int) -> dict:
-    """What a configuration says of requests that end before this byte: `parts` files of `part_mb`
-    are where they go."""
+def describe_requests(digest: str, count: int, end: int) -> RequestImage:
+    """Return a configuration's part about requests that end before byte `end`. They go to `parts`
+    files of `part_mb` MiB."""
     part = -(-end // (PARTS * ROUND))
     parts = -(-end // (part * ROUND))
     return {"requests": digest, "count": count, "part_mb": part, "parts": parts}
@@ -152,27 +182,33 @@ def described(digest: str, count: int, end: int) -> dict:
 
 @cache
 def code_hash() -> str:
-    """The hash of the code that reads traces."""
+    """Return the hash of the code that reads traces."""
     folder = Path(__file__).parent.parent / "trace"
     paths = [Path(__file__), *sorted(folder.rglob("*.py"))]
-    return hash_of([hash_file(path) for path in paths])
+    return hash_value([hash_file(path) for path in paths])
 
 
-def room_of(data: dict) -> int:
-    """How many bytes of a trace a data disk has room for, whatever its blocks: whole MiB, of which
-    any part fits as `described` has it."""
+def trace_capacity(data: Mapping[str, Any]) -> int:
+    """Return how many bytes of a trace fit on a data disk, whatever its block size. data: the
+    disk's table, checked or not.
+
+    It is whole MiB, and any smaller trace fits as well in the parts of describe_requests().
+    """
     others = [f"1:{size}" for size in data.get("files", {}).values()]
-    others = map(SCATTERED.fullmatch, [*others, *data.get("scatter", {}).values()])
-    taken = sum(int(of[1]) * (size_bytes(of[2]) + FILE_SPARE) for of in others if of)
+    matches = map(SCATTERED.fullmatch, [*others, *data.get("scatter", {}).values()])
+    taken = sum(int(of[1]) * (size_bytes(of[2]) + FILE_SPARE) for of in matches if of)
     free = int(min(size_bytes(data["size"]), MOST_DISKS) * SHARE) - SPARE - taken
     most = max(free // ROUND, 0)
     part = -(-most // PARTS)  # of the largest traces; those of PARTS smaller ones fit in any case
     return max(most // part * part, PARTS * (part - 1)) * ROUND if part else 0
 
 
-def is_open(commands: str, variables: dict[str, object]) -> bool:
-    """Whether any of the commands lets requests come when they came. A replay without loop= does,
-    so the limits of time have room for it beside replays in a closed loop."""
+def is_open_loop(commands: str, variables: Variables) -> bool:
+    """Return whether one of the commands replays in an open loop, so that requests come at their
+    own times.
+
+    A replay without loop= is open. The limits of a run's time depend on it.
+    """
     loops = []
     for words in commands.split(PROGRAM)[1:] or [commands]:
         said = LOOP.search(words)
@@ -180,74 +216,92 @@ def is_open(commands: str, variables: dict[str, object]) -> bool:
     return any(loop != "closed" for loop in loops)
 
 
-def limits(c: Checker, found: dict, given: dict, is_open: bool) -> dict:
-    """The limits of a run's time, where the file gives none: far more than the trace takes. One
-    that is given and ends before the trace does is a problem of the file."""
+def default_limits(
+    c: Checker, found: FittedTrace, given: Unchecked, is_open: bool
+) -> tuple[int, int]:
+    """Return the limits of a run's time, virtual_limit_s and host_limit_s: those of the file, or
+    else limits far above the trace's length. A limit that is shorter than the trace is a problem
+    of the file."""
     last_s = ceil(found["last_ns"] / 1e9) if is_open else 0
-    least = MACHINE["virtual_limit_s"].default
+    least: int = MACHINE["virtual_limit_s"].default
     usual = min(least + last_s + SLOWEST_S * found["count"], LATEST_S)
     limit = given.get("virtual_limit_s", usual)
     if isinstance(limit, int) and limit <= last_s:
-        c.problem(
+        c.add_problem(
             ("machine", "virtual_limit_s"),
             f"virtual_limit_s = {limit}: the trace lasts {last_s} s: leave the limit away, or give "
             "a larger scale or a smaller count",
         )
     host = given.get("host_limit_s", HANG_S + found["count"] // PER_HOST_S)
-    return {"virtual_limit_s": limit, "host_limit_s": host}
+    return limit, host
 
 
-def config(c: Checker, raw: dict, data: dict | None, given: dict, is_open: bool) -> dict:
-    """What a configuration has of the trace, the data disk with the file for it, and the limits of
-    time; a wrong trace is a problem of the file. given: what the file's [machine] says, with its
-    variables filled in; is_open: whether requests come when they came."""
-    good = c.table(("trace",), raw, TRACE)
+def add_trace(
+    c: Checker, raw: Unchecked, machine: MachineConfig, given: Unchecked, is_open: bool
+) -> None:
+    """Put into a machine's configuration the requests of the trace, the files of the data disk to
+    which they go, and the limits of time. A wrong trace is a problem of the file.
+
+    given: the file's [machine], with its variables filled in; is_open: whether requests come at
+    their own times.
+    """
+    good = c.check_table(("trace",), raw, TRACE, TraceTable)
+    data = machine["data"]
     if not data:
-        c.problem(("trace",), "a trace needs a data disk: [machine.data]")
+        c.add_problem(("trace",), "a trace needs a data disk: [machine.data]")
     elif any(path.startswith(FILE) for path in data["files"]):
-        c.problem(("machine", "data", "files"), f'"{FILE}0" and so on are files of the trace')
+        c.add_problem(("machine", "data", "files"), f'"{FILE}0" and so on are files of the trace')
     elif isinstance(good["scale"], int | float) and not good["scale"] > 0:
-        c.problem(("trace", "scale"), f"scale = {good['scale']}: must be more than 0")
-    if c.problems:
-        return {}
+        c.add_problem(("trace", "scale"), f"scale = {good['scale']}: must be more than 0")
+    if c.problems or not data:
+        return
     from sluice.trace.fit import Fit
 
     path = (c.path.parent / good["file"]).resolve()
     fit = Fit(good["scale"], good["join_kb"], good["join_ms"], good["split_kb"], good["fit"])
     try:
-        found = told(path, good["format"], good["count"], fit, data)
+        found = trace_config(path, good["format"], good["count"], fit, data)
     except BadTraceFile as error:
-        c.problem(("trace", "file"), str(error))
-        return {}
-    trace = {name: found[name] for name in ("requests", "count", "part_mb", "parts")}
-    both = {"trace": trace | {"program": program_hash()}, "data": with_files(data, found)}
-    return both | limits(c, found, given, is_open)
+        c.add_problem(("trace", "file"), str(error))
+        return
+    machine["trace"] = {
+        "requests": found["requests"],
+        "count": found["count"],
+        "part_mb": found["part_mb"],
+        "parts": found["parts"],
+        "program": program_hash(),
+    }
+    machine["data"] = add_request_files(data, found)
+    machine["virtual_limit_s"], machine["host_limit_s"] = default_limits(c, found, given, is_open)
 
 
-def with_files(data: dict, trace: dict) -> dict:
-    """The data disk, with the files that the requests are for."""
+def add_request_files(data: DiskConfig, trace: RequestImage) -> DiskConfig:
+    """Return the data disk, with the files to which the requests go."""
     files = {f"{FILE}{i}": f"{trace['part_mb']}M" for i in range(trace["parts"])}
-    return data | {"files": data["files"] | files}
+    return {**data, "files": data["files"] | files}
 
 
-def variables(trace: dict | None) -> dict[str, object]:
-    """What the commands may say of the trace; any numbers, if it is wrong."""
-    trace = trace or {"part_mb": 1, "count": 1}
+def trace_variables(trace: TraceConfig | None) -> Variables:
+    """Return the variables about the trace that commands may use. If the trace is wrong, their
+    values are arbitrary."""
+    if not trace:
+        return {"part_mb": 1, "requests": 1}
     return {"part_mb": trace["part_mb"], "requests": trace["count"]}
 
 
-def programs(config: dict) -> dict[str, bytes]:
-    """What the root disk has besides the programs of every image."""
+def replay_programs(config: Configuration) -> dict[str, bytes]:
+    """Return the programs, by path, that the root disk has besides those of every image."""
     if "trace" not in config:
         return {}
     return {f"/bin/{PROGRAM}": (PROGRAMS / PROGRAM).read_bytes()}
 
 
-def disks(config: dict) -> list[Path]:
-    """The image with the requests, if there are any. Raises BadTraceFile if it is gone."""
+def request_disks(config: Configuration) -> list[Path]:
+    """Return the image with the requests, or an empty list without a trace. Raises BadTraceFile if
+    the image is gone."""
     if "trace" not in config:
         return []
-    path = image_of(config["trace"]["requests"])
+    path = image_path(config["trace"]["requests"])
     if not path.exists():
         raise BadTraceFile(
             f"{path}: the requests of the trace are not on this machine: copy them here"

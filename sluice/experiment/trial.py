@@ -20,33 +20,33 @@ from hashlib import shake_256
 from pathlib import Path
 
 from sluice.experiment import run as runs
-from sluice.experiment.files import hash_of, write_whole
+from sluice.experiment.files import hash_value, write_atomically
+from sluice.experiment.records import ConsoleFigures
 from sluice.experiment.run import Ended, RunFailed
 from sluice.experiment.schema import Run
 from sluice.host.paths import BUILD
-from sluice.host.scratch import scratch
+from sluice.host.scratch import scratch_folder
 from sluice.system import devtext, image
 from sluice.system.guest import Guest
 from sluice.system.qemu import Config, Disk
 from sluice.twin import engine
 from sluice.twin.resident import Put, Resident, TwinDied
 
-DISKS = ("root", "data", "block", "memory")  # what disks depend on, in a run's configuration
 CONSOLES = BUILD / "consoles"  # of runs whose time was up
 IDLE = 4  # residents that wait for runs: each has the data of its disks in memory
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run's figures, as a result has them, and what it cost the host: seconds of processor."""
+    """A run's figures, in the form of a result, and the processor seconds that it cost the host."""
 
-    figures: dict
+    figures: ConsoleFigures
     cpu_s: float
 
 
 @dataclass
 class Ready:
-    """A resident twin, and where on its root disk each script is."""
+    """A resident twin, and the offset of each script on its root disk."""
 
     kind: str
     resident: Resident
@@ -57,20 +57,22 @@ class Ready:
         self.rest.close()
 
 
-def kind_of(run: Run) -> str:
-    """A hash that is equal for runs that can share a resident twin."""
-    lengths = {path: len(text.encode()) for path, text in runs.scripts(run).items()}
-    parts = [run.config[name] for name in DISKS]
-    return hash_of([lengths, parts, run.config.get("trace"), engine.twin_hash()])
+def resident_key(run: Run) -> str:
+    """Return a hash that is equal for runs that can share a resident twin."""
+    lengths = {path: len(text.encode()) for path, text in runs.guest_scripts(run).items()}
+    config = run.config
+    disks = [config["root"], config["data"], config["block"], config["memory"]]
+    return hash_value([lengths, disks, config.get("trace"), engine.twin_hash()])
 
 
-def filler(path: str, length: int) -> str:
-    """So many letters, which are nowhere else on the disk."""
+def filler_text(path: str, length: int) -> str:
+    """Return a text of this length that occurs nowhere else on the disk."""
     return b64encode(shake_256(path.encode()).digest(length))[:length].decode()
 
 
-def place_of(image_of_root: Path, wanted: bytes) -> int:
-    """Where on the disk the filler is. Raises RunFailed if it is not in one place."""
+def find_filler(image_of_root: Path, wanted: bytes) -> int:
+    """Return the offset of the filler on the disk. Raises RunFailed unless it occurs exactly
+    once."""
     with (
         image_of_root.open("rb") as file,
         mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as disk,
@@ -81,50 +83,55 @@ def place_of(image_of_root: Path, wanted: bytes) -> int:
         return at
 
 
-def root_disk(run: Run, folder: Path) -> tuple[Path, dict[str, int]]:
-    """A root disk with fillers, and where they are."""
-    texts = runs.scripts(run)
-    wanted = {path: filler(path, len(text.encode())) for path, text in texts.items()}
-    made = image.make(folder / "root.img", runs.content(run, "root", wanted))
-    return made, {path: place_of(made, text.encode()) for path, text in wanted.items()}
+def build_root_disk(run: Run, folder: Path) -> tuple[Path, dict[str, int]]:
+    """Return a root disk that has fillers in place of the scripts, and the fillers' offsets by
+    path."""
+    texts = runs.guest_scripts(run)
+    wanted = {path: filler_text(path, len(text.encode())) for path, text in texts.items()}
+    made = image.make_image(folder / "root.img", runs.content(run, "root", wanted))
+    return made, {path: find_filler(made, text.encode()) for path, text in wanted.items()}
 
 
-def laid_out(run: Run) -> tuple[Guest, dict[str, int]]:
-    """Memory with the disks of runs like this one, and where on the first each script is."""
-    with scratch(runs.UNDER_WAY) as folder:
-        root, places = root_disk(run, folder)
-        disks = (Disk(root), *runs.others(run))
+def lay_out_memory(run: Run) -> tuple[Guest, dict[str, int]]:
+    """Return memory with the disks of runs like this one, and the offset of each script on the
+    first disk."""
+    with scratch_folder(runs.UNDER_WAY) as folder:
+        root, places = build_root_disk(run, folder)
+        disks = (Disk(root), *runs.other_disks(run))
         machine = Config(disks, memory=run.config["memory"], lab=True)
-        why = engine.refusal(machine, run.config["commands"])
+        why = engine.refusal_reason(machine, run.config["commands"])
         if why:
             raise RunFailed(f"the twin cannot make this run: {why}")
         return machine.guest(), places
 
 
-def started(run: Run, trace: Path | None = None) -> Ready:
-    """A resident twin for runs like this one. trace: a file in which each leaves its trace."""
+def start_resident(run: Run, trace: Path | None = None) -> Ready:
+    """Return a new resident twin for runs like this one. trace: a file to which each run writes its
+    trace."""
     with ExitStack() as stack:
-        guest, places = laid_out(run)
+        guest, places = lay_out_memory(run)
         stack.enter_context(guest)
         resident = stack.enter_context(Resident(guest, trace=trace))
-        return Ready(kind_of(run), resident, places, stack.pop_all())
+        return Ready(resident_key(run), resident, places, stack.pop_all())
 
 
 class Pool:
-    """Residents that no thread uses at the moment, the last used last."""
+    """The residents that no thread uses at the moment, the most recently used last."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.idle: list[Ready] = []
 
-    def _take(self, kind: str) -> Ready | None:
+    def _take_idle(self, kind: str) -> Ready | None:
+        """Return an idle resident of this kind, which is then in use, or None."""
         with self.lock:
             found = next((ready for ready in self.idle if ready.kind == kind), None)
             if found:
                 self.idle.remove(found)
         return found
 
-    def _give(self, ready: Ready) -> None:
+    def _return_idle(self, ready: Ready) -> None:
+        """Take back a resident. Closes the oldest one if more than IDLE are idle."""
         with self.lock:
             self.idle.append(ready)
             old = self.idle.pop(0) if len(self.idle) > IDLE else None
@@ -132,62 +139,67 @@ class Pool:
             old.close()
 
     @contextmanager
-    def taken(self, run: Run) -> Iterator[Ready]:
-        """A resident for the run, kept for others if this one leaves it whole."""
-        ready = self._take(kind_of(run))
+    def borrow(self, run: Run) -> Iterator[Ready]:
+        """Lend a resident for the run. Yields it, and keeps it for later runs if this one raises
+        nothing."""
+        ready = self._take_idle(resident_key(run))
         if ready and ready.resident.process.poll() is not None:  # it was killed, idle
             ready.close()
             ready = None
-        ready = ready or started(run)
+        ready = ready or start_resident(run)
         try:
             yield ready
         except BaseException:
             ready.close()
             raise
-        self._give(ready)
+        self._return_idle(ready)
 
 
 @cache
-def pool() -> Pool:
-    """The residents of this process."""
+def resident_pool() -> Pool:
+    """Return this process's pool of residents."""
     return Pool()
 
 
-def made(ready: Ready, run: Run) -> Ended:
-    """Make the run with this resident. Raises RunFailed if that ends, or takes too long."""
-    puts = [Put(0, ready.places[path], text.encode()) for path, text in runs.scripts(run).items()]
+def run_trial(ready: Ready, run: Run) -> Ended:
+    """Make the run with this resident. Returns how it ended. Raises RunFailed if the twin dies or
+    takes too long."""
+    puts = [
+        Put(0, ready.places[path], text.encode()) for path, text in runs.guest_scripts(run).items()
+    ]
     try:
-        found = ready.resident.trial(
-            run.config["args"], run.config["cpu_shift"], puts, run.host_limit_s
-        )
+        args = runs.charged_arguments(run)
+        found = ready.resident.trial(args, puts, run.host_limit_s)
     except TwinDied as error:
         why = f"the twin ended, or took more than {run.host_limit_s} s (host_limit_s): {error}"
         raise RunFailed(why) from None
     return Ended(found.status, found.console.replace("\r", ""), "", found.cpu_s)
 
 
-def ended(run: Run) -> Ended:
-    """Make the run to its end. Raises RunFailed if the twin cannot, or takes too long."""
-    with pool().taken(run) as ready:
-        return made(ready, run)
+def run_to_end(run: Run) -> Ended:
+    """Make the run to its end. Returns how it ended. Raises RunFailed if the twin cannot make it or
+    takes too long."""
+    with resident_pool().borrow(run) as ready:
+        return run_trial(ready, run)
 
 
-def measure(run: Run) -> Measured:
+def measure_run(run: Run) -> Measured:
     """Make the run. Returns its figures. Raises RunFailed."""
-    done = ended(run)
-    why = runs.failure(run, done)
+    done = run_to_end(run)
+    why = runs.failure_reason(run, done)
     if not why:
         try:
-            return Measured(runs.figures(runs.readings(done.console)), done.host_s)
+            return Measured(runs.parse_figures(runs.split_readings(done.console)), done.host_s)
         except devtext.BadText as error:
             why = str(error)
-    where = runs.all_in(kept(run, done.console)) if runs.time_is_up(done) else ""
-    raise RunFailed(runs.told(why, done) + where)
+    where = runs.console_note(keep_console(run, done.console)) if runs.watchdog_fired(done) else ""
+    raise RunFailed(runs.describe_failure(why, done) + where)
 
 
-def kept(run: Run, console: str) -> Path:
-    """The file with the console of a run that failed. A later failure of it writes the same."""
+def keep_console(run: Run, console: str) -> Path:
+    """Write the console of a failed run to a file. Returns the file's path, which is the same for
+    each failure of that run."""
     CONSOLES.mkdir(parents=True, exist_ok=True)
-    path = CONSOLES / f"{hash_of(run.config)[:16]}.txt"
-    write_whole(path, console)
+    path = CONSOLES / f"{hash_value(run.config)[:16]}.txt"
+    write_atomically(path, console)
     return path

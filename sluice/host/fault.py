@@ -18,26 +18,26 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class HostFault(Exception):
-    """This machine or the grader failed; the text says how, and what to do now."""
+    """A failure of this machine or of the grader; the text says how, and what to do now."""
 
 
-def is_of_host(error: BaseException) -> bool:
-    """True if no submission can have led to this error."""
+def is_host_fault(error: BaseException) -> bool:
+    """Return whether no submission can have caused this error."""
     of_system = isinstance(error, OSError) and error.errno in HOST
     return of_system or isinstance(error, HostFault | MemoryError)
 
 
-def what_failed(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """Return a line that says what went wrong, for a person who can mend it."""
     if isinstance(error, MemoryError):
         return "this machine has no memory left"
     if not isinstance(error, OSError) or not error.strerror:
         return str(error) if isinstance(error, HostFault) else f"{type(error).__name__}: {error}"
     where = f"{error.filename}: " if error.filename is not None else ""
-    room = "; make room there, or name another place by OUT= and TMPDIR="
+    room = "; make room there, or name another place by --out and TMPDIR="
     return f"{where}{error.strerror}{room if error.errno in FULL else ''}"
 
 
-def enterable(folder: Path) -> bool:
-    """True if every user of this machine may enter the folder: all folders above it say so."""
+def is_enterable(folder: Path) -> bool:
+    """Return whether every user of this machine may enter the folder and all folders above it."""
     return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))

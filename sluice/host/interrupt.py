@@ -1,4 +1,4 @@
-"""What ends a command from outside: ^C, and a full disk. It says what is kept, without a traceback.
+"""Ends a command after ^C or on a full disk, with a line that says what is kept and no traceback.
 
 - The first ^C unwinds the command, which removes what it has begun, and its status is 130. A second
   ^C kills it.
@@ -25,7 +25,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # nothing more can be written
 stopped = threading.Event()  # for threads that wait for a program: ^C was typed
 
 
-def first(number: int, frame: object) -> None:
+def handle_first_interrupt(number: int, frame: object) -> None:
     """Handle the first ^C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     stopped.set()
@@ -33,8 +33,9 @@ def first(number: int, frame: object) -> None:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Delay a ^C until the end of the context. Processes and threads begun in it get none."""
+def delay_interrupt() -> Iterator[None]:
+    """Delay ^C until the end of the context. Processes and threads that start in it receive
+    none."""
     ensure_running()  # multiprocessing's helper, whose start would let ^C through again
     signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)
     try:
@@ -44,7 +45,7 @@ def held_back() -> Iterator[None]:
 
 
 def describe_full(error: OSError) -> str:
-    """Return which file could not be written, and why; or "" if the error is another one."""
+    """Return which file could not be written, and why; "" if the error is another one."""
     if isinstance(error, shutil.Error):  # the copying of a folder: (from, to, why) of each file
         whys = [(to, str(why)) for _, to, why in error.args[0]]
         found = [
@@ -55,11 +56,11 @@ def describe_full(error: OSError) -> str:
     return f"{where}{error.strerror}" if error.errno in FULL else ""
 
 
-def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
+def run_interruptible(main: Callable[[], int | None], kept: str = NOTHING) -> int:
     """Run a command. Returns its exit status. kept: the line after ^C or on a full disk, unless the
-    exception has one (of OSError, as a note)."""
-    printing.prepare()
-    signal.signal(signal.SIGINT, first)
+    exception has one (an OSError: as a note)."""
+    printing.protect_output()
+    signal.signal(signal.SIGINT, handle_first_interrupt)
     try:
         status = main() or 0
     except KeyboardInterrupt as stop:
@@ -72,7 +73,7 @@ def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
         told = getattr(error, "__notes__", [kept])[0]
         print(f"stopped: {full}; {told}", file=sys.stderr)
         return 1
-    if lost := printing.trouble():
+    if lost := printing.output_trouble():
         print(f"the output is not whole: {lost}", file=sys.stderr)
         return status or 1
     return status

@@ -1,4 +1,4 @@
-"""What to write of a name that does not exist: the one that was meant, or all that there are."""
+"""Suggests names in place of a name that does not exist: the most similar one, or all of them."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 ALIKE = 0.5  # of two names' letters, for one to be taken for the other
 
 
-def meant(name: str, names: Iterable[str]) -> str:
-    """`did you mean "x"?` if a name is like this one, or else a list of all names."""
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return `did you mean "x"?` with the most similar name, or a list of all names if none is
+    similar."""
     near = difflib.get_close_matches(name, names := list(names), 1, ALIKE)
     return f'did you mean "{near[0]}"?' if near else f"there are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""OUT=, the place for what a command makes: whether it can be written is found out before the work.
+"""Checks --out, the place for what a command makes, before the work: it must be possible to write.
 
 What is made to find out is removed, so that a command that fails later leaves nothing.
 """
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 class BadOut(ValueError):
-    """A place that cannot be written; the text says which, and why."""
+    """The error for a place that cannot be written; the text says which place, and why."""
 
 
 def expect_folder(out: Path, asked: Path | None = None) -> None:
-    """Raise BadOut unless files can be made in a folder, which is made if it is not there. asked:
-    what OUT= says, if it is not the folder."""
+    """Raise BadOut unless files can be made in a folder; a missing folder must be possible to make.
+    asked: the value of --out, if it is not the folder."""
     new: list[Path] = []
     try:
         new = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -22,7 +22,7 @@ def expect_folder(out: Path, asked: Path | None = None) -> None:
         tempfile.TemporaryFile(dir=out).close()
     except OSError as error:
         raise BadOut(
-            f"OUT={asked or out}: nothing can be written there: {error.strerror}; give a place "
+            f"--out={asked or out}: nothing can be written there: {error.strerror}; give a place "
             "that can be written"
         ) from None
     finally:
@@ -32,7 +32,7 @@ def expect_folder(out: Path, asked: Path | None = None) -> None:
 
 
 def expect_file(out: Path) -> None:
-    """Raise BadOut unless a file can be made at this place."""
+    """Raise BadOut unless a file can be made at this path."""
     expect_folder(out.parent, out)
     if out.is_dir():
-        raise BadOut(f"OUT={out}: is a folder; give the name of a file")
+        raise BadOut(f"--out={out}: is a folder; give the name of a file")

@@ -1,4 +1,4 @@
-"""Output never ends a command: neither a narrow character set does, nor a reader that has gone.
+"""Prints so that output never ends a command: not by a small character set, nor by a closed pipe.
 
 - A character that the terminal's character set lacks is printed as one that looks like it.
 - If the reader of a pipe has gone (`| head`), the rest of the output is lost in silence, and the
@@ -19,7 +19,10 @@ import os
 import sys
 import textwrap
 import unicodedata
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 ALIKE = "sluice.alike"  # the name of the error handler below
 UTF8 = "C.UTF-8"  # a locale that every system has
@@ -34,9 +37,12 @@ LIKENESSES = {  # an ASCII character, and those that it stands for
 PLAIN = str.maketrans({one: plain for plain, many in LIKENESSES.items() for one in many})
 
 
-def looking_alike(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replace characters that cannot be encoded by ASCII that looks like them, or `?`. The width of
-    text stays the same, so tables stay straight."""
+def replace_by_lookalike(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Replace characters that cannot be encoded by similar ASCII characters, or `?`. Returns the
+    text and where to go on.
+
+    Each stands for one character, so tables stay straight.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lost = error.object[error.start : error.end]
@@ -46,55 +52,62 @@ def looking_alike(error: UnicodeError) -> tuple[str | bytes, int]:
 
 class Lasting(io.FileIO):
     """A file that drops everything after the first write that fails. trouble: why that write
-    failed; empty if the reader of a pipe has gone."""
+    failed; "" if the reader of a pipe has gone."""
 
     trouble = ""
 
-    def write(self, data: object) -> int | None:
-        """Write as io.FileIO does. After an error, everything counts as written."""
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write as io.FileIO does. Returns the number of bytes. After an error, everything counts
+        as written."""
         try:
             return super().write(data)
         except OSError as error:
-            self.trouble = "" if isinstance(error, BrokenPipeError) else error.strerror
+            self.trouble = "" if isinstance(error, BrokenPipeError) else str(error.strerror)
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())  # for programs that we start, too
             os.close(nowhere)
             return memoryview(data).nbytes
 
 
-def encoding() -> str:
-    """The character set of the terminal: by PYTHONIOENCODING, or else by the locale. The locale C
-    says nothing of the terminal, and Python takes it for UTF-8."""
+def terminal_encoding() -> str:
+    """Return the character set of the terminal, from PYTHONIOENCODING or else from the locale.
+
+    The locale C says nothing about the terminal; Python then assumes UTF-8, and so does this.
+    """
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")[0]
     name = codecs.lookup(asked or locale.getencoding()).name
     return "utf-8" if name == "ascii" and not asked else name
 
 
-def lasting(stream: TextIO) -> TextIO:
+def unfailing_stream(stream: TextIO) -> io.TextIOWrapper:
     """Return a stream to the same file in which no write fails, whatever is printed."""
     stream.flush()
     raw = Lasting(stream.fileno(), "w", closefd=False)
-    wide = encoding()
+    wide = terminal_encoding()
     return io.TextIOWrapper(
-        io.BufferedWriter(raw), wide, ALIKE, line_buffering=stream.line_buffering
+        io.BufferedWriter(raw), wide, ALIKE, line_buffering=bool(stream.line_buffering)
     )
 
 
-def prepare() -> None:
-    """Replace standard output and standard error by streams in which no write fails. Streams that
-    are not this process's own (in a test) stay as they are."""
+def protect_output() -> None:
+    """Replace standard output and standard error by streams in which no write fails.
+
+    Streams that are not this process's own (in a test) stay as they are.
+    """
     if sys.stdout is not sys.__stdout__ or sys.stdout is None or sys.stdout.errors == ALIKE:
         return
-    codecs.register_error(ALIKE, looking_alike)
-    sys.stdout = sys.__stdout__ = lasting(sys.stdout)
+    codecs.register_error(ALIKE, replace_by_lookalike)
+    # The stubs call these two final. A program that prints at its end must find the new ones.
+    sys.stdout = sys.__stdout__ = unfailing_stream(sys.stdout)  # type: ignore[misc]
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:
-        sys.stderr = sys.__stderr__ = lasting(sys.stderr)
+        sys.stderr = sys.__stderr__ = unfailing_stream(sys.stderr)  # type: ignore[misc]
     os.environ.pop("PYTHONIOENCODING", None)
     os.environ["LC_ALL"] = UTF8
 
 
-def width() -> int:
-    """How many characters fit into a line of the terminal; PLAIN_WIDTH if it is none."""
+def line_width() -> int:
+    """Return how many characters fit into a line of the terminal; PLAIN_WIDTH if the output is no
+    terminal."""
     try:
         return max(os.get_terminal_size(sys.stdout.fileno()).columns, NARROWEST)
     except (OSError, ValueError, AttributeError):
@@ -102,14 +115,14 @@ def width() -> int:
 
 
 def terminal_width() -> int | None:
-    """The width of the terminal, or None if the output is a file or a pipe. There a sentence stays
-    one line, so that it can be searched for."""
-    return width() if sys.stdout.isatty() else None
+    """Return the width of the terminal, or None if the output is a file or a pipe. There a sentence
+    stays one line, so that it can be searched for."""
+    return line_width() if sys.stdout.isatty() else None
 
 
-def filled(text: str, hang: int) -> list[str]:
-    """The lines of a sentence: on a terminal they fit, and all but the first begin with `hang`
-    blanks. In a file or a pipe it stays one line."""
+def fill_lines(text: str, hang: int) -> list[str]:
+    """Return the lines of a sentence. On a terminal they fit, and all but the first begin with
+    `hang` blanks. In a file or a pipe there is one line."""
     room = terminal_width()
     if not room:
         return [text]
@@ -118,9 +131,10 @@ def filled(text: str, hang: int) -> list[str]:
     )
 
 
-def trouble() -> str:
-    """Return why some of the output is lost, or "". A reader that has gone is no trouble."""
+def output_trouble() -> str:
+    """Return why some of the output is lost, or "". A reader that has gone does not count."""
     if sys.stdout is None or sys.stdout.errors != ALIKE:
         return ""
     sys.stdout.flush()
-    return sys.stdout.buffer.raw.trouble
+    raw = getattr(sys.stdout.buffer, "raw", None)
+    return raw.trouble if isinstance(raw, Lasting) else ""

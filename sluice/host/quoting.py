@@ -1,4 +1,4 @@
-"""Paths, quoted for the tools that give some characters of a path a meaning of their own.
+"""Quotes paths for tools to which some characters of a path have a special meaning.
 
 A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
 that becomes part of a text which a tool takes apart goes through this file.
@@ -24,8 +24,8 @@ from pathlib import Path
 from sluice.host.fault import HostFault
 
 
-def for_shell(path: Path | str) -> str:
-    """The path as a word of the shell that can be written down and pasted."""
+def quote_shell(path: Path | str) -> str:
+    """Return the path as a word of the shell that can be written down and pasted."""
     text = str(path)
     try:
         text.encode()
@@ -37,13 +37,14 @@ def for_shell(path: Path | str) -> str:
     return shlex.quote(text)
 
 
-def for_qemu(path: Path | str) -> str:
-    """The path as a value among others, `file=...,format=raw`."""
+def quote_qemu(path: Path | str) -> str:
+    """Return the path as a value in an option with commas, as `file=...,format=raw`."""
     return str(path).replace(",", ",,")
 
 
-def for_debugfs(path: Path | str) -> str:
-    """The path as one word of a request. Raises HostFault for what no request can contain."""
+def quote_debugfs(path: Path | str) -> str:
+    """Return the path as one word of a debugfs request. Raises HostFault for a path that no request
+    can contain."""
     text = str(path)
     if "\n" in text:
         raise HostFault(
@@ -52,11 +53,11 @@ def for_debugfs(path: Path | str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def inside_its_folder(path: Path) -> tuple[Path, str]:
-    """The folder to start a program in, and what names the file there: `./` and its own name."""
+def folder_and_name(path: Path) -> tuple[Path, str]:
+    """Return the folder in which to start a program, and the file's name from there, `./NAME`."""
     return path.parent, f"./{path.name}"
 
 
-def by_descriptor(file: int) -> str:
-    """A path of a file that this process has open, for its children."""
+def descriptor_path(file: int) -> str:
+    """Return a path of a file that this process has open, for its children."""
     return f"/proc/{os.getpid()}/fd/{file}"

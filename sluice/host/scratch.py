@@ -20,8 +20,9 @@ BASE = "under-way"  # the name of a base among other things
 
 
 @contextmanager
-def locked(path: Path, how: int) -> Iterator[None]:
-    """Hold a lock on a file or folder (flock(2)). Raises BlockingIOError with LOCK_NB."""
+def hold_lock(path: Path, how: int) -> Iterator[None]:
+    """Hold a lock on a file or folder (flock(2)) during the context. Raises BlockingIOError with
+    LOCK_NB."""
     opened = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(opened, how)
@@ -34,23 +35,24 @@ def remove_abandoned(base: Path) -> None:
     """Remove the folders whose commands were killed. The caller holds the lock of the base."""
     for folder in base.iterdir():
         try:
-            with locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with hold_lock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 shutil.rmtree(folder)
         except BlockingIOError:
             pass  # in use
 
 
 @contextmanager
-def scratch(base: Path) -> Iterator[Path]:
-    """A new folder in the base, for the time of the context. The base is made, too."""
+def scratch_folder(base: Path) -> Iterator[Path]:
+    """Make a new folder in the base, and the base, for the time of the context. Yields the
+    folder."""
     base.mkdir(parents=True, exist_ok=True)
     with ExitStack() as in_use:
-        with locked(base, fcntl.LOCK_EX):
+        with hold_lock(base, fcntl.LOCK_EX):
             remove_abandoned(base)
             folder = Path(tempfile.mkdtemp(dir=base))
-            in_use.enter_context(locked(folder, fcntl.LOCK_SH))
+            in_use.enter_context(hold_lock(folder, fcntl.LOCK_SH))
         try:
             yield folder
         finally:
-            with locked(base, fcntl.LOCK_EX):
+            with hold_lock(base, fcntl.LOCK_EX):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Runs a command on a snapshot of the tree, so that a `make` beside it changes nothing in it.
 
-    .venv/bin/python -m sluice.host.snapshot -m grade.cli.labs grade --lab=elevator
-    .venv/bin/python -m sluice.host.snapshot --without-twin -m sluice.cli.debug sched-load
+    .venv/bin/python -m sluice.host.snapshot -m sluice.cli.work sluice.cli.verbs.lab:grade VALUES
+    .venv/bin/python -m sluice.host.snapshot --without-twin -m sluice.cli.work HOME VALUES
 
 - The snapshot is one copy, made at the start, of everything that the command reads and that `make`
   or people may change: the kernel, its objects, the programs, mkfs, the host's tools, and the
@@ -12,6 +12,7 @@
 - A snapshot is removed when its command ends. If the command was killed, the next one removes it
   (scratch.py).
 - A command that needs no twin says so (`--without-twin`): half of what is copied belongs to it.
+- An installed package has no sources and no `make`: there the command reads the package itself.
 
 A Dask worker of a cluster has no snapshot. Before and after its work it checks that what is built
 in its tree is what was asked for (grade/course/classroom.py, sluice/experiment/runner.py).
@@ -29,36 +30,48 @@ from functools import partial
 from pathlib import Path
 
 from sluice.host import paths
-from sluice.host.interrupt import stoppable
-from sluice.host.scratch import locked, scratch
+from sluice.host.interrupt import run_interruptible
+from sluice.host.scratch import hold_lock, scratch_folder
 
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
     *("build/kernel", "build/policies", "build/drives", "build/root"),
     *("build/twin", "sluice/twin", "build/live/wasm", "build/programs/bin", "build/guest"),
 )
-FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
+FILES = (
+    *(
+        "Makefile",
+        "tools/rules/*.mk",
+        "*.toml",
+        "build/*.command",
+        "build/mkfs/mkfs",
+        "build/native/*_tool",
+    ),
+)
 OF_TWIN = ("build/twin", "build/live/wasm")
 WITHOUT_TWIN = "--without-twin"
 NOT_YOURS = "nothing can be written there: use a tree of your own (git clone it, then make)"
+NOT_THERE = f"nothing can be written there: go to a folder of yours, or give one as {paths.OUT}="
 USAGE = f"usage: python -m sluice.host.snapshot [{WITHOUT_TWIN}] -m MODULE [ARGUMENT...]"
 
 
 @contextmanager
-def nobody_builds(root: Path) -> Iterator[None]:
-    """Keep every `make` from building in the tree during the context. Waits for one that builds."""
+def hold_off_builds(root: Path) -> Iterator[None]:
+    """Keep every `make` from building in the tree during the context. Waits for a `make` that is
+    building."""
     makefile = root / "Makefile"
     try:
-        with locked(makefile, fcntl.LOCK_SH | fcntl.LOCK_NB):
+        with hold_lock(makefile, fcntl.LOCK_SH | fcntl.LOCK_NB):
             pass
     except BlockingIOError:
         print(f"waiting for the make that builds in {root}", file=sys.stderr)
-    with locked(makefile, fcntl.LOCK_SH):
+    with hold_lock(makefile, fcntl.LOCK_SH):
         yield
 
 
-def copy(root: Path, target: Path, without: Collection[str] = ()) -> None:
-    """Copy what commands read, without some folders. Times are kept: `make` compares them."""
+def copy_tree(root: Path, target: Path, without: Collection[str] = ()) -> None:
+    """Copy the files that commands read, except some folders. Times are kept, because `make`
+    compares them."""
     for name in FOLDERS:
         if name not in without and (root / name).is_dir():
             shutil.copytree(root / name, target / name, symlinks=True)
@@ -70,30 +83,42 @@ def copy(root: Path, target: Path, without: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def taken(root: Path = paths.ROOT, without: Collection[str] = ()) -> Iterator[Path]:
-    """Make a snapshot of the tree, without some folders, for the time of the context. Yields its
+def take_snapshot(root: Path = paths.ROOT, without: Collection[str] = ()) -> Iterator[Path]:
+    """Make a snapshot of the tree, except some folders, for the time of the context. Yields its
     folder."""
-    with scratch(root / paths.SNAPSHOTS.relative_to(paths.ROOT)) as folder:
-        with nobody_builds(root):
-            copy(root, folder, without)
+    with scratch_folder(root / paths.SNAPSHOTS.relative_to(paths.ROOT)) as folder:
+        with hold_off_builds(root):
+            copy_tree(root, folder, without)
         yield folder
 
 
-def run(module: str, arguments: list[str], without: Collection[str] = ()) -> None:
+def run_module(module: str, arguments: list[str], without: Collection[str] = ()) -> None:
     """Run a module as a program, as `python -m` does, on a snapshot without some folders."""
-    with taken(without=without) as folder:
-        os.environ[paths.SNAPSHOT] = str(folder)
-        importlib.reload(paths)
+    with working_copy(without):
         sys.argv = [module, *arguments]
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def expect_yours(root: Path) -> None:
-    """End the command in a line if this user may not make snapshots of the tree."""
-    base = root / paths.SNAPSHOTS.relative_to(paths.ROOT)
+@contextmanager
+def working_copy(without: Collection[str] = ()) -> Iterator[None]:
+    """Have this process, and all that it starts, read a snapshot without some folders for the time
+    of the context. In an installed package there is nothing to protect, and no snapshot."""
+    if not paths.CLONE:
+        yield
+        return
+    with take_snapshot(without=without) as folder:
+        os.environ[paths.SNAPSHOT] = str(folder)
+        importlib.reload(paths)
+        yield
+
+
+def expect_own_tree(root: Path) -> None:
+    """End the command in a line if this user may not make snapshots of the tree, or may not write
+    the results of an installed package."""
+    base = root / paths.SNAPSHOTS.relative_to(paths.ROOT) if paths.CLONE else paths.BUILD
     there = next(folder for folder in (base, *base.parents) if folder.exists())
     if not os.access(there, os.W_OK | os.X_OK):
-        sys.exit(f"{there}: {NOT_YOURS}")
+        sys.exit(f"{there}: {NOT_YOURS if paths.CLONE else NOT_THERE}")
 
 
 if __name__ == "__main__":
@@ -101,5 +126,5 @@ if __name__ == "__main__":
     words = sys.argv[2:] if less else sys.argv[1:]
     if len(words) < 2 or words[0] != "-m":
         sys.exit(USAGE)
-    expect_yours(paths.ROOT)
-    sys.exit(stoppable(partial(run, words[1], words[2:], less)))
+    expect_own_tree(paths.ROOT)
+    sys.exit(run_interruptible(partial(run_module, words[1], words[2:], less)))

@@ -23,12 +23,14 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from sluice.host.interrupt import held_back
+from sluice.host.interrupt import delay_interrupt
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+T = TypeVar("T")
 
 CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
@@ -44,8 +46,8 @@ class NoWorkers(Exception):
     """There are no workers; the text says why."""
 
 
-def expect_grade(who: str, has_grade: bool) -> None:
-    """Raises NoWorkers for a program that cannot do any work of ours."""
+def expect_grade_package(who: str, has_grade: bool) -> None:
+    """Raise NoWorkers for a program that does not find our packages."""
     if not has_grade:
         raise NoWorkers(
             f"{who} does not find grade/: start it by the .venv/bin/dask of a tree like this one, "
@@ -54,7 +56,7 @@ def expect_grade(who: str, has_grade: bool) -> None:
 
 
 def expect_utf8(who: str, reads_as: str) -> None:
-    """Raises NoWorkers for a program that takes files to be in another coding than UTF-8."""
+    """Raise NoWorkers for a program that reads files in an encoding other than UTF-8."""
     if reads_as != "utf-8":
         raise NoWorkers(
             f"{who} reads files as {reads_as}, because of its locale: start it with PYTHONUTF8=1 "
@@ -62,17 +64,18 @@ def expect_utf8(who: str, reads_as: str) -> None:
         )
 
 
-def completed(futures: Collection[Future]) -> Iterator[Future]:
-    """The futures of a client, each as soon as it is done. Without any, no client is needed."""
+def iterate_completed(futures: Collection[Future[T]]) -> Iterator[Future[T]]:
+    """Return an iterator over futures, each as soon as it is done. Without futures, no client is
+    needed."""
     from distributed import as_completed
 
     return iter(as_completed(futures)) if futures else iter(())
 
 
 async def connect_once(scheduler: str) -> None:
-    """Connect to the scheduler, with the settings a client has by default, and leave it."""
+    """Connect to the scheduler with the settings that a client has by default, and disconnect."""
     from distributed import Security
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     settings = Security().get_connection_args("client")
     comm = await connect(scheduler, timeout=CONNECT_S, **settings)
@@ -80,8 +83,9 @@ async def connect_once(scheduler: str) -> None:
 
 
 @contextmanager
-def of_cluster(scheduler: str) -> Iterator[Client]:
-    """A client of the cluster whose scheduler is at the address."""
+def cluster_client(scheduler: str) -> Iterator[Client]:
+    """Connect to the cluster whose scheduler is at the address. Yields the client. Raises
+    NoWorkers."""
     import asyncio
 
     from distributed import Client
@@ -94,21 +98,23 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
     except Exception as error:
         raise NoWorkers(f"no scheduler at {scheduler}: {error or repr(error)}") from None
     with Client(scheduler, timeout=CONNECT_S) as client:
-        expect_grade(f"the scheduler at {scheduler}", client.run_on_scheduler(eval, HAS_GRADE))
+        expect_grade_package(
+            f"the scheduler at {scheduler}", client.run_on_scheduler(eval, HAS_GRADE)
+        )
         try:
             client.wait_for_workers(1, timeout=WAIT_S)
         except TimeoutError:
             raise NoWorkers(f"the scheduler at {scheduler} has no workers") from None
         for address, has_grade in client.run(eval, HAS_GRADE).items():
-            expect_grade(f"the worker at {address}", has_grade)
+            expect_grade_package(f"the worker at {address}", has_grade)
         for address, reads_as in client.run(eval, READS_AS).items():
             expect_utf8(f"the worker at {address}", reads_as)
         yield client
 
 
 @contextmanager
-def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
-    """A client of `count` workers on this machine."""
+def local_client(count: int, threads: bool) -> Iterator[Client]:
+    """Start `count` workers on this machine. Yields the client."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -128,14 +134,15 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
         where = {} if threads else {"env": {"TMPDIR": folder}}
         # All of it may be stopped for hours (^Z), and go on. A worker that dies closes its socket.
         ever = dask.config.set({"distributed.scheduler.worker-ttl": None})
-        with ever, nullcontext() if threads else held_back():
+        with ever, nullcontext() if threads else delay_interrupt():
             cluster = LocalCluster(processes=not threads, memory_limit=0, **where, **quiet, **how)
         with cluster, Client(cluster) as client:
             yield client
 
 
 @contextmanager
-def workers(count: int, scheduler: str = "", threads: bool = False) -> Iterator[Client]:
-    """A client of the cluster at the address, or else of `count` workers on this machine."""
-    with of_cluster(scheduler) if scheduler else of_this_machine(count, threads) as client:
+def open_workers(count: int, scheduler: str = "", threads: bool = False) -> Iterator[Client]:
+    """Connect to the cluster at the address, or else start `count` workers on this machine. Yields
+    the client."""
+    with cluster_client(scheduler) if scheduler else local_client(count, threads) as client:
         yield client

@@ -1,4 +1,4 @@
-"""The head of every page that Sluice writes: a page is one file, and may load nothing."""
+"""Writes the head of every page. A page is one file, and may load nothing."""
 
 from html import escape
 from pathlib import Path
@@ -11,8 +11,8 @@ DRAWN = f"{SCRIPT} 'unsafe-eval'"  # figures that a person can choose in: Vega c
 PICTURES = "img-src data:"
 
 
-def head(title: str, style: str, *may: str) -> str:
-    """All up to the body. may: what else the page may do, as directives of a
+def page_head(title: str, style: str, *may: str) -> str:
+    """Return the part of a page before its body. may: what else the page may do, as directives of a
     Content-Security-Policy."""
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(title), style=style, policy="; ".join([*NOTHING, *may])

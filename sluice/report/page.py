@@ -4,6 +4,8 @@ tables are made here and put into page.html.
 """
 
 import json
+import shlex
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -14,13 +16,12 @@ import vl_convert
 
 from sluice.experiment import expect, summary
 from sluice.experiment.load import FULL
-from sluice.experiment.schema import MACHINE_ENGINE
-from sluice.experiment.selection import EXPERIMENTS
 from sluice.experiment.verdict import Verdict
-from sluice.host.paths import BUILD, ROOT
+from sluice.host.experiments import EXPERIMENTS
+from sluice.host.paths import KEPT, ROOT
 from sluice.report import lead, theme, wording
 from sluice.report.figures import LEAD, Figure
-from sluice.report.head import DRAWN, PICTURES, head
+from sluice.report.head import DRAWN, PICTURES, page_head
 from sluice.report.study import Study
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -31,71 +32,71 @@ VERDICTS = {True: "met", False: "unmet", None: "open"}
 NOTES = {summary.SPREAD: "spread", summary.MODEL: "model", summary.PUBLISHED: "published"}
 
 
-LIBRARY = BUILD / f"drawing-{vl_convert.__version__}.js"
+# The module's stubs lack its version, and the default of javascript_bundle's argument.
+LIBRARY = KEPT / f"drawing-{vl_convert.__version__}.js"  # type: ignore[attr-defined]
 
 
 @cache
-def library() -> str:
-    """The script that draws, with everything that it needs.
+def drawing_script() -> str:
+    """Return the script that draws, with everything that it needs.
 
-    Bundling it takes 12 s of processor time, so the first page of a tree keeps it for all others.
+    Bundling it takes 12 s of processor time, so it is kept in a file for later pages.
     """
     if not LIBRARY.exists():
-        LIBRARY.parent.mkdir(exist_ok=True)
+        LIBRARY.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=LIBRARY.parent) as folder:
             made = Path(folder, LIBRARY.name)
-            made.write_text(
-                vl_convert.javascript_bundle().replace("</script", "<\\/script"), encoding="utf-8"
-            )
+            bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+            made.write_text(bundle.replace("</script", "<\\/script"), encoding="utf-8")
             made.replace(LIBRARY)
     return LIBRARY.read_text(encoding="utf-8")
 
 
-def style() -> str:
-    """The style of pages with figures."""
+def page_style() -> str:
+    """Return the style of pages with figures."""
     return STYLE.read_text(encoding="utf-8") + FIGURES_STYLE.read_text(encoding="utf-8")
 
 
-def cells(row: list[str], tag: str) -> str:
-    """The cells of one row."""
+def row_cells(row: list[str], tag: str) -> str:
+    """Return the cells of one row as HTML."""
     return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
 
 
-def heads(study: Study) -> str:
-    """The heads of the table: each metric in words, with its unit below."""
-    said = [wording.words(column) for column in study.experiment.plot["columns"]]
+def table_heads(study: Study) -> str:
+    """Return the heads of the table: each metric in words, with its unit below."""
+    said = [wording.metric_words(column) for column in study.experiment.plot["columns"]]
     units = [f"<small>{escape(w.unit)}</small>" if w.heading != w.text else "" for w in said]
     cells_of = [f"<th>{escape(w.capital)}{u}</th>" for w, u in zip(said, units, strict=True)]
     return f"<tr><th></th><th>Trials</th>{''.join(cells_of)}</tr>"
 
 
-def table(study: Study) -> str:
-    """The table that the terminal shows, with its heads in words."""
+def summary_table(study: Study) -> str:
+    """Return the table that the terminal shows, with its heads in words."""
     if not study.experiment.plot["columns"]:
         return "<p>The experiment names no columns to show.</p>"
     body = ""
     for row in summary.table(study.experiment, study.results)[2:]:
         kind = f' class="{NOTES[row[0]]}"' if row[0] in NOTES else ""
-        body += f"<tr{kind}>{cells(row, 'td')}</tr>\n"
-    sure = summary.sureness(study.results)
+        body += f"<tr{kind}>{row_cells(row, 'td')}</tr>\n"
+    sure = summary.interval_note(study.results)
     told = f'<caption class="about">{escape(sure[0].upper() + sure[1:])}.</caption>'
-    head = f"<thead>{heads(study)}</thead>"
+    head = f"<thead>{table_heads(study)}</thead>"
     return f'<table class="numbers">{told}{head}\n<tbody>{body}</tbody></table>'
 
 
-def arms(study: Study) -> str:
-    """Each arm, with the settings that only it has."""
-    own = theme.own(study)
+def arms_section(study: Study) -> str:
+    """Return a table of the arms, with the settings that only they have."""
+    own = theme.arm_settings_text(study)
     rows = "".join(
         f"<tr><td>{escape(arm)}</td><td>{escape(own[arm])}</td></tr>\n" for arm in study.arms
     )
     return f'<table class="arms">{rows}</table>'
 
 
-def numbers(study: Study) -> list[int]:
-    """The runs to look at: one of each arm that the first sentence names, or of the first two arms,
-    with equal variables."""
-    arms = (lead.named(study) or study.arms)[:2]
+def example_runs(study: Study) -> list[int]:
+    """Return the numbers of example runs: one of each arm that the first sentence names, or of the
+    first two arms, with equal variables."""
+    arms = (lead.sentence_arms(study) or study.arms)[:2]
     found: dict[str, dict[str, int]] = {}
     for run in study.experiment.runs:
         if run.arm in arms:
@@ -103,117 +104,124 @@ def numbers(study: Study) -> list[int]:
     return list(max(found.values(), key=len, default={}).values())
 
 
-NO_READ = "This load only writes, so no read of it waits. (<code>make why</code> explains reads.)"
-THEATRE = "theatre.html"  # beside a report; `make theatre` puts the theatre there
+NO_READ = "This load only writes, so no read of it waits. (<code>sluice why</code> explains reads.)"
+THEATRE = "theatre.html"  # beside a report; `sluice theatre` puts the theatre there
 
 
-def seen_with(study: Study) -> str:
-    """What the commands say of the runs to look at: E=, SIZE=, N= and N2=. Nothing if there are no
-    runs, or if a policy of WITH= is among the arms: the commands do not know WITH=."""
-    of, which = study.experiment, numbers(study)
+def run_arguments(study: Study) -> str:
+    """Return the arguments of commands that show the example runs: the experiment, --size, --run
+    and --second.
+
+    It is "" if there are no runs, or if a policy of --with is among the arms, because those
+    commands do not have --with.
+    """
+    of, which = study.experiment, example_runs(study)
     if not which or of.policy:
         return ""
     name = of.path.stem if of.path.is_relative_to(EXPERIMENTS) else str(of.path)
-    size = f" SIZE={of.size}" if of.size != FULL else ""
-    second = "".join(f" N2={n}" for n in which[1:])
-    return f"E={name}{size} N={which[0]}{second}"
+    size = f" --size={of.size}" if of.size != FULL else ""
+    second = "".join(f" --second={n}" for n in which[1:])
+    return f"{shlex.quote(name)}{size} --run={which[0]}{second}"
 
 
-def opens_theatre(study: Study) -> bool:
-    """Whether `make theatre` puts the theatre of these runs beside the report. It shows what a
-    machine does, never the twin."""
-    return bool(seen_with(study)) and study.experiment.engine == MACHINE_ENGINE
+def has_theatre(study: Study) -> bool:
+    """Return whether `sluice theatre` can put the theatre of these runs next to the report. The
+    theatre shows what a machine does, which the twin does exactly in charged time only."""
+    return bool(run_arguments(study)) and not study.experiment.is_approximate
 
 
-def not_yet(study: Study) -> str:
-    """The page that is where the theatre will be."""
-    command = escape(f"make theatre {seen_with(study)}")
-    return head(f"{study.experiment.name} in the theatre", style()) + (
+def placeholder_page(study: Study) -> str:
+    """Return the page that stands in the theatre's place until the theatre is made."""
+    command = escape(f"sluice theatre {run_arguments(study)}")
+    return page_head(f"{study.experiment.name} in the theatre", page_style()) + (
         '<body class="report">\n<h1>The theatre is not made yet</h1>\n'
         "<p>It shows runs as they went, and takes seconds to make. In Sluice's tree, type</p>\n"
         f"<p><code>{command}</code></p>\n<p>and load this page again.</p>\n</body>\n</html>\n"
     )
 
 
-def to_see(study: Study) -> str:
-    """The commands that show these runs as they went, and why reads of them took so long."""
-    seen = seen_with(study)
+def commands_section(study: Study) -> str:
+    """Return the section with commands that show these runs moment by moment and explain their slow
+    reads."""
+    seen = run_arguments(study)
     if not seen:
         return ""
-    run = seen.partition(" N2=")[0]
+    run = seen.partition(" --second=")[0]
     told = {
-        "As they went, moment by moment:": f"make theatre {seen}",
-        "The same as a short animation, for a slide:": f"make animation {seen}",
+        "As they went, moment by moment:": f"sluice theatre {seen}",
+        "The same as a short animation, for a slide:": f"sluice theatre {seen} --animation",
     }
-    if not study.only_writes:
+    if not study.is_write_only:
         told |= {
-            "What its slowest read waited for:": f"make why {run} READ=longest",
-            "The machine when that read was queued, in gdb:": f"make replay {run} AT=read:longest",
+            "What its slowest read waited for:": f"sluice why {run} --read=longest",
+            "The machine when that read was queued, in gdb:": (
+                f"sluice debug {run} --at=read:longest"
+            ),
         }
     rows = "".join(
         f"<li>{words} <code>{escape(command)}</code></li>\n" for words, command in told.items()
     )
     how = f'<a href="{THEATRE}">Open in the theatre</a>, or see runs of it with these commands:'
-    if not opens_theatre(study):
+    if not has_theatre(study):
         how = (
             "The twin made these runs. See them with these commands, which have a machine make "
             "them: its times are a little different."
         )
-    left_out = f"\n<p>{NO_READ}</p>" if study.only_writes else ""
+    left_out = f"\n<p>{NO_READ}</p>" if study.is_write_only else ""
     return f"<p>{how}</p>\n<ul>{rows}</ul>{left_out}"
 
 
-def metrics_of(study: Study) -> list[str]:
-    """The metrics that verdicts may name."""
+def verdict_metrics(study: Study) -> list[str]:
+    """Return the metrics that verdicts may name."""
     of = study.experiment
     named = [row["metric"] for row in of.expectations]
     return named + ([*of.contest["metrics"], *of.contest["no_more"]] if of.contest else [])
 
 
 def verdict_row(study: Study, verdict: Verdict) -> str:
-    """A row: an expectation, and whether it was met."""
-    names = metrics_of(study)
+    """Return the table row of an expectation: whether it was met, and why."""
+    names = verdict_metrics(study)
     says, *came = (
-        escape(wording.in_words(line, names))
+        escape(wording.replace_metrics(line, names))
         for line in (verdict.says, verdict.why, *verdict.details, *verdict.origin)
     )
-    kind = "explained" if verdict.explained else VERDICTS[verdict.met]
+    kind = "explained" if verdict.is_explained else VERDICTS[verdict.met]
     told = "<br>".join(came)
     return f'<tr class="{kind}"><td><b>{verdict.word}</b></td><td>{says}</td><td>{told}</td></tr>\n'
 
 
-def expectations(study: Study) -> str:
-    """The expectations, and whether they were met."""
-    verdicts = expect.judge(study.experiment, study.results)
+def expectations_section(study: Study) -> str:
+    """Return the table of the expectations, with whether they were met."""
+    verdicts = expect.judge_experiment(study.experiment, study.results)
     if not verdicts:
         return "<p>The experiment states no expectations.</p>"
     body = "".join(verdict_row(study, verdict) for verdict in verdicts)
-    head = cells(["", "Expected", "What came"], "th")
+    head = row_cells(["", "Expected", "What came"], "th")
     return (
         f'<table class="expectations"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     )
 
 
-def answer(study: Study) -> str:
-    """The result of the claim in a sentence, and how many expectations were met."""
-    verdicts = expect.judge(study.experiment, study.results)
-    sentence, tally = lead.sentence(study), lead.tally(verdicts)
-    kind = VERDICTS[not any(v.failed for v in verdicts)] if verdicts else VERDICTS[None]
+def answer_paragraph(study: Study) -> str:
+    """Return the paragraph with the result in a sentence, and how many expectations were met."""
+    verdicts = expect.judge_experiment(study.experiment, study.results)
+    sentence, tally = lead.lead_sentence(study), lead.verdict_counts(verdicts)
+    kind = VERDICTS[not any(v.is_failed for v in verdicts)] if verdicts else VERDICTS[None]
     mark = f' <span class="tally {kind}">{escape(tally)}</span>' if tally else ""
     return f'<p class="answer">{escape(sentence)}{mark}</p>'
 
 
-def warnings(study: Study) -> str:
-    """What the reader must know before the figures."""
-    lines = summary.losses(study.results)
+def warnings_section(study: Study) -> str:
+    """Return the warnings that a reader must see before the figures."""
+    lines = summary.trace_loss_lines(study.results)
     missing = len(study.experiment.runs) - len(study.results)
     if missing:
         lines.insert(0, f"{missing} of {len(study.experiment.runs)} runs have no result.")
     return "".join(f'<p class="warning">{escape(line)}</p>' for line in lines)
 
 
-def place(figure: Figure, picture: str) -> str:
-    """A figure: its title, its picture, and below it an explanation."""
+def figure_html(figure: Figure, picture: str) -> str:
+    """Return a figure as HTML: title, picture, and below it an explanation."""
     name = escape(figure.name)
     return (
         f'<figure><h3>{escape(figure.title)}</h3><div id="{name}-choice"></div>'
@@ -222,57 +230,57 @@ def place(figure: Figure, picture: str) -> str:
     )
 
 
-def places(figures: list[Figure], pictures: dict[str, str]) -> str:
-    return "\n".join(place(figure, pictures[figure.name]) for figure in figures)
+def figures_html(figures: list[Figure], pictures: dict[str, str]) -> str:
+    """Return several figures as HTML."""
+    return "\n".join(figure_html(figure, pictures[figure.name]) for figure in figures)
 
 
-def specs(figures: list[Figure]) -> str:
-    """The specifications as a value of a script."""
+def specs_script(figures: list[Figure]) -> str:
+    """Return the specifications as a value for a script."""
     value = {figure.name: figure.bare for figure in figures if figure.live}
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
-def filled(
+def fill_template(
     template: Path,
     title: str,
-    words: dict[str, object],
+    words: Mapping[str, object],
     parts: dict[str, str],
     figures: list[Figure],
     more_style: str = "",
 ) -> str:
-    """A page from its template: words to be escaped, parts that are HTML, and what all pages
-    have."""
+    """Return a page from its template. words: texts that must be escaped; parts: HTML."""
     common = {
-        "head": head(title, style() + more_style, DRAWN, f"{PICTURES} blob:"),
-        "library": library(),
-        "specs": specs(figures),
+        "head": page_head(title, page_style() + more_style, DRAWN, f"{PICTURES} blob:"),
+        "library": drawing_script(),
+        "specs": specs_script(figures),
         "draw": DRAW.read_text(encoding="utf-8"),
     }
     escaped = {name: escape(str(word)) for name, word in words.items()}
     return Template(template.read_text(encoding="utf-8")).substitute(escaped, **parts, **common)
 
 
-def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
-    """The whole page. pictures: the parts of the page for each figure, by name."""
+def report_page(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
+    """Return the whole page. pictures: the HTML of each figure's picture, by name."""
     experiment = study.experiment
     path = experiment.path.resolve()
     words = {
         "name": experiment.name,
         "claim": experiment.claim,
         "source": experiment.source,
-        "about": theme.shared(study),
+        "about": theme.shared_text(study),
         "file": path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
         "kernel": ", ".join(sorted({result["kernel"][:16] for result in study.results})),
         "runs": len(study.results),
     }
     parts = {
-        "warnings": warnings(study),
-        "answer": answer(study),
-        "lead": places([f for f in figures if f.name == LEAD], pictures),
-        "expectations": expectations(study),
-        "table": table(study),
-        "figures": places([f for f in figures if f.name != LEAD], pictures),
-        "arms": arms(study),
-        "to_see": to_see(study),
+        "warnings": warnings_section(study),
+        "answer": answer_paragraph(study),
+        "lead": figures_html([f for f in figures if f.name == LEAD], pictures),
+        "expectations": expectations_section(study),
+        "table": summary_table(study),
+        "figures": figures_html([f for f in figures if f.name != LEAD], pictures),
+        "arms": arms_section(study),
+        "to_see": commands_section(study),
     }
-    return filled(TEMPLATE, experiment.name, words, parts, figures)
+    return fill_template(TEMPLATE, experiment.name, words, parts, figures)

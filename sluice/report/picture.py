@@ -8,11 +8,14 @@ ids are unique, because all pictures share the page's.
 import base64
 import re
 from html import escape
+from typing import Any
 
 import vl_convert
 
+from sluice.host.matching import search_text
 from sluice.report import theme
 from sluice.report.figures import Figure
+from sluice.report.theme import Spec
 
 SCALE = 2  # pixels of a PNG to a unit: sharp on a slide
 LARGEST = 600_000  # bytes of an SVG within a page; a larger one becomes a PNG there
@@ -21,8 +24,9 @@ HEAD = 64  # height of a title and a subtitle
 OWN_ID = re.compile(r'((?:id|href)="#?|url\(#)((?:clip|gradient)[\w-]*)')
 
 
-def for_pointer(part: object) -> bool:
-    """True if a part of a specification shows nothing until the pointer is over something."""
+def is_pointer_only(part: object) -> bool:
+    """Return whether a part of a specification shows nothing until the pointer is over
+    something."""
     if not isinstance(part, dict):
         return False
     hover = part.get("select", {})
@@ -35,30 +39,34 @@ def for_pointer(part: object) -> bool:
     )
 
 
-def still(spec: object) -> object:
-    """The specification without the parts that answer the pointer: the same picture in half the
-    time."""
+def remove_pointer_parts(spec: Any) -> Any:
+    """Return the specification without the parts that answer the pointer. It gives the same picture
+    in half the time."""
     if isinstance(spec, list):
-        return [still(part) for part in spec if not for_pointer(part)]
+        return [remove_pointer_parts(part) for part in spec if not is_pointer_only(part)]
     if isinstance(spec, dict):
-        return {name: still(part) for name, part in spec.items() if name != "tooltip"}
+        return {
+            name: remove_pointer_parts(part) for name, part in spec.items() if name != "tooltip"
+        }
     return spec
 
 
-def drawn(spec: dict) -> str:
-    """The SVG of a specification."""
-    return vl_convert.vegalite_to_svg(still(spec))
+def draw_svg(spec: Spec) -> str:
+    """Return the SVG of a specification."""
+    return vl_convert.vegalite_to_svg(remove_pointer_parts(spec))
 
 
-def size(svg: str) -> tuple[float, float]:
-    """Width and height of an SVG."""
-    width, height = (re.search(rf'\b{name}="([\d.]+)"', svg)[1] for name in ("width", "height"))
+def svg_size(svg: str) -> tuple[float, float]:
+    """Return the width and height of an SVG."""
+    width, height = (
+        search_text(re.compile(rf'\b{name}="([\d.]+)"'), svg)[1] for name in ("width", "height")
+    )
     return float(width), float(height)
 
 
-def headed(svg: str, title: dict) -> str:
-    """The SVG below its title and subtitle."""
-    width, height = size(svg)
+def add_titles(svg: str, title: Spec) -> str:
+    """Return the SVG with a title and subtitle above it."""
+    width, height = svg_size(svg)
     size_of = f'width="{width:g}" height="{height + HEAD:g}"'
     place = f'{size_of} viewBox="0 0 {width:g} {height + HEAD:g}"'
     words = f'x="16" font-family="{theme.FONT}" fill="{theme.INK}"'
@@ -71,26 +79,28 @@ def headed(svg: str, title: dict) -> str:
     )
 
 
-def png(svg: str) -> bytes:
+def render_png(svg: str) -> bytes:
+    """Return an SVG as PNG."""
     return vl_convert.svg_to_png(svg, scale=SCALE)
 
 
-def inline(svg: str, name: str, title: str) -> str:
-    """The SVG for a page, with unique ids and a name for screen readers."""
+def inline_svg(svg: str, name: str, title: str) -> str:
+    """Return the SVG for a page, with unique ids and a name for screen readers; a large one becomes
+    a PNG."""
     said = f'role="img" aria-label="{escape(title)}"'
     if len(svg) > LARGEST:
         data = base64.b64encode(vl_convert.svg_to_png(svg, scale=PAGE_SCALE)).decode()
-        width, height = size(svg)
+        width, height = svg_size(svg)
         place = f'width="{width:g}" height="{height:g}"'
         return f'<img {said} alt="{escape(title)}" {place} src="data:image/png;base64,{data}">'
     own = OWN_ID.sub(rf"\g<1>{name}-\g<2>", svg)
     return own.replace("<svg ", f"<svg {said} ", 1)
 
 
-def within(figure: Figure, svg: str) -> str:
-    """A figure's pictures in a page: the wide one and, if there is one, the narrow one."""
-    wide = inline(svg, figure.name, figure.title)
+def pictures_html(figure: Figure, svg: str) -> str:
+    """Return a figure's pictures for a page: the wide one and, if there is one, the narrow one."""
+    wide = inline_svg(svg, figure.name, figure.title)
     if not figure.narrow:
         return f'<div class="still scaled">{wide}</div>'
-    narrow = inline(drawn(figure.narrow), f"{figure.name}-narrow", figure.title)
+    narrow = inline_svg(draw_svg(figure.narrow), f"{figure.name}-narrow", figure.title)
     return f'<div class="still wide">{wide}</div><div class="still narrow">{narrow}</div>'

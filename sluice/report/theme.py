@@ -1,4 +1,4 @@
-"""How all figures look, and the words at their heads.
+"""The common style of all figures, and their titles.
 
 Up to as many arms as there are colours, an arm has one colour everywhere, from a palette
 made to be told apart by the colour-blind (M. Okabe and K. Ito, 2002). With more arms than
@@ -8,11 +8,15 @@ picture is the same on every machine. INK, RULE and PAPER are what a dark page r
 """
 
 import math
+from typing import Any
 
+from sluice.experiment.records import RunResult
 from sluice.experiment.result import measured_drive
 from sluice.report import lead
 from sluice.report.study import Study
 
+Spec = dict[str, Any]  # a part of a Vega-Lite specification (https://vega.github.io/vega-lite)
+Datum = dict[str, Any]  # what a picture draws: a row of its data, by field
 ARM_COLOURS = (
     *("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"),
     *("#8467B5", "#9A6A1E"),
@@ -25,7 +29,6 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WIDTH = 880  # of what is inside a figure's axes, all columns together
 WHOLE = 1040  # of a figure with its labels
 NARROW = 360  # of the whole of a figure for a telephone
-CACHE = ("block", "nbuf")  # what is told of the machine, beside its drive
 CONFIG = {
     "font": FONT,
     "background": PAPER,
@@ -56,54 +59,57 @@ CONFIG = {
 DASHES = ([1, 0], [10, 5], [4, 3], [14, 4, 3, 4])  # so that a line shows under another
 
 
-def crowded(study: Study) -> bool:
-    """True if there are more arms than colours."""
+def is_crowded(study: Study) -> bool:
+    """Return whether there are more arms than colours."""
     return len(study.experiment.arms) > len(ARM_COLOURS)
 
 
-def colours(study: Study) -> dict[str, str]:
-    """The colour of each arm. Arms that were not run count too, so that a colour never changes."""
+def colours_by_arm(study: Study) -> dict[str, str]:
+    """Return the colour of each arm. Arms that were not run count too, so that a colour never
+    changes."""
     arms = study.experiment.arms
-    if not crowded(study):
+    if not is_crowded(study):
         return dict(zip(arms, ARM_COLOURS, strict=False))
-    own = dict(zip(lead.named(study), (ARM_COLOURS[0], *ARM_COLOURS[2:]), strict=False))
+    own = dict(zip(lead.sentence_arms(study), (ARM_COLOURS[0], *ARM_COLOURS[2:]), strict=False))
     return {arm: own.get(arm, GREY) for arm in arms}
 
 
-def arm_colour(study: Study, **more: object) -> dict:
-    """The channel that colours by the field `arm`. It has a legend only if colours tell arms
-    apart."""
-    of = colours(study)
+def arm_colour(study: Study, **more: object) -> Spec:
+    """Return the channel that colours by the field `arm`. It has a legend only if colours
+    distinguish the arms."""
+    of = colours_by_arm(study)
     scale = {"domain": study.arms, "range": [of[arm] for arm in study.arms]}
-    crowd = {"legend": None} if crowded(study) else {}
+    crowd = {"legend": None} if is_crowded(study) else {}
     return {"field": "arm", "type": "nominal", "scale": scale, "title": None, **more, **crowd}
 
 
-def arm_dash(study: Study) -> dict:
-    """The channel that tells lines apart by the field `arm`, beside the colour."""
+def arm_dash(study: Study) -> Spec:
+    """Return the channel that gives each arm's line its own dashes, in addition to the colour."""
     dashes = [DASHES[i % len(DASHES)] for i in range(len(study.arms))]
     scale = {"domain": study.arms, "range": dashes}
-    crowd = {"legend": None} if crowded(study) else {}
+    crowd = {"legend": None} if is_crowded(study) else {}
     return {"field": "arm", "type": "nominal", "scale": scale, "title": None, **crowd}
 
 
-def log_axis(low: float, high: float) -> dict:
-    """An axis with a line at each power of ten; over few of them, at 2 and 5 times it too."""
+def log_axis(low: float, high: float) -> Spec:
+    """Return a logarithmic axis with a line at each power of ten; over few powers, at 2 and 5 times
+    each as well."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if last - first <= 2 else (1,)
     values = [step * 10.0**n for n in range(first, last + 1) for step in steps]
     return {"values": [round(v, 9) for v in values if low <= v <= high], "format": ",~r"}
 
 
-def setup(result: dict) -> dict[str, object]:
-    """The settings that define a run."""
+def run_settings(result: RunResult) -> dict[str, object]:
+    """Return the settings that define a run."""
     config = result["config"]
-    machine = {"drive": measured_drive(config), **{name: config[name] for name in CACHE}}
-    return machine | config["policies"] | config["tunables"]
+    machine = {"drive": measured_drive(config), "block": config["block"], "nbuf": config["nbuf"]}
+    return {**machine, **config["policies"], **config["tunables"]}
 
 
-def said(values: dict[str, list]) -> str:
-    """`name value` of each setting that has a value; "swept" if it has several."""
+def settings_text(values: dict[str, list[Any]]) -> str:
+    """Return `name value` of each setting that has a value; the value is "swept" if there are
+    several."""
     return ", ".join(
         f"{name} {row[0] if len(row) == 1 else 'swept'}"
         for name, row in values.items()
@@ -111,43 +117,45 @@ def said(values: dict[str, list]) -> str:
     )
 
 
-def in_all(study: Study) -> dict[str, list]:
-    """The settings that all runs share."""
-    return {name: row for name, row in study.values(setup).items() if len(row) == 1}
+def shared_settings(study: Study) -> dict[str, list[Any]]:
+    """Return the settings that all runs share."""
+    return {name: row for name, row in study.values(run_settings).items() if len(row) == 1}
 
 
-def shared(study: Study) -> str:
-    """What all runs share, and the seeds."""
+def shared_text(study: Study) -> str:
+    """Return the settings that all runs share, and the seeds, as text."""
     seeds = f"; seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
-    return said(in_all(study)) + seeds
+    return settings_text(shared_settings(study)) + seeds
 
 
-def own(study: Study) -> dict[str, str]:
-    """The settings that an arm does not share with all others."""
-    common = in_all(study)
+def arm_settings_text(study: Study) -> dict[str, str]:
+    """Return the settings that an arm does not share with all others, as text by arm."""
+    common = shared_settings(study)
     return {
-        arm: said({n: row for n, row in study.values(setup, arm).items() if n not in common})
+        arm: settings_text(
+            {n: row for n, row in study.values(run_settings, arm).items() if n not in common}
+        )
         for arm in study.arms
     }
 
 
-def about(study: Study) -> str:
-    """The line about a picture's origin, for where it stands without its page: experiment, drive,
+def origin_line(study: Study) -> str:
+    """Return the line about a picture's origin, for a picture outside its page: experiment, drive,
     seeds."""
     seeds = f"; seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
     return f"{study.experiment.name}; drive {study.experiment.drive}{seeds}"
 
 
-def title(study: Study, text: str) -> dict:
-    """The head of a figure. A page writes this text itself."""
-    return {"text": text, "subtitle": about(study)}
+def figure_title(study: Study, text: str) -> Spec:
+    """Return the title of a figure. A page writes this text itself."""
+    return {"text": text, "subtitle": origin_line(study)}
 
 
-def panel_title(text: str, **more: object) -> dict:
-    """The head of one of several panels."""
+def panel_title(text: str, **more: object) -> Spec:
+    """Return the title of one of several panels."""
     return {"text": text, "fontSize": 15, "anchor": "middle", "offset": 6, "frame": "group", **more}
 
 
-def finished(spec: dict, padding: int = 16) -> dict:
-    """The specification with the parts that all figures have."""
+def finish_spec(spec: Spec, padding: int = 16) -> Spec:
+    """Return the specification with the parts that all figures have."""
     return {"config": CONFIG, "padding": padding, **spec}

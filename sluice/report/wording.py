@@ -1,15 +1,15 @@
-"""Metrics in words, for headings, sentences and axes.
+"""Puts metrics into words, for headings, sentences and axes.
 
 `hist.disk1.queued.max` becomes "longest queue of disk1", in requests. Every metric on a page goes
-through `words`; the names themselves stay in the files.
+through metric_words(); the names themselves stay in the files.
 """
 
 import re
 from dataclasses import dataclass
 
 from sluice.experiment import jobs, metrics, utilisation
-from sluice.experiment.catalogue import known
-from sluice.experiment.summary import number
+from sluice.experiment.catalogue import load_catalogue
+from sluice.experiment.summary import format_number
 
 UNITS = {"_ns": "ns", "_us": "µs", "_ms": "ms", "_s": "s", "_percent": "%"}
 LONG = {"max": "longest", "min": "shortest"}  # of times and queues
@@ -48,7 +48,7 @@ COUNTERS = {
     "flash.written": ("pages written for the host", "pages"),
     "freeblock.late": ("free writes that came late", "requests"),
     "updated.cpu": ("CPU time of the update daemon", "ns"),
-    "updated.looks": ("looks of the update daemon", "times"),
+    "updated.looks": ("scans of the update daemon", "times"),
     "updated.written": ("blocks written by the update daemon", "blocks"),
     "wow.spared": ("groups spared by WOW", "groups"),
 }
@@ -86,14 +86,14 @@ PURPOSES = {
 
 @dataclass(frozen=True)
 class Words:
-    """A metric for people: what it is, and its unit or ""."""
+    """A metric in words for people, and its unit or ""."""
 
     text: str
     unit: str
 
     @property
     def heading(self) -> str:
-        """The words for an axis."""
+        """The words for an axis, with the unit."""
         said = not self.unit or self.unit in self.text.split()
         return self.text if said else f"{self.text}, {self.unit}"
 
@@ -103,43 +103,47 @@ class Words:
         return self.text[0].upper() + self.text[1:]
 
     def value(self, value: float) -> str:
-        """A value with its unit."""
-        return f"{number(value)} {self.unit}".rstrip()
+        """Return a value with its unit."""
+        return f"{format_number(value)} {self.unit}".rstrip()
 
 
-def plain(name: str) -> str:
-    """A name without its punctuation."""
+def strip_punctuation(name: str) -> str:
+    """Return a name without its punctuation."""
     return re.sub(r"[._]+", " ", name)
 
 
-def in_unit(name: str) -> tuple[str, str]:
-    """A name without the unit that it may end in, and that unit."""
+def split_unit(name: str) -> tuple[str, str]:
+    """Return a name without its unit suffix, and the unit."""
     match = metrics.IN_UNIT.fullmatch(name)
     return (match[1], UNITS[match[2]]) if match else (name, "")
 
 
-def of_counter(name: str) -> Words:
-    """A counter of the kernel. One without words here has its name, and the unit of /dev/stat."""
+def counter_words(name: str) -> Words:
+    """Return the words for a counter of the kernel. A counter without words has its name, and the
+    unit of /dev/stat."""
     if name in COUNTERS:
         return Words(*COUNTERS[name])
-    base, unit = in_unit(name)
-    return Words(COUNTERS.get(base, (plain(base),))[0], unit or known().counters.get(name, ""))
+    base, unit = split_unit(name)
+    return Words(
+        COUNTERS.get(base, (strip_punctuation(base),))[0],
+        unit or load_catalogue().counters.get(name, ""),
+    )
 
 
-def called(job: str) -> str:
-    """A job in words. (The name alone may mean something else, too: `update`, `read`.)"""
+def job_words(job: str) -> str:
+    """Return a job in words: its name alone may mean something else, as `update` or `read`."""
     return "all jobs" if job == jobs.EVERY else f"job {job}"
 
 
-def of_job(job: str, name: str) -> Words:
-    """A number that a job printed."""
-    base, unit = in_unit(name)
-    text, own = NUMBERS.get(base, (plain(base) + " of {}", ""))
-    return Words(text.format(called(job)), unit or own)
+def job_number_words(job: str, name: str) -> Words:
+    """Return the words for a number that a job printed."""
+    base, unit = split_unit(name)
+    text, own = NUMBERS.get(base, (strip_punctuation(base) + " of {}", ""))
+    return Words(text.format(job_words(job)), unit or own)
 
 
-def of_drive(match: re.Match[str]) -> Words:
-    """What the drive did with its time."""
+def drive_words(match: re.Match[str]) -> Words:
+    """Return the words for what the drive did with its time."""
     purpose, what, idle, _, suffix = match.groups()
     unit = UNITS.get(suffix, "")
     if not purpose:
@@ -148,41 +152,42 @@ def of_drive(match: re.Match[str]) -> Words:
     return Words(many if what == utilisation.COMMANDS else f"{DRIVE_TIMES[what]} of {many}", unit)
 
 
-def per_command(above: str, below: str) -> Words | None:
-    """A time of the drive by how many commands it had of that purpose, or None."""
+def words_per_command(above: str, below: str) -> Words | None:
+    """Return the words for a time of the drive per command of its purpose, or None if the ratio is
+    another one."""
     match = metrics.DRIVE.fullmatch(above)
     if not match or below != f"drive.{match[1]}.{utilisation.COMMANDS}":
         return None
     return Words(f"{DRIVE_TIMES[match[2]]} per {PURPOSES[match[1]][1]}", UNITS.get(match[5], ""))
 
 
-def noun(series: str) -> tuple[str, str, dict[str, str]]:
-    """A value of a series in words, its unit, and words for its extremes."""
+def series_noun(series: str) -> tuple[str, str, dict[str, str]]:
+    """Return the words for a value of a series, its unit, and words for its extremes."""
     if not series.startswith("hist."):
-        return (f"response of {called(series)}", "", LONG)
+        return (f"response of {job_words(series)}", "", LONG)
     name = series.removeprefix("hist.")
     if name in SERIES:
         return SERIES[name]
     disk, _, of_disk = name.partition(".")
-    text, unit, extremes = SERIES.get(of_disk, (plain(of_disk), "", LARGE))
+    text, unit, extremes = SERIES.get(of_disk, (strip_punctuation(of_disk), "", LARGE))
     return (f"{text} of {disk}", unit, extremes)
 
 
-def many(text: str) -> str:
-    """The plural of a value of a series: of the word before " of ", if there is one."""
+def plural(text: str) -> str:
+    """Return the plural of a value of a series: of the word before " of ", if there is one."""
     first, of, rest = text.partition(" of ")
     return f"{first}s{of}{rest}"
 
 
-def of_series(series: str, field: str, suffix: str) -> Words:
-    """A field of a distribution."""
-    text, unit, extremes = noun(series)
+def series_words(series: str, field: str, suffix: str) -> Words:
+    """Return the words for a field of a distribution."""
+    text, unit, extremes = series_noun(series)
     shown_in = UNITS.get(suffix, unit)
     if field == "count":
-        return Words(f"number of {many(text)}", "")
+        return Words(f"number of {plural(text)}", "")
     if field.startswith("over_"):
         limit = f"{int(field.removeprefix('over_')):,} {shown_in}"
-        return Words(f"{many(text)} over {limit}", "")
+        return Words(f"{plural(text)} over {limit}", "")
     if field in FIELDS:
         return Words(f"{FIELDS[field]} {text}", shown_in)
     if field in extremes:
@@ -190,25 +195,25 @@ def of_series(series: str, field: str, suffix: str) -> Words:
     return Words(f"{field.removeprefix('p')}th percentile of {text}", shown_in)
 
 
-def words(metric: str) -> Words:
-    """A metric in words."""
+def metric_words(metric: str) -> Words:
+    """Return the words for a metric."""
     if metrics.RATIO in metric:
-        if each := per_command(*metric.split(metrics.RATIO)):
+        if each := words_per_command(*metric.split(metrics.RATIO)):
             return each
-        above, below = (words(part) for part in metric.split(metrics.RATIO))
+        above, below = (metric_words(part) for part in metric.split(metrics.RATIO))
         return Words(f"{above.heading} / {below.heading}", "")
     if metric.startswith("stat."):
-        return of_counter(metric.removeprefix("stat."))
+        return counter_words(metric.removeprefix("stat."))
     if match := metrics.JOB.fullmatch(metric):
-        return of_job(*match.groups())
+        return job_number_words(*match.groups())
     if match := metrics.DRIVE.fullmatch(metric):
-        return of_drive(match)
-    return of_series(*metrics.split(metric))
+        return drive_words(match)
+    return series_words(*metrics.split_metric(metric))
 
 
-def in_words(text: str, names: list[str]) -> str:
-    """The text with these metrics in words. The longest names come first, as they may contain
-    others."""
+def replace_metrics(text: str, names: list[str]) -> str:
+    """Return the text with these metrics replaced by their words. The longest names come first,
+    because they may contain others."""
     for name in sorted(names, key=len, reverse=True):
-        text = text.replace(name, words(name).text)
+        text = text.replace(name, metric_words(name).text)
     return text

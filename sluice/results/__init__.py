@@ -1,4 +1,4 @@
-"""The last full results of experiments, in short, and the figures of documents that quote them.
+"""Stored results: a short form of each experiment's last full results, which documents quote.
 
-`make results E=NAME` writes NAME.json. A test compares the figures in documents with it.
+`sluice results store NAME` writes NAME.json. A test compares the figures in documents with it.
 """

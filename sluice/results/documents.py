@@ -1,4 +1,4 @@
-"""The figures in documents that come from experiments: found, checked, and put in.
+"""Finds, checks and updates the figures in documents that come from experiments.
 
 A comment before a table names the source of each column, parted by `;`:
 
@@ -11,43 +11,54 @@ A source is words parted by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, a 
 is=model or is=published for what the model or the paper says, is=low or is=high for the ends of
 the interval (store.py). The first holds for all columns; a comment in a row's first cell holds for
 the row, and without an arm that cell is the arm's name. Cells without a digit and cells in italics
-are no figures of ours. In text the source follows the figure:
-`319 ms<!-- result: from=..., arm=..., read.max_ms -->`. A measured figure in text is quoted with
-its interval: as its two ends, or with both of them in the same paragraph.
+are no figures of ours. For figures in text, a comment at the end of the document repeats the words
+around them, with SLOTS in the place of figures:
 
-A table of figures that come from elsewhere says so: <!-- host: make bench --> is what a
+    <!-- figures:
+    from {low} to {high} ms under PU: from=mogul-4.1-fast, arm=delayed+PU, read.max_ms
+    -->
+
+The words must stand in the document once, whatever the ends of its lines. A measured figure in text
+is quoted with its interval: as its two ends, or with both of them in the same paragraph.
+
+A table of figures that come from elsewhere says so: <!-- table: limits --> is what
+book.ext.architecture writes, <!-- host: make bench --> what a
 command measured on some machine, <!-- checked: FILE::TEST --> what that test of tests
 computes and compares, <!-- unchecked: why --> anything else.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sluice.experiment.result import BadResult
 from sluice.host.paths import ROOT
+from sluice.results.stored_records import StoredResults, StoredRow
 
-MARK = re.compile(r"^<!-- (results|host|checked|unchecked): (.*?) -->\n", re.M | re.S)
-TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
-IN_TEXT = re.compile(
-    r"(?P<number>[\d,]*\d(?:\.\d+)?)(?: [^\d\s<]+)?(?P<mark><!-- result: (?P<source>.*?) -->)", re.S
+ENDS = ("low", "high")  # of an interval
+KINDS = (*ENDS, "model", "published")
+MARK = re.compile(
+    r"^<!-- (results|host|checked|unchecked): (.*?) -->\n|^<!-- table: \w+ -->\n\n", re.M | re.S
 )
-STRAY = re.compile(r"<!-- results?\b")
+TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
+FIGURES = re.compile(r"^<!-- figures:\n(.*?)^-->", re.M | re.S)
+SLOTS = {name: {} if name == "value" else {"is": name} for name in ("value", *KINDS)}
+SLOT = re.compile(r"\{(\w+)\}")
+STRAY = re.compile(r"<!-- (results?|figures)\b")
 COMMENT = re.compile(r"<!-- (.*?) -->")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.M | re.S)  # code
 ITALICS = re.compile(r"\*[^*]+\*")
 
-ENDS = ("low", "high")  # of an interval
-
-Read = Callable[[str], dict]  # what is stored of an experiment
+Read = Callable[[str], StoredResults]  # what is stored of an experiment
 Source = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure printed at [start, end) of a document, and where it comes from."""
+    """A figure printed at [start, end) of a document, and its source."""
 
     path: Path
     line: int
@@ -58,49 +69,54 @@ class Figure:
 
     @property
     def place(self) -> str:
-        """A place in a document, for messages."""
+        """The position in the document, for messages."""
         return f"{self.path.name}:{self.line}"
 
 
-def documents() -> list[Path]:
-    """All documents that may quote results."""
+def result_documents() -> list[Path]:
+    """Return all documents that may quote results."""
     return [
         *sorted(ROOT.glob("*.md")),
         *sorted(p for top in ("book", "grade") for p in ROOT.glob(f"{top}/**/*.md")),
     ]
 
 
-def source(words: str) -> Source:
-    """A source as it is written; a word without = is the metric."""
+def parse_source(words: str) -> Source:
+    """Return a source from its text; a word without = is the metric."""
     parts = [part.strip() for part in words.split(",") if part.strip()]
     pairs = [part.split("=", 1) if "=" in part else ["metric", part] for part in parts]
     return {name.strip(): value.strip() for name, value in pairs}
 
 
-def tables(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-    """Each table, with the mark before it, if there is one."""
+def find_tables(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
+    """Yield each table, with the mark before it, or None."""
     marks = {mark.end(): mark for mark in MARK.finditer(text)}
     for table in TABLE.finditer(text):
         yield table, marks.get(table.start())
 
 
-def cells(row: str) -> list[re.Match[str]]:
-    """The cells of a row, without the bars."""
+def row_cells(row: str) -> list[re.Match[str]]:
+    """Return the cells of a row, without the bars."""
     return list(re.finditer(r"[^|\n]+(?=\|)", row))
 
 
-def is_figures(table: str) -> bool:
-    """True if at least half of a table's cells, without the first of each row, begin with a
-    digit."""
-    body = [cell[0].strip() for row in table.splitlines()[2:] for cell in cells(row)[1:]]
+def holds_figures(table: str) -> bool:
+    """Return whether at least half of a table's cells begin with a digit, not counting empty cells
+    and the first cell of each row."""
+    body = [cell[0].strip() for row in table.splitlines()[2:] for cell in row_cells(row)[1:]]
     filled = [cell for cell in body if cell]
     return sum(cell[0].isdigit() for cell in filled) * 2 >= max(len(filled), 1)
 
 
-def row_figures(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str], Source]]:
-    """The figures of a row, with their sources. Raises BadResult for a cell that is not one."""
-    label, *others = cells(row)
-    here = {name: v for comment in COMMENT.findall(label[0]) for name, v in source(comment).items()}
+def figures_in_row(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str], Source]]:
+    """Yield the figures of a row, with their sources. Raises BadResult for a cell that is no
+    figure."""
+    label, *others = row_cells(row)
+    here = {
+        name: v
+        for comment in COMMENT.findall(label[0])
+        for name, v in parse_source(comment).items()
+    }
     name = COMMENT.sub("", label[0]).strip()
     if not any(re.search(r"\d", cell[0]) for cell in others):
         return
@@ -114,82 +130,116 @@ def row_figures(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str]
             raise BadResult(f'"{words}" is neither a figure nor in italics')
 
 
-def table_figures(table: str, mark: str) -> Iterator[tuple[int, int, Source]]:
-    """The places of a table's figures, and their sources."""
-    first, *columns = [source(words) for words in mark.split(";")]
+def figures_in_table(table: str, mark: str) -> Iterator[tuple[int, int, Source]]:
+    """Yield the start, end and source of each figure of a table."""
+    first, *columns = [parse_source(words) for words in mark.split(";")]
     sources = [first | column for column in columns]
     at = 0
     for n, row in enumerate(table.splitlines(keepends=True)):
-        for cell, come_from in row_figures(row, sources) if n > 1 else ():
+        for cell, come_from in figures_in_row(row, sources) if n > 1 else ():
             start = at + cell.start() + cell[0].index(cell[0].strip())
             yield start, start + len(cell[0].strip()), come_from
         at += len(row)
 
 
-def expect_no_strays(path: Path, text: str) -> None:
-    """Raise BadResult for a comment that stands at no figure, or before no table."""
-    used = {m.start("mark") for m in IN_TEXT.finditer(text)}
-    used |= {mark.start() for _, mark in tables(text) if mark}
+def place_of(path: Path, text: str, at: int) -> str:
+    """Return a place in a document, for messages."""
+    return f"{path.name}:{text.count(chr(10), 0, at) + 1}"
+
+
+def expect_placed_marks(path: Path, text: str) -> None:
+    """Raise BadResult for a comment that stands before no table, or is not closed."""
+    used = {mark.start() for _, mark in find_tables(text) if mark}
+    used |= {mark.start() for mark in FIGURES.finditer(text)}
     for stray in STRAY.finditer(text):
         if stray.start() not in used:
-            line = text.count("\n", 0, stray.start()) + 1
-            raise BadResult(f"{path.name}:{line}: there is no figure or table at this comment")
+            raise BadResult(f"{place_of(path, text, stray.start())}: there is no table here")
 
 
-def figures(path: Path) -> Iterator[Figure]:
-    """All figures of a document that come from experiments. Raises BadResult for a wrong mark."""
+def pattern(words: str) -> str:
+    """Return the pattern of words with slots. Raises BadResult for words without a slot, with an
+    unknown one, or with one twice."""
+    parts = SLOT.split(words)
+    names = parts[1::2]
+    if not names or set(names) - SLOTS.keys() or len(set(names)) < len(names):
+        raise BadResult(f'"{words}": needs one or more of {{{"}, {".join(SLOTS)}}}, each once')
+    parts[::2] = [r"\s+".join(re.escape(word) for word in part.split(" ")) for part in parts[::2]]
+    parts[1::2] = [rf"(?P<{name}>{NUMBER.pattern})" for name in names]
+    return rf"(?<![\d,.]){''.join(parts)}" if not parts[0] else "".join(parts)
+
+
+def text_figures(path: Path, text: str) -> Iterator[tuple[int, int, Source]]:
+    """Return the places of the figures in text, and their sources. Raises BadResult for words that
+    the document does not have, or has more than once."""
+    body = FIGURES.sub(lambda mark: re.sub(r"[^\n]", " ", mark[0]), text)
+    for mark in FIGURES.finditer(text):
+        for line in mark[1].splitlines():
+            words, _, rest = line.partition(": from=")
+            try:
+                found = list(re.finditer(pattern(words.strip()), body))
+                if len(found) != 1:
+                    raise BadResult(f'"{words}": stands {len(found)} times in the text, not once')
+            except BadResult as error:
+                raise BadResult(f"{place_of(path, text, mark.start())}: figures: {error}") from None
+            for name in found[0].groupdict():
+                yield *found[0].span(name), parse_source(f"from={rest}") | SLOTS[name]
+
+
+def marked_figures(path: Path) -> Iterator[Figure]:
+    """Yield all figures of a document that come from experiments. Raises BadResult for a wrong
+    mark."""
     text = path.read_text(encoding="utf-8")
-    found = [(*m.span("number"), source(m["source"])) for m in IN_TEXT.finditer(text)]
-    expect_no_strays(path, text)
-    for table, mark in tables(text):
+    expect_placed_marks(path, text)
+    found = list(text_figures(path, text))
+    for table, mark in find_tables(text):
         if mark and mark[1] == "results":
             try:
-                rows = list(table_figures(table[0], mark[2]))
+                rows = list(figures_in_table(table[0], mark[2]))
             except BadResult as error:
-                line = text.count("\n", 0, table.start()) + 1
-                raise BadResult(f"{path.name}:{line}: {error}") from None
+                raise BadResult(f"{place_of(path, text, table.start())}: {error}") from None
             found += [(table.start() + a, table.start() + b, s) for a, b, s in rows]
     for start, end, come_from in sorted(found, key=lambda row: row[0]):
         yield Figure(path, text.count("\n", 0, start) + 1, start, end, text[start:end], come_from)
 
 
-def without_interval(path: Path) -> list[Figure]:
-    """The measured figures in text whose paragraph does not have both ends of their interval."""
+def figures_without_interval(path: Path) -> list[Figure]:
+    """Return the measured figures in text whose paragraph lacks an end of their interval."""
     text = path.read_text(encoding="utf-8")
-    in_text = {mark.start("number") for mark in IN_TEXT.finditer(text)}
-    found = [one for one in figures(path) if one.start in in_text]
+    in_text = {start for start, _, _ in text_figures(path, text)}
+    found = [one for one in marked_figures(path) if one.start in in_text]
     ends = {
         (text.count("\n\n", 0, one.start), *sorted(one.source.items()))
         for one in found
         if one.source.get("is") in ENDS
     }
 
-    def lacks(one: Figure) -> bool:
+    def lacks_interval(one: Figure) -> bool:
+        """Return whether an end of the figure's interval is not in its paragraph."""
         kinds = ENDS if one.source.get("is", "measured") in ("measured", *ENDS) else ()
         place = text.count("\n\n", 0, one.start)
         return any((place, *sorted((one.source | {"is": k}).items())) not in ends for k in kinds)
 
-    return [one for one in found if lacks(one)]
+    return [one for one in found if lacks_interval(one)]
 
 
-def unmarked(path: Path) -> list[int]:
-    """The first lines of tables of figures whose source is not given. Code has no tables."""
+def unmarked_tables(path: Path) -> list[int]:
+    """Return the first lines of tables of figures without a source. Code is ignored."""
     text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text(encoding="utf-8"))
-    bare = [table for table, mark in tables(text) if not mark and is_figures(table[0])]
+    bare = [table for table, mark in find_tables(text) if not mark and holds_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 
 
-def checked(path: Path) -> list[str]:
-    """The tests, as FILE::TEST, that are said to compare a table of the document."""
+def checked_tables(path: Path) -> list[str]:
+    """Return the tests, as FILE::TEST, that are said to compare a table of the document."""
     return [
         mark[2]
-        for _, mark in tables(path.read_text(encoding="utf-8"))
+        for _, mark in find_tables(path.read_text(encoding="utf-8"))
         if mark and mark[1] == "checked"
     ]
 
 
-def row(come_from: Source, read: Read) -> dict:
-    """The stored row that a source names. Raises BadResult if it names none, or several."""
+def stored_row(come_from: Source, read: Read) -> StoredRow:
+    """Return the stored row that a source names. Raises BadResult unless there is exactly one."""
     wanted = dict(come_from)
     name, arm, metric = (wanted.pop(key, None) for key in ("from", "arm", "metric"))
     wanted.pop("is", None)
@@ -205,30 +255,33 @@ def row(come_from: Source, read: Read) -> dict:
     return rows[0]
 
 
-def value(come_from: Source, read: Read) -> float:
-    """The stored value that a source names. Raises BadResult if it names none, or several."""
-    found, kind = row(come_from, read), come_from.get("is", "measured")
+def stored_value(come_from: Source, read: Read) -> float:
+    """Return the stored value that a source names. Raises BadResult unless there is exactly one."""
+    kind = come_from.get("is", "measured")
+    found: Mapping[str, Any] = stored_row(come_from, read)
     name, metric = come_from["from"], come_from["metric"]
     of = "interval" if kind in ENDS else kind
     if metric not in found.get(of, {}):
-        raise BadResult(f"{name} has no {of} {metric} stored: make results E={name}")
+        raise BadResult(f"{name} has no {of} {metric} stored: sluice results store {name}")
     stored = found[of][metric]
     return float(stored[ENDS.index(kind)] if kind in ENDS else stored)
 
 
-def now(figure: Figure, read: Read) -> str:
-    """The text that should be printed, with as many decimals as the figure has."""
+def current_text(figure: Figure, read: Read) -> str:
+    """Return the text that should be printed, with as many decimals as the figure has. Raises
+    BadResult."""
     try:
-        return f"{value(figure.source, read):,.{len(figure.printed.partition('.')[2])}f}"
+        return f"{stored_value(figure.source, read):,.{len(figure.printed.partition('.')[2])}f}"
     except BadResult as error:
         raise BadResult(f"{figure.place}: {error}") from None
 
 
-def put_in(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
-    """A document's text with the stored values of these experiments put in, and what changed."""
+def update_figures(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
+    """Return a document's text with the stored values of the experiments `only`, and a line for
+    each change."""
     text, said = path.read_text(encoding="utf-8"), []
-    for figure in reversed([one for one in figures(path) if one.source.get("from") in only]):
-        new = now(figure, read)
+    for figure in reversed([one for one in marked_figures(path) if one.source.get("from") in only]):
+        new = current_text(figure, read)
         if new != figure.printed:
             said.append(f"{figure.place}: {figure.printed} is now {new}")
             text = text[: figure.start] + new + text[figure.end :]

@@ -1,16 +1,19 @@
-"""The picture of README.md: read response over time, under periodic update and under AIPU.
+"""Draws the picture of README.md: read response over time, under periodic update and under AIPU.
 
 It is drawn from the first trial of two sets of policies of one experiment, as SVG that can be read
 on a white and on a dark page. Its data are kept beside it, so that a test can draw it again.
 """
 
+import itertools
 import json
 from collections.abc import Iterator
 from math import log10
 from pathlib import Path
+from typing import TypedDict
 
 from sluice.experiment import metrics
-from sluice.experiment.files import write_whole
+from sluice.experiment.files import write_atomically
+from sluice.experiment.records import RunResult
 from sluice.experiment.result import BadResult
 from sluice.experiment.series import bucket_high
 from sluice.host.paths import ROOT
@@ -32,16 +35,30 @@ LONG_US = 450_000  # as the experiment counts them
 INK, FAINT, READ, LONG = "#7d8590", "#7d859055", "#3f87d9", "#e5642d"
 
 
-def pick(results: list[dict]) -> dict:
-    """The data of the picture, from whole results: for each panel its reads and the longest."""
-    shown = {}
+class Panel(TypedDict):
+    """The data of a panel: the longest read, and the reads by bin of time and response time, as in
+    a result (series.py)."""
+
+    longest_ms: float
+    bin_ms: int
+    bins: int
+    read_heat: list[list[int]]  # [bin, low_us, reads]
+
+
+PictureData = dict[str, Panel]  # by arm
+
+
+def pick_data(results: list[RunResult]) -> PictureData:
+    """Return the picture's data, from whole results: for each panel its reads and the longest.
+    Raises BadResult."""
+    shown: PictureData = {}
     for arm in PANELS:
         trials = [result for result in results if result["arm"] == arm]
         if not trials:
             raise BadResult(f"{EXPERIMENT}: no run of {arm} for the picture")
         series = trials[0]["series"]
         shown[arm] = {
-            "longest_ms": metrics.of(trials[0], "read.max_ms"),
+            "longest_ms": metrics.evaluate(trials[0], "read.max_ms"),
             "bin_ms": series["bin_ms"],
             "bins": series["bins"],
             "read_heat": series["disks"]["disk1"]["read_heat"],
@@ -49,38 +66,74 @@ def pick(results: list[dict]) -> dict:
     return shown
 
 
-def height(us: float) -> float:
-    """The height of a response time, from the top."""
+def pack(shown: PictureData) -> str:
+    """Return the data of the picture as JSON: of each response time a line with pairs, the bins
+    since the bin before and the reads in this bin."""
+    parts = []
+    for arm, panel in shown.items():
+        about = {name: value for name, value in panel.items() if name != "read_heat"}
+        rows = []
+        for low_us in sorted({low for _, low, _ in panel["read_heat"]}):
+            row, last = [low_us], 0
+            for bin, low, n in panel["read_heat"]:
+                if low == low_us:
+                    row += [bin - last, n]
+                    last = bin
+            rows.append(json.dumps(row, separators=(",", ":")))
+        heat = ",\n".join(rows)
+        parts.append(f'{json.dumps(arm)}:{json.dumps(about)[:-1]}, "read_heat": [\n{heat}]}}')
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def unpack(text: str) -> PictureData:
+    """Return the data of the picture, as `pick` does, from what `pack` wrote."""
+    shown: PictureData = json.loads(text)
+    for panel in shown.values():
+        heat: list[list[int]] = []
+        for low_us, *pairs in panel["read_heat"]:
+            bins = itertools.accumulate(pairs[::2])
+            heat += [[bin, low_us, n] for bin, n in zip(bins, pairs[1::2], strict=True)]
+        panel["read_heat"] = sorted(heat)
+    return shown
+
+
+def response_height(us: float) -> float:
+    """Return the vertical position of a response time, from the top."""
     part = log10(max(us, LEAST_US) / LEAST_US) / log10(MOST_US / LEAST_US)
     return TOP + PANEL_HEIGHT * (1 - part)
 
 
-def text(x: float, y: float, words: str, style: str = "") -> str:
-    """A line of text."""
+def svg_text(x: float, y: float, words: str, style: str = "") -> str:
+    """Return a line of text as SVG."""
     return f'<text x="{x:g}" y="{y:g}" fill="{INK}"{style}>{words}</text>'
 
 
-def frame(x: float, title: str, panel: dict, seconds: float) -> Iterator[str]:
-    """Title, grid and axes of a panel that begins at x."""
+def panel_frame(x: float, title: str, panel: Panel, seconds: float) -> Iterator[str]:
+    """Yield the title, grid and axes of a panel that begins at x."""
     longest = panel["longest_ms"] / 1000
-    yield text(x, 22, title, ' font-weight="bold" font-size="15"')
-    yield text(x, 42, f"the longest read takes {longest:.2f} s")
+    yield svg_text(x, 22, title, ' font-weight="bold" font-size="15"')
+    yield svg_text(x, 42, f"the longest read takes {longest:.2f} s")
     for us in DECADES:
-        y = height(us)
+        y = response_height(us)
         yield f'<path d="M{x:g} {y:.1f}h{PANEL_WIDTH}" stroke="{FAINT}"/>'
     bottom = TOP + PANEL_HEIGHT
     yield f'<path d="M{x:g} {bottom}h{PANEL_WIDTH}" stroke="{INK}"/>'
     for second in range(0, int(seconds) + 1, 30):
         at = x + PANEL_WIDTH * second / seconds
-        yield text(at, bottom + 18, f"{second} s", ' text-anchor="middle"')
+        yield svg_text(at, bottom + 18, f"{second} s", ' text-anchor="middle"')
 
 
-def reads(x: float, panel: dict, seconds: float) -> Iterator[str]:
-    """A panel's reads: a cell for those of a second that took as long, a dot for a long one."""
+def panel_reads(x: float, panel: Panel, seconds: float) -> Iterator[str]:
+    """Yield a panel's reads: a cell for the reads of one bin and response time, a dot for a long
+    read."""
     step = PANEL_WIDTH * panel["bin_ms"] / 1000 / seconds
     cells: dict[float, str] = {}  # outlines, by how dark they are
     for bin, low_us, n in panel["read_heat"]:
-        left, top, end = x + bin * step, height(bucket_high(low_us)), height(low_us)
+        left, top, end = (
+            x + bin * step,
+            response_height(bucket_high(low_us)),
+            response_height(low_us),
+        )
         if low_us >= LONG_US:
             yield f'<circle cx="{left + step / 2:.1f}" cy="{top:.1f}" r="5" fill="{LONG}"/>'
         elif end > top:
@@ -91,15 +144,16 @@ def reads(x: float, panel: dict, seconds: float) -> Iterator[str]:
         yield f'<path d="{outlines}" fill="{READ}" fill-opacity="{seen}"/>'
 
 
-def drawn(shown: dict) -> str:
-    """The picture, as SVG."""
+def draw_front_page(shown: PictureData) -> str:
+    """Return the picture as SVG."""
     seconds = max(panel["bins"] * panel["bin_ms"] for panel in shown.values()) / 1000
     parts = []
     for i, (arm, title) in enumerate(PANELS.items()):
         x = LEFT + i * (PANEL_WIDTH + BETWEEN)
-        parts += [*frame(x, title, shown[arm], seconds), *reads(x, shown[arm], seconds)]
+        parts += [*panel_frame(x, title, shown[arm], seconds), *panel_reads(x, shown[arm], seconds)]
     marks = [
-        text(LEFT - 8, height(us) + 4, words, ' text-anchor="end"') for us, words in DECADES.items()
+        svg_text(LEFT - 8, response_height(us) + 4, words, ' text-anchor="end"')
+        for us, words in DECADES.items()
     ]
     about = "Response time of each read over the time at which it was done; orange: over 450 ms"
     return "\n".join(
@@ -109,16 +163,16 @@ def drawn(shown: dict) -> str:
             f"<title>{about}</title>",
             *marks,
             *parts,
-            text(LEFT, HEIGHT - 10, about),
+            svg_text(LEFT, HEIGHT - 10, about),
             "</svg>",
             "",
         ]
     )
 
 
-def write(shown: dict) -> Path:
-    """Keep the data of the picture, and draw it. Returns the picture's path."""
+def write_front_page(shown: PictureData) -> Path:
+    """Write the picture's data and the picture. Returns the picture's path."""
     FOLDER.mkdir(exist_ok=True)
-    write_whole(DATA, json.dumps(shown, separators=(",", ":")) + "\n")
-    write_whole(PICTURE, drawn(shown))
+    write_atomically(DATA, pack(shown))
+    write_atomically(PICTURE, draw_front_page(shown))
     return PICTURE

@@ -1,71 +1,80 @@
-"""Are stored results this kernel's too?
+"""Checks whether stored results are this kernel's too.
 
 A change of the kernel that no experiment reaches, such as a further policy, leaves all runs as they
 were, to the byte. So a few runs show whether the rest has to be made again: the shortest of each
-arm (store.samples). `check` says so; with `keep` it is noted in the stored results, so that nobody
-has to ask again.
+arm (store.samples). recheck_results() prints the answer; with `keep` it is noted in the stored
+results, too.
 """
 
 from sluice.experiment import runner
 from sluice.experiment.catalogue import kernel_hash
 from sluice.experiment.files import FOLDER
-from sluice.experiment.progress import reporting
+from sluice.experiment.progress import show_steps
+from sluice.experiment.records import RunResult
 from sluice.experiment.result import BadResult
 from sluice.experiment.runner import Outcome
 from sluice.experiment.schema import Experiment, Run
 from sluice.results import store
+from sluice.results.stored_records import Sample, StoredResults
 
 SAMPLES = FOLDER / "samples"  # apart from results of whole experiments, of which these are a few
 
 
-def label(row: dict) -> tuple[str, str]:
-    """What tells a run from the others of its experiment."""
+def run_label(row: RunResult | Sample) -> tuple[str, str]:
+    """Return what distinguishes a run from the others of its experiment: arm and variables."""
     return row["arm"], str(row["variables"])
 
 
-def sampled(experiment: Experiment, kept: dict) -> list[Run]:
-    """The runs that the marks are of. Raises BadResult if the experiment has one of them no more,
+def sampled_runs(experiment: Experiment, kept: StoredResults) -> list[Run]:
+    """Return the runs whose marks are stored. Raises BadResult if the experiment lacks one of them,
     or if there are no marks."""
     name = experiment.name
     if not kept.get("samples"):
-        raise BadResult(f"{name}: stored without marks: make results E={name}")
+        raise BadResult(f"{name}: stored without marks: sluice results store {name}")
     runs = {(run.arm, str(run.variables)): run for run in experiment.runs}
     try:
-        return [runs[label(row)] for row in kept["samples"]]
+        return [runs[run_label(row)] for row in kept["samples"]]
     except KeyError:
         why = "has other runs than its results"
-        raise BadResult(f"{name}: {why}: make results E={name}") from None
+        raise BadResult(f"{name}: {why}: sluice results store {name}") from None
 
 
-def differing(kept: dict, outcome: Outcome) -> list[str]:
-    """The arms whose run is another now, or failed."""
-    marks = {label(result): store.mark(result) for result in outcome.results}
-    return [row["arm"] for row in kept["samples"] if marks.get(label(row)) != row["mark"]]
+def differing_arms(kept: StoredResults, outcome: Outcome) -> list[str]:
+    """Return the arms whose run has another mark now, or failed."""
+    marks = {run_label(result): store.result_hash(result) for result in outcome.results}
+    return [row["arm"] for row in kept["samples"] if marks.get(run_label(row)) != row["mark"]]
 
 
-def check(experiments: list[Experiment], jobs: int, scheduler: str, keep: bool = False) -> bool:
-    """Make the samples of the experiments that have stored results of other kernels. keep: note in
-    the stored results that they are this kernel's too, where they are as they were; else no stored
-    file changes. Returns true if all are, and no run failed."""
-    asked, kept, good = [], [], True
+def recheck_results(
+    experiments: list[Experiment], jobs: int, scheduler: str, keep: bool = False
+) -> bool:
+    """Make the samples of the experiments whose stored results are of other kernels. Returns true
+    if all are equal and no run failed.
+
+    keep: whether to write into equal stored results that they are this kernel's too. Without it no
+    stored file changes.
+    """
+    asked: list[tuple[Experiment, list[Run]]] = []
+    kept: list[StoredResults] = []
+    good = True
     for experiment in experiments:
         try:
-            stored = store.read(experiment.name)
-            if not store.of_this_kernel(stored):
-                asked.append((experiment, sampled(experiment, stored)))
+            stored = store.read_stored(experiment.name)
+            if not store.is_current(stored):
+                asked.append((experiment, sampled_runs(experiment, stored)))
                 kept.append(stored)
         except BadResult as error:
             print(error)
             good = False
-    with reporting("samples", sum(len(only) for _, only in asked)) as report:
+    with show_steps("samples", sum(len(only) for _, only in asked)) as report:
         outcomes = runner.execute_all(asked, jobs, report, SAMPLES, scheduler)
         for stored, outcome in zip(kept, outcomes, strict=True):
-            name, others = stored["experiment"], differing(stored, outcome)
+            name, others = stored["experiment"], differing_arms(stored, outcome)
             if others:
-                print(f"{name}: not as it was: {', '.join(others)}: make results E={name}")
+                print(f"{name}: not as it was: {', '.join(others)}: sluice results store {name}")
                 good = False
                 continue
             if keep:
-                store.write(stored | {"same": kernel_hash()})
+                store.write_stored({**stored, "same": kernel_hash()})
             print(f"{name}: the stored results are this kernel's too")
     return good

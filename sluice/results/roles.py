@@ -13,7 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from sluice.results.documents import Source, source
+from sluice.experiment.records import Unchecked
+from sluice.results.documents import Source, parse_source
 
 ROLE = re.compile(r"\{result\}`([^`]+)`")
 DIRECTIVES = ("results", "chart")
@@ -22,22 +23,34 @@ FENCE = re.compile(
 )
 
 
-def columns(body: dict) -> dict[str, Source]:
-    """The columns of a {results} table: their heads, and their sources."""
+def parse_columns(body: Unchecked) -> dict[str, Source]:
+    """Return the columns of a {results} table: their sources, by head."""
     shared = {"from": body["from"]} if "from" in body else {}
-    return {head: shared | source(words) for head, words in body["columns"].items()}
+    return {head: shared | parse_source(words) for head, words in body["columns"].items()}
 
 
-def lines(body: dict) -> list[Source]:
-    """The metrics of a {chart}, one for each panel."""
-    return [{"from": body["from"], "metric": metric} for metric in body["metrics"].values()]
+def cells(body: Unchecked) -> list[Source]:
+    """Return the source of each cell of a {results} table; without `rows`, that of each column."""
+    rows = [parse_source(words) for words in body["rows"].values()] if "rows" in body else [{}]
+    return [column | row for row in rows for column in parse_columns(body).values()]
 
 
-def asked(path: Path) -> Iterator[Source]:
-    """Every experiment and metric that a page asks for."""
+def parse_metrics(body: Unchecked) -> list[Source]:
+    """Return the sources of what a {chart} draws: for each panel and arm, or for each panel if it
+    draws all arms."""
+    at = {name: str(said) for name, said in body.get("at", {}).items()}
+    shared = {"from": body["from"], "is": "drawn"} | at
+    arms = [{"arm": arm} for arm in body["arms"]] if "arms" in body else [{}]
+    return [
+        shared | arm | {"metric": metric} for metric in body["metrics"].values() for arm in arms
+    ]
+
+
+def requested_sources(path: Path) -> Iterator[Source]:
+    """Yield every source that a page asks for."""
     text = path.read_text(encoding="utf-8")
     for words in ROLE.findall(text):
-        yield source(words)
+        yield parse_source(words)
     for _, kind, words in FENCE.findall(text):
         body = yaml.safe_load(words)
-        yield from columns(body).values() if kind == "results" else lines(body)
+        yield from cells(body) if kind == "results" else parse_metrics(body)

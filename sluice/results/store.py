@@ -1,4 +1,8 @@
-"""What is kept of an experiment's full results: a row for each arm and setting.
+"""Stores a short form of an experiment's full results: a row for each arm and setting.
+
+`shorten_results` makes the full form, of all metrics of the experiment's table and all that
+documents quote, which `write_full` puts into build/results. `pare` leaves what documents show, and
+`write_stored` stores that in results/ (compact.py).
 
 experiment, commit, kernel    whose results, of which commit and hash of the kernel
 rows                          arm, at (the setting, without the seed), trials, and
@@ -10,9 +14,9 @@ rows                          arm, at (the setting, without the seed), trials, a
 verdicts                      says, word, why: what was expected, whether it came, and the
                               figures; of a contest too, where `word` is won or LOST. Why a
                               result differs stands in the experiment's file only
-    paper, sure, contest      as sluice/experiment/verdict.py has them
-contest                       a row for each setting and metric: at, metric, won (null: not told
-                              apart, or without a rival), and
+    paper, contest            as sluice/experiment/verdict.py has them
+contest                       a row for each setting and metric: at, metric, won (null: neither
+                              won nor lost), and
     best, behind              the best of the other arms, and by what share of its value
                               the arm is above it; null: that value is 0
     behind_ends               the 95 % interval of `behind`; null: too few trials, or behind is null
@@ -26,6 +30,7 @@ import json
 import math
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -33,20 +38,33 @@ from statistics import mean
 
 from sluice.experiment import contest, expect, metrics, significance, summary
 from sluice.experiment.catalogue import kernel_hash
-from sluice.experiment.files import write_whole
-from sluice.experiment.findings import Finding, finding
-from sluice.experiment.result import BadResult, setting
+from sluice.experiment.files import write_atomically
+from sluice.experiment.findings import Finding, classify
+from sluice.experiment.records import RunResult
+from sluice.experiment.result import BadResult, drop_seed
 from sluice.experiment.schema import Experiment
+from sluice.experiment.selection import experiments_by_name
 from sluice.host.paths import ROOT
+from sluice.results import compact
+from sluice.results.documents import Source
+from sluice.results.stored_records import Sample, StoredMatch, StoredResults, StoredRow
 
 FOLDER = ROOT / "results"
+WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
+HASH_DIGITS = 12  # of a kernel's hash, in results/
+ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 6, 4  # of figures, the least that are kept
+DRAWN = "drawn"  # a kind of use (is=), in a chart
+ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
 MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
-MADE_OF = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "experiments")
+MADE_OF = (
+    *("Makefile", "tools/rules", "kernel", "policies", "drives", "user", "mkfs", "experiments"),
+)
 
 
-def commit() -> str:
-    """The commit of this tree, with a + if what results depend on has changed since."""
+def tree_commit() -> str:
+    """Return the commit of this tree, with a + if files on which results depend have changed
+    since."""
     head = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"],
         cwd=ROOT,
@@ -60,68 +78,78 @@ def commit() -> str:
     return head.stdout.strip() + ("+" if changed.returncode else "")
 
 
-def number(value: float) -> float:
-    """A value with all digits that a document may print."""
+def decimal_number(value: float) -> float:
+    """Return a value with all digits that a document may print."""
     return float(f"{value:.9g}") if value != int(value) else int(value)
 
 
-def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dict:
-    """One arm in one setting."""
+def stored_row(experiment: Experiment, trials: list[RunResult], names: Iterable[str]) -> StoredRow:
+    """Return the stored row of one arm in one setting."""
     first = trials[0]
     model = [experiment.predicted(trial) for trial in trials]
-    told = {name: summary.said(experiment, first, name) for name in names}
+    told = {name: summary.published_figure(experiment, first, name) for name in names}
     return {
         "arm": first["arm"],
-        "at": setting(first["variables"]),
+        "at": drop_seed(first["variables"]),
         "trials": len(trials),
-        "measured": {name: number(metrics.together(trials, name)) for name in names},
+        "measured": {name: decimal_number(metrics.aggregate(trials, name)) for name in names},
         "interval": {
-            name: [number(found.low), number(found.high)]
+            name: [decimal_number(found.low), decimal_number(found.high)]
             for name in names
-            if (found := significance.spread(trials, name))
+            if (found := significance.spread_of_trials(trials, name))
         },
         "model": {
-            n: number(mean(m[n] for m in model)) for n in names if all(n in m for m in model)
+            n: decimal_number(mean(m[n] for m in model))
+            for n in names
+            if all(n in m for m in model)
         },
         "published": {name: float(v) for name, v in told.items() if NUMBER.fullmatch(v)},
     }
 
 
-def mark(result: dict) -> str:
-    """A hash of all that was measured in a run. A kernel with one policy more has more counters,
-    which stay 0: these do not count."""
-    measured = {name: result.get(name) for name in MEASURED}
+def result_hash(result: RunResult) -> str:
+    """Return a hash of all that was measured in a run. Counters that stayed 0 do not count, because
+    a kernel with one more policy has more of them."""
+    measured: dict[str, object] = {name: result.get(name) for name in MEASURED}
     measured["counters"] = {name: grew for name, (grew, _) in result["counters"].items() if grew}
     return sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def samples(results: list[dict]) -> list[dict]:
-    """Of each arm the shortest run, and its mark."""
-    shortest: dict[str, dict] = {}
+def sample_runs(results: list[RunResult]) -> list[Sample]:
+    """Return the shortest run of each arm, with its mark."""
+    shortest: dict[str, RunResult] = {}
     for result in results:
         best = shortest.setdefault(result["arm"], result)
         if result["virtual_ms"] < best["virtual_ms"]:
             shortest[result["arm"]] = result
     return [
-        {"arm": arm, "variables": result["variables"], "mark": mark(result)}
+        {"arm": arm, "variables": result["variables"], "mark": result_hash(result)}
         for arm, result in shortest.items()
     ]
 
 
-def of_contest(match: contest.Match) -> dict:
-    """A metric in a setting, and how far the arm is from the best of its rivals."""
+def contest_summary(match: contest.Match) -> StoredMatch:
+    """Return the stored row of a match: a metric in a setting, and how far the arm is from its best
+    rival."""
     best = match.rivals[0].arm if match.rivals else ""
-    off = max(match.behind, 0) if match.rivals else 0
-    ends = match.behind_ends if match.rivals else None
+    off = max(match.loss_ratio, 0) if match.rivals else 0
+    ends = match.loss_interval if match.rivals else None
     return {
-        **{"at": match.at, "metric": match.metric, "won": match.won, "best": best},
-        **{"behind": number(off) if math.isfinite(off) else None, "against": match.against},
-        "behind_ends": [number(ends.low), number(ends.high)] if ends else None,
+        "at": match.at,
+        "metric": match.metric,
+        "won": match.is_won,
+        "best": best,
+        "behind": decimal_number(off) if math.isfinite(off) else None,
+        "against": match.against,
+        "behind_ends": [decimal_number(ends.low), decimal_number(ends.high)] if ends else None,
     }
 
 
-def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -> dict:
-    """The stored part of whole results: the table's metrics, and those that documents quote."""
+def shorten_results(
+    experiment: Experiment, results: list[RunResult], quoted: Iterable[str]
+) -> StoredResults:
+    """Return the stored part of whole results: the table's metrics, and those that documents quote.
+    Raises BadResult if results are missing or of another kernel."""
     if len(results) != len(experiment.runs):
         raise BadResult(
             f"{experiment.name}: {len(results)} of {len(experiment.runs)} runs are there"
@@ -130,73 +158,170 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
     if kernels != {kernel_hash()}:
         raise BadResult(f"{experiment.name}: results of another kernel than this tree's")
     names = sorted({*experiment.plot["columns"], *quoted})
-    groups = summary.groups(results).values()
-    rows = [row(experiment, trials, names) for trials in groups]
-    about = {"experiment": experiment.name, "commit": commit(), "kernel": kernel_hash()}
+    groups = summary.group_trials(results).values()
+    rows = [stored_row(experiment, trials, names) for trials in groups]
     return {
-        **about,
+        "experiment": experiment.name,
+        "commit": tree_commit(),
+        "kernel": kernel_hash(),
         "rows": rows,
         "verdicts": [
             {
-                **{"says": one.says, "word": one.word, "why": one.why},
-                **{"paper": one.paper, "sure": one.sure, "contest": one.contest},
+                "says": one.says,
+                "word": one.word,
+                "why": one.why,
+                "paper": one.paper,
+                "contest": one.contest,
             }
-            for one in expect.judge(experiment, results)
+            for one in expect.judge_experiment(experiment, results)
         ],
-        "contest": [of_contest(match) for match in contest.matches(experiment, results)],
-        "samples": samples(results),
+        "contest": [contest_summary(match) for match in contest.play_matches(experiment, results)],
+        "samples": sample_runs(results),
     }
 
 
-def of_this_kernel(kept: dict) -> bool:
-    """True if this tree's kernel made the results, or has been shown to make the same."""
-    return kernel_hash() in (kept["kernel"], kept.get("same"))
+def cut(values: list[float], digits: int) -> list[float]:
+    """Return values with the least number of digits, but at least `digits`, with which they are
+    printed as before, and those that differ still do."""
+
+    def printed_form(found: list[float]) -> tuple[list[str], int]:
+        return [summary.format_number(value) for value in found], len(set(found))
+
+    for enough in range(digits, ALL_DIGITS):
+        short = [decimal_number(float(f"{value:.{enough}g}")) for value in values]
+        if printed_form(short) == printed_form(values):
+            return short
+    return values
 
 
-def write(kept: dict, folder: Path = FOLDER) -> Path:
-    """Store it with a line for each row of each list, so that changes can be read."""
-    path = folder / f"{kept['experiment']}.json"
-    parts = [
-        f" {json.dumps(name)}: "
-        + (in_lines(value) if isinstance(value, list) else json.dumps(value))
-        for name, value in kept.items()
+def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
+    """Return what documents show of a row."""
+    used: dict[str, set[str]] = {}
+    for words in quoted:
+        named = {name: said for name, said in words.items() if name not in ABOUT}
+        arms = words.get("arm", row["arm"])
+        if arms == row["arm"] and all(str(row["at"].get(k)) == v for k, v in named.items()):
+            used.setdefault(words["metric"], set()).add(words.get("is", "measured"))
+
+    def ours(metric: str) -> set[str]:
+        return used.get(metric, set()) - {*compact.OTHERS}
+
+    def digits(metric: str) -> int:
+        kinds = ours(metric)
+        return ALL_DIGITS if DRAWN in kinds else QUOTED_DIGITS if kinds else SHOWN_DIGITS
+
+    def quoted_figures(kind: compact.Other) -> dict[str, float]:
+        return {name: v for name, v in row[kind].items() if kind in used.get(name, ())}
+
+    return {
+        **row,
+        "measured": {name: cut([v], digits(name))[0] for name, v in row["measured"].items()},
+        "interval": {
+            name: cut(ends, digits(name)) for name, ends in row["interval"].items() if ours(name)
+        },
+        "model": quoted_figures("model"),
+        "published": quoted_figures("published"),
+    }
+
+
+def pare(kept: StoredResults, quoted: list[Source]) -> StoredResults:
+    """Return what of the full form documents need. Figures that charts draw keep ALL_DIGITS, those
+    that documents quote QUOTED_DIGITS, both with their interval; those that only the experiment's
+    page shows, SHOWN_DIGITS. quoted: what documents name; without an arm, it is each arm."""
+    short: StoredResults = {
+        **kept,
+        "kernel": kept["kernel"][:HASH_DIGITS],
+        "rows": [pare_row(row, quoted) for row in kept["rows"]],
+        "contest": [pare_match(match) for match in kept["contest"]],
+    }
+    if "same" in kept:
+        short["same"] = kept["same"][:HASH_DIGITS]
+    return short
+
+
+def pare_match(match: StoredMatch) -> StoredMatch:
+    """Return what documents show of a match: how far the arm is behind, if it lost."""
+    if match["won"] is not False or match["behind"] is None:
+        return {**match, "behind": None, "behind_ends": None}
+    ends = match["behind_ends"]
+    return {
+        **match,
+        "behind": cut([match["behind"]], SHOWN_DIGITS)[0],
+        "behind_ends": ends and cut(ends, SHOWN_DIGITS),
+    }
+
+
+def is_current(kept: StoredResults) -> bool:
+    """Return whether this tree's kernel made the results, or has been shown to make the same."""
+    return kernel_hash()[:HASH_DIGITS] in (
+        kept["kernel"][:HASH_DIGITS],
+        kept.get("same", "")[:HASH_DIGITS],
+    )
+
+
+def expectations(name: str) -> list[compact.Expectation]:
+    """Return the expectations of an experiment's file, or none if there is no such file."""
+    path = experiments_by_name().get(name)
+    if not path:
+        return []
+    rows: list[compact.Expectation] = tomllib.loads(path.read_text(encoding="utf-8"))[
+        "expectations"
     ]
-    write_whole(path, "{\n" + ",\n".join(parts) + "\n}\n")
+    return rows
+
+
+def write_stored(kept: StoredResults, folder: Path = FOLDER) -> Path:
+    """Store it in the compact form. Returns the file's path."""
+    path = folder / f"{kept['experiment']}.json"
+    write_atomically(path, compact.encode(kept, expectations(kept["experiment"])))
     return path
 
 
-def in_lines(rows: list) -> str:
-    """JSON of a list, a line for each row."""
+def write_full(kept: StoredResults, folder: Path = WHOLE) -> Path:
+    """Write the full form, with a line for each row of each list, so that changes can be read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{kept['experiment']}.json"
+    parts = [
+        f" {json.dumps(name)}: "
+        + (json_lines(value) if isinstance(value, list) else json.dumps(value))
+        for name, value in kept.items()
+    ]
+    write_atomically(path, "{\n" + ",\n".join(parts) + "\n}\n")
+    return path
+
+
+def json_lines(rows: list[object]) -> str:
+    """Return the JSON of a list, with a line for each row."""
     if not rows:
         return "[]"
     return "[\n" + ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows) + "\n ]"
 
 
-def found(kept: dict) -> list[Finding]:
-    """The findings of an experiment, as they are stored. BadResult if its results are from before
+def stored_findings(kept: StoredResults) -> list[Finding]:
+    """Return the stored findings of an experiment. Raises BadResult if its results are from before
     findings were stored."""
     try:
         return [
-            finding(one["paper"], one["word"], one["sure"])
-            for one in kept["verdicts"]
-            if not one["contest"]
+            classify(one["paper"], one["word"]) for one in kept["verdicts"] if not one["contest"]
         ]
     except KeyError:
         name = kept["experiment"]
-        raise BadResult(f"{name}: stored without its findings: make results E={name}") from None
+        raise BadResult(
+            f"{name}: stored without its findings: sluice results store {name}"
+        ) from None
 
 
-def judges(kept: dict, experiment: Experiment) -> bool:
-    """True if results were judged by the expectations that the experiment has in full size now, as
-    far as their sentences and papers tell."""
+def is_judged(kept: StoredResults, experiment: Experiment) -> bool:
+    """Return whether the stored verdicts have the sentences and papers of the experiment's present
+    expectations (in full size)."""
     return {(one["says"], one["paper"]) for one in kept["verdicts"] if not one["contest"]} == {
         (one["says"], one.get("paper", "")) for one in experiment.expectations
     }
 
 
-def read(name: str, folder: Path = FOLDER) -> dict:
-    """The stored results of an experiment. Raises BadResult if there are none."""
+def read_stored(name: str, folder: Path = FOLDER) -> StoredResults:
+    """Return the stored results of an experiment. Raises BadResult if there are none."""
     path = folder / f"{name}.json"
     if not path.exists():
-        raise BadResult(f"no results of {name} are stored: make results E={name}")
-    return json.loads(path.read_text(encoding="utf-8"))
+        raise BadResult(f"no results of {name} are stored: sluice results store {name}")
+    return compact.decode(path.read_text(encoding="utf-8"), expectations(name))

@@ -1,39 +1,41 @@
-"""A whole sweep: its points are chosen, their runs are made, and their figures are put together."""
+"""Makes a whole sweep: chooses points, makes their runs, and combines their figures."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import le
 from pathlib import Path
+from typing import Any
 
 from sluice.experiment import jobs, metrics
-from sluice.experiment.catalogue import known
-from sluice.experiment.load import FULL, load, opened
+from sluice.experiment.catalogue import load_catalogue
+from sluice.experiment.load import FULL, load, open_experiment
 from sluice.experiment.schema import TWIN
-from sluice.experiment.selection import named
+from sluice.experiment.selection import find_experiment_files
 from sluice.sweep.point import Maker
-from sluice.sweep.ranges import MOST_POINTS, Axis, BadSweep, axes, expect_one_of, grid_fits
+from sluice.sweep.ranges import MOST_POINTS, Axis, BadSweep, expect_known, grid_size, parse_axes
 from sluice.sweep.sampling import HOW, PRIMES, Came, Point
 from sluice.sweep.sweep_runs import Measurer
 
+Row = dict[str, Any]  # of a run: its variables, which are text or numbers, and its metrics
 MORE = "+"  # before a metric of which more is better
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric that is to be less, or more."""
+    """A metric to minimize, or (more) to maximize."""
 
     metric: str
     more: bool
 
     def cost(self, value: float) -> float:
-        """A number that is to be less."""
+        """Return a number to minimize."""
         return -value if self.more else value
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be measured."""
+    """A sweep: its experiment, its axes, how its points are chosen, and its objectives."""
 
     name: str  # of the experiment, with its size and @twin
     path: Path
@@ -46,11 +48,12 @@ class Sweep:
 
     @property
     def axes(self) -> list[Axis]:
+        """The axes of the sweep."""
         return self.maker.axes
 
     @property
     def runs(self) -> int:
-        """How many runs all points have."""
+        """The number of runs that all points have together."""
         swept = {axis.name for axis in self.axes}
         others = (row for name, row in self.maker.of.sweep.items() if name not in swept)
         return self.count * math.prod(map(len, others))
@@ -58,51 +61,54 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Measured:
-    """A point, its figures over its runs, and those of each run with its variables."""
+    """A point, its figures over its runs, and each run's figures with its variables."""
 
     number: int
     point: Point
     figures: dict[str, float]
-    rows: list[dict]
+    rows: list[Row]
 
     def costs(self, objectives: list[Objective]) -> tuple[float, ...]:
+        """Return the point's value for each objective, in the form that is minimized."""
         return tuple(each.cost(self.figures[each.metric]) for each in objectives)
 
 
-def objectives_of(text: str, columns: list[str], commands: str) -> list[Objective]:
-    """The objectives that METRICS= names, for an experiment with these columns in its table, and
-    these commands. Raises BadSweep."""
+def parse_objectives(text: str, columns: list[str], commands: str) -> list[Objective]:
+    """Return the objectives that --metrics names. Raises BadSweep.
+
+    columns: metrics of the experiment's table, for a message; commands: the experiment's.
+    """
     found = []
     for word in filter(None, (part.strip() for part in text.split(","))):
         name = word.removeprefix(MORE).strip()
         try:
             expect_metric(name, commands)
         except BadSweep as error:
-            raise BadSweep(f"METRICS: {word}: {error}") from None
+            raise BadSweep(f"--metrics: {word}: {error}") from None
         found.append(Objective(name, word.startswith(MORE)))
     if not found:
         there = "; ".join(columns) or "none"
         raise BadSweep(
-            "METRICS: say what is to be less, or with a + what is to be more, as "
-            f'METRICS="read.mean_ms"; the table of the experiment has {there}'
+            "--metrics: say what is to be less, or with a + what is to be more, as "
+            f'--metrics="read.mean_ms"; the table of the experiment has {there}'
         )
     return found
 
 
 def expect_metric(name: str, commands: str) -> None:
     """Raise BadSweep unless this is a metric of an experiment with these commands."""
-    bad = metrics.wrong(name, known().counters, known().histograms)
+    bad = metrics.find_metric_error(name, load_catalogue().counters, load_catalogue().histograms)
     if bad and bad[2]:
-        expect_one_of(*bad)
+        expect_known(*bad)
     elif bad:
-        raise BadSweep(f"is no metric; {metrics.no_metric(name)}")
-    if metrics.asks_drive(name):
+        raise BadSweep(f"is no metric; {metrics.suggest_metric(name)}")
+    if metrics.needs_drive_times(name):
         raise BadSweep("is not known in a sweep, which reads no traces: ask an experiment")
-    for job in metrics.jobs_of(name):
-        expect_one_of("job", job, jobs.named(commands))
+    for job in metrics.jobs_in_metric(name):
+        expect_known("job", job, jobs.job_names(commands))
 
 
-def asked(
+def parse_sweep(
     word: str,
     over: str,
     how: str = "grid",
@@ -110,49 +116,52 @@ def asked(
     want: str = "",
     size: str = FULL,
 ) -> Sweep:
-    """The sweep that a command asks for: E=, OVER=, HOW=, POINTS=, METRICS= and SIZE=.
-
-    Raises BadSweep, or BadExperiment."""
-    paths = named(word)
+    """Return the sweep that a command's arguments describe: the experiment, --over, --how,
+    --points, --metrics and --size. Raises BadSweep or BadExperiment."""
+    paths = find_experiment_files(word)
     if len(paths) > 1:
         names = ", ".join(path.stem for path in paths)
-        raise BadSweep(f"E={word}: a sweep is of one experiment; these begin so: {names}")
-    expect_one_of("HOW=", how, list(HOW))
+        raise BadSweep(f"{word}: a sweep is of one experiment; these begin so: {names}")
+    expect_known("--how", how, list(HOW))
     experiment = load(paths[0], size)
-    of = opened(paths[0], size)
+    of = open_experiment(paths[0], size)
     name, in_table = f"{experiment.name}@{TWIN}", experiment.plot["columns"]
     commands = of.top["workload"].get("commands", "")
-    columns = [column for column in in_table if not metrics.asks_drive(column)]  # as in METRICS
-    objectives = objectives_of(want, columns, commands)
-    found = axes(over, of, known())
+    columns = [
+        column for column in in_table if not metrics.needs_drive_times(column)
+    ]  # as in METRICS
+    objectives = parse_objectives(want, columns, commands)
+    found = parse_axes(over, of, load_catalogue())
     if len(found) > len(PRIMES):
-        raise BadSweep(f"OVER: {len(found)} names: a sweep goes over {len(PRIMES)} at most")
+        raise BadSweep(f"--over: {len(found)} names: a sweep goes over {len(PRIMES)} at most")
     if how == "grid" and points:
-        raise BadSweep("POINTS: a grid takes all; say how many of each range, as nbuf=256..4096:5")
+        raise BadSweep(
+            "--points: a grid takes all; say how many of each range, as nbuf=256..4096:5"
+        )
     if how != "grid" and (not points or points < 1):
-        raise BadSweep(f"POINTS: say how many points HOW={how} is to measure, 1 or more")
-    count = grid_fits(found) if how == "grid" else points
+        raise BadSweep(f"--points: say how many points --how={how} is to measure, 1 or more")
+    count = grid_size(found) if how == "grid" or not points else points
     if count > MOST_POINTS:
-        where = "OVER: give fewer values" if how == "grid" else "POINTS: give fewer"
+        where = "--over: give fewer values" if how == "grid" else "--points: give fewer"
         raise BadSweep(f"{where}: {count} points, and a sweep has at most {MOST_POINTS}")
     every = list(dict.fromkeys([*(each.metric for each in objectives), *columns]))
     maker = Maker(of, name, found)
     return Sweep(name, paths[0], experiment.claim, how, count, objectives, every, maker)
 
 
-def together(sweep: Sweep, rows: list[dict]) -> dict[str, float]:
-    """The figures of a point over its runs."""
+def aggregate_point(sweep: Sweep, rows: list[Row]) -> dict[str, float]:
+    """Return the figures of a point over its runs."""
     return {
-        name: metrics.TOGETHER[metrics.over_runs(name)]([row[name] for row in rows])
+        name: metrics.TOGETHER[metrics.aggregation(name)]([row[name] for row in rows])
         for name in sweep.columns
     }
 
 
-def measured(
+def measure_points(
     sweep: Sweep, measurer: Measurer, done: Callable[[], None]
 ) -> tuple[list[Measured], list[str]]:
-    """Measure all points. Returns those of which all runs were made, and what was wrong with
-    others. `done` is called for each run."""
+    """Measure all points. Returns the points whose runs were all made, and the errors of other
+    runs. done: called for each run."""
     found: list[Measured] = []
     errors: list[str] = []
     ways = HOW[sweep.how](sweep.axes, sweep.count, len(sweep.objectives))
@@ -163,8 +172,9 @@ def measured(
         came: Came = []
         for point, of_point in zip(batch, runs, strict=True):
             number += 1
-            figures = [measurer.find(run) for run in of_point]
-            if None in figures:
+            answers = [measurer.find(run) for run in of_point]
+            figures = [answer for answer in answers if answer is not None]
+            if len(figures) < len(answers):
                 came.append(None)
                 continue
             rows = [
@@ -172,7 +182,7 @@ def measured(
                 | {name: values[name] for name in sweep.columns}
                 for run, values in zip(of_point, figures, strict=True)
             ]
-            found.append(Measured(number, point, together(sweep, rows), rows))
+            found.append(Measured(number, point, aggregate_point(sweep, rows), rows))
             came.append(found[-1].costs(sweep.objectives))
         try:
             batch = ways.send(came)
@@ -181,9 +191,12 @@ def measured(
     return found, errors
 
 
-def front(sweep: Sweep, points: list[Measured]) -> list[Measured]:
-    """The points of which no other is at least as good in all objectives and better in one, with
-    all of equal ones; the best in the first objective first."""
+def pareto_front(sweep: Sweep, points: list[Measured]) -> list[Measured]:
+    """Return the Pareto front: the points to which no other is at least as good in all objectives
+    and better in one.
+
+    Of points with equal objectives one is kept. The best in the first objective comes first.
+    """
     found: list[Measured] = []
     costs: set[tuple[float, ...]] = set()  # of those that were found
     for point in sorted(points, key=lambda point: (point.costs(sweep.objectives), point.number)):

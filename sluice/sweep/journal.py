@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from sluice.experiment.files import forget, hash_of, hash_of_mkfs, programs, write_whole
+from sluice.experiment.files import (
+    clear_hashes,
+    hash_mkfs,
+    hash_value,
+    program_hashes,
+    write_atomically,
+)
+from sluice.experiment.records import Unchecked
 from sluice.experiment.run import FORM
 from sluice.experiment.runner import code_hash, to_line
 from sluice.experiment.schema import Run
 from sluice.host.paths import BUILD, MKFS, ROOT_FOLDER
-from sluice.twin.engine import COSTS, TWIN, twin_hash
 from sluice.twin.engine import PROGRAMS as TWIN_PROGRAMS
+from sluice.twin.engine import TWIN, twin_hash
 
 FOLDER = BUILD / "sweeps"
 Figures = dict[str, float]  # by metric
@@ -26,35 +33,36 @@ Figures = dict[str, float]  # by metric
 Stamp = tuple[str, int, int]  # a file's name, when it was written, and its size
 
 
-def stamps() -> tuple[Stamp, ...]:
-    """What tells that something was built again: to read it all would take as long as a run."""
-    built = [TWIN, COSTS, MKFS, *TWIN_PROGRAMS.iterdir(), *ROOT_FOLDER.rglob("*")]
+def build_stamps() -> tuple[Stamp, ...]:
+    """Return the names, times and sizes of built files, which change with every build. Reading the
+    files would take as long as a run."""
+    built = [TWIN, MKFS, *TWIN_PROGRAMS.iterdir(), *ROOT_FOLDER.rglob("*")]
     found = ((str(path), path.stat()) for path in built)
     return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
 
 
 @lru_cache(maxsize=1)
-def hash_at(_: tuple[Stamp, ...]) -> str:
-    """The hash of what is built, read anew."""
-    forget()
+def hash_of_build(_: tuple[Stamp, ...]) -> str:
+    """Return the hash of what is built, read again for each new build."""
+    clear_hashes()
     twin_hash.cache_clear()
-    return hash_of([FORM, twin_hash(), hash_of_mkfs(), programs(), code_hash()])
+    return hash_value([FORM, twin_hash(), hash_mkfs(), program_hashes(), code_hash()])
 
 
 def tree_hash() -> str:
-    """The hash of what all runs of a tree have in common: of what is built now, and of the code as
+    """Return the hash of what all runs of a tree have in common: what is built now, and the code as
     it was loaded."""
-    return hash_at(stamps())
+    return hash_of_build(build_stamps())
 
 
-def key_of(run: Run, of_tree: str) -> str:
-    """A hash that is equal for runs with equal figures."""
-    return hash_of([of_tree, run.config])[:32]
+def figures_key(run: Run, of_tree: str) -> str:
+    """Return a hash that is equal for runs with equal figures."""
+    return hash_value([of_tree, run.config])[:32]
 
 
 @dataclass
 class Journal:
-    """The figures of runs by their keys, in a file to which lines are added."""
+    """The figures of runs by key, in a file to which lines are appended."""
 
     path: Path
     rows: dict[str, Figures] = field(default_factory=dict)
@@ -64,26 +72,26 @@ class Journal:
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         whole, end, part = text.rpartition("\n")
         if part:  # the last line of a sweep that was killed
-            write_whole(self.path, whole + end)
+            write_atomically(self.path, whole + end)
         for line in whole.splitlines():
             row = json.loads(line)
             self.rows.setdefault(row["key"], {}).update(row["figures"])
 
     def find(self, key: str, metrics: list[str]) -> Figures | None:
-        """The figures of a run, if all of these were measured."""
+        """Return the figures of a run if all of these metrics were measured, or None."""
         row = self.rows.get(key, {})
         return row if all(name in row for name in metrics) else None
 
     def add(self, key: str, figures: Figures) -> None:
-        """Keep a run's figures."""
+        """Append a run's figures to the file."""
         self.rows.setdefault(key, {}).update(figures)
         with self.path.open("a", encoding="utf-8") as out:
             out.write(to_line({"key": key, "figures": figures}))
 
 
-def write_table(path: Path, rows: list[dict], about: dict[str, str]) -> None:
-    """Write rows with equal names as Parquet. about: what is told of them, in the file's metadata
-    under `sluice`."""
+def write_table(path: Path, rows: list[Unchecked], about: dict[str, str]) -> None:
+    """Write rows with equal names as Parquet. about: texts for the file's metadata, under the key
+    `sluice`."""
     import pyarrow
     from pyarrow import parquet
 

@@ -21,7 +21,7 @@ Places = NDArray[np.float64]  # shape (points, 2): from the left and from above
 
 @dataclass(frozen=True)
 class Box:
-    """What a label covers."""
+    """The rectangle that a label covers."""
 
     left: float
     right: float
@@ -29,6 +29,7 @@ class Box:
     bottom: float
 
     def covers(self, other: "Box") -> bool:
+        """Return whether two rectangles overlap."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -37,17 +38,18 @@ class Box:
         )
 
     def count(self, points: Places, beside: float = NEAR) -> int:
-        """How many of the points it covers."""
+        """Return how many of the points the label covers."""
         x, y = points.T
         inside = (x > self.left - beside) & (x < self.right + beside)
         return int((inside & (y > self.top - NEAR) & (y < self.bottom + NEAR)).sum())
 
-    def within(self, width: float, height: float) -> bool:
+    def lies_within(self, width: float, height: float) -> bool:
+        """Return whether the rectangle lies in a frame of this size."""
         return self.left >= 0 and self.right <= width and self.top >= 0 and self.bottom <= height
 
 
-def box(at: NDArray[np.float64], text: str, side: str) -> Box:
-    """What this text covers on a side of a point."""
+def label_box(at: NDArray[np.float64], text: str, side: str) -> Box:
+    """Return the rectangle that a text covers on a side of a point."""
     how, length = SIDES[side], LETTER * len(text)
     begin = at[0] + how["dx"] - (length if how["align"] == "right" else 0)
     middle = at[1] + how["dy"]
@@ -56,25 +58,28 @@ def box(at: NDArray[np.float64], text: str, side: str) -> Box:
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside the point at `at`. One that must be there may cover points."""
+    """A text for the point at `at`. must: whether it is drawn even if it covers points."""
 
     text: str
     at: NDArray[np.float64]
     must: bool
 
 
-def sides(labels: list[Label], line: Places, width: float, height: float) -> list[str]:
-    """The side of its point on which each label goes, those given first before others; "" for one
-    that has no room: in the frame, and beside the labels before it, the points and the line."""
+def place_labels(labels: list[Label], line: Places, width: float, height: float) -> list[str]:
+    """Return the side of its point for each label; "" for a label without a place.
+
+    Labels are placed in their order. A place must be in the frame and apart from the labels placed
+    before; the sides that cover the fewest points and parts of the line are preferred.
+    """
     points = np.array([label.at for label in labels])
     taken: list[Box] = []
     found = []
     for label in labels:
-        boxes = {side: box(label.at, label.text, side) for side in SIDES}
+        boxes = {side: label_box(label.at, label.text, side) for side in SIDES}
         covered = {
             side: of.count(points, BESIDE) + of.count(line)
             for side, of in boxes.items()
-            if of.within(width, height) and not any(map(of.covers, taken))
+            if of.lies_within(width, height) and not any(map(of.covers, taken))
         }
         best = min(covered, key=covered.__getitem__, default="")
         if best and covered[best] and not label.must:

@@ -1,6 +1,6 @@
-"""What a sweep goes over: the text of OVER=, checked against the experiment and the kernel.
+"""Reads the axes of a sweep from --over, checked against the experiment and the kernel.
 
-    OVER="nbuf=256..4096:5:log, sluice.free=50..95, sched=fcfs|clook, seed=1..3"
+    --over="nbuf=256..4096:5:log, sluice.free=50..95, sched=fcfs|clook, seed=1..3"
 
 An item is a name, and a range LOW..HIGH or values A|B|C. Behind a range may stand how many values a
 grid takes of it, and `log`: then the values are evenly spaced in their logarithms. A range between
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sluice.experiment.catalogue import Known
 from sluice.experiment.load import Opened
 from sluice.experiment.schema import MACHINE, Field
-from sluice.host.nearest import meant
+from sluice.host.nearest import suggest
 
 ARM = "arm"
 MOST_STEPS = 64  # of a range in a grid, unless the item says how many
@@ -31,32 +31,34 @@ Value = int | float | str
 
 
 class BadSweep(ValueError):
-    """A sweep that is refused; the text says what and where."""
+    """The error for a sweep that is refused; the text says what is wrong and where."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several values."""
+    """An axis with a list of values."""
 
     name: str
     kind: str  # what the name is the name of
     values: tuple[Value, ...]
 
-    def at(self, share: float) -> Value:
-        """The value at a share from 0 to below 1 of all."""
+    def value_at(self, share: float) -> Value:
+        """Return the value at a share from 0 to below 1 of the list."""
         return self.values[int(share * len(self.values))]
 
     def grid(self) -> list[Value]:
+        """Return all values."""
         return list(self.values)
 
     @property
-    def numeric(self) -> bool:
+    def is_numeric(self) -> bool:
+        """True if all values are numbers."""
         return not any(isinstance(value, str) for value in self.values)
 
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers between two, both included."""
+    """An axis with all numbers between two, both included."""
 
     name: str
     kind: str
@@ -65,30 +67,31 @@ class Range:
     steps: int | None
     log: bool
 
-    numeric = True
+    is_numeric = True
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
+        """True if the range has whole numbers only."""
         return isinstance(self.low, int)
 
-    def between(self, share: float, high: float) -> float:
-        """The number at a share of what lies between the first and `high`."""
+    def number_between(self, share: float, high: float) -> float:
+        """Return the number at a share of the way from the first number to `high`."""
         if self.log:
-            return self.low * (high / self.low) ** share
+            return float(self.low * (high / self.low) ** share)
         return self.low + share * (high - self.low)
 
-    def at(self, share: float) -> Value:
-        """The value at a share from 0 to below 1 of the range."""
-        if self.whole:
-            return min(int(self.between(share, self.high + 1)), self.high)
-        return self.between(share, self.high)
+    def value_at(self, share: float) -> Value:
+        """Return the value at a share from 0 to below 1 of the range."""
+        if self.is_whole:
+            return min(int(self.number_between(share, self.high + 1)), self.high)
+        return self.number_between(share, self.high)
 
     def grid(self) -> list[Value]:
-        """Evenly spaced values with both ends; of whole numbers none twice."""
+        """Return evenly spaced values with both ends; whole numbers without repetition."""
         if self.steps is None:
-            return list(range(self.low, self.high + 1))
-        found = [self.between(i / (self.steps - 1), self.high) for i in range(self.steps)]
-        if self.whole:
+            return [*range(int(self.low), int(self.high) + 1)]
+        found = [self.number_between(i / (self.steps - 1), self.high) for i in range(self.steps)]
+        if self.is_whole:
             return list(dict.fromkeys(round(value) for value in found))
         return [float(f"{value:.12g}") for value in found]
 
@@ -96,21 +99,26 @@ class Range:
 Axis = Choice | Range
 
 
-def kinds_of(of: Opened, known: Known) -> dict[str, str]:
-    """Every name that may be swept, and what it is the name of. A variable comes before a number of
-    the machine of the same name, because the file puts the variable into that."""
+def sweepable_names(of: Opened, known: Known) -> dict[str, str]:
+    """Return the kind of every name that may be swept.
+
+    A variable hides a number of [machine] of the same name, because the file sets the number from
+    the variable.
+    """
     found = {name: "machine" for name, row in MACHINE.items() if row.kind == "number"}
     found |= dict.fromkeys(known.tunables, "tunable") | dict.fromkeys(known.policies, "policy")
     names = [*of.sweep, *of.constants, *(name for own in of.own for name in own)]
     return found | dict.fromkeys(names, "variable") | {ARM: ARM}
 
 
-def number(text: str) -> int | float:
+def parse_number(text: str) -> int | float:
+    """Return the number in a text, as an int unless it has a point."""
     return float(text) if "." in text else int(text)
 
 
-def limits(axis: Axis, known: Known) -> tuple[int, int] | None:
-    """The least and the largest value that the kernel or the machine takes, if there are such."""
+def axis_limits(axis: Axis, known: Known) -> tuple[int, int] | None:
+    """Return the smallest and the largest value that the kernel or the machine takes, or None if
+    there are no limits."""
     if axis.kind == "tunable":
         return known.tunables[axis.name].low, known.tunables[axis.name].high
     if axis.kind == "machine":
@@ -119,8 +127,8 @@ def limits(axis: Axis, known: Known) -> tuple[int, int] | None:
 
 
 def expect_within(axis: Axis, known: Known) -> None:
-    """Raise BadSweep unless all values are possible ones."""
-    bounds = limits(axis, known)
+    """Raise BadSweep unless all values are within the limits."""
+    bounds = axis_limits(axis, known)
     if not bounds:
         return
     ends = (axis.low, axis.high) if isinstance(axis, Range) else axis.values
@@ -132,9 +140,9 @@ def expect_within(axis: Axis, known: Known) -> None:
             raise BadSweep(f"{value}: must be {bounds[0]}{upto}")
 
 
-def a_range(name: str, kind: str, match: re.Match[str]) -> Range:
-    """The range of an item. Raises BadSweep."""
-    low, high = number(match[1]), number(match[2])
+def parse_range(name: str, kind: str, match: re.Match[str]) -> Range:
+    """Return the range of an item. Raises BadSweep."""
+    low, high = parse_number(match[1]), parse_number(match[2])
     if isinstance(low, float) or isinstance(high, float):
         low, high = float(low), float(high)
     steps = int(match[3]) if match[3] else None
@@ -151,71 +159,73 @@ def a_range(name: str, kind: str, match: re.Match[str]) -> Range:
     return Range(name, kind, low, high, steps, bool(match[4]))
 
 
-def choices(name: str, kind: str, text: str, of: Opened, known: Known) -> Choice:
-    """The values of an item. Raises BadSweep."""
+def parse_choices(name: str, kind: str, text: str, of: Opened, known: Known) -> Choice:
+    """Return the list of values of an item. Raises BadSweep."""
     words = [word.strip() for word in text.split("|")]
     if len(set(words)) < len(words) or "" in words:
         raise BadSweep(f"{text}: every value must be there, and only once")
     if kind in (ARM, "policy"):
         there = of.here if kind == ARM else known.policies[name]
         for word in words:
-            expect_one_of(kind if kind == ARM else f"{name} policy", word, there)
+            expect_known(kind if kind == ARM else f"{name} policy", word, there)
         return Choice(name, kind, tuple(words))
-    numbers = [number(word) if re.fullmatch(NUMBER, word) else word for word in words]
+    numbers = [parse_number(word) if re.fullmatch(NUMBER, word) else word for word in words]
     texts = [value for value in numbers if isinstance(value, str)]
     if texts and kind != "variable":
         raise BadSweep(f"{texts[0]}: must be a number, or a range as 1..9")
     return Choice(name, kind, tuple(numbers))
 
 
-def expect_one_of(what: str, name: str, names: list[str]) -> None:
-    """Raise BadSweep, with the closest name, unless the name is one of these."""
+def expect_known(what: str, name: str, names: list[str]) -> None:
+    """Raise BadSweep, with the most similar name, unless `names` has the name."""
     if name not in names:
-        raise BadSweep(f'unknown {what} "{name}"; {meant(name, names)}')
+        raise BadSweep(f'unknown {what} "{name}"; {suggest(name, names)}')
 
 
-def axis_of(item: str, of: Opened, known: Known) -> Axis:
-    """What an item says. Raises BadSweep."""
+def parse_axis(item: str, of: Opened, known: Known) -> Axis:
+    """Return the axis of an item. Raises BadSweep."""
     match = ITEM.fullmatch(item)
     if not match:
         raise BadSweep("must be NAME=LOW..HIGH or NAME=A|B")
-    name, values, kinds = match[1].strip(), match[2].strip(), kinds_of(of, known)
-    expect_one_of("variable, tunable, policy or number of the machine", name, list(kinds))
+    name, values, kinds = match[1].strip(), match[2].strip(), sweepable_names(of, known)
+    expect_known("variable, tunable, policy or number of the machine", name, list(kinds))
     found = RANGE.fullmatch(values)
     if ".." in values and not found:
         raise BadSweep(f"{values}: must be LOW..HIGH, LOW..HIGH:STEPS or LOW..HIGH:STEPS:log")
     if found:
-        axis: Axis = a_range(name, kinds[name], found)
+        axis: Axis = parse_range(name, kinds[name], found)
     else:
-        axis = choices(name, kinds[name], values, of, known)
+        axis = parse_choices(name, kinds[name], values, of, known)
     expect_within(axis, known)
     return axis
 
 
-def axes(text: str, of: Opened, known: Known) -> list[Axis]:
-    """The axes of a sweep. If `arm` is none of them and several arms run, it becomes the first."""
+def parse_axes(text: str, of: Opened, known: Known) -> list[Axis]:
+    """Return the axes of a sweep. If `arm` is not among them, it becomes the first. Raises
+    BadSweep."""
     found: list[Axis] = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         try:
-            axis = axis_of(item, of, known)
+            axis = parse_axis(item, of, known)
             if axis.name in [other.name for other in found]:
                 raise BadSweep("stands there twice")
         except BadSweep as error:
-            raise BadSweep(f"OVER: {item}: {error}") from None
+            raise BadSweep(f"--over: {item}: {error}") from None
         found.append(axis)
     if not found:
-        raise BadSweep('OVER: say what the sweep goes over, as OVER="nbuf=256..4096:5:log"')
+        raise BadSweep('--over: say what the sweep goes over, as --over="nbuf=256..4096:5:log"')
     if ARM not in [axis.name for axis in found]:
         found.insert(0, Choice(ARM, ARM, tuple(of.here)))
     return found
 
 
-def grid_fits(axes: list[Axis]) -> int:
-    """How many points a grid has. Raises BadSweep if an axis does not say how many values."""
+def grid_size(axes: list[Axis]) -> int:
+    """Return how many points a grid has. Raises BadSweep if an axis has too many values and does
+    not say how many to take."""
     for axis in axes:
         if isinstance(axis, Range) and axis.steps is None:
-            told = f"OVER: {axis.name}: say how many values a grid takes, as {axis.name}="
+            told = f"--over: {axis.name}: say how many values a grid takes, as {axis.name}="
             told += f"{axis.low}..{axis.high}:5"
-            if not axis.whole or axis.high - axis.low >= MOST_STEPS or axis.log:
+            if not axis.is_whole or axis.high - axis.low >= MOST_STEPS or axis.log:
                 raise BadSweep(told)
     return math.prod(len(axis.grid()) for axis in axes)

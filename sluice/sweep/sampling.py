@@ -1,4 +1,4 @@
-"""Which points a sweep measures: ways to choose them, each a function, in the table HOW.
+"""Chooses the points that a sweep measures. The table HOW has a function for each way.
 
 A way is told how many points to choose (a grid goes by its axes alone), and how many objectives
 there are. It yields batches of points, and is sent what each of a batch came to. The points are the
@@ -7,10 +7,15 @@ same for equal arguments, however many workers there are.
 
 import itertools
 from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sluice.sweep.ranges import Axis, Choice, Value
+
+if TYPE_CHECKING:  # to import optuna takes most of a second
+    from optuna.distributions import BaseDistribution
 
 Point = dict[str, Value]
 # Of each point of the batch before: its objectives, all to be less; None: it failed.
@@ -22,32 +27,35 @@ SEED = 1994
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
-def batches(points: Iterator[Point]) -> Points:
-    """The points, in batches that depend on no result."""
+def split_batches(points: Iterator[Point]) -> Points:
+    """Yield points in batches that depend on no result."""
     while batch := list(itertools.islice(points, BATCH)):
         yield batch
 
 
-def grid(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Every combination of the axes' values."""
+def grid_points(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Return every combination of the axes' values."""
     names = [axis.name for axis in axes]
     values = itertools.product(*(axis.grid() for axis in axes))
-    return batches(dict(zip(names, row, strict=True)) for row in values)
+    return split_batches(dict(zip(names, row, strict=True)) for row in values)
 
 
-def at(axes: list[Axis], shares: np.ndarray) -> Point:
-    """The point at these shares, one of each axis, from 0 to below 1."""
-    return {axis.name: axis.at(float(share)) for axis, share in zip(axes, shares, strict=True)}
+def point_at(axes: list[Axis], shares: NDArray[np.float64]) -> Point:
+    """Return the point at these shares, one for each axis, from 0 to below 1."""
+    return {
+        axis.name: axis.value_at(float(share)) for axis, share in zip(axes, shares, strict=True)
+    }
 
 
-def random(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Points by chance."""
+def random_points(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Return random points."""
     chance = np.random.default_rng(SEED)
-    return batches(at(axes, chance.random(len(axes))) for _ in range(count))
+    return split_batches(point_at(axes, chance.random(len(axes))) for _ in range(count))
 
 
-def halton(i: int, base: int) -> float:
-    """The i-th number of van der Corput's sequence: the digits of i behind the point, reversed."""
+def halton_number(i: int, base: int) -> float:
+    """Return the i-th number of van der Corput's sequence: the digits of i after the point,
+    reversed."""
     share, digit = 0.0, 1.0
     while i:
         digit /= base
@@ -56,24 +64,24 @@ def halton(i: int, base: int) -> float:
     return share
 
 
-def quasi(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Points that fill the space evenly: Halton's sequence (J. H. Halton, Numerische Mathematik 2,
-    1960), moved by a share of each axis that is drawn by chance."""
+def halton_points(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Return points that fill the space evenly: Halton's sequence (J. H. Halton, Numerische
+    Mathematik 2, 1960), shifted on each axis by a random share."""
     shift = np.random.default_rng(SEED).random(len(axes))
     bases = PRIMES[: len(axes)]
-    rows = (np.array([halton(i, base) for base in bases]) for i in range(1, count + 1))
-    return batches(at(axes, (row + shift) % 1) for row in rows)
+    rows = (np.array([halton_number(i, base) for base in bases]) for i in range(1, count + 1))
+    return split_batches(point_at(axes, (row + shift) % 1) for row in rows)
 
 
-def search(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Points where a model of the results before expects better ones: optuna's tree-structured
-    Parzen estimator (J. Bergstra et al., NIPS 2011), a batch at a time."""
+def search_points(axes: list[Axis], count: int, objectives: int) -> Points:
+    """Yield points where a model of the earlier results expects better ones: optuna's
+    tree-structured Parzen estimator (J. Bergstra et al., NIPS 2011), a batch at a time."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=SEED, constant_liar=True)
     study = optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
-    spaces = {axis.name: space_of(axis) for axis in axes}
+    spaces = {axis.name: search_space(axis) for axis in axes}
     for start in range(0, count, GUIDED):
         asked = [study.ask(spaces) for _ in range(min(GUIDED, count - start))]
         came = yield [trial.params for trial in asked]
@@ -82,8 +90,8 @@ def search(axes: list[Axis], count: int, objectives: int) -> Points:
             study.tell(trial, values, state=state)
 
 
-def space_of(axis: Axis) -> object:
-    """The axis as optuna has it."""
+def search_space(axis: Axis) -> "BaseDistribution":
+    """Return the axis in optuna's form."""
     from optuna.distributions import (
         CategoricalDistribution,
         FloatDistribution,
@@ -92,13 +100,14 @@ def space_of(axis: Axis) -> object:
 
     if isinstance(axis, Choice):
         return CategoricalDistribution(axis.values)
-    kind = IntDistribution if axis.whole else FloatDistribution
-    return kind(axis.low, axis.high, log=axis.log)
+    if axis.is_whole:
+        return IntDistribution(int(axis.low), int(axis.high), log=axis.log)
+    return FloatDistribution(axis.low, axis.high, log=axis.log)
 
 
 HOW: dict[str, Callable[[list[Axis], int, int], Points]] = {
-    "grid": grid,
-    "random": random,
-    "quasi": quasi,
-    "search": search,
+    "grid": grid_points,
+    "random": random_points,
+    "quasi": halton_points,
+    "search": search_points,
 }

@@ -1,11 +1,11 @@
-"""CACHE=: sizes of the cache for a trace, in percent of the blocks that it reads."""
+"""Reads --cache: sizes of the cache for a trace, in percent of the blocks that the trace reads."""
 
 from pathlib import Path
 
 import numpy as np
 
 from sluice.experiment.schema import MACHINE
-from sluice.experiment.summary import number
+from sluice.experiment.summary import format_number
 from sluice.sweep.ranges import BadSweep
 from sluice.trace import reader
 from sluice.trace.stream import NUMBER
@@ -14,16 +14,16 @@ BLOCK = 4096
 LEAST = MACHINE["nbuf"].low  # buffers that the kernel needs
 
 
-def shares(text: str) -> list[float]:
-    """The percentages of CACHE=. Raises BadSweep."""
+def parse_shares(text: str) -> list[float]:
+    """Return the percentages of --cache. Raises BadSweep."""
     words = [word.strip() for word in text.split(",")]
     if not all(NUMBER.fullmatch(word) and 0 < float(word) <= 100 for word in words):
-        raise BadSweep(f"CACHE={text}: must be percentages, as 10, 25, 50")
+        raise BadSweep(f"--cache={text}: must be percentages, as 10, 25, 50")
     return [float(word) for word in words]
 
 
-def blocks_read(requests: np.ndarray) -> int:
-    """How many different blocks a trace reads."""
+def count_blocks_read(requests: np.ndarray) -> int:
+    """Return how many different blocks a trace reads."""
     reads = requests[requests["write"] == 0]
     if not len(reads):
         return 0
@@ -34,18 +34,18 @@ def blocks_read(requests: np.ndarray) -> int:
     return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
 
 
-def buffers(path: Path, format: str, count: int | None, cache: str) -> list[int]:
-    """The caches that a trace is tried with, as numbers of buffers. Raises BadSweep."""
-    wanted = shares(cache)
-    there = blocks_read(reader.read(path, format, count))
+def buffer_counts(path: Path, format: str, count: int | None, cache: str) -> list[int]:
+    """Return the sizes of the cache, in buffers, at which a trace is tried. Raises BadSweep."""
+    wanted = parse_shares(cache)
+    there = count_blocks_read(reader.read_requests(path, format, count))
     if not there:
         raise BadSweep(f"{path.name}: reads nothing, so no cache can help it")
     found = {share: round(there * share / 100) for share in wanted}
     for share, size in found.items():
         if size < LEAST:
-            do = "give a larger share" if there >= LEAST else "give no CACHE="
+            do = "give a larger share" if there >= LEAST else "give no --cache"
             raise BadSweep(
-                f"CACHE={cache}: {share:g} % of the {number(there)} blocks that {path.name} reads "
-                f"are {size} buffers, and the kernel needs {LEAST}: {do}"
+                f"--cache={cache}: {share:g} % of the {format_number(there)} blocks that "
+                f"{path.name} reads are {size} buffers, and the kernel needs {LEAST}: {do}"
             )
     return list(dict.fromkeys(found.values()))

@@ -1,4 +1,4 @@
-"""The pictures of a sweep: the objectives over the numbers that were swept, and against each other.
+"""Draws a sweep: the objectives over the swept numbers, and against each other.
 
 Every picture is a Vega-Lite specification, as those of a report are.
 """
@@ -6,11 +6,13 @@ Every picture is a Vega-Lite specification, as those of a report are.
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sluice.experiment.summary import number
+from sluice.experiment.summary import format_number
 from sluice.report import theme, wording
+from sluice.report.theme import Datum, Spec
 from sluice.sweep import labels
-from sluice.sweep.full_sweep import Measured, Objective, Sweep, front
+from sluice.sweep.full_sweep import Measured, Objective, Sweep, pareto_front
 from sluice.sweep.labels import Label, Places
 from sluice.sweep.ranges import ARM, Axis, Value
 
@@ -37,51 +39,54 @@ ABOUT_PARETO = (
 )
 
 
-def numbers(sweep: Sweep, points: list[Measured]) -> list[Axis]:
-    """The axes with numbers of which the points have more than one."""
+def numeric_axes(sweep: Sweep, points: list[Measured]) -> list[Axis]:
+    """Return the numeric axes on which the points differ."""
     return [
         axis
         for axis in sweep.axes
-        if axis.numeric and len({point.point[axis.name] for point in points}) > 1
+        if axis.is_numeric and len({point.point[axis.name] for point in points}) > 1
     ]
 
 
 def heading(objective: Objective) -> str:
-    """The objective in words, with its unit."""
+    """Return the objective in words, with its unit."""
     better = ", more is better" if objective.more else ""
-    return wording.words(objective.metric).heading + better
+    return wording.metric_words(objective.metric).heading + better
 
 
-def arm_colours(sweep: Sweep) -> dict:
-    """The channel that colours by arm."""
+def arm_colours(sweep: Sweep) -> Spec:
+    """Return the channel that colours by arm."""
     names = list(next(axis for axis in sweep.axes if axis.name == ARM).grid())
     colours = [*theme.ARM_COLOURS, *[theme.GREY] * len(names)][: len(names)]
     scale = {"domain": names, "range": colours}
     return {"field": "arm", "type": "nominal", "title": None, "scale": scale}
 
 
-def quantity(axis: Axis, field: str) -> dict:
-    """The channel of a swept number."""
+def number_channel(axis: Axis, field: str) -> Spec:
+    """Return the channel of a swept number."""
     kind = "log" if getattr(axis, "log", False) else "linear"
     scale = {"type": kind, "zero": False, "nice": False, "padding": 8}
     shown = {"title": axis.name, "scale": scale, "axis": {"labelFlush": False, **APART}}
     return {"field": field, "type": "quantitative", **shown}
 
 
-def colours(values: list[float]) -> dict:
-    """The scale and the legend of these values' colours, logarithmic where an axis would be."""
-    scale: dict = {"scheme": COLOURS}
+def colour_scale(values: list[float]) -> Spec:
+    """Return the scale and legend of the colours of these values; logarithmic where an axis would
+    be."""
+    scale: Spec = {"scheme": COLOURS}
     legend = {"gradientLength": SIDE, "orient": "top", **APART}
-    if wide(values):
+    if needs_log_axis(values):
         scale |= {"type": "log"}
         legend |= theme.log_axis(min(values), max(values))
     return {"scale": scale, "legend": legend}
 
 
-def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: list[Axis]) -> dict:
-    """A measure over two numbers: fields of a grid, or points."""
+def surface_spec(
+    sweep: Sweep, points: list[Measured], objective: Objective, two: list[Axis]
+) -> Spec:
+    """Return the picture of a measure over two numbers: fields of a grid, or points."""
     x, y = two
-    rows = [
+    rows: list[Datum] = [
         {
             "arm": point.point[ARM],
             "x": point.point[x.name],
@@ -95,10 +100,10 @@ def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: lis
         "field": "value",
         "type": "quantitative",
         "title": heading(objective),
-        **colours([row["value"] for row in rows]),
+        **colour_scale([row["value"] for row in rows]),
     }
     if sweep.how == "grid":
-        mark: dict = {"type": "rect"}
+        mark: Spec = {"type": "rect"}
         ordinal = {"type": "ordinal", "axis": {"labelAngle": 0, **APART}}
         places = {
             "x": {"field": "x", "title": x.name, **ordinal},
@@ -106,7 +111,7 @@ def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: lis
         }
     else:
         mark = {"type": "circle", "size": 90, "opacity": 1}
-        places = {"x": quantity(x, "x"), "y": quantity(y, "y")}
+        places = {"x": number_channel(x, "x"), "y": number_channel(y, "y")}
     return {
         "data": {"values": rows},
         "facet": {"field": "arm", "type": "nominal", "title": None},
@@ -120,8 +125,8 @@ def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: lis
     }
 
 
-def lines(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis) -> dict:
-    """A measure over one number."""
+def line_spec(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis) -> Spec:
+    """Return the picture of a measure over one number."""
     rows = [
         {
             "arm": point.point[ARM],
@@ -135,7 +140,7 @@ def lines(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis
         "data": {"values": rows},
         "width": theme.WIDTH - 200,
         "height": SIDE,
-        "encoding": {"x": quantity(axis, "x"), "color": arm_colours(sweep)},
+        "encoding": {"x": number_channel(axis, "x"), "color": arm_colours(sweep)},
         "layer": [
             {"mark": {"type": "line"}, "encoding": {"y": {**value, "aggregate": "mean"}}},
             {"mark": {"type": "point", "filled": True, "size": 45}, "encoding": {"y": value}},
@@ -143,74 +148,77 @@ def lines(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis
     }
 
 
-def told(axis: Axis, value: Value) -> str:
-    """A swept value, for a label."""
-    return value if isinstance(value, str) else f"{axis.name}={number(value)}"
+def format_axis_value(axis: Axis, value: Value) -> str:
+    """Return a swept value as text, for a label."""
+    return value if isinstance(value, str) else f"{axis.name}={format_number(value)}"
 
 
-def called(sweep: Sweep, points: list[Measured], point: Measured) -> str:
-    """A point's values, as far as the points differ in them."""
+def point_label(sweep: Sweep, points: list[Measured], point: Measured) -> str:
+    """Return a point's label: its values on the axes on which the points differ."""
     differ = [axis for axis in sweep.axes if len({one.point[axis.name] for one in points}) > 1]
-    return " ".join(told(axis, point.point[axis.name]) for axis in differ) or point.point[ARM]
+    words = " ".join(format_axis_value(axis, point.point[axis.name]) for axis in differ)
+    return words or str(point.point[ARM])
 
 
-def wide(values: list[float]) -> bool:
-    """Whether an axis of these is better logarithmic."""
+def needs_log_axis(values: list[float]) -> bool:
+    """Return whether an axis of these values should be logarithmic."""
     return min(values) > 0 and max(values) > WIDE * min(values)
 
 
-def ends(values: list[float]) -> tuple[float, float]:
-    """Where an axis of these begins and ends: a little before the first and behind the last."""
-    if wide(values):
+def axis_ends(values: list[float]) -> tuple[float, float]:
+    """Return where an axis of these values begins and ends: a little beyond the first and the
+    last."""
+    if needs_log_axis(values):
         more = (max(values) / min(values)) ** EDGE
         return min(values) / more, max(values) * more
     more = EDGE * ((max(values) - min(values)) or abs(max(values)) or 1)
     return min(values) - more, max(values) + more
 
 
-def shares(values: list[float]) -> np.ndarray:
-    """Where each value is on its axis, from 0 to 1."""
-    scaled = np.log if wide(values) else np.asarray
-    low, high = scaled(ends(values))
-    return (scaled(values) - low) / (high - low)
+def axis_shares(values: list[float]) -> NDArray[np.float64]:
+    """Return the position of each value on its axis, from 0 to 1."""
+    scaled = np.log if needs_log_axis(values) else np.asarray
+    low, high = scaled(axis_ends(values))
+    shares: NDArray[np.float64] = (scaled(values) - low) / (high - low)
+    return shares
 
 
-def places(rows: list[dict]) -> Places:
-    """Where the points of the Pareto picture are in its frame."""
-    x, y = (shares([row[field] for row in rows]) for field in ("x", "y"))
+def point_places(rows: list[Datum]) -> Places:
+    """Return the positions of points in the frame of the Pareto picture."""
+    x, y = (axis_shares([row[field] for row in rows]) for field in ("x", "y"))
     return np.stack([PARETO_WIDTH * x, PARETO_HEIGHT * (1 - y)], axis=1)
 
 
-def along(line: Places) -> Places:
-    """Places on a line between its corners."""
+def places_along(line: Places) -> Places:
+    """Return positions along a line through these corners."""
     steps = np.linspace(0, 1, LINE_STEPS)[:, None]
     return np.concatenate([line[:1], *(a + (b - a) * steps for a, b in pairwise(line))])
 
 
-def with_labels(rows: list[dict]) -> list[dict]:
-    """One row for each place where there are points, with a label for all of them, and on which
-    side it goes: `side` is "" if there is no room for it."""
-    at: dict[tuple[float, float], list[dict]] = {}
+def add_labels(rows: list[Datum]) -> list[Datum]:
+    """Return one row for each position that has points, with a label for all of them and the
+    label's `side`; "" if there is no room."""
+    at: dict[tuple[float, float], list[Datum]] = {}
     for row in sorted(rows, key=lambda row: (not row["front"], row["front"] and row["x"])):
         at.setdefault((row["x"], row["y"]), []).append(row)
     found = [
         first | {"label": first["label"] + (f" and {len(more)} more" if more else "")}
         for first, *more in at.values()
     ]
-    where = places(found)
-    line = along(where[[row["front"] for row in found]])
+    where = point_places(found)
+    line = places_along(where[[row["front"] for row in found]])
     of = [
         Label(row["label"], place, row["front"] or row["first"])
         for row, place in zip(found, where, strict=True)
     ]
-    chosen = labels.sides(of, line, PARETO_WIDTH, PARETO_HEIGHT)
+    chosen = labels.place_labels(of, line, PARETO_WIDTH, PARETO_HEIGHT)
     return [row | {"side": side} for row, side in zip(found, chosen, strict=True)]
 
 
-def channel(field: str, objective: Objective, values: list[float]) -> dict:
-    """The channel of an objective."""
-    log = wide(values)
-    scale = {"type": "log" if log else "linear", "domain": ends(values), "nice": False}
+def objective_channel(field: str, objective: Objective, values: list[float]) -> Spec:
+    """Return the channel of an objective."""
+    log = needs_log_axis(values)
+    scale = {"type": "log" if log else "linear", "domain": axis_ends(values), "nice": False}
     axis = {"tickCount": TICKS, "labelFlush": False, **APART} | (
         theme.log_axis(min(values), max(values)) if log else {}
     )
@@ -219,14 +227,14 @@ def channel(field: str, objective: Objective, values: list[float]) -> dict:
     return {"field": field, "title": title, **quantitative}
 
 
-def pareto(sweep: Sweep, points: list[Measured]) -> dict:
-    """The first two objectives against each other."""
+def pareto_spec(sweep: Sweep, points: list[Measured]) -> Spec:
+    """Return the picture of the first two objectives against each other."""
     first, second = sweep.objectives[:2]
-    best = {point.number for point in front(sweep, points)}
-    rows = [
+    best = {point.number for point in pareto_front(sweep, points)}
+    rows: list[Datum] = [
         {
             "arm": point.point[ARM],
-            "label": called(sweep, points, point),
+            "label": point_label(sweep, points, point),
             "front": point.number in best,
             "first": point is points[0],
             "x": point.figures[first.metric],
@@ -235,7 +243,7 @@ def pareto(sweep: Sweep, points: list[Measured]) -> dict:
         for point in points
     ]
     fields = (("x", first), ("y", second))
-    both = {name: channel(name, of, [row[name] for row in rows]) for name, of in fields}
+    both = {name: objective_channel(name, of, [row[name] for row in rows]) for name, of in fields}
     of_front = [row for row in rows if row["front"]]
     colour = arm_colours(sweep)
     names = colour["scale"]["domain"]
@@ -243,7 +251,7 @@ def pareto(sweep: Sweep, points: list[Measured]) -> dict:
         greys = [theme.ARM_COLOURS[0], *[theme.GREY] * (len(names) - 1)]
         colour |= {"legend": None, "scale": {"domain": names, "range": greys}}
     text = {"type": "text", "fontSize": labels.LINE - 2, "color": theme.INK}
-    labelled = with_labels(rows)
+    labelled = add_labels(rows)
     words = {"text": {"field": "label", "type": "nominal"}}
     return {
         "width": PARETO_WIDTH,
@@ -282,16 +290,16 @@ def pareto(sweep: Sweep, points: list[Measured]) -> dict:
     }
 
 
-def pictures(sweep: Sweep, points: list[Measured]) -> list[tuple[str, str, dict]]:
-    """Of each picture its title, what it shows, and its specification."""
-    axes, found = numbers(sweep, points), []
+def sweep_pictures(sweep: Sweep, points: list[Measured]) -> list[tuple[str, str, Spec]]:
+    """Return the title, the explanation and the specification of each picture."""
+    axes, found = numeric_axes(sweep, points), []
     for objective in sweep.objectives if axes else ():
-        title = f"{wording.words(objective.metric).capital} over {axes[0].name}"
+        title = f"{wording.metric_words(objective.metric).capital} over {axes[0].name}"
         if len(axes) > 1:
-            spec = surface(sweep, points, objective, axes[:2])
+            spec = surface_spec(sweep, points, objective, axes[:2])
             found.append((f"{title} and {axes[1].name}", ABOUT_SURFACE, spec))
         else:
-            found.append((title, ABOUT_LINES, lines(sweep, points, objective, axes[0])))
+            found.append((title, ABOUT_LINES, line_spec(sweep, points, objective, axes[0])))
     if len(sweep.objectives) > 1:
-        found.append(("What can be had together", ABOUT_PARETO, pareto(sweep, points)))
-    return [(title, about, theme.finished(spec)) for title, about, spec in found]
+        found.append(("What can be had together", ABOUT_PARETO, pareto_spec(sweep, points)))
+    return [(title, about, theme.finish_spec(spec)) for title, about, spec in found]

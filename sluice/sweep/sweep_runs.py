@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.experiment import metrics, trial
+from sluice.experiment.records import RunFigures
 from sluice.experiment.result import BadResult
 from sluice.experiment.run import RunFailed
 from sluice.experiment.runner import OtherTree
 from sluice.experiment.schema import Run
 from sluice.host.interrupt import stopped
 from sluice.host.paths import ROOT
-from sluice.host.workers import completed, workers
-from sluice.sweep.journal import Figures, Journal, key_of, tree_hash
+from sluice.host.workers import iterate_completed, open_workers
+from sluice.sweep.journal import Figures, Journal, figures_key, tree_hash
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,7 +27,7 @@ TOGETHER = 4  # runs that a worker gets at a time: to hand one over costs a mill
 
 @dataclass(frozen=True)
 class Made:
-    """A run that a worker has made: its figures, or why there are none."""
+    """A worker's answer for a run: its figures, or an error."""
 
     key: str
     figures: Figures | None
@@ -36,16 +37,23 @@ class Made:
 # ---- in a worker ----
 
 
-def figures_of(run: Run, names: list[str]) -> Figures:
-    """Make the run, and compute these metrics. Raises RunFailed."""
-    figures = trial.measure(run).figures | {"arm": run.arm}
+def run_figures(run: Run, names: list[str]) -> Figures:
+    """Make the run. Returns its values of these metrics. Raises RunFailed."""
+    found = trial.measure_run(run).figures
+    figures: RunFigures = {
+        "arm": run.arm,
+        "virtual_ms": found["virtual_ms"],
+        "counters": found["counters"],
+        "histograms": found["histograms"],
+        "jobs": found["jobs"],
+    }
     try:
-        return metrics.of_all(figures, names)
+        return metrics.evaluate_all(figures, names)
     except BadResult as error:
         raise RunFailed(str(error)) from None
 
 
-def check_tree(tree: str, when: str) -> None:
+def expect_same_tree(tree: str, when: str) -> None:
     """Raise OtherTree unless what is built here now has this hash."""
     if tree_hash() != tree:
         raise OtherTree(
@@ -54,19 +62,20 @@ def check_tree(tree: str, when: str) -> None:
         )
 
 
-def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
-    """Make runs, by key. Raises OtherTree if this process has another tree than the caller."""
-    check_tree(tree, "has another tree, or built otherwise")
+def make_runs(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
+    """Make runs, given by key. Returns an answer for each. Raises OtherTree if this process has
+    another tree than the caller."""
+    expect_same_tree(tree, "has another tree, or built otherwise")
     found = []
     for key, run in runs.items():
         if stopped.is_set():
             break
         try:
-            found.append(Made(key, figures_of(run, names), ""))
+            found.append(Made(key, run_figures(run, names), ""))
         except RunFailed as error:
             if not stopped.is_set():
                 found.append(Made(key, None, f"{run.name}: {error}"))
-    check_tree(tree, "had its tree built anew while it made runs")
+    expect_same_tree(tree, "had its tree built anew while it made runs")
     return found
 
 
@@ -74,22 +83,23 @@ def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
 
 
 class Measurer:
-    """Measures runs, and keeps what they came to."""
+    """Measures runs, and keeps their figures in the journal."""
 
     def __init__(self, client: Client, journal: Journal, names: list[str]) -> None:
         self.client, self.journal, self.names = client, journal, names
         self.tree = tree_hash()
 
     def key(self, run: Run) -> str:
-        return key_of(run, self.tree)
+        """Return the key of a run in the journal."""
+        return figures_key(run, self.tree)
 
     def find(self, run: Run) -> Figures | None:
-        """The figures of a run that has been made."""
+        """Return the figures of a run that has been made, or None."""
         return self.journal.find(self.key(run), self.names)
 
     def measure(self, runs: list[Run], done: Callable[[], None]) -> list[str]:
-        """Make those of the runs that have not been made, and call `done` for each of all. Returns
-        what was wrong with some."""
+        """Make those of the runs that have no figures yet. Returns the errors. done: called for
+        each of the runs."""
         todo, errors = {}, []
         for run in runs:  # some points may be the same
             if self.find(run) or self.key(run) in todo:
@@ -100,12 +110,12 @@ class Measurer:
         parts = [keys[i : i + TOGETHER] for i in range(0, len(keys), TOGETHER)]
         futures = [
             self.client.submit(
-                make_some, {key: todo[key] for key in part}, self.names, self.tree, pure=False
+                make_runs, {key: todo[key] for key in part}, self.names, self.tree, pure=False
             )
             for part in parts
         ]
         try:
-            for future in completed(futures):
+            for future in iterate_completed(futures):
                 for made in future.result():
                     if made.figures is not None:
                         self.journal.add(made.key, made.figures)
@@ -118,9 +128,9 @@ class Measurer:
 
 
 @contextmanager
-def measuring(
+def open_measurer(
     journal: Journal, names: list[str], jobs: int, scheduler: str = ""
 ) -> Iterator[Measurer]:
-    """A measurer with workers: `jobs` on this machine, or those of a scheduler's cluster."""
-    with workers(jobs, scheduler, threads=True) as client:
+    """Open a measurer with workers: `jobs` on this machine, or those of a scheduler's cluster."""
+    with open_workers(jobs, scheduler, threads=True) as client:
         yield Measurer(client, journal, names)

@@ -26,10 +26,10 @@ class Layout:
     regions: dict[str, list[Region]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        (inodes, blocks) = self.fields(SUPERBLOCK, "<II")
-        (first, log_block) = self.fields(SUPERBLOCK + 20, "<II")
-        (per_group, _, inodes_per_group) = self.fields(SUPERBLOCK + 32, "<III")
-        (self.inode_bytes,) = self.fields(SUPERBLOCK + 88, "<H")
+        (inodes, blocks) = self.read_fields(SUPERBLOCK, "<II")
+        (first, log_block) = self.read_fields(SUPERBLOCK + 20, "<II")
+        (per_group, _, inodes_per_group) = self.read_fields(SUPERBLOCK + 32, "<III")
+        (self.inode_bytes,) = self.read_fields(SUPERBLOCK + 88, "<H")
         self.block = 1024 << log_block
         groups = -(-(blocks - first) // per_group)
         self.regions = {kind: [] for kind in KINDS}
@@ -37,54 +37,54 @@ class Layout:
         table = (first + 1) * self.block
         self.regions["descriptors"].append((table, 32 * groups))
         for group in range(groups):
-            block_map, inode_map, inode_table = self.fields(table + 32 * group, "<III")
+            block_map, inode_map, inode_table = self.read_fields(table + 32 * group, "<III")
             for bitmap in (block_map, inode_map):
                 self.regions["bitmaps"].append((bitmap * self.block, min(self.block, 256)))
             for i in range(min(inodes_per_group, inodes - group * inodes_per_group)):
-                self.inode(inode_table * self.block + i * self.inode_bytes)
+                self.add_inode(inode_table * self.block + i * self.inode_bytes)
 
-    def fields(self, offset: int, format_: str) -> tuple[int, ...]:
-        """Little-endian fields at an offset."""
+    def read_fields(self, offset: int, format_: str) -> tuple[int, ...]:
+        """Return little-endian fields at an offset."""
         return struct.unpack_from(format_, self.data, offset)
 
-    def inode(self, offset: int) -> None:
-        """Note the regions of an inode in use and of the blocks that it leads to."""
-        (mode,) = self.fields(offset, "<H")
-        (links,) = self.fields(offset + 26, "<H")
+    def add_inode(self, offset: int) -> None:
+        """Add the regions of an inode in use, and of the blocks to which it leads."""
+        (mode,) = self.read_fields(offset, "<H")
+        (links,) = self.read_fields(offset + 26, "<H")
         if links == 0:
             return
         self.regions["inodes"].append((offset, 128))
-        pointers = self.fields(offset + 40, "<15I")
+        pointers = self.read_fields(offset + 40, "<15I")
         kind = mode & S_IFMT
         if kind == S_IFLNK:
             self.regions["links"].append((offset, 100))
         elif kind == S_IFDIR:
             for block in pointers[:DIRECT]:
-                self.entries(block * self.block)
+                self.add_entries(block * self.block)
         elif kind == S_IFREG:
             for depth, block in enumerate(pointers[DIRECT:]):
-                self.indirect(block, depth)
+                self.add_indirect(block, depth)
 
-    def entries(self, offset: int) -> None:
-        """Note the names in a directory's block."""
+    def add_entries(self, offset: int) -> None:
+        """Add the regions of the names in a directory's block."""
         end = offset + self.block
         while 0 < offset < end:
-            inode, length, name = self.fields(offset, "<IHB")
+            inode, length, name = self.read_fields(offset, "<IHB")
             if inode:
                 self.regions["directories"].append((offset, 8 + name))
             offset += length
 
-    def indirect(self, block: int, depth: int) -> None:
-        """Note an indirect block and those below it; a block 0 is a hole."""
+    def add_indirect(self, block: int, depth: int) -> None:
+        """Add the regions of an indirect block and of those below it. Block 0 is a hole."""
         if block == 0:
             return
         self.regions["indirect"].append((block * self.block, self.block))
         if depth > 0:
-            for below in self.fields(block * self.block, f"<{self.block // 4}I"):
-                self.indirect(below, depth - 1)
+            for below in self.read_fields(block * self.block, f"<{self.block // 4}I"):
+                self.add_indirect(below, depth - 1)
 
 
-def flip(data: bytearray, chance: random.Random, region: Region) -> None:
+def change_place(data: bytearray, chance: random.Random, region: Region) -> None:
     """Change one place of the region: a bit, a byte, or a whole field."""
     offset, length = region
     at = offset + chance.randrange(length)
@@ -98,18 +98,18 @@ def flip(data: bytearray, chance: random.Random, region: Region) -> None:
         struct.pack_into("<I", data, at & ~3, chance.choice(values))
 
 
-def damage(image: bytes, kind: str, seed: int) -> bytes:
-    """The image with one to eight changes in that kind of metadata."""
+def damage_image(image: bytes, kind: str, seed: int) -> bytes:
+    """Return the image with one to eight changes in that kind of metadata."""
     chance = random.Random(f"{kind} {seed}")
     data = bytearray(image)
     regions = Layout(image).regions[kind]
     assert regions, f"the image has no {kind}"
     for _ in range(chance.choice([1, 1, 1, 2, 4, 8])):
-        flip(data, chance, chance.choice(regions))
+        change_place(data, chance, chance.choice(regions))
     return bytes(data)
 
 
 def damage_file(source: Path, target: Path, kind: str, seed: int) -> Path:
-    """Write a damaged copy of an image; returns its path."""
-    target.write_bytes(damage(source.read_bytes(), kind, seed))
+    """Write a damaged copy of an image. Returns its path."""
+    target.write_bytes(damage_image(source.read_bytes(), kind, seed))
     return target

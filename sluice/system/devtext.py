@@ -1,26 +1,39 @@
-"""The text of /dev/stat, /dev/hist and /dev/prochist, read strictly: any other line is an error.
+"""Reads the text of /dev/stat, /dev/hist and /dev/prochist strictly: any other line is an error.
 
 The kernel goes on while it prints, so one line may include an event that another lacks: a
 histogram's count and the sum of its buckets can differ by a request or two.
 """
 
 import re
+from typing import TypedDict
 
-STAT = re.compile(r"(\S+) (\d+) (\S+)")
+STAT = re.compile(r"(\S+) (\d+) +(\S.*)")
 HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)\n((?:bucket \d+ \d+ \d+\n)*)")
 MOST_BYTES = 256 << 10  # that one call gets of such a text
 PROCESS = re.compile(r"process (\d+) (.*)")
 
 Counters = dict[str, tuple[int, str]]
-Histograms = dict[str, dict]
+
+
+class Histogram(TypedDict):
+    """A histogram of the kernel: the unit of its values, how many there are, their sum, and the
+    buckets [low, high, count]. A value of `low` is in the bucket, one of `high` is not."""
+
+    unit: str
+    count: int
+    sum: int
+    buckets: list[list[int]]
+
+
+Histograms = dict[str, Histogram]  # by name
 
 
 class BadText(ValueError):
-    """The console shows something unexpected."""
+    """The error for unexpected text on the console."""
 
 
-def stat(text: str) -> Counters:
-    """Value and unit of each counter, by name."""
+def parse_stat(text: str) -> Counters:
+    """Return the value and unit of each counter, by name. Raises BadText."""
     rows: Counters = {}
     for line in text.splitlines():
         match = STAT.fullmatch(line)
@@ -30,8 +43,9 @@ def stat(text: str) -> Counters:
     return rows
 
 
-def histograms(text: str) -> Histograms:
-    """Each histogram by name: unit, count, sum, and buckets [low, high, count]."""
+def parse_histograms(text: str) -> Histograms:
+    """Return each histogram by name: unit, count, sum, and buckets [low, high, count]. Raises
+    BadText."""
     if len(text) >= MOST_BYTES:
         raise BadText(f"/dev/hist is longer than the {MOST_BYTES} bytes that are read of it")
     rows: Histograms = {}
@@ -40,40 +54,54 @@ def histograms(text: str) -> Histograms:
         name, unit, count, total, lines = match.groups()
         words = lines.split()
         buckets = zip(*(map(int, words[i::4]) for i in (1, 2, 3)), strict=True)
-        row = {"unit": unit, "count": int(count), "sum": int(total)}
-        rows[name] = row | {"buckets": list(map(list, buckets))}
+        rows[name] = {
+            "unit": unit,
+            "count": int(count),
+            "sum": int(total),
+            "buckets": [list(bucket) for bucket in buckets],
+        }
         at = match.end()
     if at < len(text):
         raise BadText(f"not a line of /dev/hist: {text[at:].splitlines()[0]!r}")
     return rows
 
 
-def processes(text: str) -> dict[int, tuple[str, Histograms]]:
-    """The name and the histograms of each process in /dev/prochist, by pid.
+def parse_processes(text: str) -> dict[int, tuple[str, Histograms]]:
+    """Return the name and the histograms of each process in /dev/prochist, by pid.
 
-    The histograms have the names that those of a disk have after `diskN.`.
+    The histograms' names are those of a disk's after `diskN.`.
     """
     heads = list(re.finditer(r"^process .*\n", text, re.M))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     rows = {}
     for head, end in zip(heads, ends, strict=True):
-        pid, name = PROCESS.fullmatch(head[0].rstrip("\n")).groups()
-        found = histograms(text[head.end() : end])
+        match = PROCESS.fullmatch(head[0].rstrip("\n"))
+        if not match:
+            raise BadText(f"not a line of /dev/prochist: {head[0]!r}")
+        pid, name = match.groups()
+        found = parse_histograms(text[head.end() : end])
         rows[int(pid)] = (name, {key.removeprefix(f"proc{pid}."): h for key, h in found.items()})
     return rows
 
 
-def counter_change(start: Counters, end: Counters) -> dict[str, list]:
-    """How much each counter grew, and its unit. (A gauge may have fallen.)"""
-    return {name: [value - start[name][0], unit] for name, (value, unit) in end.items()}
+def counter_growth(start: Counters, end: Counters) -> dict[str, int]:
+    """Return how much each counter grew between two readings, in its unit. A gauge may have
+    fallen. The names are in order: that of the kernel's rows is the linker's."""
+    return {name: end[name][0] - start[name][0] for name in sorted(end)}
+
+
+def counter_change(start: Counters, end: Counters) -> dict[str, list[int | str]]:
+    """Return how much each counter grew, and its unit, in the form of a result."""
+    return {name: [n, end[name][1]] for name, n in counter_growth(start, end).items()}
 
 
 def histogram_change(start: Histograms, end: Histograms) -> Histograms:
-    """What was added to each histogram between two readings."""
+    """Return what was added to each histogram between two readings, in order of names. Raises
+    BadText."""
     if start.keys() != end.keys():
         raise BadText("not the same histograms at the start and at the end: cut short?")
     rows: Histograms = {}
-    for name, row in end.items():
+    for name, row in sorted(end.items()):
         before = {low: count for low, _, count in start[name]["buckets"]}
         grown = [[low, high, n - before.get(low, 0)] for low, high, n in row["buckets"]]
         rows[name] = {

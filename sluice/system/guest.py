@@ -1,4 +1,4 @@
-"""The memory of a machine is a file. Its RAM disks are in it, too (kernel/driver/ramdisk.h).
+"""Keeps the memory of a machine, with its RAM disks (kernel/driver/ramdisk.h), in a file.
 
 QEMU maps the file, so what the machine has in memory can be read here, however the machine ended.
 In virtual time the disks are in memory as well. Then a run waits neither for QEMU's devices nor for
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sluice.host.quoting import by_descriptor, for_qemu
+from sluice.host.quoting import descriptor_path, quote_qemu
 
 MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
 PAGE = 2 << 20
@@ -39,7 +39,7 @@ UNITS = {"K": 10, "M": 20, "G": 30}
 
 
 class Move(NamedTuple):
-    """A transfer of a RAM disk's data, which machine mode has done."""
+    """A transfer of a RAM disk's data by machine mode."""
 
     disk: int
     sector: int
@@ -47,19 +47,19 @@ class Move(NamedTuple):
     write: bool
 
 
-def bytes_of(memory: str) -> int:
-    """The size that QEMU's option -m means by this text."""
+def parse_size(memory: str) -> int:
+    """Return the bytes of a memory size as QEMU's option -m takes it."""
     unit = memory[-1:].upper()
     return int(memory[:-1]) << UNITS[unit] if unit in UNITS else int(memory) << 20
 
 
-def whole_pages(size: int) -> int:
-    """The size of so many bytes in whole pages."""
+def round_to_pages(size: int) -> int:
+    """Return a size rounded up to whole pages."""
     return -(-size // PAGE) * PAGE
 
 
-def data(file: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The pieces of a sparse file's range that are no holes, as offset and size."""
+def data_ranges(file: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the offset and size of each piece of a sparse file's range that is not a hole."""
     at = start
     while at < end:
         try:
@@ -72,9 +72,9 @@ def data(file: int, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = hole
 
 
-def copy(source: int, start: int, target: int, to: int, size: int) -> None:
+def copy_range(source: int, start: int, target: int, to: int, size: int) -> None:
     """Copy a range of a sparse file to another file. Holes are left out."""
-    for at, left in data(source, start, start + size):
+    for at, left in data_ranges(source, start, start + size):
         os.lseek(target, to + at - start, os.SEEK_SET)
         while left:
             done = os.sendfile(target, source, at, left)
@@ -82,14 +82,17 @@ def copy(source: int, start: int, target: int, to: int, size: int) -> None:
 
 
 class DiskChanged(RuntimeError):
-    """Something wrote to a disk that was not the machine."""
+    """The error for a disk that something other than the machine wrote to."""
 
 
-def without(
+def subtract_ranges(
     pieces: Iterable[tuple[int, int]], taken: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield what is left of pieces (offset and size) without the ranges taken (start and end), as
-    start and end, at most CHUNK at a time. Both are in order."""
+    """Yield the rest of `pieces` (offset and size) after the ranges `taken` (start and end) are
+    removed.
+
+    It is yielded as start and end, at most CHUNK at a time. Both arguments are in order.
+    """
     of = iter(taken)
     start, end = next(of, NONE)
     for at, size in pieces:
@@ -106,10 +109,10 @@ def without(
 
 
 class Guest:
-    """A machine's memory. A context manager that lets go of it.
+    """A machine's memory; a context manager that releases it.
 
     images: the disks that are to be RAM disks, in order; log: how many moves are kept; kept: a file
-    to use, if the memory is to be there afterwards.
+    to use, if the memory is to exist afterwards.
     """
 
     def __init__(
@@ -120,24 +123,24 @@ class Guest:
         kept: Path | None = None,
     ) -> None:
         self.memory, self.images, self.moves_kept = memory, images, log if images else 0
-        self.size = bytes_of(memory)
+        self.size = parse_size(memory)
         self.places: list[tuple[int, int]] = []  # of each disk: offset and size
         self.saved = not images
         if images:
-            self.table = max(LEAST, whole_pages(self.size))
+            self.table = max(LEAST, round_to_pages(self.size))
             self.log = self.table + PAGE
-            self.size = self.log + whole_pages(log * MOVE.size)
+            self.size = self.log + round_to_pages(log * MOVE.size)
         for image in images:
             size = image.stat().st_size
             self.places.append((self.size, size))
-            self.size += whole_pages(size)
+            self.size += round_to_pages(size)
         self.end = self.size  # of the disks
         self.size += TREE if images else 0
         if kept:
             self.file = os.open(kept, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
         else:
             self.file = os.memfd_create("memory of a machine")
-        self.path = kept or Path(by_descriptor(self.file))
+        self.path = kept or Path(descriptor_path(self.file))
         os.truncate(self.file, self.size)
         if images:
             self._lay_out()
@@ -149,17 +152,17 @@ class Guest:
         self.close()
 
     def close(self) -> None:
-        """Let go of the memory. Safe to call twice."""
+        """Release the memory. A second call does nothing."""
         if self.file >= 0:
             os.close(self.file)
         self.file = -1
 
     def _lay_out(self) -> None:
-        """Write the table, and copy the images in."""
+        """Write the table of disks, and copy the images into memory."""
         disks = [n for at, size in self.places for n in (MEMORY_START + at, size // SECTOR)]
         table = TABLE.pack(
             b"ramdisks",
-            MEMORY_START + bytes_of(self.memory),
+            MEMORY_START + parse_size(self.memory),
             MEMORY_START + self.log,
             MEMORY_START + self.log + self.moves_kept * MOVE.size,
             MEMORY_START + self.end,
@@ -170,17 +173,17 @@ class Guest:
         os.pwrite(self.file, table, self.table)
         for image, (place, size) in zip(self.images, self.places, strict=True):
             with image.open("rb", buffering=0) as source:
-                copy(source.fileno(), 0, self.file, place, size)
+                copy_range(source.fileno(), 0, self.file, place, size)
 
     def options(self) -> list[str]:
-        """QEMU's options for this memory."""
-        file = for_qemu(self.path)
+        """Return QEMU's options for this memory."""
+        file = quote_qemu(self.path)
         backend = f"memory-backend-file,id=memory,size={self.size},mem-path={file},share=on"
         line = ["-m", f"{self.size >> 10}K", "-object", backend]
         return [*line, "-machine", "memory-backend=memory"]
 
     def argument(self) -> str:
-        """The boot argument that tells of the RAM disks; empty without any."""
+        """Return the boot argument with the RAM disks' table; "" without RAM disks."""
         return f"ramdisks={MEMORY_START + self.table}" if self.images else ""
 
     def save(self) -> None:
@@ -190,11 +193,14 @@ class Guest:
         self.saved = True
         for image, (place, size) in zip(self.images, self.places, strict=True):
             with image.open("r+b", buffering=0) as target:
-                copy(self.file, place, target.fileno(), 0, size)
+                copy_range(self.file, place, target.fileno(), 0, size)
 
     def verify(self) -> None:
-        """Compare what no move wrote to the disks with their images, which must be as they were.
-        The machine must have ended, and not in the middle of a move. Raises DiskChanged."""
+        """Compare the parts of the disks that no move wrote to with their images. Raises
+        DiskChanged if they differ.
+
+        The machine must have ended, and not in the middle of a move.
+        """
         if not self.images:
             return
         if len(self.records()) == self.moves_kept:
@@ -204,10 +210,12 @@ class Guest:
                 stacklevel=2,
             )
             return
-        written = self._written()
+        written = self._written_ranges()
         for disk, (image, (place, size)) in enumerate(zip(self.images, self.places, strict=True)):
             with image.open("rb", buffering=0) as source:
-                for at, end in without(data(self.file, place, place + size), written):
+                for at, end in subtract_ranges(
+                    data_ranges(self.file, place, place + size), written
+                ):
                     now = os.pread(self.file, end - at, at)
                     if now != (was := os.pread(source.fileno(), end - at, at - place)):
                         other = next(i for i, byte in enumerate(was) if byte != now[i])
@@ -217,8 +225,8 @@ class Guest:
                             "written to it: something else uses its memory, perhaps QEMU"
                         )
 
-    def _written(self) -> list[tuple[int, int]]:
-        """Return which ranges of the file moves wrote to, as start and end, lowest first."""
+    def _written_ranges(self) -> list[tuple[int, int]]:
+        """Return the ranges of the file that moves wrote to, as start and end, the lowest first."""
         found: list[tuple[int, int]] = []
         writes = ((start - 1 - MEMORY_START, n) for start, n in self.records() if start & 1)
         for at, size in sorted(writes):
@@ -230,11 +238,13 @@ class Guest:
         return found
 
     def records(self) -> list[tuple[int, int]]:
-        """Return the log of moves as machine mode wrote it: address and size, in bytes. The lowest
-        bit of an address is set if the move wrote to the disk."""
+        """Return the log of moves as machine mode wrote it: address and size, in bytes.
+
+        The lowest bit of an address is set if the move wrote to the disk.
+        """
         log = b"".join(
             os.pread(self.file, size, at)
-            for at, size in data(self.file, self.log, self.log + self.moves_kept * MOVE.size)
+            for at, size in data_ranges(self.file, self.log, self.log + self.moves_kept * MOVE.size)
         )
         found = list(MOVE.iter_unpack(log))
         while found and not found[-1][1]:
@@ -245,9 +255,9 @@ class Guest:
         """Return the transfers that machine mode has done, the oldest first, as far as they are
         kept.
 
-        end: machine mode's own word for the physical address where the log's next record goes;
-        without it, the last record is the log's end. Raises ValueError for an end that the
-        log cannot have, and for a record that machine mode cannot have written.
+        end: the physical address where the log's next record goes, from machine mode; without it,
+        the last record is the log's end. Raises ValueError for an end that the log cannot have, and
+        for a record that machine mode cannot have written.
         """
         if end is None:
             records = self.records()
@@ -259,11 +269,10 @@ class Guest:
                 most = f"the log has room for {self.moves_kept} moves"
                 raise ValueError(f"{most}, and there were {used // MOVE.size}")
             records = list(MOVE.iter_unpack(os.pread(self.file, used, self.log)))
-        return [self._move(start, size) for start, size in records]
+        return [self._parse_move(start, size) for start, size in records]
 
-    def _move(self, start: int, size: int) -> Move:
-        """Return the transfer that a record of the log tells of. Raises ValueError if none could
-        be."""
+    def _parse_move(self, start: int, size: int) -> Move:
+        """Return the transfer of a record of the log. Raises ValueError if no disk can have it."""
         at = (start & ~1) - MEMORY_START
         for disk, (place, most) in enumerate(self.places):
             sector, odd = divmod(at - place, SECTOR)

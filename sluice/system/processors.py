@@ -17,8 +17,9 @@ import socket
 NAME = "\0sluice processor {}"
 
 
-def take() -> tuple[set[int], socket.socket | None]:
-    """The processors to run on: one, with its lock, or all of this thread's."""
+def claim_processor() -> tuple[set[int], socket.socket | None]:
+    """Return the processors to run on, and a lock: one free processor with its lock, or all
+    processors of this thread and None."""
     allowed = os.sched_getaffinity(0)
     for processor in sorted(allowed):
         lock = socket.socket(socket.AF_UNIX)
@@ -31,7 +32,8 @@ def take() -> tuple[set[int], socket.socket | None]:
     return allowed, None
 
 
-def go_by_turns(processors: set[int]) -> None:
-    """In the child, before exec: run on these processors; do not preempt a thread on wake-up."""
+def bind_to_processors(processors: set[int]) -> None:
+    """Bind this child, before exec, to these processors, without preemption of a thread when
+    another wakes up."""
     os.sched_setaffinity(0, processors)
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

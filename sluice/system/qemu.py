@@ -20,10 +20,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import IO, Any
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import KERNEL
-from sluice.host.quoting import for_qemu
+from sluice.host.quoting import quote_qemu
 from sluice.system import processors
 from sluice.system.guest import MOST_DISKS, MOVES_KEPT, Guest
 
@@ -43,13 +44,16 @@ class Disk:
     cache: str = "unsafe"  # QEMU's cache mode
     device: str = ""  # further properties of the virtio device
 
-    def special(self) -> bool:
-        """Whether it is more than an image: QEMU's device makes a difference."""
+    def needs_device(self) -> bool:
+        """Return whether the disk needs QEMU's device, because it is more than an image."""
         return not self.image or bool(self.drive or self.device)
 
     def options(self, unit: int) -> list[str]:
-        """QEMU's options for this disk in the given slot."""
-        drive = self.drive or f"file={for_qemu(self.image)},format=raw"
+        """Return QEMU's options for this disk in the given slot."""
+        drive = self.drive
+        if not drive:
+            assert self.image, "a disk has an image or a drive"
+            drive = f"file={quote_qemu(self.image)},format=raw"
         device = f",{self.device}" if self.device else ""
         return [
             "-drive",
@@ -60,9 +64,14 @@ class Disk:
         ]
 
 
+def program() -> str:
+    """Return the name or path of QEMU, which the environment may choose."""
+    return os.environ.get("QEMU", "qemu-system-riscv64")
+
+
 @dataclass(frozen=True)
 class Config:
-    """The machine to start: memory as QEMU writes it, boot arguments as one text."""
+    """The machine to start. memory: as QEMU writes it; args: the boot arguments, as one text."""
 
     disks: tuple[Disk, ...]
     harts: int = 1
@@ -70,33 +79,44 @@ class Config:
     args: str = ""
     kernel: Path = KERNEL
     options: tuple[str, ...] = ()  # further ones of QEMU
-    lab: bool = False  # virtual time: instructions and drive models make the clock
+    lab: bool = False  # virtual time: what is computed and drive models make the clock
+    charged: bool = False  # there, computing costs what a table says, or else it is counted
     cpu_shift: int = LAB_SHIFT  # there, an instruction takes 2^this ns
     rr: tuple[str, Path] | None = None  # there, QEMU's "record" or "replay", and its file
 
     def ram_disks(self) -> tuple[Path, ...]:
-        """The images of the disks, if they can be RAM disks, as all are in virtual time whose data
-        no device of QEMU has to treat in a special way."""
-        if not self.lab or any(disk.special() for disk in self.disks):
+        """Return the images of the disks if they can be RAM disks, or else ().
+
+        They can be in virtual time, if no disk needs QEMU's device and all fit into memory.
+        """
+        if not self.lab or any(disk.needs_device() for disk in self.disks):
             return ()
-        images = tuple(disk.image for disk in self.disks)
+        images = tuple(disk.image for disk in self.disks if disk.image)
         size = sum(image.stat().st_size for image in images)
         return images if size <= MOST_DISKS else ()
 
     def guest(self, log: int = MOVES_KEPT, kept: Path | None = None) -> Guest:
-        """Memory for one run of this machine (guest.py has the arguments)."""
+        """Return memory for one run of this machine. guest.py describes the arguments."""
         return Guest(self.memory, self.ram_disks(), log, kept)
 
-    def record_replay(self) -> str:
-        """The end of the option -icount that records or replays the run."""
+    def charged_arguments(self) -> str:
+        """Return the boot arguments of this machine with charged time."""
+        return f"{self.args} charged_ns={1 << self.cpu_shift}".strip()
+
+    def boot_arguments(self) -> str:
+        """Return the boot arguments, except those about the disks."""
+        return self.charged_arguments() if self.lab and self.charged else self.args
+
+    def icount_suffix(self) -> str:
+        """Return the end of the option -icount that records or replays the run."""
         if not self.rr:
             return ""
         mode, file = self.rr
-        return f",rr={mode},rrfile={for_qemu(file)}"
+        return f",rr={mode},rrfile={quote_qemu(file)}"
 
     def command(self, guest: Guest | None = None) -> list[str]:
-        """The command line that starts it; guest is its memory, if that is a file."""
-        line = [os.environ.get("QEMU", "qemu-system-riscv64"), "-machine", "virt"]
+        """Return the command line that starts it; guest is its memory, if that is a file."""
+        line = [program(), "-machine", "virt"]
         line += ["-cpu", "rv64,sstc=true", "-bios", "none", "-kernel", str(self.kernel)]
         line += ["-smp", str(self.harts)]
         line += guest.options() if guest else ["-m", self.memory]
@@ -105,17 +125,17 @@ class Config:
         told = guest.argument() if guest else ""
         for unit, disk in enumerate(() if told else self.disks):
             line += disk.options(unit)
-        if self.args or told:
-            line += ["-append", f"{self.args} {told}".strip()]
-        if self.lab:
-            line += ["-icount", f"shift={self.cpu_shift},sleep=off{self.record_replay()}"]
+        if self.boot_arguments() or told:
+            line += ["-append", f"{self.boot_arguments()} {told}".strip()]
+        if self.lab and (self.rr or not self.charged):
+            line += ["-icount", f"shift={self.cpu_shift},sleep=off{self.icount_suffix()}"]
             line += ["-rtc", "base=2026-01-01,clock=vm"]
         return line + list(self.options)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A machine that has ended: QEMU's exit status and all that the console showed."""
+    """A machine that has ended: QEMU's exit status and the whole console."""
 
     status: int
     console: str
@@ -130,32 +150,40 @@ class Output:
 
 
 class ConsoleError(AssertionError):
-    """The console did not show what was expected in time."""
+    """The error for a console that did not show what was expected in time."""
 
 
 def die_with_parent() -> None:
-    """In the child, before exec: have it killed when the parent thread ends."""
+    """Have the kernel kill this child, before exec, when the parent thread ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def start(
     config: Config,
     guest: Guest | None = None,
-    in_child: Callable = die_with_parent,
-    **how: object,
-) -> subprocess.Popen:
-    """Start QEMU as a child; `how` goes to Popen. In virtual time it has its own processor."""
+    in_child: Callable[[], None] = die_with_parent,
+    **how: Any,
+) -> subprocess.Popen[Any]:
+    """Start QEMU as a child. Returns the process. In virtual time it runs on its own processor.
+    how: goes to Popen."""
     if not config.lab:
-        return subprocess.Popen(config.command(guest), preexec_fn=in_child, **how)
-    own, lock = processors.take()
+        real: subprocess.Popen[Any] = subprocess.Popen(
+            config.command(guest), preexec_fn=in_child, **how
+        )
+        return real
+    own, lock = processors.claim_processor()
 
-    def go() -> None:
+    def prepare_child() -> None:
+        """Prepare the child, before exec."""
         in_child()
-        processors.go_by_turns(own)
+        processors.bind_to_processors(own)
 
     try:
         keeps = [lock.fileno()] if lock else []
-        return subprocess.Popen(config.command(guest), preexec_fn=go, pass_fds=keeps, **how)
+        virtual: subprocess.Popen[Any] = subprocess.Popen(
+            config.command(guest), preexec_fn=prepare_child, pass_fds=keeps, **how
+        )
+        return virtual
     finally:
         if lock:
             lock.close()
@@ -165,7 +193,7 @@ def start(
 class Machine:
     """A running machine; a context manager that ends it.
 
-    In virtual time its memory is a file, `guest`. When it has ended, however that was, its disks'
+    In virtual time its memory is a file, `guest`. After its end, however that came, its disks'
     images are as it left the disks.
     """
 
@@ -194,8 +222,20 @@ class Machine:
                 start_new_session=True,
             )
             opened.pop_all()  # they are open as long as the machine
-        os.set_blocking(self.process.stdout.fileno(), False)
+        os.set_blocking(self.screen.fileno(), False)
         return self
+
+    @property
+    def keys(self) -> IO[bytes]:
+        """The end of the console at which one types."""
+        assert self.process.stdin
+        return self.process.stdin
+
+    @property
+    def screen(self) -> IO[bytes]:
+        """The end of the console that shows what the machine prints."""
+        assert self.process.stdout
+        return self.process.stdout
 
     def __exit__(
         self,
@@ -208,47 +248,49 @@ class Machine:
             self.guest.close()
 
     def kill(self) -> None:
-        """End the machine at once. Safe to call twice."""
+        """End the machine at once. A second call does nothing."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self._ended()
-        self._read(0)
+        self._wait_for_exit()
+        self._read_console(0)
 
-    def _ended(self) -> int:
-        """Wait for QEMU's end, and have the images as the machine left its disks. Its status."""
+    def _wait_for_exit(self) -> int:
+        """Wait for QEMU's end, and write the RAM disks back to their images. Returns the status."""
         status = self.process.wait()
         if self.guest:
             self.guest.save()
         return status
 
-    def _read(self, wait_s: float) -> bool:
-        """Take what the console has, waiting up to wait_s for it. False at its end."""
-        stream = self.process.stdout
-        if not select.select([stream], [], [], max(wait_s, 0))[0]:
+    def _read_console(self, wait_s: float) -> bool:
+        """Read what the console has, waiting up to wait_s for it. Returns False at the console's
+        end."""
+        if not select.select([self.screen], [], [], max(wait_s, 0))[0]:
             return True
-        data = stream.read(1 << 20)
+        data = self.screen.read(1 << 20)
         self.console += self.decoder.decode(data or b"", data == b"").replace("\r", "")
         return data != b""
 
-    def complaints(self) -> str:
-        """QEMU's standard error, which is no part of a run."""
+    def stderr_text(self) -> str:
+        """Return QEMU's standard error, which is no part of a run."""
         self.errors.seek(0)
         return self.errors.read().decode("utf-8", "replace").strip()
 
-    def fail(self, expected: str) -> ConsoleError:
-        """The error that says what was expected and what the console showed."""
+    def build_error(self, expected: str) -> ConsoleError:
+        """Return an error that says what was expected and what the console showed."""
         tail = "\n    ".join(self.console.splitlines()[-40:])
         return ConsoleError(
             f"expected: {expected}\nthe console ended in:\n    {tail}\n"
-            f"QEMU said: {self.complaints()}\n"
+            f"QEMU said: {self.stderr_text()}\n"
             f"machine: {shlex.join(self.config.command(self.guest))}"
         )
 
     def expect(self, pattern: str, limit_s: float | None = None) -> re.Match[str]:
-        """Wait until the console shows the pattern, after what was seen before.
+        """Wait until the console shows the pattern, after the text that was seen before. Returns
+        the match.
 
-        A pattern is a regular expression. Its match is seen with all before it. The console comes
-        in pieces, so a pattern that ends in a number must have what follows it, too.
+        A pattern is a regular expression. The match and all text before it count as seen. The
+        console arrives in pieces, so a pattern that ends in a number must also match what follows
+        the number. Raises ConsoleError.
         """
         limit_s = self.limit_s if limit_s is None else limit_s
         deadline = time.monotonic() + limit_s
@@ -260,24 +302,27 @@ class Machine:
                 self.seen = match.end()
                 return match
             if not more:
-                self.status = self._ended()
-                raise self.fail(f"{pattern!r}, but the machine ended with status {self.status}")
+                self.status = self._wait_for_exit()
+                raise self.build_error(
+                    f"{pattern!r}, but the machine ended with status {self.status}"
+                )
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                raise self.fail(f"{pattern!r} within {limit_s:g} s")
-            more = self._read(left_s)
+                raise self.build_error(f"{pattern!r} within {limit_s:g} s")
+            more = self._read_console(left_s)
 
     def send(self, text: str) -> None:
         """Type text at the console."""
-        self.process.stdin.write(text.encode())
-        self.process.stdin.flush()
+        self.keys.write(text.encode())
+        self.keys.flush()
 
     def wait_prompt(self) -> None:
         """Wait until the shell is ready for a command."""
         self.expect(PROMPT)
 
     def run(self, command: str, limit_s: float | None = None) -> Output:
-        """Run a command at the prompt, wait for its end and the next prompt."""
+        """Run a command at the prompt; wait for its end and the next prompt. Returns its status and
+        output."""
         self.commands += 1
         mark = f"@{self.commands}"
         start = self.seen
@@ -289,32 +334,35 @@ class Machine:
         return Output(int(match[2]), self.console[first : match.start()] + match[1])
 
     def check(self, command: str, limit_s: float | None = None) -> str:
-        """Run a command that must succeed. Returns its output."""
+        """Run a command that must succeed. Returns its output. Raises ConsoleError if it fails."""
         output = self.run(command, limit_s)
         if output.status != 0:
-            raise self.fail(f"{command!r} to succeed; its status was {output.status}")
+            raise self.build_error(f"{command!r} to succeed; its status was {output.status}")
         return output.text
 
     def wait(self, limit_s: float | None = None) -> Result:
-        """Wait until the machine has switched itself off. Raises DiskChanged if that was well and
-        anything but the machine wrote to its disks."""
+        """Wait until the machine has switched itself off. Returns its status and console.
+
+        Raises DiskChanged if its status is 0 and anything but the machine wrote to its disks.
+        """
         limit_s = self.limit_s if limit_s is None else limit_s
         deadline = time.monotonic() + limit_s
-        while self._read(deadline - time.monotonic()):
+        while self._read_console(deadline - time.monotonic()):
             if time.monotonic() >= deadline:
-                raise self.fail(f"power-off within {limit_s:g} s")
+                raise self.build_error(f"power-off within {limit_s:g} s")
         if self.process.wait() == 0 and self.guest:
             self.guest.verify()
-        self.status = self._ended()
+        self.status = self._wait_for_exit()
         return Result(self.status, self.console)
 
     def power_off(self) -> Result:
-        """Switch it off as a user does."""
+        """Switch the machine off by the command poweroff. Returns its status and console."""
         self.send("poweroff\n")
         return self.wait()
 
 
 def run_rc(config: Config, limit_s: float = HANG_S) -> Result:
-    """Boot an image that has an /rc, and wait for the power-off that ends it."""
+    """Boot an image that has an /rc, and wait for the power-off that ends it. Returns the status
+    and console."""
     with Machine(config, limit_s) as machine:
         return machine.wait()

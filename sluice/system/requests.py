@@ -1,4 +1,4 @@
-"""Requests to the disks, put together from the events of a trace.
+"""Builds the requests to the disks from the events of a trace.
 
 A request is queued, then issued, alone or as part of a command that neighbours have joined, then
 completed. The trace has `issued` only for the first request of a command. It gives the number of
@@ -16,14 +16,14 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from sluice.system.trace import Event, called
+from sluice.system.trace import Event, filter_named
 
 HANDLED = ("queued", "placed", "issued", "completed", "failed")  # events that tell of requests
 
 
 @dataclass(slots=True)
 class Request:
-    """One request. The kernel's histograms are made from the same times."""
+    """One request to a disk. The kernel's histograms are made from the same times."""
 
     number: int  # in the order of queueing, of all disks
     disk: int
@@ -41,10 +41,12 @@ class Request:
 
     @property
     def direction(self) -> str:
+        """The direction in a word: "read" or "write"."""
         return "write" if self.write else "read"
 
     @property
     def service_ns(self) -> int:
+        """The time from dispatch to completion."""
         return self.completed_ns - self.issued_ns
 
 
@@ -53,7 +55,7 @@ Place = tuple[int, bool, int]  # disk, write, sector
 
 @dataclass
 class Pairing:
-    """The requests in progress at one point of the trace."""
+    """The pairing of events with requests, at one point of the trace."""
 
     done: list[Request] = field(default_factory=list)
     waiting: dict[Place, deque[Request]] = field(default_factory=lambda: defaultdict(deque))
@@ -64,12 +66,13 @@ class Pairing:
     unknown: int = 0  # completed, but queued before the trace begins
     placed: list[Event] = field(default_factory=list)  # since the last command
 
-    def undone(self) -> list[Request]:
-        """The requests that are not completed when the trace ends."""
+    def incomplete_requests(self) -> list[Request]:
+        """Return the requests that are not completed when the trace ends."""
         queues = [*self.waiting.values(), *self.issued.values()]
         return [request for queue in queues for request in queue]
 
     def on_queued(self, e: Event) -> None:
+        """Begin a request."""
         request = Request(
             number=self.requests,
             disk=e.disk,
@@ -85,10 +88,12 @@ class Pairing:
         self.requests += 1
 
     def on_placed(self, e: Event) -> None:
+        """Store an event until its command is issued."""
         self.placed.append(e)
 
-    def members(self, e: Event) -> Iterator[int]:
-        """The first sectors of a command's requests, if each of them has come about."""
+    def command_members(self, e: Event) -> Iterator[int]:
+        """Yield the first sector of each of a command's requests, as far as the trace has their
+        queueing."""
         now = (e.time_ns, e.disk, e.write)
         same = [p for p in self.placed if (p.time_ns, p.disk, p.write) == now]
         self.placed.clear()
@@ -101,8 +106,9 @@ class Pairing:
             at += self.issued[e.disk, e.write, at][-1].sectors
 
     def on_issued(self, e: Event) -> None:
+        """Give the command's number and time to its requests."""
         self.commands += 1
-        for at in self.members(e):
+        for at in self.command_members(e):
             place = (e.disk, e.write, at)
             waits = bool(self.waiting[place])
             queue = self.waiting[place] if waits else self.issued[place]  # or tried again
@@ -116,6 +122,7 @@ class Pairing:
             self.issued[place].append(request)
 
     def on_completed(self, e: Event) -> None:
+        """End a request."""
         place = self.issued[e.disk, e.write, e.block]
         if not place:
             self.unknown += 1
@@ -125,14 +132,16 @@ class Pairing:
         self.done.append(request)
 
     def on_failed(self, e: Event) -> None:
+        """Mark the request that was completed last as failed."""
         if self.done:
             self.done[-1].failed = True
 
 
-def pair(events: Iterable[Event]) -> Pairing:
-    """The requests of a trace: those that were completed, in that order, and the rest."""
+def pair_requests(events: Iterable[Event]) -> Pairing:
+    """Return the requests of a trace: the completed ones, in the order of completion, and the
+    rest."""
     pairing = Pairing()
     handlers = {name: getattr(pairing, f"on_{name}") for name in HANDLED}
-    for event in called(events, *HANDLED):
+    for event in filter_named(events, *HANDLED):
         handlers[event.name](event)
     return pairing

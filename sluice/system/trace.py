@@ -33,11 +33,12 @@ FILE_MAGIC = b"sluice trace 1\n\0"
 
 
 class BadTrace(ValueError):
-    """There is no trace at this place; the text says what is there."""
+    """The error for a place where there is no trace; the text says what is there."""
 
 
 class Event(NamedTuple):
-    """One record. For a disk request, block is a sector, and write is true for a write."""
+    """One event of the trace. Of a disk request, block is a sector, and write is true for a
+    write."""
 
     time_ns: int
     name: str
@@ -50,13 +51,14 @@ class Event(NamedTuple):
 
 @cache
 def event_names() -> tuple[str, ...]:
-    """The events by number, from the kernel's own table."""
+    """Return the names of events by number, from the kernel's own table."""
     text = (ROOT / "kernel" / "measure" / "trace.h").read_text(encoding="utf-8")
     return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
 
 
-def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
-    """How many records were lost, and the others as bytes, the oldest first."""
+def read_ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
+    """Return how many records were lost, and the bytes of the others, the oldest first. Raises
+    BadTrace."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
         at = ring_phys - MEMORY_START
         if not 0 <= at <= len(memory) - RING.size:
@@ -72,10 +74,10 @@ def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
 
 
 class Events(Sequence[Event]):
-    """Events as the bytes of their records, each decoded when it is asked for.
+    """Events as the bytes of their records; each is decoded when it is used.
 
-    A grading keeps the traces of all its runs, of a million events and more. As bytes one takes 32,
-    as an object 200.
+    A grading keeps the traces of all its runs, of a million events and more. An event takes 32
+    bytes in this form and 200 as an object.
     """
 
     def __init__(self, data: bytes | memoryview) -> None:
@@ -89,7 +91,7 @@ class Events(Sequence[Event]):
     @overload
     def __getitem__(self, at: slice) -> "Events": ...
     def __getitem__(self, at: int | slice) -> "Event | Events":
-        """One event, or those of a range, whose step must be 1."""
+        """Return one event, or the events of a slice, whose step must be 1."""
         if isinstance(at, slice):
             first, end, step = at.indices(len(self))
             if step != 1:
@@ -101,23 +103,24 @@ class Events(Sequence[Event]):
         return Event(time_ns, name, disk, block, pid, argument & (WRITE - 1), write)
 
     def __iter__(self) -> Iterator[Event]:
-        return map(itemgetter(1), self.named(*event_names()))
+        return map(itemgetter(1), self.select_named(*event_names()))
 
     def records(self) -> "np.ndarray":
-        """All of them as a structured array, with the fields `FIELDS`; nothing is copied."""
+        """Return all events as a structured array with the fields FIELDS; nothing is copied."""
         import numpy as np
 
         return np.frombuffer(self._data, [(name, f"<{kind}") for name, kind in FIELDS.items()])
 
     def times_rise(self) -> bool:
-        """True if no event has a time before that of an earlier one."""
+        """Return whether no event has a time before that of an earlier event."""
         times_ns = self.records()["time_ns"]
         return bool((times_ns[:-1] <= times_ns[1:]).all())
 
-    def named(self, *names: str) -> Iterator[tuple[int, Event]]:
-        """The events with these names, each with its number; the others are not decoded.
+    def select_named(self, *names: str) -> Iterator[tuple[int, Event]]:
+        """Yield the events with these names, each with its number; the others are not decoded.
 
-        Raises ValueError for a name that no event has, and IndexError for a record that has none.
+        Raises ValueError for a name that no event has, and IndexError for a record whose number has
+        no name.
         """
         import numpy as np
 
@@ -127,23 +130,25 @@ class Events(Sequence[Event]):
         wanted = np.array([name in names for name in known])
         records = self.records()
 
-        def found(first: int) -> Iterator[tuple[int, Event]]:
+        def decode_found(first: int) -> Iterator[tuple[int, Event]]:
+            """Return the wanted events among AT_ONCE records from `first` on, with their
+            numbers."""
             some = records[first : first + AT_ONCE]
             at = np.flatnonzero(wanted[some["number"]])
-            return zip((first + at).tolist(), decoded(some[at]), strict=True)
+            return zip((first + at).tolist(), decode_records(some[at]), strict=True)
 
-        return chain.from_iterable(map(found, range(0, len(records), AT_ONCE)))
+        return chain.from_iterable(map(decode_found, range(0, len(records), AT_ONCE)))
 
 
-def called(events: Iterable[Event], *names: str) -> Iterator[Event]:
-    """The events with these names."""
+def filter_named(events: Iterable[Event], *names: str) -> Iterator[Event]:
+    """Yield the events with these names."""
     if isinstance(events, Events):
-        return map(itemgetter(1), events.named(*names))
+        return map(itemgetter(1), events.select_named(*names))
     return (event for event in events if event.name in names)
 
 
-def decoded(records: "np.ndarray") -> Iterator[Event]:
-    """The events of an array of records."""
+def decode_records(records: "np.ndarray") -> Iterator[Event]:
+    """Yield the events of an array of records."""
     time_ns, block, argument, pid, number, disk = (records[name] for name in FIELDS)
     columns = [
         time_ns.tolist(),
@@ -158,32 +163,34 @@ def decoded(records: "np.ndarray") -> Iterator[Event]:
     return map(partial(tuple.__new__, Event), rows)  # Event(...) takes longer
 
 
-def read(path: Path, ring_phys: int) -> tuple[int, Events]:
-    """How many events were lost, and the others, the oldest first.
+def read_trace(path: Path, ring_phys: int) -> tuple[int, Events]:
+    """Return how many events were lost, and the others, the oldest first.
 
-    path: a machine's memory; ring_phys: the gauge trace.phys of the run.
+    path: a machine's memory; ring_phys: the gauge trace.phys of the run. Raises BadTrace.
     """
-    lost, data = ring(path, ring_phys)
+    lost, data = read_ring(path, ring_phys)
     return lost, Events(data)
 
 
-def astray(path: Path, ring_phys: int) -> int:
-    """How many records had a time other than the clock's, as machine mode saw it."""
+def count_wrong_times(path: Path, ring_phys: int) -> int:
+    """Return how many records had a time other than the clock's, as machine mode counted them."""
     with path.open("rb") as file:
         file.seek(ring_phys - MEMORY_START)
-        return RING.unpack(file.read(RING.size))[3]
+        wrong: int = RING.unpack(file.read(RING.size))[3]
+        return wrong
 
 
-def room(path: Path, ring_phys: int) -> int:
-    """How many records the ring in a machine's memory has room for."""
+def ring_capacity(path: Path, ring_phys: int) -> int:
+    """Return how many records fit into the ring in a machine's memory."""
     with path.open("rb") as file:
         file.seek(ring_phys - MEMORY_START)
-        return RING.unpack(file.read(RING.size))[1]
+        records: int = RING.unpack(file.read(RING.size))[1]
+        return records
 
 
 def save(memory: Path, ring_phys: int, out: Path) -> None:
     """Write the trace in a machine's memory to a trace file."""
-    lost, data = ring(memory, ring_phys)
+    lost, data = read_ring(memory, ring_phys)
     head = TRACE_FILE.pack(FILE_MAGIC, len(data) // RECORD.size, lost)
     part = out.with_name(out.name + ".part")
     part.write_bytes(head + data)
@@ -191,7 +198,8 @@ def save(memory: Path, ring_phys: int, out: Path) -> None:
 
 
 def load(path: Path) -> tuple[int, Events]:
-    """How many events a trace file has lost, and the others, the oldest first."""
+    """Return how many events a trace file has lost, and the others, the oldest first. Raises
+    BadTrace."""
     data = path.read_bytes()
     if len(data) < TRACE_FILE.size or not data.startswith(FILE_MAGIC):
         raise BadTrace(f"{path}: not a trace file")

@@ -11,8 +11,8 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 FOREVER = 0
 
 
-def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The chunks of a PNG: name and data. Raises ValueError if it is none."""
+def read_chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the chunks of a PNG: name and data. Raises ValueError for data that is no PNG."""
     if not png.startswith(SIGNATURE):
         raise ValueError("this is no PNG: its first bytes are others")
     at = len(SIGNATURE)
@@ -22,30 +22,32 @@ def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
-def chunk(name: bytes, data: bytes) -> bytes:
+def encode_chunk(name: bytes, data: bytes) -> bytes:
+    """Return a chunk of a PNG, with its length and checksum."""
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
-def joined(frames: list[bytes], delays_ms: list[int]) -> bytes:
-    """The animation, which repeats for ever. frames: PNGs; delays_ms: how long each is shown.
+def join_frames(frames: list[bytes], delays_ms: list[int]) -> bytes:
+    """Return the animation, which repeats for ever.
 
-    Raises ValueError if the frames are not of one size and form.
+    frames: PNGs; delays_ms: how long each is shown. Raises ValueError if the frames differ in size
+    or form.
     """
-    form = dict(chunks(frames[0]))[b"IHDR"]
+    form = dict(read_chunks(frames[0]))[b"IHDR"]
     size, place = form[:8], bytes(8)
-    out = SIGNATURE + chunk(b"IHDR", form)
-    out += chunk(b"acTL", struct.pack(">II", len(frames), FOREVER))
+    out = SIGNATURE + encode_chunk(b"IHDR", form)
+    out += encode_chunk(b"acTL", struct.pack(">II", len(frames), FOREVER))
     numbers = count()
     for i, (frame, delay_ms) in enumerate(zip(frames, delays_ms, strict=True)):
-        found = list(chunks(frame))
+        found = list(read_chunks(frame))
         if found[0] != (b"IHDR", form):
             raise ValueError(f"picture {i} has another size or form than the first")
         shown = struct.pack(">HHBB", delay_ms, 1000, 0, 0)
-        out += chunk(b"fcTL", struct.pack(">I", next(numbers)) + size + place + shown)
+        out += encode_chunk(b"fcTL", struct.pack(">I", next(numbers)) + size + place + shown)
         data = b"".join(data for name, data in found if name == b"IDAT")
         data = zlib.compress(zlib.decompress(data), 9)  # a renderer's PNG is several times as large
         if i:
-            out += chunk(b"fdAT", struct.pack(">I", next(numbers)) + data)
+            out += encode_chunk(b"fdAT", struct.pack(">I", next(numbers)) + data)
         else:
-            out += chunk(b"IDAT", data)
-    return out + chunk(b"IEND", b"")
+            out += encode_chunk(b"IDAT", data)
+    return out + encode_chunk(b"IEND", b"")

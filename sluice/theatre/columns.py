@@ -18,17 +18,19 @@ import zlib
 from collections.abc import Iterable
 
 
-def folded(n: int) -> int:
-    """A whole number as one from 0 on."""
+def fold_sign(n: int) -> int:
+    """Return a whole number as one from 0 on: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return n << 1 if n >= 0 else (-n << 1) - 1
 
 
-def unfolded(n: int) -> int:
+def unfold_sign(n: int) -> int:
+    """Return the whole number that was folded to n."""
     return -(n + 1 >> 1) if n & 1 else n >> 1
 
 
-def groups(numbers: list[int]) -> bytes:
-    """Numbers from 0 on, in groups of 7 bits: the low ones of all, the next ones, ..."""
+def encode_groups(numbers: list[int]) -> bytes:
+    """Return numbers from 0 on in groups of 7 bits: the low groups of all numbers, then the next
+    groups, and so on."""
     out = bytearray()
     while numbers:
         out += bytes(n & 127 | 128 if n > 127 else n for n in numbers)
@@ -36,37 +38,40 @@ def groups(numbers: list[int]) -> bytes:
     return bytes(out)
 
 
-def deflated(data: bytes) -> str:
-    """Bytes as text, which inflated() of theatre.js takes back."""
+def deflate_text(data: bytes) -> str:
+    """Return bytes as text, which inflated() of theatre.js decodes."""
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
-def written(numbers: list[int], differences: bool) -> bytes:
-    """The bytes of a column before they are deflated. differences: whether the numbers are."""
+def encode_column(numbers: list[int], differences: bool) -> bytes:
+    """Return the bytes of a column before compression. differences: whether the numbers are
+    differences."""
     middle = sorted(numbers)[len(numbers) // 2] if numbers else 0
     left = [n - middle for n in numbers]
     unit = math.gcd(*left) or 1
-    head = groups([unit * 2 + differences]) + groups([folded(middle)])
-    return head + groups([folded(n // unit) for n in left])
+    head = encode_groups([unit * 2 + differences]) + encode_groups([fold_sign(middle)])
+    return head + encode_groups([fold_sign(n // unit) for n in left])
 
 
-def packed(column: Iterable[int]) -> str:
-    """A column as text."""
+def pack_column(column: Iterable[int]) -> str:
+    """Return a column as text, in the shorter of the two forms."""
     numbers = list(column)
     steps = [n - before for before, n in zip([0, *numbers], numbers, strict=False)]
-    return min((deflated(written(*way)) for way in ((numbers, False), (steps, True))), key=len)
+    return min(
+        (deflate_text(encode_column(*way)) for way in ((numbers, False), (steps, True))), key=len
+    )
 
 
-def first(data: bytes) -> tuple[int, bytes]:
-    """The number whose groups stand first, and the bytes after it."""
+def decode_first(data: bytes) -> tuple[int, bytes]:
+    """Return the first number, and the bytes after it."""
     n = next(i for i, byte in enumerate(data) if byte < 128) + 1
     return sum((byte & 127) << 7 * i for i, byte in enumerate(data[:n])), data[n:]
 
 
-def unpacked(text: str) -> list[int]:
-    """The numbers of a column."""
-    head, data = first(zlib.decompress(base64.b64decode(text)))
-    middle, data = first(data)
+def unpack_column(text: str) -> list[int]:
+    """Return the numbers of a column from its text."""
+    head, data = decode_first(zlib.decompress(base64.b64decode(text)))
+    middle, data = decode_first(data)
     column = [0] * sum(byte < 128 for byte in data)
     going, at, shift = list(range(len(column))), 0, 0
     while going:
@@ -77,6 +82,6 @@ def unpacked(text: str) -> list[int]:
         shift += 7
     before = 0
     for i, n in enumerate(column):
-        column[i] = before + (head >> 1) * unfolded(n) + unfolded(middle)
+        column[i] = before + (head >> 1) * unfold_sign(n) + unfold_sign(middle)
         before = column[i] if head & 1 else 0
     return column

@@ -17,7 +17,8 @@ The guesses must be those of theatre.js (`unpackedRun`), step by step.
 import json
 from collections.abc import Iterator
 
-from sluice.theatre.columns import deflated, packed
+from sluice.theatre.columns import deflate_text, pack_column
+from sluice.theatre.scene import Columns, Scene
 
 EMPTY = 0  # the state of a place in the cache, as in scene.py
 AS_THEY_ARE = {
@@ -31,26 +32,31 @@ OF_CACHE = 8  # the kinds of instants below it have no change in the cache
 TIMES = ("cache", "flushes", "writes")  # groups that have a column of times
 
 
-def differences(column: list[int]) -> list[int]:
-    """Each number less the one before; the first as it is."""
+def delta_encode(column: list[int]) -> list[int]:
+    """Return the differences of neighbouring numbers; the first number stays as it is."""
     return [n - before for before, n in zip([0, *column], column, strict=False)]
 
 
-def sums(*columns: list[int]) -> list[int]:
+def delta_decode(*columns: list[int]) -> list[int]:
+    """Return the sums of the numbers at the same position."""
     return [sum(row) for row in zip(*columns, strict=True)]
 
 
-def numbers(writes: list[int], column: list[int]) -> Iterator[int]:
-    """Reads are numbered one by one, and writes not at all."""
+def predict_numbers(writes: list[int], column: list[int]) -> Iterator[int]:
+    """Yield the differences from the expected numbers: reads are numbered one by one, and writes
+    have 0."""
     last = 0
     for write, n in zip(writes, column, strict=True):
         yield n - (0 if write else last + 1)
         last = n or last
 
 
-def changes_before(places: list[int], states: list[int]) -> Iterator[int]:
-    """The number of the change that a place had before, counted back or, if it is emptied now, from
-    that of the place that was emptied before it. A place that is new has the number -1."""
+def previous_changes(places: list[int], states: list[int]) -> Iterator[int]:
+    """Yield the index of the previous change of each change's place.
+
+    The index is counted back from this change or, if the place is emptied, from the previous change
+    of the place emptied last. A new place has the index -1.
+    """
     latest: dict[int, int] = {}
     emptied = 0
     for i, (place, state) in enumerate(zip(places, states, strict=True)):
@@ -61,16 +67,30 @@ def changes_before(places: list[int], states: list[int]) -> Iterator[int]:
         latest[place] = i
 
 
-def instants_by_kind(instants: list[int], kinds: list[int]) -> dict[int, list[int]]:
-    """How long each instant is after the one before it, by kind."""
+def deltas_by_kind(instants: list[int], kinds: list[int]) -> dict[int, list[int]]:
+    """Return the time from each instant's predecessor, by the instant's kind."""
     out: dict[int, list[int]] = {}
-    for kind, ns in zip(kinds, differences(instants), strict=True):
+    for kind, ns in zip(kinds, delta_encode(instants), strict=True):
         out.setdefault(kind, []).append(ns)
     return out
 
 
-def commands_spared(scene: dict, issued: list[int], completed: list[int]) -> dict[str, list[int]]:
-    """The columns of commands that are guessed. issued, completed: when each request was."""
+def column_groups(scene: Scene) -> dict[str, Columns]:
+    """Return the groups of columns of a run, by name."""
+    return {
+        "requests": scene["requests"],
+        "commands": scene["commands"],
+        "cache": scene["cache"],
+        "flushes": scene["flushes"],
+        "writes": scene["writes"],
+    }
+
+
+def compress_commands(
+    scene: Scene, issued: list[int], completed: list[int]
+) -> dict[str, list[int]]:
+    """Return the columns of commands as differences from a guess. issued, completed: the times of
+    each request."""
     r, c, turn = scene["requests"], scene["commands"], scene["platter"]["rotation_ns"]
     first: dict[int, int] = {}  # of a command's requests
     done: dict[int, int] = {}  # when the first of them was completed
@@ -108,7 +128,7 @@ def commands_spared(scene: dict, issued: list[int], completed: list[int]) -> dic
         parts = before + rotation + transfer
         out["done"].append(c["done"][k] - (parts if c["kind"][k] else ready - begin))
     ends = [done.get(k, begin) for k, begin in enumerate(c["begin"])]
-    nexts = [*c["begin"], float("inf")][1:] if ends else []
+    nexts = [*c["begin"], ends[-1]][1:] if ends else []
     out["free"] = [
         free - max(0, min(end, after) - begin)
         for free, end, after, begin in zip(c["free"], ends, nexts, c["begin"], strict=True)
@@ -116,12 +136,13 @@ def commands_spared(scene: dict, issued: list[int], completed: list[int]) -> dic
     return out
 
 
-def spared(scene: dict) -> dict[str, list[int]]:
-    """The columns that the page has, by group and name."""
+def compress_scene(scene: Scene) -> dict[str, list[int]]:
+    """Return the columns of the page, by group and name."""
     r = scene["requests"]
-    issued = sums(r["queued"], r["issued"])
-    completed = sums(r["queued"], r["completed"])
-    times = [r["queued"], issued, completed, *(scene[group]["time"] for group in TIMES)]
+    groups = column_groups(scene)
+    issued = delta_decode(r["queued"], r["issued"])
+    completed = delta_decode(r["queued"], r["completed"])
+    times = [r["queued"], issued, completed, *(groups[group]["time"] for group in TIMES)]
     instants = sorted({t for column in times for t in column})
     place = {t: i for i, t in enumerate(instants)}
     queued = [place[t] for t in r["queued"]]
@@ -133,25 +154,25 @@ def spared(scene: dict) -> dict[str, list[int]]:
             kinds[place[t]] |= 1 << number
     for t, state in zip(scene["cache"]["time"], scene["cache"]["state"], strict=True):
         kinds[place[t]] = kinds[place[t]] % OF_CACHE + OF_CACHE * (state + 1)
-    found = instants_by_kind(instants, kinds)
+    found = deltas_by_kind(instants, kinds)
     out = {f"instants.{kind}": column for kind, column in sorted(found.items())} | {
         "requests.queued": queued,
         "requests.issued": begun,
         "requests.completed": [place[completed[i]] - n for i, n in zip(order, begun, strict=True)],
-        "requests.number": list(numbers(r["write"], r["number"])),
+        "requests.number": list(predict_numbers(r["write"], r["number"])),
         "requests.event": [n - at for n, at in zip(r["event"], queued, strict=True)],
-        "cache.before": list(changes_before(scene["cache"]["place"], scene["cache"]["state"])),
+        "cache.before": list(previous_changes(scene["cache"]["place"], scene["cache"]["state"])),
     }
-    out |= {f"{group}.time": [place[t] for t in scene[group]["time"]] for group in TIMES}
+    out |= {f"{group}.time": [place[t] for t in groups[group]["time"]] for group in TIMES}
     for group, names in AS_THEY_ARE.items():
-        out |= {f"{group}.{name}": scene[group][name] for name in names}
-    mine = commands_spared(scene, issued, completed)
+        out |= {f"{group}.{name}": groups[group][name] for name in names}
+    mine = compress_commands(scene, issued, completed)
     return out | {f"commands.{name}": column for name, column in mine.items()}
 
 
-def packed_run(scene: dict) -> dict[str, object]:
-    """The run as the page has it: `columns` in place of groups of columns."""
+def pack_run(scene: Scene) -> dict[str, object]:
+    """Return the run in the form of the page, with `columns` in place of groups of columns."""
     rest = {name: value for name, value in scene.items() if name not in AS_THEY_ARE}
-    rest["origins"] = deflated(json.dumps(scene["origins"], separators=(",", ":")).encode())
-    rest["columns"] = {name: packed(column) for name, column in spared(scene).items()}
+    rest["origins"] = deflate_text(json.dumps(scene["origins"], separators=(",", ":")).encode())
+    rest["columns"] = {name: pack_column(column) for name, column in compress_scene(scene).items()}
     return rest

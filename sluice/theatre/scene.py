@@ -9,12 +9,14 @@ taken into the cache gets the place of the block that was evicted last, or else 
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TypedDict
 
-from sluice.debug.chain import DAEMON, OF_LOG, Explainer, block_sectors
+from sluice.debug.chain import DAEMON, OF_LOG, Explainer, Origin, block_sectors
 from sluice.debug.instant import reads
 from sluice.debug.stored_run import Kept
-from sluice.experiment.service import PARTS, Command, model
-from sluice.theory.parts.drive_row import drive_row
+from sluice.experiment.service import PARTS, Command, drive_name
+from sluice.system.requests import Request
+from sluice.theory.parts.drive_row import read_drive_row
 
 # The states of a place in the cache, as theatre.js draws them.
 EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING = range(6)
@@ -22,9 +24,40 @@ KINDS = ("", "miss", "hit", "ahead", "write", "behind", "fixed", "flash")
 OWN = ("", *OF_LOG)  # what a command without requests is for
 
 
+Columns = dict[str, list[int]]  # by name; all have an element for each row
+
+
+class Scene(TypedDict):
+    """All that the page shows of a run. origins: words, burst and blocks of each, as in Origin;
+    platter: rotation_ns and cylinders; lost: events; places: of blocks in the cache."""
+
+    experiment: str
+    size: str
+    run: int
+    name: str
+    arm: str
+    policies: dict[str, str]
+    drive: str
+    disk: int
+    start_ns: int  # of the measured part, since power-on
+    length_ns: int
+    lost: int
+    places: int
+    daemon: str
+    processes: list[str]
+    platter: dict[str, int]
+    own: list[str]
+    origins: list[list[str | int]]
+    flushes: Columns
+    requests: Columns
+    commands: Columns
+    cache: Columns
+    writes: Columns
+
+
 @dataclass
 class Cache:
-    """The places of blocks in the cache, and what became of each, event by event."""
+    """The places of blocks in the cache, and the changes of each place."""
 
     sectors: int  # of a block
 
@@ -35,7 +68,8 @@ class Cache:
         self.places = 0
         self.changes: list[tuple[int, int, int]] = []  # time, place, state
 
-    def put(self, at_ns: int, block: tuple[int, int], state: int) -> None:
+    def place_block(self, at_ns: int, block: tuple[int, int], state: int) -> None:
+        """Give a block a place, unless it has one, and set the place's state."""
         if block not in self.place:
             if not self.free:
                 self.free.append(self.places)
@@ -46,47 +80,48 @@ class Cache:
         self.state[block] = state
         self.changes.append((at_ns, self.place[block], state))
 
-    def take(self, at_ns: int, block: tuple[int, int]) -> None:
+    def remove_block(self, at_ns: int, block: tuple[int, int]) -> None:
+        """Remove a block and empty its place."""
         if block in self.place:
             at = self.place.pop(block)
             self.state.pop(block, None)
             self.free.append(at)
             self.changes.append((at_ns, at, EMPTY))
 
-    def on(self, at_ns: int, name: str, disk: int, number: int, write: bool) -> None:
-        """Take note of an event."""
+    def handle_event(self, at_ns: int, name: str, disk: int, number: int, write: bool) -> None:
+        """Record the change of the cache that an event makes."""
         of_block, of_request = (disk, number), (disk, number // self.sectors)
         if name == "miss" or (name == "hit" and self.state.get(of_block) == AHEAD):
-            self.put(at_ns, of_block, CLEAN)
+            self.place_block(at_ns, of_block, CLEAN)
         elif name == "dirtied":
-            self.put(at_ns, of_block, DIRTY)
+            self.place_block(at_ns, of_block, DIRTY)
         elif name == "cancelled":
-            self.put(at_ns, of_block, CLEAN)
+            self.place_block(at_ns, of_block, CLEAN)
         elif name == "writing":
-            self.put(at_ns, of_block, WRITING)
+            self.place_block(at_ns, of_block, WRITING)
         elif name == "ahead":
-            self.put(at_ns, of_block, AHEAD)
+            self.place_block(at_ns, of_block, AHEAD)
         elif name == "evicted":
-            self.take(at_ns, of_block)
+            self.remove_block(at_ns, of_block)
         elif name == "queued" and not write and self.state.get(of_request) == CLEAN:
-            self.put(at_ns, of_request, READING)
+            self.place_block(at_ns, of_request, READING)
         elif name == "completed":
             now = self.state.get(of_request)
             if now in (READING, WRITING):
-                self.put(at_ns, of_request, CLEAN)
+                self.place_block(at_ns, of_request, CLEAN)
 
 
 def measured_disk(explainer: Explainer) -> int:
-    """The disk with the most requests."""
+    """Return the disk with the most requests."""
     disks = Counter(r.disk for r in explainer.kept.recording.requests)
     return disks.most_common(1)[0][0] if disks else 0
 
 
-def cache_columns(kept: Kept, start_ns: int) -> tuple[dict[str, list[int]], int]:
-    """The changes of the cache's places, and how many places there are."""
+def cache_columns(kept: Kept, start_ns: int) -> tuple[Columns, int]:
+    """Return the changes of the cache's places, and the number of places."""
     cache = Cache(block_sectors(kept))
     for e in kept.recording.events:
-        cache.on(e.time_ns, e.name, e.disk, e.block, e.write)
+        cache.handle_event(e.time_ns, e.name, e.disk, e.block, e.write)
     times, places, states = zip(*cache.changes, strict=True) if cache.changes else [()] * 3
     return {
         "time": [t - start_ns for t in times],
@@ -95,8 +130,8 @@ def cache_columns(kept: Kept, start_ns: int) -> tuple[dict[str, list[int]], int]
     }, cache.places
 
 
-def command_columns(commands: list[Command], start_ns: int) -> dict[str, list[int]]:
-    """The commands in the order in which the drive served them."""
+def command_columns(commands: list[Command], start_ns: int) -> Columns:
+    """Return the commands, in the order in which the drive served them, as columns."""
     columns = {
         "begin": [c.begin_ns - start_ns for c in commands],
         "done": [c.done_ns - c.begin_ns for c in commands],
@@ -109,8 +144,9 @@ def command_columns(commands: list[Command], start_ns: int) -> dict[str, list[in
     return columns | {name: [c.parts.get(name, 0) for c in commands] for name in PARTS}
 
 
-def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
-    """All that the page shows of a run, its columns as lists. name, size: as E= and SIZE=."""
+def build_scene(explainer: Explainer, name: str, size: str) -> Scene:
+    """Return all that the page shows of a run, its columns as lists. name, size: as in E= and
+    --size."""
     kept = explainer.kept
     made, run, disk = kept.recording, kept.run, measured_disk(explainer)
     start_ns = made.start_ns
@@ -120,11 +156,14 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         key=lambda pair: (pair[0].queued_ns, pair[0].number),
     )
     rows = [r for r, _ in requests]
-    origins: dict = {}
+    origins: dict[Origin, int] = {}
     for r, _ in requests:
-        origins.setdefault(explainer.origins.of(r), len(origins))
+        origins.setdefault(explainer.origins.origin_of_request(r), len(origins))
     shown = {(r.disk, r.sector, r.queued_ns): i for i, r in enumerate(reads(kept), start=1)}
-    waits = [int(not r.write and "prefetched" not in explainer.origins.of(r).words) for r in rows]
+    waits = [
+        int(not r.write and "prefetched" not in explainer.origins.origin_of_request(r).words)
+        for r in rows
+    ]
     wrote = [e for e in made.events if e.name == "dirtied" and e.pid and e.time_ns >= start_ns]
     readers = {r.pid for r, wait in zip(rows, waits, strict=True) if wait}
     pids = sorted(readers | {e.pid for e in wrote})
@@ -137,7 +176,7 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         "name": run.name,
         "arm": run.arm,
         "policies": run.config["policies"],
-        "drive": model(run, disk),
+        "drive": drive_name(run, disk),
         "disk": disk,
         "start_ns": start_ns,
         "length_ns": made.end_ns - start_ns,
@@ -145,7 +184,7 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         "places": places,
         "daemon": DAEMON,
         "processes": [made.process(pid) for pid in pids],
-        "platter": platter(model(run, disk)),
+        "platter": platter_figures(drive_name(run, disk)),
         "own": ["", *OF_LOG.values()],
         "origins": [[o.words, o.burst, o.blocks] for o in origins],
         "flushes": {
@@ -160,12 +199,12 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
             "sector": [r.sector for r in rows],
             "sectors": [r.sectors for r in rows],
             "command": [i for _, i in requests],
-            "origin": [origins[explainer.origins.of(r)] for r in rows],
+            "origin": [origins[explainer.origins.origin_of_request(r)] for r in rows],
             "number": [shown.get((r.disk, r.sector, r.queued_ns), 0) for r in rows],
             "process": [
                 pids.index(r.pid) + 1 if wait else 0 for r, wait in zip(rows, waits, strict=True)
             ],
-            "event": event_of(kept, rows),
+            "event": queued_event_numbers(kept, rows),
         },
         "commands": command_columns(commands, start_ns),
         "cache": cache,
@@ -176,8 +215,8 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
     }
 
 
-def event_of(kept: Kept, rows: list) -> list[int]:
-    """The number of each request's `queued` event."""
+def queued_event_numbers(kept: Kept, rows: list[Request]) -> list[int]:
+    """Return the number of each request's `queued` event."""
     found = {
         (e.disk, e.write, e.block, e.time_ns): kept.number(i)
         for i, e in enumerate(kept.recording.events)
@@ -186,10 +225,10 @@ def event_of(kept: Kept, rows: list) -> list[int]:
     return [found[r.disk, r.write, r.sector, r.queued_ns] for r in rows]
 
 
-def platter(drive: str) -> dict[str, int]:
-    """The figures of a drive's platter; a drive without one has none."""
+def platter_figures(drive: str) -> dict[str, int]:
+    """Return the rotation time and cylinders of a drive; zeros for a drive without platters."""
     try:
-        row = drive_row(drive)
+        row = read_drive_row(drive)
     except ValueError:
         return {"rotation_ns": 0, "cylinders": 0}
     return {"rotation_ns": row.rotation_ns, "cylinders": row.zones[-1].last_cyl + 1}

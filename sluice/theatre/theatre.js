@@ -405,10 +405,10 @@ function groupColour(run, group) {
   return group.part ? PART_COLOURS[PARTS.indexOf(group.part)] : css("--rule");
 }
 
-/* A command about the run; that which makes it again and stops it in gdb, at an instant as AT= has it. */
-const commandOf = (what, run) => "make " + what + " E=" + run.experiment +
-  (run.size === "full" ? "" : " SIZE=" + run.size) + " N=" + run.run;
-const replayCommand = (run, instant) => commandOf("replay", run) + " AT=" + instant;
+/* A command about the run; that which makes it again and stops it in gdb, at an instant as --at has it. */
+const commandOf = (what, run) => "sluice " + what + " " + run.experiment +
+  (run.size === "full" ? "" : " --size=" + run.size) + " --run=" + run.run;
+const replayCommand = (run, instant) => commandOf("debug", run) + " --at=" + instant;
 
 function showChain(run, i) {
   chosen = {run, i};
@@ -442,7 +442,7 @@ function showChain(run, i) {
   make("td", "in all", sum);
   const about = make("p", "", box);
   if (run.experiment) {
-    make("code", commandOf("why", run) + " READ=" + r.number[i], about);
+    make("code", commandOf("why", run) + " --read=" + r.number[i], about);
     make("span", " tells the same as text. ", about);
     make("code", replayCommand(run, "event:" + r.event[i]), about);
     make("span", " stops the machine in gdb when this read is queued. ", about);

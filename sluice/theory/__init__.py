@@ -49,19 +49,19 @@ class System:
     drive: str
 
 
-def names() -> list[str]:
-    """The names of all models."""
+def model_names() -> list[str]:
+    """Return the names of all models."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
-def model(name: str) -> ModuleType:
-    """The model of this name, which must be one of them."""
+def load_model(name: str) -> ModuleType:
+    """Return the module of a model."""
     return importlib.import_module(f"{__name__}.{name}")
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a model is asked: its name, a system, and the parameters."""
+    """A question to a model: the model's name, a system, and the parameters."""
 
     model: str
     policies: tuple[tuple[str, str], ...]
@@ -71,38 +71,39 @@ class Question:
 
     @property
     def system(self) -> System:
+        """The system that the question is about."""
         return System(dict(self.policies), dict(self.tunables), self.drive)
 
 
-def question(name: str, system: System, parameters: dict[str, float]) -> Question:
-    """A question to the model of this name."""
+def build_question(name: str, system: System, parameters: dict[str, float]) -> Question:
+    """Return a question to the model of this name."""
     policies, tunables = tuple(system.policies.items()), tuple(system.tunables.items())
     return Question(name, policies, tunables, system.drive, tuple(parameters.items()))
 
 
 @cache  # runs that differ in their seed alone have the same prediction
-def answer(asked: Question) -> dict[str, float]:
-    """What the model predicts. Raises ValueError as predict does."""
-    return model(asked.model).predict(asked.system, dict(asked.parameters))
+def answer_question(asked: Question) -> dict[str, float]:
+    """Return what the model predicts. Raises ValueError as predict does."""
+    found: dict[str, float] = load_model(asked.model).predict(asked.system, dict(asked.parameters))
+    return found
 
 
-def told(asked: Question) -> Collection[str]:
-    """The quantities that the model tells. Raises ValueError as predict does."""
-    module = model(asked.model)
+def predicted_quantities(asked: Question) -> Collection[str]:
+    """Return the quantities that the model predicts. Raises ValueError as predict does."""
+    module = load_model(asked.model)
     if not hasattr(module, "covers"):
-        return answer(asked).keys()
+        return answer_question(asked).keys()
     return module.QUANTITIES if module.covers(asked.system, dict(asked.parameters)) else ()
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A model's figures for a run, which are computed when they are wanted. tells: metric -> the
-    model's quantity."""
+    """A model's figures for a run, computed on demand. tells: the model's quantity, by metric."""
 
     asked: Question
     tells: dict[str, str]
 
     def figures(self) -> dict[str, float]:
-        """The value of each metric."""
-        found = answer(self.asked) if self.tells else {}
+        """Return the value of each metric."""
+        found = answer_question(self.asked) if self.tells else {}
         return {metric: found[quantity] for metric, quantity in self.tells.items()}

@@ -60,15 +60,15 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Update:
-    """The time between two bursts, 0 if there are none, and the mean age of a block when it
-    is due; None: all blocks are due at each burst."""
+    """The time between two bursts (0: no bursts) and the mean age at which a block is due (None:
+    all blocks are due at each burst)."""
 
     burst_s: float
     age_s: float | None
 
 
-def update_of(system: System) -> Update | None:
-    """How blocks are written, if the formulas cover it."""
+def update_rule(system: System) -> Update | None:
+    """Return when blocks are written, or None if the formulas do not cover the policies."""
     ms = system.tunables
     match system.policies["write"], system.policies["update"]:
         case "wt", _:  # each at once: IPU with age 0
@@ -84,8 +84,8 @@ def update_of(system: System) -> Update | None:
     return None
 
 
-def order_of(system: System) -> str | None:
-    """The order of requests, if the formulas cover it."""
+def request_order(system: System) -> str | None:
+    """Return the order of requests, or None if the formulas do not cover the scheduler."""
     match system.policies["sched"]:
         case "fcfs":
             return "oldest first"
@@ -94,8 +94,9 @@ def order_of(system: System) -> str | None:
     return None
 
 
-def written_per_s(update: Update, writes_per_s: float, blocks: float) -> float:
-    """The rate at which clean blocks become dirty, which is that of writes to the disk."""
+def dirtying_rate(update: Update, writes_per_s: float, blocks: float) -> float:
+    """Return the rate at which clean blocks become dirty, which is the rate of writes to the
+    disk."""
     if isinf(blocks) or not writes_per_s:
         return writes_per_s
     if update.age_s is None:
@@ -105,7 +106,8 @@ def written_per_s(update: Update, writes_per_s: float, blocks: float) -> float:
 
 
 def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> float:
-    """The mean response of a read while this many blocks are written a second."""
+    """Return the mean response of a read while this many blocks are written per second. Raises
+    ValueError for an overloaded disk."""
     s_ms = p["service_ms"]
     rho_r, e = p["reads_per_s"] * s_ms / 1000, written * s_ms / 1000
     if rho_r + e >= 1:
@@ -119,11 +121,11 @@ def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> 
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The model's QUANTITIES; nothing for policies that the formulas do not cover."""
-    update, order = update_of(system), order_of(system)
+    """Return the model's QUANTITIES; nothing for policies that the formulas do not cover."""
+    update, order = update_rule(system), request_order(system)
     if update is None or order is None:
         return {}
     rate = parameters["writes_per_s"]
-    written = written_per_s(update, rate, parameters["blocks"])
+    written = dirtying_rate(update, rate, parameters["blocks"])
     told = {"read_ms": read_ms(parameters, written, update.burst_s, order)}
     return told | {"written_share": written / rate} if rate else told

@@ -1,4 +1,4 @@
-"""Eager writing of blocks: how long until the nearest free place passes under the head?
+"""Eager writing of blocks: the time until the nearest free place passes under the head.
 
 This is the formula of wang.py for a cylinder, E[min(x, y)], for places of several sectors and from
 any instant. With
@@ -21,7 +21,7 @@ Programmable Disk", OSDI 1999, its model of a cylinder; the extension to places 
 """
 
 from sluice.theory import Parameter, System
-from sluice.theory.parts.drive_row import DriveRow, drive_row
+from sluice.theory.parts.drive_row import DriveRow, read_drive_row
 
 PARAMETERS = {
     "used_share": Parameter("of the places: 1 - p", "the experiment", 0, 0.99),
@@ -32,16 +32,22 @@ QUANTITIES = {"locating_ms": "time until the nearest free place of the cylinder 
 STEPS = 64  # of u
 
 
-def begins(first: float, after: float, k: int, n: int) -> list[float]:
-    """When the places of a track begin to pass, in one turn from `after` on. first: any of them."""
+def start_times(first: float, after: float, k: int, n: int) -> list[float]:
+    """Return when the places of a track begin to pass, in one rotation from `after` on. first: when
+    any of them does."""
     ahead = (first - after) % k
     return [after + ahead + k * i for i in range(n // k)]
 
 
-def mean_from(u: float, k: int, n: int, tracks: list[tuple[float, float, float]]) -> float:
-    """The mean time, in sectors; tracks: the skew of each, how long the head takes to it, and the
-    share of its places that are free."""
-    met = [(time, free) for skew, there, free in tracks for time in begins(u + skew, there, k, n)]
+def mean_wait(u: float, k: int, n: int, tracks: list[tuple[float, float, float]]) -> float:
+    """Return the mean time to the first free place, in sectors.
+
+    u: when a place of the current track begins; tracks: of each track the skew, the time until the
+    head is there, and the share of free places.
+    """
+    met = [
+        (time, free) for skew, there, free in tracks for time in start_times(u + skew, there, k, n)
+    ]
     mean, left = 0.0, 1.0  # left: the probability that none was free so far
     for time, free in sorted(met):
         mean += time * left * free
@@ -49,21 +55,23 @@ def mean_from(u: float, k: int, n: int, tracks: list[tuple[float, float, float]]
     return mean / (1 - left)
 
 
-def locating_sectors(free: float, k: int, row: DriveRow) -> float:
-    """The mean over all instants. The drive has one zone."""
+def mean_locating_sectors(free: float, k: int, row: DriveRow) -> float:
+    """Return the mean time to the first free place over all instants, in sectors. The drive has one
+    zone."""
     (zone,) = row.zones
     here, switch = (ns * zone.sectors / row.rotation_ns for ns in (row.bus_ns, row.head_switch_ns))
-    own = (0, here, free * (1 - k / zone.sectors))
-    tracks = [own, *((j * zone.track_skew % k, switch, free) for j in range(1, row.heads))]
+    own = (0.0, here, free * (1 - k / zone.sectors))
+    others = ((float(j * zone.track_skew % k), switch, free) for j in range(1, row.heads))
+    tracks = [own, *others]
     instants = [(i + 0.5) * k / STEPS for i in range(STEPS)]
-    return sum(mean_from(u, k, zone.sectors, tracks) for u in instants) / STEPS
+    return sum(mean_wait(u, k, zone.sectors, tracks) for u in instants) / STEPS
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The mean time. Raises ValueError for a drive whose tracks are not alike or hold no whole
-    number of places."""
-    row, k = drive_row(system.drive), int(parameters["place_sectors"])
+    """Return the mean time. Raises ValueError for a drive whose tracks differ, or do not hold a
+    whole number of places."""
+    row, k = read_drive_row(system.drive), int(parameters["place_sectors"])
     if len(row.zones) != 1 or row.zones[0].sectors % k:
         raise ValueError(f"{system.drive}: its tracks are not alike, or no whole places of {k}")
-    sectors = locating_sectors(1 - parameters["used_share"], k, row)
+    sectors = mean_locating_sectors(1 - parameters["used_share"], k, row)
     return {"locating_ms": sectors * row.rotation_ns / row.zones[0].sectors / 1e6}

@@ -1,4 +1,4 @@
-"""A read call: what this kernel takes for it, in instructions of the processor.
+"""The cost of a read call in this kernel, in instructions of the processor.
 
     cached   SystemCallOverhead + KiB x MemoryCopyRate
     missed   that, what one command to the drive takes, and the drive's time
@@ -26,7 +26,7 @@ QUANTITIES = {
 
 
 def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The model's QUANTITIES."""
+    """Return the model's QUANTITIES."""
     p = parameters
     further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
     several = COST.several if further else 0

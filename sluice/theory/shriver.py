@@ -1,4 +1,4 @@
-"""Files read cold, one or several at once: how long it takes, and what each cause gives.
+"""The time to read files that are not cached, one or several at once, and the part of each cause.
 
 A file is read by commands to the drive, each of some neighbouring blocks. For n files
 
@@ -48,9 +48,24 @@ from functools import cache
 from itertools import groupby
 
 from sluice.theory import Parameter, System
-from sluice.theory.parts.drive_row import SECTOR_BYTES, drive_row
-from sluice.theory.parts.mean_drive import Drive, Setting, near_seek_ns, seeks_ns, starts
-from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Step, Wait, steps
+from sluice.theory.parts.drive_row import SECTOR_BYTES, read_drive_row
+from sluice.theory.parts.mean_drive import (
+    Drive,
+    Setting,
+    mean_near_seek_ns,
+    mean_seeks_ns,
+    start_places,
+)
+from sluice.theory.parts.reader import (
+    COST,
+    Bsd44,
+    Command,
+    Compute,
+    File,
+    Step,
+    Wait,
+    program_steps,
+)
 
 KIB = 1024
 
@@ -82,7 +97,7 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Machine:
-    """The values that follow from the parameters. Times in ns."""
+    """The machine's values that follow from the parameters. Times are in ns."""
 
     setting: Setting
     instruction: float
@@ -92,12 +107,14 @@ class Machine:
     jump: float  # the seek to a place in the same group or the next
 
     def command(self, blocks: int) -> float:
-        """Half of the kernel's work for a command: before, or after, the drive has it."""
+        """Return half of the kernel's work for a command: the work before, or after, the drive has
+        it."""
         return (COST.command + (blocks - 1) * COST.command_block) / 2 * self.instruction
 
 
-def machine(drive: str, p: dict[str, float]) -> Machine:
-    row = drive_row(drive)
+def build_machine(drive: str, p: dict[str, float]) -> Machine:
+    """Return the machine's values from a drive and the parameters."""
+    row = read_drive_row(drive)
     return Machine(
         setting=Setting(
             row=row,
@@ -110,11 +127,12 @@ def machine(drive: str, p: dict[str, float]) -> Machine:
         way=p["command_us"] * 1000,
         adapts=bool(p["adapts"]),
         turn=row.rotation_ns / 2,
-        jump=near_seek_ns(row, p["group_mb"]),
+        jump=mean_near_seek_ns(row, p["group_mb"]),
     )
 
 
-def file_of(system: System, p: dict[str, float]) -> File:
+def file_of_load(system: System, p: dict[str, float]) -> File:
+    """Return the file that the parameters describe."""
     return File(
         size_kb=p["file_kb"],
         call_kb=p["request_kb"],
@@ -131,7 +149,8 @@ def file_of(system: System, p: dict[str, float]) -> File:
 
 @dataclass
 class Queue:
-    """The commands of one file in progress. Places that are apart lie in nearby groups."""
+    """The commands of one file that are in progress. Places that are not neighbours lie in nearby
+    groups."""
 
     m: Machine
     drive: Drive
@@ -142,6 +161,7 @@ class Queue:
     done_ns: dict[int, float] = field(default_factory=dict)
 
     def put(self, now_ns: float, number: int, commands: list[Command]) -> None:
+        """Queue commands at a time, the first with this number."""
         self.serve_until(now_ns)
         self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
 
@@ -151,6 +171,7 @@ class Queue:
             self.serve_next()
 
     def serve_next(self) -> None:
+        """Serve the command that the scheduler chooses next."""
         start_ns = max(self.free_ns, self.waiting[0][0])
         here = [w for w in self.waiting if w[0] <= start_ns]
         if not self.in_order:
@@ -165,19 +186,19 @@ class Queue:
         self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
 
     def wait(self, number: int) -> float:
-        """The time when that command is done."""
+        """Return the time when a command is done. Commands before it are served first."""
         while number not in self.done_ns:
             self.serve_next()
         return self.done_ns[number]
 
 
-def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
-    """The time until the program has done all its steps. Commands that are made together are queued
-    together."""
+def one_file_total_ns(made: list[Step], m: Machine, queue: Queue) -> float:
+    """Return the time until the program has done all its steps. Neighbouring commands among the
+    steps are queued together."""
     now_ns, number = 0.0, 0
     for are_commands, group in groupby(made, lambda step: isinstance(step, Command)):
         if are_commands:
-            commands = list(group)
+            commands = [step for step in group if isinstance(step, Command)]
             now_ns += sum(m.command(command.blocks) for command in commands)
             queue.put(now_ns, number, commands)
             number += len(commands)
@@ -185,7 +206,7 @@ def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
         for step in group:
             if isinstance(step, Wait):
                 now_ns = max(now_ns, queue.wait(step.command))
-            else:
+            elif isinstance(step, Compute):
                 now_ns += step.instructions * m.instruction
     return now_ns
 
@@ -195,7 +216,7 @@ def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
 
 @dataclass
 class Visit:
-    """The drive serves the commands that a file has in the queue: the mean over the places of
+    """The service of the commands that a file has in the queue: the mean over all places of
     files."""
 
     ns: float = 0  # without the seek to the file
@@ -205,9 +226,9 @@ class Visit:
 Rounds = tuple[tuple[Command, ...], ...]
 
 
-def rounds(made: list[Step]) -> Rounds:
-    """The commands that are served together: those that the file has in the queue before the last
-    of them has been waited for."""
+def split_rounds(made: list[Step]) -> Rounds:
+    """Return the commands in groups that are served together: those that are queued before the last
+    of them is waited for."""
     together: list[list[Command]] = []
     commands, waited = 0, -1
     for step in made:
@@ -221,8 +242,8 @@ def rounds(made: list[Step]) -> Rounds:
     return tuple(map(tuple, together))
 
 
-def visit(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
-    """One visit to a file. A second place of it is near for the arm."""
+def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
+    """Return one visit to a file. A second place of the file is near for the arm."""
     seen = Visit()
     for command in commands:
         idle = m.command(command.blocks) + m.way
@@ -235,25 +256,25 @@ def visit(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) ->
 
 
 @cache  # calls of several sizes lead to the same commands
-def visits(together: Rounds, m: Machine, n: int) -> list[Visit]:
-    """The visit of each round, while n files are visited in turn."""
+def visit_rounds(together: Rounds, m: Machine, n: int) -> list[Visit]:
+    """Return the visit of each round, while n files are visited in rotation."""
     mean = [Visit() for _ in together]
     divides = range(1, n + 1) if m.adapts and len(together) > 1 else range(0)
-    for where, start, share in starts(m.setting.row):
+    for where, start, share in start_places(m.setting.row):
         drive = Drive(m.setting, where, start)
         for k, of_round in enumerate(mean):
             for file in range(n):
-                seen = visit(m, drive, file, together[k])
+                seen = visit_file(m, drive, file, together[k])
                 if k * n + file in divides:  # the file before is known as a stream meanwhile
-                    seen.ns += max(0.0, drive.divide() - m.way)
+                    seen.ns += max(0.0, drive.divide_cache() - m.way)
                 of_round.ns += share / n * seen.ns
                 of_round.moved += share / n * seen.moved
     return mean
 
 
-def has_stayed(moved: list[float], n: int) -> list[float]:
-    """How often, at the visit of each round, the arm has not moved to another file since it last
-    moved to this one: the mean over the n files in their order."""
+def stay_probabilities(moved: list[float], n: int) -> list[float]:
+    """Return, for each round, how often the arm has stayed at the file since it moved there: the
+    mean over the n files in their order."""
     mean = [0.0] * len(moved)
     for file in range(n):
         stayed, before = 0.0, 0.0
@@ -265,67 +286,68 @@ def has_stayed(moved: list[float], n: int) -> list[float]:
     return mean
 
 
-def files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
-    """All rounds of n > 1 files, and the processor's work before and after them."""
-    seen = visits(rounds(made), m, n)
-    stayed = has_stayed([v.moved for v in seen], n)
+def many_files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
+    """Return the time of all rounds of n > 1 files, with the processor's work before and after
+    them."""
+    seen = visit_rounds(split_rounds(made), m, n)
+    stayed = stay_probabilities([v.moved for v in seen], n)
     each = [v.ns + v.moved * (1 - stays) * seek_ns for v, stays in zip(seen, stayed, strict=True)]
-    return n * sum(each) + edges_ns(made, m)
+    return n * sum(each) + edge_ns(made, m)
 
 
-def edges_ns(made: list[Step], m: Machine) -> float:
-    """The time before the first command reaches the drive, and after the last is done."""
-    first = next(i for i, step in enumerate(made) if isinstance(step, Command))
+def edge_ns(made: list[Step], m: Machine) -> float:
+    """Return the time before the first command reaches the drive and after the last is done."""
+    first, command = next((i, s) for i, s in enumerate(made) if isinstance(s, Command))
     last = max(i for i, step in enumerate(made) if isinstance(step, Wait))
     outside = [
         step.instructions for step in made[:first] + made[last:] if isinstance(step, Compute)
     ]
-    return sum(outside) * m.instruction + 2 * m.command(made[first].blocks)
+    return sum(outside) * m.instruction + 2 * m.command(command.blocks)
 
 
 def mean_seek_ns(system: System, n: int) -> float:
-    """E[Seek] for n > 1 files."""
-    onward, back, pair = seeks_ns(system.drive, n)
+    """Return E[Seek] for n > 1 files."""
+    onward, back, pair = mean_seeks_ns(system.drive, n)
     return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}[system.policies["sched"]]
 
 
 # ---- the whole ----
 
 
-def policy_of(system: System, file: File) -> Bsd44 | None:
-    """The prefetch policy's rules."""
+def prefetch_rules(system: System, file: File) -> Bsd44 | None:
+    """Return the rule of the prefetch policy; None if nothing is read ahead."""
     if system.policies["prefetch"] == "none":
         return None
     return Bsd44(max(1, system.tunables["bsd44.cluster_kb"] // file.block_kb))
 
 
 def total_ns(system: System, file: File, m: Machine, n: int) -> float:
-    """The total time."""
-    made = steps(file, COST, policy_of(system, file))
+    """Return the total time."""
+    made = program_steps(file, COST, prefetch_rules(system, file))
     if n > 1:
-        return files_ns(made, m, n, mean_seek_ns(system, n))
+        return many_files_ns(made, m, n, mean_seek_ns(system, n))
     in_order = system.policies["sched"] == "fcfs"
     return sum(
-        share * one_file_ns(made, m, Queue(m, Drive(m.setting, where, start), in_order))
-        for where, start, share in starts(m.setting.row)
+        share * one_file_total_ns(made, m, Queue(m, Drive(m.setting, where, start), in_order))
+        for where, start, share in start_places(m.setting.row)
     )
 
 
 def covers(system: System, parameters: dict[str, float]) -> bool:
-    """Whether the formulas cover the policies and the load. Raises ValueError for a drive without
-    platters."""
-    drive_row(system.drive)
+    """Return whether the formulas cover the policies and the load. Raises ValueError for a drive
+    without platters."""
+    read_drive_row(system.drive)
     several, sched = parameters["files"] > 1, system.policies["sched"]
     alike = not several or (not parameters["work"] and sched in ("clook", "fcfs"))
     return alike and system.policies["prefetch"] in ("none", "bsd44")
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The model's QUANTITIES; nothing where the formulas do not cover the case."""
+    """Return the model's QUANTITIES; nothing where the formulas do not cover the case."""
     if not covers(system, parameters):
         return {}
     p, n = parameters, int(parameters["files"])
-    total = total_ns(system, file_of(system, p), machine(system.drive, p), n)
+    total = total_ns(system, file_of_load(system, p), build_machine(system.drive, p), n)
     return {
         "total_ms": total / 1e6,
         "request_ms": total / 1e6 * p["request_kb"] / p["file_kb"],

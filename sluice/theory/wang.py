@@ -1,4 +1,4 @@
-"""Eager writing: how long until the nearest free sector passes under the head?
+"""Eager writing: the time until the nearest free sector passes under the head.
 
 Times are in sectors of a track: how many pass meanwhile. They are counted from the instant
 at which a sector begins to pass; from any other instant, half a sector is added. With
@@ -60,13 +60,13 @@ QUANTITIES = {
 NEGLIGIBLE = 1e-12
 
 
-def track(free: float, n: int) -> float:
-    """The mean time on one track."""
+def mean_track_sectors(free: float, n: int) -> float:
+    """Return the mean time on one track."""
     return (1 - free) * n / (1 + free * n)
 
 
-def cylinder(free: float, t: int, s: int) -> float:
-    """The mean of min(x, y): the sum over k of P(x > k) P(y > k)."""
+def mean_cylinder_sectors(free: float, t: int, s: int) -> float:
+    """Return the mean of min(x, y): the sum over k of P(x > k) P(y > k)."""
     q = (1 - free) ** (t - 1)
     mean, k, more = 0.0, 0, 1.0
     while more > NEGLIGIBLE:
@@ -76,13 +76,14 @@ def cylinder(free: float, t: int, s: int) -> float:
     return mean
 
 
-def fill(n: int, s: int, m: int) -> float:
-    """The mean time of a write that fills an empty track until m sectors are free."""
+def mean_fill_sectors(n: int, s: int, m: int) -> float:
+    """Return the mean time of a write that fills an empty track until m sectors are free."""
     return (s + sum((n - i) / (1 + i) for i in range(m + 1, n + 1))) / (n - m)
 
 
-def passed(n: int, k: int) -> float:
-    """How many used sectors a write passes on a track where k were used in this way."""
+def mean_passed_sectors(n: int, k: int) -> float:
+    """Return how many used sectors a write passes, in the mean, on a track where k sectors were
+    used in this way."""
     q, term = 0.0, 1.0
     for j in range(k + 1):
         q += (j + 1) * term
@@ -90,19 +91,19 @@ def passed(n: int, k: int) -> float:
     return (q - 1) / 2
 
 
-def fill_exact(n: int, s: int, m: int) -> float:
-    """As fill, with the runs of used sectors."""
-    return (s + sum(passed(n, k) for k in range(n - m))) / (n - m)
+def exact_fill_sectors(n: int, s: int, m: int) -> float:
+    """Return the mean time of mean_fill_sectors() with the used sectors in runs, as they are."""
+    return (s + sum(mean_passed_sectors(n, k) for k in range(n - m))) / (n - m)
 
 
-def best_left(n: int, s: int) -> int:
-    """The m for which fill_exact is least; the smallest of them."""
-    sums = list(accumulate((passed(n, k) for k in range(n)), initial=float(s)))
+def best_threshold(n: int, s: int) -> int:
+    """Return the m for which exact_fill_sectors() is smallest; the smallest such m."""
+    sums = list(accumulate((mean_passed_sectors(n, k) for k in range(n)), initial=float(s)))
     return min(range(n), key=lambda m: sums[n - m] / (n - m))
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The means; a quantity without a finite value is left out."""
+    """Return the model's QUANTITIES, without those that have no finite value."""
     del system  # any that writes to the nearest free sector
     n, t = int(parameters["sectors"]), int(parameters["tracks"])
     s, m = ceil(parameters["switch_sectors"]), int(parameters["left_sectors"])
@@ -110,9 +111,9 @@ def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
     if m >= n:
         raise ValueError(f"left_sectors is {m}: a track has {n} sectors, so none would be written")
     told = {
-        "track_sectors": track(free, n),
-        "fill_sectors": fill(n, s, m),
-        "fill_exact_sectors": fill_exact(n, s, m),
-        "best_left_sectors": best_left(n, s),
+        "track_sectors": mean_track_sectors(free, n),
+        "fill_sectors": mean_fill_sectors(n, s, m),
+        "fill_exact_sectors": exact_fill_sectors(n, s, m),
+        "best_left_sectors": best_threshold(n, s),
     }
-    return told | ({"cylinder_sectors": cylinder(free, t, s)} if free > 0 else {})
+    return told | ({"cylinder_sectors": mean_cylinder_sectors(free, t, s)} if free > 0 else {})

@@ -17,12 +17,12 @@ REQUEST = np.dtype(
 SECTOR = 512
 
 
-def table(rows: list[tuple[int, int, int, int]]) -> np.ndarray:
-    """The table of rows (time_ns, offset, bytes, write). Raises OverflowError for other numbers
-    than REQUEST has room for."""
+def build_table(rows: list[tuple[int, int, int, int]]) -> np.ndarray:
+    """Return the table of rows (time_ns, offset, bytes, write). Raises OverflowError for numbers
+    that REQUEST cannot hold."""
     return np.array(rows, REQUEST)
 
 
-def empty() -> np.ndarray:
-    """A table without requests."""
+def empty_table() -> np.ndarray:
+    """Return a table without requests."""
     return np.zeros(0, REQUEST)

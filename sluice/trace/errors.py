@@ -1,5 +1,6 @@
-"""The error of a wrong trace: apart, so that who catches it need not wait for NumPy."""
+"""The error for a wrong trace. It has its own file, so that catching it does not load NumPy."""
 
 
 class BadTraceFile(ValueError):
-    """A trace that cannot be read or used; the text says which file, where in it, and why."""
+    """The error for a trace that cannot be read or used; the text says which file, where in it, and
+    why."""

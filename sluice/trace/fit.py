@@ -1,6 +1,6 @@
 """Fits a table of requests to a disk: joins and splits requests, scales time, moves places.
 
-Each function takes a table and returns another (table.py); it changes nothing of the one it gets.
+Each function takes a table and returns another (common.py); it changes nothing of the one it gets.
 """
 
 import math
@@ -23,13 +23,14 @@ WAYS = (REFUSE, PACK, FOLD)
 
 @dataclass(frozen=True)
 class Fit:
-    """What is done to a trace.
+    """How a trace is fitted to a disk.
 
-    scale: how many times as fast as it was; join_kb: neighbours that follow one another in one
+    scale: how many times as fast it becomes; join_kb: neighbours that follow one another in one
     direction become one request up to this size (0: none do), if the last of them came up to
     join_ms after the first, in the trace's own time; split_kb: longer requests become several that
-    come at one time; way: where the trace reaches beyond the disk, REFUSE it, PACK the parts that
-    are used side by side, or FOLD it: places count from 0 again at the last whole MiB of the disk.
+    come at one time; way: what to do if the trace reaches beyond the disk: REFUSE it, PACK the used
+    parts side by side, or FOLD it, so that places count from 0 again at the last whole MiB of the
+    disk.
     """
 
     scale: float = 1.0
@@ -39,9 +40,13 @@ class Fit:
     way: str = REFUSE
 
 
-def joined(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray:
-    """Requests that begin where the one before ended, in its direction, are part of it, up to
-    `most` bytes, and up to `within_ns` after the first of them. It comes when that one came."""
+def join_requests(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray:
+    """Return the requests with neighbours joined.
+
+    A request that begins where the one before ended, in its direction, becomes part of that one, up
+    to `most` bytes and up to `within_ns` after the first of them. A joined request has the first
+    one's time.
+    """
     if not len(requests):
         return requests.copy()
     end = requests["offset"] + requests["bytes"]
@@ -60,8 +65,9 @@ def joined(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray:
     return found
 
 
-def split(requests: np.ndarray, most: int) -> np.ndarray:
-    """Requests of more than `most` bytes as several, one after the other, that come at one time."""
+def split_requests(requests: np.ndarray, most: int) -> np.ndarray:
+    """Return the requests with those of more than `most` bytes split into several that come at one
+    time."""
     pieces = (-(-requests["bytes"].astype("<i8") // most)).astype("<i8")
     found = np.repeat(requests, pieces)
     last = np.cumsum(pieces)
@@ -72,17 +78,17 @@ def split(requests: np.ndarray, most: int) -> np.ndarray:
     return found
 
 
-def faster(requests: np.ndarray, scale: float) -> np.ndarray:
-    """The same requests, so many times as fast."""
+def speed_up(requests: np.ndarray, scale: float) -> np.ndarray:
+    """Return the requests `scale` times as fast."""
     found = requests.copy()
     if scale != 1:
         found["time_ns"] = np.round(requests["time_ns"] / scale).astype("<u8")
     return found
 
 
-def packed(requests: np.ndarray) -> np.ndarray:
-    """The parts of the disk that are used, of PART bytes each, side by side in their order. No
-    request is longer than a part."""
+def pack_used_parts(requests: np.ndarray) -> np.ndarray:
+    """Return the requests with the used parts of the disk, of PART bytes each, side by side in
+    their order. No request is longer than a part."""
     first = requests["offset"] // PART
     last = (requests["offset"] + requests["bytes"] - 1) // PART
     used = np.union1d(first, last)
@@ -91,8 +97,8 @@ def packed(requests: np.ndarray) -> np.ndarray:
     return found
 
 
-def folded(requests: np.ndarray, room: int) -> np.ndarray:
-    """Places counted from 0 again at every `room` bytes, of which no request has more; none
+def fold_places(requests: np.ndarray, room: int) -> np.ndarray:
+    """Return the requests with places counted from 0 again at every `room` bytes. No request
     crosses the end."""
     found = requests.copy()
     last = np.uint64(room) - requests["bytes"].astype("<u8")
@@ -100,42 +106,45 @@ def folded(requests: np.ndarray, room: int) -> np.ndarray:
     return found
 
 
-def reach(requests: np.ndarray) -> int:
-    """Where the last byte ends that a request uses."""
+def highest_byte(requests: np.ndarray) -> int:
+    """Return the end of the last byte that a request uses."""
     return int((requests["offset"] + requests["bytes"]).max(initial=0))
 
 
-def fitted(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
-    """The requests for a disk with room for so many bytes. name: of the trace, for messages.
-    Raises BadTraceFile if they do not fit, or come too late."""
+def fit_requests(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
+    """Return the requests for a disk with room for so many bytes.
+
+    name: the trace's, for messages. Raises BadTraceFile if they do not fit, or come too late.
+    """
     found = requests
     if int(found["time_ns"].max(initial=0)) >= LATEST_NS * fit.scale:
         raise BadTraceFile(
             f"{name}: scale = {fit.scale}: the last request comes later than 2^62 ns"
         )
     if fit.join_kb:
-        found = joined(found, fit.join_kb * KIB, fit.join_ms * MS_NS)
-    found = faster(split(found, fit.split_kb * KIB), fit.scale)
-    if reach(found) <= room:
+        found = join_requests(found, fit.join_kb * KIB, fit.join_ms * MS_NS)
+    found = speed_up(split_requests(found, fit.split_kb * KIB), fit.scale)
+    if highest_byte(found) <= room:
         return found
     whole = room // PART * PART
     if fit.way == FOLD and whole:
-        return folded(found, whole)
-    end, found = reach(found), packed(found)
-    fits = reach(found) <= room
+        return fold_places(found, whole)
+    end, found = highest_byte(found), pack_used_parts(found)
+    fits = highest_byte(found) <= room
     if fit.way == PACK and fits:
         return found
     ways = ["take a larger drive" + " or fewer requests" * (fit.way == PACK)]
     ways += [f"fit = {PACK} lays the used parts side by side"] * fits
     ways += [f"fit = {FOLD} counts places from 0 again at the disk's end"] * bool(whole)
+    used, free = format_bytes(highest_byte(found)), format_bytes(room, math.floor)
     raise BadTraceFile(
-        f"{name}: reaches to {shown(end)}, of which {shown(reach(found))} are used; the disk has "
-        f"room for {shown(room, math.floor)}: {', or '.join(ways)}"
+        f"{name}: reaches to {format_bytes(end)}, of which {used} are used; "
+        f"the disk has room for {free}: {', or '.join(ways)}"
     )
 
 
-def shown(size: int, rounded: Callable[[float], int] = math.ceil) -> str:
-    """Bytes for people, to the next figure up, or as `rounded` says."""
+def format_bytes(size: int, rounded: Callable[[float], int] = math.ceil) -> str:
+    """Return a size in bytes as text, rounded up, or as `rounded` does."""
     if size >= 1 << 30:
         return f"{rounded(size * 100 / (1 << 30)) / 100:.2f} GiB"
     return f"{rounded(size * 10 / PART) / 10:.1f} MiB"

@@ -1,4 +1,4 @@
-"""A trace's file as formats read it: its lines or its records, with their places for messages.
+"""Reads a trace's file as lines or records, with their places for messages.
 
 Files that end in .gz, .bz2, .xz or .zst, and those without these endings that begin as packed files
 do, are unpacked as they are read; nothing is read twice or kept.
@@ -21,12 +21,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
 
-from sluice.trace.common import REQUEST, table
+from sluice.trace.common import REQUEST, build_table
 from sluice.trace.errors import BadTraceFile
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 HEAD = 1 << 16  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
@@ -53,34 +56,37 @@ Line = Row | str | None
 
 @dataclass
 class LeftOut:
-    """What a reader leaves out of a trace, counted by why. What comes after the first `most`
-    requests does not count, because it is not taken in any case."""
+    """The requests that a reader leaves out of a trace, counted by reason. Requests after the first
+    `most` do not count, because they are not taken in any case."""
 
     most: int | None = None
     kept: int = 0  # requests so far
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, why: str) -> None:
-        """Count one, before the next request."""
+        """Count one request that comes before the next one kept."""
         if self.most is None or self.kept < self.most:
             self.counts[why] += 1
 
-    def add_records(self, kept: np.ndarray, why: str, left: np.ndarray) -> None:
-        """Count those of some records that are left out. kept, left: bool, shape (records,); the
-        records' requests are added to `kept` by the caller."""
+    def count_records(self, kept: np.ndarray, why: str, left: np.ndarray) -> None:
+        """Count the left-out requests among some records.
+
+        kept, left: which records are kept and which are left out, bool, shape (records,). The
+        caller adds the kept records to the field `kept`.
+        """
         if self.most is not None:
             left = left & (self.kept + np.cumsum(kept) < self.most)
         if n := int(left.sum()):
             self.counts[why] += n
 
     def __str__(self) -> str:
-        """For people: "requests without data: 3; discards: 12", or nothing."""
+        """Return the counts for people: "requests without data: 3; discards: 12", or nothing."""
         return "; ".join(f"{why}: {n:,}" for why, n in self.counts.items())
 
 
-def zstandard(path: Path) -> BinaryIO:
-    """A file of Zstandard, unpacked as it is read. Raises BadTraceFile if what unpacks it is not
-    installed: experiments of traces that are not packed do without."""
+def open_zstandard(path: Path) -> BinaryIO:
+    """Return the contents of a file packed by Zstandard, unpacked as it is read. Raises
+    BadTraceFile if pyarrow is not installed, which only such traces need."""
     try:
         import pyarrow
     except ModuleNotFoundError:
@@ -91,24 +97,36 @@ def zstandard(path: Path) -> BinaryIO:
     return io.BufferedReader(Chunks(raw))
 
 
-class Chunks(io.RawIOBase):
-    """A stream of pyarrow as Python's own."""
+class Readable(Protocol):
+    """What gives its next bytes, up to so many."""
 
-    def __init__(self, stream: object) -> None:
+    def read(self, most: int, /) -> bytes: ...
+
+
+class Chunks(io.RawIOBase):
+    """A stream of pyarrow in the form of Python's own."""
+
+    def __init__(self, stream: Readable) -> None:
         self.stream = stream
 
     def readable(self) -> bool:
+        """Return that the stream can be read."""
         return True
 
-    def readinto(self, room: memoryview) -> int:
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Read into a buffer. Returns the number of bytes."""
+        room = memoryview(buffer)
         data = self.stream.read(len(room))
         room[: len(data)] = data
         return len(data)
 
 
-def packed_as(path: Path) -> str:
-    """How a file is packed, as an ending: its own, or else the one that its first bytes tell, for
-    browsers and people take endings away; empty if it is not packed."""
+def compression(path: Path) -> str:
+    """Return the compression of a file as an ending, as ".gz"; "" if it is not packed.
+
+    It is the file's own ending or, because browsers and people remove endings, what the first bytes
+    show.
+    """
     ending = path.suffix.lower()
     if ending in PACKED.values():
         return ending
@@ -117,39 +135,51 @@ def packed_as(path: Path) -> str:
     return next((known for begin, known in PACKED.items() if head.startswith(begin)), "")
 
 
+def open_plain(path: Path) -> BinaryIO:
+    """Return the contents of a file that is not packed."""
+    return path.open("rb")
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked. Raises BadTraceFile if it is damaged, or not there."""
-    ways = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": zstandard}
+def open_unpacked(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked. Yields the stream. Raises BadTraceFile if the file is
+    damaged or does not exist."""
+    # The types of what these return depend on the mode, which is that of bytes.
+    ways: dict[str, Callable[[Path], Any]] = {
+        ".gz": gzip.open,
+        ".bz2": bz2.open,
+        ".xz": lzma.open,
+        ".zst": open_zstandard,
+    }
     try:
         if path.is_dir():
             raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
-        with ways.get(packed_as(path), lambda p: p.open("rb"))(path) as stream:
+        with ways.get(compression(path), open_plain)(path) as stream:
             yield stream
     except (EOFError, OSError, struct.error, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BadTraceFile(f"{path}: cannot be read: {why}") from None
 
 
-def head_of(path: Path) -> bytes:
-    """The first bytes of what is in the file."""
-    with opened(path) as stream:
+def read_head(path: Path) -> bytes:
+    """Return the first bytes of the unpacked file."""
+    with open_unpacked(path) as stream:
         return stream.read(HEAD)
 
 
-def tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
-    """Rows as tables of up to PIECE requests."""
+def build_tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
+    """Yield rows as tables of up to PIECE requests."""
     some: list[Row] = []
     for row in rows:
         some.append(row)
         if len(some) == PIECE:
-            yield table(some)
+            yield build_table(some)
             some = []
     if some:
-        yield table(some)
+        yield build_table(some)
 
 
-def of_lines(
+def tables_of_lines(
     path: Path,
     stream: BinaryIO,
     left: LeftOut,
@@ -157,19 +187,23 @@ def of_lines(
     empty: bool = False,
     names: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Tables of a text, a row a line. row_of: what a line is that is not empty; it raises
-    ValueError or OverflowError with what is wrong, to which the file and the line are added. A
-    byte-order mark is skipped. empty: the caller leaves out requests without data. names: lines
-    have names of processes, which may have bytes that are no text."""
+    """Return an iterator over the tables of a text, with a row for each line.
 
-    def rows() -> Iterator[Row]:
+    row_of: returns the request of a line that is not empty; its ValueError or OverflowError gets
+    the file and line added. A byte-order mark is skipped. empty: whether the caller leaves out
+    requests without data; names: whether lines have process names, which may have bytes that are
+    not UTF-8. Raises BadTraceFile.
+    """
+
+    def parse_rows() -> Iterator[Row]:
+        """Yield the request of each line that has one, and count those left out."""
         for number, line in enumerate(stream, 1):
             line = line.removeprefix(BOM) if number == 1 else line
             try:
-                text = text_of(line, names)
+                text = line_text(line, names)
                 row = row_of(text) if text else None
                 if isinstance(row, tuple):
-                    row = checked(row) if row[2] or empty else NO_DATA
+                    row = checked_row(row) if row[2] or empty else NO_DATA
                 if isinstance(row, str):
                     left.add(row)
                 elif row:
@@ -180,16 +214,16 @@ def of_lines(
                 cut = "" if line.endswith(b"\n") else CUT
                 raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}{cut}") from None
 
-    return tables(path, rows())
+    return build_tables(path, parse_rows())
 
 
-def reads_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
-    """Whether the first request of a text that begins with these bytes can be read by `row_of`, so
-    that no trace is recognised less readily than it is read."""
+def is_readable_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
+    """Return whether `row_of` can read the first request of a text that begins with these bytes. So
+    a trace is recognised whenever it can be read."""
     lines = head.split(b"\n")
     for line in lines[:-1] if len(head) == HEAD and len(lines) > 1 else lines:
         try:
-            text = text_of(line)
+            text = line_text(line)
             if text and row_of(text) is not None:
                 return True
         except (ValueError, OverflowError):
@@ -198,18 +232,21 @@ def reads_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
 
 
 def begins_with_head(head: bytes, names: str) -> bool:
-    """Whether the first line of what begins with these bytes is the head of a table with columns of
-    these names, though the reader may refuse their order."""
+    """Return whether the first line of a file that begins with these bytes is the head of a table
+    with columns of these names. The reader may still refuse their order."""
     try:
-        words = fields(text_of(head.lstrip().split(b"\n")[0]).lower(), 1)
+        words = split_commas(line_text(head.lstrip().split(b"\n")[0]).lower(), 1)
     except ValueError:
         return False
     return {*names.lower().split(",")} <= {*words}
 
 
-def text_of(line: bytes, names: bool = False) -> str:
-    """A line's text, without white space around it. names: bytes that are no text are kept as
-    Python keeps them (surrogateescape). Raises ValueError if it is no text."""
+def line_text(line: bytes, names: bool = False) -> str:
+    """Return a line's text, without white space around it.
+
+    names: whether bytes that are not UTF-8 are kept as surrogates. Raises ValueError for such bytes
+    otherwise.
+    """
     try:
         return line.decode(errors="surrogateescape" if names else "strict").strip()
     except UnicodeDecodeError as error:
@@ -217,10 +254,10 @@ def text_of(line: bytes, names: bool = False) -> str:
         raise ValueError(f"byte {at + 1}, {line[at]:#x}, is no text of UTF-8") from None
 
 
-def fields(line: str, least: int, most: int | None = None) -> list[str]:
-    """What stands between a line's commas, without blanks and quotes around it, and without empty
-    fields behind the last one. Raises ValueError if there are fewer than `least`, or more than
-    `most`."""
+def split_commas(line: str, least: int, most: int | None = None) -> list[str]:
+    """Return the fields between a line's commas, without blanks and quotes around them, and
+    without empty fields at the end. Raises ValueError if there are fewer than `least` or more
+    than `most`."""
     words = [word.strip() for word in line.split(",")]
     if any(word.startswith('"') for word in words):
         if line.count('"') % 2:
@@ -239,29 +276,29 @@ def fields(line: str, least: int, most: int | None = None) -> list[str]:
     return words
 
 
-def spaced(line: str, counts: tuple[int, ...]) -> list[str]:
-    """What stands between the white space of a line, without quotes around it, and without commas
-    behind the last field. Raises ValueError unless there are as many as `counts` allows."""
+def split_spaces(line: str, counts: tuple[int, ...]) -> list[str]:
+    """Return the fields between the white space of a line, without quotes around them, and without
+    commas at the end. Raises ValueError unless their number is one of `counts`."""
     words = [word.strip('"') for word in line.rstrip(", \t").split()]
     if len(words) not in counts:
         raise ValueError(f"{len(words)} fields, not {' or '.join(map(str, counts))}")
     return words
 
 
-def kind(word: str, writes: dict[str, int]) -> int:
-    """Whether this word, in either case, stands for a write (1) or a read (0). writes: that of each
-    word. Raises ValueError for another word."""
+def parse_kind(word: str, writes: dict[str, int]) -> int:
+    """Return 1 for a word that stands for a write, 0 for one that stands for a read, in either
+    case. writes: the value of each word. Raises ValueError for another word."""
     for known, write in writes.items():
         if word.lower() == known.lower():
             return write
     raise ValueError(f"neither {' nor '.join(writes)} but {word!r}")
 
 
-def is_head(line: str, names: str) -> bool:
-    """Whether a line is the head of a table whose first columns have these names. Raises ValueError
-    if it has the names in another order."""
+def is_table_head(line: str, names: str) -> bool:
+    """Return whether the line is the head of a table whose first columns have these names. Raises
+    ValueError if it has the names in another order."""
     wanted = names.lower().split(",")
-    words = [word.lower() for word in fields(line, 1)]
+    words = [word.lower() for word in split_commas(line, 1)]
     if words[: len(wanted)] == wanted:
         return True
     if {*wanted} <= {*words}:
@@ -269,8 +306,8 @@ def is_head(line: str, names: str) -> bool:
     return False
 
 
-def whole(word: str, column: str) -> int:
-    """A column's whole number. column: its name, for the message. Raises ValueError."""
+def parse_whole(word: str, column: str) -> int:
+    """Return a column's whole number. column: its name, for the message. Raises ValueError."""
     text = word.strip()
     value = Decimal(text) if NUMBER.fullmatch(text) else Decimal(-1)
     if not (0 <= value < MOST_WHOLE and value == value.to_integral_value()):
@@ -278,36 +315,38 @@ def whole(word: str, column: str) -> int:
     return int(value)
 
 
-def seconds(word: str) -> int:
-    """A time in ns, exactly: a binary fraction of a date in seconds is 240 ns off. Raises
-    ValueError."""
+def parse_seconds(word: str) -> int:
+    """Return a time in ns, from a text in s, exactly. (As a float, a date in seconds is up to 240
+    ns off.) Raises ValueError."""
     text = word.strip()
     if not NUMBER.fullmatch(text):
         raise ValueError(f"the time {text!r}: must be a number in s")
     return int(Decimal(text).scaleb(9))
 
 
-def expect_in(column: str, value: int, low: int, high: int, unit: str = "") -> None:
+def expect_range(column: str, value: int, low: int, high: int, unit: str = "") -> None:
     """Raise ValueError unless a column's value is in low to high, both included."""
     if not low <= value <= high:
         raise ValueError(f"{column}: {value}{unit}: must be {low} to {high}")
 
 
-def checked(row: Row) -> Row:
-    """The row, if a table has room for it. Raises ValueError."""
+def checked_row(row: Row) -> Row:
+    """Return the row, after a check that a table can hold it. Raises ValueError."""
     time_ns, offset, size, _ = row
-    expect_in("the time", time_ns, 0, MOST - 1, " ns")
-    expect_in("the offset", offset, 0, MOST - 1, " bytes")
-    expect_in("the size", size, 0, MOST_BYTES, " bytes")
+    expect_range("the time", time_ns, 0, MOST - 1, " ns")
+    expect_range("the offset", offset, 0, MOST - 1, " bytes")
+    expect_range("the size", size, 0, MOST_BYTES, " bytes")
     return row
 
 
-def of_records(
+def read_records(
     path: Path, stream: BinaryIO, record: np.dtype, start: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """The records of a binary file: pieces of up to PIECE of them, each with where it begins in
-    the file, in bytes. start: where in the file the stream is. Raises BadTraceFile if the last one
-    is not whole."""
+    """Yield the records of a binary file, up to PIECE at a time, each piece with its offset in the
+    file.
+
+    start: the stream's offset in the file. Raises BadTraceFile if the last record is incomplete.
+    """
     at = start
     while data := stream.read(PIECE * record.itemsize):
         whole, rest = divmod(len(data), record.itemsize)
@@ -320,7 +359,7 @@ def of_records(
         at += len(data)
 
 
-def expect_all(
+def expect_good_records(
     path: Path, good: np.ndarray, at: int, record: np.dtype, what: str, values: np.ndarray
 ) -> None:
     """Raise BadTraceFile with the place of the first record that is not good."""
@@ -330,6 +369,6 @@ def expect_all(
         raise BadTraceFile(f"{path}: at byte {place}: {what} {values[i]}")
 
 
-def joined(pieces: list[np.ndarray]) -> np.ndarray:
-    """One table of several."""
+def join_tables(pieces: list[np.ndarray]) -> np.ndarray:
+    """Return several tables as one."""
     return np.concatenate([np.zeros(0, REQUEST), *pieces])

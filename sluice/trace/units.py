@@ -1,32 +1,35 @@
-"""The disks of a trace that has several.
+"""Places the disks of a trace that has several.
 
-While it is read, they are PLACE bytes apart (`place`). What was read of it is then laid down one
-disk after another, in the order of their numbers (`side_by_side`).
+While it is read, they are PLACE bytes apart (disk_place()). Then the requests are moved so that one
+disk follows another, in the order of their numbers (place_side_by_side()).
 """
 
 import numpy as np
 
-from sluice.trace.stream import MOST_BYTES, expect_in
+from sluice.trace.stream import MOST_BYTES, expect_range
 
 PLACE = 1 << 48  # of a disk among the bytes of all
 UNITS = 1 << 14  # as many have room below 2^62
 ROUND = 1 << 20  # bytes: each disk begins at a multiple
 
 
-def place(unit: int, offset: int, size: int) -> int:
-    """Where a request to the disk of this number begins among the bytes of all disks. One of size 0
-    is left out, so that its place may be any (-1 in a flush): then 0. Raises ValueError if there is
-    no such place."""
+def disk_place(unit: int, offset: int, size: int) -> int:
+    """Return the place of a request among the bytes of all disks.
+
+    A request of size 0 has the place 0, because it is left out, and its offset may be anything (-1
+    in a flush). Raises ValueError if there is no such place.
+    """
     if not size:
         return 0
-    expect_in("the unit", unit, 0, UNITS - 1)
-    expect_in("the size", size, 0, MOST_BYTES, " bytes")
-    expect_in("the offset", offset, 0, PLACE - size, " bytes")
+    expect_range("the unit", unit, 0, UNITS - 1)
+    expect_range("the size", size, 0, MOST_BYTES, " bytes")
+    expect_range("the offset", offset, 0, PLACE - size, " bytes")
     return unit * PLACE + offset
 
 
-def side_by_side(requests: np.ndarray) -> np.ndarray:
-    """The requests with their disks one after another, each as long as they use it."""
+def place_side_by_side(requests: np.ndarray) -> np.ndarray:
+    """Return the requests with the disks laid one after another, each as long as the requests use
+    it."""
     found = requests.copy()
     unit, offset = np.divmod(requests["offset"], np.uint64(PLACE))
     start = 0

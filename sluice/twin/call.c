@@ -15,7 +15,6 @@ extern int errno;
 
 void start_main(int argc, char **argv) __attribute__((noreturn));
 void _start(int argc, char **argv, gate_fn *);
-void compute(u64 thousands);
 
 void _start(int argc, char **argv, gate_fn *to_kernel)
 {
@@ -34,11 +33,6 @@ static i64 call(u64 number, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
         return result;
     errno = -result;
     return -1;
-}
-
-void compute(u64 thousands)
-{
-    gate((u64[1 + CALL_ARGUMENTS]){CALL_COMPUTE, thousands * 1000});
 }
 
 #define exit _exit /* exit() is the library's: it flushes the streams */

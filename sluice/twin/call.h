@@ -3,6 +3,5 @@
 #define SLUICE_TWIN_CALL_H
 
 #define CALL_ARGUMENTS 6
-#define CALL_COMPUTE   1000 /* beside the kernel's numbers: execute so much */
 
 #endif

@@ -12,21 +12,6 @@ struct trapframe;
 /* trap.c and space.c: the way out of the kernel. */
 void user_return(struct trapframe *) __attribute__((noreturn));
 
-/* ---- clock.c ---- */
-
-/* When the hart's timer interrupt comes: a timer is due, or a slice ends.
- * NEVER_NS: none will. */
-u64 interrupt_ns(void);
-/* So much time passes. Interrupts that come meanwhile are taken at their times,
- * if they are on. */
-void spend(u64 ns);
-extern u64 cpu_shift; /* an instruction takes 2^this ns */
-
-/* ---- hart.c ---- */
-
-/* Have the kernel take the timer interrupt, as a trap from kernel code. */
-void interrupt_kernel(void);
-
 /* ---- switch_*.S ---- */
 
 /* Go on in user mode where the program made its call, with the result in a0;

@@ -2,7 +2,7 @@
  * The twin: the kernel and the user programs, compiled for the host, and a
  * machine for them that is no processor but this program.
  *
- *   twin [-c COSTS] [-n] [-s SHIFT] [-w FROM:END:LOG] -p PROGRAMS -m MEMORY
+ *   twin [-c COSTS] [-n] [-w FROM:END:LOG] -p PROGRAMS -m MEMORY
  *        -- BOOT ARGUMENTS
  *   twin [-c COSTS] -r DISKS [-t TRACE] -p PROGRAMS -m MEMORY
  *
@@ -10,21 +10,20 @@
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
  *   locks, text and RAM disks. What stands here in place of the hardware:
  *     hart.c switch_*.S registers, traps, switching stacks: a file a processor
- *     clock.c           virtual time and its timers
  *     memory.c space.c  the memory of programs
  *     program.c call.c  the programs, and their system calls
- *     cost.c            what computing takes
  *     machine.c         machine mode and its trace; the console; the end
  *   and, of this, what speaks to Linux (sluice/wasm/ has it for a browser):
  *     host.c            memory and disks, output, options
- *     costs_file.c      the file of costs
+ *     costs_file.c      other tables of costs, and what was charged
  *     resident.c store.c    many trials of one process, with -r
  * - MEMORY is a file, as QEMU gets it (sluice/system/guest.py): the machine's
  *   memory, with the RAM disks behind it. It is mapped at its physical address.
  *   So the trace is read from it afterwards, as that of a machine.
- * - Computing takes what the table COSTS says, in instructions of 2^SHIFT ns
- *   each; without a table it takes no time. With -n the rows are counted, and
- *   shown on the standard error whenever /dev/stat is printed.
+ * - Time is charged (kernel/machine/clock.h), so the boot argument charged_ns
+ *   must be there. With -c computing costs what the table COSTS says. With -n
+ *   what was charged is shown on the standard error whenever /dev/stat is
+ *   printed.
  * - With -r trials are asked for on the standard input (resident.h). MEMORY is
  *   only read; DISKS is where in it the disks begin. With -t each trial leaves
  *   its trace in the file TRACE, where it would be in MEMORY.
@@ -44,7 +43,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/twin/cost.h"
+#include "sluice/twin/costs.h"
 #include "sluice/twin/hart.h"
 #include "sluice/twin/host.h"
 #include "sluice/twin/program.h"
@@ -193,13 +192,11 @@ int main(int argc, char **argv)
 {
     int option;
     const char *memory = NULL;
-    while ((option = getopt(argc, argv, "c:np:m:r:s:t:w:")) >= 0) {
+    while ((option = getopt(argc, argv, "c:np:m:r:t:w:")) >= 0) {
         if (option == 'c')
             costs_read(optarg);
         else if (option == 'n')
             costs_shown = true;
-        else if (option == 's')
-            cpu_shift = strtoul(optarg, NULL, 10);
         else if (option == 'p')
             programs_folder = optarg;
         else if (option == 'm')

@@ -3,7 +3,7 @@
  * console, the end, machine mode, and no devices but RAM disks. It uses nothing
  * of the host but host.h.
  */
-#include "sluice/twin/cost.h"
+#include "sluice/twin/costs.h"
 #include "sluice/twin/host.h"
 #include "kernel/driver/virtio_blk.h"
 #include "kernel/machine/cpu.h"
@@ -92,7 +92,6 @@ static void append(u64 w0, u64 w1, u64 w2, u64 w3)
     record[3] = w3;
     enum trace_event event = w3 >> 32 & 0xffff;
     costs_traced(event);
-    pay(COST_ROWS_OF_TRACE + event, 1);
     if (event == TRACE_counted)
         costs_show();
 }

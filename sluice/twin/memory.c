@@ -1,10 +1,10 @@
 /*
  * The memory of programs (kernel/proc/vm.h), as it is on every host: space.h.
  */
-#include "sluice/twin/cost.h"
 #include "sluice/twin/space.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/string.h"
+#include "kernel/measure/cost.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
@@ -71,7 +71,6 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
 void vm_use(u64 *pagetable)
 {
     (void)pagetable;
-    pay(COST_switch, 1);
 }
 
 void vm_fence(void)
@@ -91,7 +90,7 @@ int copyin(void *to, u64 from_user, u64 n)
     if (!space_has(space_now(), from_user, n))
         return -EFAULT;
     space_get(space_now(), to, from_user, n);
-    pay_part(COST_copy_in_kb, n, 1024);
+    charge_bytes(COST_copy_in_kb, n);
     return 0;
 }
 
@@ -100,7 +99,7 @@ int copyout(u64 to_user, const void *from, u64 n)
     if (!space_has(space_now(), to_user, n))
         return -EFAULT;
     space_put(space_now(), to_user, from, n);
-    pay_part(COST_copy_out_kb, n, 1024);
+    charge_bytes(COST_copy_out_kb, n);
     return 0;
 }
 

@@ -49,9 +49,8 @@ static i32 read_trial(char *args)
     u32 nputs;
     if (getline(&line, &line_size, stdin) < 0)
         return -1;
-    if (sscanf(line, "%u %lu %1023[^\n]", &nputs, &cpu_shift, args) != 3 ||
-        nputs > MOST_PUTS)
-        refuse("want PUTS SHIFT BOOT ARGUMENTS");
+    if (sscanf(line, "%u %1023[^\n]", &nputs, args) != 2 || nputs > MOST_PUTS)
+        refuse("want PUTS BOOT ARGUMENTS");
     for (u32 i = 0; i < nputs; i++)
         read_put(&puts_asked[i]);
     return nputs;

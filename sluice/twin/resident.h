@@ -5,7 +5,7 @@
  *
  * A trial is asked for on the standard input:
  *
- *   PUTS SHIFT BOOT ARGUMENTS   a line: SHIFT as the option -s
+ *   PUTS BOOT ARGUMENTS         a line
  *   OFFSET BYTES                a line, PUTS times, and so many bytes behind
  *                               it: what is there on the disks, by offset of
  *                               MEMORY

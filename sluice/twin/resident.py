@@ -21,16 +21,16 @@ from types import TracebackType
 
 from sluice.system.guest import Guest
 from sluice.system.qemu import die_with_parent
-from sluice.twin.engine import COSTS, PROGRAMS, TWIN
+from sluice.twin.engine import PROGRAMS, TWIN
 
 
 class TwinDied(Exception):
-    """The resident twin has ended; the text is what it said."""
+    """The error for a resident twin that has ended; the text is its output."""
 
 
 @dataclass(frozen=True)
 class Put:
-    """Bytes of a disk: its number, and where in it they are."""
+    """Bytes to write to a disk: the disk's number, the offset, and the data."""
 
     disk: int
     at: int
@@ -40,7 +40,7 @@ class Put:
 @dataclass(frozen=True)
 class Trial:
     """A trial that has ended: exit status (negative: a signal), console, and what it cost the host
-    in seconds of processor and in page faults."""
+    in processor seconds and page faults."""
 
     status: int
     console: str
@@ -49,20 +49,22 @@ class Trial:
 
 
 @cache
-def starter(_: int) -> ThreadPoolExecutor:
-    """The thread that starts the residents of the process with this number. A child that is forked
-    has another number, and none of its parent's threads."""
+def starter_thread(_: int) -> ThreadPoolExecutor:
+    """Return the thread that starts the residents of the process with this number.
+
+    A forked child has another number, and none of its parent's threads.
+    """
     return ThreadPoolExecutor(1, "starts residents")
 
 
 class Resident:
-    """A process that makes trials on these disks, one at a time. A context manager that ends it.
+    """A process that makes trials on these disks, one at a time; a context manager that ends it.
 
-    guest: memory with the disks in it; it may be closed after the first trial. trace: a file in
-    which each trial leaves its trace, as trace.read takes it.
+    guest: memory with the disks in it; it may be closed after the first trial. trace: a file to
+    which each trial writes its trace, in the form that trace.read takes.
     """
 
-    def __init__(self, guest: Guest, costs: Path | None = COSTS, trace: Path | None = None) -> None:
+    def __init__(self, guest: Guest, costs: Path | None = None, trace: Path | None = None) -> None:
         self.places = list(guest.places)
         self.table = guest.argument()
         line = [str(TWIN), "-p", str(PROGRAMS), "-r", str(self.places[0][0])]
@@ -73,13 +75,14 @@ class Resident:
     def __enter__(self) -> "Resident":
         self.errors = tempfile.TemporaryFile()  # what it says
         try:
-            self.process = starter(os.getpid()).submit(self._started).result()
+            self.process = starter_thread(os.getpid()).submit(self._start_process).result()
         except BaseException:
             self.errors.close()
             raise
         return self
 
-    def _started(self) -> subprocess.Popen:
+    def _start_process(self) -> subprocess.Popen:
+        """Start the process. Returns it."""
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
         return subprocess.Popen(self.line, preexec_fn=die_with_parent, **pipes)
 
@@ -92,7 +95,7 @@ class Resident:
         self.close()
 
     def close(self) -> None:
-        """End it at once, with a trial that it is making. Safe to call twice."""
+        """End the process at once, with a trial that it is making. A second call does nothing."""
         self.process.kill()
         self.process.wait()
         with suppress(BrokenPipeError):  # of a request that it has not read; the pipe is closed
@@ -100,9 +103,10 @@ class Resident:
         self.process.stdout.close()
         self.errors.close()
 
-    def _ask(self, args: str, cpu_shift: int, puts: Sequence[Put]) -> list[int]:
-        """Send a trial's request. Returns the numbers of the answer, once it has ended."""
-        request = [f"{len(puts)} {cpu_shift} {args} {self.table}\n".encode()]
+    def _request_trial(self, args: str, puts: Sequence[Put]) -> list[int]:
+        """Send a trial's request. Returns the numbers of the answer when the trial has ended; none
+        if the process has died."""
+        request = [f"{len(puts)} {args} {self.table}\n".encode()]
         for put in puts:
             request.append(f"{self.places[put.disk][0] + put.at} {len(put.data)}\n".encode())
             request.append(put.data)
@@ -113,19 +117,17 @@ class Resident:
             return []
         return [int(word) for word in self.process.stdout.readline().split()]
 
-    def trial(
-        self, args: str, cpu_shift: int, puts: Sequence[Put] = (), limit_s: float | None = None
-    ) -> Trial:
-        """Make a trial. cpu_shift: an instruction takes 2^this ns.
+    def trial(self, args: str, puts: Sequence[Put] = (), limit_s: float | None = None) -> Trial:
+        """Make a trial. Returns its status, console and cost.
 
-        Raises TwinDied if the process ends, or after limit_s of the host's time; a trial that
-        panics or ends by a signal is no error.
+        args: the boot arguments, with charged_ns. Raises TwinDied if the process ends, or
+        after limit_s of the host's time. A trial that panics or ends by a signal is no error.
         """
         watch = threading.Timer(limit_s, self.process.kill) if limit_s else None
         if watch:
             watch.start()
         try:
-            answer = self._ask(args, cpu_shift, puts)
+            answer = self._request_trial(args, puts)
             console = self.process.stdout.read(answer[1]) if answer else b""
         finally:
             if watch:

@@ -26,7 +26,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sluice/twin/cost.h"
 #include "sluice/twin/hart.h"
 #include "sluice/twin/host.h"
 #include "sluice/twin/program.h"
@@ -137,7 +136,6 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
     struct space *s = space_of(from), *child = space_of(to);
     const struct program *p = s->program;
     (void)hot_va;
-    pay(COST_fork, 1);
     child->program = p;
     child->place = take_base();
     program_map(p, child->place, space_bytes);
@@ -202,7 +200,6 @@ u64 space_length(const struct space *s, u64 text, u64 n)
 
 static void begin(struct space *s, struct trapframe *f)
 {
-    pay(COST_exec, 1);
     s->program = program_named(myproc()->name);
     s->place = take_base();
     program_map(s->program, s->place, space_bytes);

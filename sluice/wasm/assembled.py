@@ -6,33 +6,31 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from sluice.experiment.catalogue import known
-from sluice.host.paths import BUILT, TREE
-from sluice.report.head import SCRIPT, head
+from sluice.experiment.catalogue import load_catalogue
+from sluice.host.paths import BUILT
+from sluice.report.head import SCRIPT, page_head
 from sluice.system.trace import event_names
 from sluice.theatre import staging
-from sluice.theatre.columns import deflated
-from sluice.wasm.loads import LOADS, Store, facts
+from sluice.theatre.columns import deflate_text
+from sluice.wasm.loads import LOADS, Store, load_facts
 
 HERE = Path(__file__).parent
 WASM = BUILT / "live" / "wasm"
-COSTS = TREE / "sluice" / "twin" / "costs.txt"
 TITLE = "Sluice, live"
 # What the page may do: run scripts, compile the kernel, and run it beside itself.
 MAY = (f"{SCRIPT} 'wasm-unsafe-eval' blob:", "worker-src blob:")
 
 
-def parts() -> dict[str, object]:
-    """All that the page has: the modules, what the kernel knows, and the loads."""
-    store, has = Store(), known()
-    loads = [facts(load, store, has.drives) for load in LOADS]
+def page_parts() -> dict[str, object]:
+    """Return all parts of the page: the modules, the kernel's lists, and the loads."""
+    store, has = Store(), load_catalogue()
+    loads = [load_facts(load, store, has.drives) for load in LOADS]
     modules = sorted((WASM / "bin").glob("*.wasm"))
     return {
-        "kernel": deflated((WASM / "kernel.wasm").read_bytes()),
-        "programs": {path.stem: deflated(path.read_bytes()) for path in modules},
-        "tool": deflated((WASM / "drive_parts.wasm").read_bytes()),
-        "costs": COSTS.read_text(encoding="utf-8"),
-        "pages": deflated(store.bytes()),
+        "kernel": deflate_text((WASM / "kernel.wasm").read_bytes()),
+        "programs": {path.stem: deflate_text(path.read_bytes()) for path in modules},
+        "tool": deflate_text((WASM / "drive_parts.wasm").read_bytes()),
+        "pages": deflate_text(store.bytes()),
         "events": event_names(),
         "policies": has.policies,
         "abouts": has.abouts,
@@ -41,13 +39,15 @@ def parts() -> dict[str, object]:
     }
 
 
-def assembled() -> str:
-    """The page."""
-    data = json.dumps(parts(), separators=(",", ":")).replace("</", "<\\/")
+def live_page() -> str:
+    """Return the page."""
+    data = json.dumps(page_parts(), separators=(",", ":")).replace("</", "<\\/")
     theatre = Path(staging.__file__).parent
     return Template((HERE / "live.html").read_text(encoding="utf-8")).substitute(
         title=escape(TITLE),
-        head=head(TITLE, staging.style((HERE / "live.css").read_text(encoding="utf-8")), *MAY),
+        head=page_head(
+            TITLE, staging.page_style((HERE / "live.css").read_text(encoding="utf-8")), *MAY
+        ),
         stage=(theatre / "stage.html").read_text(encoding="utf-8"),
         parts=data,
         worker="".join(

@@ -1,12 +1,12 @@
 /*
  * The machine in a page: what sluice/twin/host.c does on Linux. The page fills
- * in the boot arguments, costs and disks, and calls boot() (switch.c).
+ * in the boot arguments and the disks, and calls boot() (switch.c).
  *
  * - A disk has memory for those of its pages that are not all zero.
  */
 #include "sluice/twin/host.h"
 #include "sluice/wasm/page.h"
-#include "sluice/twin/cost.h"
+#include "sluice/twin/costs.h"
 #include "sluice/twin/hart.h"
 #include "kernel/base/string.h"
 #include "kernel/machine/fdt.h"
@@ -24,7 +24,7 @@ extern char __heap_base[];
 static u32 disk_pages[(DISKS_END - DISKS) / PAGE_SIZE]; /* addresses, or 0 */
 static u64 free_at, free_end;
 
-/* ---- what machine.c and cost.c ask for ---- */
+/* ---- what machine.c asks for ---- */
 
 void host_write(const char *text, u64 n)
 {
@@ -105,16 +105,6 @@ EXPORT(arguments) u32 arguments(void)
 {
     machine.memory_bytes = DISKS_END;
     return (u64)machine.bootargs;
-}
-
-EXPORT(shift) void shift(u32 bits)
-{
-    cpu_shift = bits;
-}
-
-EXPORT(cost) bool cost(u32 name, u32 instructions)
-{
-    return cost_set((const char *)(u64)name, instructions);
 }
 
 /* ---- after the end ---- */

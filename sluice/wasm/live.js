@@ -189,7 +189,7 @@ function changed(form) {
 /* ---- runs ---- */
 
 async function unpackedParts() {
-  const bytes = {costs: LIVE.costs, events: LIVE.events, programs: {}};
+  const bytes = {events: LIVE.events, programs: {}};
   for (const name of ["kernel", "tool", "pages"]) bytes[name] = await inflated(LIVE[name]);
   for (const [name, text] of Object.entries(LIVE.programs)) bytes.programs[name] = await inflated(text);
   for (const load of loads)
@@ -220,7 +220,7 @@ function next() {
     ended({problem: "this run takes longer than " + SLOW_MS / 1000 + " s, and was given up"});
   }, SLOW_MS)};
   at("loading").textContent = "The machine runs ...";
-  worker.postMessage({id: ++runs_made, load: {disks: load.disks, shift: load.shift}, args: argumentsOf(settings),
+  worker.postMessage({id: ++runs_made, load: {disks: load.disks}, args: argumentsOf(settings),
     about: {name: "", policies: settings.policies, drives, sectors: load.sectors, way_ns: load.way_ns}});
 }
 

@@ -1,4 +1,4 @@
-"""The loads that a person can choose: each is a run of an experiment, in its small size.
+"""The loads that a reader can choose: each is a run of an experiment, in its small size.
 
 The page has their disks as pages of 4 KiB, each different one once.
 """
@@ -15,13 +15,13 @@ from sluice.experiment import run as runs
 from sluice.experiment import service
 from sluice.experiment.load import load
 from sluice.experiment.schema import Run
-from sluice.experiment.selection import EXPERIMENTS, on_twin
+from sluice.experiment.selection import experiment_file, twin_variant
 from sluice.host.paths import NATIVE
 from sluice.system import image
-from sluice.system.guest import data
+from sluice.system.guest import data_ranges
 from sluice.system.qemu import Config
-from sluice.theatre.columns import packed
-from sluice.theatre.scene import platter
+from sluice.theatre.columns import pack_column
+from sluice.theatre.scene import platter_figures
 
 PAGE = 4096
 ROOM = re.compile(r"^(\w+):[^\n]*\n +sectors=(\d+)", re.M)
@@ -29,14 +29,15 @@ ROOM = re.compile(r"^(\w+):[^\n]*\n +sectors=(\d+)", re.M)
 
 @dataclass(frozen=True)
 class Load:
-    """An experiment's arm whose first run is the load, and what it is in words."""
+    """An arm of an experiment whose first run is the load, and its description in words."""
 
     experiment: str
     arm: str
     words: str
 
     def run(self) -> Run:
-        whole = on_twin(load(EXPERIMENTS / f"{self.experiment}.toml", "quick"))
+        """Return the run that is the load."""
+        whole = twin_variant(load(experiment_file(self.experiment), "quick"))
         return next(run for run in whole.runs if run.arm == self.arm)
 
 
@@ -50,69 +51,69 @@ LOADS = (
 
 @dataclass
 class Store:
-    """The different pages of disks."""
+    """The different pages of disks, each once."""
 
     pages: dict[bytes, int] = field(default_factory=dict)
 
     def add(self, path: Path) -> dict[str, object]:
-        """Take in a disk: its size, the numbers of its pages that are not all zero, and of each the
-        number in the store."""
+        """Add a disk. Returns its size, the numbers of its pages that are not all zero, and the
+        number of each in the store."""
         places, numbers = [], []
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            for at, page in pages_of(file.fileno(), size):
+            for at, page in nonzero_pages(file.fileno(), size):
                 places.append(at)
                 numbers.append(self.pages.setdefault(page, len(self.pages)))
-        return {"size": size, "places": packed(places), "pages": packed(numbers)}
+        return {"size": size, "places": pack_column(places), "pages": pack_column(numbers)}
 
     def bytes(self) -> bytes:
+        """Return all pages, one after another."""
         return b"".join(self.pages)
 
 
-def pages_of(file: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The pages of a disk that are not all zero, with their numbers."""
-    for start, length in data(file, 0, size):
+def nonzero_pages(file: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages of a disk that are not all zero, with their numbers."""
+    for start, length in data_ranges(file, 0, size):
         for number in range(start // PAGE, -(-(start + length) // PAGE)):
             page = os.pread(file, PAGE, number * PAGE).ljust(PAGE, b"\0")
             if any(page):
                 yield number, page
 
 
-def rooms() -> dict[str, int]:
-    """The sectors of each drive that has a size."""
-    listed = image.command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
+def drive_capacities() -> dict[str, int]:
+    """Return the number of sectors of each drive that has a size."""
+    listed = image.run_command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
     return {name: int(sectors) for name, sectors in ROOM.findall(listed)}
 
 
-def drives(run: Run, config: Config, known: list[str]) -> list[dict[str, object]]:
-    """The drives on which the measured disk of the load fits."""
-    sectors, room = config.ram_disks()[-1].stat().st_size // SECTOR, rooms()
-    _, *words = service.arguments(run, len(config.disks) - 1)
+def fitting_drives(run: Run, config: Config, known: list[str]) -> list[dict[str, object]]:
+    """Return the drives on which the measured disk of the load fits."""
+    sectors, room = config.ram_disks()[-1].stat().st_size // SECTOR, drive_capacities()
+    _, *words = service.drive_tool_arguments(run, len(config.disks) - 1)
     return [
-        {"name": name, "words": [name, *words], **platter(name)}
+        {"name": name, "words": [name, *words], **platter_figures(name)}
         for name in known
         if name != "none" and room.get(name, sectors) >= sectors
     ]
 
 
-def facts(one: Load, store: Store, known: list[str]) -> dict[str, object]:
-    """What the page knows of a load."""
+def load_facts(one: Load, store: Store, known: list[str]) -> dict[str, object]:
+    """Return the page's data about a load."""
     run = one.run()
     with TemporaryDirectory() as folder:
-        config = runs.machine(run, Path(folder))
+        config = runs.build_machine(run, Path(folder))
         disks = [store.add(path) for path in config.ram_disks()]
-        own = drives(run, config, known)
+        own = fitting_drives(run, config, known)
     return {
         "name": one.experiment,
         "words": one.words,
-        "args": config.args.split(),
-        "shift": config.cpu_shift,
+        "args": config.charged_arguments().split(),
         "disks": disks,
         "policies": run.config["policies"],
         "tunables": run.config["tunables"],
-        "drive": service.model(run, len(disks) - 1),
+        "drive": service.drive_name(run, len(disks) - 1),
         "drives": own,
-        "root": {"name": service.model(run, 0), "words": service.arguments(run, 0)},
+        "root": {"name": service.drive_name(run, 0), "words": service.drive_tool_arguments(run, 0)},
         "sectors": int(run.config["block"].rstrip("K")) * 1024 // SECTOR,
-        "way_ns": service.on_its_way_ns(run),
+        "way_ns": service.command_latency_ns(run),
     }

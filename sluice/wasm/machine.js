@@ -27,7 +27,7 @@ function reach(owner, end) {
 }
 
 class Machine {
-  /* parts: the modules `kernel` and `programs` (by name), and `costs`, the text of the table. */
+  /* parts: the modules `kernel` and `programs` (by name). */
   constructor(parts) {
     this.parts = parts;
     this.programs = [null]; // by the kernel's number
@@ -177,20 +177,9 @@ class Machine {
     return "ramdisks=" + phys;
   }
 
-  readCosts() {
-    const at = this.exports.table(); // not yet in use
-    const words = this.parts.costs.split(/\s+/).filter((word) => word);
-    for (let i = 0; i < words.length; i += 2) {
-      this.putText(at, words[i]);
-      if (!this.exports.cost(at, Number(words[i + 1]))) throw new Error("costs: there is no row " + words[i]);
-    }
-  }
-
   /* Run it to its end: its exit status, console and trace (the ring's records, the oldest first, and
-   * how many have been written). args: the boot arguments; shift: an instruction takes 2^shift ns. */
-  run(args, shift, disks) {
-    this.readCosts();
-    this.exports.shift(shift);
+   * how many have been written). args: the boot arguments. */
+  run(args, disks) {
     this.putText(this.exports.arguments(), args + " " + this.insert(disks));
     let status;
     try {

@@ -4,7 +4,6 @@
  * space's place is the number of its program in the page.
  */
 #include "sluice/wasm/page.h"
-#include "sluice/twin/cost.h"
 #include "sluice/twin/hart.h"
 #include "sluice/twin/space.h"
 #include "kernel/base/abi.h"
@@ -28,7 +27,6 @@ void vm_map_kernel(u64 va, void *page)
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     (void)hot_va;
-    pay(COST_fork, 1);
     space_of(to)->place =
         page_fork(space_of(from)->place, myproc()->brk + heap_distance());
     return 0;
@@ -85,7 +83,6 @@ void user_return(struct trapframe *f)
     bool begins = !s->place;
     if (begins) {
         const char *name = myproc()->name;
-        pay(COST_exec, 1);
         s->place = page_load((u64)name, strlen(name));
         space_place_stack(s, f);
     }

@@ -19,7 +19,7 @@ const disksOf = (load) => load.disks.map(({size, places, pages}) => ({size,
 
 function made({load, args, about}) {
   const began = performance.now(), machine = new Machine(parts);
-  const ended = machine.run(args, load.shift, disksOf(load));
+  const ended = machine.run(args, disksOf(load));
   const took = performance.now() - began;
   if (ended.status !== 0)
     throw new Error("the machine ended with status " + ended.status + ": " +

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.definition.lab import BadLab, Edit, Lab, labs, module, named
+from grade.definition.lab import BadLab, Edit, Lab, find_lab, import_file, load_labs
 from grade.engine import answers, tree
 from grade.engine.assertions import Wrong
 from grade.engine.workbench import Workbench
@@ -19,7 +19,7 @@ from sluice.system.image import debugfs
 
 LAB = "first-block"
 WHO = "B. Other"
-FORMS = [lab for lab in labs() if answers.FORM in lab.files]
+FORMS = [lab for lab in load_labs() if answers.FORM in lab.files]
 
 FORM = """# a form
 student = "me"
@@ -34,7 +34,7 @@ def bench_of(form: str, folder: Path) -> Workbench:
 
 @pytest.mark.parametrize("lab", FORMS, ids=lambda lab: lab.name)
 def test_a_form_has_a_place_for_a_name_and_open_questions(lab: Lab) -> None:
-    blank = answers.read(answers.blank(lab.folder, WHO))
+    blank = answers.read_form(answers.blank_form(lab.folder, WHO))
     assert blank.pop("student") == WHO
     assert blank
     assert set(blank.values()) == {answers.OPEN}
@@ -62,8 +62,8 @@ def test_an_answer_is_one_whole_number(tmp_path: Path, given: str, came: str) ->
 
 @pytest.mark.parametrize("name", ["", "?", "a\nb", 'x" y = "', "_", "x" * 65, "../x/../y/"])
 def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadLab, match="STUDENT="):
-        tree.skeleton(named(LAB), tmp_path / "out", {}, name)
+    with pytest.raises(BadLab, match="--student"):
+        tree.make_skeleton(find_lab(LAB), tmp_path / "out", {}, name)
     assert not (tmp_path / "out").exists()
     bench = bench_of(FORM.replace('"me"', json.dumps(name)), tmp_path)
     with pytest.raises(Wrong, match="your name"):
@@ -85,8 +85,8 @@ def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     monkeypatch.setattr(answers, "SLOW", QUICK)
 
     def make(**right: int) -> Path:
-        monkeypatch.setattr(answers, "checked", lambda _: {"all": tuple(right)})
-        together = answers.slowly("me", "all", tuple(right.values()))
+        monkeypatch.setattr(answers, "checked_groups", lambda _: {"all": tuple(right)})
+        together = answers.slow_hash("me", "all", tuple(right.values()))
         checks = {"student": "me", "right": {"all": together}}
         (tmp_path / answers.CHECKS).write_text(json.dumps(checks))
         return tmp_path
@@ -123,7 +123,7 @@ def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Ite
     """How many tries it takes to find the answers, each of which is one of those known."""
     (group, hashed), *_ = json.loads((folder / answers.CHECKS).read_text())["right"].items()
     for tries, values in enumerate(product(*(known[name] for name in right)), 1):
-        if answers.slowly("me", group, values) == hashed:
+        if answers.slow_hash("me", group, values) == hashed:
             return tries
         if tries == MOST_TRIES:
             break
@@ -143,14 +143,14 @@ def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) 
 
 def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
     """Even who knows the small numbers of a group would try for years to find the others."""
-    scene = module(named(LAB).folder / "scene.py")
+    scene = import_file(find_lab(LAB).folder / "scene.py")
     for group, asked in scene.CHECKED.items():
         tries = prod(LARGE.get(question, 1) for question in asked)
         years = tries * A_TRY_S / A_YEAR_S
         assert years > LEAST_YEARS, f"{group}: {years:.2g} years"
-    hidden = {group.name for group in named(LAB).groups if group.hidden}
+    hidden = {group.name for group in find_lab(LAB).groups if group.hidden}
     together = set().union(*scene.CHECKED.values())
-    asked = set(answers.QUESTION.findall((named(LAB).folder / answers.FORM).read_text()))
+    asked = set(answers.QUESTION.findall((find_lab(LAB).folder / answers.FORM).read_text()))
     assert asked - together == hidden
 
 
@@ -165,46 +165,46 @@ def test_who_has_the_same_numbers_is_pointed_out() -> None:
         "blank": FORM,
         "wild": "1 +",
     }
-    assert answers.alike(forms) == [Pair("a", "b", 0.8, answers.ALIKE_SAYS)]
+    assert answers.find_similar_pairs(forms) == [Pair("a", "b", 0.8, answers.ALIKE_SAYS)]
 
 
 def test_an_edit_must_fit_its_question() -> None:
     edit = Edit(answers.FORM, "many", "<many>", "<few>")
-    assert "many = <few>" in answers.edited("many = <many>\nfew = <few>\n", edit)
+    assert "many = <few>" in answers.edit_form("many = <many>\nfew = <few>\n", edit)
     with pytest.raises(BadLab, match="many does not contain"):
-        answers.edited("many = 1\n", edit)
+        answers.edit_form("many = 1\n", edit)
     with pytest.raises(BadLab, match="all does not contain"):
-        answers.edited("many = <many>\n", replace(edit, function="all"))
+        answers.edit_form("many = <many>\n", replace(edit, function="all"))
 
 
 def test_answers_and_new_policies_are_not_carried_on_to_other_labs() -> None:
-    carried = tree.sources_of_others(named("smooth"))
-    assert set(named("delayed-write").files) <= set(carried)
+    carried = tree.list_other_sources(find_lab("smooth"))
+    assert set(find_lab("delayed-write").files) <= set(carried)
     assert answers.FORM not in carried
-    assert set(named("open").files).isdisjoint(carried)
+    assert set(find_lab("open").files).isdisjoint(carried)
 
 
 def test_a_student_gets_a_form_of_their_own_and_no_solution(tmp_path: Path) -> None:
-    lab = named(LAB)
-    tree.skeleton(lab, tmp_path, {}, WHO)
+    lab = find_lab(LAB)
+    tree.make_skeleton(lab, tmp_path, {}, WHO)
     folder = tmp_path / "grade" / "labs" / LAB
     assert f'student = "{WHO}"' in (tmp_path / answers.FORM).read_text()
     assert not (folder / answers.SOLUTION).exists()
     checks = json.loads((folder / answers.CHECKS).read_text())
-    known = answers.solution(lab.folder, lab.reference, WHO)
-    assert checks["right"].keys() == answers.checked(lab.folder).keys()
-    for group, asked in answers.checked(lab.folder).items():
+    known = answers.solution_facts(lab.folder, lab.reference, WHO)
+    assert checks["right"].keys() == answers.checked_groups(lab.folder).keys()
+    for group, asked in answers.checked_groups(lab.folder).items():
         values = tuple(known[question] for question in asked)
-        assert checks["right"][group] == answers.slowly(WHO, group, values)
+        assert checks["right"][group] == answers.slow_hash(WHO, group, values)
     assert not (folder / "hidden").exists()
 
 
 @pytest.mark.parametrize("who", ["ada", "Eva Müller", WHO])
 def test_the_first_blocks_image_and_trace_tell_the_same(who: str, tmp_path: Path) -> None:
     """The reads that the trace shows are of the blocks that the image leads to, in that order."""
-    scene = module(named(LAB).folder / "scene.py")
+    scene = import_file(find_lab(LAB).folder / "scene.py")
     run = scene.run(bench_of(FORM, tmp_path), who)
-    known = answers.solution(named(LAB).folder, KERNEL, who)
+    known = answers.solution_facts(find_lab(LAB).folder, KERNEL, who)
     inside = range(run.beacon(1), run.beacon(2))
     came = [r.sector // 8 for r in run.data(write=False) if r.queued_ns in inside]
     assert came[-3:] == [known[q] for q in ("double_indirect", "indirect", "data_block")]

@@ -12,18 +12,18 @@ import pytest
 from forms import complaints
 
 from grade.course import bundle
-from grade.definition.lab import BadLab, named
+from grade.definition.lab import BadLab, find_lab
 from grade.engine import tree
 from grade.engine.formats import gradescope
 from sluice.host.paths import ROOT
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "autograder.zip"
-    bundle.pack(LAB, path)
+    bundle.write_bundle(LAB, path)
     return path
 
 
@@ -91,7 +91,7 @@ def test_nobody_but_its_owner_reads_the_graders_tree(autograder: Path) -> None:
 
 
 def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path) -> None:
-    good = {file: tree.pristine(file) for file in LAB.files}
+    good = {file: tree.pristine_text(file) for file in LAB.files}
     assert graded(autograder, good)["score"] == 100
     wrong = graded(autograder, dict.fromkeys(LAB.files, "nonsense"))
     assert wrong["score"] == 0 and "build failed" in wrong["output"]
@@ -104,7 +104,7 @@ def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path
 
 
 def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) -> None:
-    bundle.pack(LAB, tmp_path / "again.zip")
+    bundle.write_bundle(LAB, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
     with zipfile.ZipFile(archive) as opened:
         names = set(opened.namelist())
@@ -115,5 +115,5 @@ def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) 
 
 def test_a_bad_request_for_one_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(BadLab, match=r"takes a \.zip"):
-        bundle.pack(LAB, tmp_path / "autograder.tar")
+        bundle.write_bundle(LAB, tmp_path / "autograder.tar")
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,5 @@
 """A grade's certificate: made again, the grade is the same; what differs is told."""
 
-import argparse
 import copy
 import json
 import subprocess
@@ -9,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from grade.cli import labs as commands
-from grade.definition.lab import BadLab, named
+from grade.cli import scoring
+from grade.definition.lab import BadLab, find_lab
 from grade.engine import certificate, formats, grading, tree
 from grade.engine.certificate import BadCertificate
 from grade.engine.grading import NoTest
 from grade.engine.record import MadeFrom, Record
 from grade.trust.compiler import BuildFailed
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 FILE = LAB.files[0]
 NONCE, RUN = "3", "syncs"
 TEST = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
@@ -27,10 +26,12 @@ TEST = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of a grade of one group; the submission has a comment of its own."""
     folder = tmp_path_factory.mktemp("graded")
-    files = {FILE: tree.pristine(FILE) + "\n/* mine */\n"}
+    files = {FILE: tree.pristine_text(FILE) + "\n/* mine */\n"}
     (folder / "handed-in" / FILE).parent.mkdir(parents=True)
     (folder / "handed-in" / FILE).write_text(files[FILE])
-    record = grading.grade(LAB, lambda: files, folder, NONCE, "make grade", TEST, beside=True)
+    record = grading.grade_submission(
+        LAB, lambda: files, folder, NONCE, "make grade", TEST, beside=True
+    )
     formats.write_all(record, folder)
     return folder
 
@@ -38,14 +39,12 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def was(graded: Path) -> dict:
     """Its certificate."""
-    return certificate.read(graded / certificate.FILE)
+    return certificate.read_certificate(graded / certificate.FILE)
 
 
 def replay(graded: Path, certificate_file: Path, out: Path) -> int:
-    """The exit status of `make replay`."""
-    return commands.replay(
-        argparse.Namespace(certificate=certificate_file, submission=graded / "handed-in", out=out)
-    )
+    """The exit status of `sluice lab recheck`."""
+    return scoring.recheck(certificate_file, graded / "handed-in", out)
 
 
 def test_a_replayed_grade_is_the_same_to_the_byte(
@@ -80,12 +79,9 @@ def test_a_forged_certificate_is_told_from_what_its_replay_gives(
 def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> None:
     other = graded / "other" / FILE
     other.parent.mkdir(parents=True)
-    other.write_text(tree.pristine(FILE))
-    given = argparse.Namespace(
-        certificate=graded / certificate.FILE, submission=graded / "other", out=tmp_path
-    )
+    other.write_text(tree.pristine_text(FILE))
     with pytest.raises(BadCertificate, match=f"{FILE}: this is not the text that was graded"):
-        commands.replay(given)
+        scoring.recheck(graded / certificate.FILE, graded / "other", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -113,7 +109,7 @@ def with_other(whole: dict, at: tuple[str, ...]) -> dict:
 
 
 def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What `make replay` says of a certificate that it does not confirm."""
+    """What `sluice lab recheck` says of a certificate that it does not confirm."""
     file, out = folder / "changed.json", folder / "out"
     file.write_text(json.dumps(made))
     try:
@@ -152,14 +148,14 @@ def test_a_certificate_says_nothing_that_is_not_compared(was: dict, tmp_path: Pa
 
 def test_a_score_that_was_changed_by_hand_is_not_confirmed(was: dict) -> None:
     forged = was | {"score": 100}
-    assert not certificate.confirmed(forged, was)
-    assert "score: 100 there, 5 here" in certificate.compared(forged, was)
+    assert not certificate.is_confirmed(forged, was)
+    assert "score: 100 there, 5 here" in certificate.format_comparison(forged, was)
 
 
 def test_what_was_made_only_here_is_told(was: dict) -> None:
     before = copy.deepcopy(was)
     before["runs"].clear()
-    assert f"run {RUN}: it was made only here" in certificate.differences(before, was)
+    assert f"run {RUN}: it was made only here" in certificate.find_differences(before, was)
 
 
 def test_a_later_commit_with_the_same_sources_is_the_same_version(
@@ -168,9 +164,9 @@ def test_a_later_commit_with_the_same_sources_is_the_same_version(
     before = copy.deepcopy(was)
     before["versions"]["commit"] = "1234"
     monkeypatch.setattr(certificate, "has_these_sources", lambda *_: True)
-    assert certificate.confirmed(before, was)
+    assert certificate.is_confirmed(before, was)
     before["versions"]["tree"] = "5678"
-    assert [line.split(":")[0] for line in certificate.other_versions(before, was)] == [
+    assert [line.split(":")[0] for line in certificate.compare_versions(before, was)] == [
         "commit",
         "tree",
     ]
@@ -200,7 +196,7 @@ def test_a_commit_has_the_sources_of_this_tree_or_not(tmp_path: Path) -> None:
 def read(folder: Path, text: str) -> dict:
     """The certificate that this text is."""
     (folder / "bad.json").write_text(text)
-    return certificate.read(folder / "bad.json")
+    return certificate.read_certificate(folder / "bad.json")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +215,7 @@ def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str,
 
 def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
     with pytest.raises(BadCertificate, match=r"no certificate of a grade: .*directory"):
-        certificate.read(tmp_path)
+        certificate.read_certificate(tmp_path)
 
 
 MISSHAPEN: dict[str, tuple[object, str]] = {
@@ -250,7 +246,7 @@ def test_what_was_graded_there_and_does_not_build_here_is_refused(
     def build(*_: object) -> Path:
         raise BuildFailed("clook.c:3: error: unused variable")
 
-    monkeypatch.setattr(grading, "build", build)
+    monkeypatch.setattr(grading, "build_kernel", build)
     with pytest.raises(BadCertificate, match=r"(?s)graded there, and here it is not:.*clook.c:3"):
         replay(graded, graded / certificate.FILE, tmp_path)
 
@@ -270,14 +266,16 @@ def test_a_grade_of_an_unknown_lab_or_test_is_refused(
 def test_what_was_not_graded_has_no_certificate() -> None:
     failed = Record(LAB.name, LAB.title, NONCE, "build failed")
     failed.made_from = MadeFrom({}, "", {})
-    assert certificate.certificate(failed) is None
-    assert certificate.certificate(Record(LAB.name, LAB.title, NONCE)) is None  # made from nothing
+    assert certificate.make_certificate(failed) is None
+    assert (
+        certificate.make_certificate(Record(LAB.name, LAB.title, NONCE)) is None
+    )  # made from nothing
 
 
 def test_a_test_more_or_less_is_told(was: dict) -> None:
     before = copy.deepcopy(was)
     before["points"]["return.old"] = before["points"].pop(TEST)
-    assert certificate.differences(before, was)[:2] == [
+    assert certificate.find_differences(before, was)[:2] == [
         f"test {TEST}: no points there, 5 here",
         "test return.old: 5 points there, no here",
     ]
@@ -286,6 +284,6 @@ def test_a_test_more_or_less_is_told(was: dict) -> None:
 def test_a_kernel_has_the_same_hash_whatever_folder_it_was_built_in(tmp_path: Path) -> None:
     """Sections that are not loaded name that folder."""
     kernel = tmp_path / "kernel.elf"
-    commands.tree.tool("objcopy", "--strip-debug", LAB.reference, kernel)
+    tree.run_tool("objcopy", "--strip-debug", LAB.reference, kernel)
     assert kernel.read_bytes() != LAB.reference.read_bytes()
-    assert certificate.of_kernel(kernel) == certificate.of_kernel(LAB.reference)
+    assert certificate.hash_kernel(kernel) == certificate.hash_kernel(LAB.reference)

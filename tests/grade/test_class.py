@@ -13,18 +13,18 @@ import distributed
 import pytest
 from distributed import Client, LocalCluster
 
-from grade.cli.labs import Pace, step_line, summed_up
+from grade.cli.class_scoring import Pace, describe_records, step_line
 from grade.course import behaviour, classpage, classroom
 from grade.course.classroom import BadClass, Step
 from grade.course.late import BadLate
-from grade.definition.lab import mistakes, named
+from grade.definition.lab import find_lab, load_mistakes
 from grade.engine import grading, tree
-from grade.engine.record import NOT_SCORED, Cost, GroupResult, Outcome, Record, parse
+from grade.engine.record import NOT_SCORED, Cost, GroupResult, Outcome, Record, parse_record
 from grade.trust.likeness import Pair
 from grade.trust.submission import Refused
-from sluice.host.workers import workers
+from sluice.host.workers import open_workers
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 FILE = LAB.files[0]
 
 
@@ -71,8 +71,8 @@ class Scoring:
 @pytest.fixture
 def scoring(monkeypatch: pytest.MonkeyPatch) -> Scoring:
     made = Scoring()
-    monkeypatch.setattr(grading, "grade", made.grade)
-    monkeypatch.setattr(behaviour, "seen", lambda decisions: decisions)
+    monkeypatch.setattr(grading, "grade_submission", made.grade)
+    monkeypatch.setattr(behaviour, "collect_decisions", lambda decisions: decisions)
     return made
 
 
@@ -113,7 +113,7 @@ def test_each_submission_has_its_row_and_its_results(
     assert [table[name]["score"] for name in ("ada", "bob", "eve")] == ["40", "10", "0"]
     assert table["bob"]["g.one"] == "10"
     assert table["eve"]["status"] == "refused" and FILE in table["eve"]["message"]
-    record = parse((tmp_path / "out/bob/result.json").read_text())
+    record = parse_record((tmp_path / "out/bob/result.json").read_text())
     assert (record.score, record.nonce) == (10, (tmp_path / "out/nonce").read_text().strip())
     page = (tmp_path / "out/class.html").read_text()
     assert 'href="bob/report.html"' in page and "<svg" in page and "refused" in page
@@ -192,8 +192,8 @@ def test_new_submissions_and_then_those_that_took_longest_are_scored_first(tmp_p
     folders = [tmp_path / name for name in ("quick", "slow", "new")]
     for folder, cpu_s in zip(folders, (6, 60), strict=False):
         folder.mkdir()
-        (folder / "cost.json").write_text(Cost(cpu_s=cpu_s).text())
-    assert [f.name for f in classroom.longest_first(folders)] == ["new", "slow", "quick"]
+        (folder / "cost.json").write_text(Cost(cpu_s=cpu_s).to_json())
+    assert [f.name for f in classroom.sort_longest_first(folders)] == ["new", "slow", "quick"]
 
 
 def step(status: str = "graded", resumed: bool = False, compared: str = "") -> Step:
@@ -234,7 +234,7 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
     compared = {step.name: step_line(step) for step in steps if step.compared}
     assert {"solution", "skeleton", "wrong-falls", "again-0-0"} < compared.keys()
     assert compared["solution"] == "for comparison, 1 of 1: solution"
-    known = len(mistakes(LAB)) + 1  # and the skeleton
+    known = len(load_mistakes(LAB)) + 1  # and the skeleton
     assert f"for comparison, {known} of {known}" in "".join(compared.values())
     again = score(client, folder, out)
     assert all(step.resumed for step in again) and len(again) == len(steps)
@@ -243,9 +243,12 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
 def test_of_what_the_compiler_said_the_page_shows_the_first_error() -> None:
     said = "clook.c: In function 'next':\nclook.c:12:53: error: no member named 'head'\n  12 | ..."
     record = Record(LAB.name, LAB.title, "7", "build failed", said, most=100)
-    assert classpage.lost_in(record) == "build failed: clook.c:12:53: error: no member named 'head'"
+    assert (
+        classpage.describe_losses(record)
+        == "build failed: clook.c:12:53: error: no member named 'head'"
+    )
     refused = Record(LAB.name, LAB.title, "7", "refused", "ada: a link\nno more", most=100)
-    assert classpage.lost_in(refused) == "refused: ada: a link"
+    assert classpage.describe_losses(refused) == "refused: ada: a link"
 
 
 # ---- late days ----
@@ -264,14 +267,14 @@ def test_what_is_lost_by_being_late_is_in_the_record_the_table_and_the_page(
         *("30", "5", "20", "10"),
     ]
     assert rows(out)["ada"]["counts"] == "40"
-    record = parse((out / "bob/result.json").read_text())
+    record = parse_record((out / "bob/result.json").read_text())
     assert (record.late.days, record.late.free, record.counts) == (5, 3, 10)
     said = "5 days late, 3 of them free: 20 points less"
     for name in ("class.html", "bob/result.txt", "bob/report.html"):
         assert said in (out / name).read_text(), name
     assert "mean 25.0, median 25" in (out / "class.html").read_text()
     score(client, folder, out)
-    assert parse((out / "bob/result.json").read_text()).late is None
+    assert parse_record((out / "bob/result.json").read_text()).late is None
 
 
 def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
@@ -304,21 +307,21 @@ def test_those_of_one_name_are_refused_and_stop_no_other(
 
 def test_the_class_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(BadClass, match="not a folder: give"):
-        classroom.collect(tmp_path / "nowhere", LAB)
+        classroom.collect_submissions(tmp_path / "nowhere", LAB)
 
 
 def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
     """Good, half-done and cheating; the half-done one as this process scores it."""
-    lab = named("readahead")  # whose machines do little
-    tree.samples(lab, tmp_path / "in")
-    pool = partial(workers, 2)
+    lab = find_lab("readahead")  # whose machines do little
+    tree.make_samples(lab, tmp_path / "in")
+    pool = partial(open_workers, 2)
     records = classroom.score_class(
         lab, tmp_path / "in", tmp_path / "out", "7", lambda step: None, pool
     )
     good, half, cheating = (records[name] for name in ("good", "half-done", "cheating"))
     assert (good.score, cheating.score) == (100, 0)
     files = {file: (tmp_path / "in/half-done" / file).read_text() for file in lab.files}
-    here = grading.grade(lab, lambda: files, tmp_path / "x", "7", "make grade")
+    here = grading.grade_submission(lab, lambda: files, tmp_path / "x", "7", "make grade")
     assert 20 < half.score == here.score < 100
     assert any(test.runs for test in here.tests) and not any(test.runs for test in half.tests)
     assert [test.came for test in half.tests] == [test.came for test in here.tests]
@@ -372,7 +375,7 @@ def full_page() -> str:
         "a", "A lab", "7", "refused", "policies/sched/clook.c: missing", most=45
     )
     pair = Pair("ada", LONG, 0.91, behaviour.SAYS)
-    return classpage.text(LAB, records, [pair])
+    return classpage.render_page(LAB, records, [pair])
 
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])
@@ -438,7 +441,7 @@ def test_a_class_stopped_in_its_comparison_says_so(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(classroom, "alike", stop)
+    monkeypatch.setattr(classroom, "find_similar_pairs", stop)
     with pytest.raises(KeyboardInterrupt):
         score(client, hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out")
     page = (tmp_path / "out/class.html").read_text()
@@ -447,15 +450,15 @@ def test_a_class_stopped_in_its_comparison_says_so(
 
 def test_an_empty_nonce_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "nonce").write_text("")
-    made = classroom.nonce_of(tmp_path, "")
+    made = classroom.choose_nonce(tmp_path, "")
     assert made and (tmp_path / "nonce").read_text() == f"{made}\n"
-    assert classroom.nonce_of(tmp_path, "") == made
+    assert classroom.choose_nonce(tmp_path, "") == made
 
 
 def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    classroom.nonce_of(tmp_path, "old")
+    classroom.choose_nonce(tmp_path, "old")
 
     def full(path: Path, *_: object, **__: object) -> None:
         path.open("w").close()
@@ -463,7 +466,7 @@ def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space"):
-        classroom.nonce_of(tmp_path, "new")
+        classroom.choose_nonce(tmp_path, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["nonce"]
     assert (tmp_path / "nonce").read_text() == "old\n"
 
@@ -478,7 +481,9 @@ def test_a_log_says_why_a_submission_was_not_graded_and_the_page_what_it_counts(
     said = step_line(Step("carol", bad, False))
     assert said == "carol: build failed: policies/x.c:2:9: error: 'retrun' undeclared"
     assert step_line(Step("alice", good, False)) == "alice: 5 of 5"
-    assert summed_up({"alice": good, "carol": bad}) == "2 submissions: 1 graded, 1 build failed"
+    assert (
+        describe_records({"alice": good, "carol": bad}) == "2 submissions: 1 graded, 1 build failed"
+    )
     assert "of 1 submission." in classpage.tests_table([good])
     assert "1 submission whose kernels were run. Not in it: 1 that" in (
         classpage.tests_table([good, bad])

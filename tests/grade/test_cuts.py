@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from grade.definition.lab import named
+from grade.definition.lab import find_lab
 from grade.engine import tree, twin_grading
 from grade.engine.grading import BUDGET_S
 from grade.engine.scenario import BLOCK_BYTES, Request, Run
@@ -24,8 +24,10 @@ TEXT = "/d/f"
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
     """A workbench for the solution in the machine."""
-    lab, folder = named("crash"), tmp_path_factory.mktemp("machine")
-    return Workbench(lab.reference, lab.reference, folder, "7", BUDGET_S, files=tree.solution(lab))
+    lab, folder = find_lab("crash"), tmp_path_factory.mktemp("machine")
+    return Workbench(
+        lab.reference, lab.reference, folder, "7", BUDGET_S, files=tree.solution_files(lab)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +39,17 @@ def run(bench: Workbench) -> Run:
 def test_the_twin_logs_the_writes_that_qemu_logs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab = named("crash")
-    monkeypatch.setattr(Workbench, "_ran", None)  # no machine
-    twin = twin_grading.bench(lab, engine.TWIN, tmp_path, "7", tree.solution(lab)).run(SCENARIO)
+    lab = find_lab("crash")
+    monkeypatch.setattr(Workbench, "_run_machine", None)  # no machine
+    twin = twin_grading.make_bench(lab, engine.TWIN, tmp_path, "7", tree.solution_files(lab)).run(
+        SCENARIO
+    )
     for logged in (twin, run):
         disk = bytearray((logged.folder / "data.img").read_bytes())
-        for write in cuts.writes(logged):
+        for write in cuts.list_writes(logged):
             disk[write.at : write.at + len(write.data)] = write.data
         assert disk == (logged.folder / "data.after.img").read_bytes()
-    places = [[write.at for write in cuts.writes(logged)] for logged in (twin, run)]
+    places = [[write.at for write in cuts.list_writes(logged)] for logged in (twin, run)]
     assert places[0] == places[1] and len(places[0]) > 10
 
 
@@ -53,9 +57,11 @@ def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Path] = []
-    check = cuts.checked
-    monkeypatch.setattr(cuts, "checked", lambda path, how: asked.append(path) or check(path, how))
-    cuts.known().clear()
+    check = cuts.run_e2fsck
+    monkeypatch.setattr(
+        cuts, "run_e2fsck", lambda path, how: asked.append(path) or check(path, how)
+    )
+    cuts.repair_cache().clear()
     found: list[list[tuple[bytes | None, str]]] = []
     for _ in range(2):
         found.append([])
@@ -65,7 +71,7 @@ def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
 
         each_cut(run, 0, 10, read)
     assert found[0] == found[1] and found[0][0][0] is None and found[0][-1][0] == b"x" * 9
-    assert 10 < len(asked) == len(cuts.known()) <= len(found[0])
+    assert 10 < len(asked) == len(cuts.repair_cache()) <= len(found[0])
 
 
 def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_changes() -> None:
@@ -75,7 +81,7 @@ def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_chan
 
     def left_by(data: bytes) -> list[bytes]:
         write = cuts.Write(4 * SECTOR, data, request)
-        return [bytes(disk.data[4 * SECTOR : 12 * SECTOR]) for _ in cuts.torn(disk, write)]
+        return [bytes(disk.data[4 * SECTOR : 12 * SECTOR]) for _ in cuts.tear_write(disk, write)]
 
     assert left_by(old + new + old + new + new + old * 3) == [
         old + new + old * 6,
@@ -91,7 +97,7 @@ def test_the_power_is_cut_within_a_write_too(run: Run) -> None:
     each_cut(run, 0, 10, lambda cut: seen.append((cut.writes, cut.torn)))
     assert any(sectors for _, sectors in seen)
     assert len(seen) == len(set(seen)) and seen == sorted(seen)
-    assert {count for count, _ in seen} == set(range(1, len(cuts.writes(run)) + 1))
+    assert {count for count, _ in seen} == set(range(1, len(cuts.list_writes(run)) + 1))
 
 
 def test_disks_have_the_same_hash_if_they_have_the_same_bytes() -> None:
@@ -106,6 +112,6 @@ def test_disks_have_the_same_hash_if_they_have_the_same_bytes() -> None:
 
 def test_only_so_many_disks_are_remembered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuts, "MOST_KNOWN", 5)
-    cuts.known().clear()
+    cuts.repair_cache().clear()
     each_cut(run, 0, 10, lambda cut: None)
-    assert len(cuts.known()) == 5
+    assert len(cuts.repair_cache()) == 5

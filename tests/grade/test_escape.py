@@ -19,7 +19,7 @@ import pytest
 
 from grade.code import elf
 from grade.code.objects import PREFIX
-from grade.definition.lab import Lab, named
+from grade.definition.lab import Lab, find_lab
 from grade.engine import evidence, grading, tree
 from grade.engine.assertions import Wrong
 from grade.engine.formats import people
@@ -29,7 +29,7 @@ from grade.trust.submission import Refused
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, KERNEL, ROOT
 
-POLICY, CACHE = named("elevator"), named("delayed-write")
+POLICY, CACHE = find_lab("elevator"), find_lab("delayed-write")
 BOOT = r".section .boot,\"a\"\ncsrw pmpaddr0, t0\n"
 # Text that leaves the quotes of section("...") and comes back to them.
 AS = r'"{0},\"aw\"\n{1}.section {0},\"aw\""'
@@ -48,7 +48,7 @@ LONG_ROW = (
 
 def with_text(lab: Lab, before: str = "", after: str = "") -> dict[str, str]:
     """The lab's solution with text put before and after that of its first file."""
-    files = tree.solution(lab)
+    files = tree.solution_files(lab)
     file = next(iter(files))
     return files | {file: before + files[file] + after}
 
@@ -78,31 +78,31 @@ class Attempt:
 
 
 ATTEMPTS = [
-    Attempt("machine mode by section", "#define section: kernel/policy/policy.h", macro(BOOT),
+    Attempt("machine mode by section", "#define section: kernel/policy/sched.h", macro(BOOT),
             compiles="'.boot'"),
-    Attempt("a file of the host", "#define section: kernel/policy/policy.h", macro(PASSWD),
+    Attempt("a file of the host", "#define section: kernel/policy/sched.h", macro(PASSWD),
             compiles="/etc/passwd"),
-    Attempt("where the grader looks", "#define section: kernel/policy/policy.h", macro(AIM),
+    Attempt("where the grader looks", "#define section: kernel/policy/sched.h", macro(AIM),
             compiles="'A trace_at'"),
     Attempt("by the counters' macro", "#define section: kernel/",
             f"#define section(s) section({AS_ASKED.format(BOOT)})\n",
             compiles="'.boot'", lab=CACHE),
     Attempt("by another attribute", "#define aligned: kernel/",
             f"#define aligned(n) aligned(n), section({AS.format('stats', BOOT)})\n", lab=CACHE),
-    Attempt("by used", "#define used: kernel/policy/policy.h", "#define used used, constructor\n"),
+    Attempt("by used", "#define used: kernel/policy/sched.h", "#define used used, constructor\n"),
     Attempt("by the attribute's own name", "#define __attribute__: the word is the language's",
             "#define __attribute__(a) __attribute__((constructor))\n"),
     Attempt("by a keyword", "#define register: the word is the language's",
             '#define register [[gnu::section(".boot")]]\n'),
-    Attempt("by a digraph", "#define section: kernel/policy/policy.h",
+    Attempt("by a digraph", "#define section: kernel/policy/sched.h",
             "%:" + macro(BOOT)[1:], compiles="'.boot'"),
-    Attempt("by a definition in two lines", "#define section: kernel/policy/policy.h",
+    Attempt("by a definition in two lines", "#define section: kernel/policy/sched.h",
             macro(BOOT).replace("fine sec", "fine \\\nsec"), compiles="'.boot'"),
-    Attempt("POLICY made anew", "#undef POLICY: kernel/policy/policy.h",
+    Attempt("POLICY made anew", "#undef POLICY: kernel/policy/sched.h",
             after="#undef POLICY\n#define POLICY(p) int x\n"),
-    Attempt("a header left out by its guard", "#define SLUICE_POLICY_H: kernel/policy/policy.h",
-            "#define SLUICE_POLICY_H\n"),
-    Attempt("a type of the headers", "#define u64: kernel/policy/policy.h", "#define u64 u32\n"),
+    Attempt("a header left out by its guard", "#define SLUICE_LIB_GHOST_H: policies/lib/ghost.h",
+            '#define SLUICE_LIB_GHOST_H\n#include "policies/lib/ghost.h"\n'),
+    Attempt("a type of the headers", "#define u64: kernel/policy/sched.h", "#define u64 u32\n"),
     Attempt("the file's name", "#define __FILE__: the word is the language's",
             '#define __FILE__ "/etc/passwd"\n'),
     Attempt("brackets by macros", "line 38: with its macros in place it says [",
@@ -165,7 +165,7 @@ each = pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.
 def test_an_attempt_to_get_out_of_c_scores_nothing_and_is_named(
     attempt: Attempt, tmp_path: Path
 ) -> None:
-    record = grading.grade(attempt.lab, attempt.files, tmp_path, "1", "make grade")
+    record = grading.grade_submission(attempt.lab, attempt.files, tmp_path, "1", "make grade")
     assert (record.status, record.score) == ("refused", 0), record.message
     assert attempt.named in people.text(record)
 
@@ -185,22 +185,22 @@ def nobody_reads_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_its_object_alone_gives_it_away(
     attempt: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiler, "flags", lambda: [*FLAGS, "-w"])
+    monkeypatch.setattr(compiler, "compile_command", lambda: [*FLAGS, "-w"])
     with pytest.raises((Refused, BuildFailed)) as refused:
-        tree.build(tmp_path, attempt.lab, attempt.files())
+        tree.build_kernel(tmp_path, attempt.lab, attempt.files())
     assert attempt.compiles in str(refused.value)
 
 
-FLAGS = compiler.flags()
+FLAGS = compiler.compile_command()
 
 
 @pytest.mark.usefixtures("nobody_reads_texts")
 def test_without_namespaces_too_no_file_of_the_host_comes_into_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "namespaces", lambda: False)
+    monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
     attempt = next(attempt for attempt in ATTEMPTS if attempt.name == "a file of the host")
-    record = grading.grade(POLICY, attempt.files, tmp_path, "1", "make grade")
+    record = grading.grade_submission(POLICY, attempt.files, tmp_path, "1", "make grade")
     assert record.status == "refused" and "defines host" in record.message
     assert "root:" not in people.text(record)
 
@@ -318,9 +318,9 @@ def test_instructions_are_told_by_their_bits() -> None:
         0xC0102573: "rdtime", 0x18051073: "csrrw", 0x00000073: "ecall", 0x00000000: ".half 0",
         0x0000007F: ".word 0x0000007f", 0x02A58053: ".word 0x02a58053",
     }  # fmt: skip
-    assert {word: objectfile.forbidden(word) for word in names} == names
+    assert {word: objectfile.forbidden_instruction(word) for word in names} == names
     ordinary = [0x00100073, 0x0FF0000F, 0x00A58533, 0x8082, 0x9002]
-    assert not any(map(objectfile.forbidden, ordinary))
+    assert not any(map(objectfile.forbidden_instruction, ordinary))
 
 
 # ---- kernels ----
@@ -335,7 +335,7 @@ def kernel() -> bytes:
 def flipped(data: bytes, symbol: str) -> bytes:
     """The kernel with another bit at the place of a global symbol."""
     made = elf.parse(data)
-    at = made.named(symbol).value
+    at = made.global_symbol(symbol).value
     section = next(
         s for s in made.sections if s.flags & elf.ALLOC and s.address <= at < s.address + s.size
     )
@@ -381,21 +381,21 @@ def test_the_trace_is_looked_for_where_machine_mode_has_it(tmp_path: Path) -> No
     memory, odd = tmp_path / "memory", tmp_path / "odd.elf"
     with memory.open("wb") as file:
         file.truncate(1 << 20)
-        file.seek(elf.read(KERNEL).named("trace_at").value - 0x80000000)
+        file.seek(elf.read(KERNEL).global_symbol("trace_at").value - 0x80000000)
         file.write((0x80400000).to_bytes(8, "little"))
     for name, flags in (("A trace_at", "global"), ("trace_at", "local")):
         line = [f"{PREFIX}objcopy", "--add-symbol", f"{name}=0x80000800,{flags}", KERNEL, odd]
         subprocess.run(line, check=True)
-        assert evidence.ring_phys(odd, memory) == 0x80400000
+        assert evidence.trace_address(odd, memory) == 0x80400000
 
 
 def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
-    first, last = linked_kernel.written_by_machine(elf.read(KERNEL))
+    first, last = linked_kernel.machine_word_range(elf.read(KERNEL))
     assert last - first == 10 * 8
     for at, believed in ((first - 1, False), (first, True), (last - 1, True), (last, False)):
         with memory.open("wb") as file:
-            for phys, data in evidence.constants(KERNEL):
+            for phys, data in evidence.constant_parts(KERNEL):
                 file.seek(phys - 0x80000000)
                 file.write(data)
             file.seek(at - 0x80000000)
@@ -412,10 +412,10 @@ def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Pa
 
 def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
     """What a shell says, shut in with a folder that has one file."""
-    with sandbox.apart() as tree:
+    with sandbox.sandbox_folder() as tree:
         (tree.path / "mine").write_text("x")
-        programs, folders = compiler.programs(*names), compiler.folders()
-        made = sandbox.run(["sh", "-c", script], tree, programs, folders, limit_s)
+        programs, folders = compiler.needed_programs(*names), compiler.compiler_folders()
+        made = sandbox.run_command(["sh", "-c", script], tree, programs, folders, limit_s)
         assert [path.name for path in tree.path.iterdir()] == ["mine"]
     return made
 
@@ -424,15 +424,15 @@ def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
 def surrounding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With namespaces, and as where there are none."""
     if request.param == "none":
-        monkeypatch.setattr(sandbox, "namespaces", lambda: False)
-    elif not sandbox.namespaces():
+        monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
+    elif not sandbox.has_namespaces():
         pytest.skip("this machine makes no namespaces")
     return request.param
 
 
 @pytest.fixture
 def namespaces() -> None:
-    if not sandbox.namespaces():
+    if not sandbox.has_namespaces():
         pytest.skip("this machine makes no namespaces")
 
 
@@ -443,9 +443,9 @@ def test_a_compiler_sees_itself_and_the_tree_and_nothing_else() -> None:
         "find / -type f -not -path '/dev/*'; ls -A /proc /etc /root /home 2> /dev/null | grep -v :"
     )
     shown = set(map(Path, shut_in(script, *tools).data.decode().split()))
-    setpriv = frozenset(map(Path, sandbox.as_user(1)[:1]))
-    seen = sandbox.files_of(compiler.programs(*tools) | setpriv) | {Path("/tree/mine")}
-    assert {p for p in shown if not compiler.folders() & set(p.parents)} <= seen
+    setpriv = frozenset(map(Path, sandbox.user_command(1)[:1]))
+    seen = sandbox.find_libraries(compiler.needed_programs(*tools) | setpriv) | {Path("/tree/mine")}
+    assert {p for p in shown if not compiler.compiler_folders() & set(p.parents)} <= seen
     assert Path("/tree/mine") in shown
 
 
@@ -461,9 +461,12 @@ def test_a_file_of_the_host_is_not_there_to_be_compiled_in(path: str, tmp_path: 
     secret.chmod(0o644)
     path = path.replace("$SECRET", str(secret))
     assert Path(path).exists() or path.startswith("/proc")
-    with sandbox.apart() as tree, pytest.raises(BuildFailed, match="file not found") as failed:
+    with (
+        sandbox.sandbox_folder() as tree,
+        pytest.raises(BuildFailed, match="file not found") as failed,
+    ):
         (tree.path / "x.S").write_text(f'.incbin "{path}"\n')
-        compiler.compiled("x.S", tree)
+        compiler.compile_file("x.S", tree)
     assert "root:" not in str(failed.value) and "the answer" not in str(failed.value)
 
 
@@ -516,7 +519,7 @@ def test_processes_are_limited_and_none_is_left(surrounding: str) -> None:
     made = shut_in(script, "id", "sleep")
     assert "fork" in made.text and b"all" not in made.data
     user = int(made.data.split()[0])
-    assert not [path for path in sandbox.processes(user) if sandbox.runs(path)]
+    assert not [path for path in sandbox.user_processes(user) if sandbox.is_running(path)]
 
 
 def test_what_takes_too_long_leaves_nothing_behind(surrounding: str, tmp_path: Path) -> None:
@@ -531,7 +534,7 @@ def test_what_ends_leaves_nothing_of_its_process_group_behind(
     surrounding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without root, nothing else ends such processes where there are no namespaces."""
-    monkeypatch.setattr(sandbox, "end_all_of", lambda _: None)
+    monkeypatch.setattr(sandbox, "kill_user_processes", lambda _: None)
     mark = f"{tmp_path.name}-{os.getpid()}"
     began_s = time.monotonic()
     made = shut_in(f"sh -c 'sleep 1000; : {mark}' & echo done", "sleep")

@@ -20,7 +20,7 @@ def unfair(case: Case, *of_rise: float, fall: float = 80) -> list[str]:
     by_nonce: dict[str, Points] = {
         str(i): {"rise": rise, "fall": fall} for i, rise in enumerate(of_rise, 1)
     }
-    return fairness.judged(LAB, case, by_nonce).unfair
+    return fairness.judge_case(LAB, case, by_nonce).unfair
 
 
 def test_the_same_loss_with_each_nonce_is_fair() -> None:
@@ -51,12 +51,12 @@ def test_in_a_lab_that_is_answered_by_numbers_the_nonce_chooses_the_student(
     """The nonce itself changes nothing there: the name determines the machine."""
     seen: list[str] = []
     form = 'student = "{}"'.format
-    monkeypatch.setattr(answers, "solved", lambda lab, who, edits: form(who))
+    monkeypatch.setattr(answers, "solved_form", lambda lab, who, edits: form(who))
     monkeypatch.setattr(
-        fairness, "points", lambda lab, bench, only: seen.append(answers.student(bench)) or {}
+        fairness, "grade_groups", lambda lab, bench, only: seen.append(answers.student(bench)) or {}
     )
     for nonce in "12":
-        fairness.with_one_nonce("first-block", [(WRONG, Path()), (WRONG, Path())], nonce, "")
+        fairness.grade_with_nonce("first-block", [(WRONG, Path()), (WRONG, Path())], nonce, "")
     assert seen == ["Student 1", "Student 1", "Student 2", "Student 2"]
 
 
@@ -66,8 +66,8 @@ def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points
     def build(*_: object) -> Path:
         raise BuildFailed("a.c:3: error: misleading indentation")
 
-    monkeypatch.setattr(tree, "build", build)
-    monkeypatch.setattr(tree, "solution", lambda *_: {})
+    monkeypatch.setattr(tree, "build_kernel", build)
+    monkeypatch.setattr(tree, "solution_files", lambda *_: {})
     with pytest.raises(BadLab, match=r"lab: wrong is no kernel: a\.c:3: error"):
-        fairness.built(LAB, WRONG, tmp_path)
-    assert fairness.built(LAB, Case("attack", EDITS, most=50), tmp_path) is None
+        fairness.build_case(LAB, WRONG, tmp_path)
+    assert fairness.build_case(LAB, Case("attack", EDITS, most=50), tmp_path) is None

@@ -11,7 +11,7 @@ from sluice.host.fault import HostFault
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    formfile.parse.cache_clear()
+    formfile.parse_form.cache_clear()
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def with_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> N
 
 
 def test_values_come_out_as_they_are() -> None:
-    found = formfile.parse('student = "Zoë"\na = 18446744073709551616\nb = 1.5\nc = 2026-11-28\n')
+    found = formfile.parse_form(
+        'student = "Zoë"\na = 18446744073709551616\nb = 1.5\nc = 2026-11-28\n'
+    )
     assert found["student"] == "Zoë" and found["a"] == 2**64
     assert repr(found["b"]) == "1.5" and "2026" in repr(found["c"])
     assert type(found["b"]) not in (int, str)
@@ -36,7 +38,7 @@ def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, run = [], formfile.run_parser
     monkeypatch.setattr(formfile, "run_parser", lambda text: texts.append(text) or run(text))
     for _ in range(3):
-        assert answers.read("a = 1\n") == {"a": 1}
+        assert answers.read_form("a = 1\n") == {"a": 1}
     assert texts == ["a = 1\n"]
 
 
@@ -46,13 +48,13 @@ def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_no_toml_is_the_students(text: str, why: str) -> None:
     with pytest.raises(Wrong, match=why):
-        answers.read(text)
+        answers.read_form(text)
 
 
 def test_a_large_form_is_refused_before_anything_parses_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formfile, "run_parser", lambda *_: pytest.fail("it was parsed"))
     with pytest.raises(Wrong, match="has 16385 bytes, and a form may have 16384"):
-        answers.read("#" * (formfile.MOST_BYTES + 1))
+        answers.read_form("#" * (formfile.MOST_BYTES + 1))
 
 
 @pytest.mark.parametrize("does", ["while True: pass", "x = bytes(1 << 40)"])
@@ -61,23 +63,25 @@ def test_a_form_that_costs_too_much_is_the_students(
 ) -> None:
     with_parser(monkeypatch, does, only="costly")
     with pytest.raises(Wrong, match="more than 1 s of a processor, or too much memory"):
-        answers.read('costly = "yes"\n')
-    assert answers.read("a = 1\n") == {"a": 1}
+        answers.read_form('costly = "yes"\n')
+    assert answers.read_form("a = 1\n") == {"a": 1}
 
 
 def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    limits, run = [], sandbox.run
-    monkeypatch.setattr(sandbox, "run", lambda *a, **k: limits.append(k["cpu_s"]) or run(*a, **k))
-    answers.read("a = 2\n")
+    limits, run = [], sandbox.run_command
+    monkeypatch.setattr(
+        sandbox, "run_command", lambda *a, **k: limits.append(k["cpu_s"]) or run(*a, **k)
+    )
+    answers.read_form("a = 2\n")
     assert limits == [formfile.CPU_S] and formfile.CPU_S < sandbox.CPU_S
 
 
 def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     with_parser(monkeypatch, "raise SystemExit(1)")
     with pytest.raises(HostFault):
-        answers.read("a = 1\n")
+        answers.read_form("a = 1\n")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from forms import MACHINES, complaints, document, forms, schema_of
 
 from grade.engine import formats
-from grade.engine.formats import MOST_SHOWN, classroom50, shown
+from grade.engine.formats import MOST_SHOWN, classroom50, describe_for_student
 from grade.engine.pictures import Curves, Picture
 from grade.engine.record import (
     LAB_BROKEN,
@@ -25,7 +25,7 @@ from grade.engine.record import (
     MadeFrom,
     Outcome,
     Record,
-    parse,
+    parse_record,
 )
 
 MB = 1_000_000
@@ -140,7 +140,7 @@ def test_what_is_not_as_documented_is_noticed(
     assert complaints(form, path)
 
 
-@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.scored])
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.has_score])
 def test_no_form_gives_more_than_was_earned(name: str, write: Callable[[Record], Path]) -> None:
     record = RECORDS[name]
     folder = write(record)
@@ -155,7 +155,7 @@ def test_no_form_gives_more_than_was_earned(name: str, write: Callable[[Record],
     rows = [classroom, *classroom["tests"]]
     assert all(row["score"] <= row["max-score"] for row in rows)
     assert classroom["score"] <= record.score and classroom["max-score"] == record.most
-    assert parse((folder / "result.json").read_text()) == record
+    assert parse_record((folder / "result.json").read_text()) == record
 
 
 def test_gradescope_shows_hidden_tests_when_grades_are_published(
@@ -262,7 +262,7 @@ def test_a_failure_of_ours_is_a_score_in_no_form(
     for name in ("result.txt", "report.html"):
         text = (folder / name).read_text()
         assert OURS in text and not re.search(r"\b0 of ", text), name
-    assert parse((folder / "result.json").read_text()).status == status
+    assert parse_record((folder / "result.json").read_text()).status == status
 
 
 @pytest.mark.parametrize("status", ["refused", "build failed"])
@@ -315,7 +315,7 @@ def test_however_much_came_a_page_is_not_filled_with_it(
     write: Callable[[Record], Path],
 ) -> None:
     flood = replace(FAILED, came="x" * 3 * MB)
-    assert len(shown(flood)) < 3 * MOST_SHOWN
+    assert len(describe_for_student(flood)) < 3 * MOST_SHOWN
     folder = write(replace(GRADED, tests=[flood] * 20))
     assert (folder / "prairielearn/results.json").stat().st_size < MB
 
@@ -331,4 +331,4 @@ def test_the_report_begins_with_its_groups_and_says_without_colour_what_was_reac
     full = sum(group.points >= group.most for group in GRADED.groups)
     assert table.count("✓ all") == full
     assert page.index("</table>") < page.index("<h2")
-    assert page.count('<b class="points">✓ ') == sum(test.passed for test in GRADED.tests)
+    assert page.count('<b class="points">✓ ') == sum(test.has_all_points for test in GRADED.tests)

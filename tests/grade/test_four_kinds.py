@@ -21,13 +21,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from typed import work
 from whole import in_full
 
-from grade.definition.lab import named
-from sluice.host.fault import enterable
+from grade.definition.lab import find_lab
+from sluice.host.fault import is_enterable
 from sluice.host.paths import ROOT, SNAPSHOTS
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 TEST = "rise.blocks_here_and_there_are_served_by_rising_sector"
 NOBODY = 61_234  # not one of the numbers that submissions' compilers have (sandbox.py)
 TOOLS = ("bwrap", "chroot", "mount", "setpriv", "unshare")
@@ -66,8 +67,8 @@ class Kind:
     plain: Path | None  # the root of a chroot, for want of namespaces
     shown: Path  # has a folder for each of HIDDEN
 
-    def run(self, module: str, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a command as `make` does, and check its status."""
+    def run(self, name: str, **values: object) -> str:
+        """Do the work of a verb of `sluice lab`. values: of its options. Returns what it prints."""
         own = {
             **{"HOME": str(self.room), "TMPDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
             "HIDDEN": " ".join(HIDDEN),
@@ -75,25 +76,22 @@ class Kind:
         }
         kind = [self.user, self.plain or "", ROOT, SNAPSHOTS, self.shown]
         line = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter", *kind]
-        line += [sys.executable, "-m", "sluice.host.snapshot", "-m", module, *words]
+        line += [sys.executable, "-m", "sluice.host.snapshot", *work(f"lab:{name}", **values)]
         env = {name: os.environ[name] for name in os.environ if not name.startswith("SLUICE")} | own
         done = subprocess.run(
             [str(word) for word in line],
             cwd="/", env=env, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         assert "Traceback" not in done.stderr, done.stderr
-        assert ("without namespaces" in done.stderr) == (words[0] in TELLING and bool(self.plain))
-        return done
-
-    def labs(self, verb: str, *words: object, lab: bool = True) -> str:
-        """Run a verb of grade.cli.labs. Returns what it prints."""
-        named = [f"--lab={LAB.name}"] if lab else []
-        return self.run("grade.cli.labs", verb, *named, *words).stdout
+        assert ("without namespaces" in done.stderr) == (name in TELLING and bool(self.plain))
+        return done.stdout
 
 
-HIDDEN = [path for path in sys.path if Path(path).is_dir() and not enterable(Path(path).resolve())]
-TELLING = ("grade", "class", "replay")  # they say what is weaker here
+HIDDEN = [
+    path for path in sys.path if Path(path).is_dir() and not is_enterable(Path(path).resolve())
+]
+TELLING = ("grade", "class_", "recheck")  # they say what is weaker here
 
 
 @pytest.fixture(
@@ -106,7 +104,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if os.geteuid() or missing:
         pytest.skip(f"there is no {missing[0]}" if missing else "only root makes surroundings")
-    if not enterable(ROOT):
+    if not is_enterable(ROOT):
         pytest.skip(f"only root may enter {ROOT}")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine makes no namespaces")
@@ -118,14 +116,14 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
             path.mkdir(parents=True)
         os.chown(room, user, user)
         made = Kind(room, user, None if namespaces else plain, shown)
-        made.labs("samples", "--out", room / "samples")
+        made.run("samples", lab=LAB.name, out=room / "samples")
         yield made
 
 
 def grade(kind: Kind, sample: str) -> dict:
     out = kind.room / f"graded-{sample}"
     handed_in = kind.room / "samples" / sample
-    kind.labs("grade", "--submission", handed_in, "--out", out, "--test", TEST, "--nonce", "7")
+    kind.run("grade", lab=LAB.name, submission=handed_in, out=out, test=TEST, nonce="7")
     return json.loads((out / "result.json").read_text())
 
 
@@ -141,7 +139,7 @@ def test_a_class_has_what_each_earned(kind: Kind) -> None:
     broken = handed_in / "broken" / LAB.files[0]
     broken.parent.mkdir(parents=True)
     broken.write_text((kind.room / "samples/good" / LAB.files[0]).read_text() + "int x = ;\n")
-    kind.labs("class", "--submissions", handed_in, "--out", out, "--jobs=2")
+    kind.run("class_", lab=LAB.name, submissions=handed_in, out=out, jobs=2)
     table = csv.DictReader((out / "class.csv").read_text().splitlines())
     rows = {row["name"]: row for row in table}
     assert (rows["cheating"]["status"], rows["broken"]["status"]) == ("refused", "build failed")
@@ -152,18 +150,19 @@ def test_a_class_has_what_each_earned(kind: Kind) -> None:
 def test_the_other_commands_of_a_course(kind: Kind) -> None:
     room = kind.room
     grade(kind, "good")
-    words = ("--certificate", room / "graded-good/certificate.json", "--out", room / "again")
-    said = kind.labs("replay", *words, "--submission", room / "samples/good", lab=False)
+    was = room / "graded-good/certificate.json"
+    good, again = room / "samples/good", room / "again"
+    said = kind.run("recheck", certificate=was, submission=good, out=again)
     assert "The grade is the same" in said
-    kind.labs("class", "--submissions", room / "samples", "--out", room / "all", "--jobs=2")
+    kind.run("class_", lab=LAB.name, submissions=room / "samples", out=room / "all", jobs=2)
     table = csv.DictReader((room / "all/class.csv").read_text().splitlines())
     scores = {row["name"]: float(row["score"]) for row in table}
     assert scores["good"] > scores["half-done"] > scores["cheating"] == 0
-    kind.labs("skeleton", "--out", room / "handed-out", "--solved=delayed-write")
+    kind.run("handout", lab=LAB.name, out=room / "handed-out", solved="delayed-write")
     assert (room / "handed-out/grade/labs" / LAB.name / "handout.md").exists()
-    kind.run("grade.cli.teach", "solution", f"--lab={LAB.name}", "--out", room / "solution")
+    kind.run("solution", lab=LAB.name, out=room / "solution")
     assert (room / "solution" / LAB.files[0]).exists()
-    kind.labs("bundle", "--out", room / "bundle.zip")
+    kind.run("bundle", lab=LAB.name, out=room / "bundle.zip")
     assert zipfile.is_zipfile(room / "bundle.zip")
 
 
@@ -171,12 +170,12 @@ def test_the_other_commands_of_a_course(kind: Kind) -> None:
 def test_a_tree_of_another_user_is_one_line(command: str) -> None:
     if os.geteuid() or not shutil.which("setpriv"):
         pytest.skip("only root runs commands as another user")
-    if not enterable(ROOT):
+    if not is_enterable(ROOT):
         pytest.skip(f"only root may enter {ROOT}")
     line = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     words = {
         "setup": ["sh", "tools/setup.sh", "python"],
-        "command": [sys.executable, "-m", "sluice.host.snapshot", "-m", "grade.cli.labs"],
+        "command": [sys.executable, "-m", "sluice.host.snapshot", *work("lab:grade", lab=LAB.name)],
     }
     done = subprocess.run(
         [*line, *words[command]],

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grade.definition.lab import named
+from grade.definition.lab import find_lab
 from grade.trust import sourcefile, submission
 from grade.trust.archive import MOST_BYTES
 from grade.trust.submission import Refused
-from grade.trust.untrusted_text import name_of, printable, write_text
+from grade.trust.untrusted_text import make_printable, name_character, write_text
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 FILE = LAB.files[0]
 TEXT = b"int x;\n"
 LARGE = b"x" * (MOST_BYTES + 1)
@@ -49,7 +49,7 @@ def pack(request: pytest.FixtureRequest, tmp_path: Path) -> Pack:
 
 
 def take(path: Path) -> dict[str, str]:
-    return submission.take(path, LAB.files, lambda _: set())
+    return submission.take_files(path, LAB.files, lambda _: set())
 
 
 BACKSLASHES = FILE.replace("/", "\\")
@@ -121,9 +121,9 @@ def test_a_file_whose_name_was_changed_is_named(pack: Pack, name: str, hides: bo
 def test_a_missing_file_of_several_is_named_with_what_may_be_it(pack: Pack) -> None:
     files = (FILE, "policies/sched/own.c")
     path = pack({FILE: TEXT, "policies/sched/own.c.txt": TEXT})
-    why = r'own\.c: missing\. There is "policies/sched/own\.c\.txt": if it'
+    why = r'own\.c: missing: hand it in, too\. There is "policies/sched/own\.c\.txt": if it'
     with pytest.raises(Refused, match=why):
-        submission.take(path, files, lambda _: set())
+        submission.take_files(path, files, lambda _: set())
 
 
 def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
 def test_a_missing_file_is_no_file_of_another_name(pack: Pack) -> None:
     files = (FILE, "policies/sched/own.c")
     path = pack({FILE: TEXT, "policies/sched/owner.md": TEXT, "owner.c.txt": TEXT})
-    with pytest.raises(Refused, match=r"own\.c: missing$"):
-        submission.take(path, files, lambda _: set())
+    with pytest.raises(Refused, match=r"own\.c: missing: hand it in, too$"):
+        submission.take_files(path, files, lambda _: set())
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "mine/report.pdf", "pictures/photo.jpg"])
@@ -201,9 +201,9 @@ def test_line_ends_of_old_macs_are_named_with_what_to_do() -> None:
 
 
 def test_characters_are_named_by_number() -> None:
-    assert name_of("é") == "é (U+00E9, LATIN SMALL LETTER E WITH ACUTE)"
-    assert name_of("\x01") == "(U+0001, a control character)"
-    assert printable("a\u200bb\udcff") == "a<U+200B>b\\xFF"
+    assert name_character("é") == "é (U+00E9, LATIN SMALL LETTER E WITH ACUTE)"
+    assert name_character("\x01") == "(U+0001, a control character)"
+    assert make_printable("a\u200bb\udcff") == "a<U+200B>b\\xFF"
 
 
 def test_any_text_can_be_written(tmp_path: Path) -> None:

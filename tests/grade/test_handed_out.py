@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from trees import make
 
-from grade.definition.lab import BadLab, Lab, named
+from grade.definition.lab import BadLab, Lab, find_lab
 from grade.engine import repository, tree
 
 LAB = "smooth"
@@ -19,13 +19,13 @@ SOLVED = frozenset({"delayed-write"})
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    return named(LAB)
+    return find_lab(LAB)
 
 
 @pytest.fixture(scope="module")
 def handed_out(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("student") / "tree"
-    tree.skeleton(lab, out, {}, solved=SOLVED)
+    tree.make_skeleton(lab, out, {}, solved=SOLVED)
     return out
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_same_to_the_byte_each_time_whatever_git_was_told(
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     mask = os.umask(0o077)
     try:
-        tree.skeleton(lab, tmp_path / "again", {}, solved=SOLVED)
+        tree.make_skeleton(lab, tmp_path / "again", {}, solved=SOLVED)
     finally:
         os.umask(mask)
     monkeypatch.delenv("GIT_DIR")
@@ -73,12 +73,12 @@ def test_it_is_the_same_to_the_byte_each_time_whatever_git_was_told(
 def test_without_git_there_is_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadLab, match="install the package git"):
-        repository.commit(tmp_path, "a message")
+        repository.commit_all(tmp_path, "a message")
 
 
 def test_a_commit_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadLab, match="git commit"):
-        repository.commit(tmp_path, "of nothing")
+        repository.commit_all(tmp_path, "of nothing")
 
 
 def test_it_has_what_editors_and_containers_want(handed_out: Path) -> None:
@@ -96,7 +96,7 @@ def test_it_has_what_editors_and_containers_want(handed_out: Path) -> None:
 def test_it_says_what_other_labs_leave_open_when_it_boots(handed_out: Path) -> None:
     line = "- `clook_next` in `policies/sched/clook.c` (the lab elevator): So far requests are "
     assert line in (handed_out / tree.UNSOLVED).read_text()
-    assert "aipu_look" not in (handed_out / tree.UNSOLVED).read_text(), "that is this lab's"
+    assert "aipu_scan" not in (handed_out / tree.UNSOLVED).read_text(), "that is this lab's"
     told = next(
         line for line in boot(handed_out).splitlines() if line.startswith("echo 'note:")
     )  # with the line that it goes on in
@@ -104,13 +104,13 @@ def test_it_says_what_other_labs_leave_open_when_it_boots(handed_out: Path) -> N
     assert re.search(
         r"do less than they should:.* clook_next .*; grade/labs/UNSOLVED.md says", said
     )
-    assert "aipu_look" not in said
+    assert "aipu_scan" not in said
     assert "Yours in the lab elevator" in (handed_out / "policies/sched/clook.c").read_text()
 
 
 def test_a_tree_that_lacks_nothing_says_nothing(lab: Lab, tmp_path: Path) -> None:
-    others = frozenset(other.name for other in tree.others(lab))
-    made = tree.skeleton(lab, tmp_path, {}, solved=others)
+    others = frozenset(other.name for other in tree.other_labs(lab))
+    made = tree.make_skeleton(lab, tmp_path, {}, solved=others)
     assert made.left == ()
     assert not (tmp_path / tree.UNSOLVED).exists()
     assert tree.UNSOLVED not in boot(tmp_path)

@@ -24,7 +24,7 @@ from forms import expect_all_forms
 
 from grade.code.objects import PREFIX
 from grade.course import classroom, classtable
-from grade.definition.lab import Edit, named
+from grade.definition.lab import Edit, find_lab
 from grade.engine import answers, evidence, formats, grading, tree, workbench
 from grade.engine.assertions import Wrong
 from grade.engine.formats import table
@@ -32,10 +32,10 @@ from grade.engine.record import Outcome, Record
 from grade.engine.scenario import Scenario
 from grade.trust import archive, compiler, likeness, sourcefile, submission
 from grade.trust.submission import Refused
-from grade.trust.untrusted_text import cell, printable
+from grade.trust.untrusted_text import format_cell, make_printable
 from sluice.system.qemu import Config
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 FILE = LAB.files[0]
 MIB = 1 << 20
 
@@ -43,7 +43,7 @@ MIB = 1 << 20
 
 
 def take(path: Path) -> dict[str, str]:
-    return submission.take(path, LAB.files, lambda _: set())
+    return submission.take_files(path, LAB.files, lambda _: set())
 
 
 def tar_of(path: Path, *names: str, size: int = 1) -> Path:
@@ -412,9 +412,14 @@ def test_an_archive_of_large_files_of_no_interest_is_taken(tmp_path: Path) -> No
 
 def test_words_of_a_stranger_move_no_cursor_and_are_no_formula() -> None:
     text = "\x1b[2J100 of\t100\n\ud800\udcffé\ufeff"
-    assert printable(text) == "<U+001B>[2J100 of\t100\n<U+D800>\\xFFé<U+FEFF>"
-    assert len(printable("x" * 9000, 100)) < 110
-    assert [cell(text) for text in ("=1+1", "@a", "plain", "")] == ["'=1+1", "'@a", "plain", ""]
+    assert make_printable(text) == "<U+001B>[2J100 of\t100\n<U+D800>\\xFFé<U+FEFF>"
+    assert len(make_printable("x" * 9000, 100)) < 110
+    assert [format_cell(text) for text in ("=1+1", "@a", "plain", "")] == [
+        "'=1+1",
+        "'@a",
+        "plain",
+        "",
+    ]
 
 
 def test_no_cell_of_a_table_is_a_formula() -> None:
@@ -422,17 +427,17 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
     rows = [*csv.reader(io.StringIO(table.text(record)))]
     record.tests = [Outcome("g", "one", "", False, 0, 40, "this", "@SUM(1)")]
     rows += csv.reader(io.StringIO(table.text(record)))
-    rows += csv.reader(io.StringIO(classtable.text({"=2+2": record}, [])))
+    rows += csv.reader(io.StringIO(classtable.format_table({"=2+2": record}, [])))
     assert not [word for row in rows for word in row if word.startswith(("=", "+", "-", "@"))]
 
 
 def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> None:
-    lab, old = named("delayed-write"), "spin_lock(&bcache.lock);"
+    lab, old = find_lab("delayed-write"), "spin_lock(&bcache.lock);"
     forged = rf'kprintf("\x1b[2J\x1b[H<script>100 of 100\n"); panic("]]>\x07");{old}'
-    cache = "kernel/cache/bio.c"
-    files = tree.solution(lab, (Edit(cache, "make_dirty", old, forged),))
+    cache = "kernel/cache/delayed.c"
+    files = tree.solution_files(lab, (Edit(cache, "make_dirty", old, forged),))
     files[cache] = f'#include "kernel/machine/print.h"\n{files[cache]}'
-    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
+    record = grading.grade_submission(lab, lambda: files, tmp_path, "3", "make grade", "delay")
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
     assert record.score == 0 and "100 of 100" in record.tests[0].came
@@ -445,21 +450,21 @@ def test_a_link_in_a_class_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other" / FILE).write_text("x")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "eve").symlink_to(tmp_path / "other")
-    (handed,) = classroom.collect(tmp_path / "in", LAB)
+    (handed,) = classroom.collect_submissions(tmp_path / "in", LAB)
     assert (handed.refused, handed.files) == ("eve: a link", {})
 
 
 def test_a_submission_is_not_called_as_the_results_are(tmp_path: Path) -> None:
     (tmp_path / "nonce.zip").write_bytes(b"")
     with pytest.raises(classroom.BadClass, match="nonce"):
-        classroom.collect(tmp_path, LAB)
+        classroom.collect_submissions(tmp_path, LAB)
 
 
 @pytest.mark.parametrize("deep", ["a = " + "[" * 100_000, "a = " + "1" * 100_000])
 def test_a_form_that_python_cannot_hold_spoils_no_class(deep: str) -> None:
     with pytest.raises(Wrong, match="TOML"):
-        answers.read(deep)
-    assert answers.alike({"eve": deep, "bob": 'student = "B"\nx = 1\n'}) == []
+        answers.read_form(deep)
+    assert answers.find_similar_pairs({"eve": deep, "bob": 'student = "B"\nx = 1\n'}) == []
 
 
 # ---- texts ----
@@ -498,7 +503,7 @@ def test_lines_may_end_as_they_do_elsewhere_and_text_may_be_quoted_anyhow() -> N
 
 def test_a_policy_has_its_boundary_only() -> None:
     with pytest.raises(
-        Refused, match=r"kernel/machine/riscv.h.*a policy has kernel/policy/policy.h"
+        Refused, match=r"kernel/machine/riscv.h.*a policy may include its kind's header"
     ):
         sourcefile.check_text("policies/sched/a.c", '#include "kernel/machine/riscv.h"\n')
     sourcefile.check_text("kernel/a.c", '#include "kernel/machine/riscv.h"\n')
@@ -528,8 +533,8 @@ def test_what_the_preprocessor_has_read_is_asked_too() -> None:
 def test_a_text_that_opens_comments_without_end_is_read_once() -> None:
     """Else each would be looked for to the end: hours for a file of the size that may be."""
     text = "/* " * (submission.MOST_BYTES // 3)
-    assert sourcefile.plain(text).strip() == ""
-    assert likeness.words(text) == []
+    assert sourcefile.strip_comments(text).strip() == ""
+    assert likeness.split_words(text) == []
 
 
 # ---- builds ----
@@ -559,9 +564,9 @@ def test_a_bomb_for_the_compiler_takes_no_more_than_its_share(
     bomb: Bomb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sourcefile, "MOST_TEXT", 1 << 20)  # the limit before this one
-    files = {FILE: tree.pristine(FILE) + bomb.text}
+    files = {FILE: tree.pristine_text(FILE) + bomb.text}
     with pytest.raises(compiler.BuildFailed, match=bomb.why) as failed:
-        tree.build(tmp_path, LAB, files)
+        tree.build_kernel(tmp_path, LAB, files)
     assert len(str(failed.value)) < 2 * compiler.MOST_SAID
 
 
@@ -572,7 +577,7 @@ def test_a_flood_of_transfers_is_not_read_to_its_end(tmp_path: Path) -> None:
     log = tmp_path / "devices"
     line = "virtio_blk_handle_read vdev 0x1 req 0x1 sector 8 nsectors 8\n"
     log.write_text(line * 1000)
-    assert sum(map(len, evidence.seen_by_devices(log, 10))) == 10
+    assert sum(map(len, evidence.device_transfers(log, 10))) == 10
 
 
 def test_a_machine_has_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

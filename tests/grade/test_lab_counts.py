@@ -9,12 +9,17 @@ import pytest
 from records import packed
 
 from grade.engine.assertions import Wrong
-from grade.engine.counters import counter, growth
+from grade.engine.counters import counter_growth, counter_value
 from grade.engine.scenario import FOR_EVER, Request, Run, Scenario, Write
-from grade.labs.decluster.writes import Dirtying, expect_most_queued, expect_written, first_over
+from grade.labs.decluster.writes import (
+    Dirtying,
+    expect_most_queued,
+    expect_written,
+    find_first_over,
+)
 from grade.labs.elevator.choices import Kind, check, choices, returns
 from grade.labs.watermark import formulas, ghosts
-from grade.labs.watermark.bursts import by_step, expect_marks
+from grade.labs.watermark.bursts import expect_marks, group_by_step
 from grade.labs.watermark.readers import Cache
 from sluice.system.trace import Event
 
@@ -43,7 +48,7 @@ def test_a_choice_is_judged_by_the_head_and_the_queue_of_its_time() -> None:
         issued(6, 50),
         issued(7, 104),
     )
-    found = [(choice.kind, choice.wanted) for choice in choices(run, DISK)]
+    found = [(choice.kind, choice.right_sector) for choice in choices(run, DISK)]
     assert found == [
         (Kind.AHEAD, 100),
         (Kind.HERE, 108),
@@ -83,14 +88,14 @@ class Kept:
 
 def test_a_counter_is_read_from_where_it_was_kept() -> None:
     run = Kept({"/counters1": "a.b 3 x\na.bc 5 x\n", "/counters4": "a.b 10 x\n"})
-    assert counter(run, 1, "a.b") == 3
-    assert growth(run, 1, 4, "a.b") == 7
+    assert counter_value(run, 1, "a.b") == 3
+    assert counter_growth(run, 1, 4, "a.b") == 7
 
 
 @pytest.mark.parametrize("text", ["", "a.b many x\n", "a.b 1 x\na.b 2 x\n"])
 def test_a_counter_that_is_not_there_once_is_wrong(text: str) -> None:
     with pytest.raises(Wrong, match=r"the counter a\.b"):
-        counter(Kept({"/counters1": text}), 1, "a.b")
+        counter_value(Kept({"/counters1": text}), 1, "a.b")
 
 
 # ---- moments ----
@@ -115,7 +120,7 @@ def burst(second: float, dirty: int, left: int) -> list[Event]:
 def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
     """One of watermark's bursts in each of two steps of 4 s."""
     run = Seen(Scenario("s", ""), Path(), packed(burst(5, 100, 0) + burst(9, 80, 0)))
-    shown = by_step(run, 4 * 10**9, 1)
+    shown = group_by_step(run, 4 * 10**9, 1)
     expect_marks(run, shown, {1: 99, 2: 79}, "high", 0.05, 2)
     with pytest.raises(Wrong, match=r"1: 99, 2: 59; found 1: 99, 2: 79") as told:
         expect_marks(run, shown, {1: 99, 2: 59}, "high", 0.05, 2)
@@ -136,7 +141,7 @@ def test_marks_follow_the_rates_of_their_own_run() -> None:
         events += [Event(at_ns, "dirtied", DISK, block, 0, 0, True) for block in range(dirty)]
         for name in ("queued", "issued", "completed"):
             events += [Event(at_ns, name, DISK, 8 * one, 0, 8, True) for one in range(written)]
-    marks = formulas.by_rates(run_of(*events), 7, cache=formulas.Cache(1000, 100, 50))
+    marks = formulas.marks_by_rates(run_of(*events), 7, cache=formulas.Cache(1000, 100, 50))
     assert [(now, of.high, of.low) for now, of in marks] == [
         (1, 100, 50),
         (2, 100, 50),
@@ -185,9 +190,9 @@ def test_ghosts_are_hit_as_if_more_or_less_of_the_cache_held_writes() -> None:
 def test_the_bound_of_each_reading_is_that_of_its_formula() -> None:
     """Of watermark: most * (1 - what speaks against more / reads), for 60 hits of 100 reads."""
     kinds = Counter({"hit": 60, "miss": 40, "ghost hit": 20, "ghost miss": 10})
-    assert [ghosts.bound(kinds, reading, 200) for reading in (0, 1, 2)] == [100, 20, 140]
+    assert [ghosts.highest_mark(kinds, reading, 200) for reading in (0, 1, 2)] == [100, 20, 140]
     kinds["ghost miss"] = 30
-    assert ghosts.bound(kinds, 1, 200) == 0  # and not less
+    assert ghosts.highest_mark(kinds, 1, 200) == 0  # and not less
 
 
 def test_rates_lower_a_mark_by_their_ratio_either_way_up() -> None:
@@ -200,7 +205,7 @@ def test_rates_lower_a_mark_by_their_ratio_either_way_up() -> None:
         for block in range(blocks)
     ]
     cache = Cache(buffers=100, most_percent=40)
-    assert ghosts.of_rates(run_of(*events), cache) == {3: 20, 4: 20, 5: 40}
+    assert ghosts.count_rates(run_of(*events), cache) == {3: 20, 4: 20, 5: 40}
 
 
 def test_too_many_writes_in_a_queue_are_told_with_the_moment_when_there_were_so_many() -> None:
@@ -229,5 +234,5 @@ def test_a_block_that_is_written_too_late_or_never_is_told_with_its_moment() -> 
 
 
 def test_of_scans_that_did_too_much_the_first_thing_too_many_is_told() -> None:
-    assert first_over([[1, 2], [3, 4, 5, 6]], 2.5) == 5
-    assert first_over([[1, 2]], 2) is None
+    assert find_first_over([[1, 2], [3, 4, 5, 6]], 2.5) == 5
+    assert find_first_over([[1, 2]], 2) is None

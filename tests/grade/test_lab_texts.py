@@ -15,7 +15,7 @@ from whole import WHOLE
 from book.ext.build import PAGES
 from grade.cli import worked_example
 from grade.code import source
-from grade.definition.lab import Lab, labs
+from grade.definition.lab import ATTACKS, WRONG, Lab, load_labs
 from grade.engine import answers, example, tree
 from sluice.host.paths import ROOT
 
@@ -23,7 +23,7 @@ from sluice.host.paths import ROOT
 BEGUN = ("hints.md", "example.py")
 LABS = [
     lab
-    for lab in labs()
+    for lab in load_labs()
     if not lab.handed_out and any((lab.folder / name).exists() for name in BEGUN)
 ]
 HINT = re.compile(r"<details>\n<summary>(\d)\. [^<\n]+</summary>\n\n(.+?)\n\n</details>", re.S)
@@ -36,7 +36,7 @@ STUDENT_SEES = {
     *("example.py", "before.txt", "after.txt", "calls.txt", "defines.txt"),
     *(answers.FORM, answers.CHECKS),
 }
-NOT_HANDED_OUT = {"hidden", "wrong", "attacks", answers.SOLUTION, "__pycache__"}
+NOT_HANDED_OUT = {"hidden", WRONG, ATTACKS, answers.SOLUTION, "__pycache__"}
 
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 
@@ -101,7 +101,7 @@ def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
 
 def split(code: str) -> set[str]:
     """The statements and conditions of C code that are not there by chance, without blanks."""
-    found = (squeezed(line) for line in re.split(r"[;{}]|\breturn\b", source.quiet(code)))
+    found = (squeezed(line) for line in re.split(r"[;{}]|\breturn\b", source.blank_comments(code)))
     return {line for line in found if len(line) >= LONG}
 
 
@@ -109,7 +109,7 @@ def with_holes(lab: Lab) -> dict[str, str]:
     """The lab's files with its holes."""
     made: dict[str, str] = {}
     for hole in lab.holes:
-        made |= tree.with_hole(hole, made.get(hole.file))
+        made |= tree.cut_hole(hole, made.get(hole.file))
     return made
 
 
@@ -121,7 +121,9 @@ def own_statements() -> dict[str, set[str]]:
         cut = with_holes(one)
         given = squeezed("".join(cut.values()))
         for file in cut.keys() - one.new.keys():
-            found[one.name] |= {line for line in split(tree.pristine(file)) if line not in given}
+            found[one.name] |= {
+                line for line in split(tree.pristine_text(file)) if line not in given
+            }
     return found
 
 
@@ -146,8 +148,8 @@ def test_no_text_for_students_has_a_statement_of_the_solution(lab: Lab) -> None:
 def test_an_example_is_what_a_run_prints(lab: Lab, tmp_path: Path) -> None:
     """With FULL=1 also that of the kernel that is handed out, which must be built for it. If
     another compiler made this kernel than that of the example, its figures may differ."""
-    made = example.texts(lab, tmp_path) if WHOLE else {}
-    made = made or {example.AFTER: example.solved(lab, tmp_path)}
+    made = example.expected_texts(lab, tmp_path) if WHOLE else {}
+    made = made or {example.AFTER: example.describe_solution(lab, tmp_path)}
     for name, text in made.items():
         kept = (lab.folder / name).read_text()
         if kept == text:
@@ -176,8 +178,8 @@ def test_where_functions_of_other_labs_are_missing_an_example_says_so(
         (tmp_path / tree.UNSOLVED).parent.mkdir(parents=True)
         (tmp_path / tree.UNSOLVED).touch()
     for mine, differs in ((solved, False), ("other\n", True)):
-        monkeypatch.setattr(example, "told", lambda *_, mine=mine: mine)
-        worked_example.show(lab, tmp_path)
+        monkeypatch.setattr(example, "describe_kernel", lambda *_, mine=mine: mine)
+        worked_example.print_example(lab, tmp_path)
         said = capsys.readouterr().out
         assert ("the solution does the same" in said) != differs
         assert (tree.UNSOLVED in said) == (left and differs)
@@ -215,8 +217,10 @@ def texts_in(out: Path) -> dict[Path, str]:
 def test_what_is_handed_out_has_all_texts_and_no_answers(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "checks", lambda *_: "{}")  # takes a run of a machine, and gdb
-    tree.skeleton(lab, tmp_path, {}, tree.SAMPLE_STUDENT)
+    monkeypatch.setattr(
+        answers, "format_checks", lambda *_: "{}"
+    )  # takes a run of a machine, and gdb
+    tree.make_skeleton(lab, tmp_path, {}, tree.SAMPLE_STUDENT)
     folder = lab.folder.relative_to(ROOT)
     own = {path.name for path in lab.folder.iterdir()} - NOT_HANDED_OUT
     there = {path.name for path in (tmp_path / folder).iterdir()}

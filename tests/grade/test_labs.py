@@ -25,28 +25,38 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typed
 from _pytest.mark import ParameterSet
 from whole import ONE, WHOLE, in_full
 
-from grade.definition.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
+from grade.definition.lab import (
+    FULL,
+    Attack,
+    Hole,
+    Lab,
+    Mistake,
+    load_attacks,
+    load_labs,
+    load_mistakes,
+)
 from grade.engine import answers, grading, tree, twin_grading, workbench
 from grade.engine.formats import people
-from grade.engine.record import Cost, Outcome, Record, cost_in, parse
+from grade.engine.record import Cost, Outcome, Record, parse_record, read_cost
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 from grade.trust import compiler, sandbox
-from sluice.host.limits import slowness
+from sluice.host.limits import host_slowdown
 from sluice.host.paths import ROOT
 from sluice.system import image
 
 NONCE = "7"
 LONG = ("open", "place", "smooth", "watermark", "decluster")  # to grade; their tests come first
 LABS = sorted(
-    (lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)),
+    (lab for lab in load_labs() if not lab.handed_out and lab.name == (ONE or lab.name)),
     key=lambda lab: LONG.index(lab.name) if lab.name in LONG else len(LONG),
 )
-WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
-ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
+WRONG = [(lab, mistake) for lab in LABS for mistake in load_mistakes(lab)]
+ATTACKS = [(lab, attack) for lab in LABS for attack in load_attacks(lab)]
 # A function each: of several new policies one may do the others' work.
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
 # What takes a machine longest, and is the twin's in the quick form: these groups of the reference,
@@ -68,7 +78,7 @@ def one_group_each(lab: Lab) -> dict[str, str]:
     """For each mistake of a lab, by name, a group that must notice it: of its groups the one that
     has the fewest so far."""
     chosen: dict[str, str] = {}
-    for mistake in mistakes(lab):
+    for mistake in load_mistakes(lab):
         used = Counter(chosen.values())
         chosen[mistake.name] = min(sorted(mistake.loses), key=lambda group: used[group])
     return chosen
@@ -77,7 +87,7 @@ def one_group_each(lab: Lab) -> dict[str, str]:
 def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
     """The first of the mistakes for which one_group_each chooses a group, by the group."""
     of = one_group_each(lab)
-    return {of[mistake.name]: mistake for mistake in reversed(mistakes(lab))}
+    return {of[mistake.name]: mistake for mistake in reversed(load_mistakes(lab))}
 
 
 def beside_its_lab(
@@ -111,7 +121,7 @@ def kept(run: Run, folder: Path) -> Run:
     """The run, with files that stay when the test that made it has passed; not the large disk with
     the programs."""
     large = shutil.ignore_patterns("root*.img")
-    shutil.copytree(run.folder, folder, copy_function=image.link, ignore=large)
+    shutil.copytree(run.folder, folder, copy_function=image.link_or_copy, ignore=large)
     return replace(run, folder=folder)
 
 
@@ -149,7 +159,7 @@ def facts_are_read_off_once(
     read_off: dict[tuple[Path, Path, str], Mapping[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wrong numbers are held against the same facts, for which gdb has to see a machine boot."""
-    find = answers.facts
+    find = answers.compute_facts
 
     def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
         asked = (folder, bench.reference_kernel, answers.student(bench))
@@ -157,7 +167,7 @@ def facts_are_read_off_once(
             read_off[asked] = find(folder, bench)
         return read_off[asked]
 
-    monkeypatch.setattr(answers, "facts", facts)
+    monkeypatch.setattr(answers, "compute_facts", facts)
 
 
 @pytest.fixture(scope="session")
@@ -181,7 +191,7 @@ def disks_are_laid_out_once(
         if scenario not in laid:
             laid[scenario] = make(scenario, tmp_path_factory.mktemp("disks"))
         for path in laid[scenario][0].parent.iterdir():
-            image.copy(path, folder / path.name)
+            image.copy_image(path, folder / path.name)
         return [folder / path.name for path in laid[scenario]]
 
     monkeypatch.setattr(workbench, "make_images", copies)
@@ -198,7 +208,7 @@ def the_least_work_comes_first(
     work: dict[tuple[str, str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gradings ask those tests first whose machines do the least."""
-    choose, ask = grading.chosen, grading.ask
+    choose, ask = grading.choose_tests, grading.run_test
 
     def chosen(lab: Lab, names: str) -> list[grading.Test]:
         return sorted(choose(lab, names), key=lambda test: work.get((lab.name, test.names[1]), 0))
@@ -210,8 +220,8 @@ def the_least_work_comes_first(
         work.setdefault((lab, test.names[1]), sum(events))
         return outcome
 
-    monkeypatch.setattr(grading, "chosen", chosen)
-    monkeypatch.setattr(grading, "ask", measured)
+    monkeypatch.setattr(grading, "choose_tests", chosen)
+    monkeypatch.setattr(grading, "run_test", measured)
 
 
 Enough = Callable[[list[Outcome], grading.Test], bool]
@@ -223,7 +233,7 @@ def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
     that is not asked counts as passed."""
 
     def until(enough: Enough) -> None:
-        ask, so_far = grading.ask, []
+        ask, so_far = grading.run_test, []
 
         def ask_or_pass(test: grading.Test, *rest: object) -> Outcome:
             group = test.group
@@ -233,14 +243,14 @@ def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
             so_far.append(ask(test, *rest))
             return so_far[-1]
 
-        monkeypatch.setattr(grading, "ask", ask_or_pass)
+        monkeypatch.setattr(grading, "run_test", ask_or_pass)
 
     return until
 
 
 def its_group_has_lost(so_far: list[Outcome], test: grading.Test) -> bool:
     """Has a test of the same group failed?"""
-    return any(not outcome.passed for outcome in so_far if outcome.group == test.group.name)
+    return any(not outcome.has_all_points for outcome in so_far if outcome.group == test.group.name)
 
 
 def lost_more_than(points: float, named: str = "") -> Enough:
@@ -257,19 +267,19 @@ def on_the_twin(
     lab: Lab, files: dict[str, str], folder: Path, only: str, nonce: str = NONCE
 ) -> Record:
     """What the twin with these files put in gets in these groups."""
-    bench = twin_grading.bench(
-        lab, twin_grading.build(folder, lab, files), folder / "runs", nonce, files
+    bench = twin_grading.make_bench(
+        lab, twin_grading.build_twin(folder, lab, files), folder / "runs", nonce, files
     )
-    return grading.asked_of(bench, lab, only)
+    return grading.grade_bench(bench, lab, only)
 
 
 def graded(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
     """What this tree gets with these files put in."""
-    whole = tree.here(lab) | {file: text for file, text in files.items() if file in lab.files}
+    whole = tree.lab_files(lab) | {file: text for file, text in files.items() if file in lab.files}
     command = f"make grade LAB={lab.name}"
-    return grading.grade(lab, lambda: whole, folder, nonce, command, only)
+    return grading.grade_submission(lab, lambda: whole, folder, nonce, command, only)
 
 
 def graded_faster(
@@ -283,7 +293,11 @@ def graded_faster(
 def lost(record: Record) -> dict[str, list[str]]:
     """What did not get its points, by group."""
     return {
-        group.name: [f"{t.title}: {t.came}" for t in record.of(group.name) if not t.passed]
+        group.name: [
+            f"{t.title}: {t.came}"
+            for t in record.tests_of_group(group.name)
+            if not t.has_all_points
+        ]
         for group in record.groups
         if group.points < group.most
     }
@@ -292,15 +306,15 @@ def lost(record: Record) -> dict[str, list[str]]:
 def graded_apart(lab: Lab, folder: Path) -> tuple[Record, Cost]:
     """What the solution gets in a process of its own, and what that takes. A shell starts it, as
     `make` does, because this process is larger (grading.used)."""
-    for file, text in tree.solution(lab).items():
+    for file, text in tree.solution_files(lab).items():
         path = folder / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    line = [sys.executable, "-m", "grade.cli.labs", "grade", "--lab", lab.name]
-    line += ["--submission", folder / "in", "--out", folder / "out", "--nonce", NONCE]
+    values = {"submission": folder / "in", "out": folder / "out", "nonce": NONCE}
+    line = [sys.executable, *typed.work("lab:grade", lab=lab.name, **values)]
     two = f"{shlex.join(map(str, line))}; exit $?"  # two commands: it does not become the first
     subprocess.run(["sh", "-c", two], cwd=ROOT, check=True, capture_output=True)
-    return parse((folder / "out/result.json").read_text()), cost_in(folder / "out")
+    return parse_record((folder / "out/result.json").read_text()), read_cost(folder / "out")
 
 
 @each_lab
@@ -308,10 +322,10 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
     """In full, it is also measured whether a grading fits a small machine."""
     if WHOLE:
         record, cost = graded_apart(lab, tmp_path)
-        assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * slowness()
+        assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * host_slowdown()
         records = [record]
     else:
-        solution, groups = tree.solution(lab), {group.name for group in lab.groups}
+        solution, groups = tree.solution_files(lab), {group.name for group in lab.groups}
         long = LONGEST.get(lab.name, set())
         records = [graded(lab, solution, tmp_path / "machine", ",".join(groups - long))]
         if long:
@@ -327,12 +341,12 @@ def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(lost_more_than(FULL - SKELETON_MOST))
-    files = tree.cut(lab, {}) | tree.of_one_student(lab, tree.SAMPLE_STUDENT)
+    files = tree.cut_holes(lab, {}) | tree.student_files(lab, tree.SAMPLE_STUDENT)
     if twin_grading.refusal(lab):
         record = graded(lab, files, tmp_path)
     else:
         own = {file: files[file] for file in lab.files}
-        tree.build(tmp_path / "machine", lab, own)
+        tree.build_kernel(tmp_path / "machine", lab, own)
         record = on_the_twin(lab, own, tmp_path, "")
     assert record.status == "graded", record.message
     assert record.score < SKELETON_MOST, lost(record)
@@ -341,7 +355,7 @@ def test_the_skeleton_builds_boots_and_scores_little(
 
 @each_lab
 def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
-    made = mistakes(lab)
+    made = load_mistakes(lab)
     assert len(made) >= MISTAKES_LEAST
     noticed = set().union(*(mistake.loses for mistake in made))
     assert noticed == {group.name for group in lab.groups}
@@ -351,7 +365,7 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
 def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
     assert LONGEST.get(lab.name, set()) < {group.name for group in lab.groups}
     named = {attack for of, attack in LONGEST_ATTACKS if of == lab.name}
-    assert named <= {attack.name for attack in attacks(lab)}
+    assert named <= {attack.name for attack in load_attacks(lab)}
 
 
 @pytest.mark.parametrize(
@@ -364,7 +378,7 @@ def test_a_mistake_costs_points_where_it_belongs(
     own = mistake.loses if WHOLE else {one_group_each(lab)[mistake.name]}
     asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
     only = ",".join(sorted(asked))
-    record = graded_faster(lab, tree.solution(lab, mistake.edits), tmp_path, only)
+    record = graded_faster(lab, tree.solution_files(lab, mistake.edits), tmp_path, only)
     assert record.status == "graded", record.message  # what does not build loses everywhere
     assert lost(record).keys() == own, record.message or lost(record)
 
@@ -383,7 +397,7 @@ def test_each_group_notices_a_mistake_in_the_machine_too(
     lab: Lab, group: str, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(its_group_has_lost)
-    record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, group)
+    record = graded(lab, tree.solution_files(lab, mistake.edits), tmp_path, group)
     assert record.status == "graded", record.message
     assert lost(record).keys() == {group}, record.message or lost(record)
 
@@ -404,7 +418,7 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
     only = "" if WHOLE else ",".join(sorted(attack.loses))
     on_twin = not WHOLE and (lab.name, attack.name) in LONGEST_ATTACKS
     grade = graded_faster if on_twin else graded
-    record = grade(lab, tree.solution(lab, attack.edits), tmp_path, only)
+    record = grade(lab, tree.solution_files(lab, attack.edits), tmp_path, only)
     assert record.most - record.score >= FULL - attack.most, record.message or lost(record)
     of_hidden = "".join(f"{test.expected} {test.came}\n" for test in record.tests)  # for the staff
     assert attack.named in people.text(record) + of_hidden
@@ -424,17 +438,17 @@ def test_each_hole_matters(
 ) -> None:
     monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(0))
-    record = graded_faster(lab, tree.solution(lab) | tree.with_hole(hole), tmp_path, "")
+    record = graded_faster(lab, tree.solution_files(lab) | tree.cut_hole(hole), tmp_path, "")
     assert record.status == "graded", record.message
     assert record.score < FULL
 
 
 def in_a_students_tree(lab: Lab) -> dict[str, str]:
     """The sources of a student's tree in which nothing is solved but the lab and what it needs."""
-    made = tree.cut(lab, {}, frozenset(lab.needs))
+    made = tree.cut_holes(lab, {}, frozenset(lab.needs))
     for hole in lab.holes:
         text = made[hole.file]
-        whole = tree.with_solution(hole, text) if hole.function else tree.pristine(hole.file)
+        whole = tree.fill_hole(hole, text) if hole.function else tree.pristine_text(hole.file)
         made[hole.file] = whole
     return made
 
@@ -443,9 +457,9 @@ def kernel_of(files: dict[str, str], folder: Path) -> Path:
     """The kernel of this tree with these files put in."""
     objects = {}
     for file, text in files.items():
-        with sandbox.apart() as apart:
+        with sandbox.sandbox_folder() as apart:
             tree.lay_out_sources(apart.path, {file: text})
-            objects[file] = compiler.compiled(file, apart)
+            objects[file] = compiler.compile_file(file, apart)
     (folder / "kernel.elf").write_bytes(tree.link_checked(objects))
     return folder / "kernel.elf"
 
@@ -458,10 +472,11 @@ def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are
     """So what a student measures at home does not hang on the other labs' holes; and, with another
     nonce than the other gradings here have, not on the nonce either."""
     files = in_a_students_tree(lab)
-    for module in (grading, tree):  # for a machine, and for a twin's scenarios that need one
-        monkeypatch.setattr(module, "build", lambda folder, *_: kernel_of(files, folder))
+    monkeypatch.setattr(grading, "build_kernel", lambda folder, *_: kernel_of(files, folder))
+    # For a twin's scenarios that need a machine.
+    monkeypatch.setattr(tree, "build_kernel", lambda folder, *_: kernel_of(files, folder))
     visible = ",".join(group.name for group in lab.groups if not group.hidden)
-    record = graded_faster(lab, tree.solution(lab) | files, tmp_path, visible, "1")
+    record = graded_faster(lab, tree.solution_files(lab) | files, tmp_path, visible, "1")
     assert record.score == record.most > 0, record.message or lost(record)
 
 
@@ -469,5 +484,5 @@ def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are
 @each_lab_on("twin")
 def test_the_reference_has_all_points_with_another_nonce(lab: Lab, tmp_path: Path) -> None:
     """`make fair` tries twenty."""
-    record = graded_faster(lab, tree.solution(lab), tmp_path, "", "0badcafe")
+    record = graded_faster(lab, tree.solution_files(lab), tmp_path, "", "0badcafe")
     assert record.score == FULL, lost(record)

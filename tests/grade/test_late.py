@@ -7,10 +7,10 @@ import pytest
 
 from grade.course import late
 from grade.course.late import BadLate, Rule
-from grade.definition.lab import named
+from grade.definition.lab import find_lab
 from grade.engine.record import Late
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 RULE = Rule(3, 10, 7, {"elevator": datetime(2027, 3, 1, 23, 59, tzinfo=UTC)})
 STUDENTS = ("ada", "bob", "Zoë O'Brien")
 
@@ -18,7 +18,7 @@ STUDENTS = ("ada", "bob", "Zoë O'Brien")
 def read(folder: Path, text: str) -> dict[str, Late]:
     path = folder / "late.csv"
     path.write_text(text)
-    return late.read(path, LAB, STUDENTS, RULE)
+    return late.read_late_days(path, LAB, STUDENTS, RULE)
 
 
 def test_days_after_the_free_ones_cost_points_and_too_late_costs_all(tmp_path: Path) -> None:
@@ -91,11 +91,11 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "late.csv").write_bytes(b"student,days\n\xff,1\n")
     for path in (tmp_path / "late.csv", tmp_path / "none.csv"):
         with pytest.raises(BadLate, match=path.name):
-            late.read(path, LAB, STUDENTS, RULE)
+            late.read_late_days(path, LAB, STUDENTS, RULE)
 
 
 def test_the_courses_rule_is_well_formed() -> None:
-    assert late.rule().most_days >= late.rule().free_days
+    assert late.read_rule().most_days >= late.read_rule().free_days
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_a_bad_rule_is_an_error_that_names_the_entry(
     assert old in text
     (tmp_path / "late.toml").write_text(text.replace(old, new, 1))
     with pytest.raises(BadLate, match=why):
-        late.rule(tmp_path / "late.toml")
+        late.read_rule(tmp_path / "late.toml")

@@ -36,7 +36,7 @@ def names(page: str) -> list[str]:
 
 
 def test_who_has_the_best_mean_place_is_first_and_who_was_not_measured_is_not_there() -> None:
-    page = leaderboard.table(CLASS)
+    page = leaderboard.format_leaderboard(CLASS)
     assert names(page) == ["bob", "cyd", "ada"]
 
 
@@ -45,29 +45,29 @@ def test_who_is_wrong_elsewhere_is_not_ranked_however_fast_and_the_page_says_why
     fast, sly = record(1, 1), record(2, 2)
     fast.tests += [right_or_wrong("rise", "up", 0), right_or_wrong("rise", "on", 0)]
     sly.tests.append(right_or_wrong("long", "thousands", 0, hidden=True))
-    page = leaderboard.table(CLASS | {"fay": fast, "sly": sly})
+    page = leaderboard.format_leaderboard(CLASS | {"fay": fast, "sly": sly})
     assert names(page) == ["bob", "cyd", "ada"]
     assert re.findall(r"<b>(.*?)</b>", page) == ["11", "15"]
     assert "Not ranked" in page and "fay (rise); sly (long)" in page
-    assert "Not ranked" not in leaderboard.table(CLASS)
+    assert "Not ranked" not in leaderboard.format_leaderboard(CLASS)
 
 
 def test_a_class_where_nobody_is_right_has_the_limits_and_no_ranks() -> None:
     wrong = record(1, 1)
     wrong.tests.append(right_or_wrong("rise", "up", 0))
-    page = leaderboard.table({"fay": wrong})
+    page = leaderboard.format_leaderboard({"fay": wrong})
     assert names(page) == [] and "all points up to" in page and "fay (rise)" in page
 
 
 def test_the_best_of_each_column_stands_out_and_hidden_tests_have_none() -> None:
-    page = leaderboard.table(CLASS)
+    page = leaderboard.format_leaderboard(CLASS)
     assert re.findall(r"<b>(.*?)</b>", page) == ["11", "15"]
     assert "mean (ms)" in page and "secret" not in page
 
 
 def test_figures_that_are_printed_alike_share_a_place() -> None:
     """Two right solutions differ by some instructions, which are nobody's merit."""
-    page = leaderboard.table({"ada": record(199.40001, 5), "bob": record(199.4, 5)})
+    page = leaderboard.format_leaderboard({"ada": record(199.40001, 5), "bob": record(199.4, 5)})
     assert re.findall(r"<tr><td>(\w+)</td><td>([\d.]+)</td>", page) == [
         ("ada", "1.0"),
         ("bob", "1.0"),
@@ -76,9 +76,9 @@ def test_figures_that_are_printed_alike_share_a_place() -> None:
 
 
 def test_the_limits_of_points_stand_above_all() -> None:
-    page = leaderboard.table(CLASS)
+    page = leaderboard.format_leaderboard(CLASS)
     assert page.index("all points up to") < page.index("none from") < page.index("bob")
 
 
 def test_a_class_of_a_lab_that_measures_nothing_has_no_leaderboard() -> None:
-    assert leaderboard.table({"ada": record(None, None)}) == ""
+    assert leaderboard.format_leaderboard({"ada": record(None, None)}) == ""

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 from records import packed
 
-from grade.definition.lab import Edit, mistakes, named
+from grade.definition.lab import Edit, find_lab, load_mistakes
 from grade.engine import grading, moments, tree
-from grade.engine.moments import Fault, Moment, counterpart
+from grade.engine.moments import Fault, Moment, find_counterpart
 from grade.engine.record import Outcome
 from grade.engine.scenario import Run, Scenario
-from grade.engine.workbench import TAIL_LINES, tail
+from grade.engine.workbench import TAIL_LINES, console_tail
 from sluice.system import trace
 from sluice.system.trace import Event
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 FILE = LAB.files[0]
 MIDDLE = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
-SLIP = next(mistake for mistake in mistakes(LAB) if mistake.name == "none-at-the-end")
+SLIP = next(mistake for mistake in load_mistakes(LAB) if mistake.name == "none-at-the-end")
 AT = re.compile(r"at ([\d,.]+) ms of virtual time \(event (\d+) of (runs/[\w-]+/trace)\)")
 
 
 def outcome(edits: tuple[Edit, ...], folder: Path, only: str) -> Outcome:
     """The one test of the elevator's solution with these edits."""
-    files = tree.solution(LAB, edits)
-    (test,) = grading.grade(LAB, lambda: files, folder, "3", "make grade", only).tests
+    files = tree.solution_files(LAB, edits)
+    (test,) = grading.grade_submission(LAB, lambda: files, folder, "3", "make grade", only).tests
     return test
 
 
@@ -78,9 +78,9 @@ def step(name: str, time_ns: int, block: int = 8) -> Event:
 def test_the_counterpart_of_a_moment_is_the_same_step_of_the_block_as_often_done() -> None:
     here = [step("queued", 1), step("queued", 2, 16), step("queued", 3), step("issued", 4)]
     there = [step("queued", 5), step("issued", 6), step("queued", 7), step("queued", 8)]
-    found = counterpart(Moment("run", 2, here[2]), here, "reference-run", there)
+    found = find_counterpart(Moment("run", 2, here[2]), here, "reference-run", there)
     assert found == Moment("reference-run", 2, there[2])
-    assert counterpart(Moment("run", 1, here[1]), here, "reference-run", there) is None
+    assert find_counterpart(Moment("run", 1, here[1]), here, "reference-run", there) is None
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_the_counterpart_of_a_moment_is_the_same_step_of_the_block_as_often_done
 def test_a_fault_concerns_its_disk_or_the_cache_of_all(
     kind: str, disk: int, concerns: bool
 ) -> None:
-    number = moments.kinds().index(kind)
+    number = moments.policy_kinds().index(kind)
     assert Fault("run", 0, Event(1, "fault", disk, 5, 0, number, False)).concerns(1) == concerns
 
 
 def test_every_kind_of_policy_that_answers_has_its_question() -> None:
-    assert set(moments.kinds()) == moments.ASKED.keys() | {"update"}
+    assert set(moments.policy_kinds()) == moments.ASKED.keys() | {"update"}
 
 
 def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_events_are_listed_around_one(tmp_path: Path) -> None:
     head = trace.TRACE_FILE.pack(trace.FILE_MAGIC, len(records), 0)
     file = tmp_path / "trace"
     file.write_bytes(head + b"".join(records))
-    listed = moments.around(file, 20).splitlines()[1:]
+    listed = moments.list_events_around(file, 20).splitlines()[1:]
     assert [int(line.split()[0]) for line in listed] == [*range(8, 33)]
     marked = [line.replace(" <--", "") for line in listed if " <--" in line]
     assert [line.split()[:5] for line in marked] == [["20", "0.020", "queued", "1", "20"]]
-    assert moments.around(file, 0).splitlines()[1].split()[:2] == ["0", "<--"]
+    assert moments.list_events_around(file, 0).splitlines()[1].split()[:2] == ["0", "<--"]
     with pytest.raises(trace.BadTrace, match="it has no event 40"):
-        moments.around(file, 40)
+        moments.list_events_around(file, 40)
 
 
 def test_of_a_panic_its_message_is_shown_once_before_its_addresses(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_of_a_panic_its_message_is_shown_once_before_its_addresses(tmp_path: Pat
     calls = [f"  ffffffc08000{i:04x} f{i}+0x10" for i in range(30)]
     lines = ["boot", "one", "two", "panic: cache: no buffer", "  hart 0", *calls]
     console.write_text("\r\n".join(lines))
-    shown = tail(console).splitlines()
+    shown = console_tail(console).splitlines()
     assert [line.removeprefix("    | ") for line in shown[:4]] == lines[1:5]
     assert len(shown) == TAIL_LINES
     console.write_text("\n".join(lines[:3] * 9))
-    assert len(tail(console).splitlines()) == TAIL_LINES
+    assert len(console_tail(console).splitlines()) == TAIL_LINES

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from grade.cli import labs
 from grade.course import late
 from grade.course.late import BadLate, Rule
-from grade.definition.lab import named
+from grade.course.roster import BadRoster, read_roster
+from grade.definition.lab import find_lab
 from grade.engine.record import Late
 from grade.trust import names
-from sluice.host.quoting import for_shell
+from sluice.host.quoting import quote_shell
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 RULE = Rule(0, 10, 7, {})
 APART = unicodedata.normalize("NFD", "Müller")
 
@@ -44,21 +44,21 @@ def test_a_folder_keeps_the_marks_of_a_name() -> None:
 
 def test_a_name_that_was_changed_on_the_way_out_is_found() -> None:
     handed = ["Ada-Lovelace", "-x", "a<U+200B>b", "Müller", "bob"]
-    assert names.find("Ada Lovelace", handed) == "Ada-Lovelace"
-    assert names.find("'-x", handed) == "-x"
-    assert names.find("a\u200bb", handed) == "a<U+200B>b"
-    assert names.find(APART, handed) == "Müller"
-    assert names.find("eve", handed) is None
+    assert names.find_name("Ada Lovelace", handed) == "Ada-Lovelace"
+    assert names.find_name("'-x", handed) == "-x"
+    assert names.find_name("a\u200bb", handed) == "a<U+200B>b"
+    assert names.find_name(APART, handed) == "Müller"
+    assert names.find_name("eve", handed) is None
 
 
 def test_a_name_that_could_be_two_is_none() -> None:
-    assert names.find("Ada Lovelace", ["Ada-Lovelace", "Ada.-Lovelace"]) == "Ada-Lovelace"
-    assert names.find("a b", ["a-b", "a, b"]) is None
+    assert names.find_name("Ada Lovelace", ["Ada-Lovelace", "Ada.-Lovelace"]) == "Ada-Lovelace"
+    assert names.find_name("a b", ["a-b", "a, b"]) is None
 
 
 def test_a_name_of_which_no_folder_is_left_is_not_another_one() -> None:
-    assert names.find("??", ["--", "ada"]) is None
-    assert names.find("", ["--"]) is None
+    assert names.find_name("??", ["--", "ada"]) is None
+    assert names.find_name("", ["--"]) is None
 
 
 def test_a_name_is_as_long_as_it_looks() -> None:
@@ -67,9 +67,9 @@ def test_a_name_is_as_long_as_it_looks() -> None:
 
 
 def test_a_submissions_name_can_be_shown_and_is_short_enough() -> None:
-    assert names.of_submission("bad\udcff\n") == "bad\\xFF<U+000A>"
-    assert names.of_submission(APART) == "Müller"
-    long = [names.of_submission("\udcff" * 80 + end) for end in "ab"]
+    assert names.submission_name("bad\udcff\n") == "bad\\xFF<U+000A>"
+    assert names.submission_name(APART) == "Müller"
+    long = [names.submission_name("\udcff" * 80 + end) for end in "ab"]
     assert len(set(long)) == 2 and all(len(name.encode()) <= 200 for name in long)
 
 
@@ -81,17 +81,17 @@ def test_a_class_list_takes_marks_and_says_which_name_is_there_twice(
 ) -> None:
     path = tmp_path / "names"
     path.write_text(f"प्रिया\nMüller\n{APART}\n")
-    assert labs.class_list(path) == {"प्रिया": "प्रिया", "Müller": "Müller"}
+    assert read_roster(path) == {"प्रिया": "प्रिया", "Müller": "Müller"}
     assert "line 3" in capsys.readouterr().out
     path.write_text("Müller\nMüller\n")
-    with pytest.raises(labs.BadCall, match="line 2: Müller and Müller would share a folder"):
-        labs.class_list(path)
+    with pytest.raises(BadRoster, match="line 2: Müller and Müller would share a folder"):
+        read_roster(path)
 
 
 def read(folder: Path, data: bytes) -> dict[str, Late]:
     path = folder / "late.csv"
     path.write_bytes(data)
-    return late.read(path, LAB, ("key", "Ada-Lovelace", "-x"), RULE)
+    return late.read_late_days(path, LAB, ("key", "Ada-Lovelace", "-x"), RULE)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -128,7 +128,7 @@ def test_a_late_csv_in_another_coding_is_named(tmp_path: Path, data: bytes, why:
     "raw", [b"a b'c", b"bad\xff", b'bad\xff %s\\n$x"`', b"line\n", b"bad\xff\n\n"]
 )
 def test_a_path_in_a_printed_command_is_that_path(raw: bytes, tmp_path: Path) -> None:
-    word = for_shell(os.fsdecode(raw))
+    word = quote_shell(os.fsdecode(raw))
     word.encode()
     out = tmp_path / "out"
     os.system(f"printf %s {word} > {out}")

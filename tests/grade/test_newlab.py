@@ -14,7 +14,15 @@ from trees import make
 
 from book.ext import labtests
 from book.ext.inventory import BadSource
-from grade.definition.lab import FULL, LABS, BadLab, attacks, labs, load, mistakes
+from grade.definition.lab import (
+    FULL,
+    LABS,
+    BadLab,
+    load_attacks,
+    load_lab,
+    load_labs,
+    load_mistakes,
+)
 from grade.engine import grading, template, tree
 from grade.engine.assertions import Slide, Tally
 from grade.engine.record import Record
@@ -53,18 +61,18 @@ def there(folder: Path) -> set[Path]:
 def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> None:
     before = there(LABS)
     with pytest.raises(BadLab, match=says):
-        template.new_lab(name)
+        template.make_lab(name)
     assert there(LABS) == before
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("newlab",), "newlab lacks NAME: give the new lab's name"),
-        (("test", "LAB=nonesuch"), "LAB=nonesuch: there is no such lab; there are "),
-        (("grade", "LAB=elevater"), "LAB=elevater: there is no such lab; did you mean elevator?"),
-        (("skeleton", "LAB=a b", "OUT=x"), "LAB=a b: there is no such lab; "),
-        (("solution", "LAB=elevator"), "solution lacks OUT: give the folder to be made"),
+        (("newlab",), "Missing argument 'NAME'"),
+        (("test", "LAB=nonesuch"), "LAB=nonesuch: must be one of crash "),
+        (("grade", "LAB=elevater"), 'elevater: there is no such lab; did you mean "elevator"?'),
+        (("skeleton", "LAB=a b", "OUT=x"), "a b: there is no such lab; "),
+        (("solution", "LAB=elevator"), "Missing option '--out'"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_built(
@@ -79,14 +87,14 @@ def test_what_is_missing_is_said_before_anything_is_built(
 
 # ---- the new lab ----
 
-LAB = load(template.TEMPLATE) if template.TEMPLATE.exists() else None
-ORDER = 1 + max(lab.order for lab in labs())
+LAB = load_lab(template.TEMPLATE) if template.TEMPLATE.exists() else None
+ORDER = 1 + max(lab.order for lab in load_labs())
 
 
 def written(folder: Path) -> dict[str, str]:
     """The files of a lab, as they are for a new one of this name."""
     return {
-        str(path.relative_to(folder)): template.filled_in(path.read_text(), NAME, ORDER)
+        str(path.relative_to(folder)): template.fill_in(path.read_text(), NAME, ORDER)
         for path in there(folder)
         if path.is_file()
     }
@@ -96,8 +104,8 @@ def test_a_new_lab_is_the_template_under_its_name_and_the_last_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(template, "LABS", tmp_path)
-    folder = template.new_lab(NAME)
-    assert (load(folder).name, load(folder).order) == (NAME, ORDER)
+    folder = template.make_lab(NAME)
+    assert (load_lab(folder).name, load_lab(folder).order) == (NAME, ORDER)
     assert f"make grade LAB={NAME}" in (folder / "handout.md").read_text()
     assert written(folder) == written(template.TEMPLATE)
 
@@ -109,15 +117,15 @@ def test_the_page_builds_the_lab_that_newlab_makes() -> None:
 
 def graded(files: dict[str, str], folder: Path, only: str = "") -> Record:
     """What the template's tests say of these files, as those of test_labs do for labs."""
-    return grading.grade(LAB, lambda: files, folder, NONCE, "make grade", only)
+    return grading.grade_submission(LAB, lambda: files, folder, NONCE, "make grade", only)
 
 
 def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
     tmp_path: Path,
 ) -> None:
-    solved = graded(tree.solution(LAB), tmp_path / "solved")
+    solved = graded(tree.solution_files(LAB), tmp_path / "solved")
     assert (solved.status, solved.score) == ("graded", FULL), solved.tests
-    handed_out = graded(tree.with_hole(LAB.holes[0]), tmp_path / "handed-out")
+    handed_out = graded(tree.cut_hole(LAB.holes[0]), tmp_path / "handed-out")
     assert (handed_out.status, handed_out.score) == ("graded", 0), handed_out.tests
 
 
@@ -125,23 +133,23 @@ def test_in_a_students_tree_what_is_handed_out_has_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There the holes of other labs are open, too, but for those of the labs that it needs."""
-    kernel = kernel_of(tree.cut(LAB, {}, frozenset(LAB.needs)), tmp_path)
-    monkeypatch.setattr(grading, "build", lambda *_: kernel)
+    kernel = kernel_of(tree.cut_holes(LAB, {}, frozenset(LAB.needs)), tmp_path)
+    monkeypatch.setattr(grading, "build_kernel", lambda *_: kernel)
     visible = ",".join(group.name for group in LAB.groups if not group.hidden)
-    record = graded(tree.with_hole(LAB.holes[0]), tmp_path, visible)
+    record = graded(tree.cut_hole(LAB.holes[0]), tmp_path, visible)
     assert (record.status, record.score) == ("graded", 0), record.tests
 
 
 def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path: Path) -> None:
     """`make test LAB=NAME` tries all mistakes; here is one, and the attack."""
     groups = {group.name: group.points for group in LAB.groups}
-    assert set().union(*(mistake.loses for mistake in mistakes(LAB))) == groups.keys()
-    mistake = next(one for one in mistakes(LAB) if one.name == "waits")
-    record = graded(tree.solution(LAB, mistake.edits), tmp_path / "wrong")
+    assert set().union(*(mistake.loses for mistake in load_mistakes(LAB))) == groups.keys()
+    mistake = next(one for one in load_mistakes(LAB) if one.name == "waits")
+    record = graded(tree.solution_files(LAB, mistake.edits), tmp_path / "wrong")
     lost = {group.name for group in record.groups if group.points < group.most}
     assert lost == mistake.loses
-    [attack] = attacks(LAB)
-    record = graded(tree.solution(LAB, attack.edits), tmp_path / "attack")
+    [attack] = load_attacks(LAB)
+    record = graded(tree.solution_files(LAB, attack.edits), tmp_path / "attack")
     assert record.score <= attack.most
     assert attack.named in "".join(test.expected for test in record.tests)
 
@@ -151,7 +159,7 @@ def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path
 
 def shows(name: str) -> bool:
     """Does the reference page show this name as code?"""
-    codes = " ".join(re.findall(r"`([^`]+)`", labtests.page()))
+    codes = " ".join(re.findall(r"`([^`]+)`", labtests.format_page()))
     return bool(re.search(rf"\b{name}\b", codes))
 
 
@@ -173,10 +181,10 @@ def test_the_list_of_what_a_test_may_ask_has_every_question(kind: type) -> None:
 def test_a_field_that_nobody_described_is_named() -> None:
     text = 'class Scenario:\n    """Work. a: the first."""\n\n    a: int\n    b: int\n'
     with pytest.raises(BadSource, match="does not say what b is"):
-        labtests.shown(ast.parse(text).body[0], "a file")
+        labtests.format_definition(ast.parse(text).body[0], "a file")
 
 
 def test_a_question_that_nobody_described_is_named() -> None:
     text = 'class Run:\n    """Seen."""\n\n    def oldest(self):\n        return 1\n'
     with pytest.raises(BadSource, match="oldest has no docstring"):
-        labtests.shown(ast.parse(text).body[0], "a file")
+        labtests.format_definition(ast.parse(text).body[0], "a file")

@@ -35,7 +35,7 @@ class Seen:
     def events(self) -> "Seen":
         return self
 
-    def named(self, *names: str) -> Iterator[tuple[int, Asked]]:
+    def select_named(self, *names: str) -> Iterator[tuple[int, Asked]]:
         return ((i, row) for i, row in enumerate(self.rows) if row.name in names)
 
     def sectors(self, path: str) -> dict[int, int]:

@@ -17,10 +17,22 @@ from types import SimpleNamespace
 import pytest
 from forms import expect_all_forms
 from records import packed
+from typed import call, enter
 
-from grade.cli import labs as commands
+from grade.cli import class_scoring, scoring
 from grade.code import source
-from grade.definition.lab import BadLab, Edit, Hole, Lab, labs, load, named
+from grade.course.roster import BadRoster, read_roster
+from grade.definition.lab import (
+    ATTACKS,
+    WRONG,
+    BadLab,
+    Edit,
+    Hole,
+    Lab,
+    find_lab,
+    load_lab,
+    load_labs,
+)
 from grade.engine import evidence, formats, grading, tree
 from grade.engine.assertions import Slide, Tally, Wrong
 from grade.engine.parameters import Setting
@@ -58,8 +70,8 @@ int g(char *s) { if (s) { f(); } return 0; }
 def test_a_function_is_found_among_comments_strings_and_declarations() -> None:
     span = source.body(C, "f")
     assert C[span.start : span.end].strip() == "return '}' + g(\"}\") /* } */;"
-    assert "f();" not in source.with_body(C, "g", "return 1;")
-    assert "static int f(void)\n{\n    return 2;\n}" in source.with_body(C, "f", "    return 2;")
+    assert "f();" not in source.replace_body(C, "g", "return 1;")
+    assert "static int f(void)\n{\n    return 2;\n}" in source.replace_body(C, "f", "    return 2;")
 
 
 @pytest.mark.parametrize("name", ["h", "twice", "if"])
@@ -69,18 +81,18 @@ def test_what_is_no_function_is_not_found(name: str) -> None:
 
 
 def test_an_edit_must_fit_once_however_it_is_spaced() -> None:
-    assert "return 3;" in source.edited(C, "g", "return\n  0;", "return 3;")
+    assert "return 3;" in source.replace_text(C, "g", "return\n  0;", "return 3;")
     with pytest.raises(source.NoFunction, match="once"):
-        source.edited(C, "g", "return 5;", "")
+        source.replace_text(C, "g", "return 5;", "")
 
 
 # ---- labs ----
 
 
 def test_every_lab_cuts_its_holes_and_has_a_handout() -> None:
-    for lab in labs():
-        made = tree.cut(lab, {})
-        assert all(made[hole.file] != tree.pristine(hole.file) for hole in lab.holes)
+    for lab in load_labs():
+        made = tree.cut_holes(lab, {})
+        assert all(made[hole.file] != tree.pristine_text(hole.file) for hole in lab.holes)
         handout = (lab.folder / "handout.md").read_text()
         for word in ("## Why", "## Read", "## What to write", "## How it is graded"):
             assert word in handout, f"{lab.name}: {word}"
@@ -102,12 +114,12 @@ def test_every_lab_cuts_its_holes_and_has_a_handout() -> None:
 )
 def test_a_bad_lab_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str) -> None:
     folder = tmp_path / "mine"
-    copy_folder(named(LAB).folder, folder)
+    copy_folder(find_lab(LAB).folder, folder)
     text = (folder / "lab.toml").read_text()
     assert old in text
     (folder / "lab.toml").write_text(text.replace(old, new, 1))
     with pytest.raises(BadLab, match=why):
-        load(folder)
+        load_lab(folder)
 
 
 def copy_folder(source_folder: Path, target: Path) -> None:
@@ -134,7 +146,7 @@ def none_known(_: str) -> set[bytes]:
 
 
 def take(path: Path) -> dict[str, str]:
-    return submission.take(path, FILES, none_known)
+    return submission.take_files(path, FILES, none_known)
 
 
 def test_a_folder_and_archives_of_it_give_the_same(tmp_path: Path) -> None:
@@ -241,7 +253,7 @@ def test_a_lone_file_is_put_in_its_place(tmp_path: Path) -> None:
     for path in (folder, deep, tmp_path / "me.zip", folder / "clook.c"):
         assert take(path) == {FILE: "x"}, path
     both = hand_in(tmp_path / "both", {"flush.c": "x", "policies/update/aipu.c": "y"})
-    assert submission.take(both, SMOOTH, none_known) == dict(zip(SMOOTH, "xy", strict=True))
+    assert submission.take_files(both, SMOOTH, none_known) == dict(zip(SMOOTH, "xy", strict=True))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +271,7 @@ def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_
 ) -> None:
     hand_in(tmp_path / "me", dict.fromkeys(there, "x"))
     with pytest.raises(Refused, match=why):
-        submission.take(tmp_path / "me", files, none_known)
+        submission.take_files(tmp_path / "me", files, none_known)
 
 
 def test_a_folder_that_cannot_be_read_is_the_graders_failure(
@@ -279,106 +291,116 @@ def test_a_folder_that_cannot_be_read_is_the_graders_failure(
 
 
 def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
-    lab = named("delayed-write")
-    tree.skeleton(lab, tmp_path / "out", {})
-    known = tree.as_handed_out(lab)
-    assert submission.take(tmp_path / "out", lab.files, known).keys() == set(lab.files)
+    lab = find_lab("delayed-write")
+    tree.make_skeleton(lab, tmp_path / "out", {})
+    known = tree.allowed_contents(lab)
+    assert submission.take_files(tmp_path / "out", lab.files, known).keys() == set(lab.files)
     (tmp_path / "out/kernel/disk/disk.c").write_text("")
     with pytest.raises(Refused, match=r"kernel/disk/disk.c: changed"):
-        submission.take(tmp_path / "out", lab.files, known)
+        submission.take_files(tmp_path / "out", lab.files, known)
 
 
 def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -> None:
-    lab, out = named("delayed-write"), tmp_path / "out"
-    tree.skeleton(lab, out, {})
+    lab, out = find_lab("delayed-write"), tmp_path / "out"
+    tree.make_skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
     pages = ["MACHINE_MODE.md", "README.md", "TRUST.md", "UNSOLVED.md"]
     assert there == [*pages, lab.name, "late.toml"]
-    assert not (out / "grade/labs" / lab.name / "hidden").exists()
-    assert not (out / "grade/labs" / lab.name / "wrong").exists()
-    assert not (out / "grade/labs" / lab.name / "attacks").exists()
-    (later,) = tree.of_another_lab(named(LAB))
+    for name in ("hidden", WRONG, ATTACKS):
+        assert (lab.folder / name).exists()
+        assert not (out / "grade/labs" / lab.name / name).exists()
+    (later,) = tree.foreign_holes(find_lab(LAB))
     assert later.stub.strip() in (out / later.file).read_text()
-    with pytest.raises(BadLab, match="not empty: give as OUT= an empty folder"):
-        tree.skeleton(lab, out, {})
-    kernel = tree.build(tmp_path / "tree", lab, {f: tree.cut(lab, {})[f] for f in lab.files})
-    disk = Disk(image.make(tmp_path / "disk.img", Content(rc="cp /bin/sh /copy && ls /copy\n")))
+    with pytest.raises(BadLab, match="not empty: give an empty folder"):
+        tree.make_skeleton(lab, out, {})
+    kernel = tree.build_kernel(
+        tmp_path / "tree", lab, {f: tree.cut_holes(lab, {})[f] for f in lab.files}
+    )
+    disk = Disk(
+        image.make_image(tmp_path / "disk.img", Content(rc="cp /bin/sh /copy && ls /copy\n"))
+    )
     result = run_rc(Config((disk,), kernel=kernel))
     assert result.status == 0, result.console
-    image.check(disk.image)
+    image.check_image(disk.image)
 
 
 def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
-    lab, mine = named("smooth"), "/* mine */\n"
-    base = {file: mine + tree.pristine(file) for file in named("delayed-write").files}
-    made = tree.cut(lab, base)
+    lab, mine = find_lab("smooth"), "/* mine */\n"
+    base = {file: mine + tree.pristine_text(file) for file in find_lab("delayed-write").files}
+    made = tree.cut_holes(lab, base)
     assert all(made[file].startswith(mine) for file in base)
     assert "this is bflush, which waits" in made["kernel/cache/flush.c"]
 
 
 def test_work_that_is_not_whole_is_completed_by_solutions_that_were_named(tmp_path: Path) -> None:
-    lab, bio, bflush = named("elevator"), "kernel/cache/bio.c", "kernel/cache/flush.c"
-    handed_out = tree.cut(named("delayed-write"), {})[bflush]
+    lab, bio, bflush = find_lab("elevator"), "kernel/cache/delayed.c", "kernel/cache/flush.c"
+    handed_out = tree.cut_holes(find_lab("delayed-write"), {})[bflush]
     mine = {
-        bio: "/* mine */\n" + tree.pristine(bio),
-        bflush: source.with_body(handed_out, "flush", "return 0; /* mine */"),
+        bio: "/* mine */\n" + tree.pristine_text(bio),
+        bflush: source.replace_body(handed_out, "flush", "return 0; /* mine */"),
     }
-    work = submission.take_some(hand_in(tmp_path, mine), tree.sources_of_others(lab))
-    made = tree.prepared(lab, work, frozenset({"smooth"}))
-    smooth = [hole.function for hole in named("smooth").holes if hole.file == bflush]
+    work = submission.take_present_files(hand_in(tmp_path, mine), tree.list_other_sources(lab))
+    made = tree.prepare_sources(lab, work, frozenset({"smooth"}))
+    smooth = [hole.function for hole in find_lab("smooth").holes if hole.file == bflush]
     assert smooth and [hole.function for hole in made.taken] == smooth
-    solved = source.with_body(tree.pristine(bflush), "flush", "return 0; /* mine */")
+    solved = source.replace_body(tree.pristine_text(bflush), "flush", "return 0; /* mine */")
     assert made.files[bio] == mine[bio]
     assert made.files[bflush].split() == solved.split()
     assert {"delayed-write", "smooth", "elevator"}.isdisjoint(name for name, _ in made.left)
-    unnamed = tree.prepared(lab, work, frozenset())
+    unnamed = tree.prepare_sources(lab, work, frozenset())
     assert unnamed.taken == ()
     left = [(name, hole.function) for name, hole in unnamed.left if hole.file == bflush]
     assert left == [("smooth", function) for function in smooth]
 
 
-@pytest.mark.parametrize("lab", [lab for lab in labs() if not lab.handed_out], ids=lambda x: x.name)
+@pytest.mark.parametrize(
+    "lab", [lab for lab in load_labs() if not lab.handed_out], ids=lambda x: x.name
+)
 def test_nobody_gets_a_solution_that_was_not_named(lab: Lab) -> None:
-    made = tree.cut(lab, {}, frozenset())
-    for other in labs():
+    made = tree.cut_holes(lab, {}, frozenset())
+    for other in load_labs():
         for hole in (hole for hole in other.holes if hole.function):
             assert not has_solution(hole, made[hole.file]), hole
-    named_all = tree.cut(lab, {}, frozenset(other.name for other in labs()))
+    named_all = tree.cut_holes(lab, {}, frozenset(other.name for other in load_labs()))
     assert set(named_all) == {hole.file for hole in lab.holes}
 
 
 def has_solution(hole: Hole, text: str) -> bool:
-    solved = tree.pristine(hole.file)
+    solved = tree.pristine_text(hole.file)
     span = source.body(solved, hole.function)
     return source.has_body(text, hole.function, solved[span.start : span.end])
 
 
 def test_each_function_of_another_lab_says_whose_it_is_and_what_it_does() -> None:
-    for lab in (lab for lab in labs() if not lab.handed_out):
-        for hole in tree.of_another_lab(lab):
+    for lab in (lab for lab in load_labs() if not lab.handed_out):
+        for hole in tree.foreign_holes(lab):
             assert f"/* Yours in the lab {lab.name}" in hole.stub
-            assert tree.what_it_does(hole).startswith("So far "), hole.stub
-    (clook,) = tree.of_another_lab(named(LAB))
-    assert tree.what_it_does(clook) == "So far requests are served first come, first served."
+            assert tree.describe_hole(hole).startswith("So far "), hole.stub
+    (clook,) = tree.foreign_holes(find_lab(LAB))
+    assert tree.describe_hole(clook) == "So far requests are served first come, first served."
     silent = replace(clook, stub="return 0;")
-    assert tree.what_it_does(silent) == "It does less than it should."
+    assert tree.describe_hole(silent) == "It does less than it should."
 
 
 def test_a_function_that_is_as_another_labs_tree_had_it_is_not_written() -> None:
-    lab, elevator = named("smooth"), named(LAB)
-    before = tree.cut(lab, {}, frozenset({"delayed-write"}))  # in it, clook_next is a hole
-    made = tree.prepared(named("open"), before, frozenset())
-    assert (LAB, *tree.of_another_lab(elevator)) in made.left
+    lab, elevator = find_lab("smooth"), find_lab(LAB)
+    before = tree.cut_holes(lab, {}, frozenset({"delayed-write"}))  # in it, clook_next is a hole
+    made = tree.prepare_sources(find_lab("open"), before, frozenset())
+    assert (LAB, *tree.foreign_holes(elevator)) in made.left
 
 
 def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
-    assert all(tree.before(lab) >= set(lab.needs) for lab in labs() if not lab.handed_out)
-    lab = named("smooth")
-    with pytest.raises(BadLab, match="cannot be done before delayed-write is solved: give BASE="):
-        tree.expect_needs(lab, tree.prepared(lab, {}, frozenset()))
-    tree.expect_needs(lab, tree.prepared(lab, {}, frozenset({"delayed-write"})))
-    work = {file: "/* mine */\n" + tree.pristine(file) for file in named("delayed-write").files}
-    tree.expect_needs(lab, tree.prepared(lab, work, frozenset()))
+    assert all(
+        tree.earlier_labs(lab) >= set(lab.needs) for lab in load_labs() if not lab.handed_out
+    )
+    lab = find_lab("smooth")
+    with pytest.raises(BadLab, match="cannot be done before delayed-write is solved: give --base"):
+        tree.expect_needed_labs(lab, tree.prepare_sources(lab, {}, frozenset()))
+    tree.expect_needed_labs(lab, tree.prepare_sources(lab, {}, frozenset({"delayed-write"})))
+    work = {
+        file: "/* mine */\n" + tree.pristine_text(file) for file in find_lab("delayed-write").files
+    }
+    tree.expect_needed_labs(lab, tree.prepare_sources(lab, work, frozenset()))
 
 
 # ---- results, whatever happens ----
@@ -386,11 +408,11 @@ def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
 
 def attack(old: str, new: str) -> dict[str, str]:
     """The lab's file with other words in its function."""
-    return tree.planted((Edit(FILE, "clook_next", old, new),))
+    return tree.apply_edits((Edit(FILE, "clook_next", old, new),))
 
 
 def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise") -> Record:
-    record = grading.grade(named(LAB), take, folder, "3", "make grade", only)
+    record = grading.grade_submission(find_lab(LAB), take, folder, "3", "make grade", only)
     formats.write_all(record, folder)
     expect_all_forms(folder)
     assert json.loads((folder / "result.json").read_text())["score"] == record.score
@@ -426,16 +448,16 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     [
         (
             Edit("kernel/cache/flush.c", "flush", "while (f.outstanding)", "for (;;)"),
-            "it was stuck: the virtual time was up",
+            "it was stuck: its virtual time was up, and its commands were not done",
         ),
         (
             Edit(
-                "kernel/cache/bio.c",
-                "buf_let_go",
-                "set_dirtied(b);",
-                "set_dirtied(b); sleep_on(b, &bcache.lock);",
+                "kernel/cache/delayed.c",
+                "set_dirtied",
+                "if (!(b->flags & B_DELWRI)) {",
+                "sleep_on(b, &bcache.lock); if (!(b->flags & B_DELWRI)) {",
             ),
-            "it was stuck: all waited for what could not come",
+            "it was stuck: all processes wait, and nothing that could wake them comes",
         ),
     ],
     ids=["a sync never returns", "nobody gets on"],
@@ -444,10 +466,10 @@ def test_a_stuck_kernel_is_told_so_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: Edit, why: str
 ) -> None:
     monkeypatch.setattr("grade.engine.watchdog.IDLE_S", 2)
-    lab = named("delayed-write")
-    files = {file: tree.pristine(file) for file in lab.files} | tree.planted((edit,))
+    lab = find_lab("delayed-write")
+    files = {file: tree.pristine_text(file) for file in lab.files} | tree.apply_edits((edit,))
     asked = "wait.sync_returns_when_the_disk_has_it_all"
-    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", asked)
+    record = grading.grade_submission(lab, lambda: files, tmp_path, "3", "make grade", asked)
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
     assert (record.score, record.tests[0].came) == (0, why)
@@ -459,11 +481,13 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     monkeypatch.setattr("grade.engine.workbench.FILE_BYTES", 64 << 10)
     old = "spin_lock(&bcache.lock);"
     flood = f'for (;;)\nkprintf("100 of 100 points\\n");\n{old}'
-    lab = named("delayed-write")
-    files = {file: tree.pristine(file) for file in lab.files}
-    (flooding,) = tree.planted((Edit("kernel/cache/bio.c", "make_dirty", old, flood),)).values()
-    files["kernel/cache/bio.c"] = f'#include "kernel/machine/print.h"\n{flooding}'
-    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
+    lab = find_lab("delayed-write")
+    files = {file: tree.pristine_text(file) for file in lab.files}
+    (flooding,) = tree.apply_edits(
+        (Edit("kernel/cache/delayed.c", "make_dirty", old, flood),)
+    ).values()
+    files["kernel/cache/delayed.c"] = f'#include "kernel/machine/print.h"\n{flooding}'
+    record = grading.grade_submission(lab, lambda: files, tmp_path, "3", "make grade", "delay")
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
     assert record.score == 0
@@ -516,8 +540,10 @@ def test_what_would_reach_beyond_the_submission_is_refused(text: str, why: str) 
 
 def test_words_in_comments_and_strings_are_nobodys_business() -> None:
     sourcefile.check_text("a.c", '/* asm #pragma */ char *s = "asm ## //"; // #include <x>\n')
-    for lab in labs():
-        sourcefile.check_texts({f: tree.pristine(f) for f in lab.files if sourcefile.is_source(f)})
+    for lab in load_labs():
+        sourcefile.check_texts(
+            {f: tree.pristine_text(f) for f in lab.files if sourcefile.is_source(f)}
+        )
 
 
 # ---- what is believed ----
@@ -606,15 +632,15 @@ def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> No
         for r in run.requests
     ]
     log.write_text("\n".join(text))
-    told = evidence.told_by_trace(run)
-    assert told == 2 * [evidence.seen_by_devices(log, 1 << 20)]  # no command was cut off
+    told = evidence.traced_transfers(run)
+    assert told == 2 * [evidence.device_transfers(log, 1 << 20)]  # no command was cut off
     log.write_text("\n".join(text[:-1]))
-    assert evidence.seen_by_devices(log, 1 << 20) not in told
+    assert evidence.device_transfers(log, 1 << 20) not in told
 
 
 def test_a_kernel_whose_code_or_tables_changed_is_not_believed(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
-    parts = evidence.constants(KERNEL)
+    parts = evidence.constant_parts(KERNEL)
     assert {0x80002000} < {phys for phys, _ in parts}
     with memory.open("wb") as file:
         for phys, data in parts:
@@ -650,9 +676,9 @@ def test_of_decisions_that_are_counted_the_first_wrong_one_is_told(tmp_path: Pat
     def most_are_right(bench: Workbench) -> Tally:
         return Tally(1, 10, Wrong("this", "that"))
 
-    group = named(LAB).groups[0]
+    group = find_lab(LAB).groups[0]
     test = grading.Test(group, "counted", "", most_are_right, 5)
-    outcome = grading.ask(test, Workbench(KERNEL, KERNEL, tmp_path, "1", 0), LAB, "make grade")
+    outcome = grading.run_test(test, Workbench(KERNEL, KERNEL, tmp_path, "1", 0), LAB, "make grade")
     assert (outcome.points, outcome.expected) == (4, "this")
     assert outcome.came.startswith("that\n1 of 10 are wrong")
     assert not test.measures  # a leaderboard ranks those only who have all points here
@@ -660,10 +686,12 @@ def test_of_decisions_that_are_counted_the_first_wrong_one_is_told(tmp_path: Pat
 
 def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) -> None:
     """All forms, whatever the gradings took of the host; that is in a file of its own."""
-    solved, made = {FILE: tree.pristine(FILE)}, []
+    solved, made = {FILE: tree.pristine_text(FILE)}, []
     for name in ("one", "other"):
         place, out = tmp_path / name / "work", tmp_path / name / "out"
-        record = grading.grade(named(LAB), lambda: solved, place, "9", "make grade", "response")
+        record = grading.grade_submission(
+            find_lab(LAB), lambda: solved, place, "9", "make grade", "response"
+        )
         formats.write_all(replace(record, cost=Cost(len(made))), out)
         paths = (path for path in out.rglob("*") if path.is_file())
         made.append({path.relative_to(out): path.read_bytes() for path in paths})
@@ -673,9 +701,11 @@ def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) ->
 
 
 def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:
-    slow = {FILE: tree.pristine("policies/sched/fcfs.c").replace("fcfs", "clook")}
-    lab = named(LAB)
-    record = grading.grade(lab, lambda: slow, tmp_path, "9", "make grade", "rise", beside=True)
+    slow = {FILE: tree.pristine_text("policies/sched/fcfs.c").replace("fcfs", "clook")}
+    lab = find_lab(LAB)
+    record = grading.grade_submission(
+        lab, lambda: slow, tmp_path, "9", "make grade", "rise", beside=True
+    )
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
     assert [test.runs for test in record.tests] == [["syncs"], ["syncs"], ["crowd"]]
@@ -691,8 +721,10 @@ def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:
 
 
 def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
-    solved = {FILE: tree.pristine(FILE)}
-    record = grading.grade(named(LAB), lambda: solved, tmp_path, "9", "make grade", "cost")
+    solved = {FILE: tree.pristine_text(FILE)}
+    record = grading.grade_submission(
+        find_lab(LAB), lambda: solved, tmp_path, "9", "make grade", "cost"
+    )
     assert record.pictures and all(picture.hidden for picture in record.pictures)
     formats.write_all(record, tmp_path)
     assert "<figure>" not in (tmp_path / "report.html").read_text()
@@ -703,26 +735,26 @@ def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
     [(1.234567, "1.235"), (9999.4, "9999"), (10103.6, "10104"), (1e6, "1000000")],
 )
 def test_a_figure_has_no_exponent(number: float, said: str) -> None:
-    assert Slide("time", "us", number, 0, 2e6).came().startswith(f"{said} us;")
+    assert Slide("time", "us", number, 0, 2e6).describe_found().startswith(f"{said} us;")
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("skeleton --lab=elevator --out=", "OUT= is missing"),
-        ("samples --lab=elevator --out=", "OUT= is missing"),
-        ("bundle --lab=elevator --out=", "OUT= is missing"),
-        ("class --lab=elevator --submissions=", "SUBMISSIONS= is missing"),
-        ("class --lab=elevator --submissions=nonesuch", "nonesuch: no such file"),
-        ("class --lab=elevator --submissions=. --out=file", "file: File exists"),
-        ("grade --lab=elevator --submission=-none", "-none: no such file"),
-        ("grade --lab=elevator --out=file", "file: File exists"),
-        ("grade --lab=elevator --out=file/in", "file/in: Not a directory"),
-        ("skeleton --lab=elevator --out=file", "file: not a folder: give as OUT="),
-        ("samples --lab=elevator --out=file", "file: not a folder: give as OUT="),
-        ("skeleton --lab=elevator --out=new --base=nonesuch", "nonesuch: no such file"),
-        ("skeleton --lab=elevator --out=new --students=file", "STUDENTS=: all students"),
-        ("skeleton --lab=first-block --out=new --students=file", "file: it has no names"),
+        ("handout elevator", "Error: Missing option '--out'."),
+        ("samples elevator", "Error: Missing option '--out'."),
+        ("bundle elevator", "Error: Missing option '--out'."),
+        ("class elevator", "Error: Missing argument 'SUBMISSIONS'."),
+        ("class elevator nonesuch", "nonesuch: there is no such file or folder"),
+        ("class elevator . --out=file", "FOLDER/file: File exists"),
+        ("grade elevator --submission=-none", "-none: there is no such file or folder"),
+        ("grade elevator --out=file", "FOLDER/file: File exists"),
+        ("grade elevator --out=file/in", "FOLDER/file/in: Not a directory"),
+        ("handout elevator --out=file", "FOLDER/file: not a folder: give an empty folder"),
+        ("samples elevator --out=file", "FOLDER/file: not a folder: give an empty folder"),
+        ("handout elevator --out=new --base=nonesuch", "nonesuch: there is no such file or folder"),
+        ("handout elevator --out=new --students=file", "--students: all students"),
+        ("handout first-block --out=new --students=file", "FOLDER/file: it has no names"),
     ],
 )
 def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
@@ -734,10 +766,12 @@ def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(commands, "BUILD", tmp_path / "build")
-    monkeypatch.setattr("sys.argv", ["grade.cli.labs", *words.split()])
-    assert commands.main() == 2
-    assert capsys.readouterr().err.startswith(why)
+    monkeypatch.setattr(scoring, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(class_scoring, "BUILD", tmp_path / "build")
+    assert enter("lab", *words.split()) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    why = why.replace("FOLDER", str(tmp_path))
+    assert said.startswith(why) or said.endswith(f": {why}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -753,8 +787,8 @@ def test_a_class_list_that_makes_no_folders_is_told_by_its_line(
     tmp_path: Path, names: str, why: str
 ) -> None:
     (tmp_path / "list").write_text(names)
-    with pytest.raises(commands.BadCall, match=why):
-        commands.class_list(tmp_path / "list")
+    with pytest.raises(BadRoster, match=why):
+        read_roster(tmp_path / "list")
 
 
 def test_a_class_list_gives_each_student_a_folder(
@@ -766,11 +800,10 @@ def test_a_class_list_gives_each_student_a_folder(
         made[out.name] = who
         return SimpleNamespace(taken=(), left=())
 
-    monkeypatch.setattr(tree, "skeleton", skeleton)
+    monkeypatch.setattr(tree, "make_skeleton", skeleton)
     (tmp_path / "list").write_text("Zoë O'Brien\r\n\r\n A. Name\nO\u2019Neil, Bob\n")
-    line = f"skeleton --lab=first-block --out={tmp_path / 'out'} --students={tmp_path / 'list'}"
-    monkeypatch.setattr("sys.argv", ["labs", *line.split()])
-    assert commands.main() == 0
+    line = f"lab handout first-block --out={tmp_path / 'out'} --students={tmp_path / 'list'}"
+    assert enter(*line.split()) == 0
     assert made == {
         "Zoë-O-Brien": "Zoë O'Brien",
         "A.-Name": "A. Name",
@@ -789,18 +822,12 @@ def stopped_skeleton(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if begun.count("Bo") == 1 and out.name == "Bo":
             raise KeyboardInterrupt
 
-    for name in ("add_what_grading_needs", "of_one_student"):
+    for name in ("add_grading_data", "student_files"):
         monkeypatch.setattr(tree, name, lambda *_: {})
-    monkeypatch.setattr(tree, "prepared", lambda *_: tree.Prepared({}, (), ()))
+    monkeypatch.setattr(tree, "prepare_sources", lambda *_: tree.Prepared({}, (), ()))
     monkeypatch.setattr(tree, "copy_tree", copy_tree)
-    monkeypatch.setattr(tree.repository, "commit", lambda *_: None)
+    monkeypatch.setattr(tree.repository, "commit_all", lambda *_: None)
     return begun
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """What make runs."""
-    monkeypatch.setattr("sys.argv", ["grade.cli.labs", *map(str, words)])
-    return commands.main()
 
 
 def test_a_class_that_is_stopped_has_whole_trees_and_is_completed_by_the_same_command(
@@ -811,28 +838,30 @@ def test_a_class_that_is_stopped_has_whole_trees_and_is_completed_by_the_same_co
 ) -> None:
     (tmp_path / "list").write_text("Ada\nBo\nCy\n")
     out = tmp_path / "out"
-    words = ["skeleton", "--lab=first-block", f"--out={out}", f"--students={tmp_path / 'list'}"]
+    words = ["lab", "handout", "first-block", f"--out={out}", f"--students={tmp_path / 'list'}"]
     with pytest.raises(KeyboardInterrupt, match=r"^1 of 3 students have their trees in .*goes on"):
-        call(monkeypatch, *words)
+        call(*words)
     assert [path.name for path in out.iterdir()] == ["Ada"]
-    assert call(monkeypatch, *words) == 0
+    assert call(*words) == 0
     assert stopped_skeleton == ["Ada", "Bo", "Bo", "Cy"]
     assert sorted(path.name for path in out.iterdir()) == ["Ada", "Bo", "Cy"]
     assert f"{out / 'Ada'}: there already\n" in capsys.readouterr().out
     (out / "notes").touch()
-    assert call(monkeypatch, *words) == 2
-    assert "notes: no student's tree of first-block: give as OUT=" in capsys.readouterr().err
+    assert call(*words) == 2
+    assert (
+        "notes: no student's tree of first-block: give an empty folder" in capsys.readouterr().err
+    )
 
 
 def test_a_skeleton_that_is_stopped_leaves_nothing(
     tmp_path: Path, stopped_skeleton: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["skeleton", "--lab=first-block", f"--out={tmp_path / 'Bo'}", "--student=Bo"]
+    words = ["lab", "handout", "first-block", f"--out={tmp_path / 'Bo'}", "--student=Bo"]
     with pytest.raises(KeyboardInterrupt, match=r"^$"):  # so the usual words: nothing was written
-        call(monkeypatch, *words)
+        call(*words)
     assert stopped_skeleton == ["Bo"] and not list(tmp_path.iterdir())
     (tmp_path / "Bo").mkdir()  # an empty folder is no hindrance
-    assert call(monkeypatch, *words) == 0
+    assert call(*words) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["Bo"] and any(tmp_path.glob("Bo/*"))
 
 
@@ -847,7 +876,7 @@ def test_a_skeleton_that_is_stopped_when_it_is_in_its_place_says_so(
     out = tmp_path / "Cy"
     monkeypatch.setattr(tree.tempfile.TemporaryDirectory, "cleanup", stop)
     with pytest.raises(KeyboardInterrupt, match=rf"^{re.escape(str(out))} is made$"):
-        call(monkeypatch, "skeleton", "--lab=first-block", f"--out={out}", "--student=Cy")
+        call("lab", "handout", "first-block", f"--out={out}", "--student=Cy")
 
 
 def test_samples_that_are_stopped_leave_nothing(
@@ -858,17 +887,17 @@ def test_samples_that_are_stopped_leave_nothing(
             raise KeyboardInterrupt
         return {FILE: "text"}
 
-    monkeypatch.setattr(tree, "solution", solution)
+    monkeypatch.setattr(tree, "solution_files", solution)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
-        call(monkeypatch, "samples", "--lab=elevator", f"--out={tmp_path / 'out'}")
+        call("lab", "samples", "elevator", f"--out={tmp_path / 'out'}")
     assert not list(tmp_path.iterdir())
 
 
 def test_trees_that_were_handed_out_before_are_not_handed_out_again(tmp_path: Path) -> None:
-    """OUT= may be in this tree."""
+    """--out may be in this tree."""
     for name in ("class/.Bo-1234/Bo", "class/Ada/.git", "kernel", "build"):
         (tmp_path / name).mkdir(parents=True)
-    names = tree.left_out(tmp_path / "class/.Bo-1234")
+    names = tree.make_copy_filter(tmp_path / "class/.Bo-1234")
     assert names(str(tmp_path), ["class", "kernel", "build"]) == {"build"}
     assert names(str(tmp_path / "class"), [".Bo-1234", "Ada", "notes"]) == {".Bo-1234", "Ada"}
 
@@ -877,29 +906,28 @@ def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = hand_in(tmp_path / "Zoë's work", {FILE: "nonsense"})
-    line = f"grade --lab=elevator --nonce=7 --out={tmp_path / 'out'}".split()
-    monkeypatch.setattr("sys.argv", ["grade.cli.labs", *line, f"--submission={folder}"])
+    line = f"lab grade elevator --nonce=7 --out={tmp_path / 'out'}".split()
     asked: list[str] = []
 
     def graded(lab: Lab, take: object, out: Path, nonce: str, command: str, *_: object) -> Record:
         asked.append(command)
         return Record(lab.name, lab.title, nonce, most=100)
 
-    monkeypatch.setattr(grading, "grade", graded)
-    assert commands.main() == 0
+    monkeypatch.setattr(grading, "grade_submission", graded)
+    assert enter(*line, f"--submission={folder}") == 0
     assert shlex.split(asked[0]) == ["make", "grade", "LAB=elevator", f"SUBMISSION={folder}"]
 
 
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
     with pytest.raises(grading.NoTest, match=r"rise\.a_block_right_under_the_head"):
-        grading.grade(named(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
+        grading.grade_submission(find_lab(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
 
 
 def test_a_file_of_ones_own_tree_that_is_no_text_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "TREE", tmp_path)
+    monkeypatch.setattr(scoring, "TREE", tmp_path)
     (tmp_path / FILE).parent.mkdir(parents=True)
     (tmp_path / FILE).write_bytes(b"/* \xff */")
     with pytest.raises(Refused, match=f"{FILE}: no text in UTF-8"):
-        commands.take(named(LAB), None)
+        scoring.read_files(find_lab(LAB), None)

@@ -10,7 +10,7 @@ import exam_figures
 import pytest
 
 from grade.course import bundle, release
-from grade.definition.lab import BadLab, Lab, labs, named
+from grade.definition.lab import BadLab, Lab, find_lab, load_labs
 from grade.engine import tree
 from sluice.host.paths import ROOT
 from sluice.system import image
@@ -18,7 +18,7 @@ from sluice.system.image import Content
 
 STAFF = ROOT / "grade" / "staff"
 CALENDAR = (STAFF / "calendar.md").read_text() if STAFF.exists() else ""
-LABS = [lab for lab in labs() if f"`{lab.name}`" in CALENDAR]  # those of the course
+LABS = [lab for lab in load_labs() if f"`{lab.name}`" in CALENDAR]  # those of the course
 pytestmark = pytest.mark.skipif(not STAFF.exists(), reason="a student's tree has none of it")
 EXAM_QUESTIONS = 10
 ANSWER = "**Answer.**"
@@ -119,7 +119,7 @@ def test_the_evidence_of_each_answer_stands_where_the_page_says() -> None:
 def test_figures_in_answers_are_those_that_the_rules_give() -> None:
     wrong = []
     for lab, page, question, expected in exam_figures.FIGURES:
-        section = one_line(sections(named(lab).folder / "staff" / f"{page}.md")[question])
+        section = one_line(sections(find_lab(lab).folder / "staff" / f"{page}.md")[question])
         answer = section.partition(ANSWER)[2] or section
         wrong += [f"{lab}/{page} {question}: {words}" for words in expected if words not in answer]
     assert not wrong, "\n".join(wrong)
@@ -146,7 +146,7 @@ def test_the_checker_asks_only_about_a_lost_inode_with_contents(
     tmp_path: Path, commands: list[str], status: int, says: str
 ) -> None:
     disk, files = tmp_path / "disk.img", {"/a": b"contents", "/empty": b""}
-    image.make(disk, Content(files=files, programs=False, size="4M"))
+    image.make_image(disk, Content(files=files, programs=False, size="4M"))
     for command in commands:
         image.debugfs(disk, command, write=True)
     line = ["e2fsck", "-f", "-p", disk]
@@ -207,10 +207,10 @@ def test_the_lectures_name_chapters_that_exist() -> None:
 
 
 def test_no_students_tree_and_no_autograder_has_a_page_of_the_staffs(tmp_path: Path) -> None:
-    tree.skeleton(named("elevator"), tmp_path / "out", {})
+    tree.make_skeleton(find_lab("elevator"), tmp_path / "out", {})
     handed_out = [path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*")]
     assert Path("grade/labs/elevator/handout.md") in handed_out
-    for path in [*handed_out, *(path.relative_to(ROOT) for path in bundle.sources())]:
+    for path in [*handed_out, *(path.relative_to(ROOT) for path in bundle.list_sources())]:
         assert "staff" not in path.parts, path
 
 
@@ -229,11 +229,11 @@ def test_no_page_of_the_book_has_a_model_answer() -> None:
 def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
     tmp_path: Path,
 ) -> None:
-    lab = named("elevator")
-    made = release.release(lab, tmp_path / "out")
+    lab = find_lab("elevator")
+    made = release.write_release(lab, tmp_path / "out")
     assert made == ["policies/sched/clook.c", "questions.md", "solution.diff"]
     solved = (tmp_path / "out/policies/sched/clook.c").read_text()
-    assert solved == tree.pristine("policies/sched/clook.c")
+    assert solved == tree.pristine_text("policies/sched/clook.c")
     difference = (tmp_path / "out/solution.diff").read_text()
     assert "-    return queue_oldest(q, BOTH);" in difference
     assert "+    return queue_at_or_after(q, BOTH, 0);" in difference
@@ -243,6 +243,6 @@ def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
 
 
 def test_a_solution_that_differs_by_student_wants_the_name(tmp_path: Path) -> None:
-    with pytest.raises(BadLab, match="STUDENT="):
-        release.release(named("first-block"), tmp_path / "out")
+    with pytest.raises(BadLab, match="--student"):
+        release.write_release(find_lab("first-block"), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typed import work
 
-from grade.definition.lab import Lab, named
+from grade.definition.lab import Lab, find_lab
 from grade.engine import evidence, formats, grading, tree, workbench
 from grade.engine.record import NOT_SCORED, Record
 from grade.trust import compiler, sandbox
 from sluice.host.fault import HostFault
 from sluice.host.paths import ROOT
 
-LAB = named("elevator")
+LAB = find_lab("elevator")
 TESTS = "rise.blocks_here_and_there_are_served_by_rising_sector"
 
 
@@ -34,10 +35,10 @@ def room() -> Iterator[Path]:
 
 
 def graded(folder: Path, lab: Lab = LAB, tests: str = TESTS) -> Record:
-    files = tree.solution(lab)
+    files = tree.solution_files(lab)
     file = next(iter(files))
     files[file] += "\n"  # not as in this tree, so it is compiled
-    record = grading.grade(lab, lambda: files, folder, "7", "make grade", tests)
+    record = grading.grade_submission(lab, lambda: files, folder, "7", "make grade", tests)
     formats.write_all(record, folder)
     return record
 
@@ -54,9 +55,9 @@ def test_a_folder_that_the_compilers_user_cannot_enter_is_no_failed_build(
 ) -> None:
     if os.geteuid():
         pytest.skip("only root compiles as another user")
-    monkeypatch.setattr(sandbox, "namespaces", lambda: False)
+    monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(sandbox, "place", lambda _: str(tmp_path))
+    monkeypatch.setattr(sandbox, "choose_folder", lambda _: str(tmp_path))
     expect_no_score(graded(tmp_path / "out"), tmp_path / "out", "does not start")
 
 
@@ -67,7 +68,7 @@ def test_without_any_place_for_the_compiler_it_is_said_what_to_set(
     monkeypatch.setattr(sandbox, "PLACES", ())
     tmp_path.chmod(0o700)
     with pytest.raises(HostFault, match="set TMPDIR to a folder that every user may enter"):
-        sandbox.place.__wrapped__(str(tmp_path))
+        sandbox.choose_folder.__wrapped__(str(tmp_path))
 
 
 @pytest.mark.parametrize("step", ["compile", "link"])
@@ -149,9 +150,8 @@ def test_a_full_disk_is_one_line_and_no_score(room: Path) -> None:
     out.mkdir()
     mount = f'mount -t tmpfs -o size=300k none {out} && exec "$0" "$@"'
     line = ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, sys.executable]
-    options = [f"--lab={LAB.name}", "--out", str(out), "--test", TESTS]
     done = subprocess.run(
-        [*line, "-m", "grade.cli.labs", "grade", *options],
+        [*line, *work("lab:grade", lab=LAB.name, out=out, test=TESTS)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 3, done.stdout + done.stderr

@@ -25,7 +25,8 @@ NOT_TYPED = ("make qemu",)  # it waits for somebody who types
 def typed(text: str) -> list[str]:
     """The commands of a text's code blocks that can be typed as they stand."""
     lines = [line.strip() for line in blocks(text)] + [line for line, _ in fenced(text)]
-    commands = [re.sub(r"\s+#\s.*$", "", line) for line in lines if re.match("make |make$", line)]
+    ours = [line for line in lines if re.match(r"make |make$|bin/sluice ", line)]
+    commands = [re.sub(r"\s+#\s.*$", "", line) for line in ours]
     variable = r"\$\(.*?\)"  # a command of the shell's
     return [c for c in commands if not PLACEHOLDER.search(re.sub(variable, "x", c))]
 
@@ -73,9 +74,10 @@ def test_what_selects_tests_is_not_said_to_the_commands_that_they_type(
 
 def test_the_guide_shows_what_is_typed_here() -> None:
     lines = typed(GUIDE.read_text())
-    goals = {line.split()[1] for line in lines if " " in line}
-    assert goals >= {"skeleton", "samples", "class", "grade", "replay"}
-    assert any("LATE=" in line for line in lines) and any("STUDENTS=" in line for line in lines)
+    words = {line.split()[2] for line in lines if line.startswith("bin/sluice lab ")}
+    assert words >= {"handout", "samples", "class", "recheck"}
+    assert any(line.startswith("make grade ") for line in lines)
+    assert any(" --late " in line for line in lines) and any("--students" in line for line in lines)
 
 
 @in_full
@@ -84,9 +86,11 @@ def test_an_instructor_types_what_the_guide_says(tree: Path) -> None:
     for_instructors = GUIDE.read_text().partition("## For instructors")[2]
     there = tree.parent
     for number, line in enumerate(typed(for_instructors)):
-        own = line.replace("OUT=dir", f"OUT=/tmp/dir{number}").replace("=work", "=/tmp/elevator")
+        own = line.replace("--out dir", f"--out /tmp/dir{number}").replace(
+            "--base work", "--base /tmp/elevator"
+        )
         said = say(own.replace("/tmp/", f"{there}/"), tree)
-        if "replay" in line:
+        if " recheck " in line:
             assert "The grade is the same" in said
         if "half-done" in line and " grade " in line:
             assert re.search(r"[2-9]\d[.\d]* of 100 points", said)

@@ -28,11 +28,16 @@ def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
     asleep: subprocess.Popen,
 ) -> None:
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
-        until(lambda: watchdog.seen_of(process.pid)[1] and watchdog.seen_of(process.pid)[0] > 0)
+        until(
+            lambda: (
+                watchdog.process_activity(process.pid)[1]
+                and watchdog.process_activity(process.pid)[0] > 0
+            )
+        )
         process.kill()
         process.wait()
-        assert watchdog.seen_of(process.pid) == (0, False)
-    until(lambda: not watchdog.seen_of(asleep.pid)[1])
+        assert watchdog.process_activity(process.pid) == (0, False)
+    until(lambda: not watchdog.process_activity(asleep.pid)[1])
 
 
 def test_a_process_may_end_while_it_is_being_looked_at(
@@ -44,7 +49,7 @@ def test_a_process_may_end_while_it_is_being_looked_at(
         raise FileNotFoundError
 
     monkeypatch.setattr(os, "scandir", gone)
-    assert watchdog.seen_of(asleep.pid) == (0, False)
+    assert watchdog.process_activity(asleep.pid) == (0, False)
 
 
 @pytest.mark.parametrize("busy", [True, False])
@@ -53,8 +58,8 @@ def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
 ) -> None:
     monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
     monkeypatch.setattr(watchdog, "IDLE_S", 0.1)
-    monkeypatch.setattr(watchdog, "seen_of", lambda pid: (7, busy))
-    with watchdog.watched(asleep) as watching:
+    monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, busy))
+    with watchdog.watch_in_context(asleep) as watching:
         began_s = time.monotonic()
         until(lambda: watching.stopped or time.monotonic() > began_s + 1)
     assert bool(watching.stopped) == (not busy)
@@ -65,7 +70,7 @@ def test_one_that_neither_ends_nor_gets_stuck_is_stopped_in_the_end(
 ) -> None:
     monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
     monkeypatch.setattr(watchdog, "HANG_S", 0.1)
-    monkeypatch.setattr(watchdog, "seen_of", lambda pid: (7, True))
-    with watchdog.watched(asleep) as watching:
+    monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, True))
+    with watchdog.watch_in_context(asleep) as watching:
         assert asleep.wait() < 0
     assert "not done after" in watching.stopped

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.host.limits import HANG_S
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.check]
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))
 
 

@@ -58,7 +58,7 @@ def syntax(*options: object, source: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("source", ["kernel/base/string.c", "kernel/cache/bio.c", "user/seq.c"])
+@pytest.mark.parametrize("source", ["kernel/base/string.c", "kernel/cache/bio.c", "user/bin/seq.c"])
 def test_a_compiler_without_stdint_will_do(tmp_path: Path, source: str) -> None:
     """As gcc 15 of Debian sid for riscv64-unknown-elf is."""
     for folder in ("include", "include-fixed"):
@@ -85,7 +85,7 @@ def test_a_library_may_make_strchr_a_macro(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("given", "is_error"), [([], False), (["WERROR=1"], True)])
 def test_a_warning_is_an_error_only_if_it_is_asked_for(given: list[str], is_error: bool) -> None:
     """Of the kernel, of programs, and of the host's."""
-    goals = ["build/kernel/base/string.o", "build/user/seq.o", "build/mkfs/mkfs.o"]
+    goals = ["build/kernel/base/string.o", "build/parts/bin/seq.o", "build/mkfs/mkfs.o"]
     line = ["make", "-n", "-B", "V=1", "SETUP=no", "LOCK=held", *given, *goals]
     said = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     compiled = [text for text in said.splitlines() if " -c -o " in text]
@@ -104,19 +104,19 @@ PASSED_OVER = "int f(int x, int y) { return x; }\nint g(int x) { x; return 0; }\
 
 @pytest.mark.parametrize("warning", [*WITH_WARNING, ""])
 def test_a_lab_says_which_warnings_count_in_a_student_s_file(warning: str) -> None:
-    counted = lab.named("elevator").warnings
+    counted = lab.find_lab("elevator").warnings
     file = "policies/sched/clook.c"
-    with sandbox.apart() as apart:
+    with sandbox.sandbox_folder() as apart:
         tree.lay_out_sources(apart.path, {file: WITH_WARNING.get(warning, PASSED_OVER)})
-        assert compiler.compiled(file, apart)  # by itself no warning is an error
+        assert compiler.compile_file(file, apart)  # by itself no warning is an error
         if warning:
             with pytest.raises(compiler.BuildFailed, match=f"-Werror={warning}"):
-                compiler.compiled(file, apart, counted)
+                compiler.compile_file(file, apart, counted)
         else:
-            assert compiler.compiled(file, apart, counted)
+            assert compiler.compile_file(file, apart, counted)
 
 
-@pytest.mark.parametrize("one", lab.labs(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", lab.load_labs(), ids=lambda one: one.name)
 def test_every_lab_whose_answer_is_code_says_which_warnings_count(one: lab.Lab) -> None:
     code = any(file.endswith(".c") for file in one.files)
     assert bool(one.warnings) == code

@@ -14,8 +14,8 @@ from sluice.host.paths import NATIVE, ROOT
 
 TOOL = NATIVE / "drive_replay_tool"
 SOURCES = [
-    "tests/native/drive_replay_tool.c",
-    "tests/native/validated_drives.c",
+    "tests/drives/drive_replay_tool.c",
+    "tests/drives/validated_drives.c",
     *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("drives/**/*.c"))),
 ]
 DATA = Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data"))

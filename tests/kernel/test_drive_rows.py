@@ -18,7 +18,7 @@ from kernel_with import kernel_with
 from sluice.host.paths import NATIVE, ROOT
 from sluice.system.qemu import Config, Disk, run_rc
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.check]
 
 TABLE = tomllib.loads((Path(__file__).parent / "drive_rows.toml").read_text())
 NAMES = sorted(path.stem for path in (ROOT / "drives").glob("*.c"))

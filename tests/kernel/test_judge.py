@@ -39,6 +39,8 @@ from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
 
 from sluice.host.paths import BUILD, ROOT
 
+pytestmark = pytest.mark.check
+
 HERE = Path(__file__).parent
 WHOLE = os.environ.get("FULL") == "1"
 SEEDS = (1, 2, 3)

@@ -5,22 +5,25 @@ from pathlib import Path
 
 import pytest
 
+from book.ext.architecture import read_architecture
 from grade.code import elf
 from grade.code.objects import (
     COMPILERS_OWN,
     Symbols,
     declared_functions,
-    includes,
-    symbols,
-    tool,
+    included_headers,
+    read_symbols,
+    run_tool,
 )
 from sluice.host.paths import BUILD, ROOT
+from sluice.host.reading import find_part
 
-# The rooms of the kernel, the highest first, are the rows of ARCHITECTURE.md's code map; main.c
-# and entry.S are above them all. Calls go down only, or stay in the room. What a room hands down
-# as a function pointer (an interrupt's handler, io.done, a device's table) is no call of its name.
-MAP = (ROOT / "ARCHITECTURE.md").read_text()
-ROOMS = ["kernel", *re.findall(r"^\| `kernel/(\w+)/` \|", MAP, re.M)]
+pytestmark = pytest.mark.check
+
+# The rooms of the kernel, the highest first, are in book/architecture.toml; main.c and entry.S are
+# above them all. Calls go down only, or stay in the room. What a room hands down as a function
+# pointer (an interrupt's handler, io.done, a device's table) is no call of its name.
+ROOMS = ["kernel", *read_architecture()["rooms"]]
 
 # "none" is a drive too.
 DRIVES = {("model.c", "none")}
@@ -29,7 +32,11 @@ OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms"
 OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
 SHARED = [path for path in OF_POLICIES if path.parent.name == "lib"]
 POLICIES = [path for path in OF_POLICIES if path not in SHARED]
-BOUNDARY = "kernel/policy/policy.h"
+KINDS = sorted({path.parent.name for path in POLICIES})
+# What policies of all kinds see, and the kinds whose calls those of another kind may use too.
+COMMON = {"kernel/policy/common.h", "kernel/policy/position.h"}
+BESIDES = {"write": "update", "place": "sched"}
+MOST_LINES = 80  # of a kind's header: a page
 KERNEL_SOURCES = sorted(ROOT.glob("kernel/**/*.[chS]"))
 
 
@@ -41,14 +48,25 @@ def depth(path: Path) -> int:
     return ROOMS.index(path.parent.name)
 
 
-def test_the_code_map_names_every_room_and_no_other() -> None:
+def test_the_data_name_every_room_and_no_other() -> None:
     folders = {path.name for path in (ROOT / "kernel").iterdir() if path.is_dir()}
     assert sorted(ROOMS[1:]) == sorted(folders)
 
 
+def test_the_data_name_every_kind_of_policies_and_the_function_that_asks_it() -> None:
+    kinds = read_architecture()["kinds"]
+    assert sorted(kinds) == sorted({path.parent.name for path in POLICIES})
+    for kind, (_question, file, function) in kinds.items():
+        lines = (ROOT / "kernel" / file).read_text().splitlines()
+        piece = find_part(lines, function)
+        assert piece, f"{file} has no {function}"
+        body = "\n".join(lines[piece[0] - 1 : piece[1]])
+        assert re.search(rf"hooks|->{kind}\b|\b{kind}\(\)->", body), f"{function} has no hook"
+
+
 @pytest.fixture(scope="module")
 def table() -> dict[Path, Symbols]:
-    return {path: symbols(path) for path in OBJECTS}
+    return {path: read_symbols(path) for path in OBJECTS}
 
 
 def test_calls_between_rooms_go_down_only(table: dict[Path, Symbols]) -> None:
@@ -79,9 +97,9 @@ DRIVE_H = "kernel/disk/drive.h"
 
 def test_the_drives_use_nothing_of_the_kernel_but_their_boundary() -> None:
     assert {"drive", "flash", "rz58"} <= {stem(path) for path in OF_DRIVES}
-    theirs = set().union(*(symbols(path).defined for path in OF_DRIVES))
+    theirs = set().union(*(read_symbols(path).defined for path in OF_DRIVES))
     for path in OF_DRIVES:
-        ours = symbols(path).undefined - COMPILERS_OWN
+        ours = read_symbols(path).undefined - COMPILERS_OWN
         assert ours <= {"__start_drives", "__start_drive_files", "__stop_drives"} | theirs, (
             f"{path.name} uses {ours}"
         )
@@ -92,30 +110,50 @@ def test_the_drives_use_nothing_of_the_kernel_but_their_boundary() -> None:
         assert set(headers) <= {DRIVE_H} | own, f"{source.name} includes {headers}"
 
 
+def header_of(kind: str) -> str:
+    return f"kernel/policy/{kind}.h"
+
+
 def declared_by(headers: set[str]) -> set[str]:
     """What these headers declare."""
     return set().union(*(declared_functions(ROOT / header) for header in headers))
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_a_policy_uses_only_what_policy_h_and_the_library_declare(path: Path) -> None:
-    library = {header for header in includes(path) if header.startswith("policies/lib/")}
-    declared = declared_by({BOUNDARY} | library)
-    assert {"flush_all", "queue_at_or_after"} <= declared
-    used = symbols(path).undefined - COMPILERS_OWN
-    assert used <= declared, f"not in policy.h or policies/lib: {sorted(used - declared)}"
+def test_a_policy_uses_only_what_its_kind_and_the_library_declare(path: Path) -> None:
+    kind = path.parent.name
+    kinds = {header_of(kind), header_of(BESIDES.get(kind, kind))}
+    library = {header for header in included_headers(path) if header.startswith("policies/lib/")}
+    used = read_symbols(path).undefined - COMPILERS_OWN
+    declared = declared_by(COMMON | kinds | library)
+    assert used <= declared, f"not in {kind}.h or policies/lib: {sorted(used - declared)}"
+
+
+def test_the_headers_of_the_kinds_declare_what_policies_call() -> None:
+    """So what a policy may use is not nothing."""
+    assert "flush_all" in declared_by({header_of("update")})
+    assert "queue_at_or_after" in declared_by({header_of("sched")})
+    assert "queue_approach" in declared_by(COMMON)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_header_of_a_kind_is_a_page(kind: str) -> None:
+    lines = (ROOT / header_of(kind)).read_text().splitlines()
+    assert len(lines) <= MOST_LINES
+    assert lines[1].startswith(f" * The {kind} kind answers: ")
 
 
 @pytest.mark.parametrize("path", SHARED, ids=lambda p: p.stem)
 def test_what_policies_share_uses_policy_h_and_the_library_and_is_no_policy(path: Path) -> None:
     own = f"policies/lib/{path.stem}.h"
-    theirs = {header for header in includes(path) if header.startswith("policies/")}
+    theirs = {header for header in included_headers(path) if header.startswith("policies/")}
     others = theirs - {own, f"policies/lib/{path.stem}.c"}
     assert all(header.startswith("policies/lib/") for header in others)
     below = [other for other in SHARED if f"policies/lib/{other.stem}.h" in others]
-    assert not [other for other in below if own in includes(other)], "a cycle"
-    assert declared_functions(ROOT / own) == symbols(path).defined
-    assert symbols(path).undefined - COMPILERS_OWN <= declared_by({BOUNDARY} | others)
+    assert not [other for other in below if own in included_headers(other)], "a cycle"
+    assert declared_functions(ROOT / own) == read_symbols(path).defined
+    kinds = {header_of(kind) for kind in KINDS}
+    assert read_symbols(path).undefined - COMPILERS_OWN <= declared_by(COMMON | kinds | others)
     assert "policies" not in [section.name for section in elf.read(path).sections]
 
 
@@ -128,7 +166,7 @@ def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
     assert not found, f"{source.name} uses {found}"
     headers = re.findall(r'#include [<"]([^>"]+)', source.read_text())
     theirs = [header for header in headers if not re.fullmatch(r"policies/lib/\w+\.h", header)]
-    assert theirs == ([] if path in SHARED else [BOUNDARY])
+    assert theirs == ([] if path in SHARED else [header_of(path.parent.name)])
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -138,13 +176,14 @@ def test_a_policy_reaches_its_tunables_and_counters_by_name(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("policies/lib/*.h")), ids=lambda p: p.stem)
-def test_a_header_that_policies_share_includes_policy_h_only(path: Path) -> None:
-    assert re.findall(r'#include [<"]([^>"]+)', path.read_text()) == [BOUNDARY]
+def test_a_header_that_policies_share_includes_one_header_of_the_kernel(path: Path) -> None:
+    (header,) = re.findall(r'#include [<"]([^>"]+)', path.read_text())
+    assert header in {*COMMON, *map(header_of, KINDS)}
 
 
 def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
     names = {path.stem for path in POLICIES}
-    symbols_of_policies = {name for path in POLICIES for name in symbols(path).defined}
+    symbols_of_policies = {name for path in POLICIES for name in read_symbols(path).defined}
     assert not symbols_of_policies, "a policy is reached through its table only"
     named: dict[str, list[str]] = {}
     for source in KERNEL_SOURCES:
@@ -162,11 +201,11 @@ def test_only_clock_reads_a_clock() -> None:
     reads = re.compile(r"\b(rdtimeh?|rdcycle|rdinstret|c?s?time|stimecmp|mcycle|cycle)\b")
     readers = set()
     for path in [*OBJECTS, *OF_POLICIES, *OF_DRIVES]:
-        code = tool("objdump", "-d", "--no-show-raw-insn", path)
+        code = run_tool("objdump", "-d", "--no-show-raw-insn", path)
         instructions = (line.split("\t", 1)[1] for line in code.splitlines() if "\t" in line)
         if any(reads.search(line.split("#")[0].split("<")[0]) for line in instructions):
             readers.add(stem(path))
-    assert readers == {"clock", "entry"}
+    assert readers == {"counter", "entry"}
 
 
 # What looks into a machine, or lets something else in: one that reads its memory, or gdb.

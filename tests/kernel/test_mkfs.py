@@ -18,21 +18,21 @@ BLOCKS = ["1K", "2K", "4K", "8K"]
 
 def mkfs(path: Path, *options: str | Path) -> Path:
     """Make an image that e2fsck has nothing to say about."""
-    image.command(MKFS, *options, path)
-    image.check(path)
+    image.run_command(MKFS, *options, path)
+    image.check_image(path)
     return path
 
 
 def refusal(path: Path, *options: str | Path) -> str:
     """What mkfs says of options it must refuse."""
-    done = image.command(MKFS, *options, path, check=False)
+    done = image.run_command(MKFS, *options, path, check=False)
     assert done.returncode == 1, f"{options}: status {done.returncode}"
     return done.stdout.decode()
 
 
 def summary(path: Path) -> dict[str, str]:
     """The superblock's fields, as dumpe2fs prints them."""
-    text = image.command("dumpe2fs", "-h", path).stdout.decode(errors="replace")
+    text = image.run_command("dumpe2fs", "-h", path).stdout.decode(errors="replace")
     return dict(re.findall(r"^([A-Z][^:\n]*): +(.*)$", text, re.MULTILINE))
 
 
@@ -47,7 +47,7 @@ def inode(path: Path, inside: str) -> str:
 
 def free_extents(path: Path) -> list[int]:
     """The lengths of the runs of free blocks."""
-    text = image.command("dumpe2fs", path).stdout.decode(errors="replace")
+    text = image.run_command("dumpe2fs", path).stdout.decode(errors="replace")
     runs = re.findall(r"^  Free blocks: (.*)$", text, re.MULTILINE)
     pairs = [run.split("-") for line in runs for run in line.split(", ") if run]
     return [int(pair[-1]) - int(pair[0]) + 1 for pair in pairs]
@@ -104,7 +104,7 @@ def test_a_folder_is_read_back_byte_for_byte(
 ) -> None:
     path = mkfs(tmp_path / "i", "-b", block, "-s", "48M", "-d", folder, *options)
     for file in folder.glob("sub/f*"):
-        assert image.read(path, f"/sub/{file.name}") == file.read_bytes(), file.name
+        assert image.read_file(path, f"/sub/{file.name}") == file.read_bytes(), file.name
 
 
 def test_modes_come_from_the_x_bit_and_the_owner_is_root(tmp_path: Path, folder: Path) -> None:
@@ -118,8 +118,8 @@ def test_symbolic_links_keep_their_targets_of_every_length(tmp_path: Path, folde
     path = mkfs(tmp_path / "i", "-b", "1K", "-d", folder)
     assert 'Fast link dest: "sub/deep"' in inode(path, "/short")
     assert f'Fast link dest: "{"x" * 59}"' in inode(path, "/l59")
-    assert image.read(path, "/l60") == b"y" * 60
-    assert image.read(path, "/l1000") == b"z" * 1000
+    assert image.read_file(path, "/l60") == b"y" * 60
+    assert image.read_file(path, "/l1000") == b"z" * 1000
 
 
 @pytest.mark.parametrize("block", ["1K", "4K"])
@@ -154,7 +154,7 @@ def test_a_large_file_is_contiguous_with_its_indirect_blocks_in_line(tmp_path: P
     assert blocks == list(range(blocks[0], blocks[0] + len(blocks)))
     assert len(blocks) == 34 * 256 + 1 + 1 + 8
     data = splitmix64(9, 34 << 17)
-    assert hashlib.sha1(image.read(path, "/db/big")).digest() == hashlib.sha1(data).digest()
+    assert hashlib.sha1(image.read_file(path, "/db/big")).digest() == hashlib.sha1(data).digest()
 
 
 # Blocks of 8 KiB: 12 direct ones, an indirect one, 2048 pointers in it.
@@ -163,7 +163,7 @@ FAR = ("-b", "8K", "-s", "128M", "--group", "16M", "--far-indirect")
 
 def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_path: Path) -> None:
     path = mkfs(tmp_path / "i", *FAR, "--file", "/small=96K", "--file", "/f=17M", "--at", "/f=2")
-    image.check(path)
+    image.check_image(path)
     blocks = file_blocks(path, "/f")
     direct, first, second = blocks[:12], blocks[12:2061], blocks[2061:]
     starts = [run[0] // 2048 for run in (direct, first, second)]
@@ -183,7 +183,7 @@ def test_a_spread_file_goes_on_in_another_group_after_each_part(
     tmp_path: Path, groups: int
 ) -> None:
     path = mkfs(tmp_path / "i", *SPREAD, f"1M:{groups}", "--file", "/f=5M", "--at", "/f=2")
-    image.check(path)
+    image.check_image(path)
     blocks = file_blocks(path, "/f")
     # The direct blocks, then 1 MiB at a time; the first part has the indirect block, too.
     starts = [0, 12, *range(141, len(blocks), 128), len(blocks)]
@@ -210,7 +210,7 @@ def test_scattered_files_are_whole_anywhere_with_their_inodes_beside_them(tmp_pa
         number = int(re.search(r"Inode: (\d+)", inode(path, f"/d/f{k}"))[1])
         assert (number - 1) // 1024 == blocks[0] // 2048
         groups.append(blocks[0] // 2048)
-        assert image.read(path, f"/d/f{k}")[:800] == splitmix64(7 + k, 100)
+        assert image.read_file(path, f"/d/f{k}")[:800] == splitmix64(7 + k, 100)
     # Of 32 groups 60 draws miss 32 e^(-60/32) = 5, give or take some.
     assert 22 <= len(set(groups)) <= 31 and groups != sorted(groups)
 
@@ -240,8 +240,8 @@ def test_a_scatter_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
 def test_each_file_has_a_pattern_of_its_own_up_to_its_last_byte(tmp_path: Path) -> None:
     options = ["--file", "/a=5003", "--file", "/x/b=1K", "--pattern", "100", "-b", "1K"]
     path = mkfs(tmp_path / "i", *options)
-    assert image.read(path, "/a") == splitmix64(100, 626)[:5003]
-    assert image.read(path, "/x/b") == splitmix64(101, 128)
+    assert image.read_file(path, "/a") == splitmix64(100, 626)[:5003]
+    assert image.read_file(path, "/x/b") == splitmix64(101, 128)
 
 
 def test_files_reach_triple_indirect_blocks_and_beyond_four_gigabytes(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_blocks_of_zeros_are_holes_only_if_asked(tmp_path: Path) -> None:
     (top / "f").write_bytes(data)
     whole = mkfs(tmp_path / "i", "-d", top)
     sparse = mkfs(tmp_path / "j", "-d", top, "--sparse")
-    assert image.read(whole, "/f") == image.read(sparse, "/f") == data
+    assert image.read_file(whole, "/f") == image.read_file(sparse, "/f") == data
     assert len(file_blocks(whole, "/f")) == 1281 + 3
     assert len([b for b in file_blocks(sparse, "/f") if b]) == 2 + 2
 
@@ -361,7 +361,7 @@ def test_a_missing_value_or_image_is_named() -> None:
         ([], "no IMAGE"),
         (["a", "b"], "more than one IMAGE"),
     ):
-        done = image.command(MKFS, *words, check=False)
+        done = image.run_command(MKFS, *words, check=False)
         assert (done.returncode, done.stdout.decode().count(said)) == (1, 1), words
 
 

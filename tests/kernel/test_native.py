@@ -5,15 +5,15 @@ import units
 
 from sluice.host.paths import ROOT
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.check]
 
 # Programs of unit tests, by what they link; those of policies bring all policies with them.
-MAIN, POLICIES = " * link: tests/native/main.c", " * link: tests/native/test.c"
+MAIN, POLICIES = " * link: tests/support/native/main.c", " * link: tests/support/native/test.c"
 
 
 def programs(base: str) -> list[str]:
     """The programs of tests whose sources name this one."""
-    paths = sorted(ROOT.glob("tests/native/*_test.c"))
+    paths = sorted(ROOT.glob("tests/**/*_test.c"))
     return [path.stem for path in paths if base in path.read_text()]
 
 

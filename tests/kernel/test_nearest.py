@@ -33,7 +33,7 @@ def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: s
     row, mean = measure(drive, used, 1, TRIALS, used)
     n = row["sectors"]
     free = 1 - round(n * used / 100) / n
-    assert mean == pytest.approx(wang.track(free, n), rel=BAR)
+    assert mean == pytest.approx(wang.mean_track_sectors(free, n), rel=BAR)
 
 
 @pytest.mark.parametrize("drive", DRIVES)
@@ -41,7 +41,7 @@ def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: s
 def test_a_free_sector_of_a_cylinder_is_found_in_the_time_of_the_formula(drive: str, used: int):
     row, _ = measure(drive, used, 1, 1, 1)
     row, mean = measure(drive, used, row["tracks"], TRIALS, used)
-    told = wang.cylinder(1 - used / 100, row["tracks"], row["switch"])
+    told = wang.mean_cylinder_sectors(1 - used / 100, row["tracks"], row["switch"])
     assert mean == pytest.approx(told, rel=BAR)
 
 
@@ -52,15 +52,17 @@ def test_a_track_is_filled_in_the_time_of_a_table_with_linear_probing(drive: str
     n = row["sectors"]
     m = round(n * left)
     _, mean = measure(drive, "fill", m, 400, m)
-    assert mean == pytest.approx(wang.fill_exact(n, 0, m), rel=BAR)
-    assert wang.fill(n, 0, m) < mean  # runs of used sectors make it longer, not shorter
+    assert mean == pytest.approx(wang.exact_fill_sectors(n, 0, m), rel=BAR)
+    assert (
+        wang.mean_fill_sectors(n, 0, m) < mean
+    )  # runs of used sectors make it longer, not shorter
 
 
 @pytest.mark.parametrize("drive", DRIVES)
 def test_the_best_track_to_give_up_is_the_one_that_is_measured_best(drive: str):
     row, _ = measure(drive, 0, 1, 1, 1)
     n, s = row["sectors"], row["switch"]
-    best = wang.best_left(n, s)
+    best = wang.best_threshold(n, s)
 
     def cost(left: int) -> float:
         return s / (n - left) + measure(drive, "fill", left, 400, 1)[1]
@@ -72,19 +74,21 @@ def test_a_threshold_that_leaves_nothing_to_write_is_refused():
     parameters = {"sectors": 72, "tracks": 19, "switch_sectors": 7.7, "used_share": 0.5}
     system = System({}, {}, "hp97560")
     told = wang.predict(system, parameters | {"left_sectors": 7})
-    assert told["cylinder_sectors"] == wang.cylinder(0.5, 19, 8)
-    assert told["best_left_sectors"] == wang.best_left(72, 8)
+    assert told["cylinder_sectors"] == wang.mean_cylinder_sectors(0.5, 19, 8)
+    assert told["best_left_sectors"] == wang.best_threshold(72, 8)
     with pytest.raises(ValueError, match="left_sectors is 72"):
         wang.predict(system, parameters | {"left_sectors": 72})
 
 
 def test_the_formulas_by_hand():
-    assert wang.track(0.5, 2) == 0.5  # one of two is free: at once, or after one
-    assert wang.track(1, 72) == 0
-    assert wang.cylinder(0.5, 1, 9) == pytest.approx(1)  # a geometric mean (1 - p) / p
-    assert wang.cylinder(0.5, 2, 0) == pytest.approx(1 / 3)  # p is 3/4 for both tracks together
-    assert wang.passed(4, 1) == pytest.approx(1 / 4)
-    assert wang.fill(3, 2, 1) == pytest.approx((2 + 1 / 3 + 0) / 2)
+    assert wang.mean_track_sectors(0.5, 2) == 0.5  # one of two is free: at once, or after one
+    assert wang.mean_track_sectors(1, 72) == 0
+    assert wang.mean_cylinder_sectors(0.5, 1, 9) == pytest.approx(1)  # a geometric mean (1 - p) / p
+    assert wang.mean_cylinder_sectors(0.5, 2, 0) == pytest.approx(
+        1 / 3
+    )  # p is 3/4 for both tracks together
+    assert wang.mean_passed_sectors(4, 1) == pytest.approx(1 / 4)
+    assert wang.mean_fill_sectors(3, 2, 1) == pytest.approx((2 + 1 / 3 + 0) / 2)
     # The first write passes nothing, the second 1/3 of a sector, the third one.
-    assert wang.fill_exact(3, 2, 0) == pytest.approx((2 + 1 / 3 + 1) / 3)
-    assert wang.best_left(3, 0) == 2 and wang.best_left(3, 2) == 0
+    assert wang.exact_fill_sectors(3, 2, 0) == pytest.approx((2 + 1 / 3 + 1) / 3)
+    assert wang.best_threshold(3, 0) == 2 and wang.best_threshold(3, 2) == 0

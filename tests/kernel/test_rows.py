@@ -5,6 +5,7 @@ student's work; and no kernel boots with two rows of one name.
 """
 
 import shutil
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,18 +15,18 @@ from kernel_with import kernel_with
 
 from grade.code import elf, rowlayout
 from grade.definition import lab
-from grade.definition.lab import BadLab, Lab, named
+from grade.definition.lab import BadLab, Lab, find_lab
 from grade.engine import grading, tree, workbench
 from grade.engine.formats import people
 from grade.engine.scenario import Scenario
 from grade.trust import registration
-from grade.trust.compiler import flags
-from grade.trust.sourcefile import built
+from grade.trust.compiler import compile_command
+from grade.trust.sourcefile import object_path
 from sluice.host.paths import BUILT, KERNEL, ROOT, TREE
 from sluice.system.qemu import Config, Disk, run_rc
 
-ELEVATOR, SMOOTH = named("elevator"), named("smooth")
-CACHE, OPEN = named("delayed-write"), named("open")
+ELEVATOR, SMOOTH = find_lab("elevator"), find_lab("smooth")
+CACHE, OPEN = find_lab("delayed-write"), find_lab("open")
 WRITE = """
 static enum write_mode decide(const struct write_info *w) {{ (void)w; return WRITE_DELAYED; }}
 static const struct policy {0} = {{
@@ -48,7 +49,7 @@ class Attempt:
     lab: Lab = ELEVATOR
 
     def files(self) -> dict[str, str]:
-        files = tree.solution(self.lab)
+        files = tree.solution_files(self.lab)
         file = next(name for name, text in files.items() if not self.old or self.old in text)
         assert not self.old or files[file].count(self.old) == 1
         text = files[file].replace(self.old, self.new) if self.old else files[file]
@@ -92,21 +93,21 @@ ATTEMPTS = [
             '.about = "circular', '.about = "\\033[2J100 of 100 points'),
     Attempt("a table that changes", "may change while it runs: make it `static const struct",
             "static const struct policy clook", "static struct policy clook"),
-    Attempt("a flag of its kind", "sets .sched.takes_offers, which this lab does not ask for",
-            ".next = clook_next", ".next = clook_next, .takes_offers = true"),
+    Attempt("a flag of its kind", "sets .sched.takes_candidates, which this lab does not ask for",
+            ".next = clook_next", ".next = clook_next, .takes_candidates = true"),
     Attempt("a hook that is a number", ".sched.queued of its policy is no function",
             ".next = clook_next", ".next = clook_next, .queued = (void *)0xffffffc080002000"),
     Attempt("a hook that is data", ".stop of its policy is no function",
             ROW, f"{ROW} .stop = (void (*)(void))counters,"),
     Attempt("a field of another kind", "what is no field of the kind update",
-            ".update = {.next_ns = aipu_next_ns, .look = aipu_look}",
-            ".replace = {.insert = (void *)aipu_next_ns, .victim = (void *)aipu_look, "
+            ".update = {.next_ns = aipu_next_ns, .scan = aipu_scan}",
+            ".replace = {.insert = (void *)aipu_next_ns, .victim = (void *)aipu_scan, "
             ".takes_dirty = true}", lab=SMOOTH),
     Attempt("another kind's flag in a hook's place", ".sched.check of its policy is no function",
             ".sched = {.next = clook_next}",
             ".write = {.decide = (void *)clook_next, .keeps = true}"),
     Attempt("another kind's flag in a flag's place",
-            "sets .sched.takes_offers, which this lab does not ask for",
+            "sets .sched.takes_candidates, which this lab does not ask for",
             ".sched = {.next = clook_next}",
             ".replace = {.insert = (void *)clook_next, .takes_dirty = true}"),
     Attempt("a look at the table of all", "looks into the table of all policies, from .text",
@@ -118,7 +119,7 @@ ATTEMPTS = [
             after='COUNTER(mine, "disk.reads", "reads", "x");\n', lab=CACHE),
     Attempt("a counter that prints lines", "registers a counter whose name is not of 1 to",
             after='COUNTER(mine, "x 1 y\\ndisk.reads", "reads", "x");\n', lab=CACHE),
-    Attempt("a device", "registers the device mine: the lab has no use for it",
+    Attempt("a device", "registers the device mine, which the lab does not use",
             after='#include "kernel/machine/device.h"\n'
             'static const struct device mine = {.id = 99, .name = "mine"};\nDEVICE(mine);\n',
             lab=CACHE),
@@ -154,7 +155,7 @@ ATTEMPTS = [
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_path: Path) -> None:
-    record = grading.grade(attempt.lab, attempt.files, tmp_path, "1", "make grade")
+    record = grading.grade_submission(attempt.lab, attempt.files, tmp_path, "1", "make grade")
     assert (record.status, record.score) == ("refused", 0), record.message
     assert attempt.named in people.text(record)
     assert record.message.isprintable()
@@ -164,11 +165,11 @@ def test_what_is_wrong_with_each_file_is_named_at_once(tmp_path: Path) -> None:
     """As in ../shared/attacks/a04-open-keeps: one file looks into the table of policies, and
     another one sets a field. A student is to mend both after one message."""
     looks = "\nstatic const struct policy *const *volatile row = &ipu_registered;\n"
-    work = dict(tree.solution(OPEN))
+    work = dict(tree.solution_files(OPEN))
     work["policies/update/own.c"] += looks
     table = work["policies/write/own.c"]
     work["policies/write/own.c"] = table.replace(".write = {", ".write = {.keeps = true, ")
-    record = grading.grade(OPEN, lambda: work, tmp_path, "1", "make grade")
+    record = grading.grade_submission(OPEN, lambda: work, tmp_path, "1", "make grade")
     assert (record.status, record.score) == ("refused", 0), record.message
     update, write = record.message.splitlines()
     assert update.startswith("policies/update/own.c looks into the table of all policies")
@@ -182,11 +183,11 @@ def test_each_policy_of_this_tree_registers_what_its_path_says() -> None:
     for path in sorted(TREE.glob("policies/*/*.c")):
         file = path.relative_to(TREE).as_posix()
         asked = replace(ELEVATOR, files=(file,))
-        registration.check_rows(file, elf.read(built(BUILT, file)), asked)
+        registration.check_rows(file, elf.read(object_path(BUILT, file)), asked)
 
 
 def test_the_fields_of_a_table_are_those_of_the_header() -> None:
-    size, fields = rowlayout.layout(tuple(flags()))
+    size, fields = rowlayout.table_layout(tuple(compile_command()))
     assert rowlayout.kinds() == ("update", "write", "sched", "replace", "prefetch", "place")
     assert fields["kind"].offset == 0 and fields["write.keeps"].size == 1
     assert not fields["write.keeps"].hook and fields["write.decide"].hook
@@ -203,32 +204,38 @@ static void queued(struct queue *q, struct request *r, u64 now_ns)
     (void)q, (void)r, (void)now_ns;
 }
 """
-    text = tree.pristine(ELEVATOR.files[0]).replace(
+    text = tree.pristine_text(ELEVATOR.files[0]).replace(
         "static const struct policy clook", more + "static const struct policy clook"
     )
     text = text.replace(".next = clook_next", ".next = clook_next, .queued = queued")
-    tree.build(tmp_path, ELEVATOR, {ELEVATOR.files[0]: text})
-    text = text.replace(".queued = queued", ".queued = queued, .takes_offers = true")
-    asks = replace(ELEVATOR, fields=("sched.takes_offers",))
-    tree.build(tmp_path, asks, {ELEVATOR.files[0]: text})
+    tree.build_kernel(tmp_path, ELEVATOR, {ELEVATOR.files[0]: text})
+    text = text.replace(".queued = queued", ".queued = queued, .takes_candidates = true")
+    asks = replace(ELEVATOR, fields=("sched.takes_candidates",))
+    tree.build_kernel(tmp_path, asks, {ELEVATOR.files[0]: text})
 
 
 def test_a_policy_of_the_open_lab_may_ask_for_memory(tmp_path: Path) -> None:
-    tree.build(tmp_path, OPEN, Attempt("", "", **memory(ASKS)).files())
+    tree.build_kernel(tmp_path, OPEN, Attempt("", "", **memory(ASKS)).files())
 
 
 # ---- what a graded kernel is linked from ----
 
 
 def policies_in(kernel: Path) -> set[str]:
-    """The sources of policies that a kernel has, by the names that the compiler leaves."""
-    known = {f"{path.name}": path for path in TREE.glob("policies/*/*.c")}
-    names = {symbol.name for symbol in elf.read(kernel).symbols if symbol.kind == elf.OF_FILE}
-    return {Path(name).name for name in names} & known.keys() | names & {"own.c"}
+    """The sources of policies that a kernel has, by the names that the compiler leaves.
+
+    A file of kernel/ and a policy may have one name. So a name is a policy's if it is there more
+    often than kernel/ has files of that name.
+    """
+    known = {path.name for path in TREE.glob("policies/*/*.c")} | {"own.c"}
+    symbols = elf.read(kernel).symbols
+    left = Counter(Path(symbol.name).name for symbol in symbols if symbol.kind == elf.OF_FILE)
+    left -= Counter(path.name for path in TREE.glob("kernel/**/*.c"))
+    return left.keys() & known
 
 
 def test_a_graded_kernel_has_no_policy_that_does_a_students_work(tmp_path: Path) -> None:
-    kernel = tree.build(tmp_path, OPEN, tree.solution(OPEN))
+    kernel = tree.build_kernel(tmp_path, OPEN, tree.solution_files(OPEN))
     others = {path.name for kind in OPEN.kinds for path in TREE.glob(f"policies/{kind}/*.c")}
     shared = {path.name for path in TREE.glob("policies/replace/*.c")}
     found = policies_in(kernel)
@@ -240,9 +247,11 @@ def test_a_graded_kernel_has_no_policy_that_does_a_students_work(tmp_path: Path)
     assert found & others <= elsewhere
 
 
-@pytest.mark.parametrize("of", [one for one in lab.labs() if one.kinds], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "of", [one for one in lab.load_labs() if one.kinds], ids=lambda one: one.name
+)
 def test_a_lab_has_the_policies_of_a_kind_that_its_machines_need(of: Lab) -> None:
-    left_out = tree.policies_left_out(of)
+    left_out = tree.find_unlinked_policies(of)
     assert left_out and not left_out & set(of.files)
     assert {path.split("/")[1] for path in left_out} == of.kinds
     assert not left_out & {f"policies/{name}.c" for name in of.policies}
@@ -257,7 +266,7 @@ def test_a_scenario_that_needs_what_a_graded_kernel_has_not_is_the_labs_fault(
     scenario: Scenario, tmp_path: Path
 ) -> None:
     bench = workbench.Workbench(KERNEL, KERNEL, tmp_path, "1", 1)
-    bench.absent = tree.policies_left_out(ELEVATOR)
+    bench.absent = tree.find_unlinked_policies(ELEVATOR)
     with pytest.raises(BadLab, match='no sched policy fcfs: add "sched/fcfs" to `policies`'):
         bench.run(scenario)
 
@@ -280,7 +289,7 @@ def test_a_lab_that_lists_what_is_not_there_is_refused(line: str, why: str, tmp_
     shutil.copytree(ELEVATOR.folder, folder)
     (folder / "lab.toml").write_text(f"{line}\n{(folder / 'lab.toml').read_text()}")
     with pytest.raises(BadLab, match=why):
-        lab.load(folder)
+        lab.load_lab(folder)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +311,7 @@ def test_a_lab_whose_lists_are_wrong_is_refused(
     assert text.count(old) == 1
     (folder / "lab.toml").write_text(text.replace(old, new))
     with pytest.raises(BadLab, match=f"{folder / 'lab.toml'}: {why}"):
-        lab.load(folder)
+        lab.load_lab(folder)
 
 
 def test_a_function_with_two_holes_is_refused(tmp_path: Path) -> None:
@@ -311,7 +320,7 @@ def test_a_function_with_two_holes_is_refused(tmp_path: Path) -> None:
     text = (folder / "lab.toml").read_text()
     (folder / "lab.toml").write_text(text + text[text.index("[[holes]]") :])
     with pytest.raises(BadLab, match=r"holes: policies/sched/clook\.c clook_next is there twice"):
-        lab.load(folder)
+        lab.load_lab(folder)
 
 
 @pytest.mark.parametrize("key", ["order", "title"])
@@ -326,7 +335,7 @@ def test_two_labs_with_one_place_or_title_are_refused_with_both_files(
     path.write_text(path.read_text().replace(*changes[key]))
     monkeypatch.setattr(lab, "LABS", tmp_path)
     with pytest.raises(BadLab, match=f"{path} and .*other/lab.toml: {key}: both have"):
-        lab.labs()
+        lab.load_labs()
 
 
 # ---- two of one name ----

@@ -1,14 +1,16 @@
-"""The kernel and the imitated drives are as small as README.md promises: lines of code, without
-comments and blank lines."""
+"""The kernel and the imitated drives are as small as book/architecture.toml promises: lines of
+code, without comments and blank lines."""
 
 import re
 
 import pytest
 
+from book.ext.architecture import read_architecture
 from sluice.host.paths import ROOT
 
-PROMISES = re.findall(r"at most ([\d,]+)", (ROOT / "README.md").read_text())
-SUBJECT = ("kernel/cache", "kernel/disk", "kernel/policy")
+pytestmark = pytest.mark.check
+
+LIMITS = read_architecture()["limit"]
 
 
 def code_lines(text: str) -> int:
@@ -26,12 +28,6 @@ def test_comments_and_blank_lines_are_no_code() -> None:
     assert code_lines("/* a\n * b */\n\nint x; /* c */\n  // d\n#define E /*\n*/ 1\n") == 2
 
 
-@pytest.mark.parametrize(
-    ("folders", "promise", "expected"),
-    [(SUBJECT, 0, "4,500"), (("kernel",), 1, "14,800"), (("drives",), 2, "1,300")],
-)
-def test_nothing_is_larger_than_promised(
-    folders: tuple[str, ...], promise: int, expected: str
-) -> None:
-    assert PROMISES[promise] == expected
-    assert size(*folders) <= int(expected.replace(",", ""))
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit["what"])
+def test_nothing_is_larger_than_promised(limit: dict) -> None:
+    assert 0 < size(*limit["folders"]) <= limit["lines"]

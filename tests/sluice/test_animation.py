@@ -2,17 +2,16 @@
 
 import struct
 import zlib
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from small_run import explainers_of
 
-from sluice.cli.export import BadChoice
-from sluice.cli.theatre import scenes
+from sluice.cli.verbs.theatre import build_scenes
+from sluice.experiment.schema import BadExperiment
 from sluice.theatre import motion
-from sluice.theatre.apng import SIGNATURE, chunk, chunks, joined
-from sluice.theatre.scene import scene
+from sluice.theatre.apng import SIGNATURE, encode_chunk, join_frames, read_chunks
+from sluice.theatre.scene import build_scene
 
 pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
@@ -21,27 +20,27 @@ def plain(width: int, grey: int) -> bytes:
     """A PNG of one line, all of one grey, whose data is in two chunks."""
     form = struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)
     data = zlib.compress(bytes([0] + [grey] * width))
-    halves = chunk(b"IDAT", data[:5]) + chunk(b"IDAT", data[5:])
-    return SIGNATURE + chunk(b"IHDR", form) + halves + chunk(b"IEND", b"")
+    halves = encode_chunk(b"IDAT", data[:5]) + encode_chunk(b"IDAT", data[5:])
+    return SIGNATURE + encode_chunk(b"IHDR", form) + halves + encode_chunk(b"IEND", b"")
 
 
 @pytest.mark.native
 def test_chunks_are_as_the_specification_has_them() -> None:
     """The length of the data, the name, the data, the CRC of both. The CRC of an empty IEND is in
     every PNG."""
-    assert chunk(b"IEND", b"") == bytes.fromhex("00000000 49454e44 ae426082")
-    assert chunk(b"IDAT", b"12345") == b"\0\0\0\5IDAT12345" + struct.pack(">I", 0x415B94C8)
-    assert list(chunks(plain(3, 1)))[-1] == (b"IEND", b"")
+    assert encode_chunk(b"IEND", b"") == bytes.fromhex("00000000 49454e44 ae426082")
+    assert encode_chunk(b"IDAT", b"12345") == b"\0\0\0\5IDAT12345" + struct.pack(">I", 0x415B94C8)
+    assert list(read_chunks(plain(3, 1)))[-1] == (b"IEND", b"")
 
 
 @pytest.mark.native
 def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
-    out = list(chunks(joined([plain(3, n) for n in (1, 2, 3)], [100, 100, 900])))
+    out = list(read_chunks(join_frames([plain(3, n) for n in (1, 2, 3)], [100, 100, 900])))
     assert [name for name, _ in out] == [
         *(b"IHDR", b"acTL", b"fcTL", b"IDAT"),
         *(b"fcTL", b"fdAT", b"fcTL", b"fdAT", b"IEND"),
     ]
-    assert out[0] == next(chunks(plain(3, 1)))
+    assert out[0] == next(read_chunks(plain(3, 1)))
     assert struct.unpack(">II", out[1][1]) == (3, 0)
     found = [data for name, data in out if name == b"fcTL"]
     assert {struct.unpack_from(">IIII", data, 4) for data in found} == {(3, 1, 0, 0)}
@@ -57,32 +56,36 @@ def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("first", "second", "why"),
-    [(99, 1, r"^N=99: there is no such run"), (1, 99, r"^N2=99: there is"), (1, 0, r"^N2=0: ")],
+    [
+        (99, 1, r"^--run=99: there is no such run"),
+        (1, 99, r"^--second=99: there is"),
+        (1, 0, r"^--second=0: "),
+    ],
 )
-def test_a_run_that_does_not_exist_is_named_by_the_variable_that_named_it(
+def test_a_run_that_does_not_exist_is_named_by_the_option_that_named_it(
     first: int, second: int, why: str
 ) -> None:
     """Before any run is made: there is no folder to make one in."""
-    with pytest.raises(BadChoice, match=why):
-        scenes(Namespace(name="mogul-4.1-fast", size="quick", run=first, second=second))
+    with pytest.raises(BadExperiment, match=why):
+        build_scenes("mogul-4.1-fast", "quick", first, second, Path("/none"))
 
 
 @pytest.mark.native
 def test_pictures_of_two_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="picture 1 has another size"):
-        joined([plain(3, 1), plain(4, 1)], [100, 100])
+        join_frames([plain(3, 1), plain(4, 1)], [100, 100])
     with pytest.raises(ValueError, match="no PNG"):
-        joined([b"GIF89a"], [100])
+        join_frames([b"GIF89a"], [100])
 
 
 def test_the_curves_are_what_the_trace_says(tmp_path: Path) -> None:
     """PU's burst is a mountain, AIPU's a ripple: a read waits for seconds, or half one."""
     highest = []
     for explainer in explainers_of(tmp_path):
-        shown = scene(explainer, "small", "full")
+        shown = build_scene(explainer, "small", "full")
         made = explainer.kept.recording
         times = [shown["length_ns"] * i // 50 for i in range(51)]
-        waits, waiting, dirty = motion.curves(shown, times)
+        waits, waiting, dirty = motion.lane_curves(shown, times)
         requests = [r for c in explainer.commands[1] for r in c.requests]
         for i, t in enumerate(times):
             at_ns = made.start_ns + t
@@ -98,19 +101,19 @@ def test_the_curves_are_what_the_trace_says(tmp_path: Path) -> None:
                     blocks.discard((e.disk, e.block))
             assert dirty[i] == len(blocks)
         fine = [shown["length_ns"] * i // 2000 for i in range(2001)]
-        highest.append(max(motion.curves(shown, fine)[0]))
+        highest.append(max(motion.lane_curves(shown, fine)[0]))
     assert highest[0] > 75 * 0.011 > 0.5 > highest[1]
 
 
 def test_it_is_drawn_as_an_animated_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(motion, "FRAMES", 3)
-    scenes = [scene(explainer, "small", "full") for explainer in explainers_of(tmp_path)]
+    scenes = [build_scene(explainer, "small", "full") for explainer in explainers_of(tmp_path)]
     said: list[str] = []
-    made = motion.animated(scenes, said.append)
+    made = motion.build_animation(scenes, said.append)
     assert said == [f"picture {n} of 3" for n in (1, 2, 3)]
-    pictures = [data for name, data in chunks(made) if name in (b"IDAT", b"fdAT")]
+    pictures = [data for name, data in read_chunks(made) if name in (b"IDAT", b"fdAT")]
     assert len({zlib.decompress(pictures[0]), *(zlib.decompress(p[4:]) for p in pictures[1:])}) == 3
-    width, height = struct.unpack(">II", dict(chunks(made))[b"IHDR"][:8])
+    width, height = struct.unpack(">II", dict(read_chunks(made))[b"IHDR"][:8])
     assert 1000 < width < 1400
     assert 500 < height < 800
     assert len(made) < 50_000 * 3

@@ -16,7 +16,7 @@ from whole import in_full
 
 from sluice.experiment import run as runs
 from sluice.experiment.load import load
-from sluice.experiment.selection import EXPERIMENTS, on_twin
+from sluice.experiment.selection import experiment_file, twin_variant
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.twin import engine
@@ -31,8 +31,8 @@ pytestmark = [
 ]
 UNITS = [  # programs of unit tests
     path.stem
-    for path in sorted((ROOT / "tests" / "native").glob("*_test.c"))
-    if re.search(r"^ \* link: tests/native/(main|test)\.c", path.read_text(), re.M)
+    for path in sorted((ROOT / "tests").glob("**/*_test.c"))
+    if re.search(r"^ \* link: tests/support/native/(main|test)\.c", path.read_text(), re.M)
 ]
 SANITIZED = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 HOSTS = {  # the size of pages, and whether a process has 48 bits of address or 39
@@ -41,7 +41,7 @@ HOSTS = {  # the size of pages, and whether a process has 48 bits of address or 
     "64 KiB": ["-p", "65536"],
     "39 bits": ["-R", str(1 << 39)],
 }
-FIRST = {  # how many runs of an experiment, from the first on
+FIRST = {  # how many runs of an experiment's first seed, from the first on
     "mogul-4.1-fast": 2,
     "carson-setia": 3,
     "flash-order": 2,
@@ -62,9 +62,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def figures(name: str, count: int, console: Path) -> list[str]:
     """The results of an experiment's first runs, without what names the twin's own bytes."""
-    lines = []
-    for run in on_twin(load(EXPERIMENTS / f"{name}.toml", "quick")).runs[:count]:
-        result = runs.make(run, console)[0]
+    lines, runs_of = [], twin_variant(load(experiment_file(name), "quick")).runs
+    for run in [run for run in runs_of if run.variables["seed"] == 1][:count]:
+        result = runs.make_run(run, console)[0]
         del result["kernel"], result["key"]
         lines.append(json.dumps(result))
     return lines
@@ -79,7 +79,7 @@ def emulate(built: Path, options: list[str], folder: Path, patch: pytest.MonkeyP
     )
     script.chmod(0o755)
     patch.setattr(engine, "PROGRAMS", built / "bin")
-    for function in (engine.start, engine.command):
+    for function in (engine.start_twin, engine.twin_command):
         values = [script if value == engine.TWIN else value for value in function.__defaults__]
         patch.setattr(function, "__defaults__", tuple(values))
 

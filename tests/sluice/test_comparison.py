@@ -6,7 +6,6 @@ The twin makes the runs, in less time than the machine.
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from html import escape
@@ -14,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from typed import LINE
 
 from sluice.experiment import metrics, result
 from sluice.experiment.load import load
@@ -21,7 +21,14 @@ from sluice.experiment.schema import MACHINE_ENGINE, TWIN, BadExperiment, Experi
 from sluice.host.paths import ROOT
 from sluice.report import study, theme
 from sluice.report.comparison import core, matrix, questions, write
-from sluice.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
+from sluice.report.comparison.rows import (
+    MEASURES,
+    Row,
+    all_rows,
+    common_sets,
+    comparable_cases,
+    set_names,
+)
 from sluice.report.study import Study
 from sluice.twin import engine
 
@@ -88,10 +95,8 @@ FILES = {"reads": FILE + READS, "unmade": FILE + WRITES, "writes": FILE + WRITES
 MADE = ("reads", "writes")
 
 
-def command(
-    module: str, name: object, folder: Path, *words: str
-) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", module, str(name), "--folder", str(folder), *words]
+def command(verb: str, name: object, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    line = [*LINE, *verb.split(), str(name), "--folder", str(folder), *words]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -101,13 +106,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comparison")
     for name, text in FILES.items():
         (folder / f"{name}.toml").write_text(text)
-    made_by = MACHINE_ENGINE if engine.host_refusal() else TWIN
+    made_by = MACHINE_ENGINE if engine.host_refusal_reason() else TWIN
     words = ("--no-report", f"--engine={made_by}")
     for name in MADE:
-        done = command("sluice.cli.experiment", folder / f"{name}.toml", folder, *words)
+        done = command("experiment run", folder / f"{name}.toml", folder, *words)
         assert done.returncode == 0, done.stdout + done.stderr
-        if made_by == TWIN:
-            (folder / f"{name}@{TWIN}").rename(folder / name)
     return folder
 
 
@@ -119,7 +122,7 @@ def experiments(folder: Path) -> list[Experiment]:
 @pytest.fixture(scope="module")
 def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
     return [
-        study.check(e, result.read(folder / e.name / "results.jsonl"))
+        study.build_study(e, result.read(folder / e.name / "results.jsonl"))
         for e in experiments
         if e.name in MADE
     ]
@@ -128,7 +131,7 @@ def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
 @pytest.fixture(scope="module")
 def page(folder: Path) -> str:
     """What `make report` writes of several experiments."""
-    done = command("sluice.cli.report", f"{folder}/", folder)
+    done = command("experiment report", f"{folder}/", folder)
     assert done.returncode == 0, done.stderr
     assert f"comparison: {folder}/comparison.html" in done.stdout
     return (folder / "comparison.html").read_text()
@@ -139,14 +142,14 @@ def value(row: Row, measure: str) -> float | None:
 
 
 def test_a_set_is_what_differs_and_the_tunables_of_its_own_policies(shown: list[Study]):
-    assert set(sets(rows(shown))) == {"pu", "aipu aipu.scan_ms=2000", "ipu", "bsd_syncer"}
+    assert set(set_names(all_rows(shown))) == {"pu", "aipu aipu.scan_ms=2000", "ipu", "bsd_syncer"}
 
 
 def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
-    found = rows(shown)
+    found = all_rows(shown)
     rare = replace(found[0], policies="rare")
-    assert common([*found, rare]) == sets(found)
-    assert common([rare]) == ["rare"]
+    assert common_sets([*found, rare]) == set_names(found)
+    assert common_sets([rare]) == ["rare"]
 
 
 def second_arm(shown: list[Study]) -> Study:
@@ -163,69 +166,71 @@ def second_arm(shown: list[Study]) -> Study:
 
 def test_two_arms_of_one_set_are_compared_with_all_others(shown: list[Study]):
     """The smallest figure of a case is that of all arms of an experiment in a setting."""
-    found = rows([second_arm(shown)])
-    assert cases(found) == ["reads: wait_s = 3", "reads: wait_s = 6"]
-    for case in cases(found):
+    found = all_rows([second_arm(shown)])
+    assert comparable_cases(found) == ["reads: wait_s = 3", "reads: wait_s = 6"]
+    for case in comparable_cases(found):
         here = [row for row in found if row.case == case]
         assert len({row.policies for row in here}) == len(here) == 5
         assert min(here, key=lambda row: value(row, "writes")).system.arm == "AIPU faster"
     loads = {row.load for row in found if row.system.arm.startswith("AIPU")}
-    assert loads == {f"{case}: {arm}" for case in cases(found) for arm in ("AIPU", "AIPU faster")}
+    assert loads == {
+        f"{case}: {arm}" for case in comparable_cases(found) for arm in ("AIPU", "AIPU faster")
+    }
 
 
 def test_without_core_sets_under_one_load_nothing_is_said_of_them_and_all_sets_are_shown(
     shown: list[Study], folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(core, "LEAST", 4)
-    found = rows(shown)
-    assert write.chosen(found) == sets(found)
-    figures = write.figures_of(found)
+    found = all_rows(shown)
+    assert write.initial_sets(found) == set_names(found)
+    figures = write.comparison_figures(found)
     pictures = dict.fromkeys([figure.name for figure in figures], "<svg>")
-    said = write.text(shown, found, [], figures, pictures)
+    said = write.comparison_page(shown, found, [], figures, pictures)
     assert "core sets" not in said
-    assert Table(said).ticked == sets(found)
+    assert Table(said).ticked == set_names(found)
 
 
 def test_numbers_on_colours_are_dark_on_a_dark_page_too(shown: list[Study]):
     """A dark page replaces theme.INK by a light colour; a cell stays as pale as it is."""
-    found = rows(shown)
-    cells = json.dumps(matrix.spec(found, MEASURES[0], sets(found)))
+    found = all_rows(shown)
+    cells = json.dumps(matrix.matrix_spec(found, MEASURES[0], set_names(found)))
     marks = re.findall(r'\{"type": "text", "color": "(#\w+)"', cells)
     assert marks == [matrix.ON_COLOUR] * 2 and theme.INK not in marks
 
 
 def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):
     found = [f"{name}: wait_s = {wait_s}" for name in MADE for wait_s in (3, 6)]
-    assert cases(rows(shown)) == found
-    assert len(rows(shown)) == 16
+    assert comparable_cases(all_rows(shown)) == found
+    assert len(all_rows(shown)) == 16
 
 
 def test_the_measures_are_the_metrics(shown: list[Study]):
-    for row in rows(shown):
+    for row in all_rows(shown):
         [trial] = row.system.trials
-        assert value(row, "writes") == metrics.of(trial, "stat.disk.writes") > 0
-        assert value(row, "oldest") == metrics.of(trial, "hist.bio.age_written.max_s") > 2
-        idle_s = metrics.of(trial, "stat.cpu.idle_s")
+        assert value(row, "writes") == metrics.evaluate(trial, "stat.disk.writes") > 0
+        assert value(row, "oldest") == metrics.evaluate(trial, "hist.bio.age_written.max_s") > 2
+        idle_s = metrics.evaluate(trial, "stat.cpu.idle_s")
         assert value(row, "cpu") == pytest.approx(trial["virtual_ms"] / 1000 - idle_s)
         if row.study.experiment.name == "reads":
-            assert value(row, "worst") == metrics.of(trial, "r.max_ms")
-            assert value(row, "p99.9") == metrics.of(trial, "r.p99.9_ms") > 1
+            assert value(row, "worst") == metrics.evaluate(trial, "r.max_ms")
+            assert value(row, "p99.9") == metrics.evaluate(trial, "r.p99.9_ms") > 1
 
 
 def test_the_picture_has_each_value_as_a_multiple_of_the_best(folder: Path, page, shown):
-    first = core.policies_of(rows(shown))
-    found = [row for row in rows(shown) if row.policies in first]
+    first = core.core_policy_sets(all_rows(shown))
+    found = [row for row in all_rows(shown) if row.policies in first]
     for measure in ("writes", "worst"):
         words = re.findall(r">([^<]+)</text>", (folder / f"comparison/{measure}.svg").read_text())
-        for case in cases(found):
+        for case in comparable_cases(found):
             values = [value(row, measure) for row in found if row.case == case]
             for v in values:
                 assert None in values or f"{v / min(values):.2f}" in words, (measure, case)
 
 
 def test_what_nobody_measured_is_no_cell(shown: list[Study]):
-    found = rows(shown)
-    cells = matrix.data(found, cases(found))
+    found = all_rows(shown)
+    cells = matrix.cell_data(found, comparable_cases(found))
     assert len(cells) == sum(v is not None for row in found for v in row.values)
 
 
@@ -251,8 +256,8 @@ class Table(HTMLParser):
 
 def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: list[Study]):
     table = Table(page)
-    assert table.rows == [(row.policies, row.case) for row in rows(shown)]
-    assert table.boxes == sets(rows(shown))
+    assert table.rows == [(row.policies, row.case) for row in all_rows(shown)]
+    assert table.boxes == set_names(all_rows(shown))
     assert "Without results: unmade." in page
     assert "one of &lt;several&gt;" in page
     assert "All have write delayed, sched clook" in page
@@ -268,16 +273,18 @@ def worst_ms(of: Study, arm: str, wait_s: int) -> float:
     """The longest response of an arm, from the results themselves."""
     responses = {"reads": "r", "writes": "hist.disk1.read_response"}[of.experiment.name]
     [found] = [r for r in of.results if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)]
-    return metrics.of(found, f"{responses}.max_ms")
+    return metrics.evaluate(found, f"{responses}.max_ms")
 
 
 def test_the_first_answer_is_what_the_results_say(shown: list[Study], page: str):
-    loads = {load.name: load for load in core.loads(rows(shown))}
+    loads = {load.name: load for load in core.build_loads(all_rows(shown))}
     wins = Counter()
     for of in shown:
         for wait_s in (3, 6):
             by_name = {name: worst_ms(of, arm, wait_s) for name, arm in CORE.items()}
-            assert loads[f"{of.experiment.name}: wait_s = {wait_s}"].of("worst") == by_name
+            assert (
+                loads[f"{of.experiment.name}: wait_s = {wait_s}"].known_values("worst") == by_name
+            )
             least = min(by_name.values())
             if least < max(by_name.values()):
                 wins[" and ".join(n for n in by_name if by_name[n] == least)] += 1
@@ -288,7 +295,7 @@ def test_the_first_answer_is_what_the_results_say(shown: list[Study], page: str)
 
 
 def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
-    loads = core.loads(rows(shown))
+    loads = core.build_loads(all_rows(shown))
     best = questions.champion(loads)
     found = []
     for of in shown:
@@ -302,11 +309,11 @@ def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
     told = [ratio for ratio, _ in questions.ratios(loads, "writes", best)]
     assert told == pytest.approx(sorted(found))
     answer = questions.QUESTIONS[1].answer(loads, "writes")
-    assert questions.span(found) in answer or answer.startswith(f"Nothing: {best}")
+    assert questions.ratio_range_words(found) in answer or answer.startswith(f"Nothing: {best}")
 
 
 def test_an_answer_is_of_whole_sentences_and_counts_nothing_that_there_is_not(shown: list[Study]):
-    loads = core.loads(rows(shown))
+    loads = core.build_loads(all_rows(shown))
     answer = questions.QUESTIONS[2].answer(loads, "oldest")
     first = rf"{questions.champion(loads)} lets a block become [\d.]+ to [\d.]+ times as old as"
     assert re.match(first + r" the set with the least\. The difference is largest under ", answer)
@@ -327,7 +334,7 @@ def test_a_core_set_that_was_not_run_says_so(page: str):
 
 def test_what_is_ticked_is_what_the_picture_shows(page: str, shown: list[Study]):
     ticked = Table(page).ticked
-    assert ticked == core.policies_of(rows(shown)) == ["pu", "ipu", "bsd_syncer"]
+    assert ticked == core.core_policy_sets(all_rows(shown)) == ["pu", "ipu", "bsd_syncer"]
     chosen = re.search(r'"name":"chosen","value":(\[.*?\])', page)[1]
     assert json.loads(chosen) == ticked
     assert f"{len(ticked)} of 4 sets are shown" in page
@@ -338,7 +345,7 @@ def test_an_experiment_may_take_its_arms_from_the_named_sets(folder: Path):
     text = 'sets = "core"\n' + FILE.replace(own, "") + WRITES
     (folder.parent / "core.toml").write_text(text)
     made = load(folder.parent / "core.toml")
-    assert made.arms == [of.name for of in core.core()]
+    assert made.arms == [of.name for of in core.core_sets()]
     policies = {run.arm: run.config["policies"] for run in made.runs}
     assert (policies["Sluice"]["update"], policies["Sluice"]["sched"]) == ("ipu", "sluice")
     (folder.parent / "core.toml").write_text(text.replace('"core"', '"cor"', 1))
@@ -357,13 +364,13 @@ def test_the_same_results_give_the_same_bytes(folder: Path, page: str):
     assert len(pictures) == 2 * (
         len(MEASURES) + 1 + len(re.findall(r'id="question-\w+" class', page))
     )
-    assert command("sluice.cli.report", f"{folder}/", folder).returncode == 0
+    assert command("experiment report", f"{folder}/", folder).returncode == 0
     assert (folder / "comparison.html").read_text() == page
     assert [path.read_bytes() for path in pictures] == before
 
 
 def test_without_any_results_nothing_is_written(folder: Path, tmp_path: Path):
-    done = command("sluice.cli.report", f"{folder}/", tmp_path)
+    done = command("experiment report", f"{folder}/", tmp_path)
     assert done.returncode == 2
     assert "no experiment has results" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -69,26 +69,28 @@ def results(means: dict[str, float], seeds: tuple[int, ...] = SEEDS) -> list[dic
 
 
 def verdicts(experiment: Experiment, means: dict[str, float]) -> list[Verdict]:
-    return expect.judge(experiment, results(means))
+    return expect.judge_experiment(experiment, results(means))
 
 
-@pytest.mark.parametrize(("ours", "word"), [(9.9, "won"), (10, "not told apart"), (10.1, "LOST")])
+@pytest.mark.parametrize(
+    ("ours", "word"), [(9.9, "won"), (10, "no difference seen"), (10.1, "LOST")]
+)
 def test_it_is_won_by_who_has_less_than_every_other(tmp_path, ours: float, word: str):
     found = verdicts(contest(tmp_path), {"ours": ours, "old": 10, "late": 1})
     assert [v.word for v in found] == [word, "won", word, "won"]
-    assert not any(v.failed for v in found)
+    assert not any(v.is_failed for v in found)
     assert found[0].says == "ours has the least r.mean_ms of 2 arms at load 1"
     assert ("better: old 10" in found[0].why) == (word == "LOST")
 
 
-def test_who_is_ahead_with_some_seeds_and_behind_with_others_is_not_told_apart(tmp_path: Path):
+def test_who_is_ahead_with_some_seeds_and_behind_with_others_neither_wins_nor_loses(tmp_path: Path):
     found = results({"ours": 9, "old": 10, "late": 1})
     for one in found:
         if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
             one["jobs"][0]["response_ns"]["mean"] += 8 * MS
-    mean, *_ = expect.judge(contest(tmp_path), found)
-    assert (mean.word, mean.met, mean.failed) == ("not told apart", None, False)
-    assert "not told apart: old 10; difference 0.6 (95 %: -1" in mean.why
+    mean, *_ = expect.judge_experiment(contest(tmp_path), found)
+    assert (mean.word, mean.met, mean.is_failed) == ("no difference seen", None, False)
+    assert "no difference seen: old 10; difference 0.6 (95 %: -1" in mean.why
 
 
 def test_a_lost_match_says_between_what_shares_it_is_behind(tmp_path: Path):
@@ -96,22 +98,29 @@ def test_a_lost_match_says_between_what_shares_it_is_behind(tmp_path: Path):
     for one in found:
         if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
             one["jobs"][0]["response_ns"]["mean"] += MS
-    match, *_ = judging.matches(contest(tmp_path), found)
-    low, high = match.behind_ends.low, match.behind_ends.high
-    assert (match.won, low) == (False, pytest.approx(0.2, abs=0.02))
-    assert low < match.behind < high < 0.31
+    match, *_ = judging.play_matches(contest(tmp_path), found)
+    low, high = match.loss_interval.low, match.loss_interval.high
+    assert (match.is_won, low) == (False, pytest.approx(0.2, abs=0.02))
+    assert low < match.loss_ratio < high < 0.31
     few = [one for one in found if one["variables"]["seed"] < 5]
     with_few = contest(tmp_path, TEXT.replace("seed = [1, 2, 3, 4, 5]", "seed = [1, 2, 3, 4]"))
-    assert judging.matches(with_few, few)[0].behind_ends is None
+    assert judging.play_matches(with_few, few)[0].loss_interval is None
 
 
-def test_with_few_trials_nobody_wins_and_the_words_say_so(tmp_path: Path):
+def test_with_few_trials_nobody_wins_or_loses_and_the_words_say_so(tmp_path: Path):
     text = TEXT.replace("seed = [1, 2, 3, 4, 5]", "seed = [1, 2, 3, 4]")
-    for ours, word in ((9, "ahead"), (11, "behind")):
+    for ours in (9, 11):
         found = results({"ours": ours, "old": 10, "late": 1}, SEEDS[:4])
-        mean, *_ = expect.judge(contest(tmp_path, text), found)
-        assert mean.word == word
+        experiment = contest(tmp_path, text)
+        mean, *_ = verdicts = expect.judge_experiment(experiment, found)
+        assert (mean.word, mean.met) == ("not judged", None)
+        assert "; not judged: old 8.5; " in mean.why
         assert mean.why.endswith("; 4 trials, so no interval")
+        said = lead.verdict_counts(verdicts)
+        assert said == "0 of 4 matches of the contest were won, 4 not judged."
+        assert "<td>0 (2 not judged: too few trials" in contests.contests_table(
+            [Study(experiment, found)]
+        )
 
 
 def test_who_promises_less_is_not_in_it(tmp_path: Path):
@@ -140,7 +149,7 @@ def test_an_arm_that_lacks_runs_is_not_in_it(tmp_path: Path):
         for r in results({"ours": 10, "old": 9})
         if r["arm"] == "ours" or r["variables"] != {"load": 1, "seed": 2}
     ]
-    found = expect.judge(contest(tmp_path), some)
+    found = expect.judge_experiment(contest(tmp_path), some)
     assert [v.word for v in found] == ["unknown", "unknown", "LOST", "won"]
 
 
@@ -152,24 +161,26 @@ def test_of_half_made_results_nothing_is_told(tmp_path: Path):
         if r["variables"]["seed"] <= 2 and (r["variables"]["seed"] == 1) == (r["arm"] == "ours")
     ]
     experiment = contest(tmp_path)
-    assert expect.judge(experiment, some) == []
+    assert expect.judge_experiment(experiment, some) == []
     one, other = ([r for r in some if r["arm"] == arm] for arm in ("ours", "old"))
-    claim = lead.less("r.mean_ms", one, other)
+    claim = lead.compare_less("r.mean_ms", one, other)
     assert (claim.met, claim.trials) == (None, 0)
-    assert page.expectations(Study(experiment, some))
+    assert page.expectations_section(Study(experiment, some))
 
 
 def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
     experiment = contest(tmp_path)
     found = results({"ours": 11, "old": 10, "late": 1})
-    told = "\n".join(summary.expectations(experiment, found))
+    told = "\n".join(summary.expectation_lines(experiment, found))
     assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", told)
-    html = page.expectations(Study(experiment, found))
+    html = page.expectations_section(Study(experiment, found))
     assert '<tr class="unmet"><td><b>LOST</b></td><td>ours has the least' in html
 
 
 def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lost(tmp_path: Path):
-    html = contests.table([Study(contest(tmp_path), results({"ours": 11, "old": 10, "late": 1}))])
+    html = contests.contests_table(
+        [Study(contest(tmp_path), results({"ours": 11, "old": 10, "late": 1}))]
+    )
     mean, writes = re.findall(r"<tr>(<td>.*</td>)</tr>", html)
     assert mean.startswith('<td><a href="contest/report.html">contest</a></td><td>ours</td>')
     assert (
@@ -182,7 +193,7 @@ def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lo
 
 def test_the_comparison_does_not_count_where_nobody_else_is(tmp_path: Path):
     experiment = contest(tmp_path, TEXT + 'aside = ["old"]\n')
-    html = contests.table([Study(experiment, results({"ours": 11, "late": 1}))])
+    html = contests.contests_table([Study(experiment, results({"ours": 11, "late": 1}))])
     assert html == ""
 
 
@@ -207,5 +218,5 @@ def test_a_bad_contest_is_refused_with_words(tmp_path: Path, old: str, new: str,
 
 
 def test_a_number_of_values_has_no_unit_and_a_time_has_its_own() -> None:
-    assert expect.figure(3, "read.over_450_ms") == "3"
-    assert expect.figure(3, "read.max_ms") == "3 ms"
+    assert expect.format_figure(3, "read.over_450_ms") == "3"
+    assert expect.format_figure(3, "read.max_ms") == "3 ms"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sluice.theory.parts.drive_row import drive_row
+from sluice.theory.parts.drive_row import read_drive_row
 
 
 def test_the_row_is_the_tables_own():
-    row = drive_row("cheetah4lp")
+    row = read_drive_row("cheetah4lp")
     assert (row.rotation_ns, row.heads, row.segments) == (60 * 10**9 // 10033, 8, 3)
     assert [z.sectors for z in row.zones] == [195, 187, 176, 166, 155, 145, 131]
     assert len(row.seek_ns) == row.zones[-1].last_cyl + 1 == 6581
@@ -14,7 +14,7 @@ def test_the_row_is_the_tables_own():
 
 
 def test_places_are_cylinders_in_the_proportion_of_their_sectors():
-    row = drive_row("cheetah4lp")
+    row = read_drive_row("cheetah4lp")
     outer = row.zones[0]
     share = outer.cylinders * outer.sectors / sum(z.cylinders * z.sectors for z in row.zones)
     assert row.cylinder_at(0) == 0 and row.cylinder_at(1) == 6580
@@ -24,4 +24,4 @@ def test_places_are_cylinders_in_the_proportion_of_their_sectors():
 
 def test_a_drive_without_platters_has_none():
     with pytest.raises(ValueError, match="fixed: has no platters"):
-        drive_row("fixed")
+        read_drive_row("fixed")

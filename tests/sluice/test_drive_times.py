@@ -8,15 +8,15 @@ import pytest
 
 from sluice.debug.chain import Explainer
 from sluice.debug.instant import reads
-from sluice.debug.narrative import tell
-from sluice.debug.stored_run import keep
+from sluice.debug.narrative import explain_read
+from sluice.debug.stored_run import find_or_record
 from sluice.experiment import metrics, run, utilisation
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 from sluice.experiment.schema import BadExperiment
-from sluice.experiment.selection import on_twin
-from sluice.report.wording import words
-from sluice.system.requests import pair
+from sluice.experiment.selection import twin_variant
+from sluice.report.wording import metric_words
+from sluice.system.requests import pair_requests
 from sluice.system.trace import BadTrace, Event
 from sluice.theory import eager
 from sluice.theory.parts.drive_row import DriveRow, Zone
@@ -69,7 +69,9 @@ def event(at_ns: int, name: str, block: int, argument: int = 8) -> Event:
 
 
 def of_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0) -> dict:
-    return utilisation.of_drive(SimpleNamespace(config=CONFIG), events, lost, start_ns, end_ns)
+    return utilisation.drive_utilisation(
+        SimpleNamespace(config=CONFIG), events, lost, start_ns, end_ns
+    )
 
 
 @pytest.mark.native
@@ -84,10 +86,11 @@ def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
         events.append(event(at + response_ns, f"{name}completed", at_ms, response_ns))
     drive = of_drive(events, 15 * MS, 60 * MS)
     assert [
-        utilisation.of(drive, name, "commands") for name in ("read", "write", "map", "all")
+        utilisation.utilisation_value(drive, name, "commands")
+        for name in ("read", "write", "map", "all")
     ] == [*(2, 1, 0, 3)]
-    assert utilisation.of(drive, "all", "service") == 20 * MS
-    assert utilisation.of(drive, "all", "locating") == 0
+    assert utilisation.utilisation_value(drive, "all", "service") == 20 * MS
+    assert utilisation.utilisation_value(drive, "all", "locating") == 0
     assert drive["unknown"] == 1
     assert drive["idle"] == 4 * MS + 6 * MS
     with pytest.raises(BadTrace, match="7 events were overwritten: a larger trace_k"):
@@ -112,22 +115,22 @@ def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
         event(5, "write issued", 416),
         event(6, "write completed", 416, 4),
     ]
-    found = pair(events)
+    found = pair_requests(events)
     assert [(r.sector, r.issued_ns, r.command) for r in found.done] == [
         *((80, 1, 1), (16, 1, 1), (416, 5, 3))
     ]
-    assert not found.undone() and not found.length[1]
+    assert not found.incomplete_requests() and not found.length[1]
 
 
 @pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])
 def test_all_commands_of_a_virtual_log_are_known(place: str, summaries: int, tmp_path: Path):
     path = tmp_path / "logged.toml"
     path.write_text(LOGGED.format(place=place, summaries=summaries))
-    experiment = load(path) if engine.host_refusal() else on_twin(load(path))
-    result, _ = run.make(experiment.runs[0], tmp_path / "console")
+    experiment = load(path) if engine.host_refusal_reason() else twin_variant(load(path))
+    result, _ = run.make_run(experiment.runs[0], tmp_path / "console")
 
     def of(name: str) -> float:
-        return metrics.of(result, name)
+        return metrics.evaluate(result, name)
 
     assert of("drive.unknown") == 0
     assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
@@ -145,13 +148,13 @@ def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> Non
     path = tmp_path / "logged.toml"
     text = LOGGED.format(place="eager", summaries=0)
     path.write_text(text.replace("fsync=8 ", "fsync=8 numjobs=2 "))
-    kept = keep(load(path).runs[0], FOLDER)
+    kept = find_or_record(load(path).runs[0], FOLDER)
     explainer, said = Explainer(kept), ""
     for number, read in enumerate(reads(kept), 1):
         chain = explainer.explain(read)
         assert sum(link.ns for link in chain.links) == read.response_ns
         assert chain.command.parts
-        said += tell(explainer, number, read)
+        said += explain_read(explainer, number, read)
     assert re.search(r"behind \d+ commands? of the disk's virtual log, which tells where", said)
 
 
@@ -167,12 +170,12 @@ def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_metrics_of_the_drive_have_words() -> None:
-    assert words("drive.write.locating_ms").heading == "locating of the drive's writes, ms"
-    assert words("drive.map.commands").heading == "the drive's writes of the map"
+    assert metric_words("drive.write.locating_ms").heading == "locating of the drive's writes, ms"
+    assert metric_words("drive.map.commands").heading == "the drive's writes of the map"
     each = "drive.map.rotation_us / drive.map.commands"
-    assert words(each).heading == "rotation per write of the map, µs"
-    assert words("drive.idle_s").heading == "time without a command, s"
-    assert words("drive.unknown").text == "commands of unknown parts"
+    assert metric_words(each).heading == "rotation per write of the map, µs"
+    assert metric_words("drive.idle_s").heading == "time without a command, s"
+    assert metric_words("drive.unknown").text == "commands of unknown parts"
 
 
 ROW = DriveRow(8000, 1, 1000, 0, 1, 1, 1, 0, 0, (Zone(0, 9, 8, 0, 0),), (0,))
@@ -182,16 +185,19 @@ def test_the_time_to_a_free_place_by_hand() -> None:
     """A track of two places of four sectors; the head comes from one that is used. So on average
     one of two is free. The first begins after two sectors on average, the second four later: if one
     is free, it is the first with probability 2/3."""
-    assert eager.locating_sectors(1, 4, ROW) == pytest.approx(2 * 2 / 3 + 6 * 1 / 3)
+    assert eager.mean_locating_sectors(1, 4, ROW) == pytest.approx(2 * 2 / 3 + 6 * 1 / 3)
 
 
 def test_other_tracks_count_from_the_head_switch_on() -> None:
-    assert eager.begins(5, 3, 4, 8) == [5, 9]  # every 4 sectors from 5 on or before, not before 3
+    assert eager.start_times(5, 3, 4, 8) == [
+        5,
+        9,
+    ]  # every 4 sectors from 5 on or before, not before 3
 
     def mean(heads: int, switch_ns: int) -> float:
         zones = (Zone(0, 9, 80, 2, 0),)
         row = DriveRow(80_000, heads, switch_ns, 0, 1, 1, 1, 0, 0, zones, (0,))
-        return eager.locating_sectors(0.3, 4, row)
+        return eager.mean_locating_sectors(0.3, 4, row)
 
     assert mean(4, 1000) < mean(2, 1000) < mean(2, 9000) < mean(1, 1000)
     assert mean(2, 80_000) == pytest.approx(mean(1, 1000), rel=0.01)  # a turn: nearly never

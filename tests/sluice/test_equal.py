@@ -18,14 +18,14 @@ def results(other: list[float], setting: str = "a") -> list[dict]:
 
 def judge(found: list[dict], *may: dict) -> list[str]:
     of = SimpleNamespace(plot={"lead": "stat.x"}, equal=[{"where": {}, **row} for row in may])
-    return [f"{v.word}: {v.says}; {v.why}" for v in equal_arms.judge(of, found)]
+    return [f"{v.word}: {v.says}; {v.why}" for v in equal_arms.judge_equal_arms(of, found)]
 
 
 @pytest.fixture(autouse=True)
 def stats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         equal_arms.significance,
-        "values",
+        "seed_values",
         lambda t, _: {r["variables"]["seed"]: r["stats"]["x"] for r in t},
     )
 

@@ -7,30 +7,43 @@ import copy
 import json
 import re
 import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import shipped
+from typed import LINE, enter
 
-from sluice.experiment import files, findings, metrics, result, runner, series, sets, summary
+from sluice.cli import options
+from sluice.experiment import (
+    files,
+    findings,
+    metrics,
+    result,
+    runner,
+    selection,
+    series,
+    sets,
+    summary,
+)
 from sluice.experiment import run as runs
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load
 from sluice.experiment.locate import Lines
 from sluice.experiment.schema import MACHINE_ENGINE, TWIN, BadExperiment, Run
-from sluice.experiment.selection import EXPERIMENTS, named, on_twin
+from sluice.experiment.selection import experiment_file, find_experiment_files, twin_variant
 from sluice.experiment.verdict import Verdict
+from sluice.host.experiments import EXPERIMENTS, OTHERS, experiment_files
 from sluice.host.paths import ROOT
 from sluice.system import devtext
 from sluice.system.image import Content
 from sluice.system.trace import Event
 from sluice.twin import engine
 
-ENGINE = MACHINE_ENGINE if engine.host_refusal() else TWIN
-NAME = "small" if engine.host_refusal() else f"small@{TWIN}"  # of SMALL's results
+ENGINE = MACHINE_ENGINE if engine.host_refusal_reason() else TWIN
+NAME = "small"
 
 SMALL = """\
 claim = "a delayed write is not waited for"
@@ -93,8 +106,8 @@ def small(tmp_path: Path) -> Path:
 
 
 def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What `make experiment` runs."""
-    line = [sys.executable, "-m", "sluice.cli.experiment", "--no-report", path]
+    """What `sluice experiment run` does."""
+    line = [*LINE, "experiment", "run", "--no-report", path]
     words = (f"--engine={ENGINE}", "--folder", str(folder), *words)
     return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -129,19 +142,19 @@ def sized(small: Path) -> Path:
 # ---- files ----
 
 
-@pytest.mark.xdist_group("all experiments")
+@pytest.mark.xdist_group(shipped.GROUP)
 def test_the_experiments_that_ship_have_no_problems_and_are_listed():
     done = subprocess.run(
-        [sys.executable, "-m", "sluice.cli.experiment", "--list"],
+        [*LINE, "experiment", "list"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    for path in EXPERIMENTS.glob("*.toml"):
+    for path in experiment_files():
         if "[sizes." in path.read_text():
-            load(path, "quick")
-        assert f"{path.stem}\n    {load(path).claim}\n" in done.stdout
+            shipped.load_once(path, "quick")
+        assert f"{path.stem}\n    {shipped.load_once(path).claim}\n" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -251,14 +264,16 @@ def test_two_sets_of_one_name_are_refused_with_both_places(
     monkeypatch.setattr(sets, "SETS", tmp_path)
     one = '[[sets]]\nname = "PU"\nabout = "x"\npolicies = {}\n'
     (tmp_path / "a.toml").write_text(one)
-    assert [row.name for row in sets.read("a")] == ["PU"]
+    assert [row.name for row in sets.read_sets("a")] == ["PU"]
     (tmp_path / "b.toml").write_text("\n" + one)
     with pytest.raises(BadExperiment, match=rf'"PU", {tmp_path}/a\.toml:2 and .*/b\.toml:3'):
-        sets.read("a")
+        sets.read_sets("a")
 
 
 def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
-    why = r"WITH=none: two policies have this name, policies/prefetch/none\.c and policies/update/"
+    why = (
+        r"--with=none: two policies have this name, policies/prefetch/none\.c and policies/update/"
+    )
     with pytest.raises(BadExperiment, match=why):
         load(small, policy="none")
 
@@ -266,7 +281,7 @@ def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("FOLDER", "this is a folder; E=FOLDER/ means the experiments in it"),
+        ("FOLDER", "this is a folder; FOLDER/ means the experiments in it"),
         ("FOLDER/none.toml", "there is no such file"),
         ("FOLDER/none/", "there is no such folder"),
         ("FOLDER/empty/", "there is no .toml file in this folder"),
@@ -284,13 +299,43 @@ def test_a_word_that_means_no_experiment_is_refused_in_one_line(tmp_path: Path, 
     (tmp_path / "notes").write_text("notes")
     word, said = (text.replace("FOLDER", str(tmp_path)) for text in (word, said))
     with pytest.raises(BadExperiment) as refused:
-        named(word)
-    assert str(refused.value).startswith(f"E={word}: {said}")
+        find_experiment_files(word)
+    assert str(refused.value).startswith(f"{word}: {said}")
     assert "\n" not in str(refused.value)
 
 
 def test_the_beginning_of_names_may_have_stars():
-    assert [path.stem for path in named("mogul-4.1-*st")] == ["mogul-4.1-fast"]
+    assert [path.stem for path in find_experiment_files("mogul-4.1-*st")] == ["mogul-4.1-fast"]
+
+
+def test_two_experiments_of_one_name_are_refused_and_both_are_named(monkeypatch) -> None:
+    first = selection.experiments_by_name()["mogul-2"]
+    second = first.parent.parent / "wang" / first.name
+    monkeypatch.setattr(selection, "experiment_files", lambda: [*experiment_files(), second])
+    with pytest.raises(BadExperiment, match="have one name") as refused:
+        find_experiment_files("wang")
+    assert {str(first), str(second)} <= set(str(refused.value).split())
+
+
+@pytest.mark.parametrize("find", [find_experiment_files, options.files_of])
+def test_the_folder_experiments_means_all_and_one_of_its_folders_what_is_in_it(find) -> None:
+    assert find(f"{EXPERIMENTS}/") == experiment_files()
+    there = find(f"{EXPERIMENTS}/mogul/")
+    assert there == [path for path in experiment_files() if path.parent.name == "mogul"]
+    assert find("mogul-4.1-fast") == [EXPERIMENTS / "mogul" / "mogul-4.1-fast.toml"]
+
+
+def test_searches_and_sets_are_no_experiments() -> None:
+    names = {path.stem for path in experiment_files()}
+    for folder in OTHERS:
+        others = {path.stem for path in (EXPERIMENTS / folder).glob("*.toml")}
+        assert others and not others & names
+
+
+def test_each_folder_of_experiments_has_a_line_in_their_readme() -> None:
+    said = (EXPERIMENTS / "README.md").read_text()
+    listed = re.findall(r"^\| `(\w+)/` \| .", said, re.M)
+    assert sorted(listed) == sorted(path.name for path in EXPERIMENTS.iterdir() if path.is_dir())
 
 
 def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
@@ -299,19 +344,32 @@ def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
         load(tmp_path / "picture.toml")
 
 
-@pytest.mark.parametrize(
-    "goal", ["agree", "experiment", "export", "report", "debug", "results", "sweep", "theatre"]
-)
-def test_every_command_refuses_a_folder_without_experiments(tmp_path: Path, goal: str):
-    line = [sys.executable, "-m", f"sluice.cli.{goal}", f"{tmp_path}/"]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"E={tmp_path}/: there is no .toml file in this folder\n"
-
-
 def test_a_tunable_is_known_whatever_words_its_unit_has():
-    found = known().tunables["throttled.dirty_percent"]
+    found = load_catalogue().tunables["throttled.dirty_percent"]
     assert (found.unit, found.low, found.high) == ("% of the cache", 1, 100)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "experiment run",
+        "experiment report",
+        "export",
+        "debug",
+        "results store",
+        "theatre",
+        "why",
+        "sweep",
+        "validate repeat",
+    ],
+)
+def test_every_verb_refuses_a_folder_without_experiments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+):
+    assert enter(*verb.split(), f"{tmp_path}/") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{tmp_path}/: there is no .toml file in this folder\n" in said.err
 
 
 def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: Path):
@@ -415,7 +473,7 @@ def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
 
 def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     def make() -> runner.Outcome:
-        experiment = load(small) if engine.host_refusal() else on_twin(load(small))
+        experiment = load(small) if engine.host_refusal_reason() else twin_variant(load(small))
         return runner.execute(experiment, experiment.runs, 2, lambda step: None, tmp_path)
 
     first = make()
@@ -439,7 +497,7 @@ def test_runs_of_several_are_one_queue_which_goes_on_while_one_is_looked_at(
         console.write_text("")
         return {"run": run.name}, 0.0
 
-    monkeypatch.setattr(runner.runs, "make", make)
+    monkeypatch.setattr(runner.runs, "make_run", make)
     other = small.with_name("other.toml")
     other.write_text(small.read_text())
     asked = [(experiment, experiment.runs) for experiment in (load(small), load(other))]
@@ -549,13 +607,14 @@ def test_the_findings_of_each_paper_are_counted():
         Verdict("", False, "", differs="a longer file"),
         Verdict("", False, "", contest=True),  # a lost contest is not a finding
     ]
-    lines = findings.table(findings.of_verdicts(verdicts))
-    assert [line.split()[-6:] for line in lines[1:]] == [
-        ["1999", "1", "1", "0", "0", "0"],
-        ["2001", "0", "0", "1", "0", "1"],
-        ["expectations)", "1", "1", "1", "0", "0"],
+    lines = findings.format_findings(findings.verdict_findings(verdicts))
+    assert lines[0].split()[2:] == ["as", "expected", "differs", "NOT", "SO", "unknown"]
+    assert [line.split()[-5:] for line in lines[1:]] == [
+        ["1999", "1", "1", "0", "0"],
+        ["2001", "0", "0", "1", "1"],
+        ["expectations)", "1", "1", "1", "0"],
     ]
-    assert findings.table(findings.of_verdicts(verdicts[-1:])) == []
+    assert findings.format_findings(findings.verdict_findings(verdicts[-1:])) == []
 
 
 # ---- numbers ----
@@ -567,7 +626,7 @@ def test_metrics_are_right_on_a_known_distribution():
     histogram = {"unit": "ns", "count": 100, "sum": sum(times_ms) * 10**6, "buckets": buckets}
     result = {"counters": {"c": [7, "times"]}, "histograms": {"h": histogram}}
     found = {
-        name: metrics.of(result, f"hist.h.{name}")
+        name: metrics.evaluate(result, f"hist.h.{name}")
         for name in ("count", "mean_ms", "p50_ms", "p99_ms", "p99.9_s", "max_s", "over_10_ms")
     }
     assert found == pytest.approx(
@@ -577,7 +636,7 @@ def test_metrics_are_right_on_a_known_distribution():
         },
         rel=1e-3,
     )
-    assert metrics.of(result, "stat.c") == 7
+    assert metrics.evaluate(result, "stat.c") == 7
 
 
 @pytest.mark.parametrize(
@@ -593,7 +652,7 @@ HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
 
 
 def test_the_name_of_a_run_may_be_a_files_whatever_its_variables_are():
-    run = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick").runs[0]
+    run = load(experiment_file("mogul-4.1-fast"), "quick").runs[0]
     name = replace(run, arm="a/b", variables={"file": "/data/f"}).name
     assert name == "a-b_file=-data-f"
 
@@ -601,8 +660,8 @@ def test_the_name_of_a_run_may_be_a_files_whatever_its_variables_are():
 def test_the_text_of_dev_hist_is_read_strictly():
     a = {"unit": "ns", "count": 3, "sum": 9, "buckets": [[1, 2, 2], [5, 6, 1]]}
     b = {"unit": "requests", "count": 0, "sum": 0, "buckets": []}
-    assert devtext.histograms(HIST) == {"a": a, "b": b}
-    assert devtext.histograms("") == {}
+    assert devtext.parse_histograms(HIST) == {"a": a, "b": b}
+    assert devtext.parse_histograms("") == {}
     for text, line in (
         ("bucket 1 2 2\n", "bucket 1 2 2"),
         (HIST + "bucket 1 2\n", "bucket 1 2"),
@@ -610,7 +669,7 @@ def test_the_text_of_dev_hist_is_read_strictly():
         (HIST + "hist c ns 1\n" + HIST, "hist c ns 1"),
     ):
         with pytest.raises(devtext.BadText, match=f"not a line of /dev/hist: '{line}'$"):
-            devtext.histograms(text)
+            devtext.parse_histograms(text)
 
 
 def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
@@ -621,10 +680,10 @@ def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
         f"boot\n@start\nup 1\n@stat\ns 1 n\n@hist\n{HIST}@workload\n{said}"
         f"@end\nup 2\n@stat\ns 2 n\n@hist\n{HIST}@done\npower off\n"
     )
-    assert runs.readings(console) == parts
+    assert runs.split_readings(console) == parts
     for mark in ("@start", "@done"):
         with pytest.raises(devtext.BadText, match="lacks a part"):
-            runs.readings(console.replace(f"{mark}\n", ""))
+            runs.split_readings(console.replace(f"{mark}\n", ""))
 
 
 def test_an_image_is_known_by_all_that_is_in_it(
@@ -638,7 +697,7 @@ def test_an_image_is_known_by_all_that_is_in_it(
         replace(plain, links={"/l": "f"}),
         replace(plain, rc="ls"),
     ]
-    digests = [files.cached(content).digest for content in (plain, *others, plain)]
+    digests = [files.cached_image(content).digest for content in (plain, *others, plain)]
     assert len(set(digests)) == 5
     assert digests[0] == digests[-1]
 
@@ -677,7 +736,7 @@ def test_series_are_right_on_known_events():
         request("completed", 3900, 99, 3_000_000, write=True),
         request("queued", 4600),
     ]
-    found = series.gather(events, 0, 1000, 4500)
+    found = series.gather_series(events, 0, 1000, 4500)
     assert found["disks"].pop("disk1") == {
         "reads": [1, 0, 2, 0],
         "writes": [0, 0, 1, 0],
@@ -692,7 +751,7 @@ def test_series_are_right_on_known_events():
 
 
 def test_series_begin_after_what_was_lost():
-    found = series.gather([request("completed", 2100)], 3, 0, 5000)
+    found = series.gather_series([request("completed", 2100)], 3, 0, 5000)
     assert (found["lost"], found["from_bin"]) == (3, 3)
 
 
@@ -807,9 +866,9 @@ def test_a_policy_can_be_measured_beside_those_of_an_experiment(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
-        ("nosuch", "WITH=nosuch: there is no policy of this name in policies/"),
+        ("nosuch", "--with=nosuch: there is no policy of this name in policies/"),
         ("deadlin", 'no policy of this name in policies/; did you mean "deadline"?'),
-        ("async", 'WITH=async: the first arm, "async", has this policy'),
+        ("async", '--with=async: the first arm, "async", has this policy'),
     ],
 )
 def test_a_policy_to_be_measured_too_must_be_there_and_another(

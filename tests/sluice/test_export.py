@@ -6,7 +6,6 @@ import json
 import re
 import struct
 import subprocess
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -15,45 +14,23 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from small_experiment import reads_beside_writes
+from typed import LINE
 
-from sluice.cli.export import find_formats, write
 from sluice.experiment import metrics
 from sluice.experiment import run as runs
 from sluice.experiment.load import load
 from sluice.export import recording
 from sluice.export.formats import fio
 from sluice.export.recording import Recording
+from sluice.export.writing import find_formats, write_files
 from sluice.host.paths import ROOT
-from sluice.system.requests import Request, pair
+from sluice.system.requests import Request, pair_requests
 from sluice.system.trace import Event
 from sluice.trace import reader
 
 # Random reads beside a writer whose blocks are flushed in bursts, and join.
-SMALL = """\
-claim = "a trace can be exported"
-source = "this test"
-
-[machine]
-nbuf = 200
-
-[machine.data]
-drive = "rz58"
-size = "16M"
-files = {"/read" = "4M", "/write" = "2M"}
-
-[tunables]
-"pu.interval_ms" = "2 s"
-
-[[arms]]
-name = "delayed"
-policies = {write = "delayed", update = "pu", sched = "clook"}
-
-[workload]
-commands = \"\"\"
-iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=500 -- \\
-    name=write rw=write filename=/data/write rate_iops=40 until=read
-\"\"\"
-"""
+SMALL = reads_beside_writes("a trace can be exported", 500)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +44,8 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recorded(toml: Path) -> tuple[Recording, dict]:
     """The recording of the one run, and its result."""
     run = load(toml).runs[0]
-    result, _ = runs.make(run, toml.with_name("console"))
-    return recording.remake(run, toml.parent), result
+    result, _ = runs.make_run(run, toml.with_name("console"))
+    return recording.repeat_and_record(run, toml.parent), result
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +62,7 @@ def result(recorded: tuple[Recording, dict]) -> dict:
 def files(rec: Recording, toml: Path) -> Path:
     """The folder with the files of all formats."""
     out = toml.with_name("out")
-    write(rec, find_formats(), out)
+    write_files(rec, find_formats(), out)
     return out
 
 
@@ -99,8 +76,8 @@ def counter(result: dict, name: str) -> int:
 
 
 def command(*words: object) -> subprocess.CompletedProcess[str]:
-    """What `make export` runs."""
-    line = [sys.executable, "-m", "sluice.cli.export", *map(str, words)]
+    """What `sluice export` runs."""
+    line = [*LINE, "export", *map(str, words)]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -164,7 +141,7 @@ def event(time_ns: int, name: str, block: int, argument: int, write: bool = Fals
 
 
 def test_a_command_that_failed_and_was_split_is_told_by_its_last_try():
-    pairing = pair(
+    pairing = pair_requests(
         [
             event(1, "queued", 8, 8),
             event(2, "queued", 16, 8),
@@ -178,11 +155,11 @@ def test_a_command_that_failed_and_was_split_is_told_by_its_last_try():
     )
     told = [(r.sector, r.issued_ns, r.completed_ns, r.failed, r.command) for r in pairing.done]
     assert told == [(8, 4, 5, True, 2), (16, 6, 7, False, 3)]
-    assert pairing.undone() == []
+    assert pairing.incomplete_requests() == []
 
 
 def test_a_trace_that_begins_in_the_middle_tells_of_what_it_saw_queued():
-    pairing = pair(
+    pairing = pair_requests(
         [
             event(1, "completed", 8, 1),
             event(2, "issued", 16, 8),
@@ -194,12 +171,12 @@ def test_a_trace_that_begins_in_the_middle_tells_of_what_it_saw_queued():
         ]
     )
     assert [r.sector for r in pairing.done] == [32]
-    assert [r.sector for r in pairing.undone()] == [40]
+    assert [r.sector for r in pairing.incomplete_requests()] == [40]
     assert pairing.unknown == 2
 
 
 def test_requests_for_one_sector_are_told_apart_by_direction_and_order():
-    pairing = pair(
+    pairing = pair_requests(
         [
             event(1, "queued", 8, 8),
             event(2, "queued", 8, 8, write=True),
@@ -214,7 +191,7 @@ def test_requests_for_one_sector_are_told_apart_by_direction_and_order():
         (1, True, 1),
         (0, False, 0),
     ]
-    assert [r.number for r in pairing.undone()] == [2]
+    assert [r.number for r in pairing.incomplete_requests()] == [2]
 
 
 # ---- blktrace ----
@@ -256,7 +233,7 @@ def test_what_blkparse_prints_is_read_as_the_trace_that_requests_csv_is(files, t
     """By the readers of sluice/trace: the same requests at the same times."""
     text = tmp_path / "blkparse.txt"
     text.write_text(tool(files, "blkparse", "-i", "disk1"))
-    ours, theirs = reader.read(files / "requests.csv"), reader.read(text)
+    ours, theirs = reader.read_requests(files / "requests.csv"), reader.read_requests(text)
     assert len(ours) > 500
     assert ours.tolist() == theirs.tolist()
 
@@ -521,12 +498,12 @@ def test_requests_in_sequence_are_no_random_ones() -> None:
         ]
 
     options = {"rw": "read", "bs": "4096", "iodepth": "3", "numjobs": "1"}
-    assert fio.workload(made(0, 8, 16, 24)) == options
-    assert fio.workload(made(0, 80, 16, 24))["rw"] == "randread"
-    assert fio.workload(made(0, 8, 16, write=True))["rw"] == "write"
+    assert fio.job_options(made(0, 8, 16, 24)) == options
+    assert fio.job_options(made(0, 80, 16, 24))["rw"] == "randread"
+    assert fio.job_options(made(0, 8, 16, write=True))["rw"] == "write"
     writes = made(99, 107, 115, write=True)
     both = [one for two in zip(made(0, 8, 16), writes, strict=True) for one in two]
-    assert fio.workload(both)["rw"] == "rw"
+    assert fio.job_options(both)["rw"] == "rw"
 
 
 def of_bins(bins: Counter[int], percent: float) -> int:
@@ -590,15 +567,15 @@ def test_the_command_writes_one_format_and_tells_how_to_open_it(toml, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "E= is missing: give an experiment; there are "),
-        (["nonesuch"], "E=nonesuch: there is no such experiment; there are "),
+        ([], "give an experiment; --list lists them"),
+        (["nonesuch"], "nonesuch: there is no such experiment; there are "),
         (["mogul-4.1-fats"], 'no such experiment; did you mean "mogul-4.1-fast"?'),
-        (["mogul-4.1"], "E=mogul-4.1: give one experiment; these begin so: mogul-4.1-fast, "),
-        (["TOML"], "N= is missing: give a run; small has runs 1 to 1, and LIST=1 lists them"),
-        (["TOML", "--run", 2], "N=2: there is no such run; small has runs 1 to 1"),
+        (["mogul-4.1"], "mogul-4.1: give one experiment; these begin so: mogul-4.1-fast, "),
+        (["TOML"], "give the number of a run; sluice experiment list "),
+        (["TOML", "--run", 2], "--run=2: there is no such run; small has runs 1 to 1"),
         (
             ["TOML", "--run", 1, "--format", "pcap"],
-            "FORMAT=pcap: there is no such format; there are blktrace, ",
+            "pcap: there is no such format; there are blktrace, ",
         ),
     ],
 )
@@ -612,7 +589,7 @@ def test_a_wrong_choice_is_told_with_what_there_is_and_changes_nothing(toml, tmp
 
 def test_a_run_that_comes_out_unlike_the_stored_result_is_refused(toml, tmp_path, result):
     run = load(toml).runs[0]
-    stored = tmp_path / "small" / "runs" / f"{runs.key(run)}.json"
+    stored = tmp_path / "small" / "runs" / f"{runs.result_key(run)}.json"
     stored.parent.mkdir(parents=True)
     for change, status in (({}, 0), ({"virtual_ms": 1}, 1)):
         stored.write_text(json.dumps(result | change))

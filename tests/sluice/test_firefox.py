@@ -8,7 +8,7 @@ from firefox import Firefox
 from test_pictures import made_up
 
 from sluice.host.paths import BUILD
-from sluice.theatre.staging import staged
+from sluice.theatre.staging import theatre_page
 
 LIVE = BUILD / "live" / "index.html"
 SLOWEST = """(() => {
@@ -36,7 +36,7 @@ def test_the_theatre_says_what_it_says_in_chromium(
 ) -> None:
     html = tmp_path / "theatre.html"
     ripples = dict.fromkeys(range(1000, 4000, 500), 8)
-    html.write_text(staged([made_up("PU", 1, {2000: 48}), made_up("AIPU", 2, ripples)]))
+    html.write_text(theatre_page([made_up("PU", 1, {2000: 48}), made_up("AIPU", 2, ripples)]))
     firefox.open(html)
     browser.open(html)
     here, there = firefox.value(SLOWEST), browser.value(SLOWEST)

@@ -9,7 +9,7 @@ from sluice.experiment import jobs, metrics, runner, summary
 from sluice.experiment.load import load
 from sluice.experiment.result import BadResult, check_line
 from sluice.experiment.schema import BadExperiment
-from sluice.report.wording import words
+from sluice.report.wording import metric_words
 from sluice.system.devtext import BadText
 
 SAID = """\
@@ -23,11 +23,16 @@ done
 
 def result() -> dict:
     counters = {"cpu.idle": [500 * 10**6, "ns"], "disk.reads": [7, "requests"]}
-    return {"arm": "x", "virtual_ms": 2000, "counters": counters, "jobs": jobs.lines(SAID)}
+    return {
+        "arm": "x",
+        "virtual_ms": 2000,
+        "counters": counters,
+        "jobs": jobs.parse_job_lines(SAID),
+    }
 
 
 def test_lines_of_all_programs_are_found_among_what_is_printed():
-    assert [(row["program"], row["job"]) for row in jobs.lines(SAID)] == [
+    assert [(row["program"], row["job"]) for row in jobs.parse_job_lines(SAID)] == [
         ("one", "a"),
         ("two", "a"),
         ("three", "b"),
@@ -44,31 +49,31 @@ def test_lines_of_all_programs_are_found_among_what_is_printed():
 )
 def test_a_wrong_line_is_refused(line: str, said: str):
     with pytest.raises(BadText, match=re.escape(said)):
-        jobs.lines(f"first\n{line}\n")
+        jobs.parse_job_lines(f"first\n{line}\n")
 
 
 def test_numbers_of_several_processes_add_up_but_times_are_the_longest():
-    assert metrics.of(result(), "job.a.ios") == 7
-    assert metrics.of(result(), "job.a.elapsed_ns") == 5000
-    assert metrics.of(result(), "job.a.elapsed_us") == 5
-    assert metrics.of(result(), "b.max_ns") == 9
+    assert metrics.evaluate(result(), "job.a.ios") == 7
+    assert metrics.evaluate(result(), "job.a.elapsed_ns") == 5000
+    assert metrics.evaluate(result(), "job.a.elapsed_us") == 5
+    assert metrics.evaluate(result(), "b.max_ns") == 9
 
 
 def test_numbers_of_all_jobs_add_up():
     said = 'one {"job":"a","reads":3,"bs":4096}\ntwo {"job":"b","reads":2,"bs":8192,"ios":7}\n'
-    both = result() | {"jobs": jobs.lines(said)}
-    assert metrics.of(both, "job.*.reads") == 5
-    assert metrics.of(both, "job.*.read_bytes") == 3 * 4096 + 2 * 8192
-    assert metrics.of(both, "job.b.read_bytes") == 2 * 8192
-    assert metrics.jobs_of("job.*.reads / job.b.ios") == ["b"]
-    assert metrics.wrong("job.*.reads", {}, {}) is None
-    assert words("job.*.ios").text == "requests of all jobs"
+    both = result() | {"jobs": jobs.parse_job_lines(said)}
+    assert metrics.evaluate(both, "job.*.reads") == 5
+    assert metrics.evaluate(both, "job.*.read_bytes") == 3 * 4096 + 2 * 8192
+    assert metrics.evaluate(both, "job.b.read_bytes") == 2 * 8192
+    assert metrics.jobs_in_metric("job.*.reads / job.b.ios") == ["b"]
+    assert metrics.find_metric_error("job.*.reads", {}, {}) is None
+    assert metric_words("job.*.ios").text == "requests of all jobs"
     with pytest.raises(BadResult, match='job "a" printed no number "ios"'):
-        metrics.of(both, "job.*.ios")
+        metrics.evaluate(both, "job.*.ios")
 
 
 def test_a_summary_of_times_is_numbers_too():
-    assert metrics.of(result(), "job.b.response_max_us") == 0.009
+    assert metrics.evaluate(result(), "job.b.response_max_us") == 0.009
 
 
 @pytest.mark.parametrize(
@@ -83,30 +88,30 @@ def test_a_summary_of_times_is_numbers_too():
 )
 def test_what_was_not_printed_is_no_metric(metric: str, said: str):
     with pytest.raises(BadResult, match=re.escape(said)):
-        metrics.of(result(), metric)
+        metrics.evaluate(result(), metric)
 
 
 def test_a_metric_may_be_one_divided_by_another():
     units = {"cpu.idle": "ns", "disk.reads": "requests"}
-    assert metrics.of(result(), "stat.disk.reads / job.a.ios") == 1
-    assert metrics.of(result(), "stat.cpu.idle_s / stat.disk.reads") == pytest.approx(0.5 / 7)
+    assert metrics.evaluate(result(), "stat.disk.reads / job.a.ios") == 1
+    assert metrics.evaluate(result(), "stat.cpu.idle_s / stat.disk.reads") == pytest.approx(0.5 / 7)
     nothing = {**result(), "counters": {"disk.reads": [0, "requests"]}}
-    assert metrics.of(nothing, "job.a.ios / stat.disk.reads") == 0
-    assert metrics.jobs_of("stat.disk.reads / job.a.ios") == ["a"]
-    assert metrics.jobs_of("a.count / b.mean_ms") == ["a", "b"]
-    assert metrics.wrong("stat.disk.reads / job.a.ios", units, {}) is None
-    assert metrics.wrong("job.a.ios / stat.disk.raeds", units, {})[1] == "disk.raeds"
-    assert metrics.wrong("a.count / a.count / a.count", units, {})[0] == "metric"
+    assert metrics.evaluate(nothing, "job.a.ios / stat.disk.reads") == 0
+    assert metrics.jobs_in_metric("stat.disk.reads / job.a.ios") == ["a"]
+    assert metrics.jobs_in_metric("a.count / b.mean_ms") == ["a", "b"]
+    assert metrics.find_metric_error("stat.disk.reads / job.a.ios", units, {}) is None
+    assert metrics.find_metric_error("job.a.ios / stat.disk.raeds", units, {})[1] == "disk.raeds"
+    assert metrics.find_metric_error("a.count / a.count / a.count", units, {})[0] == "metric"
 
 
 def test_times_that_are_counted_have_units_and_shares():
-    assert metrics.of(result(), "stat.cpu.idle") == 500 * 10**6
-    assert metrics.of(result(), "stat.cpu.idle_s") == 0.5
-    assert metrics.of(result(), "stat.cpu.idle_percent") == 25
+    assert metrics.evaluate(result(), "stat.cpu.idle") == 500 * 10**6
+    assert metrics.evaluate(result(), "stat.cpu.idle_s") == 0.5
+    assert metrics.evaluate(result(), "stat.cpu.idle_percent") == 25
     units = {"cpu.idle": "ns", "disk.reads": "requests"}
-    assert metrics.wrong("stat.cpu.idle_percent", units, {}) is None
-    assert metrics.wrong("stat.disk.reads_s", units, {})
-    assert metrics.wrong("stat.cpu.idle_h", units, {})
+    assert metrics.find_metric_error("stat.cpu.idle_percent", units, {}) is None
+    assert metrics.find_metric_error("stat.disk.reads_s", units, {})
+    assert metrics.find_metric_error("stat.cpu.idle_h", units, {})
 
 
 FILE = """\
@@ -132,13 +137,13 @@ def test_a_run_has_the_lines_of_all_its_programs(tmp_path: Path):
     outcome = runner.execute(experiment, experiment.runs, 1, lambda step: None, tmp_path)
     assert outcome.errors == {}
     [row] = outcome.results
-    assert metrics.of(row, "job.m.steps") == 41
-    assert metrics.of(row, "k.count") == metrics.of(row, "job.k.reads") > 100
-    assert 0 < metrics.of(row, "job.k.compile_ms") < metrics.of(row, "job.k.elapsed_ms")
+    assert metrics.evaluate(row, "job.m.steps") == 41
+    assert metrics.evaluate(row, "k.count") == metrics.evaluate(row, "job.k.reads") > 100
+    assert 0 < metrics.evaluate(row, "job.k.compile_ms") < metrics.evaluate(row, "job.k.elapsed_ms")
 
 
 def test_response_times_are_whole_or_not_there(tmp_path: Path):
-    del (row := jobs.lines(SAID)[2])["histogram"]
+    del (row := jobs.parse_job_lines(SAID)[2])["histogram"]
     with pytest.raises(BadResult, match=re.escape('result.jobs[0] lacks "histogram"')):
         check_line_of([row])
 
@@ -183,4 +188,4 @@ def test_a_job_that_no_command_names_is_refused(tmp_path: Path, metric: str, sai
     ],
 )
 def test_a_columns_head_is_two_lines(column: str, lines: tuple[str, str]):
-    assert summary.head(column) == lines
+    assert summary.column_head(column) == lines

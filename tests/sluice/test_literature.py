@@ -8,14 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from shipped import GROUP, load_once
 
-from sluice.experiment.load import load
 from sluice.experiment.schema import Experiment
-from sluice.experiment.selection import EXPERIMENTS
+from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 
 # With the other tests that load all experiments: what models predict is computed once.
-pytestmark = pytest.mark.xdist_group("all experiments")
+pytestmark = pytest.mark.xdist_group(GROUP)
 
 KINDS = ("update", "write", "sched", "replace", "prefetch", "place")
 HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
@@ -41,7 +41,7 @@ NOTHING = {("update", "none")}
 
 @pytest.fixture(scope="module", params=["full", "quick"])
 def shipped(request: pytest.FixtureRequest) -> list[Experiment]:
-    return [load(path, request.param) for path in sorted(EXPERIMENTS.glob("*.toml"))]
+    return [load_once(path, request.param) for path in experiment_files()]
 
 
 def arms_with(experiment: Experiment, kind: str, name: str) -> set[str]:

@@ -9,18 +9,19 @@ from types import SimpleNamespace
 
 import pytest
 from browser import Page
+from typed import enter
 
-from sluice.cli import live
 from sluice.debug.chain import Explainer
 from sluice.debug.stored_run import Kept
 from sluice.experiment import jobs
 from sluice.experiment import run as runs
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.export import recording
+from sluice.host import paths
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
 from sluice.system import devtext, trace
-from sluice.theatre.scene import scene
+from sluice.theatre.scene import build_scene
 from sluice.twin import engine
 from sluice.wasm.assembled import WASM
 from sluice.wasm.loads import LOADS
@@ -29,11 +30,11 @@ pytestmark = [
     pytest.mark.xdist_group("live"),  # they share the page
     pytest.mark.skipif(
         not (WASM / "complete").exists(),
-        reason="the kernel is not compiled for WebAssembly: `make live` does that, and needs clang",
+        reason="the kernel is not compiled for WebAssembly: `sluice live` does it, and needs clang",
     ),
 ]
 
-SHARED = ("base", "measure", "policy", "logical", "disk", "cache", "ext2", "file")
+SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "ext2", "file")
 TUNED = {"pu.interval_ms": 5000}
 # Of a load, what is not as the load has it.
 RUNS = [
@@ -52,8 +53,8 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page, as the command writes it."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(live, "BUILD", folder)
-        assert live.main() == 0
+        patch.setattr(paths, "BUILD", folder)
+        assert enter("live") == 0
     return folder / "live" / "index.html"
 
 
@@ -73,16 +74,16 @@ def run_in(page: Page, load: int, policies: dict, tunables: dict) -> dict:
 def run_natively(load: int, args: str, folder: Path) -> SimpleNamespace:
     """The same run in the native twin: its console, and its trace."""
     run = LOADS[load].run()
-    machine = runs.machine(run, folder)
+    machine = runs.build_machine(run, folder)
     with machine.guest() as guest:
-        line = engine.command(machine, guest)
+        line = engine.twin_command(machine, guest)
         line = [*line[: line.index("--") + 1], *args.split(), guest.argument()]
         done = subprocess.run(
             line, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S, check=True
         )
         said = done.stdout.decode()
-        phys = devtext.stat(runs.readings(said)["stat1"])["trace.phys"][0]
-        lost, records = trace.ring(guest.path, phys)
+        phys = devtext.parse_stat(runs.split_readings(said)["stat1"])["trace.phys"][0]
+        lost, records = trace.read_ring(guest.path, phys)
     return SimpleNamespace(run=run, console=said, lost=lost, records=records)
 
 
@@ -106,11 +107,13 @@ def shown_by_python(load: int, here: dict, folder: Path) -> dict:
     words = dict(word.split("=") for word in here["args"].split())
     policies = {kind: words[kind] for kind in there.run.config["policies"]}
     there.run.config["policies"] = policies
-    said = jobs.lines(runs.readings(there.console)["said"])
+    said = jobs.parse_job_lines(runs.split_readings(there.console)["said"])
     events = trace.Events(there.records)
-    made = recording.of_console(there.run, there.console, said, lambda _: (there.lost, events))
+    made = recording.recording_from_console(
+        there.run, there.console, said, lambda _: (there.lost, events)
+    )
     kept = Kept(there.run, made, Path(), there.lost, 0, 0)
-    return scene(Explainer(kept), "", "")
+    return build_scene(Explainer(kept), "", "")
 
 
 COLUMNS = ("requests", "commands", "cache", "flushes", "writes")
@@ -165,14 +168,14 @@ def options(page: Page, name: str) -> list[str]:
 
 
 def test_what_can_be_chosen_is_what_the_kernel_has(page: Page) -> None:
-    for kind, names in known().policies.items():
+    for kind, names in load_catalogue().policies.items():
         assert options(page, kind) == names
-    assert {"rz58", "fixed"} <= set(options(page, "drive")) < set(known().drives)
+    assert {"rz58", "fixed"} <= set(options(page, "drive")) < set(load_catalogue().drives)
     (name,) = page.value(
         "[...document.querySelectorAll('.tunable legend')].map(e => e.textContent)"
     )
     assert name.startswith("pu.interval_ms, ")
-    row = known().tunables["pu.interval_ms"]
+    row = load_catalogue().tunables["pu.interval_ms"]
     number = "document.getElementById('set-pu.interval_ms')"
     values = page.value(f"[{number}.min, {number}.max, {number}.value].map(Number)")
     assert values == [row.low, row.high, row.default]
@@ -206,7 +209,7 @@ def test_what_a_policy_does_stands_below_its_name(page: Page) -> None:
     chosen = page.value("chosenNow.policies")
     for kind, name in chosen.items():
         below = page.value(f"at('choose-{kind}').nextSibling.textContent")
-        assert below == known().abouts[f"{kind}/{name}"]
+        assert below == load_catalogue().abouts[f"{kind}/{name}"]
 
 
 def test_the_address_holds_what_is_chosen(page: Page, html: Path) -> None:

@@ -1,29 +1,30 @@
-"""`make matrix`: the policies with the fewest misses, and those whose reads take least time."""
+"""`sluice dev matrix`: policies with the fewest misses, and those whose reads take least time."""
 
 import re
-from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from test_traces import ON_TWIN
+from typed import enter
 
-from sluice.cli import matrix, replay
-from sluice.cli.matrix import Cell, Setting
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.schema import BadExperiment
-from sluice.experiment.summary import number
+from sluice.experiment.summary import format_number
 from sluice.host.paths import ROOT
-from sluice.sweep import sizes
+from sluice.sweep import matrix, sizes
+from sluice.sweep import trace_replay as replay
+from sluice.sweep.matrix import Cell, MatrixRequest, Setting
 from sluice.sweep.ranges import BadSweep
-from sluice.trace.common import table
+from sluice.trace.common import build_table
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.packed import pack
+from sluice.trace.packed import pack_requests
 
 PAGE = ROOT / "book/pages/questions/victim.md"
-STORED = ROOT / "results/matrix"
+STORED = ROOT / "results/matrix.json"
 FEW, SEEDS, NONE = [0.25] * 5, [1.0, 2.0, 3.0, 4.0, 5.0], [0.0]
 
 
@@ -39,9 +40,11 @@ def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take
     assert found.quickest.policy == "b"
     assert found.loss == pytest.approx(0.2) and found.loses
     row = ["load", "64 buffers", "c, a", "80.0", "0.0", "1.200", "b", "70.0", "0.0", "1", "20.0 %"]
-    assert matrix.line(found) == row
-    assert matrix.summed_up([found]).startswith("In 1 of 1 settings the policy with the fewest")
-    assert "at most by 20.0 % (load, 64 buffers: c against b)" in matrix.summed_up([found])
+    assert matrix.setting_row(found) == row
+    assert matrix.summarise_settings([found]).startswith(
+        "In 1 of 1 settings the policy with the fewest"
+    )
+    assert "at most by 20.0 % (load, 64 buffers: c against b)" in matrix.summarise_settings([found])
 
 
 @pytest.mark.native
@@ -51,43 +54,48 @@ def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_s
     other = Cell("b", [0.5] * 5, SEEDS, NONE)
     assert setting(slower, other).loses
     assert not setting(mixed, other).loses and setting(mixed, other).loss > 0
-    assert matrix.line(setting(mixed, other))[-1] == "not told apart"
-    assert "In none of 1 settings" in matrix.summed_up([setting(mixed, other)])
+    assert matrix.setting_row(setting(mixed, other))[-1] == "not told apart"
+    assert "In none of 1 settings" in matrix.summarise_settings([setting(mixed, other)])
 
 
 @pytest.mark.native
 def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least() -> None:
     found = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [0.2005], [1.5], NONE))
     assert len(found.fewest) == 2 and found.quickest is found.fewest[0]
-    assert matrix.line(found)[-1] == "-"
-    assert "In none of 1" in matrix.summed_up([found])
+    assert matrix.setting_row(found)[-1] == "-"
+    assert "In none of 1" in matrix.summarise_settings([found])
 
 
 @pytest.mark.native
 def test_hits_below_0_are_explained_in_the_text() -> None:
     below = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.2], [1.5], NONE))
     above = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.0], [1.5], NONE))
-    assert "Hits are below 0 where" in matrix.summed_up([above, below])
-    assert "below 0" not in matrix.summed_up([above])
+    assert "Hits are below 0 where" in matrix.summarise_settings([above, below])
+    assert "below 0" not in matrix.summarise_settings([above])
 
 
 @pytest.mark.native
 def test_blocks_that_a_trace_reads_are_counted_once() -> None:
-    requests = table([(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)])
-    assert sizes.blocks_read(requests) == 3
-    assert sizes.blocks_read(requests[3:]) == 0
-    assert sizes.blocks_read(np.concatenate([requests, requests])) == 3
+    requests = build_table(
+        [(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)]
+    )
+    assert sizes.count_blocks_read(requests) == 3
+    assert sizes.count_blocks_read(requests[3:]) == 0
+    assert sizes.count_blocks_read(np.concatenate([requests, requests])) == 3
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch) -> Callable[..., Namespace]:
-    """What `make matrix` gets; experiments are written to the test's folder."""
+def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
+    """What `sluice dev matrix` gets; experiments are written to the test's folder."""
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
-    def choice(**given: object) -> Namespace:
+    def choice(**given: object) -> MatrixRequest:
         usual = {"name": "", "traces": "", "cache": "50, 90", "others": "", "drive": "lps540s"}
         usual |= {"count": None, "out": tmp_path / "out", "jobs": 1, "scheduler": ""}
-        return Namespace(**usual | {"folder": tmp_path} | given)
+        words = usual | {"folder": tmp_path} | given
+        words["names"] = words.pop("name").split()
+        words["traces"] = [Path(word) for word in str(words["traces"]).split()]
+        return MatrixRequest(**words)
 
     return choice
 
@@ -96,45 +104,45 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[..., Namespace]:
 def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_path, capsys) -> None:
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i % 150}\n" for i in range(400)) + "*\n7\n")
-    assert matrix.do(asked(traces=str(path), others="prefetch=none|ondemand"))
-    found = matrix.restored((tmp_path / "out/matrix.json").read_text())
+    assert matrix.execute(asked(traces=str(path), others="prefetch=none|ondemand"))
+    found = matrix.parse_settings((tmp_path / "out/matrix.json").read_text())
     assert [one.varied for one in found] == ["75 buffers", "135 buffers"]
-    names = {f"{r}+{p}" for r in known().policies["replace"] for p in ("none", "ondemand")}
+    names = {f"{r}+{p}" for r in load_catalogue().policies["replace"] for p in ("none", "ondemand")}
     for one in found:
         assert {cell.policy for cell in one.cells} == names
         assert all(cell.took > 0 and len(cell.ms) == 1 for cell in one.cells)
         assert {cell.policy for cell in one.cells if sum(cell.ahead)} == {
             name for name in names if name.endswith("+ondemand")
         }
-    small, large = ({c.policy: c.missed for c in one.cells} for one in found)
+    small, large = ({c.policy: c.mean_misses for c in one.cells} for one in found)
     assert small["lru+none"] > 0.95  # it evicts each block just before it comes round
     assert large["lirs+none"] < 0.8 * large["lru+none"]
     said = capsys.readouterr().out
     written = (tmp_path / "out/matrix.md").read_text()
     assert len(re.findall(r"^\| round \| ", written, re.M)) == 2
     assert written.rpartition("|\n")[2].strip() in said
-    assert all(number(one.quickest.took) in said for one in found)
+    assert all(format_number(one.quickest.took) in said for one in found)
     assert max(map(len, said.partition("\n\nIn ")[0].splitlines())) <= 80
     drawn = (tmp_path / "out/matrix.svg").read_text()
     assert all(name in drawn for name in names)
 
 
-def measured(choice: Namespace) -> list[dict[str, Cell]]:
+def measured(choice: MatrixRequest) -> list[dict[str, Cell]]:
     """Of each setting, what was measured, by policy."""
-    assert matrix.do(choice)
-    found = matrix.restored((choice.out / "matrix.json").read_text())
+    assert matrix.execute(choice)
+    found = matrix.parse_settings((choice.out / "matrix.json").read_text())
     return [{cell.policy: cell for cell in one.cells} for one in found]
 
 
 def write_trace(path: Path, rows: list[tuple[int, int, int, int]]) -> str:
-    path.write_bytes(pack(table(rows)))
+    path.write_bytes(pack_requests(build_table(rows)))
     return str(path)
 
 
 @pytest.fixture
 def lru(monkeypatch) -> None:
     """Only LRU is tried."""
-    monkeypatch.setattr(matrix, "policies", lambda: "replace=lru")
+    monkeypatch.setattr(matrix, "policies_axis", lambda: "replace=lru")
 
 
 @ON_TWIN
@@ -151,8 +159,8 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
         [one for pair in zip(reads, writes, strict=True) for one in pair],
     )
     one, other = measured(asked(traces=f"{alone} {mixed}", cache="50"))
-    assert 1 < one["lru"].missed < 1.5
-    assert other["lru"].missed == pytest.approx(one["lru"].missed, abs=0.1)
+    assert 1 < one["lru"].mean_misses < 1.5
+    assert other["lru"].mean_misses == pytest.approx(one["lru"].mean_misses, abs=0.1)
     assert other["lru"].took > 0.9 * one["lru"].took
 
 
@@ -167,7 +175,7 @@ def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_p
     parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]
     small = write_trace(tmp_path / "small.requests", parts)
     found = measured(asked(traces=f"{large} {small}", cache="50"))
-    assert all(1 <= one["lru"].missed < 1.3 for one in found)
+    assert all(1 <= one["lru"].mean_misses < 1.3 for one in found)
 
 
 TWO_READERS = """
@@ -198,7 +206,7 @@ def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
     path = tmp_path / "two.toml"
     path.write_text(TWO_READERS.replace("\\\n", ""))
     ((*_, cell),) = [one.values() for one in measured(asked(name=str(path)))]
-    assert 0.7 < cell.missed < 1.2  # the reader's file is as large as the cache
+    assert 0.7 < cell.mean_misses < 1.2  # the reader's file is as large as the cache
 
 
 @ON_TWIN
@@ -206,22 +214,22 @@ def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
 def test_a_job_that_writes_does_not_stand_for_the_time_of_reads(asked, tmp_path) -> None:
     path = tmp_path / "mixed.toml"
     path.write_text(TWO_READERS.replace("\\\n", "").replace("rw=randread", "rw=randrw"))
-    with pytest.raises(BadExperiment, match=r"E=mixed: job\.read\.writes is not 0"):
-        matrix.do(asked(name=str(path)))
+    with pytest.raises(BadExperiment, match=r"mixed: job\.read\.writes is not 0"):
+        matrix.execute(asked(name=str(path)))
 
 
 @ON_TWIN
 def test_a_trace_that_reads_nothing_is_refused(asked, tmp_path) -> None:
     path = write_trace(tmp_path / "writes.requests", [(0, 0, 4096, 1)])
     with pytest.raises(BadSweep, match=r"writes\.requests: reads nothing"):
-        matrix.do(asked(traces=path))
+        matrix.execute(asked(traces=path))
 
 
 @pytest.mark.native
 def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -> None:
-    monkeypatch.setattr(matrix, "of_trace", lambda name, path, choice: SimpleNamespace(name=name))
+    monkeypatch.setattr(matrix, "trace_load", lambda name, path, choice: SimpleNamespace(name=name))
     words = "/a/w.2020-01.csv /a/w.2020-02.csv /a/cs.trace.gz /b/cs.trace.gz"
-    names = [load.name for load in matrix.chosen(asked(traces=words))]
+    names = [load.name for load in matrix.requested_loads(asked(traces=words))]
     assert names[:2] == ["w.2020-01", "w.2020-02"]
     assert all(re.fullmatch(r"cs-[0-9a-f]{6}", name) for name in names[2:])
     assert names[2] != names[3]
@@ -230,44 +238,42 @@ def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({}, "TRACES: give traces"),
-        ({"traces": "/nowhere/x"}, "TRACES: /nowhere/x: there is no such file"),
-        ({"traces": "/nowhere/x", "count": -1}, "COUNT=-1: must be 1 or more"),
-        ({"others": "replace=lru", "traces": "x"}, "WITH: replace: all of its policies"),
-        ({"others": "place=vld", "traces": "x"}, "WITH: place: does nothing here"),
-        ({"name": "no-such"}, "E=no-such: there is no such experiment"),
-        ({"name": "mogul-4.3"}, "E=mogul-4.3: none of its jobs is called read or"),
+        ({}, "give an experiment, or a trace as --trace=a.csv.gz"),
+        ({"traces": "/nowhere/x"}, "--trace: /nowhere/x: there is no such file"),
+        ({"traces": "/nowhere/x", "count": -1}, "--count=-1: must be 1 or more"),
+        ({"others": "replace=lru", "traces": "x"}, "--with: replace: all of its policies"),
+        ({"others": "place=vld", "traces": "x"}, "--with: place: does nothing here"),
+        ({"name": "no-such"}, "no-such: there is no such experiment"),
+        ({"name": "mogul-4.3"}, "mogul-4.3: none of its jobs is called read or"),
     ],
 )
 def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
     with pytest.raises((BadSweep, BadTraceFile, BadExperiment), match=re.escape(why)):
-        matrix.do(asked(**given))
+        matrix.execute(asked(**given))
 
 
-def test_make_matrix_speaks_of_its_own_variables(tmp_path: Path, capsys, monkeypatch) -> None:
-    """Not of OVER=, nor of a variable that make trace has."""
+def test_a_matrix_speaks_of_its_own_options(tmp_path: Path, capsys, monkeypatch) -> None:
+    """Not of --over, nor of a variable that sluice replay has."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
-    words = ["matrix", "--traces", str(path), "--with", "prefetch=foo"]
-    monkeypatch.setattr("sys.argv", words)
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
-    assert matrix.main() == 2
-    assert capsys.readouterr().err.startswith('WITH: prefetch=foo: unknown prefetch policy "foo"')
+    assert enter("dev", "matrix", "--trace", path, "--with", "prefetch=foo") == 2
+    assert capsys.readouterr().err.startswith('--with: prefetch=foo: unknown prefetch policy "foo"')
 
 
 @pytest.mark.parametrize("cache", ["0", "101", "ten", "10;20", ""])
 def test_a_wrong_share_is_refused(cache: str) -> None:
-    with pytest.raises(BadSweep, match=re.escape(f"CACHE={cache}: must be percentages")):
-        sizes.shares(cache)
+    with pytest.raises(BadSweep, match=re.escape(f"--cache={cache}: must be percentages")):
+        sizes.parse_shares(cache)
 
 
 def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
-    assert sizes.buffers(path, "", None, "11, 50, 100") == [16, 75, 150]
-    why = "CACHE=50, 10: 10 % of the 150 blocks that round.trace reads are 15 buffers, and the "
+    assert sizes.buffer_counts(path, "", None, "11, 50, 100") == [16, 75, 150]
+    why = "--cache=50, 10: 10 % of the 150 blocks that round.trace reads are 15 buffers, and the "
     with pytest.raises(BadSweep, match=why + "kernel needs 16"):
-        sizes.buffers(path, "", None, "50, 10")
+        sizes.buffer_counts(path, "", None, "50, 10")
 
 
 @ON_TWIN
@@ -278,20 +284,49 @@ def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> No
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
     two = tmp_path / "two.toml"
     two.write_text(TWO_READERS.replace("\\\n", ""))
-    assert matrix.do(asked(traces=str(path), name=str(two), cache="20"))
-    found = matrix.restored((tmp_path / "out/matrix.json").read_text())
+    assert matrix.execute(asked(traces=str(path), name=str(two), cache="20"))
+    found = matrix.parse_settings((tmp_path / "out/matrix.json").read_text())
     assert [one.varied for one in found] == ["30 buffers", "128 buffers"]
     table = (tmp_path / "out/matrix.md").read_text()
     assert "| round | 30 buffers |" in table and "| two | 128 buffers |" in table
 
 
+def without_reading_ahead(found: list[Setting]) -> list[Setting]:
+    """Return the settings with the replacement policies alone."""
+    end = "+none"
+    return [
+        replace(
+            one,
+            cells=[
+                replace(cell, policy=cell.policy.removesuffix(end))
+                for cell in one.cells
+                if cell.policy.endswith(end)
+            ],
+        )
+        for one in found
+    ]
+
+
 @pytest.mark.native
-def test_the_page_says_what_is_stored_and_shows_it() -> None:
+def test_the_page_says_what_is_stored() -> None:
     text = PAGE.read_text()
-    for name in ("replace", "both"):
-        found = matrix.restored((STORED / f"{name}.json").read_text())
+    both = matrix.lengthen_settings(STORED.read_text())
+    for found in (without_reading_ahead(both), both):
         lost = [one for one in found if one.loses and one.quickest not in one.fewest]
         worst = max(lost, key=lambda one: one.loss)
         assert f"in {len(lost)} of the {len(found)} settings" in text
         assert f"at most by {100 * worst.loss:.1f} %" in text
         assert f"`{worst.fewest[0].policy}` against `{worst.quickest.policy}`" in text
+
+
+@pytest.mark.native
+def test_the_short_form_keeps_all_but_digits() -> None:
+    several = [
+        Cell("a", [0.25, 0.5], [1.2345678, 2.0], [0.0, 0.1]),
+        Cell("b", [0, 1], [2, 3], [0, 0]),
+    ]
+    found = [setting(*several), setting(Cell("b", [0.125], [3.5], [0.0]))]
+    assert matrix.lengthen_settings(matrix.shorten_settings(found)) == [
+        replace(found[0], cells=[replace(several[0], ms=[1.23457, 2.0]), several[1]]),
+        found[1],
+    ]

@@ -27,12 +27,12 @@ def carson_setia(write: str, update: str, sched: str = "fcfs", **given: float) -
     tunables = TUNABLES | {name.replace("__", "."): v for name, v in given.items() if "__" in name}
     parameters = LOAD | {name: v for name, v in given.items() if "__" not in name}
     system = System({"write": write, "update": update, "sched": sched}, tunables, "fixed")
-    return theory.model("carson_setia").predict(system, parameters)
+    return theory.load_model("carson_setia").predict(system, parameters)
 
 
-@pytest.mark.parametrize("name", theory.names())
+@pytest.mark.parametrize("name", theory.model_names())
 def test_every_model_says_what_it_needs_and_tells(name: str):
-    model = theory.model(name)
+    model = theory.load_model(name)
     assert model.__doc__ and "Source" in model.__doc__
     assert model.QUANTITIES and all(model.QUANTITIES.values())
     for parameter in model.PARAMETERS.values():
@@ -245,7 +245,7 @@ def test_a_wrong_model_is_refused_with_line_and_meaning(modelled: Path, old, new
 )
 def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
     experiment = load(modelled)
-    [verdict] = expect.judge(experiment, results(experiment, off))
+    [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
     assert why in verdict.why
 
@@ -261,7 +261,7 @@ def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
 def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off, met, why):
     changed(modelled, "within_percent = 10", "median_percent = 5")
     experiment = load(modelled)
-    [verdict] = expect.judge(experiment, results(experiment, off))
+    [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
     assert why in verdict.why
 
@@ -302,17 +302,20 @@ def test_two_arms_are_compared_point_by_point(modelled: Path, off, met, why):
     """IPU's mean over both points is below PU's in any case."""
     rows = ('arm = "PU"\nop = "=="\nthan = "model"\nwithin_percent = 10', 'arm = "IPU"\nop = "<"')
     changed(modelled, rows[0], f'{rows[1]}\nthan = "PU"\nof = "point"')
+    changed(modelled, "seed = [1, 2]", "seed = [1, 2, 3, 4, 5]")
     experiment = load(modelled)
-    [verdict] = expect.judge(experiment, results(experiment, off))
+    [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
     assert why in verdict.why
 
 
 def test_where_two_curves_meet():
-    assert expect.meeting({1: 1, 2: 2, 3: 4}, {1: 3, 2: 3, 3: 3}) == pytest.approx(2.585, abs=1e-3)
-    assert expect.meeting({3: 8, 1: 2}, {1: 4, 3: 4}) == pytest.approx(2)
-    assert expect.meeting({1: 1, 2: 2}, {1: 3, 2: 3}) is None
-    assert expect.meeting({1: 1, 2: 2, 3: 1}, {1: 1.5, 2: 1.5, 3: 1.5}) is None
+    assert expect.crossing_point({1: 1, 2: 2, 3: 4}, {1: 3, 2: 3, 3: 3}) == pytest.approx(
+        2.585, abs=1e-3
+    )
+    assert expect.crossing_point({3: 8, 1: 2}, {1: 4, 3: 4}) == pytest.approx(2)
+    assert expect.crossing_point({1: 1, 2: 2}, {1: 3, 2: 3}) is None
+    assert expect.crossing_point({1: 1, 2: 2, 3: 1}, {1: 1.5, 2: 1.5, 3: 1.5}) is None
 
 
 @pytest.fixture
@@ -339,15 +342,15 @@ def crossing(modelled: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     ],
 )
 def test_where_two_arms_meet_is_held_against_the_model(crossing: Experiment, off, met, why):
-    [verdict] = expect.judge(crossing, results(crossing, off))
+    [verdict] = expect.judge_experiment(crossing, results(crossing, off))
     assert verdict.met is met
     assert why in verdict.why, verdict.why
 
 
 def test_all_meetings_are_shown(crossing: Experiment):
-    [verdict] = expect.judge(crossing, results(crossing, {("PU", 100): 1.1}))
+    [verdict] = expect.judge_experiment(crossing, results(crossing, {("PU", 100): 1.1}))
     assert verdict.details == ("516.8 (expected 550)",)
-    assert f"        {verdict.details[0]}" in summary.expectations(
+    assert f"        {verdict.details[0]}" in summary.expectation_lines(
         crossing, results(crossing, {("PU", 100): 1.1})
     )
 
@@ -374,9 +377,9 @@ def test_a_meeting_that_makes_no_sense_is_refused(modelled: Path, old, new, said
     [("a", "3"), ("b", "two words"), ("8 * a", "24"), ("(a + 1) / 8", "0.5"), ("a // 2 - 1", "0")],
 )
 def test_arithmetic_of_variables(text: str, value: str):
-    assert arithmetic.shown(text, {"a": 3, "b": "two words"}) == value
+    assert arithmetic.substitute(text, {"a": 3, "b": "two words"}) == value
 
 
 def test_text_is_no_number():
     with pytest.raises(arithmetic.BadExpression, match='"many" is no number'):
-        arithmetic.shown("2 * a", {"a": "many"})
+        arithmetic.substitute("2 * a", {"a": "many"})

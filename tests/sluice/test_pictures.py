@@ -17,7 +17,7 @@ from pixels import compare, decoded, encoded
 from sluice.report import picture
 from sluice.theatre import motion
 from sluice.theatre.scene import AHEAD, CLEAN, DIRTY, EMPTY, KINDS, READING, WRITING
-from sluice.theatre.staging import staged
+from sluice.theatre.staging import theatre_page
 
 PICTURES = Path(__file__).parent / "pictures"
 CELL = 8  # pixels
@@ -138,7 +138,7 @@ def test_the_theatre_is_drawn_as_it_was(
     browser: Page, scenes: list[dict], width: int, dark: bool, tmp_path: Path
 ) -> None:
     html = tmp_path / "theatre.html"
-    html.write_text(staged(scenes))
+    html.write_text(theatre_page(scenes))
     browser.dark(dark)
     browser.open(html, f"#t={SHOWN_NS}&read=0:26", width)
     parts = [
@@ -157,10 +157,10 @@ def test_a_figure_is_drawn_as_it_was(
     """Its letters, too. Its pixels are the cells."""
     monkeypatch.setattr(picture, "SCALE", 1 / 4)
     times = [4000 * MS * i // 200 for i in range(201)]
-    told = [motion.curves(scene, times) for scene in scenes]
-    spec = motion.picture(scenes, told, times, len(times))
-    svg = picture.headed(picture.drawn(spec), {"text": "A burst", "subtitle": "and ripples"})
-    compare(decoded(picture.png(svg)), PICTURES / "figure.png", LETTERS, tmp_path)
+    told = [motion.lane_curves(scene, times) for scene in scenes]
+    spec = motion.frame_spec(scenes, told, times, len(times))
+    svg = picture.add_titles(picture.draw_svg(spec), {"text": "A burst", "subtitle": "and ripples"})
+    compare(decoded(picture.render_png(svg)), PICTURES / "figure.png", LETTERS, tmp_path)
 
 
 @pytest.mark.native

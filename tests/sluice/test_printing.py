@@ -17,20 +17,23 @@ from types import SimpleNamespace
 import command_modules
 import pytest
 from trees import plain_environment
+from typed import LINE
 
-from sluice.cli import experiment
-from sluice.experiment.aligned import aligned
+from sluice.experiment.aligned import format_table
 from sluice.host import interrupt, printing
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
+from sluice.report import session
 
 pytestmark = pytest.mark.native
+TYPED = ("tests.support.typed",)
 LATIN1 = ("de_DE", "ISO-8859-1")
 LISTS = (  # commands that print much and need no machine
-    ("sluice.cli.experiment", "--list"),
-    ("sluice.cli.experiment", "--list", "mogul-4.1-fast"),
-    ("sluice.cli.results", "--findings"),
-    ("sluice.cli.export", "--list", "mogul-4.1-fast"),
+    (*TYPED, "experiment", "list"),
+    (*TYPED, "experiment", "list", "mogul-4.1-fast"),
+    (*TYPED, "papers"),
+    (*TYPED, "export", "--list", "mogul-4.1-fast"),
+    (*TYPED, "export", "--help"),
     *(
         (command_modules.module(path), "--help")
         for path in command_modules.PATHS
@@ -39,14 +42,14 @@ LISTS = (  # commands that print much and need no machine
 )
 PRINTS = """
 import sys
-from sluice.host.interrupt import stoppable
+from sluice.host.interrupt import run_interruptible
 def main():
     for _ in range(2000):
         print({text!r})
     print({text!r}, file=sys.stderr)
     open({done!r}, "w").write({text!r})
     return {status}
-sys.exit(stoppable(main))
+sys.exit(run_interruptible(main))
 """
 TEXT = "a█▏▂ µ → é 語 \udc80"
 ALIKE = {"iso8859-1": "a#|. µ > é ? ?", "ascii": "a#|. u > e ? ?"}
@@ -101,7 +104,7 @@ def test_pythons_own_variable_is_obeyed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("charset", sorted(ALIKE))
 def test_a_likeness_is_as_wide_as_the_character(charset: str) -> None:
-    printing.codecs.register_error(printing.ALIKE, printing.looking_alike)
+    printing.codecs.register_error(printing.ALIKE, printing.replace_by_lookalike)
     assert TEXT.encode(charset, printing.ALIKE).decode(charset) == ALIKE[charset]
 
 
@@ -165,7 +168,7 @@ def test_a_full_disk_ends_a_command_in_one_line(
 
     before = interrupt.signal.getsignal(interrupt.signal.SIGINT)
     try:
-        assert interrupt.stoppable(fill, "all is as it was") == 1
+        assert interrupt.run_interruptible(fill, "all is as it was") == 1
     finally:
         interrupt.signal.signal(interrupt.signal.SIGINT, before)
     said = "stopped: /disk/page.html: No space left on device; all is as it was\n"
@@ -180,12 +183,12 @@ def test_an_experiment_says_on_a_full_disk_what_is_kept(
     def fill(*_: object) -> bool:
         raise OSError(errno.ENOSPC, "No space left on device", "/disk/results.jsonl")
 
-    monkeypatch.setattr(experiment, "make_and_show", fill)
+    monkeypatch.setattr(session, "make_and_print", fill)
     one = SimpleNamespace(name="one", runs=[1, 2, 3])
-    choice = SimpleNamespace(folder=tmp_path)
+    request = session.Request(folder=tmp_path)
     before = interrupt.signal.getsignal(interrupt.signal.SIGINT)
     try:
-        assert interrupt.stoppable(lambda: experiment.do([one], choice)) == 1
+        assert interrupt.run_interruptible(lambda: session.make_experiments([one], request)) == 1
     finally:
         interrupt.signal.signal(interrupt.signal.SIGINT, before)
     said = "stopped: /disk/results.jsonl: No space left on device; 0 of 3 runs are done and kept in"
@@ -199,7 +202,7 @@ def test_other_errors_are_not_taken_for_a_full_disk() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_a_table_fits_and_loses_no_figure(width: int) -> None:
-    lines = aligned(ROWS, heads=2, width=width)
+    lines = format_table(ROWS, heads=2, width=width)
     assert max(map(len, lines)) <= width
     text = "\n".join(lines)
     assert text.count("12,345 to 67,890") == 27
@@ -209,7 +212,7 @@ def test_a_table_fits_and_loses_no_figure(width: int) -> None:
 
 def test_a_row_without_figures_in_a_part_is_not_in_it() -> None:
     rows = [["", "first", "second"], ["all", "1" * 30, "2" * 30], ["  published", "", "3"]]
-    assert aligned(rows, width=45) == [
+    assert format_table(rows, width=45) == [
         *[f"{'first':>35}", f"all  {'1' * 30}", ""],
         *[f"{'second':>43}", f"all          {'2' * 30}", f"  published  {'3':>30}"],
     ]
@@ -235,7 +238,7 @@ def on_a_terminal(line: list[str], columns: int) -> str:
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_lists_fit_the_terminal_and_a_pipe_gets_them_plain(columns: int) -> None:
-    line = [sys.executable, "-m", "sluice.cli.experiment", "--list"]
+    line = [*LINE, "experiment", "list"]
     shown = on_a_terminal(line, columns)
     assert max(map(len, shown.splitlines())) <= columns
     plain = run(line, COLUMNS="33").stdout.decode()

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sluice.cli import replay
 from sluice.experiment import catalogue as kernel
 from sluice.host.paths import ROOT
+from sluice.sweep import trace_replay as replay
 from sluice.system import trace
 from sluice.twin import engine
 
@@ -244,8 +244,8 @@ def test_the_docstring_says_what_each_column_of_events_is() -> None:
 
 def test_what_is_not_given_is_what_the_docstring_says(table) -> None:
     said = " ".join(sluice.replay.__doc__.split())
-    own, _, ours = said.partition("`make trace` has")
-    usual = kernel.known().defaults
+    own, _, ours = said.partition("`sluice replay` has")
+    usual = kernel.load_catalogue().defaults
     assert dict(re.findall(r"(\w+)=(\w+)", own.partition("the kernel's own:")[2])) == usual
     assert dict(re.findall(r"(\w+)=(\w+)", ours)) == replay.BASE
     found = [sluice.replay(table, given).response_ns for given in ({}, usual)]

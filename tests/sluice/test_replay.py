@@ -1,21 +1,21 @@
-"""`make replay`: the machine stops at any event, in gdb, and the run stays the same."""
+"""`sluice debug`: the machine stops at any event, in gdb, and the run stays the same."""
 
 import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from small_experiment import reads_beside_writes
+from typed import LINE, enter
 
-from grade.definition.lab import mistakes, named
+from grade.definition.lab import find_lab, load_mistakes
 from grade.engine import grading, tree
-from sluice.cli import debug as command
 from sluice.debug import stored_run as keeping
 from sluice.debug.instant import event_numbers, reads
-from sluice.debug.stored_run import Kept, keep
+from sluice.debug.stored_run import Kept, find_or_record
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 from sluice.experiment.run import RunFailed
@@ -29,32 +29,7 @@ from sluice.system.requests import Request
 pytestmark = pytest.mark.xdist_group("replay")
 
 # A trace with room for 2,048 events, and three times as many: it wraps twice.
-WRAPS = """\
-claim = "a run stops at any event"
-source = "this test"
-
-[machine]
-nbuf = 200
-trace_k = 2
-
-[machine.data]
-drive = "rz58"
-size = "16M"
-files = {"/read" = "4M", "/write" = "2M"}
-
-[tunables]
-"pu.interval_ms" = "2 s"
-
-[[arms]]
-name = "delayed"
-policies = {write = "delayed", update = "pu", sched = "clook"}
-
-[workload]
-commands = \"\"\"
-iogen bs=4k seed=2 name=read rw=randread filename=/data/read nr=600 -- \\
-    name=write rw=write filename=/data/write rate_iops=40 until=read
-\"\"\"
-"""
+WRAPS = reads_beside_writes("a run stops at any event", 600, seed=2, machine="trace_k = 2")
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +43,19 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kept(toml: Path) -> Kept:
     """The run, which is made anew."""
     run = load(toml).runs[0]
-    shutil.rmtree(keep(run, FOLDER).trace.parent)
-    return keep(run, FOLDER)
+    shutil.rmtree(find_or_record(run, FOLDER).trace.parent)
+    return find_or_record(run, FOLDER)
 
 
 def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
-    """What `make replay E=` runs, with commands of gdb."""
+    """What `sluice debug` runs, with commands of gdb."""
     return done("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
     """The command, ended."""
     return subprocess.run(
-        [sys.executable, "-m", "sluice.cli.debug", *words],
+        [*LINE, "debug", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -116,7 +91,7 @@ def test_a_trace_that_is_not_wholly_removed_is_not_in_the_way(
 
     monkeypatch.setattr(shutil, "rmtree", stop)
     with pytest.raises(KeyboardInterrupt):
-        keeping.forget_old()
+        keeping.remove_old_traces()
     there = sorted(path.name for path in tmp_path.glob("[0-9]*"))
     assert there == [f"{number:02}" for number in range(1, keeping.KEPT + 1)]
 
@@ -134,10 +109,12 @@ def test_what_killed_commands_left_of_traces_is_removed_by_the_next(
         raise RunFailed("there is no machine")
 
     monkeypatch.setattr(keeping, "FOLDER", tmp_path)
-    monkeypatch.setattr(keeping, "runs", SimpleNamespace(make=make, key=lambda run: "key"))
-    monkeypatch.setattr(keeping.runner, "stored", lambda *_: None)
+    monkeypatch.setattr(
+        keeping, "runs", SimpleNamespace(make_run=make, result_key=lambda run: "key")
+    )
+    monkeypatch.setattr(keeping.runner, "stored_result", lambda *_: None)
     with pytest.raises(RunFailed, match="there is no machine"):
-        keeping.make(SimpleNamespace(experiment="made"), tmp_path / "key", tmp_path)
+        keeping.record_run(SimpleNamespace(experiment="made"), tmp_path / "key", tmp_path)
     assert list(tmp_path.iterdir()) == [base] and not list(base.iterdir())
 
 
@@ -250,14 +227,13 @@ def test_a_machine_that_does_not_start_says_why(toml: Path, kept: Kept) -> None:
     assert "it said:\nReplay: invalid input log file version" in done.stdout  # as QEMU has it
 
 
-def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys, monkeypatch) -> None:
+def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys) -> None:
     for at, said in {
-        "later": "AT=later: give a time as 12.345s, read:longest, read:17 or event:48211",
-        "event:1": f"AT=event:1: the trace has events {kept.lost} to ",
-        "0.5s": "AT=0.5s: the trace is from ",
+        "later": "--at=later: give a time as 12.345s, read:longest, read:17 or event:48211",
+        "event:1": f"--at=event:1: the trace has events {kept.lost} to ",
+        "0.5s": "--at=0.5s: the trace is from ",
     }.items():
-        monkeypatch.setattr("sys.argv", ["replay", "--run", "1", "--at", at, str(toml)])
-        assert command.main() == 2
+        assert enter("debug", "--run", "1", "--at", at, toml) == 2
         assert said in capsys.readouterr().err
 
 
@@ -271,10 +247,10 @@ def test_the_trace_has_wrapped(kept: Kept) -> None:
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where a wrong elevator was graded, and what the test says that it fails."""
-    lab, folder = named("elevator"), tmp_path_factory.mktemp("graded")
-    wrong = next(mistake for mistake in mistakes(lab) if mistake.name == "sstf")
-    files, one = tree.solution(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"
-    (test,) = grading.grade(lab, lambda: files, folder, "3", "make grade", one).tests
+    lab, folder = find_lab("elevator"), tmp_path_factory.mktemp("graded")
+    wrong = next(mistake for mistake in load_mistakes(lab) if mistake.name == "sstf")
+    files, one = tree.solution_files(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"
+    (test,) = grading.grade_submission(lab, lambda: files, folder, "3", "make grade", one).tests
     return folder, test.came
 
 
@@ -283,7 +259,8 @@ def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
 ) -> None:
     folder, came = failed
     sector = int(re.match(r"sector (\d+)", came)[1])
-    shown = re.search(r"`make replay RUN=build/grade/elevator/(\S+) AT=event:(\d+)`", came)
+    typed = r"`bin/sluice debug --graded build/grade/elevator/(\S+) --at event:(\d+)`"
+    shown = re.search(typed, came)
     number = int(shown[2])
     stopped = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
     assert stops(stopped.stdout) == [number, number - 1], stopped.stdout
@@ -300,7 +277,7 @@ def test_a_folder_without_a_graded_run_says_what_to_give(
     failed: tuple[Path, str], tmp_path: Path
 ) -> None:
     nothing = done("--graded", str(tmp_path))
-    assert nothing.returncode == 2 and f"RUN={tmp_path}: there is no " in nothing.stdout
+    assert nothing.returncode == 2 and f"{tmp_path}: there is no " in nothing.stdout
     run = failed[0] / "runs" / "crowd"
     (run / "about.json").write_text("{")
     damaged = done("--graded", str(run))

@@ -4,7 +4,6 @@ import json
 import re
 import struct
 import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,12 +11,14 @@ from xml.etree import ElementTree
 
 import pytest
 import vl_convert
+from typed import LINE
 
 from sluice.experiment import metrics, result
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load, read_toml
 from sluice.experiment.schema import Experiment
-from sluice.experiment.selection import on_twin
+from sluice.experiment.selection import experiment_file, twin_variant
+from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 from sluice.report import figures, lead, page, picture, study, theme, wording, write
 from sluice.report.figures import lead as lead_figure
@@ -86,12 +87,13 @@ arm = "AIPU"
 op = "<"
 value = 1
 """
+EMPTY_SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
 PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
 
 
-def command(module: str, *words: object) -> subprocess.CompletedProcess[str]:
-    """What make runs."""
-    line = [sys.executable, "-m", module, *map(str, words)]
+def command(verb: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """A verb's work."""
+    line = [*LINE, *verb.split(), *map(str, words)]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -100,7 +102,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of SWEPT's file, where `make experiment` has put all it makes."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "swept.toml").write_text(SWEPT)
-    done = command("sluice.cli.experiment", folder / "swept.toml", "--folder", folder)
+    done = command("experiment run", folder / "swept.toml", "--folder", folder)
     assert done.returncode == 1, done.stdout + done.stderr  # one expectation is not met
     assert f"report: {folder}/swept/report.html" in done.stdout
     return folder
@@ -118,11 +120,11 @@ def results(made: Path) -> list[dict]:
 
 @pytest.fixture
 def shown(experiment: Experiment, results: list[dict]) -> Study:
-    return study.check(experiment, results)
+    return study.build_study(experiment, results)
 
 
 def specs(shown: Study) -> dict[str, dict]:
-    return {figure.name: figure.spec for figure in figures.all_of(shown)}
+    return {figure.name: figure.spec for figure in figures.all_figures(shown)}
 
 
 class Page(HTMLParser):
@@ -170,19 +172,21 @@ def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
 
 def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, experiment: Experiment):
     said = Page((made / "swept" / "report.html").read_text()).words
-    [[name, first, second]] = re.findall(r"make theatre E=(\S+) N=(\d+) N2=(\d+)", said)
+    [[name, first, second]] = re.findall(
+        r"sluice theatre (\S+) --run=(\d+) --second=(\d+)(?!\d| --animation)", said
+    )
     assert name == str(made / "swept.toml")
     one, other = (experiment.runs[int(n) - 1] for n in (first, second))
     assert one.variables == other.variables
     assert {one.arm, other.arm} == {"PU", "AIPU"}
-    assert f"make why E={name} N={first} READ=longest" in said
-    assert f"make replay E={name} N={first} AT=read:longest" in said
+    assert f"sluice why {name} --run={first} --read=longest" in said
+    assert f"sluice debug {name} --run={first} --at=read:longest" in said
 
 
 @pytest.fixture(scope="module")
 def mogul() -> Experiment:
     """An experiment that has sizes; no run of it is made here."""
-    return load(ROOT / "experiments" / "mogul-4.1-fast.toml", "quick")
+    return load(experiment_file("mogul-4.1-fast"), "quick")
 
 
 def without_figures(of: Experiment) -> Study:
@@ -193,25 +197,33 @@ def without_figures(of: Experiment) -> Study:
 def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
     study = without_figures(mogul)
     full = without_figures(load(mogul.path))
-    assert re.fullmatch(r"E=mogul-4.1-fast SIZE=quick N=\d+ N2=\d+", page.seen_with(study))
-    assert re.fullmatch(r"E=mogul-4.1-fast N=\d+ N2=\d+", page.seen_with(full))
-    assert page.opens_theatre(study)
+    assert re.fullmatch(
+        r"mogul-4.1-fast --size=quick --run=\d+ --second=\d+", page.run_arguments(study)
+    )
+    assert re.fullmatch(r"mogul-4.1-fast --run=\d+ --second=\d+", page.run_arguments(full))
+    assert page.has_theatre(study)
 
 
-def test_of_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
+def test_of_counted_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
     """There is no theatre beside the report: it would show other times."""
-    twin = without_figures(on_twin(mogul))
-    assert page.seen_with(twin) == page.seen_with(without_figures(mogul))
-    said = Page(page.to_see(twin))
+    counted = load(experiment_file("mogul-4.4"), "quick")
+    twin = without_figures(twin_variant(counted))
+    assert page.run_arguments(twin) == page.run_arguments(without_figures(counted))
+    said = Page(page.commands_section(twin))
     assert "The twin made these runs." in said.words
-    assert "make theatre E=mogul-4.1-fast SIZE=quick N=" in said.words
-    assert not said.links and not page.opens_theatre(twin)
+    assert "sluice theatre mogul-4.4 --size=quick --run=" in said.words
+    assert not said.links and not page.has_theatre(twin)
+    assert page.has_theatre(without_figures(twin_variant(mogul)))  # in charged time they are equal
 
 
 def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
-    """`make theatre` has no WITH=."""
+    """`sluice theatre` has no --with."""
     study = without_figures(load(mogul.path, "quick", "sstf"))
-    assert page.numbers(study) and page.to_see(study) == "" and not page.opens_theatre(study)
+    assert (
+        page.example_runs(study)
+        and page.commands_section(study) == ""
+        and not page.has_theatre(study)
+    )
 
 
 def only_writing(results: list[dict]) -> list[dict]:
@@ -229,9 +241,9 @@ def only_writing(results: list[dict]) -> list[dict]:
 def test_of_a_load_that_only_writes_no_slowest_read_is_offered(
     experiment: Experiment, results: list[dict]
 ):
-    shown = study.check(experiment, results)
-    assert "READ=longest" in page.to_see(shown)
-    silent = page.to_see(study.check(experiment, only_writing(results)))
+    shown = study.build_study(experiment, results)
+    assert "--read=longest" in page.commands_section(shown)
+    silent = page.commands_section(study.build_study(experiment, only_writing(results)))
     assert "longest" not in silent
     assert "This load only writes, so no read of it waits." in silent
 
@@ -241,7 +253,7 @@ def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
         (made / "swept" / "report.html").read_text()
     )
     there = Page((made / "swept" / "theatre.html").read_text()).words
-    said = re.search(r"make theatre E=\S+ N=\d+ N2=\d+", there)
+    said = re.search(r"sluice theatre \S+ --run=\d+ --second=\d+", there)
     assert said
     assert said[0] in Page((made / "swept" / "report.html").read_text()).words
 
@@ -284,7 +296,7 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
     stale = tmp_path / "swept" / "figures" / "old.png"
     stale.parent.mkdir()
     stale.write_text("of an earlier experiment of this name")
-    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("experiment report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 0, done.stderr
     for part in ("report.html", *(f"figures/{p.name}" for p in (made / "swept/figures").iterdir())):
         assert (tmp_path / "swept" / part).read_bytes() == (made / "swept" / part).read_bytes()
@@ -292,8 +304,8 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
 
 
 def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
-    for figure in figures.all_of(shown):
-        still = picture.still(figure.spec)
+    for figure in figures.all_figures(shown):
+        still = picture.remove_pointer_parts(figure.spec)
         assert "tooltip" not in json.dumps(still), figure.name
         pngs = [
             vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
@@ -315,7 +327,7 @@ def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
 
 
 def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: Study):
-    assert lead.metric(shown) == "stat.disk.writes"
+    assert lead.lead_metric(shown) == "stat.disk.writes"
     writes = {
         (arm, wait_s): sum(
             r["counters"]["disk.writes"][0]
@@ -329,61 +341,61 @@ def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: S
     ratios = {s: max(writes["PU", s], writes["AIPU", s]) for s in (1, 2)}
     ratios = {s: m / min(writes["PU", s], writes["AIPU", s]) for s, m in ratios.items()}
     at = max(ratios, key=ratios.get)
-    sentence = lead.sentence(shown)
+    sentence = lead.lead_sentence(shown)
     assert sentence.startswith(f"Writes to the disk (at wait_s = {at}): ")
     for arm in ("PU", "AIPU"):
-        said = wording.words("stat.disk.writes").value(writes[arm, at])
+        said = wording.metric_words("stat.disk.writes").value(writes[arm, at])
         assert f"{said} with {arm}" in sentence
 
 
 def test_a_file_may_say_which_metric_comes_first(shown: Study):
     plot = {**shown.experiment.plot, "lead": "read.p99_ms"}
     other = replace(shown, experiment=replace(shown.experiment, plot=plot))
-    assert lead.sentence(other).startswith("99th percentile of response of job read")
+    assert lead.lead_sentence(other).startswith("99th percentile of response of job read")
     assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of job read"
 
 
 @pytest.mark.parametrize("size", ["full", "quick"])
 def test_mogul_s_report_begins_with_the_two_arms_of_its_claim(size: str):
-    mogul = load(ROOT / "experiments" / "mogul-4.1-fast.toml", size)
+    mogul = load(experiment_file("mogul-4.1-fast"), size)
     made = Study(mogul, [{"arm": arm} for arm in mogul.arms])
-    assert lead.metric(made) == "read.max_ms"
-    assert lead.first(made, "read.max_ms") == ("delayed+PU", "delayed+AIPU")
+    assert lead.lead_metric(made) == "read.max_ms"
+    assert lead.lead_pair(made, "read.max_ms") == ("delayed+PU", "delayed+AIPU")
 
 
 def metrics_of_all() -> set[str]:
     """Every metric that the experiments here show."""
-    shown = [read_toml(path)[0] for path in (ROOT / "experiments").glob("*.toml")]
+    shown = [read_toml(path)[0] for path in experiment_files()]
     columns = {name for e in shown for name in e.get("plot", {}).get("columns", [])}
     return columns | {row["metric"] for e in shown for row in e.get("expectations", [])}
 
 
 def test_every_metric_has_words():
     for name in metrics_of_all():
-        heading = wording.words(name).heading
+        heading = wording.metric_words(name).heading
         assert not re.search(r"hist\.|stat\.|job\.|\w_\w|\w\.[a-z]", heading), (name, heading)
 
 
 def test_counters_have_the_units_that_the_kernel_has():
-    units = known().counters
+    units = load_catalogue().counters
     asked = {part for name in metrics_of_all() for part in name.split(metrics.RATIO)}
     for name in asked:
         counter = name.removeprefix("stat.")
         if counter in units and not metrics.IN_UNIT.fullmatch(counter):
-            assert wording.words(name).unit or counter.startswith("cpu."), name
+            assert wording.metric_words(name).unit or counter.startswith("cpu."), name
     for counter, (_, unit) in wording.COUNTERS.items():
         assert unit in ("", units[counter], "times", "requests"), counter
-    assert wording.words("stat.flash.written").unit == "pages"
-    moved = wording.words("stat.flash.moved / job.update.ios")
+    assert wording.metric_words("stat.flash.written").unit == "pages"
+    moved = wording.metric_words("stat.flash.moved / job.update.ios")
     assert moved.text == "pages moved / requests of job update"
 
 
 def test_a_job_is_called_one():
     """One that is called `update` is no update policy."""
-    assert wording.words("update.mean_ms").text == "mean response of job update"
-    assert wording.words("job.update.elapsed_s").text == "time that job update took"
-    assert wording.words("job.*.reads").text == "reads of all jobs"
-    assert wording.words("hist.disk1.queued.max").text == "longest queue of disk1"
+    assert wording.metric_words("update.mean_ms").text == "mean response of job update"
+    assert wording.metric_words("job.update.elapsed_s").text == "time that job update took"
+    assert wording.metric_words("job.*.reads").text == "reads of all jobs"
+    assert wording.metric_words("hist.disk1.queued.max").text == "longest queue of disk1"
 
 
 def test_no_heading_is_the_raw_name_of_a_metric(made: Path):
@@ -406,10 +418,10 @@ def test_wide_tables_and_figures_scroll_in_boxes_of_their_own(made: Path):
 
 
 def test_the_first_pictures_are_drawn_for_a_narrow_page_too(shown: Study):
-    for figure in figures.all_of(shown):
+    for figure in figures.all_figures(shown):
         assert (figure.narrow is not None) == (figure.name in ("lead", "tails")), figure.name
         if figure.narrow:
-            assert picture.size(picture.drawn(figure.narrow))[0] <= theme.NARROW + 10
+            assert picture.svg_size(picture.draw_svg(figure.narrow))[0] <= theme.NARROW + 10
 
 
 def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(made: Path):
@@ -423,7 +435,7 @@ def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(m
 
 def test_two_pictures_of_a_page_share_no_id():
     drawn = '<svg width="9" height="9"><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>'
-    one, other = (picture.inline(drawn, name, "a title") for name in ("one", "other"))
+    one, other = (picture.inline_svg(drawn, name, "a title") for name in ("one", "other"))
     assert 'id="one-clip0"' in one and "url(#one-clip0)" in one
     assert 'id="other-clip0"' in other and "url(#other-clip0)" in other
 
@@ -432,15 +444,15 @@ def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
     many = [f"arm {i}" for i in range(17)]
     results = [{**r, "arm": many[i]} for i in range(17) for r in shown.results if r["arm"] == "PU"]
     crowd = Study(replace(shown.experiment, arms=many, expectations=[]), results)
-    own = [colour for colour in theme.colours(crowd).values() if colour != theme.GREY]
+    own = [colour for colour in theme.colours_by_arm(crowd).values() if colour != theme.GREY]
     assert own and len(own) == len(set(own))
-    few = theme.colours(shown)
+    few = theme.colours_by_arm(shown)
     assert len(set(few.values())) == len(few)
     found = specs(crowd)
     for name in ("lead", "tails", "percentiles", "timeline"):
-        words = picture.drawn(found[name])
+        words = picture.draw_svg(found[name])
         assert all(f">{arm}<" in words for arm in many), name
-        assert picture.size(words)[0] < 1200, name
+        assert picture.svg_size(words)[0] < 1200, name
 
 
 def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):
@@ -450,10 +462,14 @@ def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):
         Study(replace(shown.experiment, arms=list(named.values()), expectations=[]), results)
     )
     for name in ("lead", "tails", "histogram"):
-        assert picture.size(picture.drawn(found[name]))[0] <= 1100, name
+        assert picture.svg_size(picture.draw_svg(found[name]))[0] <= 1100, name
 
 
-def test_who_writes_reports_hears_how_far_it_is(shown: Study, tmp_path: Path):
+def test_who_writes_reports_hears_how_far_it_is(
+    shown: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The fixture `made` has them drawn; here a picture that takes no time stands for each."""
+    monkeypatch.setattr(picture, "draw_svg", lambda spec: EMPTY_SVG)
     told: list[str] = []
     write.write_report(shown.experiment, shown.results, tmp_path, told.append)
     assert told == [f"figure {i} of {len(PICTURES)}" for i in range(1, len(PICTURES) + 1)]
@@ -466,16 +482,18 @@ def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
     rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "count" in row]
     for arm in ("PU", "AIPU"):
         found = sum(row["count"] for row in rows if row["arm"] == arm)
-        assert found == sum(metrics.of(r, "read.count") for r in results if r["arm"] == arm)
-    assert max(row["to_ms"] for row in rows) > max(metrics.of(r, "read.max_ms") for r in results)
+        assert found == sum(metrics.evaluate(r, "read.count") for r in results if r["arm"] == arm)
+    assert max(row["to_ms"] for row in rows) > max(
+        metrics.evaluate(r, "read.max_ms") for r in results
+    )
 
 
 def test_the_tails_are_the_metrics(shown: Study):
     panels = specs(shown)["tails"]["concat"]
     rows = {(r["arm"], r["at"]): r for panel in panels for r in panel["data"]["values"]}
     for system in shown.systems:
-        row = rows[system.arm, study.words(system.setting)]
-        longest = max(metrics.of(trial, "read.max_ms") for trial in system.trials)
+        row = rows[system.arm, study.variable_words(system.setting)]
+        longest = max(metrics.evaluate(trial, "read.max_ms") for trial in system.trials)
         assert row["max_ms"] == pytest.approx(longest, abs=0.001)
         assert row["p50_ms"] <= row["p99_ms"] <= row["max_ms"]
 
@@ -483,7 +501,7 @@ def test_the_tails_are_the_metrics(shown: Study):
 def test_the_histogram_marks_the_longest_response_of_each_arm(shown: Study):
     rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "text" in row]
     for arm in ("PU", "AIPU"):
-        longest = [metrics.of(r, "read.max_ms") for r in shown.of_arm(arm)]
+        longest = [metrics.evaluate(r, "read.max_ms") for r in shown.arm_results(arm)]
         assert max(row["from_ms"] for row in rows if row["arm"] == arm) == pytest.approx(
             max(longest), abs=0.001
         )
@@ -494,7 +512,7 @@ def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
     values = specs(alone)["percentiles"]["data"]["values"]
     by_inverse = {row["inverse"]: row["ms"] for row in values}
     for percent, inverse in (("90", 10), ("99", 100)):
-        expected = metrics.of(results[0], f"read.p{percent}_ms")
+        expected = metrics.evaluate(results[0], f"read.p{percent}_ms")
         assert by_inverse[inverse] == pytest.approx(expected, rel=1e-3)
     assert max(by_inverse) <= 300  # as far as 300 responses tell
 
@@ -531,7 +549,9 @@ def test_the_time_line_has_every_bin_of_every_run(shown: Study, results: list[di
 
 def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
     results[0]["series"] |= {"from_bin": 2, "lost": 7}
-    lines = specs(study.check(experiment, results))["timeline"]["datasets"]["bins"].splitlines()
+    lines = specs(study.build_study(experiment, results))["timeline"]["datasets"][
+        "bins"
+    ].splitlines()
     of_first = [line for line in lines[1:] if line.startswith("0,0,")]
     assert len(of_first) == results[0]["series"]["bins"] - 2
 
@@ -551,9 +571,9 @@ def test_the_time_line_of_a_load_that_only_writes_has_no_panel_of_reads(
     experiment: Experiment, results: list[dict]
 ):
     read = "read response, ms"
-    shown = specs(study.check(experiment, results))["timeline"]
+    shown = specs(study.build_study(experiment, results))["timeline"]
     assert read in axis_titles(shown)
-    silent = specs(study.check(experiment, only_writing(results)))["timeline"]
+    silent = specs(study.build_study(experiment, only_writing(results)))["timeline"]
     assert axis_titles(shown) - axis_titles(silent) == {read}
     assert "heat-0" not in json.dumps(silent)
     vl_convert.vegalite_to_vega(silent)
@@ -564,8 +584,8 @@ def test_the_axis_of_responses_has_values_even_if_all_are_alike(
 ):
     for row in results:
         result.disk_series(row)["read_heat"] = [[0, 160, 1]]
-    alike = study.check(experiment, results)
-    low, high = timeline.domains(alike)["low"]
+    alike = study.build_study(experiment, results)
+    low, high = timeline.scale_domains(alike)["low"]
     assert low < 0.160 < high
     assert len(theme.log_axis(low, high)["values"]) >= 2
 
@@ -575,7 +595,7 @@ def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
     spec = specs(shown)["timeline"]
     assert "place, MiB" in axis_titles(spec)
     assert "head, MiB" not in axis_titles(spec)
-    svg = picture.drawn(spec)
+    svg = picture.draw_svg(spec)
     for words in ("● last write", "● last read"):
         drawn = re.findall(f"<g ([^>]*)><text [^>]*>{words}<", svg)
         assert len(drawn) == len(shown.arms)
@@ -585,8 +605,8 @@ def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
 def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
     """The longest bar, a gap and its label, whose letters are at most LETTER wide."""
     found = [{"arm": arm, "v": 4.244, "text": "4.244"} for arm in shown.arms]
-    said = wording.words("stat.flash.moved / job.update.ios")
-    spec = lead_figure.bars(shown, found, [], said, theme.WHOLE)
+    said = wording.metric_words("stat.flash.moved / job.update.ios")
+    spec = lead_figure.setting_bars(shown, found, [], said, theme.WHOLE)
     _, end = spec["encoding"]["x"]["scale"]["domain"]
     longest = spec["width"] * 4.244 / end
     dx = spec["layer"][-1]["mark"]["dx"]
@@ -599,15 +619,15 @@ def test_the_sweep_shows_what_the_table_shows(shown: Study):
     rows = writes["data"]["values"]
     together = {(r["arm"], r["x"]): r["value"] for r in rows if r["trial"] == "all trials"}
     for system in shown.systems:
-        expected = metrics.together(system.trials, "stat.disk.writes")
+        expected = metrics.aggregate(system.trials, "stat.disk.writes")
         assert together[system.arm, system.setting["wait_s"]] == expected
     assert len(rows) == 4 + 8
 
 
 def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: list[dict]):
-    whole = theme.colours(study.check(experiment, results))
-    part = study.check(experiment, [r for r in results if r["arm"] == "AIPU"])
-    assert theme.colours(part)["AIPU"] == whole["AIPU"]
+    whole = theme.colours_by_arm(study.build_study(experiment, results))
+    part = study.build_study(experiment, [r for r in results if r["arm"] == "AIPU"])
+    assert theme.colours_by_arm(part)["AIPU"] == whole["AIPU"]
     for name, spec in specs(part).items():
         assert whole["AIPU"] in json.dumps(spec), name
         assert whole["PU"] not in json.dumps(spec), name
@@ -618,7 +638,7 @@ def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: 
     for row in results:
         row["series"]["disks"] = {}
         row["variables"] = {"wait_s": 1, "seed": row["variables"]["seed"]}
-    assert specs(study.check(bare, results)) == {}
+    assert specs(study.build_study(bare, results)) == {}
 
 
 # ---- refusals ----
@@ -643,19 +663,19 @@ def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
     (tmp_path / "swept").mkdir()
     path = tmp_path / "swept" / "results.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in results))
-    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("experiment report", made / "swept.toml", "--folder", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert [p.name for p in path.parent.iterdir()] == ["results.jsonl"]
 
 
 def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
-    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("experiment report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "there are no results" in done.stderr
     (tmp_path / "swept").mkdir()
     (tmp_path / "swept" / "results.jsonl").write_text("")
-    done = command("sluice.cli.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("experiment report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "swept: no run of it has a result" in done.stderr
 
@@ -666,6 +686,6 @@ def test_the_script_that_draws_is_bundled_once_in_a_tree(
     bundled = ["<script></script>"]
     monkeypatch.setattr(page, "LIBRARY", tmp_path / "build" / "drawing.js")
     monkeypatch.setattr(vl_convert, "javascript_bundle", bundled.pop)
-    first, second = (page.library.__wrapped__() for _ in range(2))
+    first, second = (page.drawing_script.__wrapped__() for _ in range(2))
     assert first == second == "<script><\\/script>"
     assert [path.name for path in (tmp_path / "build").iterdir()] == ["drawing.js"]

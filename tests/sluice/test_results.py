@@ -1,6 +1,5 @@
 """What documents say was measured is what the stored results say (results)."""
 
-import json
 import tomllib
 from dataclasses import replace
 from functools import cache
@@ -8,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from sluice.cli import results
 from sluice.experiment import findings, runner
 from sluice.experiment.catalogue import kernel_hash
 from sluice.experiment.load import load
 from sluice.experiment.result import BadResult
 from sluice.experiment.runner import Outcome
 from sluice.experiment.schema import Experiment, Run
-from sluice.experiment.selection import EXPERIMENTS
+from sluice.experiment.selection import experiment_file
 from sluice.experiment.series import bucket_high
 from sluice.experiment.verdict import DIFFERS
+from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
-from sluice.results import documents, frontpage, recheck, store
+from sluice.results import compact, documents, frontpage, recheck, store, update
 from sluice.results.documents import Figure
 
-read = cache(store.read)
-ALL = [figure for path in documents.documents() for figure in documents.figures(path)]
+read = cache(store.read_stored)
+ALL = [figure for path in documents.result_documents() for figure in documents.marked_figures(path)]
 
 STORED = {
     "rows": [
@@ -33,7 +32,8 @@ STORED = {
     ]
 }
 TEXT = """
-Reads wait for 8,005 ms<!-- result: from=e, arm=PU, age=5, read.max_ms --> at most.
+Reads wait for
+8,005 ms at most.
 
 <!-- results: from=e; age=5, read.max_ms; age=30,
     read.max_ms -->
@@ -43,6 +43,10 @@ Reads wait for 8,005 ms<!-- result: from=e, arm=PU, age=5, read.max_ms --> at mo
 | interval <!-- arm=IPU --> | 55.0 | |
 | *paper* | *8,000* | |
 | | **words** | |
+
+<!-- figures:
+wait for {value} ms at: from=e, arm=PU, age=5, read.max_ms
+-->
 """
 
 
@@ -59,78 +63,77 @@ def stored(name: str) -> dict:
 
 def wrong(path: Path) -> list[tuple[int, str]]:
     """Line and text of figures that are not what is stored."""
-    found = documents.figures(path)
-    return [(f.line, f.printed) for f in found if documents.now(f, stored) != f.printed]
+    found = documents.marked_figures(path)
+    return [(f.line, f.printed) for f in found if documents.current_text(f, stored) != f.printed]
 
 
 @pytest.mark.parametrize("name", sorted({one.source["from"] for one in ALL}))
 def test_documents_say_what_was_measured_last(name: str) -> None:
     def stale(figure: Figure) -> str:
-        new = documents.now(figure, read)
+        new = documents.current_text(figure, read)
         return "" if new == figure.printed else f"{figure.place}: {figure.printed} is {new}"
 
     said = [stale(figure) for figure in ALL if figure.source.get("from") == name]
     assert said
-    assert not list(filter(None, said)), f"run make results-tables E={name}"
+    assert not list(filter(None, said)), f"run sluice results tables {name}"
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
 def test_every_table_of_figures_says_where_they_are_from(path: Path) -> None:
-    lines = [f"{path.name}:{line}" for line in documents.unmarked(path)]
+    lines = [f"{path.name}:{line}" for line in documents.unmarked_tables(path)]
     assert not lines, "put a comment before the table, as sluice/results/documents.py says"
 
 
-@pytest.mark.parametrize("path", documents.documents(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", documents.result_documents(), ids=lambda path: path.stem)
 def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
-    lacking = [f"{figure.place}: {figure.printed}" for figure in documents.without_interval(path)]
+    lacking = [
+        f"{figure.place}: {figure.printed}" for figure in documents.figures_without_interval(path)
+    ]
     assert not lacking, "quote it as is=low and is=high, as sluice/results/documents.py says"
 
 
 def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
-    low, high, mean = (
-        f"{n}<!-- result: from=e, arm=PU, age=5, {kind}read.max_ms -->"
-        for n, kind in ((7, "is=low, "), (9, "is=high, "), (8, ""))
-    )
+    def lacking(text: str, *lines: str) -> list[str]:
+        marks = "".join(f"{line}: from=e, arm=PU, age=5, read.max_ms\n" for line in lines)
+        path = document(tmp_path, f"{text}\n\n<!-- figures:\n{marks}-->\n")
+        return [figure.printed for figure in documents.figures_without_interval(path)]
 
-    def lacking(text: str) -> list[str]:
-        path = document(tmp_path, text)
-        return [figure.printed for figure in documents.without_interval(path)]
-
-    assert lacking(f"{mean} ms\n") == ["8"]
-    assert lacking(f"{low} ms\n") == ["7"]
-    assert lacking(f"{low} to {high} ms; {mean} in the mean\n") == []
-    assert lacking(f"{low} to {high} ms\n\n{mean} in the mean\n") == ["8"]
-    assert lacking(mean.replace("read.max", "is=model, read.max")) == []
+    both, mean = "{low} to {high} ms", "; {value} in the mean"
+    assert lacking("; 8 in the mean", mean) == ["8"]
+    assert lacking("7 ms", "{low} ms") == ["7"]
+    assert lacking("7 to 9 ms; 8 in the mean", both, mean) == []
+    assert lacking("7 to 9 ms\n\n; 8 in the mean", both, mean) == ["8"]
+    assert lacking("8 ms", "{model} ms") == []
 
 
 def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
     [row, *_] = STORED["rows"]
     kept = {"rows": [row | {"interval": {"read.max_ms": [7, 9.4]}}]}
-    text = "9<!-- result: from=e, arm=PU, age=5, is=high, read.max_ms -->"
-    [figure] = documents.figures(document(tmp_path, text))
-    assert documents.now(figure, lambda _: kept) == "9"
+    text = "at most 9\n\n<!-- figures:\nmost {high}: from=e, arm=PU, age=5, read.max_ms\n-->\n"
+    [figure] = documents.marked_figures(document(tmp_path, text))
+    assert documents.current_text(figure, lambda _: kept) == "9"
     with pytest.raises(BadResult, match=r"no interval read\.max_ms stored"):
-        documents.now(figure, stored)
+        documents.current_text(figure, stored)
 
 
 def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
     path = document(tmp_path)
-    assert [f.printed for f in documents.figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
+    assert [f.printed for f in documents.marked_figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
     assert wrong(path) == []
     path.write_text(TEXT.replace("8,005 ms", "8,004 ms").replace("12.3", "12.34"))
-    assert wrong(path) == [(2, "8,004")]
+    assert wrong(path) == [(3, "8,004")]
     path.write_text(TEXT.replace("12.3", "12.4").replace("55.0", "55.1"))
-    assert wrong(path) == [(8, "12.4"), (9, "55.1")]
+    assert wrong(path) == [(9, "12.4"), (10, "55.1")]
 
 
 def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) -> None:
     old = TEXT.replace("8,005 ms", "9 ms").replace("12.3", "1.0").replace("55.0", "1,234.0")
     path = document(tmp_path, old)
-    text, said = documents.put_in(path, stored, {"e"})
-    assert said[0] == "README.md:2: 9 is now 8,005"
+    text, said = documents.update_figures(path, stored, {"e"})
+    assert said[0] == "README.md:3: 9 is now 8,005"
     assert len(said) == 3
     assert text == TEXT
-    assert documents.put_in(path, stored, {"other"}) == (old, [])
+    assert documents.update_figures(path, stored, {"other"}) == (old, [])
 
 
 @pytest.mark.parametrize(
@@ -143,8 +146,18 @@ def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) ->
         ("read.max_ms -->\n|", "read.min_ms -->\n|", "no measured read.min_ms stored"),
         ("read.max_ms -->\n|", "is=model, read.max_ms -->\n|", "no model read.max_ms stored"),
         ("from=e;", "here;", "lacks from=EXPERIMENT"),
-        ("8,005 ms<", "8,005 ms at most<", "no figure or table at this comment"),
-        ("-->\n| | five", "-->\n\n| | five", "no figure or table at this comment"),
+        ("-->\n| | five", "-->\n\n| | five", "there is no table here"),
+        ("figures:\n", "figures: \n", "there is no table here"),
+        ("8,005 ms at most", "8,005 ms or less", "stands 0 times in the text, not once"),
+        (
+            "ms at most.",
+            "ms at most. Who\nwait for 3 ms at",
+            "stands 2 times in the text, not once",
+        ),
+        ("8,005 ms at most", "about8,005 ms at most", "stands 0 times"),
+        ("{value}", "{mean}", "needs one or more of"),
+        ("{value}", "8,005", "needs one or more of"),
+        ("for {value} ms at", "for {value} ms at {value}", "each once"),
     ],
 )
 def test_a_source_that_names_nothing_is_told_with_its_place(
@@ -155,31 +168,105 @@ def test_a_source_that_names_nothing_is_told_with_its_place(
     with pytest.raises(BadResult, match=rf"README.md:\d+: .*{why}"):
         wrong(path)
     with pytest.raises(BadResult):
-        documents.put_in(path, stored, {"e", None})
+        documents.update_figures(path, stored, {"e", None})
 
 
 def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
     table = "| | a | b |\n|---|---|---|\n| x | 1.2 s | 3 |\n"
     path = document(tmp_path, f"words\n\n{table}")
-    assert documents.unmarked(path) == [3]
+    assert documents.unmarked_tables(path) == [3]
     path.write_text(f"<!-- host: make bench -->\n{table}")
-    assert documents.unmarked(path) == []
+    assert documents.unmarked_tables(path) == []
     path.write_text(table.replace("1.2", "about 1").replace("3", "three"))
-    assert documents.unmarked(path) == []
+    assert documents.unmarked_tables(path) == []
     path.write_text(f"````markdown\n{table}```\n````\n\n{table}")
-    assert documents.unmarked(path) == [8]
+    assert documents.unmarked_tables(path) == [8]
 
 
-@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
+def test_stored_results_stay_small() -> None:
+    """Pictures are counted apart."""
+    texts = [
+        path.read_text() for path in store.FOLDER.rglob("*") if path.suffix in (".json", ".md")
+    ]
+    assert sum(text.count("\n") for text in texts) <= 3_000
+    assert sum(len(text.encode()) for text in texts) <= 300 * 1024
+
+
+EXPECTED = {"says": "less", "paper": "A 1999: less", "arm": "PU", "metric": "m", "than": "WT"}
+JUDGED = {"word": "as the paper", "paper": EXPECTED["paper"], "contest": False}
+WHYS = [
+    "PU: m is 5 ms (the mean of 6 runs, 95 %: 4 to 6); expected less than 7 ms (WT's); "
+    "difference -2 (95 %: -3 to -1)",
+    "PU: m at mix 5 is 3 (the worst of 4); expected at most 1",
+    "@ and = and ..; = are not of the table",
+    "",
+]
+MATCH = {"metric": "m", "won": False, "best": "WT", "behind": 0.25, "against": "50 % WT"}
+COMPACT = {
+    **{"experiment": "e", "commit": "c", "kernel": "k", "same": "s"},
+    "rows": [
+        {"arm": arm, "at": {"age": 5, "mix": mix}, "trials": 2, "measured": {"m": 1.5, "n / m": 2}}
+        | {"interval": interval, "model": model, "published": {}}
+        for arm, mix, interval, model in (
+            ("PU", "few", {"m": [1, 2]}, {"m": 3}),
+            ("PU", "many", {}, {}),
+            ("WT", "few", {}, {}),
+        )
+    ],
+    "verdicts": [
+        *(JUDGED | {"says": EXPECTED["says"], "why": why} for why in WHYS),
+        JUDGED | {"says": "of no file", "why": WHYS[0], "word": "not judged"},
+        JUDGED | {"says": "PU: no more m than 50 % WT at age 5", "why": "", "contest": True},
+    ],
+    "contest": [MATCH | {"at": {"age": 5, "mix": "few"}, "behind_ends": [0.2, 0.3]}],
+    "samples": [{"arm": "PU", "variables": {"age": 5, "seed": 1}, "mark": "0f"}],
+}
+
+
+def test_the_compact_form_gives_back_all_that_is_stored() -> None:
+    text = compact.encode(COMPACT, [EXPECTED])
+    assert compact.decode(text, [EXPECTED]) == COMPACT
+    assert '"=5 ms (mean/6~4..6); < 7 ms (@); d -2 (~-3..-1)"' in text
+    one, *_ = compact.decode(text, [EXPECTED | {"metric": "n"}])["verdicts"]
+    assert one["says"].startswith("(no longer expected: "), "a changed expectation was not judged"
+
+
+def test_rows_of_other_variables_are_no_table() -> None:
+    rows = [COMPACT["rows"][0], COMPACT["rows"][1] | {"at": {"age": 5}}]
+    with pytest.raises(BadResult, match="e: its rows have other variables"):
+        compact.encode(COMPACT | {"rows": rows}, [])
+
+
+def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
+    assert store.cut([26.99812345], 4) == [26.998], "not 27, which is printed as 27"
+    assert store.cut([44.5312345, 44.5312346], 4) == [44.531234, 44.531235], "no interval of 0"
+    assert store.cut([8101.97921], 6) == [8101.98]
+    figures = {"m": 1.23456789, "n": 1.23456789, "o": 1.23456789}
+    row = {"arm": "PU", "at": {"age": 5}, "trials": 2, "measured": figures, "published": {}}
+    row |= {"interval": {name: [1.2345678, 1.3] for name in figures}, "model": figures}
+    quoted = [
+        {"from": "e", "arm": "PU", "age": "5", "metric": "m"},
+        {"from": "e", "arm": "WT", "metric": "n"},
+        {"from": "e", "age": "6", "metric": "n"},
+        {"from": "e", "is": "drawn", "metric": "o"},
+        {"from": "e", "is": "model", "metric": "n"},
+    ]
+    kept = store.pare_row(row, quoted)
+    assert kept["measured"] == {"m": 1.23457, "n": 1.235, "o": 1.23456789}
+    assert kept["interval"] == {"m": [1.23457, 1.3], "o": [1.2345678, 1.3]}
+    assert kept["model"] == {"n": 1.23456789}
+
+
+@pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> None:
     rows = {row["says"]: row for row in tomllib.loads(path.read_text())["expectations"]}
-    kept = store.read(path.stem)["verdicts"]
+    kept = store.read_stored(path.stem)["verdicts"]
     bare = [v["says"] for v in kept if v["word"] == DIFFERS and not rows[v["says"]].get("differs")]
-    assert not bare, f"make results E={path.stem}: {bare}"
+    assert not bare, f"sluice results store {path.stem}: {bare}"
 
 
 def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
-    full = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    full = load(experiment_file("mogul-4.1-fast"), "quick")
     says = {"says": "few", "metric": "stat.disk.writes", "arm": "delayed+PU", "op": "<"}
     expected = full.expectations[0] | says | {"value": 6, "of": "every"}
     experiment = replace(
@@ -195,28 +282,28 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
         return {**about, "counters": counters, "virtual_ms": 1000}
 
     results = [result(seed, writes, kernel_hash()) for seed, writes in ((1, 3), (2, 6))]
-    kept = store.digest(experiment, results, ["stat.disk.reads"])
-    assert store.read(experiment.name, store.write(kept, tmp_path).parent) == kept
+    kept = store.shorten_results(experiment, results, ["stat.disk.reads"])
+    assert store.read_stored(experiment.name, store.write_stored(kept, tmp_path).parent) == kept
     [row] = kept["rows"]
     assert (row["arm"], row["at"], row["trials"]) == ("delayed+PU", {}, 2)
     assert row["measured"] == {"stat.disk.reads": 9, "stat.disk.writes": 4.5}
     [verdict] = kept["verdicts"]
     assert (verdict["says"], verdict["word"]) == ("few", "NOT SO")
-    [finding] = store.found(kept)
-    assert (finding.paper, finding.word, finding.sure) == (findings.OURS, "NOT SO", True)
+    [finding] = store.stored_findings(kept)
+    assert (finding.paper, finding.word) == (findings.OURS, "NOT SO")
     assert kept["contest"] == []
     with pytest.raises(BadResult, match="1 of 2 runs are there"):
-        store.digest(experiment, results[:1], [])
+        store.shorten_results(experiment, results[:1], [])
     with pytest.raises(BadResult, match="another kernel"):
-        store.digest(experiment, [results[0], result(2, 6, "older")], [])
-    with pytest.raises(BadResult, match="make results E=none"):
-        store.read("none", tmp_path)
+        store.shorten_results(experiment, [results[0], result(2, 6, "older")], [])
+    with pytest.raises(BadResult, match="sluice results store none"):
+        store.read_stored("none", tmp_path)
 
 
 def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, capsys) -> None:
     """Equal in all but a counter that stayed 0: they are. Else the arm is named, and nothing is
     written; nor is it where there are no marks, or other runs."""
-    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    whole = load(experiment_file("mogul-4.1-fast"), "quick")
     writes = {"async+PU": 5, "delayed+PU": 3}
     asked = replace(whole, name="e", runs=[run for run in whole.runs if run.arm in writes])
 
@@ -226,12 +313,12 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
         return {**about, "virtual_ms": 9 - run.number, "counters": counters}
 
     before = [result(run, 0, {}) for run in asked.runs]
-    kept = {"experiment": "e", "kernel": "older", "samples": store.samples(before)}
+    kept = {"experiment": "e", "kernel": "older", "samples": store.sample_runs(before)}
     last = {run.arm: run.variables for run in asked.runs}  # the shortest
     assert {row["arm"]: row["variables"] for row in kept["samples"]} == last
     written: list[dict] = []
-    monkeypatch.setattr(store, "read", lambda name: kept)
-    monkeypatch.setattr(store, "write", written.append)
+    monkeypatch.setattr(store, "read_stored", lambda name: kept)
+    monkeypatch.setattr(store, "write_stored", written.append)
 
     def check(more: int, new: dict, keep: bool = False) -> tuple[bool, str]:
         def made(of: list, *_, **__) -> list[Outcome]:
@@ -240,22 +327,22 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
             return [Outcome([*(result(r, more, new) for r in only), longer]) for _, only in of]
 
         monkeypatch.setattr(runner, "execute_all", made)
-        return recheck.check([asked], 1, "", keep), capsys.readouterr().out
+        return recheck.recheck_results([asked], 1, "", keep), capsys.readouterr().out
 
     same = (True, "e: the stored results are this kernel's too\n")
     assert check(0, {"new.held": (0, "blocks")}) == same
     assert written == [], "a check changes nothing"
     assert check(0, {"new.held": (0, "blocks")}, keep=True) == same
-    assert store.of_this_kernel(written[0])
-    assert not store.of_this_kernel(kept)
+    assert store.is_current(written[0])
+    assert not store.is_current(kept)
     for other in ((1, {}), (0, {"new.held": (1, "blocks")})):
         good, said = check(*other)
         assert not good
-        assert said == "e: not as it was: async+PU, delayed+PU: make results E=e\n"
+        assert said == "e: not as it was: async+PU, delayed+PU: sluice results store e\n"
     kept["samples"][0]["variables"] = {"seed": 1000}
-    assert check(0, {}) == (False, "e: has other runs than its results: make results E=e\n")
+    assert check(0, {}) == (False, "e: has other runs than its results: sluice results store e\n")
     del kept["samples"]
-    assert check(0, {}) == (False, "e: stored without marks: make results E=e\n")
+    assert check(0, {}) == (False, "e: stored without marks: sluice results store e\n")
     assert len(written) == 1
 
 
@@ -277,24 +364,27 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
     def asks(name: str, says: str) -> Experiment:
         return replace(whole, name=name, expectations=[{"says": says, "paper": paper}])
 
-    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
-    monkeypatch.setattr(store, "read", read)
+    whole = load(experiment_file("mogul-4.1-fast"), "quick")
+    monkeypatch.setattr(store, "read_stored", read)
     good, bad = asks("good", "few"), asks("bad", "fewer")
-    assert results.show_findings([good, asks("old", "few"), asks("none", "few")])
+    assert update.print_findings([good, asks("old", "few"), asks("none", "few")])
     said = capsys.readouterr().out
-    assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0", "0", "0"]
-    assert "make results E=: old, none" in said
+    assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0"]
+    assert "sluice results store: old, none" in said
     assert "another kernel: good" in said
     assert "other expectations" not in said
-    assert not results.show_findings([good, bad])
+    assert not update.print_findings([good, bad])
     said = capsys.readouterr().out
     assert "NOT SO  bad: few" in said
-    assert "judged by other expectations than today's: make results E=: bad\n" in said
+    assert "judged by other expectations than today's: sluice results store: bad\n" in said
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
-    shown = json.loads(frontpage.DATA.read_text())
-    assert frontpage.PICTURE.read_text() == frontpage.drawn(shown), "make results draws it anew"
+    shown = frontpage.unpack(frontpage.DATA.read_text())
+    assert frontpage.pack(shown) == frontpage.DATA.read_text()
+    assert frontpage.PICTURE.read_text() == frontpage.draw_front_page(shown), (
+        "sluice results store draws it anew"
+    )
     longest = {row["arm"]: row["measured"]["read.max_ms"] for row in read("mogul-4.1-fast")["rows"]}
     for arm, panel in shown.items():
         assert 0.9 * longest[arm] < panel["longest_ms"] <= longest[arm]
@@ -305,11 +395,13 @@ def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
 def test_a_long_read_is_a_dot_and_a_short_one_a_cell() -> None:
     panel = {"longest_ms": 500, "bin_ms": 1000, "bins": 60, "read_heat": []}
     for heat, dots, cells in [([], 0, 0), ([[3, 14336, 9]], 0, 1), ([[3, 458752, 1]], 1, 0)]:
-        made = frontpage.drawn({arm: {**panel, "read_heat": heat} for arm in frontpage.PANELS})
+        made = frontpage.draw_front_page(
+            {arm: {**panel, "read_heat": heat} for arm in frontpage.PANELS}
+        )
         assert made.count("<circle") == 2 * dots
         assert made.count("fill-opacity") == 2 * cells
 
 
 def test_a_picture_wants_a_run_of_each_of_its_sets() -> None:
     with pytest.raises(BadResult, match=r"no run of delayed\+PU"):
-        frontpage.pick([])
+        frontpage.pick_data([])

@@ -5,11 +5,11 @@ import pytest
 from sluice import theory
 from sluice.experiment.load import load
 from sluice.experiment.run import mkfs_options
-from sluice.experiment.selection import EXPERIMENTS
+from sluice.experiment.selection import experiment_file
 from sluice.theory import System, read_call, shriver
-from sluice.theory.parts.drive_row import drive_row
-from sluice.theory.parts.mean_drive import seeks_ns
-from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Wait, steps
+from sluice.theory.parts.drive_row import read_drive_row
+from sluice.theory.parts.mean_drive import mean_seeks_ns
+from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Wait, program_steps
 
 PARAMETERS = {
     "files": 1,
@@ -27,7 +27,7 @@ PARAMETERS = {
     "adapts": 0,
     "sequential": 0,
 }
-ROW = drive_row("cheetah4lp")
+ROW = read_drive_row("cheetah4lp")
 MISS_MS, HIT_MS, TURN_MS = 0.60773, 0.068, 5.980265
 BUS_MS = 65.536 / 9.3  # for 64 KiB
 
@@ -46,7 +46,7 @@ def total(**given: float) -> float:
 def commands(
     kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True, by_block: bool = False
 ) -> list[tuple]:
-    made = steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
+    made = program_steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
     return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
 
 
@@ -56,9 +56,9 @@ def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.Mon
     def predict(*_: object) -> dict[str, float]:
         raise AssertionError("nobody has asked")
 
-    theory.answer.cache_clear()
+    theory.answer_question.cache_clear()
     monkeypatch.setattr(shriver, "predict", predict)
-    runs = load(EXPERIMENTS / "shriver-single.toml").runs
+    runs = load(experiment_file("shriver-single")).runs
     assert {metric for run in runs for metric in run.model.tells} == {"job.read.request_ms"}
     with pytest.raises(AssertionError, match="nobody has asked"):
         runs[0].predicted["job.read.request_ms"]
@@ -81,7 +81,7 @@ def test_the_formulas_cover_what_they_say(prefetch: str, sched: str, given: dict
 
 
 def test_an_experiment_sets_bus_way_segments_and_layout():
-    experiment = load(EXPERIMENTS / "shriver-segments.toml")
+    experiment = load(experiment_file("shriver-segments"))
     adaptive = [run for run in experiment.runs if run.arm == "adaptive 2"]
     run = next(run for run in adaptive if run.variables["kb"] == 512)
     args = run.config["args"].split()
@@ -111,7 +111,7 @@ def test_blocks_asked_for_one_by_one_take_four_commands_whatever_the_call():
 
 
 def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
-    made = steps(File(32, 16, 8, False, 64, 7000), COST, None)
+    made = program_steps(File(32, 16, 8, False, 64, 7000), COST, None)
     kinds = [type(step) for step in made if not isinstance(step, Compute)]
     assert kinds == [Command, Wait] * 2
     paid = sum(step.instructions for step in made if isinstance(step, Compute))
@@ -173,7 +173,7 @@ def test_mean_seeks_by_hand():
         return sum(ROW.seek_ns[int(x * len(ROW.seek_ns))] * density(x) for x in xs) / 1000
 
     for n in (2, 4, 16):
-        onward, back, pair = seeks_ns("cheetah4lp", n)
+        onward, back, pair = mean_seeks_ns("cheetah4lp", n)
         assert pair == pytest.approx(mean(lambda x: 2 * (1 - x)), rel=0.05)
         assert onward == pytest.approx(mean(lambda x, n=n: n * (1 - x) ** (n - 1)), rel=0.05)
         far = mean(lambda x, n=n: n * (n - 1) * x ** (n - 2) * (1 - x))
@@ -182,7 +182,7 @@ def test_mean_seeks_by_hand():
 
 def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
     n = 8
-    onward, back, pair = (ns / 1e6 for ns in seeks_ns("cheetah4lp", n))
+    onward, back, pair = (ns / 1e6 for ns in mean_seeks_ns("cheetah4lp", n))
     each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS
     by_hand = n * (each + 3 * ((n - 1) * onward + back) / n)
     assert total(files=n) == pytest.approx(by_hand, rel=0.02)
@@ -202,9 +202,14 @@ def test_setting_the_segments_empties_the_cache_until_the_last_file_is_read_in_o
     read ahead is lost for the second command of all files, and for the third one of the first."""
     p = PARAMETERS | {"files": 8, "file_kb": 512, "segments": 8}
     system = System({"prefetch": "none", "sched": "clook"}, {}, "cheetah4lp")
-    first = shriver.rounds(steps(shriver.file_of(system, p), COST, None))[:3]
+    first = shriver.split_rounds(program_steps(shriver.file_of_load(system, p), COST, None))[:3]
     plain, adapts = (
-        [seen.moved for seen in shriver.visits(first, shriver.machine("cheetah4lp", p | more), 8)]
+        [
+            seen.moved
+            for seen in shriver.visit_rounds(
+                first, shriver.build_machine("cheetah4lp", p | more), 8
+            )
+        ]
         for more in ({"adapts": 0}, {"adapts": 1})
     )
     assert plain[1] < 0.05
@@ -214,8 +219,8 @@ def test_setting_the_segments_empties_the_cache_until_the_last_file_is_read_in_o
 def test_whether_the_arm_has_stayed_with_a_file():
     """How often an arm is still there: never, where all move at each visit; always, where
     none does but for the first."""
-    assert shriver.has_stayed([1, 1, 1], 4) == pytest.approx([0, 0, 0])
-    assert shriver.has_stayed([1, 0, 0], 2) == pytest.approx([0, 0.5, 0.5])
+    assert shriver.stay_probabilities([1, 1, 1], 4) == pytest.approx([0, 0, 0])
+    assert shriver.stay_probabilities([1, 0, 0], 2) == pytest.approx([0, 0.5, 0.5])
 
 
 def test_what_the_formulas_do_not_have_is_not_told():

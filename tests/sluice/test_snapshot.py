@@ -17,7 +17,7 @@ from trees import copy_of_tree, make, plain_environment
 from sluice.experiment import run as runs
 from sluice.host import paths, snapshot
 from sluice.host.limits import HANG_S
-from sluice.host.scratch import locked
+from sluice.host.scratch import hold_lock
 
 TELL = """\
 import os, subprocess, sys
@@ -58,7 +58,7 @@ def wait_for(path: Path) -> None:
 def is_locked(root: Path) -> bool:
     """Does a make build there?"""
     try:
-        with locked(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
+        with hold_lock(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
             return False
     except BlockingIOError:
         return True
@@ -67,7 +67,7 @@ def is_locked(root: Path) -> bool:
 def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
     small: Path,
 ) -> None:
-    with snapshot.taken(small) as folder:
+    with snapshot.take_snapshot(small) as folder:
         for path in [p for p in small.rglob("*") if p.is_file() and folder not in p.parents]:
             path.write_text("new")
         for name in ("Makefile", "kernel/a.c", "build/kernel/kernel.elf", "build/root/bin/dd"):
@@ -92,7 +92,7 @@ def test_a_command_that_needs_no_twin_gets_none(tree: Path) -> None:
 def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small: Path) -> None:
     abandoned = small / "build/snapshots/abandoned"
     abandoned.mkdir(parents=True)
-    with snapshot.taken(small) as one, snapshot.taken(small) as other:
+    with snapshot.take_snapshot(small) as one, snapshot.take_snapshot(small) as other:
         assert not abandoned.exists()
         assert one != other and one.exists() and other.exists()
 
@@ -104,13 +104,16 @@ def test_no_other_command_meets_a_snapshot_that_is_half_gone(
     removed, remove = [], shutil.rmtree
 
     def look(folder: Path, **how: object) -> None:
-        with pytest.raises(BlockingIOError), locked(folder.parent, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with (
+            pytest.raises(BlockingIOError),
+            hold_lock(folder.parent, fcntl.LOCK_EX | fcntl.LOCK_NB),
+        ):
             pass
         removed.append(folder)
         remove(folder, **how)
 
     monkeypatch.setattr(shutil, "rmtree", look)
-    with snapshot.taken(small) as folder:
+    with snapshot.take_snapshot(small) as folder:
         pass
     assert removed == [folder]
 
@@ -128,9 +131,9 @@ def test_a_run_removes_its_files_and_those_that_killed_runs_left(
         raise runs.RunFailed("there is no machine")
 
     monkeypatch.setattr(runs, "UNDER_WAY", base)
-    monkeypatch.setattr(runs, "machine", machine)
+    monkeypatch.setattr(runs, "build_machine", machine)
     with pytest.raises(runs.RunFailed, match="there is no machine"):
-        runs.make(SimpleNamespace(), tmp_path / "console")
+        runs.make_run(SimpleNamespace(), tmp_path / "console")
     assert not list(base.iterdir())
 
 
@@ -140,11 +143,11 @@ def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
     seen: list[str] = []
 
     def look() -> None:
-        with snapshot.taken(small) as folder:
+        with snapshot.take_snapshot(small) as folder:
             seen.append((folder / kernel.relative_to(small)).read_text())
 
     other = threading.Thread(target=look)
-    with locked(small / "Makefile", fcntl.LOCK_EX):
+    with hold_lock(small / "Makefile", fcntl.LOCK_EX):
         other.start()
         wait_for(small / "build/snapshots")
         kernel.write_text("half of")
@@ -190,9 +193,9 @@ def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
 
 def test_a_snapshot_of_another_tree_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(paths.SNAPSHOT, "/elsewhere/build/snapshots/x")
-    assert paths.tree() == paths.ROOT
+    assert paths.tree_root() == paths.ROOT
     monkeypatch.setenv(paths.SNAPSHOT, str(paths.SNAPSHOTS / "x"))
-    assert paths.tree() == paths.SNAPSHOTS / "x"
+    assert paths.tree_root() == paths.SNAPSHOTS / "x"
 
 
 def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Path) -> None:
@@ -220,7 +223,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
 
 def spoil(tree: Path) -> None:
     """The programs and the kernel are others now, and do not work."""
-    (tree / "user/dd.c").write_text("int main(void)\n{\n    return 1;\n}\n")
+    (tree / "user/bin/dd.c").write_text("int main(void)\n{\n    return 1;\n}\n")
     queue = tree / "kernel/disk/queue.c"
     queue.write_text(queue.read_text() + "int spoilt;\n")
     kernel = (tree / "build/kernel/kernel.elf").read_bytes()

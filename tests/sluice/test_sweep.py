@@ -12,21 +12,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pyarrow import parquet
+from typed import enter
 
 from sluice import requests
-from sluice.cli import sweep as command
 from sluice.experiment import run as runs
 from sluice.experiment import trial
-from sluice.experiment.catalogue import known
-from sluice.experiment.load import load, opened
+from sluice.experiment.catalogue import load_catalogue
+from sluice.experiment.load import load, open_experiment
 from sluice.experiment.run import RunFailed
 from sluice.experiment.runner import OtherTree
-from sluice.experiment.selection import on_twin
+from sluice.experiment.selection import twin_variant
 from sluice.sweep import full_sweep, journal, presentation, sampling, sizes
 from sluice.sweep.full_sweep import Measured, Objective, Sweep
 from sluice.sweep.journal import Journal, tree_hash
-from sluice.sweep.ranges import BadSweep, Choice, Range, axes
-from sluice.sweep.sweep_runs import check_tree, make_some, measuring
+from sluice.sweep.ranges import BadSweep, Choice, Range, parse_axes
+from sluice.sweep.sweep_runs import expect_same_tree, make_runs, open_measurer
 from sluice.system import image
 from sluice.twin import engine
 
@@ -77,15 +77,15 @@ def sweep_over(tiny: Path) -> Callable[..., Sweep]:
     """Asks for sweeps of it."""
 
     def asked(over: str, want: str = "read.mean_ms", **more: object) -> Sweep:
-        return full_sweep.asked(str(tiny), over, want=want, **more)
+        return full_sweep.parse_sweep(str(tiny), over, want=want, **more)
 
     return asked
 
 
 def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
     """The points of a sweep, and what was wrong with some; the journal is in the folder."""
-    with measuring(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
-        return full_sweep.measured(sweep, measurer, done)
+    with open_measurer(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
+        return full_sweep.measure_points(sweep, measurer, done)
 
 
 # ---- runs ----
@@ -93,43 +93,45 @@ def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) ->
 
 def test_a_run_of_a_resident_twin_has_the_figures_of_a_plain_one(tiny: Path) -> None:
     """With scripts of two lengths, and with what a run before has left."""
-    for run in on_twin(load(tiny)).runs:
-        result, _ = runs.make(run, tiny.with_suffix(".console"))
-        figures = trial.measure(run).figures
+    for run in twin_variant(load(tiny)).runs:
+        result, _ = runs.make_run(run, tiny.with_suffix(".console"))
+        figures = trial.measure_run(run).figures
         assert figures == {name: result[name] for name in figures}
         assert {"counters", "histograms", "jobs", "virtual_ms"} == figures.keys()
 
 
 def test_the_disk_of_a_run_is_the_one_that_mkfs_makes(tiny: Path, tmp_path: Path) -> None:
-    (run, *_) = on_twin(load(tiny)).runs
-    expected = image.make(tmp_path / "whole.img", runs.content(run, "root", runs.scripts(run)))
-    made, places = trial.root_disk(run, tmp_path)
+    (run, *_) = twin_variant(load(tiny)).runs
+    expected = image.make_image(
+        tmp_path / "whole.img", runs.content(run, "root", runs.guest_scripts(run))
+    )
+    made, places = trial.build_root_disk(run, tmp_path)
     disk = bytearray(made.read_bytes())
     assert disk != expected.read_bytes()
-    for path, text in runs.scripts(run).items():
+    for path, text in runs.guest_scripts(run).items():
         disk[places[path] : places[path] + len(text)] = text.encode()
     assert disk == expected.read_bytes()
 
 
 def test_a_run_that_fails_says_why(tiny: Path) -> None:
-    (run, *_) = on_twin(load(tiny)).runs
+    (run, *_) = twin_variant(load(tiny)).runs
     for change, why in (
         ({"commands": "usertests"}, "no program usertests"),
         ({"commands": "false"}, "ended with status 1"),
         ({"commands": "sleep 50", "virtual_limit_s": 5}, "more than 5 s of virtual time"),
     ):
         with pytest.raises(RunFailed, match=why):
-            trial.measure(replace(run, config=run.config | change))
+            trial.measure_run(replace(run, config=run.config | change))
 
 
 def test_of_a_run_whose_time_is_up_the_console_is_kept_and_not_shown(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "CONSOLES", tmp_path / "consoles")
-    (run, *_) = on_twin(load(tiny)).runs
+    (run, *_) = twin_variant(load(tiny)).runs
     long = {"commands": "echo so far; sleep 50", "virtual_limit_s": 5}
     with pytest.raises(RunFailed) as failed:
-        trial.measure(replace(run, config=run.config | long))
+        trial.measure_run(replace(run, config=run.config | long))
     line, where = str(failed.value).splitlines()
     assert line == "took more than 5 s of virtual time (virtual_limit_s), or was stuck"
     (console,) = (tmp_path / "consoles").iterdir()
@@ -148,7 +150,7 @@ AXES = [
 
 @pytest.mark.native
 def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
-    points = list(chain.from_iterable(sampling.grid(AXES, 0, 1)))
+    points = list(chain.from_iterable(sampling.grid_points(AXES, 0, 1)))
     assert len(points) == len({tuple(point.values()) for point in points}) == 3 * 5 * 3
     assert sorted({point["nbuf"] for point in points}) == [16, 64, 256, 1024, 4096]
     assert sorted({point["share"] for point in points}) == [0, 0.5, 1]
@@ -170,9 +172,17 @@ def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> Non
 
 @pytest.mark.native
 def test_quasi_random_points_are_haltons() -> None:
-    assert [sampling.halton(i, 2) for i in range(1, 6)] == [1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8]
-    assert [sampling.halton(i, 3) for i in range(1, 4)] == pytest.approx([1 / 3, 2 / 3, 1 / 9])
-    shares = [point["share"] for point in islice(chain(*sampling.quasi(AXES, 256, 1)), 256)]
+    assert [sampling.halton_number(i, 2) for i in range(1, 6)] == [
+        1 / 2,
+        1 / 4,
+        3 / 4,
+        1 / 8,
+        5 / 8,
+    ]
+    assert [sampling.halton_number(i, 3) for i in range(1, 4)] == pytest.approx(
+        [1 / 3, 2 / 3, 1 / 9]
+    )
+    shares = [point["share"] for point in islice(chain(*sampling.halton_points(AXES, 256, 1)), 256)]
     holes = np.diff([0, *sorted(shares), 1])
     assert holes.max() < 4 / 256  # of points by chance the largest is some 6 / 256
 
@@ -182,7 +192,7 @@ def test_a_search_goes_where_results_were_good() -> None:
     """It finds the least of a bowl, is the same each time, and bears points that failed."""
 
     def found() -> list[dict]:
-        ways, points, came = sampling.search(AXES[1:], 80, 1), [], None
+        ways, points, came = sampling.search_points(AXES[1:], 80, 1), [], None
         while True:
             try:
                 batch = ways.send(came)
@@ -202,8 +212,8 @@ def test_a_search_goes_where_results_were_good() -> None:
 
 
 WRONG = {
-    "": "OVER: say what the sweep goes over",
-    "nbux=1..3": r'OVER: nbux=1..3: unknown .* "nbux"; did you mean "nbuf"\?',
+    "": "--over: say what the sweep goes over",
+    "nbux=1..3": r'--over: nbux=1..3: unknown .* "nbux"; did you mean "nbuf"\?',
     "nbuf": "must be NAME=LOW..HIGH or NAME=A|B",
     "nbuf=1..3": "1: must be 16 or more",
     "nbuf=90..30": "the first must be less than the second",
@@ -234,16 +244,16 @@ def test_what_cannot_be_swept_is_refused_with_the_item_and_the_reason(
 
 def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep]) -> None:
     for more, why in (
-        ({"how": "random"}, "POINTS: say how many"),
-        ({"points": 7}, "POINTS: a grid takes all"),
-        ({"want": ""}, "METRICS: say what is to be less.*read.mean_ms"),
-        ({"want": "raed.mean_ms"}, 'METRICS: raed.mean_ms: unknown job "raed"; did you mean'),
-        ({"want": "read.mean"}, "METRICS: read.mean: unknown metric"),
-        ({"how": "grit"}, r'unknown HOW= "grit"; did you mean "grid"'),
+        ({"how": "random"}, "--points: say how many"),
+        ({"points": 7}, "--points: a grid takes all"),
+        ({"want": ""}, "--metrics: say what is to be less.*read.mean_ms"),
+        ({"want": "raed.mean_ms"}, '--metrics: raed.mean_ms: unknown job "raed"; did you mean'),
+        ({"want": "read.mean"}, "--metrics: read.mean: unknown metric"),
+        ({"how": "grit"}, r'unknown --how "grit"; did you mean "grid"'),
     ):
         with pytest.raises(BadSweep, match=why):
             sweep_over("nbuf=32..64:2", **more)
-    many = [f"{name}={row.default}" for name, row in known().tunables.items()]
+    many = [f"{name}={row.default}" for name, row in load_catalogue().tunables.items()]
     with pytest.raises(BadSweep, match="a sweep goes over 16 at most"):
         sweep_over(", ".join(many[:17]))
 
@@ -251,7 +261,7 @@ def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep
 def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) -> None:
     over = "arm=aipu, nbuf=32, aipu.age_ms=4000, sched=sstf, reads=7, seed=3"
     sweep = sweep_over(over)
-    (point,) = chain.from_iterable(sampling.grid(sweep.axes, 0, 1))
+    (point,) = chain.from_iterable(sampling.grid_points(sweep.axes, 0, 1))
     (run,) = sweep.maker.runs(point, 1)
     assert (sweep.runs, run.arm, run.config["engine"]) == (1, "aipu", "twin")
     words = run.config["args"].split()
@@ -260,8 +270,18 @@ def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) ->
     assert run.config["commands"].endswith("nr=7")
 
 
+def test_a_sweep_says_that_its_time_is_charged(tmp_path: Path, tiny: Path) -> None:
+    """The twin has no counted time, whatever the file asks for."""
+    counted = tmp_path / "counted.toml"
+    counted.write_text(tiny.read_text().replace("[machine]\n", '[machine]\nclock = "counted"\n', 1))
+    assert load(counted).runs[0].config["clock"] == "counted"
+    sweep = full_sweep.parse_sweep(str(counted), "arm=aipu, nbuf=32", want="read.mean_ms")
+    (point,) = chain.from_iterable(sampling.grid_points(sweep.axes, 0, 1))
+    assert {run.config["clock"] for run in sweep.maker.runs(point, 1)} == {"charged"}
+
+
 def test_arms_that_are_not_named_are_all_swept(tiny: Path) -> None:
-    found = axes("nbuf=32", opened(tiny), known())
+    found = parse_axes("nbuf=32", open_experiment(tiny), load_catalogue())
     assert found[0] == Choice("arm", "arm", ("pu", "aipu"))
 
 
@@ -273,8 +293,8 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
 ) -> None:
     """After a ^C it goes on; and a sweep of less finds all that it needs."""
     sweep, done = sweep_over("arm=pu, nbuf=32..256:3"), []
-    measure, measured = trial.measure, []
-    monkeypatch.setattr(trial, "measure", lambda run: measured.append(run) or measure(run))
+    measure, measured = trial.measure_run, []
+    monkeypatch.setattr(trial, "measure_run", lambda run: measured.append(run) or measure(run))
 
     def stop() -> None:
         done.append(1)
@@ -297,10 +317,10 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
     )
     assert len(measured) == again + 2
     tiny.write_text(tiny.read_text().replace("nbuf = 64", "nbuf = 144"))
-    plain = [run for run in on_twin(load(tiny)).runs if run.arm == "pu"]
-    results = [runs.make(run, tmp_path / "console")[0] for run in plain]
+    plain = [run for run in twin_variant(load(tiny)).runs if run.arm == "pu"]
+    results = [runs.make_run(run, tmp_path / "console")[0] for run in plain]
     assert points[1].figures["read.mean_ms"] == pytest.approx(
-        np.mean([full_sweep.metrics.of(result, "read.mean_ms") for result in results])
+        np.mean([full_sweep.metrics.evaluate(result, "read.mean_ms") for result in results])
     )
     assert points[0].figures["read.mean_ms"] > points[2].figures["read.mean_ms"] * 1.2
 
@@ -317,9 +337,9 @@ def test_a_run_that_fails_is_told_and_its_point_is_missing(
 def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep]) -> None:
     sweep = sweep_over("arm=pu, seed=1")
     (run,) = sweep.maker.runs({"arm": "pu", "seed": 1}, 1)
-    assert make_some({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
+    assert make_runs({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
     with pytest.raises(OtherTree, match="has another tree"):
-        make_some({"a": run}, ["read.mean_ms"], "another")
+        make_runs({"a": run}, ["read.mean_ms"], "another")
 
 
 def test_a_twin_that_was_built_anew_is_noticed(
@@ -330,17 +350,17 @@ def test_a_twin_that_was_built_anew_is_noticed(
     monkeypatch.setattr(engine, "TWIN", twin)
     monkeypatch.setattr(journal, "TWIN", twin)
     before = tree_hash()
-    check_tree(before, "is right")
+    expect_same_tree(before, "is right")
     twin.write_bytes(b"newer")
     with pytest.raises(OtherTree, match="had its tree built anew"):
-        check_tree(before, "had its tree built anew")
-    assert make_some({}, [], tree_hash()) == []
+        expect_same_tree(before, "had its tree built anew")
+    assert make_runs({}, [], tree_hash()) == []
     with pytest.raises(OtherTree):
-        make_some({}, [], before)
+        make_runs({}, [], before)
 
 
 def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> None:
-    assert full_sweep.asked("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
+    assert full_sweep.parse_sweep("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
         "update.p99_ms",
         "update.mean_ms",  # of its table this and four of the drive
     ]
@@ -352,8 +372,8 @@ def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
     axis = "aipu.age_ms=1..3600000"
     assert sweep_over(axis, how="random", points=100_000).count == 100_000
     for over, more, why in (
-        (axis, {"how": "random", "points": 100_001}, "POINTS: give fewer: 100001 points"),
-        (f"{axis}:1000, nbuf=16..4096:101", {}, "OVER: give fewer values: 202000 points"),
+        (axis, {"how": "random", "points": 100_001}, "--points: give fewer: 100001 points"),
+        (f"{axis}:1000, nbuf=16..4096:101", {}, "--over: give fewer values: 202000 points"),
     ):
         with pytest.raises(BadSweep, match=f"{why}, and a sweep has at most 100000"):
             sweep_over(over, **more)
@@ -367,45 +387,43 @@ def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
         found = requests(0, places, lengths, np.arange(200) % 3 > 1)
         reads = [row for row in found.tolist() if not row[3]]
         spans = [range(at // 4096, (at + size - 1) // 4096 + 1) for _, at, size, _ in reads]
-        assert sizes.blocks_read(found) == len(set().union(*spans))
+        assert sizes.count_blocks_read(found) == len(set().union(*spans))
     long = requests(0, [0, 5 << 30, 4096], [(1 << 32) - 1, 1, 1])
-    assert sizes.blocks_read(long) == (1 << 20) + 1
-    assert sizes.blocks_read(requests(0, [0], write=1)) == 0
+    assert sizes.count_blocks_read(long) == (1 << 20) + 1
+    assert sizes.count_blocks_read(requests(0, [0], write=1)) == 0
 
 
 def test_a_trace_with_fewer_blocks_than_a_cache_needs_has_no_larger_share(tmp_path: Path) -> None:
-    for blocks, why in ((15, "give no CACHE="), (16, "give a larger share")):
+    for blocks, why in ((15, "give no --cache"), (16, "give a larger share")):
         (tmp_path / "w.spc").write_text("".join(f"0,{8 * i},4096,R,0\n" for i in range(blocks)))
         with pytest.raises(BadSweep, match=f"are 8 buffers, and the kernel needs 16: {why}$"):
-            sizes.buffers(tmp_path / "w.spc", "", None, "50" if blocks == 16 else "53")
+            sizes.buffer_counts(tmp_path / "w.spc", "", None, "50" if blocks == 16 else "53")
 
 
 def test_a_number_of_points_below_1_is_refused() -> None:
     with pytest.raises(BadSweep, match="1 or more"):
-        full_sweep.asked("wang-trends", "nbuf=64..128", "random", -5, "update.p99_ms")
+        full_sweep.parse_sweep("wang-trends", "nbuf=64..128", "random", -5, "update.p99_ms")
 
 
 def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     words = ["--over", "nbuf=32..256:2, seed=1|2|3", "--metrics", "read.mean_ms, +read.p99_ms"]
-    monkeypatch.setattr("sys.argv", ["sweep", *words, "--folder", str(tmp_path), str(tiny)])
-    assert command.main() == 0
+    assert enter("sweep", *words, "--folder", tmp_path, tiny) == 0
     said = capsys.readouterr().out
     assert said.startswith("The Pareto front:\npoint")
     paths = [Path(path) for path in re.findall(r"^(?:table|page): +(.*)$", said, re.M)]
     table = parquet.read_table(paths[0])
     assert table.column_names == ["point", "arm", "nbuf", "seed", "read.mean_ms", "read.p99_ms"]
     assert table.num_rows == 12
-    assert b"make sweep" in table.schema.metadata[b"sluice"]
+    assert b"sluice sweep" in table.schema.metadata[b"sluice"]
     page = paths[1].read_text()
     assert "1 run each, so no interval" in said and "1 run each, so no interval" in page
     assert page.count("<figure>") == 3
     assert page.count("<svg") >= 3
     assert not re.search(r"<script|(?:src|href)=\"http", page)
-    monkeypatch.setattr("sys.argv", ["sweep", *words[2:], "--over", "x=1", str(tiny)])
-    assert command.main() == 2
-    assert "OVER: x=1: unknown" in capsys.readouterr().err
+    assert enter("sweep", *words[2:], "--over", "x=1", tiny) == 2
+    assert "--over: x=1: unknown" in capsys.readouterr().err
 
 
 @pytest.mark.native
@@ -414,7 +432,7 @@ def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() ->
     points = [Measured(i, {}, {"a": a, "b": -b}, []) for i, (a, b) in enumerate(values)]
     both = [Objective("a", False), Objective("b", True)]
     sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
-    assert [point.number for point in full_sweep.front(sweep, points)] == [0, 5, 1, 4]
+    assert [point.number for point in full_sweep.pareto_front(sweep, points)] == [0, 5, 1, 4]
 
 
 @pytest.mark.native
@@ -426,7 +444,9 @@ def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
         point = Measured(1, {"arm": "a"}, {"read.mean_ms": 21.0}, rows)
         maker = SimpleNamespace(axes=AXES[:1], of=SimpleNamespace(sweep=variables))
         sweep = Sweep("", Path(), "", "grid", 1, [Objective("read.mean_ms", False)], [], maker)
-        return presentation.table(sweep, [point])[1][-1], presentation.about_runs(sweep, [point])
+        return presentation.point_table(sweep, [point])[1][-1], presentation.describe_runs(
+            sweep, [point]
+        )
 
     assert told(seed=[1]) == ("21", "1 run each, so no interval.")
     assert told(seed=[1, 2]) == ("21", "2 runs each, too few for an interval.")

@@ -37,7 +37,7 @@ def point(number: int, mean_ms: float, max_ms: float, **of: object) -> Measured:
 def texts(spec: dict) -> list[tuple[float, float, str, str]]:
     """The texts of a picture that are seen: x and y, in what they are in, the words, and where in
     them that place is."""
-    drawn = picture.drawn(theme.finished(spec))
+    drawn = picture.draw_svg(theme.finish_spec(spec))
     return [(float(x), float(y), words, anchor) for anchor, x, y, words in TEXT.findall(drawn)]
 
 
@@ -51,7 +51,7 @@ def field_over_two(times: float) -> dict:
         point(i, 1 + (times - 1) * (n - 1000) / 1400, 1, nbuf=n, k=k)
         for i, (n, k) in enumerate((n, k) for n in NBUF.grid() for k in K.values)
     ]
-    return surface.surface(sweep_over(NBUF, K), points, MEAN, [NBUF, K])
+    return surface.surface_spec(sweep_over(NBUF, K), points, MEAN, [NBUF, K])
 
 
 def test_the_labels_of_twelve_values_do_not_cover_each_other() -> None:
@@ -73,7 +73,7 @@ def test_colours_are_logarithmic_where_the_greatest_is_far_above_the_least() -> 
 
 def pareto(points: list[Measured], *axes: Choice | Range) -> dict:
     arms = tuple(dict.fromkeys(one.point["arm"] for one in points))
-    return surface.pareto(sweep_over(*axes, arms=arms), points)
+    return surface.pareto_spec(sweep_over(*axes, arms=arms), points)
 
 
 def rings(spec: dict) -> list[tuple[float, float]]:
@@ -109,17 +109,17 @@ def test_of_equal_points_the_first_is_seen_and_says_how_many_there_are() -> None
 def test_labels_are_inside_the_frame_and_cover_neither_each_other_nor_points() -> None:
     of = [(x, y) for x in range(1, 12) for y in range(1, 12)]
     same = {"front": False, "first": False}
-    rows = surface.with_labels(
+    rows = surface.add_labels(
         [{"label": f"nbuf={1000 + i}", "x": x, "y": y, **same} for i, (x, y) in enumerate(of)]
     )
-    where = surface.places(rows)
+    where = surface.point_places(rows)
     boxes = [
-        labels.box(at, row["label"], row["side"])
+        labels.label_box(at, row["label"], row["side"])
         for row, at in zip(rows, where, strict=True)
         if row["side"]
     ]
     assert len(boxes) > 30
-    assert all(one.within(surface.PARETO_WIDTH, surface.PARETO_HEIGHT) for one in boxes)
+    assert all(one.lies_within(surface.PARETO_WIDTH, surface.PARETO_HEIGHT) for one in boxes)
     assert not any(a.covers(b) for a, b in combinations(boxes, 2))
     assert not any(one.count(where) for one in boxes)
 

@@ -46,6 +46,8 @@ def result(reads: int, histogram: list[list[int]]) -> dict:
 
 
 RESULTS = [result(n, [[100, n * n]]) for n in (1, 2, 3)]
+SEEDS = (1, 2, 3, 4, 5)
+NINE = ('op = "=="', 'along = "reads"', "times = 9", "within_percent = 0")
 
 
 @pytest.mark.parametrize(
@@ -55,20 +57,35 @@ RESULTS = [result(n, [[100, n * n]]) for n in (1, 2, 3)]
         (['op = "<"', 'along = "reads"'], False),
         (['op = ">="', 'along = "reads"', "times = 2.25"], True),
         (['op = ">="', 'along = "reads"', "times = 2.3"], False),
-        (['op = "=="', 'along = "reads"', "times = 9", "where = {reads = [1, 3]}"], True),
-        (['op = "=="', 'along = "reads"', "times = 9", "where = {reads = [2, 3]}"], False),
+        ([*NINE, "where = {reads = [1, 3]}"], True),
+        ([*NINE, "where = {reads = [2, 3]}"], False),
+    ],
+)
+def test_expectations_follow_a_variable(tmp_path, monkeypatch, rows, met):
+    seeds = SWEPT.replace("[sweep]\n", f"[sweep]\nseed = {[*SEEDS]}\n")
+    monkeypatch.setitem(globals(), "SWEPT", seeds)
+    trials = [
+        one | {"variables": one["variables"] | {"seed": seed}} for one in RESULTS for seed in SEEDS
+    ]
+    [verdict] = expect.judge_experiment(swept(tmp_path, *rows), trials)
+    assert verdict.met is met, verdict.why
+
+
+@pytest.mark.parametrize(
+    ("rows", "met"),
+    [
         (['op = "=="', "value = 4.1", "within_percent = 3", "where = {reads = 2}"], True),
         (['op = "=="', "value = 4.1", "within_percent = 2", "where = {reads = 2}"], False),
         (['op = "=="', "value = 4", "where = {reads = 2}"], True),
     ],
 )
-def test_expectations_follow_a_variable_and_allow_for_percents(tmp_path, rows, met):
-    [verdict] = expect.judge(swept(tmp_path, *rows), RESULTS)
+def test_expectations_of_a_value_allow_for_percents(tmp_path, rows, met):
+    [verdict] = expect.judge_experiment(swept(tmp_path, *rows), RESULTS)
     assert verdict.met is met, verdict.why
 
 
 def test_nothing_is_judged_along_a_variable_while_runs_are_lacking(tmp_path):
-    [verdict] = expect.judge(swept(tmp_path, 'op = ">"', 'along = "reads"'), RESULTS[:2])
+    [verdict] = expect.judge_experiment(swept(tmp_path, 'op = ">"', 'along = "reads"'), RESULTS[:2])
     assert verdict.met is None
 
 
@@ -113,6 +130,8 @@ def test_the_processes_of_a_job_are_measured_together():
     both = times[0] + times[1]
     mean = sum(both) / len(both)
     std = math.sqrt(sum((t - mean) ** 2 for t in both) / len(both))
-    found = {f: metrics.of({"jobs": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")}
+    found = {
+        f: metrics.evaluate({"jobs": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")
+    }
     assert found == pytest.approx({"min": 10, "max": 2000, "mean": mean, "std": std})
-    assert metrics.of({"jobs": lines}, "r.count") == 5
+    assert metrics.evaluate({"jobs": lines}, "r.count") == 5

@@ -9,16 +9,16 @@ import psutil
 import pytest
 from browser import Page
 from small_run import NAME, explainers_of
+from typed import enter
 from whole import in_full
 
-from sluice.cli import theatre
 from sluice.debug.chain import Explainer
 from sluice.debug.instant import reads
-from sluice.host.limits import slowness
-from sluice.theatre.columns import packed, unpacked
-from sluice.theatre.packing import packed_run, sums
-from sluice.theatre.scene import scene
-from sluice.theatre.staging import running, staged
+from sluice.host.limits import host_slowdown
+from sluice.theatre.columns import pack_column, unpack_column
+from sluice.theatre.packing import delta_decode, pack_run
+from sluice.theatre.scene import build_scene
+from sluice.theatre.staging import describe_runs, theatre_page
 
 pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
@@ -34,10 +34,7 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
     """The page of both runs, as the command writes it."""
     toml, _ = explainers
     out = toml.with_name("theatre.html")
-    with pytest.MonkeyPatch.context() as patch:
-        words = ["theatre", "--run", "1", "--second", "2", "--out", str(out), str(toml)]
-        patch.setattr("sys.argv", words)
-        assert theatre.main() == 0
+    assert enter("theatre", "--run", "1", "--second", "2", "--out", out, toml) == 0
     return out
 
 
@@ -55,7 +52,7 @@ def page(browser: Page, html: Path) -> Page:
     "column", [[], [0], [5, 5, 4, -7], [2**53 - 1, -(2**53 - 1), 0], list(range(0, 9000, 7))]
 )
 def test_a_packed_column_comes_back(column: list[int]) -> None:
-    assert unpacked(packed(column)) == column
+    assert unpack_column(pack_column(column)) == column
 
 
 def test_the_page_loads_nothing_and_is_small(html: Path) -> None:
@@ -78,19 +75,22 @@ UNPACKED = """(async (run) => {
 
 def unpacked_by(page: Page, shown: dict) -> dict:
     """A scene, packed by Python and unpacked by the page."""
-    return page.value(UNPACKED % (json.dumps(GROUPS), json.dumps(packed_run(shown))))
+    return page.value(UNPACKED % (json.dumps(GROUPS), json.dumps(pack_run(shown))))
 
 
 def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers) -> None:
     for explainer in explainers[1]:
-        shown = scene(explainer, "small", "full")
+        shown = build_scene(explainer, "small", "full")
         found = unpacked_by(page, shown)
         for group in GROUPS:
             assert found[group] == shown[group], group
         assert found["origins"] == shown["origins"]
         requests = [r for c in explainer.commands[1] for r in c.requests]
         mine = sorted(r.completed_ns - explainer.kept.recording.start_ns for r in requests)
-        assert sorted(sums(found["requests"]["queued"], found["requests"]["completed"])) == mine
+        assert (
+            sorted(delta_decode(found["requests"]["queued"], found["requests"]["completed"]))
+            == mine
+        )
     assert page.errors == []
 
 
@@ -179,7 +179,7 @@ def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
             **{"seek": seeks, "rotation": rotations, "transfer": [service] * n},
         },
     }
-    columns = packed_run(shown)["columns"]
+    columns = pack_run(shown)["columns"]
     for name in ("begin", "done", "free", "from", "to", "seek", "rotation"):
         assert len(columns[f"commands.{name}"]) < 700, name  # 3,000 numbers as random take 15,000
 
@@ -284,7 +284,9 @@ def test_a_click_into_a_wait_chooses_its_read_and_its_commands_name_it(page: Pag
     page.click(x, y)
     assert page.value("chosen.run.requests.number[chosen.i]") == number
     said = page.value("at('chain').textContent")
-    assert re.search(rf"make why E=\S+ (SIZE=\w+ )?N=\d+ READ={number} tells the same", said), said
+    assert re.search(
+        rf"sluice why \S+ (--size=\w+ )?--run=\d+ --read={number} tells the same", said
+    ), said
 
 
 def test_without_a_moment_in_its_address_it_opens_on_the_slowest_read(
@@ -302,10 +304,10 @@ def test_a_sentence_says_what_runs_and_how_two_runs_differ() -> None:
     one["policies"] = {"update": "pu", "sched": "clook"}
     other = one | {"name": "AIPU", "policies": {"update": "aipu", "sched": "clook"}}
     where = "of reads on a model of the drive rz58, in virtual time"
-    assert running([one]) == f"A run {where}, with update=pu, sched=clook."
+    assert describe_runs([one]) == f"A run {where}, with update=pu, sched=clook."
     differ = "PU has update=pu and AIPU has update=aipu"
-    assert running([one, other]) == f"Two runs {where}, drawn on one clock: {differ}."
-    assert running([one, one]).endswith(": their policies are the same.")
+    assert describe_runs([one, other]) == f"Two runs {where}, drawn on one clock: {differ}."
+    assert describe_runs([one, one]).endswith(": their policies are the same.")
 
 
 def test_one_clock_is_shown_and_that_of_the_terminal_where_the_pointer_rests(
@@ -377,7 +379,7 @@ def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
     assert f"Read {box[2]} of PU: " in said
     who = r"the update daemon \(update policy pu\)"
     assert re.search(rf"behind \d+ writes of {who}, in a burst of \d+", said)
-    assert re.search(r"make replay E=small N=1 AT=event:\d+ stops", said)
+    assert re.search(r"sluice debug small --run=1 --at=event:\d+ stops", said)
     times = re.findall(r"^([\d,.]+) ms\s", said, re.M)
     *parts, total = (float(ms.replace(",", "")) for ms in times)
     assert sum(parts) == pytest.approx(total, abs=1e-6)
@@ -478,7 +480,7 @@ def test_each_moment_has_its_replay_command(page: Page, html: Path, explainers) 
     said = page.value("[...document.querySelectorAll('.replay code')].map(e => e.textContent)")
     at_ns = [x.kept.recording.start_ns + 5_000_000_123 for x in explainers[1]]
     assert said == [
-        f"make replay E=small N={n} AT={ns // 10**9}.{ns % 10**9:09}s"
+        f"sluice debug small --run={n} --at={ns // 10**9}.{ns % 10**9:09}s"
         for n, ns in enumerate(at_ns, start=1)
     ]
 
@@ -519,7 +521,7 @@ def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
     browser: Page, explainers, tmp_path: Path
 ) -> None:
     """Of a processor as fast as ours: the runs again and again, up to a million events."""
-    shown = scene(explainers[1][0], "small", "full")
+    shown = build_scene(explainers[1][0], "small", "full")
     events = len(explainers[1][0].kept.recording.events)
     again, length = -(-1_000_000 // events), shown["length_ns"]
     for group, first in (("requests", "queued"), ("commands", "begin"), ("cache", "time")):
@@ -532,12 +534,12 @@ def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
             shown[group][name] = [n + k * each for k in range(again) for n in column]
     shown["length_ns"] = length * again
     path = tmp_path / "million.html"
-    path.write_text(staged([shown]))
+    path.write_text(theatre_page([shown]))
     before = processor_s(browser)
     browser.open(path)
     took = processor_s(browser) - before
     print(f"opened in {took:.2f} s")
-    assert took < 2 * slowness()
+    assert took < 2 * host_slowdown()
     before = processor_s(browser)
     browser.value(
         "new Promise((done) => { let k = 0; const next = () => { goTo(length * ++k / 61);"
@@ -545,7 +547,7 @@ def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
     )
     played = processor_s(browser) - before
     print(f"60 frames in {played:.2f} s")
-    assert played < 1 * slowness()
+    assert played < 1 * host_slowdown()
 
 
 def test_pictures_are_described_for_those_who_do_not_see_them(page: Page) -> None:

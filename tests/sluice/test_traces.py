@@ -20,28 +20,29 @@ import pyarrow
 import pytest
 from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
+from typed import enter
 
 import sluice
 from sluice import api
-from sluice.cli import replay
 from sluice.experiment import run as runs
 from sluice.experiment import trace_disk, trial
 from sluice.experiment.load import load
 from sluice.experiment.schema import TRACE, BadExperiment
-from sluice.experiment.selection import on_twin
+from sluice.experiment.selection import twin_variant
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, MKFS, PROGRAMS, ROOT
+from sluice.sweep import trace_replay as replay
 from sluice.sweep.ranges import BadSweep
 from sluice.system import image, trace
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk
 from sluice.trace import fit, reader
-from sluice.trace.common import REQUEST, empty, table
+from sluice.trace.common import REQUEST, build_table, empty_table
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import Fit
 from sluice.trace.formats import systor17, vscsi
-from sluice.trace.packed import pack, packed_bytes
-from sluice.trace.stream import HEAD, PIECE, LeftOut, head_of
+from sluice.trace.packed import pack_requests, packed_bytes
+from sluice.trace.stream import HEAD, PIECE, LeftOut, read_head
 from sluice.twin import engine
 
 PART = 1 << 20
@@ -97,7 +98,7 @@ def disks(
     files = {"/bin/ioplay": (PROGRAMS / "ioplay").read_bytes()}
     content = Content(files=files, rc=script, size="24M", options=tuple(options))
     (folder / "requests.img").write_bytes(packed)
-    return Disk(image.make(folder / "root.img", content)), Disk(folder / "requests.img")
+    return Disk(image.make_image(folder / "root.img", content)), Disk(folder / "requests.img")
 
 
 @pytest.fixture
@@ -105,12 +106,12 @@ def play(tmp_path: Path) -> Play:
     """play(requests, "loop=closed"): the image is judged by e2fsck afterwards."""
 
     def run(requests: np.ndarray | bytes, words: str = "", args: str = "drive=fixed") -> Played:
-        packed = requests if isinstance(requests, bytes) else pack(requests)
+        packed = requests if isinstance(requests, bytes) else pack_requests(requests)
         script = f"set -e\nioplay {WORDS} log=/dev/console {words}\nsync\n"
         both = disks(tmp_path, packed, script)
         config = Config(both, memory="64M", args=f"nbuf=512 {args}", lab=True, cpu_shift=0)
         done = run_rc(config)
-        image.check(both[0].image)
+        image.check_image(both[0].image)
         return Played(done.status, done.console.replace("\r", ""), both[0].image)
 
     return run
@@ -139,7 +140,7 @@ def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None
     expected = np.zeros(PARTS * PART, bool)
     for row in writes:
         expected[int(row["offset"]) : int(row["offset"] + row["bytes"])] = True
-    parts = [image.read(played.root, f"/trace{i}") for i in range(PARTS)]
+    parts = [image.read_file(played.root, f"/trace{i}") for i in range(PARTS)]
     written = np.frombuffer(b"".join(parts), "u1") != 0
     assert not (written & ~expected).any()
     assert (written & expected).sum() > 0.99 * expected.sum()  # one byte in 256 is a zero
@@ -173,20 +174,25 @@ def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> 
     ("change", "why"),
     [
         (lambda r: b"nothing" + bytes(505), "has no requests of form 1"),
-        (lambda r: pack(r)[:16] + b"\2" + pack(r)[17:], "has no requests of form 1"),
-        (lambda r: pack(r[:0]), "has no request"),
-        (lambda r: pack(r)[:512], "has fewer than 40 requests"),
-        (lambda r: pack(r[::-1]), "request 1: is due before the one before it"),
         (
-            lambda r: pack(np.concatenate([r, table([(10**12, PARTS * PART, 512, 0)])])),
+            lambda r: pack_requests(r)[:16] + b"\2" + pack_requests(r)[17:],
+            "has no requests of form 1",
+        ),
+        (lambda r: pack_requests(r[:0]), "has no request"),
+        (lambda r: pack_requests(r)[:512], "has fewer than 40 requests"),
+        (lambda r: pack_requests(r[::-1]), "request 1: is due before the one before it"),
+        (
+            lambda r: pack_requests(
+                np.concatenate([r, build_table([(10**12, PARTS * PART, 512, 0)])])
+            ),
             "request 40: ends at 8389120, beyond the 8388608 bytes of /trace",
         ),
         (
-            lambda r: pack(np.concatenate([r, table([(10**12, 0, 0, 0)])])),
+            lambda r: pack_requests(np.concatenate([r, build_table([(10**12, 0, 0, 0)])])),
             "request 40: 0 bytes, direction 0",
         ),
         (
-            lambda r: pack(np.concatenate([r, table([(10**12, 0, 512, 2)])])),
+            lambda r: pack_requests(np.concatenate([r, build_table([(10**12, 0, 512, 2)])])),
             "request 40: 512 bytes, direction 2",
         ),
     ],
@@ -197,7 +203,7 @@ def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: 
     played = play(change(requests))
     assert f"ioplay: /dev/disk1: {why}" in played.console
     assert played.status == 2
-    assert not any(image.read(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
+    assert not any(image.read_file(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -208,7 +214,7 @@ def test_as_many_parts_are_replayed_as_an_experiment_makes_and_more_are_refused(
     words = "requests=/dev/disk1 filename=/trace part=4k"
     parts = trace_disk.PARTS + more
     requests = sluice.requests(0, np.arange(parts) * 4096, write=np.arange(parts) % 2)
-    both = disks(tmp_path, pack(requests), f"ioplay {words}\n", parts=parts, size="4K")
+    both = disks(tmp_path, pack_requests(requests), f"ioplay {words}\n", parts=parts, size="4K")
     done = run_rc(Config(both, memory="64M", args="nbuf=512 drive=fixed", lab=True, cpu_shift=0))
     refused = f"{parts} parts, but {trace_disk.PARTS} at most can be open: make larger files"
     assert done.status == (2 if more else 0)
@@ -270,7 +276,7 @@ ioplay {WORDS} inflight=8 log=/dev/console
 sync
 {END}
 """
-    both = disks(tmp_path, pack(drawn(5, 250, rate=12)), script)
+    both = disks(tmp_path, pack_requests(drawn(5, 250, rate=12)), script)
     args = "disk0.drive=cheetah4lp disk1.drive=fixed nbuf=400 trace_k=256 write=delayed"
     ends = machine_and_twin(Config(both, memory="64M", args=args, lab=True, cpu_shift=0))
     # A command's end may come some us before or after a hit of a process. So the drive's events are
@@ -352,7 +358,7 @@ SAMPLES = {
             "<u2,<u2,<u4,<u4,<u4,<u8,<u8,<u8",
         ).tobytes(),
     ),
-    "sluice": ("mine.requests", pack(table(EXPECTED))),
+    "sluice": ("mine.requests", pack_requests(build_table(EXPECTED))),
     "export": (
         "requests.csv",
         b"request,disk,sector,sectors,rw,pid,process,queued_ns,issued_ns,completed_ns,"
@@ -380,9 +386,9 @@ def sample(tmp_path: Path) -> Callable[[str], Path]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str) -> None:
     path = sample(name)
-    assert reader.format_named(path, "").__name__.endswith(f".{name}")
-    assert reader.read(path).tolist() == EXPECTED
-    assert reader.read(path, name, count=1).tolist() == EXPECTED[:1]
+    assert reader.find_format(path, "").__name__.endswith(f".{name}")
+    assert reader.read_requests(path).tolist() == EXPECTED
+    assert reader.read_requests(path, name, count=1).tolist() == EXPECTED[:1]
 
 
 @pytest.mark.native
@@ -397,9 +403,9 @@ def test_a_simulators_trace_does_not_tell_its_unit_so_format_must(
     path = tmp_path / "w.trace"
     time = 1_500_000_000 if name == "mqsim_ps" else time
     path.write_text(f"0 13 13700410 48 1\n{time} 13 1 8 0\n")
-    assert reader.read(path, name).tolist() == EXPECTED
+    assert reader.read_requests(path, name).tolist() == EXPECTED
     with pytest.raises(BadTraceFile, match=r"looks like disksim and mqsim_ns and .* say which"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 BLK = "zsh-3158    [015] d..1.  5758.12{:04}: 249,1    {}   R {} + 8 [zsh]\n"
@@ -419,7 +425,7 @@ def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
         (ISSUE.format(1, 8) + BLK.format(9, "Q", 32), [32]),
     ):
         path.write_text(text)
-        assert (reader.read(path)["offset"] // 512).tolist() == sectors
+        assert (reader.read_requests(path)["offset"] // 512).tolist() == sectors
 
 
 @pytest.mark.native
@@ -432,7 +438,7 @@ def test_ftrace_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> 
         + line.format("queue: 8,0 W 100 + 8 [cat]")
     )
     with pytest.raises(BadTraceFile, match=":3: requests of 253,0 are passed on"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -441,7 +447,7 @@ def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
     path = tmp_path / "w"
     job = "fio version 3 iolog\n5 f add\n{} f read {} 512\n{} f read {} 512\n"
     path.write_text(job.format(10, 0, 30, 512) + job.format(20, 1024, 40, 1536))
-    assert reader.read(path)[["time_ns", "offset"]].tolist() == [
+    assert reader.read_requests(path)[["time_ns", "offset"]].tolist() == [
         (0, 0),
         (10_000, 1024),
         (20_000, 512),
@@ -453,16 +459,20 @@ def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
 def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
     path = tmp_path / "cs.trace"
     path.write_bytes(b"1\r\n0\n*\n1 \n")
-    assert reader.format_named(path, "").__name__.endswith(".lirs")
-    assert reader.read(path).tolist() == [(0, 4096, 4096, 0), (0, 0, 4096, 0), (0, 4096, 4096, 0)]
+    assert reader.find_format(path, "").__name__.endswith(".lirs")
+    assert reader.read_requests(path).tolist() == [
+        (0, 4096, 4096, 0),
+        (0, 0, 4096, 0),
+        (0, 4096, 4096, 0),
+    ]
     for block in ("1.5", "-1", "+1"):
         path.write_text(f"1\n0\n{block}\n")
         why = re.escape(f":3: the block '{block}': must be a whole number from 0")
         with pytest.raises(BadTraceFile, match=why):
-            reader.read(path)
+            reader.read_requests(path)
     path.write_text(f"1\n0\n{1 << 52}\n")
     with pytest.raises(BadTraceFile, match=r":3: the offset: \d+ bytes: must be 0 to"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -472,7 +482,7 @@ def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: 
     rows = [(9, 6, 1, -1), (9, far, 8000, 3), (7, far, 5000, 3), (7, 5, 9000, -1), (9, 5, 100, -1)]
     path = tmp_path / "w.oracleGeneral.bin"
     path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
-    assert reader.read(path).tolist() == [
+    assert reader.read_requests(path).tolist() == [
         (0, 0, 5000, 0),
         (500_000_000, 8192, 9000, 0),
         (2_000_000_000, 20480, 1, 0),
@@ -487,17 +497,17 @@ def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> Non
     path = tmp_path / "w.oracleGeneral.bin"
     rows = [(9, 7, 0, -1), (9, 6, 1, -1), (9, 5, 0, -1), (9, 8, 2, -1)]
     path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
-    assert reader.read(path).tolist() == [(0, 0, 1, 0), (500_000_000, 4096, 2, 0)]
+    assert reader.read_requests(path).tolist() == [(0, 0, 1, 0), (500_000_000, 4096, 2, 0)]
     path.write_bytes(np.array(rows[:1], "<u4,<u8,<u4,<i8").tobytes())
     with pytest.raises(BadTraceFile, match="has no request"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
 def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None:
     path = tmp_path / "w.spc"
     path.write_text("7,9,512,w,5.3\n2,0,512,w,5\n0,3,1024,r,5.1\n2,5000,4096,r,5.2\n")
-    assert reader.read(path).tolist() == [  # in the order of time, from the first on
+    assert reader.read_requests(path).tolist() == [  # in the order of time, from the first on
         (0, PART, 512, 1),
         (100_000_000, 3 * 512, 1024, 0),
         (200_000_000, PART + 5000 * 512, 4096, 0),
@@ -529,8 +539,8 @@ def test_disks_of_one_trace_do_not_overlap(tmp_path: Path, name: str) -> None:
     path = tmp_path / "w"
     path.write_text(SEVERAL[name])
     first = (0, 1024, 1048576, 0)
-    assert reader.read(path).tolist() == [first, (100, 2 * PART + 1024, 512, 1)]
-    assert reader.read(path, count=1).tolist() == [first]
+    assert reader.read_requests(path).tolist() == [first, (100, 2 * PART + 1024, 512, 1)]
+    assert reader.read_requests(path, count=1).tolist() == [first]
 
 
 @pytest.mark.native
@@ -538,10 +548,10 @@ def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
     path, end = tmp_path / "w", (1 << 48) // 512
     lines = [f"8,{16 * i} 0 1 0.1 9 Q R {end - 8} + 8 [cat]" for i in range(2)]
     path.write_text("\n".join(lines))
-    assert reader.read(path)["offset"].tolist() == [512 * (end - 8), 512 * (2 * end - 8)]
+    assert reader.read_requests(path)["offset"].tolist() == [512 * (end - 8), 512 * (2 * end - 8)]
     path.write_text("\n".join([*lines, f"8,0 0 1 0.1 9 Q R {end - 7} + 8 [cat]"]))
     with pytest.raises(BadTraceFile, match=r":3: the offset: \d+ bytes: must be 0 to 28147497\d+"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -552,7 +562,7 @@ def test_files_of_a_log_of_fio_do_not_overlap(tmp_path: Path) -> None:
         "fio version 3 iolog\n7 b read 1024 1048576\n16 a write 1024 512\n",
     ):
         path.write_text(text)
-        assert reader.read(path).tolist() == [
+        assert reader.read_requests(path).tolist() == [
             (0, 1024, 1048576, 0),
             (9000, 2 * PART + 1024, 512, 1),
         ]
@@ -571,10 +581,10 @@ def test_blkparse_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -
         path.write_text(text)
         why = "requests of 253,0 are passed on to other devices, and both are in the file"
         with pytest.raises(BadTraceFile, match=f"{why}.*grep -v '\\^ \\*253,0 '"):
-            reader.read(path)
+            reader.read_requests(path)
     for text in (UPPER, LOWER, PARTITION, PARTITION + UPPER):
         path.write_text(text)
-        assert len(reader.read(path)) == text.count(" Q ")
+        assert len(reader.read_requests(path)) == text.count(" Q ")
 
 
 @pytest.mark.native
@@ -585,8 +595,8 @@ def test_spc_is_recognised_with_white_space_and_either_end_of_lines(tmp_path: Pa
         b" 0, 13700410 ,24576,\tr , 0.25 \n0 ,1 , 4096 , W,0.2515 , x\n",
     ):
         path.write_bytes(text)
-        assert reader.format_named(path, "").__name__.endswith(".spc")
-        assert reader.read(path).tolist() == EXPECTED
+        assert reader.find_format(path, "").__name__.endswith(".spc")
+        assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -594,7 +604,7 @@ def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
     rows = [(1, 24576, 1, 0x28, 0x100, 13700410, 250000), (2, 4096, 1, 0x2A, 0x100, 1, 251500)]
     path = tmp_path / "w.vscsi"
     path.write_bytes(np.array(rows, "<u4,<u4,<u4,<u2,<u2,<u8,<u8").tobytes())
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -605,7 +615,7 @@ def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
     (tmp_path / "a.csv.zst").write_bytes(b"packed")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(BadTraceFile, match=r"type: sh tools/setup\.sh sweep$"):
-        head_of(tmp_path / "a.csv.zst")
+        read_head(tmp_path / "a.csv.zst")
 
 
 @pytest.mark.native
@@ -619,10 +629,10 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
     for suffix, data in packed.items():
         other = path.with_name(path.name + suffix)
         other.write_bytes(data)
-        assert reader.read(other).tolist() == EXPECTED
+        assert reader.read_requests(other).tolist() == EXPECTED
         other.write_bytes(data[: len(data) // 2])
         with pytest.raises(BadTraceFile, match=re.escape(f"{other}: cannot be read")):
-            reader.read(other, name)
+            reader.read_requests(other, name)
 
 
 @pytest.mark.native
@@ -688,7 +698,7 @@ def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) ->
     assert old in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(old, new, 1))
     with pytest.raises(BadTraceFile, match=f"{re.escape(str(path))}.*({why})"):
-        reader.read(path, name)
+        reader.read_requests(path, name)
 
 
 @pytest.mark.native
@@ -696,11 +706,11 @@ def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path,
     path = sample("vscsi")
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(BadTraceFile, match="at byte 160: the last record has 39 bytes of 40"):
-        reader.read(path)
+        reader.read_requests(path)
     path = sample("sluice")
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(BadTraceFile, match="at byte 32: the file ends, and 2 requests"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -709,11 +719,11 @@ def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
     path, lines = tmp_path / "w.csv", PIECE + 9
     text = f"{systor17.HEAD}\n" + "".join(f"{i},,R,0,{512 * i},512\n" for i in range(lines))
     path.write_text(text)
-    assert (reader.read(path)["offset"] == 512 * np.arange(lines)).all()
+    assert (reader.read_requests(path)["offset"] == 512 * np.arange(lines)).all()
     path.write_text(f"{text}0,,R,0,0,-1\n")
-    assert len(reader.read(path, count=PIECE)) == PIECE
+    assert len(reader.read_requests(path, count=PIECE)) == PIECE
     with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: the size '-1': must be a whole"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head's bytes, a record
@@ -737,12 +747,12 @@ def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why
     begin = data[:16] + struct.pack("<QQ", 1, PIECE + 9) if head else b""
     rows = np.resize(np.frombuffer(data, record, 1, head), PIECE + 9)
     path.write_bytes(begin + rows.tobytes())
-    assert len(reader.read(path, name)) == len(rows)
+    assert len(reader.read_requests(path, name)) == len(rows)
     rows[field][wrong] = value
     path.write_bytes(begin + rows.tobytes())
     place = head + wrong * record.itemsize
     with pytest.raises(BadTraceFile, match=re.escape(f"{path}: at byte {place}: {why}")):
-        reader.read(path, name)
+        reader.read_requests(path, name)
 
 
 @pytest.mark.native
@@ -756,7 +766,7 @@ def test_a_binary_trace_of_another_form_is_refused(sample) -> None:
         struct.pack_into("<H", data, at, value)
         path.write_bytes(data)
         with pytest.raises(BadTraceFile, match=f"at byte 0: {why}"):
-            reader.read(path, name)
+            reader.read_requests(path, name)
 
 
 @pytest.mark.native
@@ -771,7 +781,7 @@ def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_p
     ):
         make()
         with pytest.raises(BadTraceFile, match=why):
-            reader.read(path, name)
+            reader.read_requests(path, name)
 
 
 @pytest.mark.native
@@ -787,7 +797,7 @@ def test_a_file_without_a_request_is_said_to_have_none(tmp_path: Path, name: str
         packed.write_bytes(gzip.compress(data))
         for file in (path, packed):
             with pytest.raises(BadTraceFile, match=f"^{file}: {why}: it has no request$"):
-                reader.read(file, name)
+                reader.read_requests(file, name)
 
 
 @pytest.mark.native
@@ -798,7 +808,7 @@ def test_a_file_with_a_head_only_has_no_request(sample, name: str) -> None:
     for data in (head, head + b"\n\n", b"\xef\xbb\xbf" + head + b"\r\n"):
         path.write_bytes(data)
         with pytest.raises(BadTraceFile, match="has no request"):
-            reader.read(path)
+            reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -807,7 +817,9 @@ def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
     """That of UTF-8, at the beginning only."""
     path = sample(name)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert reader.read(path).tolist() == reader.read(path, name).tolist() == EXPECTED
+    assert (
+        reader.read_requests(path).tolist() == reader.read_requests(path, name).tolist() == EXPECTED
+    )
 
 
 # ---- one rule for the fields of all texts, and what is left out ----
@@ -859,7 +871,7 @@ def test_a_field_may_be_written_in_many_ways_in_every_text(sample, name, written
     data = path.read_bytes()
     assert SECOND[name] in data
     path.write_bytes(data.replace(SECOND[name], written))
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -873,7 +885,7 @@ def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
             ]
             assert line in data
             path.write_bytes(data.replace(line, other).replace(b"fio version", b" FIO  Version"))
-            assert reader.read(path).tolist() == EXPECTED
+            assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -883,7 +895,7 @@ def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: byte
     path = tmp_path / "w"
     for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * HEAD):
         path.write_bytes(data)
-        assert reader.format_named(path, "").__name__.endswith(f".{name}")
+        assert reader.find_format(path, "").__name__.endswith(f".{name}")
 
 
 @pytest.mark.native
@@ -899,7 +911,7 @@ def test_heads_are_recognised_however_they_are_written(sample) -> None:
             head + b",",
         ):
             path.write_bytes(other + b"\n" + rest)
-            assert reader.read(path).tolist() == EXPECTED
+            assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -918,31 +930,31 @@ def test_quotes_that_cannot_be_read_are_refused_with_words(
     path = tmp_path / "x"
     path.write_bytes(data)
     with pytest.raises(BadTraceFile, match="looks like no known format"):
-        reader.read(path)
+        reader.read_requests(path)
     for name in ("spc", "systor17", "msr", "export"):
         with pytest.raises(BadTraceFile, match=rf"x:1: .*{why}"):
-            reader.read(path, name)
+            reader.read_requests(path, name)
 
 
 @pytest.mark.native
 def test_one_line_of_lirs_and_a_preamble_of_blkparse_are_recognised(tmp_path: Path, sample) -> None:
     (tmp_path / "x").write_bytes(b" 7\n")
-    assert reader.read(tmp_path / "x").tolist() == [(0, 7 * 4096, 4096, 0)]
+    assert reader.read_requests(tmp_path / "x").tolist() == [(0, 7 * 4096, 4096, 0)]
     path = sample("blkparse")
     path.write_bytes(b"Input file sda.blktrace.0 added\n\n" + path.read_bytes())
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
 def test_vscsi_is_recognised_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "w01.bin").write_bytes(SAMPLES["vscsi"][1])
-    assert reader.read(tmp_path / "w01.bin").tolist() == EXPECTED
+    assert reader.read_requests(tmp_path / "w01.bin").tolist() == EXPECTED
 
 
 def left_out(path: Path, name: str = "", count: int | None = None) -> tuple[int, str]:
     """How many requests were read, and what was left out."""
     left = LeftOut()
-    return len(reader.read(path, name, count, left_out=left)), str(left)
+    return len(reader.read_requests(path, name, count, left_out=left)), str(left)
 
 
 EMPTY = {  # a request of size 0
@@ -965,7 +977,7 @@ def test_requests_of_size_0_are_left_out_of_every_format_and_counted(sample, nam
     usual = left_out(path)[1]
     before = int((re.search(r"without data: (\d+)", usual) or [0, 0])[1])
     path.write_bytes(path.read_bytes() + 2 * EMPTY[name])
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
     assert f"requests without data: {before + 2}" in left_out(path)[1]
     assert left_out(path, count=2) == (2, usual)  # what comes after the last is not counted
 
@@ -973,8 +985,8 @@ def test_requests_of_size_0_are_left_out_of_every_format_and_counted(sample, nam
 @pytest.mark.native
 def test_rows_of_size_0_in_our_own_file_are_left_out_and_counted(sample) -> None:
     path = sample("sluice")
-    path.write_bytes(pack(table([EXPECTED[0], (7, 0, 0, 1), EXPECTED[1]])))
-    assert reader.read(path).tolist() == EXPECTED
+    path.write_bytes(pack_requests(build_table([EXPECTED[0], (7, 0, 0, 1), EXPECTED[1]])))
+    assert reader.read_requests(path).tolist() == EXPECTED
     assert left_out(path) == (2, "requests without data: 1")
     assert left_out(path, count=1) == (1, "")
 
@@ -998,14 +1010,14 @@ def test_all_that_is_left_out_is_counted_by_why(sample, tmp_path: Path) -> None:
     assert left_out(path) == (1, "requests without data: 1")
     path.write_bytes(np.array([(9, 7, 0, -1)], "<u4,<u8,<u4,<i8").tobytes())
     with pytest.raises(BadTraceFile, match=r"has no request; left out: requests without data: 1$"):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
 def test_both_doors_say_what_was_left_out(sample, asked, capsys) -> None:
     path = sample("spc")
     path.write_bytes(path.read_bytes() + EMPTY["spc"])
-    replay.write_experiment(asked(file=str(path), fit="pack"))
+    replay.write_experiment(asked(trace=path, fit="pack"))
     assert capsys.readouterr().err == f"{path}: left out: requests without data: 1\n"
     with pytest.warns(sluice.LeftOutWarning, match=r"spc: left out: requests without data: 1$"):
         sluice.read(path)
@@ -1021,10 +1033,10 @@ def test_other_packers_are_known_too(sample, ending: str) -> None:
     module = {"bz2": bz2, "xz": lzma, "GZ": gzip}[ending]
     other = path.with_name(f"{path.name}.{ending}")
     other.write_bytes(module.compress(path.read_bytes()))
-    assert reader.read(other).tolist() == EXPECTED
+    assert reader.read_requests(other).tolist() == EXPECTED
     other.write_bytes(other.read_bytes()[:-20])
     with pytest.raises(BadTraceFile, match="cannot be read"):
-        reader.read(other)
+        reader.read_requests(other)
 
 
 @pytest.mark.native
@@ -1035,10 +1047,10 @@ def test_what_is_packed_is_known_without_its_ending(sample, packer: ModuleType |
     data = path.read_bytes()
     zstd = pyarrow.compress(data, "zstd", asbytes=True)
     path.write_bytes(packer.compress(data) if packer else zstd)
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(BadTraceFile, match=f"^{path}: cannot be read: "):
-        reader.read(path, "spc")
+        reader.read_requests(path, "spc")
 
 
 @pytest.mark.native
@@ -1049,11 +1061,11 @@ def test_lines_that_are_no_events_of_blkparse_are_counted_but_for_its_sums(sampl
     assert "no events" not in usual
     odd = b"# by hand\n  zsh-3158 249,1 Q R 0 + 8 [zsh]\n"
     path.write_bytes(odd + path.read_bytes())
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
     assert left_out(path) == (2, f"lines that are no events of blkparse: 2; {usual}")
     path.write_bytes(odd)
     with pytest.raises(BadTraceFile, match=r"no request; left out: lines that are no events.*: 2$"):
-        reader.read(path, "blkparse")
+        reader.read_requests(path, "blkparse")
 
 
 @pytest.mark.native
@@ -1069,14 +1081,14 @@ def test_an_event_of_blkparse_may_have_tabs_either_case_and_any_name(tmp_path, l
     """A process's name is cut after 15 bytes, whatever letter is there."""
     path = tmp_path / "w"
     path.write_bytes(line + b"\n")
-    assert reader.read(path).tolist() == [(0, 512, 4096, 1)]
+    assert reader.read_requests(path).tolist() == [(0, 512, 4096, 1)]
 
 
 @pytest.mark.native
 def test_a_process_of_an_export_may_have_any_name(sample) -> None:
     path = sample("export")
     path.write_bytes(path.read_bytes().replace(b"iogen read", b"iogen \xc3"))
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -1092,7 +1104,7 @@ def test_a_request_of_size_0_may_have_any_place(sample, name: str, line: bytes) 
     """Linux prints -1 in 64 bits for that of a flush."""
     path = sample(name)
     path.write_bytes(path.read_bytes() + line)
-    assert reader.read(path).tolist() == EXPECTED
+    assert reader.read_requests(path).tolist() == EXPECTED
     assert "requests without data: 1" in left_out(path)[1]
 
 
@@ -1104,7 +1116,7 @@ def test_columns_in_another_order_are_recognised_and_refused_with_the_order(samp
     first, second, *others = head.split(b",")
     path.write_bytes(b",".join([second, first, *others]) + b"\n" + rest)
     with pytest.raises(BadTraceFile, match=r":1: the columns must be in this order: "):
-        reader.read(path)
+        reader.read_requests(path)
 
 
 @pytest.mark.native
@@ -1118,10 +1130,10 @@ def test_a_wrong_line_says_what_may_be_wrong_with_it(sample) -> None:
     ):
         path.write_bytes(change)
         with pytest.raises(BadTraceFile, match=why):
-            reader.read(path, "spc")
+            reader.read_requests(path, "spc")
     path.write_bytes(whole[:30] + b"x\n" + whole)
     with pytest.raises(BadTraceFile) as told:
-        reader.read(path, "spc")
+        reader.read_requests(path, "spc")
     assert "cut off" not in str(told.value)
 
 
@@ -1130,7 +1142,7 @@ def test_a_wrong_line_says_what_may_be_wrong_with_it(sample) -> None:
 def test_a_text_is_recognised_though_it_begins_with_many_empty_lines(tmp_path, name) -> None:
     path = tmp_path / "w"
     path.write_bytes(b" \r\n" * 5000 + {**SECOND, "blkparse": LOWER.encode(), "lirs": b"7"}[name])
-    assert reader.format_named(path, "").__name__.endswith(f".{name}")
+    assert reader.find_format(path, "").__name__.endswith(f".{name}")
 
 
 @pytest.mark.native
@@ -1139,7 +1151,7 @@ def test_all_commands_of_scsi_that_write_are_writes(tmp_path: Path, code: int) -
     """WRITE, WRITE AND VERIFY, COMPARE AND WRITE, and their kin."""
     rows = [(0x28, 0x200, 1, 512, 1, 1, 0, 9), (code, 0x200, 1, 512, 1, 9, 5, 9)]
     (tmp_path / "w.vscsi").write_bytes(np.array(rows, vscsi.VERSIONS[2]).tobytes())
-    assert reader.read(tmp_path / "w.vscsi")["write"].tolist() == [0, 1]
+    assert reader.read_requests(tmp_path / "w.vscsi")["write"].tolist() == [0, 1]
 
 
 # ---- fitting ----
@@ -1158,57 +1170,60 @@ def bytes_of(requests: np.ndarray) -> np.ndarray:
 def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
     requests = drawn(seed, 400)
     requests["bytes"] = -(-requests["bytes"] // 1024) * 1024
-    pieces = fit.split(requests, 3072)
+    pieces = fit.split_requests(requests, 3072)
     assert pieces["bytes"].max() <= 3072 < requests["bytes"].max()
     assert (bytes_of(pieces) == bytes_of(requests)).all()
-    whole = fit.joined(pieces, 1 << 20, 0)
+    whole = fit.join_requests(pieces, 1 << 20, 0)
     assert (bytes_of(whole)[:, 1:] == bytes_of(requests)[:, 1:]).all()
     assert len(whole) <= len(requests)
-    assert fit.joined(pieces, 6144, 0)["bytes"].max() == 6144
+    assert fit.join_requests(pieces, 6144, 0)["bytes"].max() == 6144
 
 
 @pytest.mark.native
 def test_joined_are_neighbours_of_one_direction_and_come_with_the_first() -> None:
     rows = [(1, 0, 512, 0), (2, 512, 512, 1), (3, 1024, 512, 1)]
     rows += [(5, 4096, 512, 1), (6, 4608, 512, 1), (7, 5120, 512, 1)]
-    assert fit.joined(table(rows), 1024, 1).tolist() == [
+    assert fit.join_requests(build_table(rows), 1024, 1).tolist() == [
         *((1, 0, 512, 0), (2, 512, 1024, 1)),
         *((5, 4096, 1024, 1), (7, 5120, 512, 1)),
     ]
-    assert not len(fit.joined(empty(), 1024, 1))
+    assert not len(fit.join_requests(empty_table(), 1024, 1))
 
 
 @pytest.mark.native
 def test_no_request_is_joined_to_one_that_came_long_before() -> None:
     """The time counts from the first of those that are joined, not from the neighbour."""
     rows = [(2_000_000 * i, 512 * i, 512, 0) for i in range(5)]
-    assert fit.joined(table(rows), 1 << 20, 4_000_000).tolist() == [
+    assert fit.join_requests(build_table(rows), 1 << 20, 4_000_000).tolist() == [
         (0, 0, 3 * 512, 0),
         (6_000_000, 3 * 512, 2 * 512, 0),
     ]
     for wanted, left in ((Fit(join_kb=64), 3), (Fit(join_kb=64, join_ms=0), 5)):
-        assert len(fit.fitted("t", table(rows), wanted, 1 << 30)) == left
+        assert len(fit.fit_requests("t", build_table(rows), wanted, 1 << 30)) == left
     assert TRACE["join_ms"].default == Fit().join_ms
 
 
 @pytest.mark.native
 def test_the_time_for_joining_is_that_of_the_trace_whatever_its_scale() -> None:
-    rows = table([(0, 0, 512, 0), (2_000_000, 512, 512, 0)])
+    rows = build_table([(0, 0, 512, 0), (2_000_000, 512, 512, 0)])
     for scale in (0.1, 10):
-        assert len(fit.fitted("t", rows, Fit(scale=scale, join_kb=64), 1 << 30)) == 1
+        assert len(fit.fit_requests("t", rows, Fit(scale=scale, join_kb=64), 1 << 30)) == 1
 
 
 @pytest.mark.native
 def test_a_request_across_two_parts_has_both() -> None:
     end = 8 * PART
-    requests = table([(0, end - 512, 1024, 0), (1, 99 * PART, 512, 0)])
-    assert fit.packed(requests).tolist() == [(0, PART - 512, 1024, 0), (1, 2 * PART, 512, 0)]
+    requests = build_table([(0, end - 512, 1024, 0), (1, 99 * PART, 512, 0)])
+    assert fit.pack_used_parts(requests).tolist() == [
+        (0, PART - 512, 1024, 0),
+        (1, 2 * PART, 512, 0),
+    ]
 
 
 @pytest.mark.native
 def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
     for count in (1, 20, 21):
-        assert len(pack(drawn(1, count))) % 512 == 0
+        assert len(pack_requests(drawn(1, count))) % 512 == 0
 
 
 @pytest.mark.native
@@ -1216,21 +1231,21 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
     requests = drawn(7, 500, reach=1 << 32)
     room = 1 << 29
     with pytest.raises(BadTraceFile, match=r"t: reaches to 4\.00 GiB, of which .* are used"):
-        fit.fitted("t", requests, Fit(), room)
+        fit.fit_requests("t", requests, Fit(), room)
     with pytest.raises(BadTraceFile, match="take a larger drive, or fit = fold"):
-        fit.fitted("t", requests, Fit(), 1 << 24)  # packing would not help
-    packed = fit.fitted("t", requests, Fit(way="pack"), room)
-    assert fit.reach(packed) <= room
+        fit.fit_requests("t", requests, Fit(), 1 << 24)  # packing would not help
+    packed = fit.fit_requests("t", requests, Fit(way="pack"), room)
+    assert fit.highest_byte(packed) <= room
     order = np.argsort(requests["offset"], kind="stable")
     assert (np.diff(packed["offset"][order].astype("<i8")) >= 0).all()
     near = np.diff(requests["offset"][order]) < fit.PART
     same = np.diff(packed["offset"][order]) == np.diff(requests["offset"][order])
     assert near.any()
     assert same[near].all()
-    folded = fit.fitted("t", requests, Fit(way="fold"), 1 << 24)
-    assert fit.reach(folded) <= 1 << 24
+    folded = fit.fit_requests("t", requests, Fit(way="fold"), 1 << 24)
+    assert fit.highest_byte(folded) <= 1 << 24
     with pytest.raises(BadTraceFile, match="take a larger drive or fewer requests, or fit = fold"):
-        fit.fitted("t", requests, Fit(way="pack"), 1 << 24)
+        fit.fit_requests("t", requests, Fit(way="pack"), 1 << 24)
 
 
 @pytest.mark.native
@@ -1240,9 +1255,9 @@ def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: in
     requests = drawn(7, 500, reach=1 << 36)
     requests["offset"] -= requests["offset"] % 4096
     requests["bytes"] = -(-requests["bytes"] // 4096) * 4096
-    folded = fit.fitted("t", requests, Fit(way="fold"), room)
+    folded = fit.fit_requests("t", requests, Fit(way="fold"), room)
     whole = room // PART * PART
-    assert whole * 0.95 < fit.reach(folded) <= whole
+    assert whole * 0.95 < fit.highest_byte(folded) <= whole
     assert not (folded["offset"] % 4096).any()
     inside = requests["offset"] % whole + requests["bytes"] <= whole
     assert (folded["offset"] == requests["offset"] % whole)[inside].all()
@@ -1252,40 +1267,40 @@ def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: in
 @pytest.mark.native
 @pytest.mark.parametrize("way", ["refuse", "pack", "fold"])
 def test_a_disk_without_a_whole_mib_is_refused(way: str) -> None:
-    requests = table([(0, 0, 2 * PART, 0)])
+    requests = build_table([(0, 0, 2 * PART, 0)])
     with pytest.raises(BadTraceFile, match=r"for 0\.9 MiB: take a larger drive( or fewer .*)?$"):
-        fit.fitted("t", requests, Fit(way=way), PART - 4096)
+        fit.fit_requests("t", requests, Fit(way=way), PART - 4096)
 
 
 @pytest.mark.native
 def test_what_is_just_too_large_is_not_said_to_be_as_large_as_the_room() -> None:
     for room, said in ((5 << 20, "5.1 MiB.*5.0 MiB"), (5 << 30, "5.01 GiB.*5.00 GiB")):
         with pytest.raises(BadTraceFile, match=f"reaches to {said}"):
-            fit.fitted("t", table([(0, room, 512, 0)]), Fit(), room)
+            fit.fit_requests("t", build_table([(0, room, 512, 0)]), Fit(), room)
 
 
 @pytest.mark.native
 def test_a_file_of_requests_is_as_long_as_is_said_of_so_many() -> None:
     for count in (1, 20, 21, 64):
-        assert len(pack(drawn(count, count))) == packed_bytes(count)
+        assert len(pack_requests(drawn(count, count))) == packed_bytes(count)
     assert (packed_bytes(20), packed_bytes(21)) == (512, 1024)
 
 
 @pytest.mark.native
 def test_scaled_time_is_that_many_times_as_fast() -> None:
     requests = drawn(8, 50)
-    twice = fit.fitted("t", requests, Fit(scale=2), 1 << 30)
+    twice = fit.fit_requests("t", requests, Fit(scale=2), 1 << 30)
     assert np.abs(twice["time_ns"] * 2.0 - requests["time_ns"]).max() <= 1
     assert (twice["offset"] == requests["offset"]).all()
 
 
 @pytest.mark.native
 def test_a_scale_at_which_times_are_too_large_is_refused() -> None:
-    requests = table([(0, 0, 512, 0), (10**9, 0, 512, 0)])
-    assert fit.fitted("t", requests, Fit(scale=1e-9), 1 << 20)["time_ns"][1] == 10**18
+    requests = build_table([(0, 0, 512, 0), (10**9, 0, 512, 0)])
+    assert fit.fit_requests("t", requests, Fit(scale=1e-9), 1 << 20)["time_ns"][1] == 10**18
     for scale in (1e-10, 1e-320):
         with pytest.raises(BadTraceFile, match=rf"t: scale = {scale}: the last .* than 2\^62 ns"):
-            fit.fitted("t", requests, Fit(scale=scale), 1 << 20)
+            fit.fit_requests("t", requests, Fit(scale=scale), 1 << 20)
 
 
 # ---- experiments ----
@@ -1316,7 +1331,7 @@ columns = ["trace.mean_ms", "hist.disk1.read_response.count"]
 @pytest.fixture
 def traced(tmp_path: Path) -> Path:
     """An experiment that replays a trace."""
-    (tmp_path / "mine.requests").write_bytes(pack(drawn(9, 200, rate=40)))
+    (tmp_path / "mine.requests").write_bytes(pack_requests(drawn(9, 200, rate=40)))
     path = tmp_path / "traced.toml"
     path.write_text(TRACED)
     return path
@@ -1325,9 +1340,9 @@ def traced(tmp_path: Path) -> Path:
 @ON_TWIN
 def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(traced) -> None:
     elapsed = []
-    for run in on_twin(load(traced)).runs:
-        result, _ = runs.make(run, traced.with_suffix(".console"))
-        assert trial.measure(run).figures["jobs"] == result["jobs"]
+    for run in twin_variant(load(traced)).runs:
+        result, _ = runs.make_run(run, traced.with_suffix(".console"))
+        assert trial.measure_run(run).figures["jobs"] == result["jobs"]
         assert result["jobs"][0]["ios"] == 200
         elapsed.append(result["jobs"][0]["elapsed_ns"])
     assert 1.8 < elapsed[0] / elapsed[1] < 2.2
@@ -1336,7 +1351,7 @@ def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(t
 @ON_TWIN
 def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
     first = load(traced).runs[0].config["trace"]
-    (traced.parent / "mine.requests").write_bytes(pack(drawn(10, 100, rate=40)))
+    (traced.parent / "mine.requests").write_bytes(pack_requests(drawn(10, 100, rate=40)))
     second = load(traced).runs[0].config["trace"]
     assert (first["count"], second["count"]) == (200, 100)
     assert first["requests"] != second["requests"]
@@ -1369,17 +1384,17 @@ def test_a_wrong_trace_table_is_refused_with_its_line(traced: Path, old, new, wh
 def fitting(folder: Path, size: int, block: str, data: dict | None = None) -> list[str]:
     """What a data disk of so many MiB is said to have no room for, but mkfs finds no place for;
     of the last MiB before the room's end, and of its middle."""
-    room = trace_disk.room_of({"size": f"{size}M"} | (data or {})) // PART
+    room = trace_disk.trace_capacity({"size": f"{size}M"} | (data or {})) // PART
     wrong = []
     for end in {room, room - 1, room // 2} - {0, -1}:
-        trace = trace_disk.described("", 1, end << 20)
-        disk = trace_disk.with_files({"files": {}} | (data or {}), trace)
+        trace = trace_disk.describe_requests("", 1, end << 20)
+        disk = trace_disk.add_request_files({"files": {}} | (data or {}), trace)
         words = [w for path, mb in disk["files"].items() for w in ("--file", f"{path}={mb}")]
         for path, of in disk.get("scatter", {}).items():
             words += ["--scatter", f"{path}={of}"]
         words += ["--group", disk["group"]] if "group" in disk else []
         options = ("-s", f"{size}M", "-b", block, *words)
-        if image.command(MKFS, *options, folder / "disk", check=False).returncode:
+        if image.run_command(MKFS, *options, folder / "disk", check=False).returncode:
             wrong.append(f"{end} MiB on a disk of {size} MiB, blocks of {block}")
     return wrong
 
@@ -1398,11 +1413,11 @@ def test_what_a_disk_is_said_to_have_room_for_mkfs_lays_down(tmp_path: Path, blo
 @pytest.mark.native
 def test_the_room_of_a_disk_is_in_whole_mib_and_all_below_it_fits() -> None:
     for size in range(1, 6000):
-        room, most = trace_disk.room_of({"size": f"{size}M"}), size * 0.97
+        room, most = trace_disk.trace_capacity({"size": f"{size}M"}), size * 0.97
         assert room % PART == 0
         assert room > (0.94 * size - 2) * PART
         for end in (e for e in (room, room - PART // 2, room // 3) if e > 0):
-            trace = trace_disk.described("", 1, end)
+            trace = trace_disk.describe_requests("", 1, end)
             assert trace["parts"] <= trace_disk.PARTS
             assert trace["part_mb"] * trace["parts"] <= most
 
@@ -1422,14 +1437,14 @@ def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> Non
 def gap(tmp_path: Path) -> Path:
     """A trace that lasts 7,201 s."""
     path = tmp_path / "gap.requests"
-    path.write_bytes(pack(table([(0, 0, 4096, 0), (7201 * 10**9, 4096, 4096, 0)])))
+    path.write_bytes(pack_requests(build_table([(0, 0, 4096, 0), (7201 * 10**9, 4096, 4096, 0)])))
     return path
 
 
 @ON_TWIN
 def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: Path, capsys):
     """By both doors. A limit that others need would leave out those policies that are slow."""
-    assert replay.do(asked(file=str(gap), policies="replace=lru|arc"))
+    assert replay.execute(asked(trace=gap, policies="replace=lru|arc"))
     assert len(re.findall(r"^(?:lru|arc) +\d", capsys.readouterr().out, re.M)) > 1
     assert (sluice.replay(sluice.read(gap)).response_ns > 0).all()
 
@@ -1440,14 +1455,14 @@ def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path
     requests = drawn(11, 800, rate=1000, reach=40 * PART)
     requests["write"] = 0
     path = tmp_path / "mine.requests"
-    path.write_bytes(pack(requests))
+    path.write_bytes(pack_requests(requests))
     text = TRACED.replace("[machine]", "[machine]\nvirtual_limit_s = 2")
     (tmp_path / "short.toml").write_text(text)
     (tmp_path / "long.toml").write_text(TRACED)
-    short, long = (on_twin(load(tmp_path / f"{n}.toml")).runs[0] for n in ("short", "long"))
+    short, long = (twin_variant(load(tmp_path / f"{n}.toml")).runs[0] for n in ("short", "long"))
     with pytest.raises(runs.RunFailed, match="more than 2 s of virtual time"):
-        trial.measure(short)
-    assert trial.measure(long).figures["jobs"][0]["ios"] == 800
+        trial.measure_run(short)
+    assert trial.measure_run(long).figures["jobs"][0]["ios"] == 800
 
 
 @pytest.mark.parametrize(
@@ -1466,7 +1481,7 @@ def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path
 )
 def test_a_replay_is_open_if_any_of_its_commands_is(commands: str, is_open: bool) -> None:
     """So that no limit of time ends before the trace does."""
-    assert trace_disk.is_open(commands, {"loop": "closed"}) is is_open
+    assert trace_disk.is_open_loop(commands, {"loop": "closed"}) is is_open
 
 
 @pytest.mark.native
@@ -1476,14 +1491,14 @@ def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
         ({"scale": "0.1"}, 72010),
         ({"scale": "1e-3"}, 7201e3),
     ):
-        (run, *_) = load(replay.write_experiment(asked(file=str(gap), **given))).runs
+        (run, *_) = load(replay.write_experiment(asked(trace=gap, **given))).runs
         assert run.config["virtual_limit_s"] > least + 7200
-    gap.write_bytes(pack(table([(i, 0, 512, 0) for i in range(100_000)])))
-    (run, *_) = load(replay.write_experiment(asked(file=str(gap)))).runs
+    gap.write_bytes(pack_requests(build_table([(i, 0, 512, 0) for i in range(100_000)])))
+    (run, *_) = load(replay.write_experiment(asked(trace=gap))).runs
     assert run.host_limit_s == HANG_S + 200
     assert run.config["virtual_limit_s"] > 5e6
-    gap.write_bytes(pack(table([(0, 0, 512, 0), (1 << 61, 0, 512, 0)])))
-    (run, *_) = load(replay.write_experiment(asked(file=str(gap)))).runs
+    gap.write_bytes(pack_requests(build_table([(0, 0, 512, 0), (1 << 61, 0, 512, 0)])))
+    (run, *_) = load(replay.write_experiment(asked(trace=gap))).runs
     assert 1 << 61 < run.config["virtual_limit_s"] * 10**9 < 1 << 63
 
 
@@ -1523,21 +1538,21 @@ def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
     folder = tmp_path / NASTY
     folder.mkdir()
     path = folder / NASTY
-    path.write_bytes(pack(drawn(9, 60, rate=40)))
+    path.write_bytes(pack_requests(drawn(9, 60, rate=40)))
     assert len(sluice.read(path)) == 60
-    assert replay.do(asked(file=str(path), policies="replace=lru|arc", drive="lps540s"))
+    assert replay.execute(asked(trace=path, policies="replace=lru|arc", drive="lps540s"))
     said = capsys.readouterr().out
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
     assert html.escape(NASTY, quote=False) in html.escape(html.unescape(page), quote=False)
     path.write_bytes(b"nothing")
     with pytest.raises(BadTraceFile) as told:
-        replay.write_experiment(asked(file=str(path)))
-    assert replay.in_words(told.value, path=path).startswith(f"{path}: ")
+        replay.write_experiment(asked(trace=path))
+    assert replay.describe_error(told.value, path=path).startswith(f"{path}: ")
 
 
 @pytest.mark.native
 def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(asked, monkeypatch):
-    most = api._most_requests()
+    most = api.max_requests()
     assert trace_disk.memory_mb(most) <= trace_disk.MOST_MB < trace_disk.memory_mb(most + 4096)
     many = sluice.requests(np.arange(most + 4097), 0)
     with pytest.raises(
@@ -1546,12 +1561,12 @@ def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(ask
         sluice.replay(many)
     with pytest.raises(sluice.BadReplay, match=r"buffers=2000000: must be .*, 16 to \d{6}$"):
         sluice.replay(many[:10], buffers=2_000_000)
-    for given, name in (({"policies": "nbuf=64..2000000"}, "POLICIES"),):
+    for given, name in (({"policies": "nbuf=64..2000000"}, "--policies"),):
         with pytest.raises(BadSweep, match=f"^{name}: a cache of 2000000 buffers and 200 requests"):
             replay.write_experiment(asked(**given))
-    monkeypatch.setattr(replay, "buffers", lambda *of: [16, 3_000_000])
+    monkeypatch.setattr(replay, "buffer_counts", lambda *of: [16, 3_000_000])
     with pytest.raises(
-        BadSweep, match=r"^CACHE: a cache of 3000000 buffers .*: give a smaller cache"
+        BadSweep, match=r"^--cache: a cache of 3000000 buffers .*: give a smaller cache"
     ):
         replay.write_experiment(asked(cache="10, 50"))
 
@@ -1572,16 +1587,16 @@ def test_both_doors_have_the_program_s_most_requests_in_flight() -> None:
 
 
 @pytest.fixture
-def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., SimpleNamespace]:
-    """What `make trace` gets; experiments are written to the test's folder."""
+def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., replay.ReplayRequest]:
+    """What `sluice replay` gets; experiments are written to the test's folder."""
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
-    def choice(**given: object) -> SimpleNamespace:
+    def choice(**given: object) -> replay.ReplayRequest:
         usual = {"format": "", "policies": "", "drive": "cheetah4lp", "scale": "1", "count": None}
         usual |= {"fit": "refuse", "loop": "open", "metrics": replay.METRICS, "jobs": 1}
         usual |= {"inflight": None, "cache": ""}
-        usual |= {"file": str(tmp_path / "mine.requests"), "scheduler": "", "folder": tmp_path}
-        return SimpleNamespace(**usual | given)
+        usual |= {"trace": tmp_path / "mine.requests", "scheduler": "", "folder": tmp_path}
+        return replay.ReplayRequest(**usual | given)
 
     return choice
 
@@ -1594,7 +1609,7 @@ def test_a_trace_may_come_very_slowly(asked) -> None:
 
 @ON_TWIN
 def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_path, capsys) -> None:
-    assert replay.do(
+    assert replay.execute(
         asked(drive="lps540s", policies="replace=lru|arc, write=delayed|async", count=60)
     )
     said = capsys.readouterr().out
@@ -1619,37 +1634,36 @@ def test_traces_of_different_paths_are_different_experiments_and_have_their_name
     assert plain == ["trace.2020-01", "trace.2020-02", "trace", "trace"]
     assert len(set(names)) == len(paths)
     assert replay.name_of(asked(inflight=64), Path(paths[0])) == names[0]
-    assert replay.plain(Path("/a/w12.oracleGeneral.bin.zst")) == "w12"
-    assert replay.plain(Path("/a/.csv")) == "trace"
+    assert replay.plain_name(Path("/a/w12.oracleGeneral.bin.zst")) == "w12"
+    assert replay.plain_name(Path("/a/.csv")) == "trace"
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"file": ""}, "FILE: give a trace, of one of these formats:\nblkparse: "),
-        ({"file": "/nowhere/x"}, "FILE=/nowhere/x: there is no such file"),
+        ({"trace": Path("/nowhere/x")}, "/nowhere/x: there is no such file"),
         ({"format": "mrs"}, 'did you mean "msr"'),
         ({"drive": "cheeta4lp"}, 'unknown drive "cheeta4lp"; did you mean "cheetah4lp"'),
         ({"fit": "pak"}, 'did you mean "pack"'),
-        ({"loop": "ajar"}, 'unknown LOOP= "ajar"'),
-        ({"count": 0}, "COUNT=0: must be 1 or more"),
-        ({"count": -1}, "COUNT=-1: must be 1 or more"),
-        ({"scale": "0"}, "SCALE=0: must be a number above 0"),
-        ({"cache": "0.1"}, "CACHE=0.1: 0.1 % of the"),
-        ({"policies": "replace=lur"}, 'OVER: replace=lur: unknown replace policy "lur"'),
-        ({"policies": "sched=sstf, place=eager"}, "POLICIES: place: does nothing here, because"),
-        ({"metrics": "trace.mean"}, "METRICS: trace.mean"),
+        ({"loop": "ajar"}, 'unknown --loop "ajar"'),
+        ({"count": 0}, "--count=0: must be 1 or more"),
+        ({"count": -1}, "--count=-1: must be 1 or more"),
+        ({"scale": "0"}, "--scale=0: must be a number above 0"),
+        ({"cache": "0.1"}, "--cache=0.1: 0.1 % of the"),
+        ({"policies": "replace=lur"}, '--over: replace=lur: unknown replace policy "lur"'),
+        ({"policies": "sched=sstf, place=eager"}, "--policies: place: does nothing here, because"),
+        ({"metrics": "trace.mean"}, "--metrics: trace.mean"),
     ],
 )
 def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> None:
     with pytest.raises((BadSweep, BadTraceFile), match=re.escape(why).replace("\\\n", "\n")):
-        replay.do(asked(**given))
+        replay.execute(asked(**given))
 
 
 @pytest.mark.native
 def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
     for end, part, parts in ((1, 1, 1), (48 << 20, 1, 48), ((48 << 20) + 1, 2, 25)):
-        found = trace_disk.described("", 1, end)
+        found = trace_disk.describe_requests("", 1, end)
         assert (found["part_mb"], found["parts"]) == (part, parts)
 
 
@@ -1661,11 +1675,11 @@ def test_a_trace_that_was_read_before_has_the_program_of_today(
     run's configuration all the same, and so in its key."""
     path = tmp_path / "cs.trace"
     path.write_text("1\n0\n1\n")
-    file = replay.write_experiment(asked(file=str(path), loop=""))
+    file = replay.write_experiment(asked(trace=path, loop=""))
     told = []
     for program in ("old", "new"):
         monkeypatch.setattr(trace_disk, "program_hash", lambda program=program: program)
-        trace_disk.requests.cache_clear()
+        trace_disk.fit_trace.cache_clear()
         told.append({run.config["trace"]["program"] for run in load(file).runs})
     assert told == [{"old"}, {"new"}]
 
@@ -1676,20 +1690,21 @@ def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path
     path.write_text("1\n0\n1\n")
 
     def settled(**given: object) -> tuple[str, int]:
-        choice = asked(**{"file": str(path), "loop": ""} | given)
+        choice = asked(**{"trace": path, "loop": ""} | given)
         replay.write_experiment(choice)
+        choice = replay.settle(choice)
         return choice.loop, choice.inflight
 
     assert settled() == ("closed", 1)
     assert settled(loop="closed") == ("closed", 64)
     assert settled(inflight=8) == ("closed", 8)
-    assert settled(file=str(tmp_path / "mine.requests")) == ("open", 64)
-    with pytest.raises(BadSweep, match="LOOP=open: a trace of this format has no times"):
+    assert settled(trace=tmp_path / "mine.requests") == ("open", 64)
+    with pytest.raises(BadSweep, match="--loop=open: a trace of this format has no times"):
         settled(loop="open")
-    with pytest.raises(BadSweep, match="INFLIGHT=0: must be 1 to 256"):
+    with pytest.raises(BadSweep, match="--inflight=0: must be 1 to 256"):
         settled(inflight=0)
     assert settled(inflight=256) == ("closed", 256)
-    with pytest.raises(BadSweep, match="INFLIGHT=257: must be 1 to 256"):
+    with pytest.raises(BadSweep, match="--inflight=257: must be 1 to 256"):
         settled(inflight=257)
 
 
@@ -1698,26 +1713,26 @@ def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path
 def test_the_machine_has_memory_for_the_requests_that_there_are(
     asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int | None
 ) -> None:
-    """However well the trace is packed, and if COUNT= is more. It is read once for this and for all
-    runs."""
+    """However well the trace is packed, and if --count is more. It is read once for this and for
+    all runs."""
     path = tmp_path / "cs.trace.gz"
     path.write_bytes(gzip.compress(b"7\n" * 300_000))
-    given = asked(file=str(path), loop="", count=count)
+    given = asked(trace=path, loop="", count=count)
     file = replay.write_experiment(given)
-    reads = trace_disk.requests.cache_info().misses
+    reads = trace_disk.fit_trace.cache_info().misses
     (memory,) = {run.config["memory"] for run in load(file).runs}
-    assert trace_disk.requests.cache_info().misses == reads
+    assert trace_disk.fit_trace.cache_info().misses == reads
     assert memory == f"{trace_disk.LEAST_MB + 74}M"  # 300,000 of 256 bytes
     monkeypatch.setattr(trace_disk, "REQUEST_BYTES", 1 << 20)
-    with pytest.raises(BadSweep, match=r"cs\.trace\.gz: 300000 requests .* COUNT= to"):
+    with pytest.raises(BadSweep, match=r"cs\.trace\.gz: 300000 requests .* --count to"):
         replay.write_experiment(given)
 
 
 @pytest.mark.native
 def test_the_machine_has_memory_for_the_parts_of_long_requests(asked, tmp_path: Path) -> None:
     path = tmp_path / "long.requests"
-    path.write_bytes(pack(table([(i, 0, 100 << 20, 0) for i in range(1000)])))
-    text = replay.write_experiment(asked(file=str(path))).read_text()
+    path.write_bytes(pack_requests(build_table([(i, 0, 100 << 20, 0) for i in range(1000)])))
+    text = replay.write_experiment(asked(trace=path)).read_text()
     assert f'memory = "{trace_disk.LEAST_MB + 25}M"' in text  # 100,000 of 256 bytes
 
 
@@ -1735,7 +1750,7 @@ def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> Non
         for number, (arm, cost, missed) in enumerate([("worse", 2, 0.5), ("better", 1, 0.25)])
     ]
     sweep = SimpleNamespace(objectives=(), axes=[SimpleNamespace(name="arm", grid=lambda: "ab")])
-    _, first, second = replay.table(sweep, points)
+    _, first, second = replay.points_table(sweep, points)
     assert re.match(r"better +7 .* 75\.0 ", first)
     assert re.match(r"worse +7 .* 50\.0 ", second)
 
@@ -1744,7 +1759,7 @@ def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> Non
 def test_waits_for_a_process_are_told_of_an_open_loop() -> None:
     def told(late_ms: float, loop: str = "open") -> list[str]:
         points = [SimpleNamespace(figures={replay.LATE: ms}) for ms in (0, late_ms)]
-        return replay.waits(points, loop, 64)
+        return replay.late_requests_note(points, loop, 64)
 
     assert told(3)[0].startswith("Up to 3 ms of a response time is the wait for one of the 64")
     assert told(3, "closed") == told(0.5) == []
@@ -1755,7 +1770,7 @@ def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
     def told(*dirty: float, wrote: int = 9999) -> list[str]:
         named = (replay.DIRTY, replay.WROTE)
         figures = [dict(zip(named, (left, wrote), strict=True)) for left in dirty]
-        return replay.left_dirty([SimpleNamespace(figures=of) for of in figures])
+        return replay.dirty_blocks_note([SimpleNamespace(figures=of) for of in figures])
 
     (said,) = told(0, 1234, 5)
     assert said.startswith("Up to 1,234 blocks were still dirty at the end: their writes are not")
@@ -1771,11 +1786,11 @@ def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
             SimpleNamespace(point={"nbuf": n}, figures=dict.fromkeys(named, gone))
             for n, gone in rows
         ]
-        return replay.unused(points, 4096)
+        return replay.roomy_caches_note(points, 4096)
 
     (said,) = told([(64, 9), (2000, 0), (2000, 3)])
     assert said.startswith("With 2,000 buffers no block had to give way, so replacement policies")
-    assert "CACHE=" in said
+    assert "--cache=" in said
     assert told([(64, 1), (2000, 3)]) == []
 
 
@@ -1783,7 +1798,7 @@ def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
 def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
     asked, tmp_path, capsys
 ) -> None:
-    assert replay.do(asked(policies="replace=lru|arc, write=delayed|through", count=60))
+    assert replay.execute(asked(policies="replace=lru|arc, write=delayed|through", count=60))
     said = capsys.readouterr().out
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
     for words in (
@@ -1800,21 +1815,20 @@ def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
 def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Path) -> None:
     path = tmp_path / "cs.trace"
     path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
-    given = {"file": str(path), "policies": "replace=lru|arc"}
-    assert replay.over(asked(**given)) == "arm=usual, replace=lru|arc"
-    over = replay.over(asked(**given, cache="10, 50"))
+    given = {"trace": path, "policies": "replace=lru|arc"}
+    assert replay.sweep_axes_text(asked(**given)) == "arm=usual, replace=lru|arc"
+    over = replay.sweep_axes_text(asked(**given, cache="10, 50"))
     assert over == "arm=usual, replace=lru|arc, nbuf=20|100"
-    assert replay.over(asked(file=str(path), cache="25")).endswith(", nbuf=50")
+    assert replay.sweep_axes_text(asked(trace=path, cache="25")).endswith(", nbuf=50")
 
 
-def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> None:
-    """Not of the experiment's file that it writes, nor of OVER=."""
+def test_a_replay_speaks_of_its_own_options(asked, capsys) -> None:
+    """Not of the experiment's file that it writes, nor of --over."""
     for given, why in (
-        (["--policies", "lur=x"], "POLICIES: lur=x: unknown"),
-        (["--format", "msr"], f"{asked().file}:1: "),
+        (["--policies", "lur=x"], "--policies: lur=x: unknown"),
+        (["--format", "msr"], f"{asked().trace}:1: "),
     ):
-        monkeypatch.setattr("sys.argv", ["trace", "--file", asked().file, *given])
-        assert replay.main() == 2
+        assert enter("replay", asked().trace, *given) == 2
         assert capsys.readouterr().err.startswith(why)
-    assert replay.in_words("x.toml:9: t: take fit = pack") == "t: take FIT=pack"
-    assert replay.in_words("t: scale = 1e-17: the last") == "t: SCALE=1e-17: the last"
+    assert replay.describe_error("x.toml:9: t: take fit = pack") == "t: take --fit=pack"
+    assert replay.describe_error("t: scale = 1e-17: the last") == "t: --scale=1e-17: the last"

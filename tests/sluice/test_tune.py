@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sluice.cli import tune
 from sluice.experiment.load import load, read_toml
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import BadExperiment, Run
+from sluice.sweep import search_report as tune
 from sluice.sweep import tuning
 from sluice.sweep.tuning import Found, Search
 
@@ -24,7 +24,7 @@ MeanMs = Callable[[dict], float | None]  # of a run's variables, with all values
 
 def small(**more: object) -> Search:
     """A search among few values, under two loads."""
-    whole = tuning.search_of(FILE)
+    whole = tuning.read_search(FILE)
     of = replace(whole.of, sweep=whole.of.sweep | {"load": ["steady", "log"], "drive": ["rz58"]})
     row = {"values": CHOICES, "metrics": ["read.mean_ms"], "candidates": 24, "finalists": 4}
     return Search(whole.path, of, whole.tune | row | more)
@@ -49,7 +49,7 @@ class Measurer:
 
 
 def found(mean_ms: MeanMs, **more: object) -> Found:
-    return tuning.searched(small(**more), Measurer(mean_ms), lambda: None)
+    return tuning.run_search(small(**more), Measurer(mean_ms), lambda: None)
 
 
 def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy() -> None:
@@ -63,7 +63,7 @@ def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy(
 
 
 def test_what_is_less_with_the_first_seed_alone_is_not_believed() -> None:
-    first = tuning.search_of(FILE).seeds[0][0]
+    first = tuning.read_search(FILE).seeds[0][0]
     came = found(lambda v: 10 - 5 * (v["seed"] == first and v["sluice.free"] == 0))
     assert came.best is None and came.settings == {}
     assert [c.point["sluice.free"] for c in came.finalists] == [0, 0, 0, 0]
@@ -76,7 +76,7 @@ def test_what_is_less_with_most_seeds_is_not_told_apart() -> None:
 
 def test_candidates_are_screened_with_the_first_seeds_and_finalists_get_the_others() -> None:
     measurer, search, count = Measurer(lambda v: 10 + v["sluice.free"]), small(), []
-    tuning.searched(search, measurer, lambda: count.append(1))
+    tuning.run_search(search, measurer, lambda: count.append(1))
     first, others = search.seeds
     screened = [run for run in measurer.made if run.variables["seed"] in first]
     judged = [run for run in measurer.made if run.variables["seed"] in others]
@@ -111,20 +111,20 @@ def test_equal_files_give_equal_candidates() -> None:
 def test_the_search_says_in_which_settings_it_gains() -> None:
     came = found(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
     assert all(len(row["read.mean_ms"]) == 5 for row in came.settings.values())
-    text = "\n".join(tune.of_search(small(), came))
+    text = "\n".join(tune.search_summary(small(), came))
     assert "| steady, rz58 | +0.0 % (+0.0 to +0.0) |" in text
     assert "| log, rz58 | **-50.0 % (-50.0 to -50.0)** |" in text
     assert "gap 10" in text
-    nothing = "\n".join(tune.of_search(small(), found(lambda v: 1)))
+    nothing = "\n".join(tune.search_summary(small(), found(lambda v: 1)))
     assert "None of them is better for sure" in nothing
 
 
 def test_what_was_found_becomes_an_arm() -> None:
     point = {"arm": "by hand", "update": "aipu", "sluice.free": 0, "sluice.gap": 30}
-    arm = small().as_an_arm(point, "found")
+    arm = small().to_arm(point, "found")
     assert (arm["name"], arm["policies"]["update"]) == ("found", "aipu")
     assert (arm["tunables"]["sluice.free"], arm["tunables"]["sluice.stay"]) == (0, 320)
-    assert small().changes(point) == {"update": "aipu", "sluice.free": 0}
+    assert small().changed_values(point) == {"update": "aipu", "sluice.free": 0}
     load(FILE, tune.HELD, arms=[arm])
 
 
@@ -137,8 +137,10 @@ def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
         }
 
     new, old = trials((2, 0.5)), trials((1, 1))
-    assert tuning.by_seed(new, old, ["read.mean_ms"]) == pytest.approx({1: 0, 2: 0, 3: 0})
-    settings = tuning.by_setting(new, old, ["read.mean_ms"])
+    assert tuning.differences_by_seed(new, old, ["read.mean_ms"]) == pytest.approx(
+        {1: 0, 2: 0, 3: 0}
+    )
+    settings = tuning.differences_by_setting(new, old, ["read.mean_ms"])
     assert settings[("load", "steady"),]["read.mean_ms"] == pytest.approx([0.6931] * 3, abs=1e-4)
 
 
@@ -151,7 +153,7 @@ def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
     ],
 )
 def test_a_difference_is_bold_if_it_is_told_apart_from_none(trials: list, text: str) -> None:
-    assert tune.told(trials) == text
+    assert tune.format_difference(trials) == text
 
 
 def test_what_is_held_back_is_in_no_part_of_the_search() -> None:
@@ -179,4 +181,4 @@ def test_a_wrong_search_is_refused_with_words(tmp_path: Path, old: str, new: str
     path = tmp_path / "wrong.toml"
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(BadExperiment, match=re.escape(why)):
-        tuning.search_of(path)
+        tuning.read_search(path)

@@ -1,4 +1,4 @@
-"""`make why`: what a read waited for, by a trace made by hand and by runs."""
+"""`sluice why`: what a read waited for, by a trace made by hand and by runs."""
 
 import re
 from dataclasses import replace
@@ -7,17 +7,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typed import enter
 
-from sluice.cli import why
 from sluice.debug.chain import SERVICE, WAIT, Chain, Explainer
-from sluice.debug.instant import BadInstant, find, read_number, reads, time_ns
-from sluice.debug.narrative import ms, tell
-from sluice.debug.stored_run import Kept, keep
+from sluice.debug.instant import BadInstant, find, parse_time_ns, read_number, reads
+from sluice.debug.narrative import explain_read, format_ms
+from sluice.debug.stored_run import Kept, find_or_record
 from sluice.experiment import service
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 from sluice.export.recording import Recording
-from sluice.system.requests import pair
+from sluice.system.requests import pair_requests
 from sluice.system.trace import Event
 
 pytestmark = pytest.mark.xdist_group("why")  # they share machines
@@ -72,7 +72,7 @@ def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) ->
 def kept_of(events: list[Event], config: dict = CONFIG) -> Kept:
     """A run with this trace, of which all is the measured part."""
     run = SimpleNamespace(config=config, experiment="made", number=1, name="by hand")
-    done = sorted(pair(events).done, key=lambda r: r.number)
+    done = sorted(pair_requests(events).done, key=lambda r: r.number)
     names = {2: "updated", 3: "reader"}
     made = Recording(run, 0, events[0].time_ns, events[-1].time_ns, done, 0, events, names)
     return Kept(run, made, Path("none"), 0, 0, 1024)
@@ -121,7 +121,7 @@ def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
 @pytest.mark.native
 def test_the_words_for_it_name_the_burst_and_add_up() -> None:
     kept = kept_of(BY_HAND)
-    said = tell(Explainer(kept), 1, reads(kept)[0])
+    said = explain_read(Explainer(kept), 1, reads(kept)[0])
     assert (
         "16.017000 ms  behind 2 writes of the update daemon (update policy pu), in a burst of 2 "
         "blocks (event 6), queued at 100.000 ms" in said
@@ -140,9 +140,9 @@ def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
     steps = ((100, "queued", 8), (100, "issued", 8), (110, "completed", 10 * MS))
     events = [event(at * MS, name, 40, more)._replace(disk=2) for at, name, more in steps]
     made = kept_of(events, config).recording
-    (command,) = service.commands(made.run, events)[2]
+    (command,) = service.commands_by_disk(made.run, events)[2]
     assert (command.kind, command.done_ns - command.begin_ns) == ("fixed", 10 * MS)
-    assert service.arguments(made.run, 2)[-1] == "sectors=5"
+    assert service.drive_tool_arguments(made.run, 2)[-1] == "sectors=5"
     assert (made.disk(1), made.disk(2)) == ("disk1 (rz58)", "disk2 (fixed)")
 
 
@@ -166,7 +166,7 @@ def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
     wait, *_ = Explainer(kept).explain(reads(kept)[0]).links
     words = "the update daemon (update policy pu) and reader, at once (write policy delayed)"
     assert (wait.ns, wait.origin.words, wait.origin.burst) == (7 * MS, words, 2)
-    said = tell(Explainer(kept), 1, reads(kept)[0])
+    said = explain_read(Explainer(kept), 1, reads(kept)[0])
     assert f"behind 2 writes in 1 command of {words}, in a burst of 1 block (event 2)" in said
 
 
@@ -187,14 +187,14 @@ def replace_time(e: Event, by_ns: int) -> Event:
 @pytest.mark.native
 def test_a_time_a_number_and_the_longest_name_a_read_and_an_event() -> None:
     kept = kept_of(BY_HAND)
-    assert time_ns("12.345s") == 12_345_000_000
-    assert time_ns("105ms") == 105 * MS
-    assert time_ns("105") is None
+    assert parse_time_ns("12.345s") == 12_345_000_000
+    assert parse_time_ns("105ms") == 105 * MS
+    assert parse_time_ns("105") is None
     assert [read_number(kept, word) for word in ("longest", "1", "110ms")] == [1, 1, 1]
     assert [find(kept, at).number for at in ("event:6", "read:1", "read:longest")] == [6, 8, 8]
     assert find(kept, "103ms").number == 7
     for wrong in ("event:14", "read:2", "read:200ms", "4s", "later", "event:x"):
-        with pytest.raises(BadInstant, match=re.escape(f"AT={wrong}: ")):
+        with pytest.raises(BadInstant, match=re.escape(f"--at={wrong}: ")):
             find(kept, wrong)
 
 
@@ -211,7 +211,7 @@ def test_the_longest_is_of_the_disk_that_is_measured() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("option", ["READ=", "AT=read:"])
+@pytest.mark.parametrize("option", ["--read=", "--at=read:"])
 def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
     writes = [
         event(200 * MS + n, f"write {name}", 40, 8)
@@ -232,8 +232,8 @@ def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
 
 @pytest.mark.native
 def test_ms_have_all_their_digits() -> None:
-    assert ms(7_418_918_400) == "7,418.918400"
-    assert ms(5) == "0.000005"
+    assert format_ms(7_418_918_400) == "7,418.918400"
+    assert format_ms(5) == "0.000005"
 
 
 TRACKS = 'drive_ahead = "track"'
@@ -247,7 +247,7 @@ def explainer(request: pytest.FixtureRequest, tmp_path_factory) -> Explainer:
     depth, drive, sched, more = request.param
     path = tmp_path_factory.mktemp("why") / "mixed.toml"
     path.write_text(MIXED.format(depth=depth, drive=drive, sched=sched, more=more))
-    return Explainer(keep(load(path).runs[0], FOLDER))
+    return Explainer(find_or_record(load(path).runs[0], FOLDER))
 
 
 def test_the_links_of_every_read_follow_each_other_and_add_up_to_the_ns(explainer) -> None:
@@ -278,7 +278,9 @@ def assert_all_cases(chains: list[Chain]) -> None:
 def test_the_models_agree_with_the_trace_for_every_command(explainer) -> None:
     commands = [c for cs in explainer.commands.values() for c in cs]
     assert all(c.parts for c in commands)
-    assert sum(len(c.requests) for c in commands) == len(pair(explainer.kept.recording.events).done)
+    assert sum(len(c.requests) for c in commands) == len(
+        pair_requests(explainer.kept.recording.events).done
+    )
     for c in commands:
         assert sum(c.parts.values()) == c.done_ns - c.begin_ns
         # A burst is started without interrupts, 23 us for each of up to 75 blocks.
@@ -297,18 +299,16 @@ def test_a_run_without_the_models_argument_would_be_noticed(explainer) -> None:
     config = explainer.kept.run.config
     other = config | {"data": config["data"] | {"drive": "st31230n"}}
     run = replace(explainer.kept.run, config=other)
-    found = service.commands(run, explainer.kept.recording.events)[1]
+    found = service.commands_by_disk(run, explainer.kept.recording.events)[1]
     assert sum(bool(c.parts) for c in found) < len(found) / 2
 
 
-def test_the_command_prints_the_chain_and_how_to_see_it(capsys, monkeypatch, tmp_path) -> None:
+def test_the_command_prints_the_chain_and_how_to_see_it(capsys, tmp_path) -> None:
     path = tmp_path / "mixed.toml"
     path.write_text(MIXED.format(depth=1, drive="rz58", sched="clook", more=""))
-    monkeypatch.setattr("sys.argv", ["why", "--run", "1", "--read", "longest", str(path)])
-    assert why.main() == 0
+    assert enter("why", "--run", "1", "--read", "longest", path) == 0
     said = capsys.readouterr().out
     assert re.search(r"^ +[\d,.]+ ms  in all$", said, re.M)
-    assert re.search(r"make replay E=mixed N=1 AT=event:\d+$", said, re.M)
-    monkeypatch.setattr("sys.argv", ["why", "--run", "1", "--read", "9999", str(path)])
-    assert why.main() == 2
-    assert "READ=9999: this run has reads 1 to" in capsys.readouterr().err
+    assert re.search(r"sluice debug mixed --run=1 --at=event:\d+$", said, re.M)
+    assert enter("why", "--run", "1", "--read", "9999", path) == 2
+    assert "--read=9999: this run has reads 1 to" in capsys.readouterr().err

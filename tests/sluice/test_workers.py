@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
+from small_experiment import random_reads
 
 from sluice.experiment import files, runner
 from sluice.experiment import run as runs
@@ -22,21 +23,9 @@ from sluice.host import workers
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 
-FILE = """\
-claim = "who makes a run does not matter"
-source = "this test"
-[machine.data]
-drive = "rz58"
-files = {"/read" = "4M"}
-[[arms]]
-name = "only"
-[workload]
-commands = "iogen name=read rw=randread filename=/data/read nr=2000 seed={seed}"
-[sweep]
-seed = [1, 2, 3, 4, 5]
-[plot]
-columns = ["read.mean_ms"]
-"""
+FILE = random_reads(
+    "who makes a run does not matter", 2000, seeds=5, more='[plot]\ncolumns = ["read.mean_ms"]\n'
+)
 
 
 @pytest.fixture
@@ -126,8 +115,8 @@ def test_a_worker_in_another_tree_makes_nothing(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = experiment.runs[0]
-    job = runner.Job(run, runs.key(run), runner.code_hash())
-    runner.check_tree(job, "is right")
+    job = runner.Job(run, runs.result_key(run), runner.code_hash())
+    runner.expect_same_tree(job, "is right")
     for other in (replace(job, key="0"), replace(job, code="0")):
         with pytest.raises(OtherTree, match="has another tree"):
             runner.make_one(other)
@@ -141,13 +130,13 @@ def test_a_worker_in_another_tree_makes_nothing(
 def test_a_run_beside_which_the_kernel_was_built_is_not_kept(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really_make = runs.make
+    really_make = runs.make_run
 
     def build_and_make(*words: object) -> tuple[dict, float]:
         monkeypatch.setattr(runs, "kernel_hash", lambda: "of the new kernel")
         return really_make(*words)
 
-    monkeypatch.setattr(runs, "make", build_and_make)
+    monkeypatch.setattr(runs, "make_run", build_and_make)
     with pytest.raises(OtherTree, match="built anew while it made a run"):
         runner.execute(experiment, experiment.runs[:1], 1, lambda step: None, tmp_path, "")
     assert not list(tmp_path.rglob("*.json"))
@@ -161,11 +150,11 @@ def test_a_worker_that_outlives_a_build_sees_the_new_one(
     hashes = []
     for text in ("one", "other"):
         mkfs.write_text(text)
-        files.forget()
-        hashes.append(files.hash_of_mkfs())
+        files.clear_hashes()
+        hashes.append(files.hash_mkfs())
     monkeypatch.undo()
-    files.forget()
-    assert len({*hashes, files.hash_of_mkfs()}) == 3
+    files.clear_hashes()
+    assert len({*hashes, files.hash_mkfs()}) == 3
 
 
 def test_a_cluster_that_is_not_there_or_is_empty_is_named(
@@ -202,11 +191,11 @@ def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
         client.wait_for_workers(1, timeout=HANG_S)
         address = client.scheduler.address
     if said:
-        with workers.workers(1, address) as client:
+        with workers.open_workers(1, address) as client:
             assert client.submit(str, 1).result() == "1"
         return
     why = r"the worker at tcp://\S+ reads files as ascii, .*: start it with PYTHONUTF8=1"
-    with pytest.raises(workers.NoWorkers, match=why), workers.workers(1, address):
+    with pytest.raises(workers.NoWorkers, match=why), workers.open_workers(1, address):
         pass
 
 
@@ -227,7 +216,7 @@ def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
         address = client.scheduler.address
     with (
         pytest.raises(workers.NoWorkers, match=r"does not find grade/: start it by the \.venv"),
-        workers.workers(1, address),
+        workers.open_workers(1, address),
     ):
         pass
 
@@ -245,5 +234,5 @@ def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) 
 def test_workers_that_say_nothing_for_hours_are_not_given_up() -> None:
     """As after ^Z: all that they had to say for five minutes was lost, and the rest was never
     made."""
-    with workers.workers(1, threads=True) as client:
+    with workers.open_workers(1, threads=True) as client:
         assert client.cluster.scheduler.worker_ttl is None

@@ -6,7 +6,7 @@ Its script ends with the line END, so that the trace is found in the memory that
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.host.limits import HANG_S
 from sluice.system import qemu, trace
@@ -41,14 +41,15 @@ def ran(begin: Callable[..., subprocess.Popen], config: Config) -> Ran:
     with config.guest() as guest:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         console, _ = begin(config, guest, text=True, **pipes).communicate(timeout=HANG_S)
-        lost, events = trace.read(guest.path, phys_of(console))
+        lost, events = trace.read_trace(guest.path, phys_of(console))
     assert not lost
     return Ran(console.replace("\r", ""), events)
 
 
 def machine_and_twin(config: Config) -> tuple[Ran, Ran]:
-    """The machine, then the twin."""
-    return ran(qemu.start, config), ran(engine.start, config)
+    """The machine, then the twin, with charged time."""
+    config = replace(config, charged=True)
+    return ran(qemu.start, config), ran(engine.start_twin, config)
 
 
 def expect_alike(machine: list[tuple], twin: list[tuple], least: int) -> None:

@@ -1,4 +1,4 @@
-"""The modules that the Makefile starts: every command of Sluice."""
+"""The modules that are commands and read a command line of their own."""
 
 from pathlib import Path
 
@@ -6,11 +6,10 @@ from sluice.host.paths import ROOT
 
 PATHS = sorted(
     path
-    for pattern in ("*/cli/[!_]*.py", "tools/*/command.py", "book/ext/make.py")
+    for pattern in ("tools/*/command.py",)
     for path in ROOT.glob(pattern)
-    if path.parts[len(ROOT.parts)] in ("sluice", "grade", "tools", "book")
+    if "\nif __name__ == " in path.read_text()
 )
-PATHS.append(ROOT / "tools/bench/against_linux.py")
 
 
 def module(path: Path) -> str:

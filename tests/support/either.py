@@ -16,10 +16,10 @@ from sluice.twin import engine
 
 def run_rc(config: Config) -> Result:
     """Boot an image that has an /rc, and wait for the power-off that ends it."""
-    if WHOLE or engine.refusal(config, ""):
+    if WHOLE or engine.refusal_reason(config, ""):
         return qemu.run_rc(config)
     with config.guest() as guest:
-        twin = engine.start(
+        twin = engine.start_twin(
             config, guest, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         )
         console, _ = twin.communicate(timeout=HANG_S)

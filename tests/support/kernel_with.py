@@ -16,9 +16,9 @@ def kernel_with(tree: Path, files: dict[str, str]) -> Path:
         "build/kernel",
         "build/policies",
         "build/drives",
+        "tools/rules",
     ):
         shutil.copytree(ROOT / folder, tree / folder)
-    (tree / "tools").mkdir()
     for file in ("Makefile", "build/kernel.command", "tools/find_tool.sh"):
         shutil.copy2(ROOT / file, tree / file)
     for path, text in files.items():

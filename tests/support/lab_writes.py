@@ -22,7 +22,7 @@ class Write:
 
     time_s: float
     age_s: float
-    owner: int  # its file; 0: structure of the file system
+    owner: int  # its file; 0: metadata of the file system
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def lab_of(make_image: MakeImage) -> Lab:
             result = machine.wait()
             assert result.status == 0, result.console
             console, text = re.split(r"^@stat\n", result.console, flags=re.M)
-            stat = devtext.stat(text)
-            lost, events = trace.read(machine.guest.path, stat["trace.phys"][0])
+            stat = devtext.parse_stat(text)
+            lost, events = trace.read_trace(machine.guest.path, stat["trace.phys"][0])
         assert not lost
         return LabRun(*writes_of(events), console, stat)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sluice.theatre.apng import SIGNATURE, chunk, chunks
+from sluice.theatre.apng import SIGNATURE, encode_chunk, read_chunks
 
 RGB, RGBA = 2, 6  # colour types of a PNG
 
@@ -17,7 +17,12 @@ def encoded(picture: np.ndarray) -> bytes:
     rows = np.rint(picture).astype(np.uint8).reshape(height, width * 3)
     form = struct.pack(">IIBBBBB", width, height, 8, RGB, 0, 0, 0)
     data = zlib.compress(b"".join(b"\0" + row.tobytes() for row in rows), 9)
-    return SIGNATURE + chunk(b"IHDR", form) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    return (
+        SIGNATURE
+        + encode_chunk(b"IHDR", form)
+        + encode_chunk(b"IDAT", data)
+        + encode_chunk(b"IEND", b"")
+    )
 
 
 def nearest(left: int, up: int, corner: int) -> int:
@@ -28,7 +33,7 @@ def nearest(left: int, up: int, corner: int) -> int:
 
 def decoded(png: bytes) -> np.ndarray:
     """The picture in a PNG file of 8 bits a colour; what is transparent is mixed with white."""
-    found = list(chunks(png))
+    found = list(read_chunks(png))
     width, height, depth, kind, *_ = struct.unpack(">IIBBBBB", dict(found)[b"IHDR"])
     assert (depth, kind) in ((8, RGB), (8, RGBA)), "this is another form of PNG"
     each = 3 if kind == RGB else 4

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sluice.debug.chain import Explainer
-from sluice.debug.stored_run import keep
+from sluice.debug.stored_run import find_or_record
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 
@@ -52,4 +52,4 @@ def explainers_of(folder: Path) -> list[Explainer]:
     """The runs, which are made once and kept; their experiment is written into the folder."""
     path = folder / NAME
     path.write_text(SMALL)
-    return [Explainer(keep(run, FOLDER)) for run in load(path).runs]
+    return [Explainer(find_or_record(run, FOLDER)) for run in load(path).runs]

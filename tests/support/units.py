@@ -1,4 +1,4 @@
-"""Unit tests in C (tests/native/test.h): their names, and how they ended.
+"""Unit tests in C (tests/support/native/test.h): their names, and how they ended.
 
 A program runs all its tests at once, each in a process of its own, because to start it takes longer
 than most tests do. So tests of one program belong to one worker. For mutants (tools/mutants) each

@@ -11,7 +11,7 @@ from sluice.experiment import jobs
 from sluice.system import devtext, image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, Result
-from sluice.theory.parts.reader import Bsd44, Command, File, steps
+from sluice.theory.parts.reader import Bsd44, Command, File, program_steps
 from sluice.theory.shriver import COST
 
 TELL = "echo @stat; cat /dev/stat; echo @end\n"
@@ -26,15 +26,18 @@ def cold(make_image: MakeImage, tmp_path):
         rc = f"{MOUNT}{TELL}cold {words} || poweroff 9\n{TELL}"
         options = ("--group", "16M", "--far-indirect", "--scatter", f"/f={scatter}")
         content = Content(programs=False, size="256M", block="8K", options=options)
-        disks = (Disk(make_image(rc=rc, block="8K")), Disk(image.make(tmp_path / "d", content)))
+        disks = (
+            Disk(make_image(rc=rc, block="8K")),
+            Disk(image.make_image(tmp_path / "d", content)),
+        )
         args = f"check=1 drive=fixed disk1.drive=cheetah4lp nbuf=500 {args}"
         result = run_rc(Config(disks, args=args, lab=True))
         assert result.status == expect, result.console
         if expect:
             return {}, 0, result
         stats = re.findall(r"^@stat\n(.*?)@end\n", result.console, flags=re.M | re.S)
-        before, after = (devtext.stat(text)["disk.commands"][0] for text in stats)
-        [row] = jobs.lines(result.console)
+        before, after = (devtext.parse_stat(text)["disk.commands"][0] for text in stats)
+        [row] = jobs.parse_job_lines(result.console)
         return row, after - before, result
 
     return run
@@ -101,7 +104,7 @@ def test_the_model_of_a_reader_makes_the_kernels_commands(cold, policy: str, kb:
         return cold(f"bs={call}k", f"1:{size}K", f"prefetch={policy}")[1]
 
     file = File(kb, bs, 8, far=True, cluster_kb=64, work=0)
-    made = steps(file, COST, Bsd44(8) if policy == "bsd44" else None)
+    made = program_steps(file, COST, Bsd44(8) if policy == "bsd44" else None)
     mine = [step for step in made if isinstance(step, Command)]
     assert sum(command.blocks for command in mine) == kb // 8 + (kb > 96)
     assert commands(kb, bs) - commands(8, 8) == len(mine) - 1

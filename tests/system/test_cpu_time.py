@@ -24,12 +24,12 @@ dd if=/dev/zero of=/file bs=4k count=200
 sleep 2
 echo @updating; cat /dev/stat
 """
-COUNTER = re.compile(r"^(\S+) (\d+) ns$", re.M)
+COUNTER = re.compile(r"^(\S+) (\d+) +ns$", re.M)
 
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> str:
-    root = image.make(tmp_path_factory.mktemp("cpu") / "root.img", Content(rc=SCRIPT))
+    root = image.make_image(tmp_path_factory.mktemp("cpu") / "root.img", Content(rc=SCRIPT))
     args = "drive=fixed check=1 write=delayed update=pu"
     result = run_rc(Config((Disk(root),), args=args, lab=True))
     assert result.status == 0, result.console

@@ -1,6 +1,6 @@
 """Eager writing with a virtual log beside update in place, on models of the paper's drives.
 
-No kernel runs: kernel/logical, policies/lib/nearest.c and the drive's model do, as the kernel
+No kernel runs: kernel/vlog, policies/lib/nearest.c and the drive's model do, as the kernel
 is to use them (eager_tool). The expectations are the shape of figure 8 of Wang, Anderson and
 Patterson 1999: eager writing rises gently with utilisation and stays below update in place. Gently:
 a time to locate a place, of the two that a write needs, stays below one turn of the platters.
@@ -44,15 +44,15 @@ def test_eager_writing_rises_gently_and_stays_below_update_in_place(drive: str):
 def disk(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A disk on which 70 % of the blocks have been written, with the label that the host made."""
     path = tmp_path_factory.mktemp("eager") / "disk"
-    path.write_bytes(virtual_log.label(7, PLACES))
+    path.write_bytes(virtual_log.encode_label(7, PLACES))
     command = [NATIVE / "eager_tool", "hp97560", "36", "eager", "70", "1000", "1", path]
     subprocess.run(command, timeout=HANG_S, check=True)
     return path.read_bytes().ljust(PLACES * virtual_log.PLACE, b"\0")
 
 
 def test_a_reader_of_the_image_alone_finds_every_block(disk: bytes):
-    found = virtual_log.blocks(disk)
-    written = len(virtual_log.places(disk))
+    found = virtual_log.read_logical_disk(disk)
+    written = len(virtual_log.block_places(disk))
     assert written == len(found) // virtual_log.PLACE * 70 // 100
     for block in range(written):
         at = block * virtual_log.PLACE
@@ -62,7 +62,7 @@ def test_a_reader_of_the_image_alone_finds_every_block(disk: bytes):
 
 def test_the_reader_takes_no_damaged_image(disk: bytes):
     with pytest.raises(virtual_log.DamagedLogError, match="no label"):
-        virtual_log.places(b"\1" + disk[1:])
+        virtual_log.block_places(b"\1" + disk[1:])
     twice = bytearray(disk)
     for place in range(1, PLACES):  # one sector of the map, with two blocks in one place
         at = place * virtual_log.PLACE
@@ -73,12 +73,12 @@ def test_the_reader_takes_no_damaged_image(disk: bytes):
             data = bytearray(disk[at : at + virtual_log.SECTOR])
             data[-4:] = data[-8:-4]
             data[24:32] = (2**40).to_bytes(8, "little")
-            data[8:16] = virtual_log.sum_of(bytes(data)).to_bytes(8, "little")
+            data[8:16] = virtual_log.checksum(bytes(data)).to_bytes(8, "little")
             twice[at : at + virtual_log.SECTOR] = data
             break
     assert twice != disk
     with pytest.raises(virtual_log.DamagedLogError, match="contradicts"):
-        virtual_log.places(bytes(twice))
+        virtual_log.block_places(bytes(twice))
 
 
 @pytest.mark.parametrize("drive", PART)

@@ -84,8 +84,8 @@ def test_the_editor(machine: Machine) -> None:
         part(machine)
     path = machine.config.disks[0].image
     machine.power_off()
-    assert image.read(path, "/bytes") == BYTES[:1] + b"x" + BYTES[1:]
-    assert image.read(path, "/wide").decode() == WIDE.replace("end", "END")
+    assert image.read_file(path, "/bytes") == BYTES[:1] + b"x" + BYTES[1:]
+    assert image.read_file(path, "/wide").decode() == WIDE.replace("end", "END")
 
 
 def new_file(machine: Machine) -> None:

@@ -6,13 +6,12 @@ import platform
 import re
 import threading
 import time
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from whole import WHOLE
 
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.host.fault import HostFault
 from sluice.host.paths import ROOT
 from sluice.system import image
@@ -21,7 +20,7 @@ from sluice.system.qemu import Config, Disk
 from sluice.twin import engine
 from tools.exercise import command as exercise
 from tools.exercise import drawn, outcome
-from tools.exercise.drawn import Setting, draw
+from tools.exercise.drawn import Setting, draw_setting
 from tools.exercise.outcome import Wrong
 
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "200" if WHOLE else "12")))
@@ -35,13 +34,15 @@ needs_twin = pytest.mark.skipif(
 @pytest.mark.xdist_group("twin")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: Path) -> None:
-    wrong = outcome.make(draw(seed, known(), 3000), tmp_path)
+    wrong = outcome.make_run(draw_setting(seed, load_catalogue(), 3000), tmp_path)
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
 @pytest.mark.parametrize("seed", LIVE_SEEDS)
 def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
-    wrong = outcome.make(draw(seed, known(), 600, live=True), tmp_path, live=True)
+    wrong = outcome.make_run(
+        draw_setting(seed, load_catalogue(), 600, live=True), tmp_path, live=True
+    )
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
@@ -49,8 +50,8 @@ def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
 def test_sums_are_compared_but_for_what_may_be_lost() -> None:
     text = f"x\n{drawn.SUMS}\n1 5 /data/w1\next2: disk1: inode 18 is damaged\n2 5 /work/a b\n"
     text += f"{drawn.END}\n3 5 /no\n"
-    assert outcome.sums(text, []) == ["1 5 /data/w1", "2 5 /work/a b"]
-    assert outcome.sums(text, [drawn.DATA]) == ["2 5 /work/a b"]
+    assert outcome.parse_sums(text, []) == ["1 5 /data/w1", "2 5 /work/a b"]
+    assert outcome.parse_sums(text, [drawn.DATA]) == ["2 5 /work/a b"]
 
 
 @pytest.mark.native
@@ -58,9 +59,11 @@ def test_sums_are_compared_but_for_what_may_be_lost() -> None:
 def test_e2fsck_may_mend_only_where_the_machine_said_that_something_lacks(
     said: str, tmp_path: Path
 ) -> None:
-    disk = image.make(tmp_path / "disk.img", Content(files={"/f": b"x" * 9000}, programs=False))
-    image.command("debugfs", "-w", "-R", "sif /f blocks 2", disk)
-    found = outcome.e2fsck(disk, drawn.DrawnDisk(32), may_mend=outcome.is_torn(f"{said}\n"))
+    disk = image.make_image(
+        tmp_path / "disk.img", Content(files={"/f": b"x" * 9000}, programs=False)
+    )
+    image.run_command("debugfs", "-w", "-R", "sif /f blocks 2", disk)
+    found = outcome.check_disk(disk, drawn.DrawnDisk(32), may_mend=outcome.is_torn(f"{said}\n"))
     assert bool(found) == (not said)
     assert not found or "i_blocks is 2" in found
 
@@ -71,23 +74,23 @@ def test_a_run_that_goes_on_past_its_limit_of_virtual_time_is_ended_and_says_its
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drawn, "LIMIT_S", 1)
-    setting = draw(1, known(), 10_000)
-    wrong = outcome.make(setting, tmp_path)
+    setting = draw_setting(1, load_catalogue(), 10_000)
+    wrong = outcome.make_run(setting, tmp_path)
     assert wrong
     said = re.fullmatch(r"first boot: .* limit of virtual time was over, under (.*)", wrong.what)
     assert said, wrong.what
     in_use = dict(pair.split("=") for pair in said[1].split(", "))
-    assert set(in_use) == set(known().policies)
+    assert set(in_use) == set(load_catalogue().policies)
     assert f"place={in_use['place']}" in setting.args
 
 
 def test_a_seed_draws_the_same_machine_each_time() -> None:
-    assert draw(7, known(), 100) == draw(7, known(), 100)
-    assert draw(7, known(), 100) != draw(8, known(), 100)
+    assert draw_setting(7, load_catalogue(), 100) == draw_setting(7, load_catalogue(), 100)
+    assert draw_setting(7, load_catalogue(), 100) != draw_setting(8, load_catalogue(), 100)
 
 
 def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_programs() -> None:
-    settings = [draw(seed, known(), 100) for seed in range(100)]
+    settings = [draw_setting(seed, load_catalogue(), 100) for seed in range(100)]
     for s in settings:
         loads = s.files["/loads"].decode()
         for folder, disk in zip((drawn.WORK, drawn.DATA), s.disks, strict=False):
@@ -101,18 +104,18 @@ def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_progr
     for program in ("scribble", "churn"):
         assert {f"{program} {option}" in loads for option in ("-f", "-l", "-o")} == {True}
     assert any(disk.inode_bytes > 8192 for s in settings for disk in s.disks)
-    live = [draw(seed, known(), 100, live=True) for seed in range(100)]
+    live = [draw_setting(seed, load_catalogue(), 100, live=True) for seed in range(100)]
     assert not any(s.failing for s in live)  # the window is one of RAM disks
 
 
 def test_all_policies_tunables_and_drives_are_drawn() -> None:
     texts = [
         f"{s.args}\n{b''.join(s.files.values()).decode()}"
-        for s in (draw(seed, known(), 100) for seed in range(300))
+        for s in (draw_setting(seed, load_catalogue(), 100) for seed in range(300))
     ]
     words = set(" ".join(texts).replace("=", " ").split())
-    names = {name for of in known().policies.values() for name in of}
-    assert words >= names | set(known().tunables) | set(known().drives)
+    names = {name for of in load_catalogue().policies.values() for name in of}
+    assert words >= names | set(load_catalogue().tunables) | set(load_catalogue().drives)
 
 
 # ---- the command ----
@@ -132,9 +135,9 @@ def test_no_run_begins_after_the_command_was_stopped(
         time.sleep(0.1)  # as a run takes some time
         return None, None
 
-    monkeypatch.setattr(exercise, "make", make)
+    monkeypatch.setattr(exercise, "run_seed", make)
     with pytest.raises(stop):
-        list(exercise.make_all(Namespace(engine="twin", jobs=1, seed=1, count=50)))
+        list(exercise.run_seeds(range(1, 51), live=False, jobs=1))
     assert len(tried) < 25
 
 
@@ -154,21 +157,21 @@ def test_a_wrong_run_is_kept_with_its_command_unless_it_was_stopped(
 
     monkeypatch.setattr(exercise, "FOLDER", tmp_path)
     monkeypatch.setattr(exercise, "stopped", threading.Event())
-    monkeypatch.setattr(outcome, "make", run)
-    exercise.make(7, False)
+    monkeypatch.setattr(outcome, "make_run", run)
+    exercise.run_seed(7, False)
     said = capsys.readouterr().out
     if is_stopped:
         assert (said, list(tmp_path.iterdir())) == ("", [])
     else:
         assert said.startswith("seed 7: second boot: it said no\n  blocks of ")
-        assert said.endswith("  make exercise SEED=7 COUNT=1\n\n")
+        assert said.endswith("  sluice dev exercise --seed 7 --count 1\n\n")
         assert (tmp_path / "twin-7/console").read_text() == "console"
         assert (tmp_path / "twin-7/root_rc").exists()
 
 
 def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[int, str, Path]:
     """What a twin with this script ends with and prints, and its disk."""
-    root = image.make(folder / "root.img", Content(rc=script, size="24M"))
+    root = image.make_image(folder / "root.img", Content(rc=script, size="24M"))
     machine = Config((Disk(root),), memory="64M", args=args, lab=True)
     return *outcome.boot_twin(machine), root
 
@@ -212,9 +215,9 @@ def boot_two(
 ) -> tuple[int, str, Path]:
     """What a twin with this script ends with and prints, with a second disk at /m, and that."""
     rc = f"mkdir /m; mount disk1 /m; mkdir /m/d; {script}\n"
-    root = image.make(folder / "root.img", Content(rc=rc, size="24M"))
+    root = image.make_image(folder / "root.img", Content(rc=rc, size="24M"))
     content = Content(programs=False, size=size, options=options)
-    data = image.make(folder / "data.img", content)
+    data = image.make_image(folder / "data.img", content)
     machine = Config((Disk(root), Disk(data)), memory="64M", args=args, lab=True)
     return *outcome.boot_twin(machine), data
 
@@ -230,7 +233,7 @@ def test_nothing_else_changes_on_a_disk_that_is_full(full: str, tmp_path: Path) 
     status, console, data = boot_two(BOTH.format("-f"), tmp_path, args, "1M", options)
     assert status == 0, console
     assert console.count("2000 operations") == 2, console
-    image.check(data)
+    image.check_image(data)
 
 
 LOST = "bio: disk1: block 7 cannot be written and is lost: fsync, close and sync will say so"
@@ -247,10 +250,10 @@ def test_a_loss_that_is_told_ends_the_program_and_an_untold_one_is_wrong(
     _, console, _ = boot_two(LOSSES[program].format("-l"), tmp_path, args, "16M")
     path = LOSSES[program].split()[-1]
     assert re.search(rf"^a loss in {path} was told: operation \d+$", console, re.M), console
-    assert path in outcome.told_of(console)
-    assert not outcome.complaint(1, f"{console}{drawn.END}", failing=True, again=False)
+    assert path in outcome.reported_losses(console)
+    assert not outcome.find_complaint(1, f"{console}{drawn.END}", failing=True, again=False)
     untold = re.sub(f"(a loss in .*|{drawn.TOLD})\n", f"{LOST}\n", console)
-    said = outcome.complaint(1, f"{untold}{drawn.END}", failing=True, again=False)
+    said = outcome.find_complaint(1, f"{untold}{drawn.END}", failing=True, again=False)
     assert said == "something is lost, and no program was told"
     _, console, _ = boot_two(LOSSES[program].format(""), tmp_path, args, "16M")
     said = rf"^{program}: {path}: seed 5, .*(input/output error|read-only)"
@@ -266,5 +269,5 @@ def test_a_clean_shutdown_is_marked_on_the_disk_under_any_write_policy(
     script = f"policy use update none; policy use write {policy}; echo x > /f\n"
     status, console, root = boot(script, tmp_path)
     assert (status, console) == (0, "")
-    said = image.command("dumpe2fs", "-h", root).stdout.decode()
+    said = image.run_command("dumpe2fs", "-h", root).stdout.decode()
     assert re.search(r"^Filesystem state: +clean$", said, re.M), said

@@ -14,10 +14,10 @@ DATA = ("--file", "/data=8M", "--file", "/a=4K", "--file", "/b=4K")
 
 def contend(tmp_path, words: str, args: str) -> list[tuple[int, float]]:
     """How often each of two processes had its turn, and its longest wait in ms."""
-    path = image.make(tmp_path / "disk.img", Content(rc=f"contend {words}\n", options=DATA))
+    path = image.make_image(tmp_path / "disk.img", Content(rc=f"contend {words}\n", options=DATA))
     result = run_rc(Config((Disk(path),), args=f"drive=fixed check=1 {args}", lab=True))
     assert result.status == 0, result.console
-    image.check(path)
+    image.check_image(path)
     lines = re.findall(r"^([01]) (\d+) (\d+)$", result.console, re.M)
     assert sorted(process for process, *_ in lines) == ["0", "1"], result.console
     return [(int(count), int(ns) / 1e6) for _, count, ns in sorted(lines)]

@@ -38,14 +38,15 @@ class Wrong:
         """
 
 
-def prefetch(name: str, wish: str) -> Wrong:
-    """A wish off the file."""
-    code = f"""static void ahead(struct stream *s, const struct access *a, struct wish *w)
+def prefetch(name: str, request: str) -> Wrong:
+    """A request off the file."""
+    code = f"""static void ahead(struct stream *s, const struct access *a, struct readahead *w)
     {{
         (void)s, (void)a;
-        *w = (struct wish){{{wish}}};
+        *w = (struct readahead){{{request}}};
     }}"""
-    return Wrong("prefetch", name, "ahead wished for blocks off the file", ".ahead = ahead", code)
+    complaint = "readahead asked for blocks off the file"
+    return Wrong("prefetch", name, complaint, ".readahead = ahead", code)
 
 
 def sched(name: str, says: str, answer: str) -> Wrong:
@@ -108,13 +109,13 @@ static const struct policy nameless = {
     .kind = POLICY_PLACE, .about = "has no name", .tunables = rows};
 POLICY(nameless);
 """
-# One leaves words in every stream; the other's wish is off the file if it finds any.
+# One leaves words in every stream; the other's request is off the file if it finds any.
 LEAVES = Wrong(
     "prefetch",
     "leaves_words",
     "",
-    ".ahead = ahead",
-    """static void ahead(struct stream *s, const struct access *a, struct wish *w)
+    ".readahead = ahead",
+    """static void ahead(struct stream *s, const struct access *a, struct readahead *w)
     { (void)a, (void)w; s->word[0] = s->word[3] = 7; }""",
 )
 FINDS = prefetch("finds_words", ".first = a->file_blocks, .n = s->word[0] | s->word[3], .times = 1")

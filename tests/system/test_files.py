@@ -29,7 +29,7 @@ def test_copies_made_inside_are_read_back_outside(
         machine.check(f"cp /in/f{size} /out/g{size}")
     machine.power_off()
     for size in SIZES:
-        assert image.read(path, f"/out/g{size}") == contents(size, size), f"{size} bytes"
+        assert image.read_file(path, f"/out/g{size}") == contents(size, size), f"{size} bytes"
 
 
 def test_files_written_by_debugfs_are_read_inside(
@@ -72,7 +72,7 @@ def test_a_directory_of_many_names_survives(make_image: MakeImage, boot: Boot) -
     assert machine.check("ls /many | wc -l").split() == ["2000"]
     machine.check("rm -r /many && mkdir /many && echo one > /many/one")
     machine.power_off()
-    assert image.read(path, "/many/one") == b"one\n"
+    assert image.read_file(path, "/many/one") == b"one\n"
 
 
 def test_a_sparse_file_has_holes_outside(make_image: MakeImage, boot: Boot) -> None:
@@ -94,8 +94,8 @@ def test_two_disks_are_two_file_systems(make_image: MakeImage, boot: Boot) -> No
     machine.check("cp /mnt/there /here && cp /bin/ls /mnt/ls && umount /mnt")
     assert machine.run("cat /mnt/there 2>/dev/null").status != 0
     machine.power_off()
-    assert image.read(first, "/here") == b"yes\n"
-    assert image.read(second, "/ls") == image.read(first, "/bin/ls")
+    assert image.read_file(first, "/here") == b"yes\n"
+    assert image.read_file(second, "/ls") == image.read_file(first, "/bin/ls")
 
 
 def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, boot: Boot) -> None:
@@ -109,7 +109,7 @@ def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, bo
     machine.send("(rm /copy && echo is go''ne; sleep 1000) < /copy &\n")
     machine.expect("is gone")
     machine.power_off()
-    image.check(path)
+    image.check_image(path)
     assert int(before) - int(free(path)) <= 1, "only /dev may have grown"
 
 

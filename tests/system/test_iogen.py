@@ -38,7 +38,7 @@ class Run:
 
     def log(self, path: str = "/log") -> list[tuple[int, int, int, str]]:
         """A log: start_ns, response_ns, block, r or w."""
-        lines = image.read(self.image, path).decode().splitlines()
+        lines = image.read_file(self.image, path).decode().splitlines()
         return [
             (int(start), int(response), int(block), kind)
             for start, response, block, kind in map(str.split, lines)
@@ -389,7 +389,7 @@ def test_a_file_is_laid_out_first_when_asked(lab: Lab) -> None:
         "iogen rw=randread filename=/new layout=1 offset=4k size=100k bs=2k nr=20\nls -l /new"
     )
     assert run.jobs()[0]["ios"] == 20
-    assert len(image.read(run.image, "/new")) == 104 << 10
+    assert len(image.read_file(run.image, "/new")) == 104 << 10
 
 
 def test_failed_ios_are_counted_and_the_status_is_1(lab: Lab) -> None:
@@ -471,7 +471,7 @@ def test_words_before_the_first_name_hold_for_all_jobs(lab: Lab) -> None:
 
 def test_help_tells_every_option_with_its_range_and_default(lab: Lab) -> None:
     text = lab("iogen -h").console
-    rows = re.findall(r'ROW\("(\w+)"', (ROOT / "user/iogen/options.c").read_text())
+    rows = re.findall(r'ROW\("(\w+)"', (ROOT / "user/load/iogen/options.c").read_text())
     assert len(rows) > 15
     for name in rows:
         assert re.search(rf"^  {name}=\S+  \w", text, re.M), name

@@ -16,7 +16,7 @@ from sluice.host.paths import ROOT
 from sluice.system import image
 from sluice.system.qemu import Config, Disk
 
-MEASURED = (ROOT / "user" / "kbuild" / "measured.c").read_text()
+MEASURED = (ROOT / "user" / "load" / "kbuild" / "measured.c").read_text()
 SCALE = 20  # percent
 ARGS = "drive=fixed write=delayed check=1"
 RUN = "kbuild dir=/ prepare=1 {words}\nkbuild name=k dir=/ {words}\n"
@@ -61,7 +61,7 @@ def build(make_image: MakeImage, words: str = "") -> tuple[Path, dict]:
     disk = make_image(rc=RUN.format(words=words), size="64M")
     result = run_rc(Config((Disk(disk),), args=ARGS, lab=True))
     assert result.status == 0, result.console
-    [row] = jobs.lines(result.console)
+    [row] = jobs.parse_job_lines(result.console)
     return disk, row
 
 

@@ -39,7 +39,7 @@ def busy_loop() -> subprocess.Popen[bytes]:
 
 def test_runs_are_identical_to_the_last_bit_even_beside_busy_loops(tmp_path):
     content = Content(rc=SCRIPT, options=DATA)
-    paths = [image.make(tmp_path / f"{i}.img", content) for i in range(4)]
+    paths = [image.make_image(tmp_path / f"{i}.img", content) for i in range(4)]
     loops = [busy_loop(), busy_loop()]
     try:
         with ThreadPoolExecutor() as pool:
@@ -49,7 +49,7 @@ def test_runs_are_identical_to_the_last_bit_even_beside_busy_loops(tmp_path):
             loop.kill()
             loop.wait()
     assert len(runs) == 1, "the consoles or disks differ"
-    image.check(paths[0])
+    image.check_image(paths[0])
 
 
 def random_read_ms(console: str) -> float:
@@ -65,6 +65,6 @@ def random_read_ms(console: str) -> float:
 )
 def test_the_drive_model_sets_the_pace(tmp_path, drive, low_ms, high_ms):
     content = Content(rc="bench random /data 400\n", options=DATA)
-    path = image.make(tmp_path / "disk.img", content)
+    path = image.make_image(tmp_path / "disk.img", content)
     console, _ = lab_run(path, f"drive={drive} check=1")
     assert low_ms <= random_read_ms(console) <= high_ms

@@ -117,11 +117,11 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_kernel_is_fetched_once(programs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "linux" / "kernel"
-    found = debian.kernel(folder)
+    found = debian.get_kernel(folder)
     assert (found.release, found.modules.name) == ("6.12.9-riscv64", "6.12.9-riscv64")
     assert [path.name for path in folder.parent.iterdir()] == ["kernel"]
     shutil.rmtree(programs)
-    assert debian.kernel(folder) == found
+    assert debian.get_kernel(folder) == found
 
 
 def test_apt_is_asked_for_signed_lists_of_the_system_s_archive(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_kernel_that_is_not_to_be_had_is_named(
 ) -> None:
     fake(programs, program, does)
     with pytest.raises(Missing, match=why):
-        debian.kernel(tmp_path / "linux" / "kernel")
+        debian.get_kernel(tmp_path / "linux" / "kernel")
     assert not (tmp_path / "linux" / "kernel").exists()
     if program != "dpkg-deb":  # which is asked when all has been fetched
         assert not (tmp_path / "linux").exists()
@@ -168,7 +168,7 @@ def test_a_kernel_that_is_not_to_be_had_is_named(
 def test_a_program_that_is_not_there_is_named(programs: Path, tmp_path: Path, program: str) -> None:
     (programs / program).unlink()
     with pytest.raises(Missing, match=f"there is no program {program}:"):
-        debian.kernel(tmp_path / "linux" / "kernel")
+        debian.get_kernel(tmp_path / "linux" / "kernel")
     assert not (tmp_path / "linux").exists()
 
 
@@ -177,13 +177,13 @@ def test_keys_that_are_not_there_are_named(
 ) -> None:
     monkeypatch.setattr(debian, "KEYS", tmp_path / "none.gpg")
     with pytest.raises(Missing, match="install the package debian-archive-keyring"):
-        debian.kernel(tmp_path / "linux" / "kernel")
+        debian.get_kernel(tmp_path / "linux" / "kernel")
 
 
 def test_an_archive_without_the_lists_leaves_nothing_behind(programs: Path, tmp_path: Path) -> None:
     fake(programs, "apt-get", 'case "$*" in *update) exit 100;; esac\necho http://archive.example')
     with pytest.raises(Missing, match="`apt-get update` failed with status 100"):
-        debian.kernel(tmp_path / "linux" / "kernel")
+        debian.get_kernel(tmp_path / "linux" / "kernel")
     assert not (tmp_path / "linux").exists()
 
 
@@ -193,9 +193,8 @@ def test_without_linux_the_command_fails_and_says_why(
     def no_kernel() -> Kernel:
         raise Missing("there is no program apt-get")
 
-    monkeypatch.setattr(debian, "kernel", no_kernel)
-    monkeypatch.setattr("sys.argv", ["bench_linux"])
-    assert against_linux.main() == 1
+    monkeypatch.setattr(debian, "get_kernel", no_kernel)
+    assert against_linux.compare_systems(1) == 1
     said = capsys.readouterr().err
     assert said == "no Linux guest: there is no program apt-get; nothing was measured\n"
 
@@ -216,16 +215,22 @@ def kernel(tmp_path: Path) -> Kernel:
 
 
 def test_a_module_comes_behind_what_it_needs(kernel: Kernel) -> None:
-    assert list(linux.modules(kernel.modules, ("top", "base"))) == ["base", "in_between", "top"]
+    assert list(linux.load_modules(kernel.modules, ("top", "base"))) == [
+        "base",
+        "in_between",
+        "top",
+    ]
 
 
 def test_a_module_that_is_not_there_is_named(kernel: Kernel) -> None:
     with pytest.raises(Missing, match=r"6\.12\.9 has no module other"):
-        linux.modules(kernel.modules, ("other",))
+        linux.load_modules(kernel.modules, ("other",))
 
 
 def test_init_finds_each_module_that_it_is_to_load() -> None:
-    entries = {entry.path: entry for entry in linux.entries({"b": b"1", "a": b"2"}, b"init")}
+    entries = {
+        entry.path: entry for entry in linux.archive_entries({"b": b"1", "a": b"2"}, b"init")
+    }
     listed = entries["modules"].data.decode().splitlines()
     assert listed == ["/lib/b.ko", "/lib/a.ko"]
     assert [entries[path[1:]].data for path in listed] == [b"1", b"2"]
@@ -258,8 +263,8 @@ def test_both_systems_run_one_object_file() -> None:
     (link,) = [line.split() for line in said.splitlines() if " -o build/guest/bench " in line]
     objects = [word for word in link if word.endswith((".o", ".a"))]
     assert sorted(objects) == [
+        "build/parts/load/bench.o",
         "build/tools/bench/guest/calls.o",
-        "build/user/bench.o",
         "build/user/lib.a",
     ]
 
@@ -273,7 +278,7 @@ def test_a_line_has_its_read_ahead_in_sluice_only() -> None:
     line = real_time.Line("a line", "read /file", "MB/s", 1, prefetch="ondemand")
     sluice, other = (mock.create_autospec(kind, instance=True) for kind in (Machine, LinuxMachine))
     for machine in (sluice, other):
-        with beside.settings(machine, line):
+        with beside.line_settings(machine, line):
             machine.check("the line")
     said = [[call.args[0] for call in machine.check.mock_calls] for machine in (sluice, other)]
     before, after = "policy use prefetch ondemand", "policy use prefetch none"
@@ -286,7 +291,7 @@ def test_a_line_has_its_read_ahead_in_sluice_only() -> None:
 def test_a_ratio_is_of_two_speeds_of_one_round() -> None:
     row = beside.Row("a line", "MB/s", [10, 40, 90], [5, 80, 30])
     assert row.ratios() == [2, 0.5, 3]
-    assert row.cells()[:7] == ["a line", "40", "30", "MB/s", "2.00", "0.50", "3.00"]
+    assert row.format_cells()[:7] == ["a line", "40", "30", "MB/s", "2.00", "0.50", "3.00"]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +302,7 @@ def test_a_system_is_faster_only_if_it_was_so_in_every_round(
     ours: list[float], verdict: str
 ) -> None:
     row = beside.Row("a line", "calls/s", ours, [2, 1.5])
-    head, line = beside.table([row]).splitlines()
+    head, line = beside.format_rows([row]).splitlines()
     assert head.split("  ")[-1] == "Sluice is"
     assert line.endswith(f"  {verdict}")
 
@@ -321,15 +326,15 @@ def test_what_was_measured_before_a_stop_is_kept(
         return round_of(4, 2)
 
     out = BUILD / f"test-{os.getpid()}.json"
-    monkeypatch.setattr(debian, "kernel", lambda: kernel)
+    monkeypatch.setattr(debian, "get_kernel", lambda: kernel)
     monkeypatch.setattr(beside, "prepare", lambda *_: None)
-    monkeypatch.setattr(beside, "one_round", one_round)
+    monkeypatch.setattr(beside, "measure_round", one_round)
     monkeypatch.setattr(beside, "OUT", out)
     try:
         with pytest.raises(
             KeyboardInterrupt, match=f"2 of 5 rounds are done and kept in build/{out.name}"
         ):
-            beside.show(5)
+            beside.run_comparison(5)
         kept = json.loads(out.read_text())
     finally:
         out.unlink(missing_ok=True)
@@ -339,7 +344,7 @@ def test_what_was_measured_before_a_stop_is_kept(
 
 
 def test_a_stop_before_the_first_round_says_so() -> None:
-    assert "no round was done" in beside.kept(0, 5)
+    assert "no round was done" in beside.describe_progress(0, 5)
 
 
 # ---- Linux itself ----
@@ -358,9 +363,9 @@ def test_linux_runs_every_line_and_leaves_a_good_disk(tmp_path: Path) -> None:
     programs = BUILD / "guest"
     own = {f"/bin/{name}": (programs / name).read_bytes() for name in beside.NEEDED}
     content = Content(files={**own, "/file": bytes(20000)}, programs=False)
-    found = debian.kernel()
+    found = debian.get_kernel()
     initrd = linux.make_initrd(tmp_path / "initrd", found, programs)
-    fresh = {"Linux": image.make(tmp_path / "fresh.img", content)}
+    fresh = {"Linux": image.make_image(tmp_path / "fresh.img", content)}
     guests = beside.Guests(tmp_path, fresh, found, initrd)
     with guests.machine("Linux") as machine:
         machine.wait_prompt()
@@ -371,5 +376,5 @@ def test_linux_runs_every_line_and_leaves_a_good_disk(tmp_path: Path) -> None:
             machine.check("bench read /none")
         assert "/none: no such file or directory" in machine.console
         assert machine.power_off().status == 0
-    image.check(guests.disk("Linux"))
-    assert image.read(guests.disk("Linux"), "/write") == 65536 * b"x"
+    image.check_image(guests.disk("Linux"))
+    assert image.read_file(guests.disk("Linux"), "/write") == 65536 * b"x"

@@ -14,7 +14,7 @@ from either import run_rc
 from test_disk_errors import EIO
 
 from sluice.host.paths import ROOT
-from sluice.host.quoting import for_qemu
+from sluice.host.quoting import quote_qemu
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
 
@@ -33,7 +33,7 @@ def data(make_image: MakeImage) -> Path:
 def failing_blocks(path: Path, inside: str) -> Disk:
     """A disk on which no block of this file can be written."""
     drive = "driver=raw,file.driver=blkdebug,file.image.driver=file"
-    drive += f",file.image.filename={for_qemu(path)}"
+    drive += f",file.image.filename={quote_qemu(path)}"
     for i, block in enumerate(image.debugfs(path, f"blocks {inside}").split()):
         rule = f"file.inject-error.{i}"
         drive += (

@@ -56,7 +56,7 @@ def test_a_letter_whose_bytes_come_in_two_reads_is_one_letter() -> None:
         for byte in "ä".encode():
             machine.process.stdin.write(bytes([byte]))
             machine.process.stdin.flush()
-            assert machine._read(HANG_S)
+            assert machine._read_console(HANG_S)
     assert machine.console == "ä"
 
 

@@ -59,7 +59,7 @@ from tools.machine_mode.model import (
     Broken,
     Call,
     Made,
-    kernels,
+    kernel_address,
 )
 
 STATUS_MACHINE = 102
@@ -78,7 +78,7 @@ Try = Callable[..., list[Made]]
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     """The driver, linked with machine mode."""
-    return machines.link(tmp_path_factory.mktemp("driver"))
+    return machines.link_driver(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture
@@ -86,12 +86,12 @@ def attempt(driver: Driver, tmp_path: Path) -> Try:
     """Makes calls in QEMU, and expects what the model says: attempt(calls, records=, harts=)."""
 
     def run(made: Sequence[Call], records: int = attempts.RECORDS, harts: int = 1) -> list[Made]:
-        first = attempts.memory(1, records)
-        memory = machines.in_qemu(driver, made, first, tmp_path, harts)
-        model = driver.model(bytes(LIST_BYTES) + first)
+        first = attempts.make_memory(1, records)
+        memory = machines.run_in_qemu(driver, made, first, tmp_path, harts)
+        model = driver.make_model(bytes(LIST_BYTES) + first)
         if harts > 1:
             model.most_ticks = REAL_TICKS
-        return machines.check(model, made, memory)
+        return machines.check_calls(model, made, memory)
 
     return run
 
@@ -102,18 +102,18 @@ def answers(made: list[Made]) -> list[int]:
 
 
 def test_every_boundary_of_every_argument(attempt: Try) -> None:
-    made = attempt(attempts.every_boundary()[:MOST])
+    made = attempt(attempts.list_boundary_calls()[:MOST])
     assert {call.answer for call in made} == {0, REFUSED}
 
 
 def test_wrong_regions_are_refused_and_leave_room_for_right_ones(attempt: Try) -> None:
-    made = attempt([*attempts.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
+    made = attempt([*attempts.list_wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
     assert answers(made)[-4:] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(len(SETTINGS)))
 def test_random_calls(attempt: Try, seed: int) -> None:
-    attempt([*SETTINGS[seed], LATE, *attempts.at_random(seed, 4000)])
+    attempt([*SETTINGS[seed], LATE, *attempts.random_calls(seed, 4000)])
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=range(len(SETTINGS)))
@@ -121,7 +121,7 @@ def test_the_supervisor_reaches_nothing_that_is_protected(
     attempt: Try, setting: tuple[Call, ...]
 ) -> None:
     both = TRACE in setting and RAM_DISKS in setting
-    attempt([*setting, *attempts.probes(), *(attempts.jumps() if both else [])])
+    attempt([*setting, *attempts.list_probes(), *(attempts.list_jumps() if both else [])])
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_moves_for_which_the_log_has_no_room_are_counted(attempt: Try) -> None:
 def test_regions_are_settled_before_another_hart_starts(attempt: Try) -> None:
     """Machine mode protects a region from the hart that asks, and from those that start later."""
     store = partial(Call, OTHER_HART)
-    made = attempt([TRACE, RAM_DISKS, store((kernels(RING), 0, 0, 0))], harts=2)
+    made = attempt([TRACE, RAM_DISKS, store((kernel_address(RING), 0, 0, 0))], harts=2)
     assert answers(made) == [0, 0, 7]
-    other = store((kernels(attempts.FREE), 0, 0, 0))
+    other = store((kernel_address(attempts.FREE), 0, 0, 0))
     made = attempt([other, TRACE, RAM_DISKS, READ, APPEND], harts=2)
     assert answers(made) == [0, -1, -1, -1, 0]
 
@@ -160,12 +160,12 @@ def test_a_page_walk_changes_no_time_of_a_record(driver: Driver, tmp_path: Path)
     like_entry = RING >> 12 << 10 | 0xF
     record = Call(TRACE_APPEND, (NOW, like_entry, like_entry, like_entry))
     made = [TRACE, RAM_DISKS, *[record] * 9, *walks(), READ, WRITE, NO_TRACE, NO_DISKS]
-    first = attempts.memory(1)
-    memory = machines.in_qemu(driver, made, first, tmp_path)
-    model = driver.model(bytes(LIST_BYTES) + first)
-    done = list(machines.read(memory, made))
+    first = attempts.make_memory(1)
+    memory = machines.run_in_qemu(driver, made, first, tmp_path)
+    model = driver.make_model(bytes(LIST_BYTES) + first)
+    done = list(machines.read_calls(memory, made))
     for one in done:
-        model.do(one)
+        model.apply_call(one)
     at = RING - START
     times = RECORD.iter_unpack(memory[at + HEAD.size : at + HEAD.size + 9 * RECORD.size])
     assert [record[0] for record in times] == [one.call.w[0] for one in done[2:11]]
@@ -205,9 +205,9 @@ def test_the_clock_is_not_set_back(attempt: Try) -> None:
 
 
 def test_an_exception_in_machine_mode_ends_the_machine(driver: Driver, tmp_path: Path) -> None:
-    nowhere = Call(TRACE_BEGIN, (kernels(1 << 37), kernels((1 << 37) + PAGE), 0, 0))
+    nowhere = Call(TRACE_BEGIN, (kernel_address(1 << 37), kernel_address((1 << 37) + PAGE), 0, 0))
     with pytest.raises(Ended) as ended:
-        machines.in_qemu(driver, [nowhere, APPEND], attempts.memory(1), tmp_path)
+        machines.run_in_qemu(driver, [nowhere, APPEND], attempts.make_memory(1), tmp_path)
     assert ended.value.args == (STATUS_MACHINE,)
 
 
@@ -236,12 +236,12 @@ def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
     """Makes calls in Spike, list after list in one machine, and expects what the model says."""
 
     def run(*lists: Sequence[Call], seed: int = 1) -> list[Made]:
-        first = attempts.memory(seed)
-        model = driver.model(bytes(LIST_BYTES) + first)
+        first = attempts.make_memory(seed)
+        model = driver.make_model(bytes(LIST_BYTES) + first)
         made: list[Made] = []
-        memories = machines.in_spike(spike, driver, lists, first, tmp_path)
+        memories = machines.run_in_spike(spike, driver, lists, first, tmp_path)
         for one, memory in zip(lists, memories, strict=True):
-            made += machines.check(model, one, memory)
+            made += machines.check_calls(model, one, memory)
         return made
 
     return run
@@ -250,7 +250,7 @@ def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
 @in_full
 def test_the_kernel_itself_comes_to_its_start_in_spike(spike: Path, tmp_path: Path) -> None:
     """With the regions protected that machine mode protects in every machine."""
-    start = elf.read(KERNEL).named("start").value
+    start = elf.read(KERNEL).global_symbol("start").value
     asked = ("priv 0", "reg 0 pmpcfg0", "reg 0 pmpcfg2", "reg 0 pmpaddr0", "quit")
     commands = tmp_path / "commands"
     commands.write_text("\n".join((f"until pc 0 {start:#x}", *asked, "")))
@@ -267,8 +267,8 @@ def test_a_page_walk_changes_nothing_in_spike(in_spike: TrySpike) -> None:
 
 @in_full
 def test_every_boundary_in_spike(in_spike: TrySpike) -> None:
-    in_spike(attempts.every_boundary()[:MOST])
-    in_spike([*attempts.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
+    in_spike(attempts.list_boundary_calls()[:MOST])
+    in_spike([*attempts.list_wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
 
 
 @in_full
@@ -277,22 +277,22 @@ def test_what_the_supervisor_reaches_in_spike(
     in_spike: TrySpike, setting: tuple[Call, ...]
 ) -> None:
     both = TRACE in setting and RAM_DISKS in setting
-    in_spike([*setting, *attempts.probes(), *(attempts.jumps() if both else [])])
+    in_spike([*setting, *attempts.list_probes(), *(attempts.list_jumps() if both else [])])
 
 
 @in_full
-@pytest.mark.parametrize("first", range(len(attempts.representatives())))
+@pytest.mark.parametrize("first", range(len(attempts.list_representatives())))
 def test_every_pair_of_calls_in_each_order(in_spike: TrySpike, first: int) -> None:
     """Each in a machine of its own, with what reads and writes everything after it."""
-    for second in attempts.representatives():
-        pair = (attempts.representatives()[first], second)
+    for second in attempts.list_representatives():
+        pair = (attempts.list_representatives()[first], second)
         in_spike([*pair, *pair, READ, WRITE, APPEND, READ, *pair])
 
 
 @in_full
 @pytest.mark.parametrize("seed", range(RANDOM // (AT_ONCE * MOST)))
 def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
-    lists = [attempts.at_random(seed * AT_ONCE + i, MOST) for i in range(AT_ONCE)]
+    lists = [attempts.random_calls(seed * AT_ONCE + i, MOST) for i in range(AT_ONCE)]
     setting = SETTINGS[seed % len(SETTINGS)]
     made = in_spike([*setting, LATE], *lists, seed=seed)
     assert sum(call.answer == 0 for call in made) > len(made) // 4, "many are right ones"
@@ -302,7 +302,7 @@ def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
 def test_stored_results_hold_because_calls_take_as_many_instructions(in_spike: TrySpike) -> None:
     """As in the kernel with which they were made; a move takes 25 more, which are whole ticks."""
     log = Call(DISKS_BEGIN, (DISKS, DISKS_END, LOG_END - 3 * 16, LOG_END))
-    behind = Call(DISKS_MOVE, (kernels(RING_END), LOG_END, SECTOR, 0))
+    behind = Call(DISKS_MOVE, (kernel_address(RING_END), LOG_END, SECTOR, 0))
     moves = (behind, READ, WRITE)  # the last is of three sectors; then the log is full
     made = in_spike([TRACE, log, APPEND, *moves, *moves])
     assert [one.steps for one in made[2:]] == STEPS, "logged or not"
@@ -334,33 +334,35 @@ LONGER = 20  # times: so long without an end, and machine mode hangs
 def sound_s(tmp_path_factory: pytest.TempPathFactory) -> float:
     """Seconds that the whole machine mode takes for the longest list on this host, now."""
     folder = tmp_path_factory.mktemp("sound")
-    driver = machines.link(folder, BUILD / "kernel/entry.S.o")
+    driver = machines.link_driver(folder, BUILD / "kernel/entry.S.o")
     began_s = time.monotonic()
-    machines.in_qemu(driver, attempts.every_boundary()[:MOST], attempts.memory(1), folder)
+    machines.run_in_qemu(
+        driver, attempts.list_boundary_calls()[:MOST], attempts.make_memory(1), folder
+    )
     return time.monotonic() - began_s
 
 
 @in_full
 @pytest.mark.parametrize("line", CHECKS, ids=lambda line: f"{line + 1}: {SOURCE[line].strip()}")
 def test_without_a_check_something_is_noticed(line: int, sound_s: float, tmp_path: Path) -> None:
-    driver = machines.link(tmp_path, without(line, tmp_path))
-    begins = attempts.representatives()[:6]
-    first = attempts.memory(1)
+    driver = machines.link_driver(tmp_path, without(line, tmp_path))
+    begins = attempts.list_representatives()[:6]
+    first = attempts.make_memory(1)
     lists = [
-        attempts.every_boundary()[:MOST],
-        [*attempts.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND],
+        attempts.list_boundary_calls()[:MOST],
+        [*attempts.list_wrong_regions(), RAM_DISKS, TRACE, READ, APPEND],
         *([*pair, READ, WRITE, APPEND] for pair in product(begins, repeat=2)),
     ]
     limit_s = LONGER * sound_s
     with pytest.raises((Broken, Ended, subprocess.TimeoutExpired)):
         for one in lists:
-            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=limit_s)
-            machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
+            memory = machines.run_in_qemu(driver, one, first, tmp_path, limit_s=limit_s)
+            machines.check_calls(driver.make_model(bytes(LIST_BYTES) + first), one, memory)
         for records in (0, attempts.RECORDS + 1):
-            first = attempts.memory(1, records)
+            first = attempts.make_memory(1, records)
             one = [TRACE, APPEND]
-            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=limit_s)
-            machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
+            memory = machines.run_in_qemu(driver, one, first, tmp_path, limit_s=limit_s)
+            machines.check_calls(driver.make_model(bytes(LIST_BYTES) + first), one, memory)
 
 
 def test_each_sentence_of_the_page_is_a_test_here_and_each_test_has_one() -> None:

@@ -24,7 +24,7 @@ def test_users_do_the_same_tasks_each_time_and_tell_of_them_in_order(make_image:
         disks.append(disk.read_bytes())
     assert consoles[0] == consoles[1]
     assert disks[0] == disks[1]
-    rows = jobs.lines(consoles[0])
+    rows = jobs.parse_job_lines(consoles[0])
     assert [(row["program"], row["job"], row["user"]) for row in rows] == [
         ("mix", "m", user) for user in range(3)
     ]
@@ -39,9 +39,9 @@ def test_tasks_leave_a_users_file_and_its_copy_as_large_as_they_were(make_image:
     disk = make_image(rc=RUN.format(words="file_kb=40 copy_kb=12"))
     assert run_rc(Config((Disk(disk),), args=ARGS, lab=True)).status == 0
     for user in range(3):
-        assert len(image.read(disk, f"/user{user}/data")) == 40 << 10
-        assert len(image.read(disk, f"/user{user}/copy")) == 12 << 10
-    listing = image.command("debugfs", "-R", "ls -p /user0", disk).stdout.decode()
+        assert len(image.read_file(disk, f"/user{user}/data")) == 40 << 10
+        assert len(image.read_file(disk, f"/user{user}/copy")) == 12 << 10
+    listing = image.run_command("debugfs", "-R", "ls -p /user0", disk).stdout.decode()
     names = {line.split("/")[5] for line in listing.splitlines() if line.startswith("/")}
     assert names == {".", "..", "data", "copy"}
 
@@ -52,7 +52,7 @@ def test_computing_is_so_many_instructions(make_image: MakeImage):
     script += "mix dir=/ users=1 runtime_s=100 file_kb=4 copy_kb=4 work=31250\n"
     args = "drive=fixed write=delayed check=1"
     result = run_rc(Config((Disk(make_image(rc=script)),), args=args, lab=True))
-    [row] = jobs.lines(result.console)
+    [row] = jobs.parse_job_lines(result.console)
     seconds = [n for low, n in row["histogram"] if low > 990_000_000]
     assert sum(seconds) == pytest.approx(row["tasks"] / 9, rel=0.3)
     assert 10**9 < row["response_ns"]["max"] < 1.05 * 10**9
@@ -65,7 +65,7 @@ def test_a_task_has_as_many_random_ios_as_it_is_told(make_image: MakeImage):
         words = f"file_kb=4 copy_kb=4 work=100 small_ios={ios}"
         disk = make_image(rc=RUN.format(words=words))
         result = run_rc(Config((Disk(disk),), args=ARGS, lab=True))
-        rows = jobs.lines(result.console)
+        rows = jobs.parse_job_lines(result.console)
         kib.append(sum(r["written_bytes"] for r in rows) / sum(r["tasks"] for r in rows) / 1024)
     assert kib[0] < 32 and 100 < kib[1] < 400
 

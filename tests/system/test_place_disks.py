@@ -14,7 +14,7 @@ SEED = 0.5
 
 def with_other_bytes(disk: Disk) -> None:
     """Data at some place."""
-    disk.lay(disk.rng.randrange(1, disk.log.nplaces), b"other")
+    disk.lay(disk.rng.randrange(1, disk.log.nslots), b"other")
 
 
 @pytest.mark.native

@@ -16,7 +16,7 @@ from kernel_with import kernel_with
 from sluice.host.paths import ROOT
 from sluice.system import image, virtual_log
 from sluice.system.qemu import Config, Disk, Result, run_rc
-from tools.exercise.drawn import places_for
+from tools.exercise.drawn import count_places
 
 POLICIES = ("eager", "range", "segments", "vld")  # each that has a place for a block
 CLEANERS = ("segments", "vld")
@@ -63,11 +63,11 @@ class Wrong:
     says: str = "clean named places with nothing to move"
 
     def text(self) -> str:
-        return f"""#include "policies/lib/places.h"
+        return f"""#include "policies/lib/slots.h"
         static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
         {{
             (void)now_ns;
-            return q->logged ? places_next(q) : r->sector;
+            return q->logged ? slots_next(q) : r->sector;
         }}
         static void clean(const struct queue *q, u64 now_ns, bool idle, struct clean *what)
         {{
@@ -89,10 +89,10 @@ WRONG = (
     Wrong("odd_first", "4", "16", UNALIGNED),
     Wrong("odd_end", "8", "12", UNALIGNED),
     Wrong("backwards", "16", "8"),
-    Wrong("off_disk", "q->nsectors", "q->nsectors + PLACE"),
+    Wrong("off_disk", "q->nsectors", "q->nsectors + SLOT"),
     Wrong("far_off", "~7UL - 8", "~7UL"),
-    Wrong("too_many", "8", "8 + CLEAN_SECTORS + PLACE"),
-    Wrong("behind_the_log", f"{PLACES} * PLACE", f"({PLACES} + 1) * PLACE"),
+    Wrong("too_many", "8", "8 + CLEAN_SECTORS + SLOT"),
+    Wrong("behind_the_log", f"{PLACES} * SLOT", f"({PLACES} + 1) * SLOT"),
 )
 
 # Copies are made and half of them removed, and the disk is idle until nothing is moved any more.
@@ -124,7 +124,7 @@ class Logged:
     def make(cls, path: Path, script: str, beyond: int = 0) -> "Logged":
         """beyond: bytes of the disk that are behind the log."""
         content = image.Content(rc=script, size="10M", log_places=PLACES, log_summaries=SUMMARIES)
-        image.make(path, content)
+        image.make_image(path, content)
         with path.open("ab") as file:
             file.write(b"\xff" * beyond)
         return cls(path)
@@ -133,8 +133,8 @@ class Logged:
         """Have e2fsck check the file system on it."""
         found = self.path.with_suffix(".found")
         disk = self.path.read_bytes()[: PLACES * virtual_log.PLACE]
-        found.write_bytes(virtual_log.blocks(disk))
-        image.check(found)
+        found.write_bytes(virtual_log.read_logical_disk(disk))
+        image.check_image(found)
 
 
 def args(drive: str, policy: str) -> str:
@@ -169,7 +169,7 @@ def test_no_file_changes_on_any_drive(drive: str, policy: str, tmp_path: Path) -
 
 
 # A file system of 8 MB on a log that has 2 % more places than it needs.
-NEARLY_FULL = places_for(8, 0.02, 0)
+NEARLY_FULL = count_places(8, 0.02, 0)
 OVERWRITING = """
 for i in $(seq 1 300); do
     dd if=/bin/sh of=/f bs=4k count=1 seek=$(( i * 7919 % 300 )) conv=notrunc,fsync
@@ -183,7 +183,7 @@ def test_segments_of_a_log_that_is_nearly_full_are_not_cleaned_in_vain(tmp_path:
     """A write takes two places, its own and the map's. For each, theory allows policy segments
     2 (1 - g) / g moves, where g is least_percent (policies/place/segments.c)."""
     content = image.Content(rc=OVERWRITING, size="8M", log_places=NEARLY_FULL, log_seed=5)
-    disk = image.make(tmp_path / "disk", content)
+    disk = image.make_image(tmp_path / "disk", content)
     result = either.run_rc(Config((Disk(disk),), lab=True, args=args("hp97560", "segments")))
     assert result.status == 0, result.console
     count = counted(result.console)
@@ -258,8 +258,10 @@ def test_no_policy_gives_a_virtio_disk_more_pieces_than_it_takes(
     data = bytes(range(256)) * 1024
     content = image.Content(rc="\n".join(lines), files={"/data": data}, size="8M", block="1K")
     arguments = "drive=rz58 nbuf=400 cluster_kb=1024 check=1"
-    machine = Config((virtio(image.make(path, content), queue_size),), lab=True, args=arguments)
+    machine = Config(
+        (virtio(image.make_image(path, content), queue_size),), lab=True, args=arguments
+    )
     result = run_rc(machine)
     assert result.status == 0 and "lost" not in result.console, result.console
     assert re.findall(r"^(\w+) ended$", result.console, re.M) == of_kind(kind)
-    image.check(path)
+    image.check_image(path)

@@ -9,7 +9,7 @@ from sluice.host.paths import DEBUG_KERNEL, KERNEL, ROOT
 from sluice.system import image
 from sluice.system.qemu import Disk, Machine
 
-KINDS = sorted({path.name for path in (ROOT / "policies").iterdir()} - {"lib"})
+KINDS = sorted({path.parent.name for path in ROOT.glob("policies/*/*.c")} - {"lib"})
 POLICIES = sorted(path for path in ROOT.glob("policies/*/*.c") if path.parent.name in KINDS)
 
 
@@ -158,7 +158,7 @@ def test_nothing_is_lost_when_policies_change_under_load(
     assert "policy fault" not in machine.power_off().console
     for name, data in files.items():
         for n in range(3 if name.startswith("/data") else 0):
-            assert image.read(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"
+            assert image.read_file(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"
 
 
 # ---- what a policy keeps of each disk ----

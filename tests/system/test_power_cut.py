@@ -15,9 +15,9 @@ import pytest
 from compiled import NUMBER, made_by_that_of_texts
 from conftest import MakeImage
 
-from sluice.cli import run
 from sluice.host.paths import ROOT
 from sluice.system import image
+from sluice.system import one_boot as run
 from sluice.system.qemu import Config, Disk, Machine, run_rc
 
 CHURN = """
@@ -56,11 +56,11 @@ def test_what_was_fsynced_survives_a_power_cut(
     with Machine(Config((Disk(path),), harts=2, args=args)) as machine:
         machine.expect(rf"^fsynced {last} \.")
         machine.kill()
-    repaired = image.command("e2fsck", "-fp", path, check=False)
+    repaired = image.run_command("e2fsck", "-fp", path, check=False)
     assert repaired.returncode in (0, 1), repaired.stdout.decode()
-    image.check(path)
+    image.check_image(path)
     for i in range(last + 1):
-        assert image.read(path, f"/kept/{i}") == data, f"file {i} of {last}"
+        assert image.read_file(path, f"/kept/{i}") == data, f"file {i} of {last}"
 
 
 def updates(machine: Machine) -> int:
@@ -78,9 +78,9 @@ def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeIma
         while updates(machine) < written:
             pass
         machine.kill()
-    repaired = image.command("e2fsck", "-fp", path, check=False)
+    repaired = image.run_command("e2fsck", "-fp", path, check=False)
     assert repaired.returncode in (0, 1), repaired.stdout.decode()
-    assert image.read(path, "/d/copy") == image.read(path, "/bin/sh")
+    assert image.read_file(path, "/d/copy") == image.read_file(path, "/bin/sh")
 
 
 SECTOR = 512
@@ -166,13 +166,13 @@ def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
     arrived = 0
     for n in rng.sample(range(len(done)), CUTS):
         path.write_bytes(cut(before, done, n, rng))
-        repaired = image.command("e2fsck", "-fp", path, check=False)
+        repaired = image.run_command("e2fsck", "-fp", path, check=False)
         assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
         new = names(path, "/mail/new")
         last = max(new | names(path, "/mail/tmp") | {0})
         for i in range(last):
             if i in new:
-                assert image.read(path, f"/mail/new/{LONG}{i}") == MESSAGE, f"cut {n}: {i}"
+                assert image.read_file(path, f"/mail/new/{LONG}{i}") == MESSAGE, f"cut {n}: {i}"
             else:
                 assert i <= last - MESSAGES // 2, f"cut {n}: {i} of {last}"
         arrived += last
@@ -190,10 +190,11 @@ PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # what the page has made f
 
 
 def page_command(part: str) -> dict[str, str]:
-    """ARGS and DO of the page's `make run` with this part."""
+    """ARGS and DO: the boot arguments and commands of the page's `sluice run` with this part."""
     lines = PAGE.read_text().splitlines()
-    line = next(line for line in lines if line.startswith("make run ") and part in line)
-    return dict(word.split("=", 1) for word in shlex.split(line)[2:])
+    line = next(line for line in lines if line.startswith("sluice run ") and part in line)
+    _, _, commands, _, args = shlex.split(line)
+    return {"ARGS": args, "DO": commands}
 
 
 def uptimes(args: str, commands: str, folder: Path) -> list[float]:
@@ -239,7 +240,8 @@ def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
             range_ = f"{min(without):.1f} to {max(without):.1f} ms"
             expect_in(text, f"takes {range_} of virtual time")
             expect_in(text, f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {shares[0]} more")
-    expect_in((ROOT / "ARCHITECTURE.md").read_text(), f"takes {shares[0]} longer")
+    decision = (ROOT / "book/pages/decisions/ext2.md").read_text()
+    expect_in(" ".join(decision.split()), f"takes {shares[0]} longer")
     expect_in(text, f"the three sizes take {shares[1]} more")
 
 

@@ -17,13 +17,13 @@ def nobody_else_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_takes_another_and_the_next_goes_anywhere() -> None:
     allowed = os.sched_getaffinity(0)
-    taken = [processors.take() for _ in allowed]
+    taken = [processors.claim_processor() for _ in allowed]
     assert [len(own) for own, _ in taken] == [1] * len(allowed)
     assert set().union(*(own for own, _ in taken)) == allowed
-    assert processors.take() == (allowed, None)
+    assert processors.claim_processor() == (allowed, None)
     last, lock = taken.pop()
     lock.close()
-    assert processors.take()[0] == last
+    assert processors.claim_processor()[0] == last
     for _, lock in taken:
         lock.close()
 
@@ -40,10 +40,10 @@ def test_a_machine_keeps_its_own_until_it_ends(make_image: MakeImage) -> None:
         for thread in threads:
             assert os.sched_getaffinity(thread) == {own}
             assert os.sched_getscheduler(thread) == os.SCHED_BATCH
-        free, lock = processors.take()
+        free, lock = processors.claim_processor()
         assert own not in free or free == allowed
         if lock:
             lock.close()
-    assert processors.take()[0] == {min(allowed)} == {own}
+    assert processors.claim_processor()[0] == {min(allowed)} == {own}
     with Machine(Config((disk,))) as machine:
         assert os.sched_getaffinity(machine.process.pid) == allowed

@@ -31,7 +31,7 @@ def run(tmp_path_factory):
     """Two jobs at once: the console's parts by name, and the trace."""
     folder = tmp_path_factory.mktemp("prochist")
     files = ("--file", "/r=8M", "--file", "/w=8M")
-    path = image.make(folder / "disk.img", Content(rc=JOBS, options=files))
+    path = image.make_image(folder / "disk.img", Content(rc=JOBS, options=files))
     config = Config(
         (Disk(path),),
         # No request joins another, so each has its own record of being issued.
@@ -43,7 +43,7 @@ def run(tmp_path_factory):
         assert result.status == 0, result.console
         parts = dict(re.findall(r"^=(\w+)=\n(.*?)(?=^=\w+=$)", result.console, re.M | re.S))
         phys = int(re.search(r"trace.phys (\d+)", parts["trace"])[1])
-        lost, events = trace.read(machine.guest.path, phys)
+        lost, events = trace.read_trace(machine.guest.path, phys)
     assert lost == 0
     events = list(events)
     read = max(i for i, event in enumerate(events) if event.name == "counted")
@@ -101,7 +101,7 @@ NAMES = ("queued", "read_response", "read_service", "write_response", "write_ser
 
 def test_quantiles_of_two_processes_at_once_are_within_1_percent_of_the_traces(run):
     parts, events = run
-    rows = devtext.processes(parts["prochist"])
+    rows = devtext.parse_processes(parts["prochist"])
     iogens = [pid for pid, (name, _) in rows.items() if name == "iogen"]
     jobs = iogens[-2:]  # the first is their parent
     exact = exact_values(events)
@@ -115,8 +115,8 @@ def test_quantiles_of_two_processes_at_once_are_within_1_percent_of_the_traces(r
 
 def test_the_disks_histograms_are_as_exact_and_the_sum_of_the_processes(run):
     parts, events = run
-    rows = devtext.histograms(parts["hist"])
-    by_process = devtext.processes(parts["prochist"]).values()
+    rows = devtext.parse_histograms(parts["hist"])
+    by_process = devtext.parse_processes(parts["prochist"]).values()
     exact = exact_values(events)[None]
     for name in NAMES:
         disk = rows[f"disk0.{name}"]
@@ -135,7 +135,7 @@ echo =end=
 """
     console = run_script(script).console
     lost = int(re.search(r"^prochist.lost (\d+)", console, re.M)[1])
-    rows = devtext.processes(re.search(r"^process .*(?=^=end=)", console, re.M | re.S)[0])
+    rows = devtext.parse_processes(re.search(r"^process .*(?=^=end=)", console, re.M | re.S)[0])
     assert len(rows) == 64
     assert 100 - 64 <= lost <= 120 - 64
     assert sum(name == "dd" for name, _ in rows.values()) >= 60

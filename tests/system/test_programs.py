@@ -207,7 +207,7 @@ LINES: dict[str, tuple[str, int]] = {
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int]]:
     """What each line prints and its status, in one machine."""
-    path = image.make(tmp_path_factory.mktemp("programs") / "disk.img", Content())
+    path = image.make_image(tmp_path_factory.mktemp("programs") / "disk.img", Content())
     with Machine(Config((Disk(path),))) as machine:
         machine.wait_prompt()
         found = {}
@@ -215,7 +215,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, in
             done = machine.run(line)
             found[line] = (done.text, done.status)
         machine.power_off()
-    image.check(path)
+    image.check_image(path)
     return found
 
 

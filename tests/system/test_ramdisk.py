@@ -30,7 +30,7 @@ rm /d/copy
 sync
 """
 TABLE = MEMORY_START + guest.LEAST
-FIRST = TABLE + guest.PAGE + guest.whole_pages(guest.MOVES_KEPT * guest.MOVE.size)  # disk
+FIRST = TABLE + guest.PAGE + guest.round_to_pages(guest.MOVES_KEPT * guest.MOVE.size)  # disk
 DIRECT_MAP = 0xFFFFFFC000000000
 
 # A scheduler that tries what only machine mode may do, at its first question.
@@ -126,7 +126,7 @@ def test_an_image_is_as_the_machine_left_it_however_it_ended(make_image: MakeIma
         machine.wait_prompt()
         machine.check("echo kept > /kept")
         assert path.read_bytes() == fresh
-    assert image.read(path, "/kept") == b"kept\n"
+    assert image.read_file(path, "/kept") == b"kept\n"
 
 
 def test_without_a_drive_a_ram_disk_takes_no_time(run_script) -> None:
@@ -190,7 +190,7 @@ def test_a_device_tree_beside_the_disks_leaves_them_alone(
         assert machine.wait().status == 0
         trees = [
             at
-            for start, size in guest.data(machine.guest.file, 0, machine.guest.size)
+            for start, size in guest.data_ranges(machine.guest.file, 0, machine.guest.size)
             for at in range(start, start + size, guest.PAGE - start % guest.PAGE or guest.PAGE)
             if os.pread(machine.guest.file, 4, at) == bytes.fromhex("d00dfeed")
         ]
@@ -278,7 +278,7 @@ def evidence_of(moves: list[tuple[int, int]], end: int, folder: Path) -> list[Mo
     with Guest("64M", tuple(disks), log=KEPT, kept=folder / "memory") as memory:
         os.pwrite(memory.file, b"".join(guest.MOVE.pack(*move) for move in moves), memory.log)
         os.pwrite(memory.file, end.to_bytes(8, "little"), word)
-        return evidence.moved_by_machine(KERNEL, memory)
+        return evidence.machine_transfers(KERNEL, memory)
 
 
 @pytest.mark.parametrize("why", ODD)
@@ -340,7 +340,7 @@ def test_moves_that_overlap_are_one_range(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [1 << 16, 3])
 def test_machine_mode_logs_each_move_while_there_is_room(tmp_path: Path, kept: int) -> None:
-    path = image.make(tmp_path / "disk.img", Content(rc="sync"))
+    path = image.make_image(tmp_path / "disk.img", Content(rc="sync"))
     with Machine(Config((Disk(path),), args="drive=fixed", lab=True), log=kept) as machine:
         with pytest.warns(UserWarning, match="is full") if kept == 3 else nullcontext():
             assert machine.wait().status == 0

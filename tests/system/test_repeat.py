@@ -14,13 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
+from small_experiment import random_reads
 
-from sluice.experiment import runner
+from sluice.experiment import repeat, runner
 from sluice.experiment.load import load
-from sluice.experiment.selection import EXPERIMENTS
-from sluice.host.paths import ROOT
+from sluice.experiment.selection import experiment_file, load_experiments
+from sluice.host.clone import find_tool
+from sluice.host.paths import KERNEL, ROOT
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
@@ -69,7 +72,7 @@ def busy_host() -> Iterator[None]:
 def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:
     """What one trial of so many reads writes."""
     folder.mkdir()
-    text = (EXPERIMENTS / "mogul-4.1-fast.toml").read_text()
+    text = experiment_file("mogul-4.1-fast").read_text()
     path = folder / "mogul.toml"
     path.write_text(text.replace("nr=10000", f"nr={reads}"))
     experiment = load(path)
@@ -91,7 +94,7 @@ def test_a_long_run_gives_the_same_bytes_many_times_at_once_beside_busy_loops(tm
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The disk of the short run."""
     path = tmp_path_factory.mktemp("repeat") / "disk.img"
-    return image.make(path, Content(rc=SCRIPT, size="16M", options=("--file", "/data=4M")))
+    return image.make_image(path, Content(rc=SCRIPT, size="16M", options=("--file", "/data=4M")))
 
 
 def console(disk: Path, **config: object) -> str:
@@ -159,12 +162,12 @@ def test_another_qemu_leaves_the_same_disks(
         monkeypatch.setenv("QEMU", qemu)
         options = ("--file", "/data=4M")
         content = Content(rc=DISKS, size="16M", block=block, options=options)
-        root = image.make(tmp_path / "root.img", content)
-        data = image.make(tmp_path / "data.img", Content(size="24M", block=block))
+        root = image.make_image(tmp_path / "root.img", content)
+        data = image.make_image(tmp_path / "data.img", Content(size="24M", block=block))
         result = run_rc(Config((Disk(root), Disk(data)), args="drive=rz58", lab=True))
         assert result.status == 0, result.console
-        image.check(root)
-        image.check(data)
+        image.check_image(root)
+        image.check_image(data)
         left.append((root.read_bytes(), data.read_bytes()))
         said.append(result.console)
     assert said[0] == said[1]
@@ -180,31 +183,20 @@ def test_another_qemu_gives_the_same_bytes(
     assert result_file(tmp_path / "other", arm) == one
 
 
-SMALL = """\
-claim = "a QEMU makes no difference"
-source = "this test"
-[machine.data]
-drive = "rz58"
-files = {"/read" = "4M"}
-[[arms]]
-name = "only"
-[workload]
-commands = "iogen name=read rw=randread filename=/data/read nr=100 seed={seed}"
-[sweep]
-seed = [1, 2]
-[sizes.full]
-seed = [1]
-[sizes.quick]
-seed = [1, 2]
-"""
-# A QEMU of another name; by FROM and TO it runs a machine otherwise.
+SMALL = random_reads(
+    "a QEMU makes no difference",
+    100,
+    seeds=2,
+    more="[sizes.full]\nseed = [1]\n[sizes.quick]\nseed = [1, 2]\n",
+)
+# A QEMU of another name; by old and new it runs a machine otherwise.
 OTHER = """\
 #!/bin/sh
 [ "$*" = --version ] && {{ echo "QEMU emulator version 99.0 (another)"; exit; }}
 for word; do
     shift
     case "$word" in
-    {old}) word={new} ;;
+    *{old}*) word=$(echo "$word" | sed 's/{old}/{new}/') ;;
     esac
     set -- "$@" "$word"
 done
@@ -212,29 +204,48 @@ exec qemu-system-riscv64 "$@"
 """
 
 
+def validate(*words: object) -> subprocess.CompletedProcess:
+    """Type sluice validate repeat."""
+    line = [sys.executable, ROOT / "tests/support/typed.py", "validate", "repeat", *words]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+
+
+def small_experiment(folder: Path, clock: str) -> Path:
+    """An experiment of two runs with this clock."""
+    path = folder / "small.toml"
+    path.write_text(SMALL.replace("[machine.", f'[machine]\nclock = "{clock}"\n[machine.', 1))
+    return path
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("clock", "old", "new", "said"),
     [
-        ("nothing", "nothing", ["small-quick +2 +2$"]),
+        ("charged", "nothing", "nothing", ["small-quick +QEMU_99.0_another +2 +2$"]),
+        ("charged", "nothing", "nothing", ["small-quick +twin +2 +2$"]),
         (
-            "shift=5,sleep=off",
-            "shift=6,sleep=off",
-            ["small-quick +2 +0$", "only_seed=2: counters.+ and [0-9]+ more"],
+            "charged",
+            "charged_ns=32",
+            "charged_ns=64",
+            ["small-quick +QEMU_99.0_another +2 +0$", "only_seed=2: counters.+ [0-9]+ more"],
+        ),
+        ("counted", "nothing", "nothing", ["small-quick +QEMU_99.0_another +2 +2$"]),
+        (
+            "counted",
+            "shift=5,",
+            "shift=6,",
+            ["small-quick +QEMU_99.0_another +2 +0$"],
         ),
     ],
 )
-def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
-    tmp_path: Path, old: str, new: str, said: list[str]
+def test_validate_tells_which_runs_differ_and_how(
+    tmp_path: Path, clock: str, old: str, new: str, said: list[str]
 ):
-    (tmp_path / "small.toml").write_text(SMALL)
     other = tmp_path / "other-qemu"
     other.write_text(OTHER.format(old=old, new=new))
     other.chmod(0o755)
-    words = [f"--other={other}", f"--folder={tmp_path}", tmp_path / "small.toml"]
-    line = [sys.executable, "-m", "sluice.cli.repeat", *words]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    path = small_experiment(tmp_path, clock)
+    done = validate(f"--folder={tmp_path}", f"--qemu={other}", path)
     assert done.returncode == (old != "nothing"), done.stderr
-    assert "99.0_another:" in done.stdout
     for pattern in said:
         assert re.search(pattern, done.stdout, re.M), done.stdout
 
@@ -242,14 +253,58 @@ def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "QEMU_OTHER= is missing: give the path of another QEMU"),
-        (["--other=/nonexistent"], "/nonexistent"),
-        (["--other=qemu-system-riscv64"], "this is the same version as "),
-        (["--other=false", "nosuch"], "E=nosuch: there is no such experiment"),
+        (["--no-twin"], "there is only one way"),
+        (["--qemu=/nonexistent"], "/nonexistent"),
+        (["--compiler=/nonexistent-"], "/nonexistent-gcc"),
+        (["--qemu=qemu-system-riscv64"], "two of the ways to be compared are the same"),
+        (["nosuch"], "nosuch: there is no such experiment"),
     ],
 )
-def test_make_repeat_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
-    line = [sys.executable, "-m", "sluice.cli.repeat", *words]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+def test_validate_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
+    done = validate(*words)
     assert done.returncode == 2
     assert complaint in done.stderr and "Traceback" not in done.stderr
+
+
+COMPILER = """\
+#!/bin/sh
+[ "$*" = --version ] && {{ echo "another compiler"; exit; }}
+exec {prefix}gcc "$@" {more}
+"""
+
+
+def other_compiler(folder: Path, more: str) -> str:
+    """The prefix of a compiler that makes other instructions: ours, with more options."""
+    prefix = find_tool("prefix")
+    ours = Path(shutil.which(prefix + "gcc"))
+    start = ours.name.removesuffix("gcc")
+    for path in ours.parent.glob(f"{start}*"):
+        (folder / f"other-{path.name.removeprefix(start)}").symlink_to(path)
+    script = folder / "other-gcc"
+    script.unlink()
+    script.write_text(COMPILER.format(prefix=prefix, more=more))
+    script.chmod(0o755)
+    return str(folder / "other-")
+
+
+OPTIONS = ("-O1", "-Os", "-fno-inline")  # each makes other instructions of the whole tree
+
+
+def test_another_compiler_and_the_twin_give_the_same_bytes(tmp_path: Path):
+    """With one of the options, which is drawn anew each time, and printed if the test fails."""
+    option = SystemRandom().choice(OPTIONS)
+    print(f"drawn: {option}")
+    prefix = other_compiler(tmp_path, option)
+    experiments = [load_experiments(name, "quick")[0] for name in ("mogul-4.1-fast", "own-full")]
+    ways = repeat.choose_ways([], [prefix], twin=True)
+    assert [way.name for way in ways][1:] == ["another_compiler", "twin"]
+    assert repeat.execute(experiments, ways, tmp_path / "made", os.cpu_count() or 1)
+    kernels = [tmp_path / "made/another_compiler/tree/build/kernel/kernel.elf", KERNEL]
+    assert len({path.read_bytes() for path in kernels}) == 2
+
+
+def test_a_compiler_moves_counted_time_and_the_table_says_how_far():
+    moved = repeat.Moved("small-quick", "gcc_14", [0.0, 1.5, 2.0], ["reads wait: a here, b there"])
+    text = repeat.moves_table([moved])
+    assert re.search(r"small-quick +gcc_14 +3 +1\.50 % +2\.00 % +1$", text, re.M), text
+    assert "small-quick, gcc_14: reads wait: a here, b there" in text

@@ -204,7 +204,7 @@ def counted(make_image: MakeImage):
         args = f"{args} nbuf=100 drive=fixed write=delayed update=none check=1"
         result = run_rc(Config((Disk(path),), args=args, lab=True))
         assert result.status == 0, result.console
-        stat = devtext.stat(result.console.split("@\n")[1])
+        stat = devtext.parse_stat(result.console.split("@\n")[1])
         return {name: value for name, (value, _) in stat.items()}
 
     return run

@@ -9,13 +9,13 @@ from tools.bench import scaling
 
 
 def test_a_look_that_finds_nothing_due_costs_the_same_among_any_number_of_dirty_blocks():
-    few, many = scaling.idle_tick(1_000), scaling.idle_tick(16_000)
+    few, many = scaling.measure_idle_scan(1_000), scaling.measure_idle_scan(16_000)
     assert few.scanned == many.scanned == 1
     assert many.cpu_ns == pytest.approx(few.cpu_ns, rel=0.01)
 
 
 def test_finding_a_block_or_a_victim_costs_the_same_in_a_cache_of_any_size():
-    small, large = scaling.reads(8 * 1024), scaling.reads(32 * 1024)
+    small, large = scaling.measure_reads(8 * 1024), scaling.measure_reads(32 * 1024)
     assert large.hit_ns == pytest.approx(small.hit_ns, rel=0.002)
     # Which of a file's map is cached differs, and costs up to some lines of code.
     assert large.miss_ns == pytest.approx(small.miss_ns, rel=0.03)
@@ -23,4 +23,4 @@ def test_finding_a_block_or_a_victim_costs_the_same_in_a_cache_of_any_size():
 
 @pytest.mark.skipif(platform.machine() not in engine.HOSTS, reason="there is no twin here")
 def test_the_twin_takes_less_than_twice_the_memory_of_its_blocks_and_tables():
-    assert 0.5 < scaling.twin_memory(64_000) < 2
+    assert 0.5 < scaling.measure_twin_memory(64_000) < 2

@@ -64,7 +64,7 @@ def lab(make_image: MakeImage):
         said, stat, hist, _ = re.split(r"^@\w+\n", result.console, flags=re.M)
         jobs = [json.loads(line) for line in re.findall(r"^iogen (.*)$", said, flags=re.M)]
         by_name = {job["job"]: job for job in jobs}
-        return Run(by_name, devtext.stat(stat), devtext.histograms(hist))
+        return Run(by_name, devtext.parse_stat(stat), devtext.parse_histograms(hist))
 
     return run
 

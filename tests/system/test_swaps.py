@@ -59,7 +59,7 @@ def swaps(listing: str, seed: int) -> str:
 @pytest.fixture(scope="module")
 def listing(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("listing") / "image.img"
-    image.make(path, image.Content(rc="cat /dev/policy"))
+    image.make_image(path, image.Content(rc="cat /dev/policy"))
     return run_rc(Config((Disk(path),), lab=True)).console
 
 
@@ -81,8 +81,8 @@ def test_swaps_under_load_lose_nothing(
     assert "failed" not in result.console and "too short" not in result.console
     said = re.findall(r"^policy: .*\n", result.console, re.M)
     assert all(" would be " in line for line in said), said  # refused: they do not go together
-    stat = devtext.stat(re.sub(r"^policy: .*\n", "", result.console, flags=re.M))
+    stat = devtext.parse_stat(re.sub(r"^policy: .*\n", "", result.console, flags=re.M))
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["updated.written"][0] > SWAPS
     for name, contents in DATA.items():
         for n in range(LOADS):
-            assert image.read(path, f"/kept{n}{name}") == contents, f"/kept{n}{name}"
+            assert image.read_file(path, f"/kept{n}{name}") == contents, f"/kept{n}{name}"

@@ -22,7 +22,9 @@ uptime
 
 def traced(tmp_path, trace_k: int, script: str = SCRIPT):
     """Boots with a trace; the console, what was lost, the events."""
-    path = image.make(tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M")))
+    path = image.make_image(
+        tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M"))
+    )
     config = Config((Disk(path),), args=f"drive=rz58 trace_k={trace_k}", lab=True)
     with Machine(config) as machine:
         result = machine.wait()
@@ -30,7 +32,7 @@ def traced(tmp_path, trace_k: int, script: str = SCRIPT):
         if not trace_k:
             return result.console, 0, []
         phys = int(re.search(r"^trace.phys (\d+)", result.console, re.M)[1])
-        lost, events = trace.read(machine.guest.path, phys)
+        lost, events = trace.read_trace(machine.guest.path, phys)
     return result.console, lost, list(events)
 
 
@@ -158,11 +160,11 @@ def test_events_are_found_by_name(tmp_path):
     assert list(events) == [events[i] for i in range(many)]
     names = ("completed", "queued")
     wanted = [(i, event) for i, event in enumerate(events) if event.name in names]
-    assert list(events.named(*names)) == wanted
+    assert list(events.select_named(*names)) == wanted
     of_names = {trace.event_names().index(name) for name in names}
     assert [i for i, _ in wanted] == [i for i in range(many) if i % 12 in of_names]
     with pytest.raises(ValueError, match="no event is called flsh"):
-        list(events.named("flush", "flsh"))
+        list(events.select_named("flush", "flsh"))
 
 
 def test_times_that_go_back_are_noticed():
@@ -176,7 +178,7 @@ def test_an_event_that_no_kernel_knows_is_an_error():
     number = len(trace.event_names())
     events = trace.Events(trace.RECORD.pack(0, 0, 0, 0, number, 0))
     with pytest.raises(IndexError):
-        list(events.named("queued"))
+        list(events.select_named("queued"))
 
 
 def test_a_million_events_are_read_in_seconds(tmp_path):

@@ -110,16 +110,16 @@ class Left:
 def made(run: Run, folder: Path, kernel: Path = KERNEL) -> Left:
     """Make the run in the folder. Its workload begins at a whole second."""
     folder.mkdir()
-    config = runs.machine(run, folder)
+    config = runs.build_machine(run, folder)
     own = [Disk(folder / f"{i}.img") for i in range(len(config.disks))]
     for disk, cached in zip(own, config.disks, strict=True):
-        image.copy(cached.image, disk.image)
+        image.copy_image(cached.image, disk.image)
     with Machine(replace(config, disks=tuple(own), kernel=kernel)) as machine:
         assert machine.wait().status == 0, machine.console
-        lost, events = trace.read(machine.guest.path, phys_of(machine.console))
+        lost, events = trace.read_trace(machine.guest.path, phys_of(machine.console))
     assert not lost
-    said = runs.readings(machine.console)["said"]
-    shown = jobs.lines(said)
+    said = runs.split_readings(machine.console)["said"]
+    shown = jobs.parse_job_lines(said)
     start_ns = min(job["start_ns"] for job in shown) // NS_PER_S * NS_PER_S
     end_ns = max(job["start_ns"] + job["elapsed_ns"] for job in shown)
     return Left(
@@ -162,12 +162,12 @@ def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_
 @pytest.fixture
 def forget() -> Iterator[None]:
     yield
-    files.forget()
+    files.clear_hashes()
 
 
 def root_disk(run: Run, folder: Path) -> Path:
     """Make the image of the run's root disk, with its scripts."""
-    return runs.machine(run, folder).disks[0].image
+    return runs.build_machine(run, folder).disks[0].image
 
 
 def test_a_run_does_not_depend_on_programs_and_experiments_that_it_does_not_use(
@@ -175,19 +175,21 @@ def test_a_run_does_not_depend_on_programs_and_experiments_that_it_does_not_use(
 ) -> None:
     """Its root disk has no programs but those of BASE and those that its scripts name. The new one
     is the first of all in /bin."""
-    assert set(files.programs()) >= BASE, "a program that is gone leaves BASE, and moves all runs"
+    assert set(files.program_hashes()) >= BASE, (
+        "a program that is gone leaves BASE, and moves all runs"
+    )
     run = small_run(tmp_path)
-    key, disk = runs.key(run), root_disk(run, tmp_path).read_bytes()
+    key, disk = runs.result_key(run), root_disk(run, tmp_path).read_bytes()
     folder = tmp_path / "root"
     shutil.copytree(ROOT_FOLDER, folder)
     shutil.copy2(folder / "bin/iogen", folder / "bin/aaa")
     for module in (image, files):
         monkeypatch.setattr(module, "ROOT_FOLDER", folder)
-    files.forget()
+    files.clear_hashes()
     (tmp_path / "aaa.toml").write_text(SMALL.replace("nr=300", "nr=200"))
     now = small_run(tmp_path)
-    assert "aaa" in files.programs()
-    assert runs.key(now) == key
+    assert "aaa" in files.program_hashes()
+    assert runs.result_key(now) == key
     assert root_disk(now, tmp_path).read_bytes() == disk
     user = replace(now, config=now.config | {"commands": "aaa nr=1\n"})
     assert "aaa" in image.debugfs(root_disk(user, tmp_path), "ls /bin")

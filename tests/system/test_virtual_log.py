@@ -43,7 +43,7 @@ TAIL = slice(SECTOR, 2 * SECTOR)
 
 def lay_out(path: Path, nsummaries: int = 0) -> Path:
     """Lay an image out on a virtual log."""
-    path.write_bytes(virtual_log.laid_out(path.read_bytes(), PLACES, nsummaries=nsummaries))
+    path.write_bytes(virtual_log.lay_out_log(path.read_bytes(), PLACES, nsummaries=nsummaries))
     return path
 
 
@@ -52,8 +52,8 @@ def logical(disk: bytes, to: Path) -> Path:
     the same as Python does."""
     disk_file = to.with_suffix(".disk")
     disk_file.write_bytes(disk)
-    image.command(MKFS, "--from-log", disk_file, to)
-    assert to.read_bytes() == virtual_log.blocks(disk)
+    image.run_command(MKFS, "--from-log", disk_file, to)
+    assert to.read_bytes() == virtual_log.read_logical_disk(disk)
     return to
 
 
@@ -67,7 +67,7 @@ def written(
     if policy in CLEANING:
         rc = rc.replace("\nrm", f"\n{UNTIL_MOVED}\nrm")
     content = image.Content(files={"/msg": MESSAGE}, rc=rc, size="4M")
-    path, log = lay_out(image.make(folder / "disk", content), nsummaries), folder / "log"
+    path, log = lay_out(image.make_image(folder / "disk", content), nsummaries), folder / "log"
     before = path.read_bytes()
     log.write_bytes(b"")
     files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
@@ -101,7 +101,7 @@ def arrived(path: Path) -> int:
     last = max(new | names(path, "/mail/tmp") | {0})
     for i in range(last):
         if i in new:
-            assert image.read(path, f"/mail/new/{LONG}{i}") == MESSAGE, i
+            assert image.read_file(path, f"/mail/new/{LONG}{i}") == MESSAGE, i
         else:
             assert i <= last - MESSAGES // 2, f"{i} of {last}"
     return last
@@ -119,7 +119,7 @@ def test_mail_survives_a_power_cut_at_any_sector(
     for n in rng.sample(range(1, len(log)), CUTS):
         disk = cut(before, log, n, rng.randrange(len(log[n][1]) // SECTOR))
         path = logical(disk, tmp_path / "image")
-        repaired = image.command("e2fsck", "-fp", path, check=False)
+        repaired = image.run_command("e2fsck", "-fp", path, check=False)
         assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
         proved += arrived(path)
     assert proved > CUTS
@@ -143,7 +143,7 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
         path.write_bytes(cut(before, log, n, 0))
         found = logical(path.read_bytes(), tmp_path / "image")
         there = names(found, "/mail/new")
-        if all(image.read(found, f"/mail/new/{LONG}{i}") == MESSAGE for i in there):
+        if all(image.read_file(found, f"/mail/new/{LONG}{i}") == MESSAGE for i in there):
             break
     script = "\n".join(f"cmp /mnt/msg /mnt/mail/new/{LONG}{i} || exit 9" for i in sorted(there))
     assert there and not any(path.read_bytes()[TAIL])
@@ -164,7 +164,7 @@ def refused(make_image: MakeImage, disk: Path, args: str) -> str:
 def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_path: Path) -> None:
     disk = lay_out(make_image(damaged=True, programs=False, size="4M"))
     whole = disk.read_bytes()
-    said = image.command(MKFS, "--from-log", make_image(), tmp_path / "i", check=False)
+    said = image.run_command(MKFS, "--from-log", make_image(), tmp_path / "i", check=False)
     assert said.returncode == 1 and b"has no label of a virtual log" in said.stdout
     for args in ("place=eager", f"{ARGS} drive_volatile=1"):
         assert "a drive model and drive_volatile=0" in refused(make_image, disk, args)
@@ -188,7 +188,7 @@ def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_pa
 def test_a_full_disk_says_so_and_can_be_written_again(
     make_image: MakeImage, tmp_path: Path
 ) -> None:
-    size = f"{4 * virtual_log.blocks_on(PLACES)}K"  # all of its blocks
+    size = f"{4 * virtual_log.log_capacity(PLACES)}K"  # all of its blocks
     disk = lay_out(make_image(damaged=True, programs=False, size=size))
     script = """
     dd if=/dev/zero of=/mnt/all bs=4k 2> /dev/null; sync
@@ -203,4 +203,4 @@ def test_a_full_disk_says_so_and_can_be_written_again(
     assert int(count["map_writes"]) > 100
     wrote = "written: {writes} requests, {map_writes} sectors of a map, {moved} blocks to empty"
     assert wrote.format(**count) in said
-    image.check(logical(disk.read_bytes(), tmp_path / "image"))
+    image.check_image(logical(disk.read_bytes(), tmp_path / "image"))

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from argparse import Namespace
+import tomllib
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +21,9 @@ from book.ext import build, charts, clang, inventory, markdown, sessions, stored
 from book.ext import make as command
 from book.ext.build import BadBook
 from book.ext.sphinx import findings, labs, places, words
-from sluice.experiment.catalogue import known
+from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load
+from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 from sluice.results import documents, roles
 
@@ -39,7 +40,7 @@ LOADS = {"script": "src", "link": "href", "img": "src", "source": "src", "iframe
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the whole book, built."""
     folder = tmp_path_factory.mktemp("book")
-    build.build(folder / "site", folder / "work")
+    build.build_site(folder / "site", folder / "work")
     return folder / "site"
 
 
@@ -60,7 +61,7 @@ def built(folder: Path, text: str) -> str:
     (pages / "_static").mkdir(parents=True, exist_ok=True)
     shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
     (pages / "index.md").write_text(text)
-    build.build(folder / "site", folder / "work", pages, dict)
+    build.build_site(folder / "site", folder / "work", pages, dict)
     return soup(folder / "site" / "index.html").find("article").get_text()
 
 
@@ -76,8 +77,8 @@ def test_every_policy_has_its_entry(book: Path) -> None:
 
 
 def test_every_experiment_has_its_page_and_is_in_a_chapter_on_papers(book: Path) -> None:
-    chapters = {one.name for one in findings.rest()} | findings.shown()
-    for path in ROOT.glob("experiments/*.toml"):
+    chapters = {one.name for one in findings.remaining_experiments()} | findings.shown_experiments()
+    for path in experiment_files():
         assert (book / "reference" / "experiments" / f"{path.stem}.html").exists(), path
         assert path.stem in chapters
 
@@ -95,8 +96,8 @@ def test_every_program_has_its_entry(book: Path) -> None:
 
 
 def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
-    kernel = known().tunables
-    read = {f"{p.name}.{t.name}": t for p in inventory.policies() for t in p.tunables}
+    kernel = load_catalogue().tunables
+    read = {f"{p.name}.{t.name}": t for p in inventory.list_policies() for t in p.tunables}
     assert read.keys() == kernel.keys()
     for name, row in kernel.items():
         own = read[name]
@@ -105,22 +106,22 @@ def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
 
 
 def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> None:
-    kernel = known()
+    kernel = load_catalogue()
     for kind, names in kernel.policies.items():
-        assert {p.name for p in inventory.policies() if p.kind == kind} == set(names)
-    own = {f"{p.name}.{c.name}": c.unit for p in inventory.policies() for c in p.counters}
-    rows = {c.name: c.unit for c in inventory.statistics() if c.kind in ("counter", "gauge")}
+        assert {p.name for p in inventory.list_policies() if p.kind == kind} == set(names)
+    own = {f"{p.name}.{c.name}": c.unit for p in inventory.list_policies() for c in p.counters}
+    rows = {c.name: c.unit for c in inventory.list_statistics() if c.kind in ("counter", "gauge")}
     assert rows | own == kernel.counters
-    histograms = {c.name for c in inventory.statistics() if "histogram" in c.kind}
+    histograms = {c.name for c in inventory.list_statistics() if "histogram" in c.kind}
     assert {re.sub(r"^disk\d\.", "", name) for name in kernel.histograms} == histograms
 
 
 def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
-    assert {*known().drives, "none"} == {drive.name for drive in inventory.drives()}
+    assert {*load_catalogue().drives, "none"} == {drive.name for drive in inventory.list_drives()}
     for name, rows in (
-        ("drives", inventory.drives()),
-        ("events", inventory.events()),
-        ("arguments", inventory.arguments()),
+        ("drives", inventory.list_drives()),
+        ("events", inventory.list_events()),
+        ("arguments", inventory.list_arguments()),
     ):
         shown = {code.rstrip("=") for code in codes(book / "reference" / f"{name}.html")}
         assert len(rows) > 5
@@ -132,21 +133,34 @@ def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: P
     text = inventory.ARGUMENTS.read_text()
     short.write_text(re.sub(r"\[nbuf\]\n(.+\n)+", "", text))
     monkeypatch.setattr(inventory, "ARGUMENTS", short)
-    monkeypatch.setattr(inventory, "place", str)
+    monkeypatch.setattr(inventory, "tree_path", str)
     with pytest.raises(inventory.BadSource, match=r"does not say what nbuf= means"):
-        inventory.arguments()
+        inventory.list_arguments()
+
+
+def test_a_boot_argument_of_drives_is_used_or_says_why_it_is_there() -> None:
+    described = tomllib.loads(inventory.ARGUMENTS.read_text())
+    used = [tomllib.loads(path.read_text()) for path in experiment_files()]
+    for name in [name for name in described if name.startswith("drive_")]:
+        count = sum(
+            name in one.get("machine", {})
+            or any(name in arm.get("machine", {}) for arm in one.get("arms", []))
+            for one in used
+        )
+        assert count > 1 or described[name].get("why"), name
+        assert count < 2 or not described[name].get("why"), name
 
 
 # ---- numbers come from the stored results ----
 
 
 def test_no_page_has_a_table_of_figures_that_were_typed_in() -> None:
-    typed = {path.name: documents.unmarked(path) for path in PAGES}
+    typed = {path.name: documents.unmarked_tables(path) for path in PAGES}
     assert not {name: lines for name, lines in typed.items() if lines}
 
 
 def test_a_table_that_a_test_is_said_to_check_is_read_by_that_test() -> None:
-    said = [(path, test) for path in PAGES for test in documents.checked(path)]
+    said = [(path, test) for path in PAGES for test in documents.checked_tables(path)]
     assert said
     for path, test in said:
         file, _, name = test.partition("::")
@@ -161,7 +175,7 @@ def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
     said = built(
         tmp_path, "# A\n\n{result}`from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=2`\n"
     )
-    rows = stored.read("mogul-4.1-fast")["rows"]
+    rows = stored.read_results("mogul-4.1-fast")["rows"]
     [value] = [r["measured"]["read.max_ms"] for r in rows if r["arm"] == "delayed+PU"]
     assert f"{value:,.2f}" in said
 
@@ -169,7 +183,7 @@ def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
 def test_a_number_has_its_interval(tmp_path: Path, monkeypatch) -> None:
     measured = {"measured": {"read.max_ms": 7.25}, "interval": {"read.max_ms": [6.5, 8]}}
     row = {"arm": "delayed+PU", "at": {}, "model": {"read.max_ms": 7}, **measured}
-    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    monkeypatch.setattr(stored, "read_results", lambda name: {"rows": [row]})
     asked = "from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=1"
     table = "from: mogul-4.1-fast\nrows: {PU: arm=delayed+PU}\ncolumns: {most: read.max_ms}"
     text = f"{{result}}`{asked}` {{result}}`{asked}, is=model`\n\n```{{results}}\n{table}\n```\n"
@@ -215,23 +229,23 @@ def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeyp
     def nothing(name: str) -> dict:
         raise stored.NotStored(name)
 
-    monkeypatch.setattr(stored, "read", nothing)
+    monkeypatch.setattr(stored, "read_results", nothing)
     words = "from=sweep-age, arm=PU, age_s=5, read.max_ms"
     said = built(tmp_path, f"# A\n\n{{result}}`{words}`\n\n```{{measured}} wow\nhidden\n```\n")
-    assert "not measured yet: make results E=sweep-age" in said
-    assert "Not measured yet: make results E=wow" in said
+    assert "not measured yet: sluice results store sweep-age" in said
+    assert "Not measured yet: sluice results store wow" in said
     assert "hidden" not in said
 
 
 def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monkeypatch) -> None:
     row = {"arm": "delayed+PU", "at": {}, "measured": {"read.max_ms": 7}}
-    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    monkeypatch.setattr(stored, "read_results", lambda name: {"rows": [row]})
     rows = "{new: arm=async+PU, old: arm=delayed+PU}"
     table = f"from: mogul-4.1-fast\nrows: {rows}\ncolumns: {{most: read.max_ms}}"
     asked = "{result}`from=mogul-4.1-fast, arm=async+PU, read.max_ms`"
     built(tmp_path, f"# A\n\n{asked}\n\n```{{results}}\n{table}\n```\n")
     page = soup(tmp_path / "site" / "index.html").find("article")
-    assert "not measured yet: make results E=mogul-4.1-fast" in page.get_text()
+    assert "not measured yet: sluice results store mogul-4.1-fast" in page.get_text()
     assert [cell.get_text() for cell in page.find_all("td")] == ["new", "·", "old", "7"]
 
 
@@ -239,18 +253,17 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
     def read(name: str) -> dict:
         if name not in ("wow", "sweep-age"):
             raise stored.NotStored(name)
-        verdict = {"paper": "Author 1999, 2: more", "word": "differs", "sure": True}
-        ours = {"paper": "", "word": "as said", "sure": False}
-        lost = {"paper": "", "word": "not told apart", "sure": True, "contest": True}
+        verdict = {"paper": "Author 1999, 2: more", "word": "differs"}
+        ours = {"paper": "", "word": "as said"}
+        lost = {"paper": "", "word": "no difference seen", "contest": True}
         return {"verdicts": [verdict | {"contest": False}, ours | {"contest": False}, lost]}
 
-    monkeypatch.setattr(stored, "read", read)
+    monkeypatch.setattr(stored, "read_results", read)
     said = built(tmp_path, "# A\n\n```{tally}\n```\n")
     cells = [cell.get_text() for cell in soup(tmp_path / "site" / "index.html").find_all("td")]
-    assert cells[:6] == ["Author 1999", "0", "2", "0", "0", "0"]
-    assert cells[6:] == ["(our own expectations)", "2", "0", "0", "0", "0"]
-    assert "2 of them compare arms with too few trials" in said
-    assert "make results E=mogul-4.1-fast" in said  # among those that lack findings
+    assert cells[:4] == ["Author 1999", "0", "2", "0"]
+    assert cells[4:] == ["(our own expectations)", "2", "0", "0"]
+    assert "sluice results store mogul-4.1-fast" in said  # among those that lack findings
 
 
 def test_charts_show_intervals() -> None:
@@ -258,11 +271,11 @@ def test_charts_show_intervals() -> None:
     body = {"metrics": {"longest": "read.max_ms"}}
 
     def drawn(more: dict, at: dict) -> str:
-        return charts.svg({"experiment": "e", "rows": [row | more]}, body | at, ["PU"])
+        return charts.render_svg({"experiment": "e", "rows": [row | more]}, body | at, ["PU"])
 
     for at in ({}, {"along": "age"}):
         assert drawn({"interval": {"read.max_ms": [3, 12]}}, at) != drawn({}, at)
-    [found] = charts.rows({"experiment": "e", "rows": [row]}, {}, ["PU"], "read.max_ms")
+    [found] = charts.chart_rows({"experiment": "e", "rows": [row]}, {}, ["PU"], "read.max_ms")
     assert (found["low"], found["high"]) == (9, 9)
 
 
@@ -273,7 +286,7 @@ def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:
         "```{results}\nfrom: wow\ncolumns:\n  head: c.d, digits=1\n```\n"
         "```{chart}\nfrom: sweep-age\nmetrics: {head: e.f}\n```\n"
     )
-    asked = [(one["from"], one["metric"]) for one in roles.asked(page)]
+    asked = [(one["from"], one["metric"]) for one in roles.requested_sources(page)]
     assert asked == [("wow", "a.b"), ("wow", "c.d"), ("sweep-age", "e.f")]
 
 
@@ -336,16 +349,16 @@ def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
     (pages / "index.md").write_text("# A\n\nof one build\n")
     shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
     monkeypatch.setattr(build, "WORK", tmp_path / "builds")
-    inner, one = build.put_in_place, partial(build.build, site, written=pages, made=dict)
+    inner, one = build.replace_site, partial(build.build_site, site, written=pages, made=dict)
 
     def another_first(made: Path, place: Path) -> None:
         """While one build is about to end, all of another takes place."""
-        monkeypatch.setattr(build, "put_in_place", inner)
-        build.build_alone(one)
+        monkeypatch.setattr(build, "replace_site", inner)
+        build.build_in_own_folder(one)
         inner(made, place)
 
-    monkeypatch.setattr(build, "put_in_place", another_first)
-    build.build_alone(one)
+    monkeypatch.setattr(build, "replace_site", another_first)
+    build.build_in_own_folder(one)
     assert "of one build" in (site / "index.html").read_text()
     assert list((tmp_path / "builds").iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {"pages", "site", "builds"}
@@ -363,8 +376,8 @@ def words_of(page: Path) -> str:
 
 
 def test_each_page_leads_to_the_glossary_where_it_first_uses_a_word(book: Path) -> None:
-    known = words.forms((build.PAGES / "glossary.md").read_text())
-    pattern, linked = words.pattern(known), set()
+    known = words.word_forms((build.PAGES / "glossary.md").read_text())
+    pattern, linked = words.form_pattern(known), set()
     for path in sorted(build.PAGES.rglob("*.md")):
         page = book / path.relative_to(build.PAGES).with_suffix(".html")
         if path.stem == words.PAGE or not page.exists():
@@ -422,6 +435,16 @@ def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: P
         width = "document.querySelector('.drawing svg').getBoundingClientRect().width"
         assert page.value(width) >= READABLE
         assert page.value("document.documentElement.scrollWidth") == screen["width"]
+
+
+def test_a_published_book_links_to_where_the_sources_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = places.ROOT / "kernel/cache/bio.c"
+    assert places.relative_link("inside/read", file) == "../../../kernel/cache/bio.c"
+    monkeypatch.setenv("BOOK_SOURCES", "https://example.org/blob/main")
+    assert (
+        places.relative_link("inside/read", file)
+        == "https://example.org/blob/main/kernel/cache/bio.c"
+    )
 
 
 def test_in_a_students_tree_a_file_of_another_lab_is_named_and_any_other_must_exist(
@@ -536,32 +559,25 @@ def test_tables_in_c_are_read_as_the_compiler_does() -> None:
         {0},
     };
     """
-    [row] = clang.rows(code, 0)
+    [row] = clang.table_rows(code, 0)
     assert row == ["age_ms", "ms", "30 * 1000", "0", "1UL << 20", 'how old, "dirty" or {not}']
-    numbers = [clang.number(cell, {}) for cell in row[2:5]]
+    numbers = [clang.evaluate(cell, {}) for cell in row[2:5]]
     assert numbers == [30000, 0, 1 << 20]
-    assert clang.number("2 * MOST", {"MOST": "(1 << 3)"}) == 16
-    assert clang.number("sizeof(x)", {}) is None
+    assert clang.evaluate("2 * MOST", {"MOST": "(1 << 3)"}) == 16
+    assert clang.evaluate("sizeof(x)", {}) is None
 
 
 def test_text_shows_as_it_is_written() -> None:
-    assert markdown.plain("a*b of age_ms, <x> and `c|d`") == r"a\*b of `age_ms`, \<x\> and `c|d`"
-    assert markdown.table(["a"], [["`x | y`"]]).splitlines()[2] == r"| `x \| y` |"
+    assert markdown.escape("a*b of age_ms, <x> and `c|d`") == r"a\*b of `age_ms`, \<x\> and `c|d`"
+    assert markdown.format_table(["a"], [["`x | y`"]]).splitlines()[2] == r"| `x \| y` |"
 
 
 def test_comments_keep_their_lists_and_formulas() -> None:
     comment = "It does:\n- one thing,\n  and more\n- another\n\n    a = b\n    c = d\n\nThe end."
-    assert markdown.prose(comment) == (
+    assert markdown.format_comment(comment) == (
         "It does:\n\n- one thing, and more\n\n- another\n\n"
         "```text\n  a = b\n  c = d\n```\n\nThe end.\n"
     )
-
-
-def test_make_book_says_where_the_book_is() -> None:
-    said = subprocess.run(
-        ["make", "-n", "SETUP=no", "book"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert "-m book.ext.make" in said.stdout
 
 
 @pytest.mark.parametrize(
@@ -579,15 +595,16 @@ def test_a_full_book_measures_all_and_stops_only_where_it_must(
     made, builds = [], []
 
     def run(line: list[str]) -> SimpleNamespace:
-        made.append(line[-1])
-        return SimpleNamespace(returncode=statuses.get(line[-1], 0))
+        name = json.loads(line[-1])["name"]
+        made.append(name)
+        return SimpleNamespace(returncode=statuses.get(name, 0))
 
     monkeypatch.setattr(
-        inventory, "experiments", lambda: [SimpleNamespace(name=name) for name in "abc"]
+        inventory, "list_experiments", lambda: [SimpleNamespace(name=name) for name in "abc"]
     )
     monkeypatch.setattr(command.subprocess, "run", run)
-    monkeypatch.setattr(build, "build_alone", lambda: builds.append("book"))
-    status = command.make(Namespace(full=True, jobs=1))
+    monkeypatch.setattr(build, "build_in_own_folder", lambda: builds.append("book"))
+    status = command.make_book(full=True, jobs=1)
     assert (made, bool(builds)) == (measured.split(), built_)
     assert status == max((n if n >= 0 else 128 - n for n in statuses.values()), default=0)
     assert says in capsys.readouterr().err

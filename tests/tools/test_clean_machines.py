@@ -9,18 +9,33 @@ from pathlib import Path
 import yaml
 from trees import make
 
+from sluice.cli.main import VERBS
 from sluice.host.paths import ROOT
 
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text()) for path in ROOT.glob(".github/workflows/*.yml")
+}
+WORKFLOW = WORKFLOWS["test"]
+MATRIX = WORKFLOW["jobs"]["test"]["strategy"]["matrix"]
 CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
 DOCKERFILE = (ROOT / ".devcontainer" / "Dockerfile").read_text()
 STEPS = [step["run"] for step in WORKFLOW["jobs"]["test"]["steps"] if "run" in step]
-FRESH = "-m tools.fresh.command"
+FRESH = "bin/sluice dev fresh"
 SAID = [
     *STEPS,
     CONTAINER["postCreateCommand"],
     *re.findall(r"^#   docker run (.*)$", DOCKERFILE, re.M),
 ]
+
+
+def steps() -> list[tuple[str, dict]]:
+    """Return all steps of all workflows, each with the name of its workflow and job."""
+    return [
+        (f"{workflow}: {job}", step)
+        for workflow, content in WORKFLOWS.items()
+        for job, body in content["jobs"].items()
+        for step in body["steps"]
+    ]
 
 
 def goals(command: str) -> list[str]:
@@ -29,27 +44,81 @@ def goals(command: str) -> list[str]:
     return [goal for word in words for goal in shlex.split(word) if "=" not in goal]
 
 
+def make_goals() -> set[str]:
+    """The goals of make that are not those of an earlier release."""
+    text = "".join((ROOT / name).read_text() for name in ("Makefile", "tools/rules/commands.mk"))
+    return set(re.findall(r"^([a-z-]+):", text, re.M))
+
+
 def test_each_command_is_a_goal_of_the_makefile() -> None:
-    listed = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    listed = make_goals()
     asked = {goal for command in SAID for goal in goals(command)}
     files = {goal for goal in asked if "/" in goal}
     assert files == {"build/debug/kernel/kernel.elf"}
-    words = {"version", "setup", "test", "fresh", "all", "native", "twin", "qemu"}
+    words = {"version", "setup", "test", "all", "native", "twin", "qemu"}
     assert asked - files == words <= listed
 
 
+def test_each_workflow_types_goals_files_and_tests_that_are_there() -> None:
+    listed = make_goals()
+    seen = set()
+    for where, step in steps():
+        for line in step.get("run", "").splitlines():
+            for words in re.findall(r"(?:^|&& |sluice |g)make ([^&|]+)", line):
+                if " install " in line:
+                    continue
+                asked = {word for word in shlex.split(words) if "=" not in word}
+                seen |= asked
+                assert {goal for goal in asked if "/" not in goal} <= listed, f"{where}: {line}"
+                for test in re.findall(r"\bT=(\S+)", words):
+                    assert list(ROOT.glob(f"tests/*/{test}")), f"{where}: {line}"
+            for file in re.findall(r"(?:sh |\$\(|-f )([\w.]*/?[\w.]+/[\w.]+)", line):
+                assert (ROOT / file).exists(), f"{where}: there is no {file}"
+    assert {"setup", "all", "native", "twin", "test", "check", "book", "grade"} <= seen
+
+
+def test_each_workflow_types_commands_of_sluice_that_are_there() -> None:
+    seen = set()
+    for where, step in steps():
+        for line in step.get("run", "").splitlines():
+            for words in re.findall(r"(?:^|&& )bin/sluice ([^&|]+)", line):
+                known = VERBS
+                for word in shlex.split(words):
+                    if not isinstance(known, dict):
+                        break
+                    assert word in known, f"{where}: {line}"
+                    seen.add(word)
+                    known = known[word][1]
+    assert {"mutants", "exercise", "repeat", "fresh", "theatre", "live", "store", "run"} <= seen
+
+
+def test_workflows_use_pinned_actions_and_no_more_rights_than_they_need() -> None:
+    for where, step in steps():
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]), f"{where}: {step['uses']}"
+    for name in ("check", "test", "nightly"):
+        assert WORKFLOWS[name]["permissions"] == {"contents": "read"}, name
+
+
+def test_every_job_has_a_limit_of_time() -> None:
+    quick = {"deploy"}
+    for name, workflow in WORKFLOWS.items():
+        for job, body in workflow["jobs"].items():
+            assert job in quick or 0 < body["timeout-minutes"] < 360, f"{name}: {job}"
+
+
 def test_the_workflow_runs_what_ci_runs() -> None:
-    """The same commands in the same order, once all is set up. CI calls what `make fresh` calls, to
-    see its status."""
+    """The same commands in the same order, once all is set up. CI calls the module that `sluice dev
+    fresh` calls, to see its status."""
     ci = (ROOT / ".ci" / "run").read_text()
     assert ci.count(f" {FRESH} ||") == 1
-    for word, option in ("", ""), ("NEWEST=1", "--newest"):
-        called = make(ROOT, "-n", "fresh", *word.split()).stdout.split()
-        assert called[1:] == [*FRESH.split(), *option.split()]
     commands = re.findall(r"^make .*$", ci, re.M)
     own = STEPS[STEPS.index("make setup") + 1 :]
-    assert own == [*commands, "make fresh"]
-    assert WORKFLOW["jobs"]["newest"]["steps"][-1]["run"] == "make fresh NEWEST=1"
+    assert own == [*commands, "bin/sluice dev fresh"]
+    assert (
+        WORKFLOWS["nightly"]["jobs"]["newest"]["steps"][-1]["run"]
+        == "bin/sluice dev fresh --newest"
+    )
     assert len(commands) == 3
 
 
@@ -67,7 +136,8 @@ def test_the_container_is_made_of_files_that_are_there() -> None:
     copied = re.search(r"^COPY (.*) tools/$", DOCKERFILE, re.M)
     assert copied
     assert all((context / name).exists() for name in copied[1].split())
-    assert WORKFLOW["jobs"]["test"]["container"]["image"] in DOCKERFILE.split()
+    (base,) = re.findall(r"^FROM (\S+)$", DOCKERFILE, re.M)
+    assert base in MATRIX["image"]
 
 
 def test_setting_up_packages_alone_makes_no_environment(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.native
 ENOUGH = 4.5  # for text: WCAG 2.1, AA
 SEEN = 3  # for bars and marks
 DARK = "@media (prefers-color-scheme: dark) {"
-STYLES = {"grade": page.style(page.OWN_STYLE), "class": page.style(classpage.STYLE)}
+STYLES = {"grade": page.page_style(page.OWN_STYLE), "class": page.page_style(classpage.STYLE)}
 ON_PAPER = ("ink", "soft", "good", "bad", "warn")
 INK_ON = ("paper", "note", "code")
 
@@ -82,13 +82,13 @@ def test_no_rule_has_a_colour_that_a_dark_page_does_not_change(kind: str) -> Non
 
 def test_pages_draw_in_colours_of_the_style_alone() -> None:
     """Of pictures, text and rules have colours that the dark style replaces."""
-    bars = classpage.spread([0, 0.5, 1], "spread") + page.text(GRADED).split("<body>")[1]
+    bars = classpage.draw_histogram([0, 0.5, 1], "spread") + page.text(GRADED).split("<body>")[1]
     bars = re.sub(r"<figure>.*?</figure>", "", bars, flags=re.S)
     assert "svg" in bars
     assert re.findall(r"(?:fill|stroke)=\"(?!none)[^\"]*\"", bars) == []
     points = [(1.0, 2.0), (3.0, 40.0)]
     curves = [Curves(who, what, points, points, points)
               for who in (YOURS, REFERENCE) for what in ("reads", "writes")]  # fmt: skip
-    drawn = drawing.svg(Picture("syncs", False, curves))
+    drawn = drawing.render_svg(Picture("syncs", False, curves))
     texts = set(re.findall(r"<text[^>]*fill=\"([^\"]*)\"", drawn))
     assert texts == {theme.INK}

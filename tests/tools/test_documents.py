@@ -7,42 +7,57 @@ dry run is made; programs of Sluice are run in a machine; others must be there.
 
 import ast
 import importlib.util
+import io
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from trees import make
 
-from grade.code.objects import symbols
-from grade.definition.lab import labs
-from sluice.experiment.catalogue import known
+from grade.code.objects import read_symbols
+from grade.definition.lab import load_labs
+from sluice.cli import main, verb
+from sluice.experiment.catalogue import load_catalogue
+from sluice.host.experiments import EXPERIMENTS, experiment_files
 from sluice.host.paths import KERNEL, ROOT
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
 
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md", "grade/labs/TRUST.md"]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "grade/labs/README.md",
+    "grade/labs/TRUST.md",
+]
 CHAPTERS = sorted(path.relative_to(ROOT) for path in ROOT.glob("book/pages/**/*.md"))
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
 HINTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/hints.md"))
 STAFFS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/**/staff/*.md"))
 DOCSTRINGS = ["sluice/host/workers.py", "sluice/host/snapshot.py"]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
-TO_BE_WRITTEN = re.compile(r"new file `policies/\w+/(\w+)\.c`")  # by who reads the book
-NEW_LAB = re.compile(r"make newlab NAME=([\w-]+)")  # that a reader makes
+TO_BE_WRITTEN = re.compile(r"(?:new file|into) `policies/\w+/(\w+)\.c`")  # by who reads the book
+NEW_LAB = re.compile(r"sluice lab new ([\w-]+)")  # that a reader makes
 OPTION = re.compile(r":\w+:")  # of a directive
 NO_COMMANDS = ("syscall >", "|prefetch", "found:", "*--")  # blocks that show something else
-FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
+FOLDERS = {path.parent.name for path in ROOT.glob("user/**/main.c")}
 PROGRAMS = (
-    {path.stem for path in ROOT.glob("user/*.c")} | FOLDERS | {"help"}
-)  # a word of the shell's
+    {path.stem for folder in ("bin", "load") for path in ROOT.glob(f"user/{folder}/*.c")}
+    | FOLDERS
+    | {"help"}  # a word of the shell's
+)
+SLUICE = {"sluice", "bin/sluice"}
 GDB = {"hbreak", "break", "continue", "backtrace", "finish", "print", "target", "kstack", "queue"}
 HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
 PACKAGES = {"mvn": "maven", "unzip": "unzip"}  # of Debian; set-up does not install them
@@ -80,20 +95,20 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def done_by(line: str) -> list[str]:
-    """The commands that `make run` is to do (test_try_it.py does them)."""
-    words = shlex.split(line) if line.startswith("make run ") else []
-    done = (word.removeprefix("DO=") for word in words if word.startswith("DO="))
-    return [command.strip() for commands in done for command in commands.split(";")]
+    """The commands that `sluice run` is to do (test_try_it.py does them)."""
+    if not re.match(r"(bin/)?sluice run '", line):
+        return []
+    return [command.strip() for command in shlex.split(line)[2].split(";")]
 
 
 def is_command(line: str) -> bool:
     """Does code within a sentence begin as a command does?"""
     first = line.split()[0] if line.split() else ""
     several = " " in line and not first.endswith("=")
-    known_first = first in {"make", *HOST, *PROGRAMS} or first.startswith(
+    known_first = first in {"make", *SLUICE, *HOST, *PROGRAMS} or first.startswith(
         (".venv/", "build/native/")
     )
-    return known_first and (several or first == "make") and not re.match(r"\w+\(", line)
+    return known_first and (several or first == "make") and not re.match(r"\w+\(|sluice <", line)
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -141,7 +156,10 @@ def expect(there: bool, what: str) -> None:
 
 @cache
 def makefile() -> str:
-    return (ROOT / "Makefile").read_text()
+    """What says which goals and variables there are."""
+    rules = sorted(ROOT.glob("tools/rules/*.mk"))
+    files = [ROOT / "Makefile", *rules, ROOT / "sluice/cli/old_goals.toml"]
+    return "".join(path.read_text() for path in files)
 
 
 @cache
@@ -151,7 +169,7 @@ def texts_of_tests() -> str:
 
 @cache
 def goals() -> set[str]:
-    return set(re.findall(r"^([a-z][\w.-]*):", makefile(), re.M))
+    return set(re.findall(r"^\[?([a-z][\w.-]*)[:\]]", makefile(), re.M))
 
 
 @cache
@@ -174,9 +192,9 @@ def scenarios(lab: str) -> set[str]:
 
 def check_boot_argument(word: str) -> None:
     name, _, value = word.partition("=")
-    kernel = known()
+    kernel = load_catalogue()
     if name in kernel.policies:
-        new = {Path(file).stem for lab in labs() for file in lab.new}
+        new = {Path(file).stem for lab in load_labs() for file in lab.new}
         new |= {name for _, text in texts() for name in TO_BE_WRITTEN.findall(text)}
         expect(value in {*kernel.policies[name], *new}, f"{word}: no such policy")
     elif "." in name and not name.startswith("disk"):
@@ -189,21 +207,20 @@ def check_boot_argument(word: str) -> None:
 
 @cache
 def experiments() -> list[str]:
-    folder = ROOT / "experiments"
-    return [path.stem for path in (*folder.glob("*.toml"), *folder.glob("tune/*.toml"))]
+    return [path.stem for path in (*experiment_files(), *EXPERIMENTS.glob("tune/*.toml"))]
 
 
 @cache
 def there() -> dict[str, set[str]]:
     """What there is, by the variable that names it."""
     return {
-        "LAB": {lab.name for lab in labs()} | new_labs(),
+        "LAB": {lab.name for lab in load_labs()} | new_labs(),
         "SIZE": {"quick", "full"},
         "T": {path.name for path in ROOT.glob("tests/*/*.py")},
         "FORMAT": {
             path.stem for top in ("grade", "sluice") for path in ROOT.glob(f"{top}/*/formats/*.py")
         },
-        "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
+        "TEST": {group.name for lab in load_labs() for group in lab.groups} | {"group"},
     }
 
 
@@ -238,6 +255,62 @@ def check_make(line: str) -> None:
             expect(word in goals(), f"make {word}: no such goal")
 
 
+# ---- an installed package ----
+
+CLONE = "path/to/the/clone"  # stands for the reader's
+
+
+@cache
+def help_of_pip(verb: str) -> str:
+    """What pip says of one of its commands."""
+    line = [sys.executable, "-m", "pip", verb, "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"pip {verb}: no such command")
+    return done.stdout
+
+
+def check_pip(line: str) -> None:
+    words = shlex.split(line)[1:]
+    options = help_of_pip(words[0])
+    for word in words[1:]:
+        if word.startswith("-"):
+            expect(re.search(rf"{word}\b", options), f"pip: {word}: no such option")
+        elif word.endswith(".txt"):
+            expect((ROOT / "tools/requirements" / word).exists(), f"{word}: no such group")
+
+
+def check_python(line: str) -> None:
+    option, what = shlex.split(line)[1:3]
+    if option == "-m":
+        expect(importlib.util.find_spec(what) is not None, f"{what}: no such module")
+    for name in re.findall(r"\bsluice\.(\w+)", what):
+        expect(name in dir(importlib.import_module("sluice")), f"sluice.{name}: no such name")
+
+
+def check_sluice(line: str, whole: bool) -> None:
+    """Check the verb, and if the command is whole, its options and the names that it is given."""
+    new = {name for _, text in texts() for name in TO_BE_WRITTEN.findall(text)}
+    stands_for = dict.fromkeys(new_labs(), "elevator") | dict.fromkeys(new, "fcfs")
+    words = [stands_for.get(w, w) for w in shlex.split(line.partition(" #")[0])[1:]]
+    table: object = main.VERBS
+    for word in words:
+        if not isinstance(table, dict) or word.startswith("-"):
+            break
+        expect(word in table, f"{line}: there is no verb {word}")
+        table = table[word][1]
+    if whole and not PLACEHOLDER.search(line):
+        said = io.StringIO()
+        with (
+            mock.patch.object(verb, "start", lambda home, function, values: 0),
+            redirect_stderr(said),
+            redirect_stdout(io.StringIO()),
+            pytest.raises(SystemExit) as end,
+        ):
+            main.command()(words, prog_name="sluice")
+        wrong = end.value.code and "no such file" not in said.getvalue()
+        expect(not wrong, f"{line}: {said.getvalue()}")
+
+
 # ---- others ----
 
 
@@ -250,13 +323,22 @@ def check(command: Shown) -> None:
         check_variable("ARGS", shlex.split(line)[0].partition("=")[2])
     elif first.startswith(".venv/bin/"):
         expect((ROOT / first).exists(), f"{first}: no such program")
-        for module in re.findall(r"-m (grade[\w.]*)", line):
+        for module in re.findall(r"-m ((?:grade|tools)[\w.]*)", line):
             expect(importlib.util.find_spec(module) is not None, f"{module}: no such module")
     elif first.startswith("build/native/"):
-        expect((ROOT / "tests/native" / f"{Path(first).name}.c").exists(), f"{first}: no such tool")
+        tool = list(ROOT.glob(f"tests/**/{Path(first).name}.c"))
+        expect(len(tool) == 1, f"{first}: no such tool")
+    elif Path(first).name == "pip":
+        check_pip(line)
+    elif first in ("python", "python3"):
+        check_python(line)
+    elif first in SLUICE:
+        check_sluice(line, command.in_block)
+    elif line.startswith(f"cd {CLONE}/"):
+        expect((ROOT / line.removeprefix(f"cd {CLONE}/")).is_dir(), f"{line}: no such folder")
     elif first in GDB:
         for name in re.findall(r"break (\w+)", line):
-            expect(name in symbols(KERNEL).defined, f"{line}: the kernel has no {name}")
+            expect(name in read_symbols(KERNEL).defined, f"{line}: the kernel has no {name}")
     elif first in HOST or (first in {"rm", "dd"} and "build/" in line):
         expect(
             shutil.which(first, path="/usr/sbin:/sbin:/usr/bin:/bin") is not None,
@@ -295,12 +377,23 @@ def test_every_command_that_a_document_shows_exists() -> None:
         "make qemu ARGS='sched=nonesuch'",
         "make qemu ARGS='pu.nonesuch=1'",
         "make qemu ARGS='nonesuch=1'",
-        "make run ARGS='nonesuch=1' DO='sync'",
+        "make qemu ARGS='nonesuch=2'",
         "make qemu ARGS='drive=rz59'",
         "make events RUN=build/grade/elevator/runs/nonesuch EVENT=1",
         ".venv/bin/nonesuch worker",
         ".venv/bin/python -m grade.nonesuch",
+        ".venv/bin/python -m tools.nonesuch",
         "build/native/nonesuch_tool TRACE",
+        "pip nonesuch x",
+        "env/bin/pip install --nonesuch x",
+        "pip install -r nonesuch.txt",
+        "python3 -m nonesuch env",
+        'python -c "import sluice; sluice.nonesuch()"',
+        "sluice nonesuch mogul-4.1-fast",
+        "sluice lab nonesuch elevator",
+        "bin/sluice experiment run mogul-4.1-fats",
+        "bin/sluice experiment run mogul-4.1-fast --sise quick",
+        "cd path/to/the/clone/nonesuch",
         "hbreak nonesuch",
         "nonesuch -h",
     ],
@@ -311,7 +404,7 @@ def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
 
 
 def test_what_make_run_is_to_do_is_looked_up_too() -> None:
-    assert done_by("make run ARGS='drive=rz58' DO='sync; nonesuch -h'") == ["sync", "nonesuch -h"]
+    assert done_by("sluice run 'sync; nonesuch -h' --args 'drive=rz58'") == ["sync", "nonesuch -h"]
     assert done_by("make qemu") == []
     typed = {command.first for command in shown() if command.where in map(str, HANDOUTS)}
     assert {"iogen", "latency"} <= typed
@@ -348,7 +441,7 @@ def test_what_is_shown_of_sluices_shell_can_be_typed_there(tmp_path: Path) -> No
         for i, line in enumerate(lines)
     )
     content = Content(rc=script, size="128M", options=("--file", "/data=34M"))
-    disk = Disk(image.make(tmp_path / "disk.img", content))
+    disk = Disk(image.make_image(tmp_path / "disk.img", content))
     result = run_rc(Config((disk,), args="trace_k=16 write=delayed update=aipu", lab=True), 600)
     failed = [lines[int(i)] for i in re.findall(r"^failed: (\d+)", result.console, re.M)]
     assert (result.status, failed) == (0, [])
@@ -397,12 +490,3 @@ def test_options_that_are_shown_of_dask_are_its() -> None:
             told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
             for option in re.findall(r"--[\w-]+", command.line):
                 assert option in told, f"{command.line}: {option}"
-
-
-def test_the_readme_quotes_no_speed_of_a_host() -> None:
-    """A speed without its interval says little; `make bench` prints both, of the reader's host."""
-    readme = (ROOT / "README.md").read_text()
-    (said,) = re.findall(r"^\*\*Speed\.\*\*.*?(?=\n\n)", readme, re.M | re.S)
-    assert "`make bench`" in said
-    assert not re.search(r"\d", said)
-    assert (ROOT / re.search(r"\]\((\S+)\)", said)[1]).exists()

@@ -8,6 +8,8 @@ import pytest
 
 from sluice.host.paths import ROOT
 
+pytestmark = pytest.mark.check
+
 BIN = Path(sys.executable).parent
 FOLDERS = [
     "kernel",
@@ -17,12 +19,14 @@ FOLDERS = [
     "drives/*",
     "user",
     "user/*",
+    "user/*/*",
     "mkfs",
-    "tests/native",
-    "tests/native/*",
+    "tests/*",
+    "tests/*/*",
     "sluice/programs",
     "tools/bench/guest",
 ]
+DEEPEST = 4  # folders above a file
 PYTHON = ("sluice", "grade", "book", "tools", "tests")
 SOURCES = sorted(p for f in FOLDERS for p in ROOT.glob(f + "/*.[ch]"))
 
@@ -43,16 +47,25 @@ def test_python_sources_are_formatted_and_clean() -> None:
     run(BIN / "ruff", "check", "--no-cache", *PYTHON)
 
 
+def tracked_files() -> list[str]:
+    """Return the paths of the files that git has."""
+    words = ["git", "ls-files", "-z"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split("\0")[:-1]
+
+
+def test_no_file_is_more_than_four_folders_deep() -> None:
+    assert [path for path in tracked_files() if path.count("/") > DEEPEST] == []
+
+
 def test_the_top_level_stays_as_it_is() -> None:
-    done = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    top = {line.split("/")[0] for line in done.stdout.splitlines()}
+    top = {path.split("/")[0] for path in tracked_files()}
     shown = {name for name in top if not name.startswith(".")}
     assert shown == {
         *("README.md", "ARCHITECTURE.md", "LICENSE", "Makefile"),
         "CHANGELOG.md",  # what a course that pins a version looks for
         *("CONTRIBUTING.md", "CITATION.cff"),
+        "bin",  # the command sluice
         *("kernel", "user", "mkfs", "policies", "drives"),
         *("sluice", "experiments", "results", "grade", "book", "tests", "tools", "pyproject.toml"),
         "findings",  # what surprised us in the tools of the field: scripts, outside all tests

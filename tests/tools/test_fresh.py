@@ -1,13 +1,15 @@
-"""`make fresh`: what it says where there can be no bare systems, and that it leaves no mount."""
+"""`sluice dev fresh`: what it says where there can be no bare systems; it leaves no mount."""
 
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from typed import enter
 
 from sluice.host.paths import ROOT
 from tools.fresh import bareroot
@@ -55,7 +57,7 @@ def is_run(words: str) -> bool:
 @needs_root
 def test_a_command_is_run_in_the_system_and_its_mounts_end_with_it(small: Path) -> None:
     log = small.parent / "log"
-    assert bareroot.run_in(small, "echo hello; touch made; exit 7", log, 60) == 7
+    assert bareroot.run_in_copy(small, "echo hello; touch made; exit 7", log, 60) == 7
     assert log.read_text() == "hello\n"
     assert (small / "root/sluice/made").exists()
     assert not (small / ".outside").exists()
@@ -65,7 +67,7 @@ def test_a_command_is_run_in_the_system_and_its_mounts_end_with_it(small: Path) 
 @needs_root
 def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -> None:
     log = small.parent / "log"
-    assert bareroot.run_in(small, "touch begun; sleep 86399", log, 2) == 124
+    assert bareroot.run_in_copy(small, "touch begun; sleep 86399", log, 2) == 124
     assert (small / "root/sluice/begun").exists(), log.read_text()
     assert not is_run("sleep 86399")
     assert mounted_below(small) == []
@@ -76,10 +78,18 @@ def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -
 def test_a_command_ends_with_the_make_that_began_it_even_if_that_was_killed(small: Path) -> None:
     pipe = small / "root/sluice/pipe"
     os.mkfifo(pipe)
-    words = f"run_in(Path({str(small)!r}), 'exec sleep 86398 > pipe', Path('/dev/null'), 999)"
-    line = f"from pathlib import Path; from tools.fresh.bareroot import run_in; {words}"
+    name = bareroot.run_in_copy.__name__
+    words = f"{name}(Path({str(small)!r}), 'exec sleep 86398 > pipe', Path('/dev/null'), 999)"
+    line = f"from pathlib import Path; from tools.fresh.bareroot import {name}; {words}"
     began = subprocess.Popen([sys.executable, "-c", line], cwd=ROOT)
+
+    def end_the_wait() -> None:  # below, if the command ended before it opened the pipe
+        began.wait()
+        pipe.open("w").close()
+
+    threading.Thread(target=end_the_wait, daemon=True).start()
     with pipe.open() as reading:  # waits until the command writes
+        assert is_run("sleep 86398")
         began.kill()
         began.wait()
         assert reading.read() == ""  # waits until the command has ended
@@ -95,18 +105,15 @@ def test_where_there_can_be_no_bare_system_one_line_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr("sys.argv", ["fresh", "--full", "--newest"])
-    with pytest.raises(SystemExit):
-        fresh.main()
-    assert "--newest: not allowed with argument --full" in capsys.readouterr().err
-    monkeypatch.setattr("sys.argv", ["fresh"])
-    assert fresh.main() == 2
+    assert enter("dev", "fresh", "--full", "--newest") == 2
+    assert "give either --full or --newest" in capsys.readouterr().err
+    assert enter("dev", "fresh") == 2
     assert capsys.readouterr().err == (
-        "fresh: only root can make a bare system and enter it: use sudo make fresh\n"
+        "fresh: only root can make a bare system and enter it: use sudo bin/sluice dev fresh\n"
     )
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", "/nonesuch")
-    assert fresh.main() == 2
+    assert enter("dev", "fresh") == 2
     assert re.fullmatch(r"fresh: there is no debootstrap; .*\n", capsys.readouterr().err)
 
 
@@ -117,8 +124,8 @@ def test_what_pip_fetched_is_the_sum_of_its_log(tmp_path: Path) -> None:
         "2026-11-28T03:00:00,2   Downloading zict-3.0.0-py2.py3-none-any.whl (43 kB)\n"
         "2026-11-28T03:00:00,3   Installing collected packages: numpy (1 MB)\n"
     )
-    assert fresh.fetched_by_pip(tmp_path) == pytest.approx(16.943)
-    assert fresh.fetched_by_pip(tmp_path / "root") == 0
+    assert fresh.count_pip_downloads(tmp_path) == pytest.approx(16.943)
+    assert fresh.count_pip_downloads(tmp_path / "root") == 0
 
 
 def test_a_command_whose_output_lacks_what_it_must_have_has_failed(
@@ -131,7 +138,7 @@ def test_a_command_whose_output_lacks_what_it_must_have_has_failed(
             out.write(f"{command}\n")
         return 0
 
-    monkeypatch.setattr(fresh, "run_in", says)
+    monkeypatch.setattr(fresh, "run_in_copy", says)
     log = tmp_path / "log"
-    assert fresh.measure(tmp_path, fresh.Step("a prompt", "prompt"), log).status == 0
-    assert fresh.measure(tmp_path, fresh.Step("nothing", "prompt"), log).status == 1
+    assert fresh.run_step(tmp_path, fresh.Step("a prompt", "prompt"), log).status == 0
+    assert fresh.run_step(tmp_path, fresh.Step("nothing", "prompt"), log).status == 1

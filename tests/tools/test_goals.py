@@ -4,6 +4,7 @@ A goal that lacks a prerequisite works in the trees of those who have built ever
 every goal alone in a clone of its own; otherwise only some are.
 """
 
+import importlib
 import re
 import subprocess
 from dataclasses import replace
@@ -13,7 +14,11 @@ import pytest
 from trees import copy_of_tree, make
 from whole import WHOLE
 
-from grade.cli import labs
+from grade.cli import scoring
+from grade.definition.lab import find_lab
+from sluice.cli.main import VERBS
+from sluice.cli.old_goals import table
+from sluice.cli.verb import command_of
 from sluice.host.paths import ROOT
 
 E = ["E=mogul-4.1-fast", "SIZE=quick"]
@@ -75,15 +80,17 @@ NOT_RUN = {
     "class": "needs submissions: test_class.py",
     "fair": "takes minutes: test_fair.py",
     "setup": "installs: test_setup.py",
+    "check": "needs all that the tests need",
 }
 # A command that says that something is to be made first, and ends with an error.
-REFUSES = {"agree": "make experiment", "report": "make experiment"}
+REFUSES = {"agree": "experiment", "report": "experiment"}
 SOME = ("findings", "newlab", "version")
 
 
 def goals() -> set[str]:
     """The goals that `make help` lists."""
-    return set(re.findall(r"^make (\S+)", make(ROOT, "help").stdout, re.M)) | {"native"}
+    listed = re.findall(r"^make (\S+)", make(ROOT, "help").stdout, re.M)
+    return {*listed, *(name for name, row in table().items() if "verb" in row)}
 
 
 def test_every_goal_is_run_in_a_clean_clone_or_there_is_a_reason() -> None:
@@ -113,18 +120,24 @@ def test_who_grades_the_staffs_own_solution_is_told_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In a fresh clone there is nothing else to grade. A student's tree has reference.elf."""
-    lab = labs.named("elevator")
-    labs.say_whose(lab)
+    lab = find_lab("elevator")
+    scoring.note_solution(lab)
     assert "this tree has the staff's solution of elevator, and that is graded" in (
         capsys.readouterr().err
     )
     (tmp_path / "reference.elf").touch()
-    labs.say_whose(replace(lab, folder=tmp_path))
+    scoring.note_solution(replace(lab, folder=tmp_path))
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("goal", ["sweep", "trace", "matrix", "tune", "twin-costs", "exercise"])
-def test_a_goal_that_uses_the_twin_builds_it(goal: str) -> None:
-    words = {"trace": ["FILE=x"], "sweep": ["E=x"], "tune": ["E=x"]}.get(goal, [])
-    said = make(ROOT, "-n", goal, *words).stdout
-    assert "SETUP=no twin" in said
+@pytest.mark.parametrize(
+    "words", ["sweep", "replay", "dev matrix", "dev tune", "dev costs", "dev exercise"]
+)
+def test_a_verb_that_uses_the_twin_builds_it(words: str) -> None:
+    known: object = VERBS
+    for word in words.split():
+        known = known[word] if known is VERBS else known[1][word]
+    module, _, name = known[0].partition(":")
+    function = getattr(importlib.import_module(module), name)
+    values = {param.name: param.default for param in command_of(function, "", "").params}
+    assert "twin" in function.about.needs(values).goals

@@ -12,15 +12,15 @@ from types import SimpleNamespace
 
 import command_modules
 import pytest
+from typed import LINE, call, work
 
-from grade.cli import labs
 from grade.engine import grading
-from sluice.cli import experiment
 from sluice.experiment.runner import Outcome
 from sluice.experiment.verdict import Verdict
-from sluice.host.interrupt import STATUS, held_back, stoppable
+from sluice.host.interrupt import STATUS, delay_interrupt, run_interruptible
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
+from sluice.report import session
 
 RUNS = """
 claim = "a run is kept"
@@ -65,9 +65,10 @@ def interrupted(process: subprocess.Popen[str]) -> str:
 def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.toml"
     path.write_text(RUNS)
-    words = ["sluice.host.snapshot", "-m", "sluice.cli.experiment", "--jobs=1", "--no-report"]
+    values = {"name": str(path), "jobs": 1, "no_report": True, "folder": tmp_path}
+    words = ["sluice.host.snapshot", *work("experiment:run", **values)]
     for shown in (" s\n", "made before\n"):
-        process = started([*words, f"--folder={tmp_path}", path])
+        process = started(words)
         assert process.stdout is not None
         assert process.stdout.readline().endswith(shown)
         said = interrupted(process)
@@ -82,7 +83,7 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
 ) -> None:
     """With those that are not met, of which the twin does not have the last word."""
     names = ("first", "second", "third")
-    experiments = [SimpleNamespace(name=n, runs=[SimpleNamespace(on_twin=True)]) for n in names]
+    experiments = [SimpleNamespace(name=n, is_approximate=True) for n in names]
     errors = {"first": {}, "second": {"second b": "no disk"}}
     told = {"first": True, "second": False}
 
@@ -91,20 +92,20 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
             yield one, Outcome([], errors[one.name], 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiment, "made", made)
+    monkeypatch.setattr(session, "make_runs", made)
     monkeypatch.setattr(
-        experiment,
-        "show",
+        session,
+        "print_results",
         lambda one, *_: [Verdict("it is so", told[one.name], "", paper="Bach 1986, 3: it is")],
     )
-    monkeypatch.setattr(experiment, "kept", lambda *_: "some are kept")
-    choice = SimpleNamespace(folder=Path("/none"), no_report=True)
+    monkeypatch.setattr(session, "interrupt_note", lambda *_: "some are kept")
+    request = session.Request(folder=Path("/none"), with_report=False)
     with pytest.raises(KeyboardInterrupt, match="some are kept"):
-        experiment.do(experiments, choice)
+        session.make_experiments(experiments, request)
     said = capsys.readouterr().out
-    assert re.search(r"^Bach 1986 +1 +0 +1 +0 +0$", said, re.M)
+    assert re.search(r"^Bach 1986 +1 +0 +1$", said, re.M)
     assert "\nNOT SO  second: it is so\n" in said
-    assert "leave ENGINE=twin away" in said
+    assert "leave --engine=twin away" in said
     assert "these are of 2 of 3 experiments" in said
     assert said.endswith("FAILED second b: no disk\n")
 
@@ -112,13 +113,13 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
 def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    samples = [sys.executable, "-m", "grade.cli.labs", "samples", "--lab=elevator"]
-    subprocess.run([*samples, f"--out={tmp_path / 'in'}"], cwd=ROOT, check=True, timeout=HANG_S)
-    words = ["grade.cli.labs", "class", "--lab=elevator", "--jobs=1"]
+    samples = [*LINE, "lab", "samples", "elevator", f"--out={tmp_path / 'in'}"]
+    subprocess.run(samples, cwd=ROOT, check=True, timeout=HANG_S)
+    words = [*LINE[2:], "lab", "class", "elevator", "--jobs=1"]
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    process = started([*words, f"--submissions={tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
+    process = started([*words, f"{tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
     assert process.stdout is not None
     # By the first look, before a machine. A host without namespaces is told of before.
     assert any("refused" in line for line in process.stdout)
@@ -133,15 +134,14 @@ def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grading, "grade", stop)
-    monkeypatch.setattr("sys.argv", ["labs", "grade", "--lab=elevator", f"--out={tmp_path}"])
+    monkeypatch.setattr(grading, "grade_submission", stop)
     with pytest.raises(KeyboardInterrupt, match=r"no results.* with NONCE=\w+ begins it anew"):
-        labs.main()
+        call("lab", "grade", "elevator", f"--out={tmp_path}")
 
 
 @pytest.mark.parametrize("path", command_modules.PATHS, ids=command_modules.module)
 def test_every_command_can_be_stopped(path: Path) -> None:
-    assert "    sys.exit(stoppable(main" in path.read_text()
+    assert re.search(r"^    sys\.exit\(\s*run_interruptible\(main", path.read_text(), re.M)
 
 
 def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,9 +150,9 @@ def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixtu
 
     before = signal.getsignal(signal.SIGINT)
     try:
-        assert stoppable(stop, "all is as it was") == STATUS
-        assert stoppable(lambda: stop("two are kept"), "all is as it was") == STATUS
-        assert (stoppable(lambda: None), stoppable(lambda: 2)) == (0, 2)
+        assert run_interruptible(stop, "all is as it was") == STATUS
+        assert run_interruptible(lambda: stop("two are kept"), "all is as it was") == STATUS
+        assert (run_interruptible(lambda: None), run_interruptible(lambda: 2)) == (0, 2)
     finally:
         signal.signal(signal.SIGINT, before)
     said = capsys.readouterr().err
@@ -163,7 +163,7 @@ def test_what_must_not_be_disturbed_is_not() -> None:
     done = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job behind & ignores it
     try:
-        with pytest.raises(KeyboardInterrupt), held_back():
+        with pytest.raises(KeyboardInterrupt), delay_interrupt():
             signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # no other thread may get it
             done.append("the rest of it")
     finally:

@@ -26,10 +26,10 @@ def test_the_general_limit_is_the_only_one_in_tests() -> None:
 
 def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     for took_s, times in ((limits.OURS_S / 2, 1), (limits.OURS_S, 1), (limits.OURS_S * 8, 8)):
-        monkeypatch.setattr(limits, "count", lambda took_s=took_s: took_s)
-        limits.slowness.cache_clear()
-        assert limits.slowness() == pytest.approx(times)
-    limits.slowness.cache_clear()
+        monkeypatch.setattr(limits, "benchmark_s", lambda took_s=took_s: took_s)
+        limits.host_slowdown.cache_clear()
+        assert limits.host_slowdown() == pytest.approx(times)
+    limits.host_slowdown.cache_clear()
 
 
 def test_a_machine_on_a_slower_host_has_more_of_its_processor(
@@ -42,7 +42,7 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
         raise InterruptedError
 
     for times in (1, 8):
-        monkeypatch.setattr(workbench, "slowness", lambda times=times: times)
+        monkeypatch.setattr(workbench, "host_slowdown", lambda times=times: times)
         with pytest.raises(InterruptedError):
             made = Workbench(tmp_path, tmp_path, tmp_path, "1", 120)
             made._boot(begin, workbench.Config(()), tmp_path, 0)

@@ -13,12 +13,12 @@ import pytest
 from trees import copy_of_tree, plain_environment
 from whole import in_full
 
-from grade.definition.lab import labs
+from grade.definition.lab import load_labs
 from grade.labs.crash import cuts
 from sluice.host.fault import HostFault
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
-from sluice.host.quoting import by_descriptor, for_debugfs, for_qemu, inside_its_folder
+from sluice.host.quoting import descriptor_path, folder_and_name, quote_debugfs, quote_qemu
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
@@ -39,27 +39,27 @@ def odd(tmp_path: Path) -> Path:
 
 
 def test_debugfs_and_e2fsck_take_any_path(odd: Path) -> None:
-    disk = image.make(odd / "disk", Content(files={"/f": b"text"}, programs=False, size="4M"))
-    image.check(disk)
-    image.dump(disk, {"/f": odd / "out", "/none": odd / "none"})
+    disk = image.make_image(odd / "disk", Content(files={"/f": b"text"}, programs=False, size="4M"))
+    image.check_image(disk)
+    image.dump_files(disk, {"/f": odd / "out", "/none": odd / "none"})
     assert (odd / "out").read_bytes() == b"text" and not (odd / "none").exists()
     assert "Type: regular" in image.debugfs(disk, "stat /f")
-    assert cuts.checked(disk, "-fn")[0] == 0
+    assert cuts.run_e2fsck(disk, "-fn")[0] == 0
 
 
 def test_a_file_of_a_disk_is_read_whatever_tmpdir_is(
     odd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(odd))
-    disk = image.make(odd / "disk", Content(files={"/f": b"text"}, programs=False, size="4M"))
-    assert image.read(disk, "/f") == b"text"
-    assert cuts.dumped(disk, ["/f", "/none"]) == {"/f": b"text", "/none": None}
+    disk = image.make_image(odd / "disk", Content(files={"/f": b"text"}, programs=False, size="4M"))
+    assert image.read_file(disk, "/f") == b"text"
+    assert cuts.dump_files(disk, ["/f", "/none"]) == {"/f": b"text", "/none": None}
 
 
 def test_a_request_of_debugfs_is_one_line() -> None:
-    assert for_debugfs('/a "b') == '"/a ""b"'
+    assert quote_debugfs('/a "b') == '"/a ""b"'
     with pytest.raises(HostFault, match="takes no path with a line break: rename it"):
-        for_debugfs("/a\nb")
+        quote_debugfs("/a\nb")
 
 
 def test_a_folder_with_a_line_break_takes_copies_of_a_disk_s_files(
@@ -67,52 +67,56 @@ def test_a_folder_with_a_line_break_takes_copies_of_a_disk_s_files(
 ) -> None:
     folder = tmp_path / 'a\n"b'
     folder.mkdir()
-    disk = image.make(tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M"))
-    image.dump(disk, {"/f": folder / "out", "/none": folder / "none"})
+    disk = image.make_image(
+        tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M")
+    )
+    image.dump_files(disk, {"/f": folder / "out", "/none": folder / "none"})
     assert [path.name for path in folder.iterdir()] == ["out"]
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    assert image.read(disk, "/f") == b"text"
+    assert image.read_file(disk, "/f") == b"text"
 
 
 @pytest.mark.parametrize("request_", ["dump /f", 'stat "/f', "dump /f /dev/full"])
 def test_a_request_that_debugfs_cannot_do_is_ours(request_: str, tmp_path: Path) -> None:
     """Its status is 0 all the same."""
-    disk = image.make(tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M"))
+    disk = image.make_image(
+        tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M")
+    )
     with pytest.raises(HostFault, match="debugfs"):
         image.debugfs(disk, request_)
 
 
 def test_what_a_link_says_is_no_fault_of_debugfs(tmp_path: Path) -> None:
-    disk = image.make(tmp_path / "d", Content(programs=False, size="4M"))
+    disk = image.make_image(tmp_path / "d", Content(programs=False, size="4M"))
     for name, text in ("a", "a Usage: b"), ("b", "no room while writing file"):
         image.debugfs(disk, f'symlink /{name} "{text}"', write=True)
         assert text in image.debugfs(disk, f"stat /{name}")
 
 
 def test_an_e2fsck_that_does_not_check_is_ours(tmp_path: Path) -> None:
-    disk = image.make(tmp_path / "d", Content(programs=False, size="4M"))
+    disk = image.make_image(tmp_path / "d", Content(programs=False, size="4M"))
     with pytest.raises(HostFault, match="status 16"):
-        cuts.checked(disk, "-fZ")
+        cuts.run_e2fsck(disk, "-fZ")
 
 
 def test_a_tool_that_a_signal_ends_is_ours() -> None:
     with pytest.raises(HostFault, match="signal 9 ended sh"):
-        image.command("sh", "-c", "kill -KILL $$", check=False)
+        image.run_command("sh", "-c", "kill -KILL $$", check=False)
 
 
 def test_qemu_takes_any_path_of_a_disk(odd: Path) -> None:
-    disk = image.make(odd / "disk", Content(rc="echo up\npoweroff\n", size="8M"))
+    disk = image.make_image(odd / "disk", Content(rc="echo up\npoweroff\n", size="8M"))
     assert "up" in run_rc(Config((Disk(disk),))).console
-    assert for_qemu("/a,b") == "/a,,b"
+    assert quote_qemu("/a,b") == "/a,,b"
 
 
 def test_names_within_a_folder_are_no_options() -> None:
-    assert inside_its_folder(Path("/a?b/-c")) == (Path("/a?b"), "./-c")
+    assert folder_and_name(Path("/a?b/-c")) == (Path("/a?b"), "./-c")
 
 
 def test_a_descriptors_path_is_the_files(odd: Path) -> None:
     with (odd / "f").open("w+b") as file:
-        subprocess.run(["sh", "-c", f"echo x > {by_descriptor(file.fileno())}"], check=True)
+        subprocess.run(["sh", "-c", f"echo x > {descriptor_path(file.fileno())}"], check=True)
     assert (odd / "f").read_bytes() == b"x\n"
 
 
@@ -158,7 +162,10 @@ def solution(clone: Path, lab: str) -> list[str]:
 @pytest.mark.xdist_group("odd-paths")
 @pytest.mark.parametrize(
     "lab",
-    [lab.name if lab.name in LIGHT else pytest.param(lab.name, marks=in_full) for lab in labs()],
+    [
+        lab.name if lab.name in LIGHT else pytest.param(lab.name, marks=in_full)
+        for lab in load_labs()
+    ],
 )
 def test_the_solution_has_all_points_in_odd_folders(lab: str, clone: Path) -> None:
     out = clone.parent / f"out-{lab}"

@@ -1,15 +1,17 @@
-"""OUT=: a place that cannot be written is refused in one line, before any work."""
+"""--out: a place that cannot be written is refused in one line, before any work."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typed import LINE, enter
 
-from grade.cli import worked_example
-from sluice.cli import animation, export, matrix, tune
+from grade.engine import example
+from sluice.cli.verbs import theatre
+from sluice.export import recording
 from sluice.host.out import BadOut, expect_file, expect_folder
 from sluice.host.paths import ROOT
+from sluice.sweep import matrix
 
 EXPERIMENT = ("mogul-4.1-fast", "--size", "quick", "--run", "1")
 
@@ -29,9 +31,9 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, f
     for bad in (file, file / "below", Path("/proc/none/x"), tmp_path / ("x" * 300)):
         with pytest.raises(BadOut) as refused:
             expect_folder(bad)
-        assert str(refused.value).startswith(f"OUT={bad}: nothing can be written there: ")
+        assert str(refused.value).startswith(f"--out={bad}: nothing can be written there: ")
     for bad in (tmp_path, file / "below", Path("/proc/none/x")):
-        with pytest.raises(BadOut, match=f"^OUT={bad}: "):
+        with pytest.raises(BadOut, match=f"^--out={bad}: "):
             expect_file(bad)
     expect_folder(tmp_path / "new" / "folder")
     expect_file(tmp_path / "new" / "file")
@@ -41,40 +43,43 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, f
 
 
 @pytest.mark.parametrize(
-    ("command", "work", "words"),
+    ("module", "work", "words"),
     [
-        (matrix, "chosen", ("mogul-4.1-fast",)),
-        (export, "remake", EXPERIMENT),
-        (animation, "scenes", EXPERIMENT),
-        (worked_example.example, "texts", ("--lab", "elevator")),
+        (recording, "repeat_and_record", ("export", *EXPERIMENT)),
+        (theatre, "build_scenes", ("theatre", *EXPERIMENT, "--animation")),
+        (theatre, "build_scenes", ("theatre", *EXPERIMENT)),
+        (example, "expected_texts", ("lab", "example", "elevator")),
     ],
 )
 def test_a_command_refuses_it_before_its_work(
-    monkeypatch, capsys, file: Path, command, work: str, words: tuple[str, ...]
+    monkeypatch, capsys, file: Path, module, work: str, words: tuple[str, ...]
 ) -> None:
-    module = worked_example if command is worked_example.example else command
-    monkeypatch.setattr(command, work, never)
-    monkeypatch.setattr(sys, "argv", ["command", *words, "--out", f"{file}/below"])
-    assert module.main() == 2
+    monkeypatch.setattr(module, work, never)
+    assert enter(*words, "--out", f"{file}/below") == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"OUT={file}/below: nothing can be written there: ")
+    assert said.err.startswith(f"--out={file}/below: nothing can be written there: ")
     assert said.err.count("\n") == 1
 
 
 def test_a_bundle_is_not_made_where_nothing_can_be_written(file: Path) -> None:
-    line = [sys.executable, "-m", "grade.cli.labs", "bundle", "--lab=elevator"]
+    line = [*LINE, "lab", "bundle", "elevator"]
     for out in (file / "below.zip", Path("/proc/none/x.zip")):
         done = subprocess.run(
             [*line, f"--out={out}"], cwd=ROOT, capture_output=True, text=True, check=False
         )
         assert done.returncode == 2
-        assert done.stderr.startswith(f"OUT={out}: nothing can be written there: ")
+        assert done.stderr.startswith(f"--out={out}: nothing can be written there: ")
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.native
-def test_a_search_whose_name_is_too_long_for_a_file_is_not_there(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(sys, "argv", ["tune", "x" * 300])
-    assert tune.main() == 2
+def test_a_matrix_refuses_it_before_its_work(monkeypatch, capsys, file: Path) -> None:
+    monkeypatch.setattr(matrix, "requested_loads", never)
+    assert enter("dev", "matrix", "mogul-4.1-fast", "--out", file / "below") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"--out={file}/below: nothing can be written there: ")
+
+
+def test_a_search_whose_name_is_too_long_for_a_file_is_not_there(capsys) -> None:
+    assert enter("dev", "tune", "x" * 300) == 2
     assert "there is no such search; there are sluice" in capsys.readouterr().err

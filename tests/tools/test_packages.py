@@ -1,7 +1,6 @@
-"""The host's packages are those of ARCHITECTURE.md, and each imports only packages below it."""
+"""The host's packages are those of book/architecture.toml; each imports only packages below it."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from book.ext.architecture import read_architecture
 from grade.engine import certificate
 from sluice.experiment import runner
 from sluice.host.paths import ROOT
 
+pytestmark = pytest.mark.check
+
 TOPS = ("sluice", "grade", "book", "tools")
-SECTION = re.search(r"^## The host$(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[
-    1
-]
-ORDER = re.findall(r"^\| `(\w+/\w+)/` \|", SECTION, re.M)
+ORDER = list(read_architecture()["packages"])
 
 
 def modules(package: str) -> list[Path]:
@@ -37,7 +36,7 @@ def imported(path: Path) -> Iterator[str]:
         yield from (name for name in names if name.startswith(tuple(f"{top}." for top in TOPS)))
 
 
-def test_architecture_lists_every_package() -> None:
+def test_the_data_list_every_package() -> None:
     found = [path.parent for top in TOPS for path in (ROOT / top).glob("*/__init__.py")]
     assert sorted(ORDER) == sorted(path.relative_to(ROOT).as_posix() for path in found)
     above = {
@@ -47,8 +46,9 @@ def test_architecture_lists_every_package() -> None:
 
 
 def test_a_run_is_made_again_without_what_takes_long_to_load() -> None:
-    """`make replay` is at its prompt in a second or two; NumPy and rich would take half of one."""
-    said = "import sys, sluice.cli.debug; print({'numpy', 'rich'} & set(sys.modules))"
+    """`sluice debug` is at its prompt in a second or two; NumPy and rich would take half of one."""
+    verb = "sluice.cli.verbs.debug, sluice.debug.stop, sluice.debug.stored_run"
+    said = f"import sys, {verb}; print({{'numpy', 'rich'}} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", said], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,5 @@
-"""The groups of Python packages agree with each other, suffice for each command, and have wheels.
+"""The groups of Python packages agree with the lock and with pyproject.toml, suffice for each
+command, and have wheels.
 
 That each package has a wheel for a processor and a version of Python is asked of the package index,
 as pip is set up here; no wheel is fetched. FULL=1 asks for all versions and processors that we
@@ -6,11 +7,15 @@ promise, otherwise for the oldest and the newest version.
 """
 
 import ast
+import importlib
+import inspect
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -19,14 +24,21 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from whole import WHOLE
 
+from sluice.cli.main import VERBS
+from sluice.cli.verb import command_of
 from sluice.host.paths import ROOT
+from tools.pins import lock
 
 FOLDER = ROOT / "tools/requirements"
-GROUPS = sorted(path.stem for path in FOLDER.glob("*.txt"))
+GROUPS = sorted(path.stem for path in FOLDER.glob("*.txt") if path != lock.LOCK)
+PROJECT = tomllib.loads(lock.PROJECT.read_text())
+LOCK = lock.LOCK.read_text()
 SETUP = (ROOT / "tools/setup.sh").read_text()
 # Which groups a group of tools/setup.sh consists of.
 CONTAINS = {m[1]: m[2].split() for m in re.finditer(r"^    (\w+)\) echo ([\w ]+) ;;", SETUP, re.M)}
-PIN = re.compile(r"^([\w.-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.M)
+PIN = re.compile(
+    r"^([\w.-]+)==(\S+)(?: ; [^\n]*)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.M
+)
 # glibc 2.36 and 2.41 of Debian 12 and 13 take wheels for all older ones.
 GLIBC = ("2014", "_2_17", "_2_24", "_2_26", "_2_27", "_2_28", "_2_31", "_2_34", "_2_35")
 OLDEST = "3.11.0"
@@ -67,7 +79,49 @@ def test_groups_do_not_differ_about_a_version() -> None:
     assert not wrong
 
 
+def names(requirements: list[str]) -> set[str]:
+    """The packages that requirements name."""
+    return {canonicalize_name(Requirement(text).name) for text in requirements}
+
+
+def test_the_groups_files_are_made_from_the_lock() -> None:
+    for group, text in lock.group_files(LOCK).items():
+        assert (FOLDER / f"{group}.txt").read_text() == text, (
+            f"{group}.txt: type .venv/bin/python -m tools.pins.command --offline"
+        )
+    assert {pin.name for pin in lock.read(LOCK)} == set(ALL), "each package is in a group"
+    assert {group for group in GROUPS if "run" in CONTAINS[group]} == {"run", *lock.ON_BASE}
+
+
+def test_the_lock_has_what_pyproject_asks_for_and_asks_for_nothing_else() -> None:
+    """A group that was changed since the lock was made has another answer here."""
+    there = {pin.name: pin for pin in lock.read(LOCK)}
+    for group, asked in PROJECT["dependency-groups"].items():
+        says = f"sluice (pyproject.toml:{group})"
+        assert {name for name, pin in there.items() if says in pin.asking} == names(asked), group
+    everywhere = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
+    for text in (*everywhere, *(r for rows in PROJECT["dependency-groups"].values() for r in rows)):
+        wanted = Requirement(text)
+        version = there[canonicalize_name(wanted.name)].version
+        assert wanted.specifier.contains(version), f"{text}: the lock has {version}"
+
+
+def test_an_installed_package_depends_on_the_groups_of_what_it_can_do() -> None:
+    groups = PROJECT["dependency-groups"]
+    asked = {text for group in ("run", "report", "sweep") for text in groups[group]}
+    assert set(PROJECT["project"]["dependencies"]) == asked
+
+
 # ---- what commands import ----
+
+
+def names_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The modules that an import may load."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -75,11 +129,8 @@ def imported(path: Path) -> Iterator[str]:
 
     def of(node: ast.AST) -> Iterator[str]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Import):
-                yield from (alias.name for alias in child.names)
-            elif isinstance(child, ast.ImportFrom) and child.module:
-                yield child.module
-                yield from (f"{child.module}.{alias.name}" for alias in child.names)
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                yield from names_in(child)
             elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
             elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -111,45 +162,42 @@ def packages_of(module: str) -> set[str]:
     return found
 
 
-def recipes() -> dict[str, set[str]]:
-    """The modules that each goal of the Makefile runs."""
-    found: dict[str, set[str]] = {}
-    goal = ""
-    for line in (ROOT / "Makefile").read_text().splitlines():
-        if m := re.match(r"([a-z][\w-]*):.*##", line):
-            goal = m[1]
-        elif not line.startswith("\t"):
-            goal = ""
-        for name in (
-            re.findall(r"\b(?:(?:sluice|grade)\.cli|book\.ext|tools\.\w+)\.\w+", line)
-            if goal
-            else ()
-        ):
-            found.setdefault(goal, set()).add(name)
-    return found
+def named(verbs: dict[str, tuple], before: str = "") -> Iterator[tuple[str, Callable]]:
+    """The verbs of a table and of its groups: their words and their functions."""
+    for word, (first, second) in verbs.items():
+        if isinstance(second, dict):
+            yield from named(second, f"{before}{word} ")
+        else:
+            module, _, name = first.partition(":")
+            yield f"{before}{word}", getattr(importlib.import_module(module), name)
 
 
-def groups_of_goals() -> dict[str, list[str]]:
-    """The groups that the Makefile names for each goal."""
-    said = re.finditer(r"^\$\(call needs,([\w ]+),(.*)\)$", (ROOT / "Makefile").read_text(), re.M)
-    return {goal: m[1].split() for m in said for goal in m[2].split()}
+FUNCTIONS = dict(named(VERBS))
 
 
-@pytest.mark.parametrize("goal", sorted(recipes()))
-def test_the_groups_of_a_command_have_what_it_imports(goal: str) -> None:
-    groups = {g for group in groups_of_goals()[goal] for g in CONTAINS[group]}
-    assert "python" in groups
-    there = {name for group in groups & set(GROUPS) for name in pins(group)}
-    for module in recipes()[goal]:
-        assert packages_of(module) <= there, f"make {goal}: {module}"
+def groups_of(function: Callable, **values: object) -> set[str]:
+    """The groups that a verb needs with its defaults, or with other values of its options."""
+    usual = {param.name: param.default for param in command_of(function, "", "").params}
+    return {g for group in function.about.needs(usual | values).groups for g in CONTAINS[group]}
 
 
-def test_a_boot_and_a_run_need_no_package_and_an_experiment_no_tool_of_ours() -> None:
-    goals = groups_of_goals()
-    for goal in ("qemu", "run"):
-        assert not set(GROUPS) & {g for group in goals[goal] for g in CONTAINS[group]}
-    needed = {g for group in goals["experiment"] for g in CONTAINS[group]}
-    assert set(GROUPS) & needed == {"run", "report"}
+@pytest.mark.parametrize("words", sorted(FUNCTIONS))
+def test_the_groups_of_a_verb_have_what_it_imports(words: str) -> None:
+    function = FUNCTIONS[words]
+    there = {name for group in {"run"} | groups_of(function) & set(GROUPS) for name in pins(group)}
+    body = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    of_body = [node for node in ast.walk(body) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {function.__module__, *(name for node in of_body for name in names_in(node))}
+    for module in modules:
+        assert packages_of(module) <= there, f"sluice {words}: {module}"
+
+
+def test_a_boot_needs_no_package_and_an_experiment_no_tool_of_ours() -> None:
+    """All verbs need the group run: in it is what reads the command line."""
+    makefile = (ROOT / "Makefile").read_text()
+    assert "$(filter qemu qemu-gdb,$(1)),machine," in makefile
+    assert not set(GROUPS) & set(CONTAINS["machine"])
+    assert set(GROUPS) & groups_of(FUNCTIONS["experiment run"]) == {"run", "report"}
     assert not {"sphinx", "pytest", "ruff", "optuna"} & (set(pins("run")) | set(pins("report")))
 
 

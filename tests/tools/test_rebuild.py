@@ -5,26 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from small_experiment import random_reads
 from trees import copy_of_tree, make, plain_environment
 
 from sluice.experiment import result
 from sluice.host.limits import HANG_S
 
-FILE = """\
-claim = "a build beside it changes nothing"
-source = "this test"
-[machine.data]
-drive = "rz58"
-files = {"/read" = "4M"}
-[[arms]]
-name = "only"
-[workload]
-commands = "iogen name=read rw=randread filename=/data/read nr=200 seed={seed}"
-[sweep]
-seed = [1, 2]
-[plot]
-columns = ["read.mean_ms"]
-"""
+FILE = random_reads(
+    "a build beside it changes nothing", 200, seeds=2, more='[plot]\ncolumns = ["read.mean_ms"]\n'
+)
 # A QEMU that waits, the first time it is to run a machine, until it is told to go on.
 QEMU = """\
 #!/bin/sh
@@ -33,7 +22,7 @@ case "$*" in
 esac
 exec qemu-system-riscv64 "$@"
 """
-SLOWER = ("u64 clock_ns(void)\n{\n", "u64 clock_ns(void)\n{\n    csr_read(time);\n")
+SLOWER = ("clock_spend(cost_ns(", "clock_spend(2 * cost_ns(")  # all computing
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +31,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(tree: Path, folder: str) -> list[str]:
-    """Make the experiment, one run at a time, as the Makefile does."""
-    words = ["-m", "sluice.host.snapshot", "-m", "sluice.cli.experiment"]
-    options = ["--jobs=1", "--no-report"]
-    return [f"{tree}/.venv/bin/python", *words, *options, f"--folder={tree / folder}", "two.toml"]
+    """Make the experiment, one run at a time."""
+    options = ["--jobs=1", "--no-report", "--engine=machine", f"--folder={tree / folder}"]
+    return [f"{tree}/bin/sluice", "experiment", "run", *options, f"{tree}/two.toml"]
 
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
@@ -64,10 +52,11 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
     environment = plain_environment() | {"QEMU": f"{tree}/qemu"}
     with subprocess.Popen(command(tree, "beside"), cwd=tree, env=environment) as running:
         wait_for(tree / "started", running)
-        clock = tree / "kernel/machine/clock.c"
-        assert SLOWER[0] in clock.read_text()
-        clock.write_text(clock.read_text().replace(*SLOWER))
+        costs = tree / "kernel/measure/cost.c"
+        assert SLOWER[0] in costs.read_text()
+        costs.write_text(costs.read_text().replace(*SLOWER))
         make(tree, "SETUP=no", "all")
+        assert running.poll() is None, "or nobody would read what is written now"
         (tree / "go-on").write_text("now\n")
         assert running.wait(HANG_S) == 0
     alone, beside = (tree / name / "two/results.jsonl" for name in ("alone", "beside"))
@@ -76,5 +65,3 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
     for old, new in zip(result.read(alone), result.read(beside), strict=True):
         assert old["key"] != new["key"] and old["kernel"] != new["kernel"]
         assert old["jobs"] != new["jobs"]
-    said = make(tree, "-n", "SETUP=no", "experiment").stdout
-    assert "sluice.host.snapshot -m sluice.cli.experiment" in said

@@ -77,6 +77,7 @@ def test_make_takes_the_compiler_that_is_found(scripts: Path) -> None:
     for name in ("make", "seq", "expr", "date", "nproc", "awk", "sed", "grep"):
         (scripts / "bin" / name).symlink_to(shutil.which(name) or name)
     shutil.copy(ROOT / "Makefile", scripts)
+    shutil.copytree(ROOT / "tools/rules", scripts / "tools/rules")
     said = run(scripts, "-c", "make -pn SETUP=no help").stdout
     assert "\nTOOLPREFIX := riscv64-elf-\n" in said
     said = run(scripts, "-c", "make -pn SETUP=no TOOLPREFIX=my- help").stdout

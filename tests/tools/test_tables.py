@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from records import packed
 from test_printing import on_a_terminal
@@ -22,13 +21,16 @@ from grade.engine import moments, record
 from grade.engine.fairness import Case, Row
 from grade.engine.formats import people
 from grade.engine.record import GroupResult, Record
-from sluice.cli import agree, export, matrix, repeat, tune, twin_costs
+from sluice.cli.verbs import export
 from sluice.debug.chain import OTHER, SERVICE, WAIT, Link, Origin
-from sluice.debug.narrative import lines as links
-from sluice.experiment import findings, selection, summary
+from sluice.debug.narrative import chain_lines as links
+from sluice.experiment import costs, findings, repeat, selection, summary
 from sluice.experiment.load import load
-from sluice.host import printing
+from sluice.experiment.selection import experiment_file
+from sluice.host import experiments, printing
 from sluice.host.paths import ROOT
+from sluice.sweep import matrix
+from sluice.sweep import search_report as tune
 from sluice.system.trace import Event
 from tools.bench import beside, real_time, targets
 from tools.fresh import command as fresh
@@ -48,7 +50,9 @@ def names(count: int) -> list[str]:
 
 
 def of_repeat() -> str:
-    rows = [repeat.Compared(name, 1234, 1230, [TEXT * 3]) for name in names(3)]
+    rows = [
+        repeat.Compared(name, "QEMU_10.0.8_Debian", 1234, 1230, [TEXT * 3]) for name in names(3)
+    ]
     return repeat.table(rows)
 
 
@@ -59,58 +63,56 @@ def of_fair() -> str:
     return fair.table(lab, [Row(Case(name), points, [TEXT]) for name in names(3)])
 
 
-def of_agree() -> str:
-    values = np.array([1.0, 20.0, 300.0, -4.0, 9.0, 12.0])
-    of_arm = {(job, kind): values for job in ("read", "disks") for kind in agree.LIMITS}
-    return "\n".join(agree.table(dict.fromkeys(names(3), of_arm)))
-
-
 def of_mutants() -> str:
     found = []
     for state in (KILLED, SURVIVED):
         change = Change("kernel/cache/a_file_of_a_long_name.c", "f", 1, 1, 0, 1, "a", "b", "a")
         found.append(Outcome(change, state))
-    return mutants.table(found)
+    return mutants.format_outcomes(found)
 
 
-def of_twin_costs() -> str:
-    return "\n".join(twin_costs.table(names(3), [MOST] * 3, [0.5] * 3))
+def of_costs() -> str:
+    return "\n".join(costs.table(names(3), [MOST] * 3, [0.5] * 3))
 
 
 def of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     events = [Event(10**12 + n, "completed", 3, 1 << 40, 12345, 2**30, True) for n in range(99)]
     monkeypatch.setattr(moments, "load", lambda file: (None, packed(events)))
-    said = moments.around(tmp_path, 50)
+    said = moments.list_events_around(tmp_path, 50)
     assert "<--" in said
     return said
 
 
 def of_bench() -> str:
     row = real_time.Row(LONG, "MB/s", [1.0, 2.0, MOST], 2.5, 1e6, [0.5, 1, 2])
-    return real_time.table([row], {"cpu": TEXT, "qemu": TEXT})
+    return real_time.format_rows([row], {"cpu": TEXT, "qemu": TEXT})
 
 
 def of_bench_beside_linux() -> str:
-    return beside.table([beside.Row(LONG, "MB/s", [1.0, MOST], [0.5, 3.0])])
+    return beside.format_rows([beside.Row(LONG, "MB/s", [1.0, MOST], [0.5, 3.0])])
 
 
 def of_targets() -> str:
     rows = [targets.Row(LONG, MOST, "us", MOST), targets.Row("short", 1, "times")]
-    lines = [line for row in rows for line in targets.TABLE.row(*row.cells())]
-    return "\n".join([*targets.TABLE.head(), *lines])
+    lines = [line for row in rows for line in targets.TABLE.format_row(*row.format_cells())]
+    return "\n".join([*targets.TABLE.format_head(), *lines])
 
 
 def of_fresh() -> str:
     row = ("make experiment SIZE=quick", "12345", "12345", "123456", "123456", "1234567", "FAILED")
-    lines = [line for _ in range(2) for line in fresh.TABLE.row(*row)]
-    return "\n".join([*fresh.TABLE.head(), *lines])
+    lines = [line for _ in range(2) for line in fresh.TABLE.format_row(*row)]
+    return "\n".join([*fresh.TABLE.format_head(), *lines])
 
 
 def of_tune() -> str:
     cell = "**-40.7 % (-55.3 to -26.4)**"
-    text = [TEXT, "", *tune.head_of("candidate", tune.CHANGES, "screened", "other seeds")]
-    text += [tune.row_of(68, TEXT, "-6.4 %", cell), "", *tune.head_of("setting", "`a`", "`b`")]
-    said = "\n".join(tune.on_terminal([*text, tune.row_of(LONG, cell, cell)]))
+    text = [TEXT, "", *tune.table_head("candidate", tune.CHANGES, "screened", "other seeds")]
+    text += [
+        tune.table_row(68, TEXT, "-6.4 %", cell),
+        "",
+        *tune.table_head("setting", "`a`", "`b`"),
+    ]
+    said = "\n".join(tune.format_for_terminal([*text, tune.table_row(LONG, cell, cell)]))
     assert "|" not in said and "**" not in said
     assert said.count("-40.7 % (-55.3 to -26.4) *") == 3
     return said
@@ -133,7 +135,7 @@ def graded(picture: str = "") -> Record:
 
 
 def of_grade() -> str:
-    width = printing.width()
+    width = printing.line_width()
     said = people.text(graded("-----[-----------------------------*----"), width)
     refused = people.text(Record("elevator", "The elevator", "7", "refused", TEXT), width)
     assert "-----[-----------------------------*----\n" in said
@@ -143,29 +145,29 @@ def of_grade() -> str:
 
 def of_matrix() -> str:
     cells = [matrix.Cell(f"a-policy-{n}", [0.5], [12.0, 13.0], [0.25]) for n in range(3)]
-    return matrix.shown([matrix.Setting(LONG, "nbuf=1234 prefetch=ondemand", cells)])
+    return matrix.table_lines([matrix.Setting(LONG, "nbuf=1234 prefetch=ondemand", cells)])
 
 
 def of_findings() -> str:
-    found = [findings.Finding(name, word, False) for name in names(2) for word in findings.WORDS]
-    return "\n".join(findings.table(found))
+    found = [findings.Finding(name, word) for name in names(2) for word in findings.WORDS]
+    return "\n".join(findings.format_findings(found))
 
 
 def of_list(capsys: pytest.CaptureFixture[str]) -> str:
-    selection.list_runs(load(ROOT / "experiments/mogul-4.1-fast.toml"))
+    selection.list_runs(load(experiment_file("mogul-4.1-fast")))
     return "\n".join(capsys.readouterr().out.splitlines()[2:])
 
 
 def of_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(export, "EXPERIMENTS", ROOT / "nowhere")
-    export.show_all()
+    monkeypatch.setattr(experiments, "experiment_files", list)
+    export.print_formats()
     return capsys.readouterr().out
 
 
 def of_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
     counts = {name: {-1: 1, 0: 123_456, 12: 7} for name in names(3)}
-    monkeypatch.setattr(summary, "groups", lambda results: {n: [n] for n in counts})
-    monkeypatch.setattr(summary, "octaves", lambda trials, job: counts[trials[0]])
+    monkeypatch.setattr(summary, "group_trials", lambda results: {n: [n] for n in counts})
+    monkeypatch.setattr(summary, "octave_counts", lambda trials, job: counts[trials[0]])
     said = "\n".join(summary.histogram(SimpleNamespace(plot={"histogram": "read"}), []))
     assert said.count("123456") == 3
     return said
@@ -174,14 +176,14 @@ def of_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
 def of_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
     series = {"bin_ms": 100, "bins": 500}
     firsts = {name: [{"series": series}] for name in names(3)}
-    monkeypatch.setattr(summary, "groups", lambda results: firsts)
+    monkeypatch.setattr(summary, "group_trials", lambda results: firsts)
     monkeypatch.setattr(summary, "disk_series", lambda result: {"writes": [3] * 500})
     monkeypatch.setattr(summary, "measured_disk", lambda result: "data")
     return "\n".join(summary.sparklines([{}]))
 
 
 TABLES = [
-    *(of_repeat, of_fair, of_agree, of_mutants, of_twin_costs, of_events, of_bench),
+    *(of_repeat, of_fair, of_mutants, of_costs, of_events, of_bench),
     *(of_bench_beside_linux, of_targets, of_fresh, of_tune, of_why, of_grade, of_matrix),
     *(of_findings, of_list, of_formats, of_histogram, of_sparklines),
 ]
@@ -196,7 +198,7 @@ def test_a_table_fits_the_terminal(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    monkeypatch.setattr(printing, "width", lambda: width)
+    monkeypatch.setattr(printing, "line_width", lambda: width)
     monkeypatch.setattr(printing, "terminal_width", lambda: width)
     asked = table.__code__.co_varnames[: table.__code__.co_argcount]
     lines = table(**{name: request.getfixturevalue(name) for name in asked}).splitlines()
@@ -208,8 +210,10 @@ def test_a_table_fits_the_terminal(
 def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = ["11", "222", "3333", "44444", "555555", "FAILED"]
     for width in (*WIDTHS, 200):
-        monkeypatch.setattr(printing, "width", lambda width=width: width)
-        said = "\n".join([*fresh.TABLE.head(), *fresh.TABLE.row("make experiment", *figures)])
+        monkeypatch.setattr(printing, "line_width", lambda width=width: width)
+        said = "\n".join(
+            [*fresh.TABLE.format_head(), *fresh.TABLE.format_row("make experiment", *figures)]
+        )
         assert Counter(re.findall(r"\b\w+\b", said)) >= Counter(figures)
         assert all(head in said for head in fresh.TABLE.heads)
         assert ("s 11" in said) == (width < 80)
@@ -220,7 +224,7 @@ def test_a_file_of_results_does_not_depend_on_the_terminal(
 ) -> None:
     texts = set()
     for width in WIDTHS:
-        monkeypatch.setattr(printing, "width", lambda width=width: width)
+        monkeypatch.setattr(printing, "line_width", lambda width=width: width)
         monkeypatch.setattr(printing, "terminal_width", lambda width=width: width)
         record = graded()
         record.groups[1].name = "a-group-" * 6
@@ -263,6 +267,8 @@ PADDED = {
     "grade/labs/place/disks.py": "bytes of a disk",
     "grade/labs/delayed-write/tests/which.py": "bytes of a file",
     "sluice/wasm/loads.py": "bytes of a disk",
+    "sluice/host/reading.py": "the numbers of a list, whose lines it folds",
+    "sluice/cli/verbs/pages.py": "short names in front of questions",
     "tools/machine_mode/machines.py": "bytes of a file",
 }
 PADS = re.compile(r"[<>^]?[1-9]\d*[sd,.]?")

@@ -29,7 +29,7 @@ TWO_AT_ONCE = """\
 
 
 def test_each_call_is_read_once_at_the_time_it_began():
-    assert list(calls.read(TWO_AT_ONCE.splitlines())) == [
+    assert list(calls.parse_calls(TWO_AT_ONCE.splitlines())) == [
         Call(
             7,
             10.000001,
@@ -47,7 +47,7 @@ def test_each_call_is_read_once_at_the_time_it_began():
 @pytest.mark.parametrize("line", ["no process", "7  1.0 <... read resumed>) = 3"])
 def test_what_strace_does_not_write_is_refused_by_its_line(line: str):
     with pytest.raises(BadTrace, match="line 2: "):
-        list(calls.read(["1  1.0 close(3</t/x>) = 0", line]))
+        list(calls.parse_calls(["1  1.0 close(3</t/x>) = 0", line]))
 
 
 WRITER = """\
@@ -68,7 +68,7 @@ WRITER = """\
 
 
 def test_a_file_is_written_in_runs_that_end_where_the_program_seeks():
-    trace = processes.follow(calls.read(WRITER.splitlines()))
+    trace = processes.follow_calls(calls.parse_calls(WRITER.splitlines()))
     [process] = trace.processes
     assert process.program == "as"
     assert process.read == {"/t/x.o": 64, "/t/in.s": 7}
@@ -80,7 +80,9 @@ def test_a_file_is_written_in_runs_that_end_where_the_program_seeks():
 
 
 def test_only_files_that_were_created_have_lifetimes():
-    assert processes.follow(calls.read(WRITER.splitlines())).lifetimes_s == {"/t/x.o": 2.0}
+    assert processes.follow_calls(calls.parse_calls(WRITER.splitlines())).lifetimes_s == {
+        "/t/x.o": 2.0
+    }
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -89,7 +91,7 @@ def test_a_traced_program_is_read_as_it_was_written(tmp_path: Path):
     options = ["-f", "-ttt", "-y", "-s", "0", "-e", f"trace={','.join(compilation.CALLS)}"]
     words = ["strace", *options, "-o", str(tmp_path / "out"), "sh", "-c", script]
     subprocess.run(words, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
-    trace = processes.follow(calls.read((tmp_path / "out").read_text().splitlines()))
+    trace = processes.follow_calls(calls.parse_calls((tmp_path / "out").read_text().splitlines()))
     shell, cat = (next(p for p in trace.processes if p.program == name) for name in ("sh", "cat"))
     assert shell.written[f"{tmp_path}/x"].calls == [5, 4]
     assert cat.read[f"{tmp_path}/x"] == 9
@@ -106,7 +108,7 @@ TIMES = """\
 
 
 def test_the_passes_of_a_source_are_those_up_to_the_assembler():
-    read = times.read(TIMES.splitlines())
+    read = times.parse_times(TIMES.splitlines())
     assert read.passes == {"a.o": (12000, 100500, 3000), "b.o": (2000,)}
     assert (read.archive_us, read.link_us) == (2000, 30000)
 
@@ -114,7 +116,7 @@ def test_the_passes_of_a_source_are_those_up_to_the_assembler():
 @pytest.mark.parametrize("line", ["", "a b c", "0.1 0.2"])
 def test_a_line_without_times_and_command_is_refused(line: str):
     with pytest.raises(BadTimes, match="line 1: "):
-        times.read([line])
+        times.parse_times([line])
 
 
 def build_of(linked: Path) -> str:
@@ -146,8 +148,10 @@ def build_of(linked: Path) -> str:
 
 @pytest.fixture
 def said() -> figures.Figures:
-    trace = processes.follow(calls.read(build_of(KERNEL).splitlines()))
-    return figures.of(trace, times.read(TIMES.splitlines()), Path("/top"), KERNEL)
+    trace = processes.follow_calls(calls.parse_calls(build_of(KERNEL).splitlines()))
+    return figures.describe_build(
+        trace, times.parse_times(TIMES.splitlines()), Path("/top"), KERNEL
+    )
 
 
 def test_a_source_is_followed_through_its_passes(said: figures.Figures):
@@ -176,20 +180,20 @@ def test_sizes_of_writes_and_lifetimes_are_told_by_the_kind_of_file(said: figure
     assert said.calls == {"i": (40,), "s": (100,), "o": (10**6,), "a": (10**6,), "elf": (500,)}
     assert said.linked_runs == (500,)
     given = [("/t/a.i", 3.0), ("/t/b.i", 1.0), ("/t/stXYZ", 2.0)]
-    assert figures.by_kind(given) == {"i": (1.0, 3.0), "t": (2.0,)}
+    assert figures.group_by_kind(given) == {"i": (1.0, 3.0), "t": (2.0,)}
 
 
 def test_a_build_without_the_passes_is_refused():
-    trace = processes.follow(calls.read(build_of(KERNEL).splitlines()[:8]))
+    trace = processes.follow_calls(calls.parse_calls(build_of(KERNEL).splitlines()[:8]))
     with pytest.raises(NoSuchBuild, match="no source was"):
-        figures.of(trace, times.read([]), Path("/top"), KERNEL)
-    trace = processes.follow(calls.read(build_of(KERNEL).splitlines()))
+        figures.describe_build(trace, times.parse_times([]), Path("/top"), KERNEL)
+    trace = processes.follow_calls(calls.parse_calls(build_of(KERNEL).splitlines()))
     with pytest.raises(NoSuchBuild, match=r"a\.o: 0 passes have CPU times, not 3"):
-        figures.of(trace, times.read([]), Path("/top"), KERNEL)
+        figures.describe_build(trace, times.parse_times([]), Path("/top"), KERNEL)
 
 
 def test_the_table_has_a_row_for_each_source_and_a_bit_for_each_header(said: figures.Figures):
-    text = table.rendered(said, "one source", "these tools", 2)
+    text = table.render_c(said, "one source", "these tools", 2)
     assert "{30, 40, 100, 1000000, 12000, 100500, 3000, 2222, {0x1, 0x0}}" in text
     assert "measured_folders[] = {\n    {1, 1},\n};" in text
     assert "measured_headers[] = {\n    10,\n};" in text
@@ -199,16 +203,16 @@ def test_the_table_has_a_row_for_each_source_and_a_bit_for_each_header(said: fig
 
 def test_more_headers_than_bits_are_refused(said: figures.Figures):
     with pytest.raises(ValueError, match=r"make HEADER_WORDS of kbuild\.h larger"):
-        table.rendered(said, "", "", 0)
+        table.render_c(said, "", "", 0)
 
 
 def test_masks_go_over_several_words():
-    assert table.masks([0, 63, 64], 2) == "0x8000000000000001, 0x1"
+    assert table.format_masks([0, 63, 64], 2) == "0x8000000000000001, 0x1"
 
 
 def test_the_stored_table_is_of_a_whole_build():
     """The command wrote it: each of its tables is there, and its comment has the distributions."""
-    text = (ROOT / "user" / "kbuild" / "measured.c").read_text()
+    text = (ROOT / "user" / "load" / "kbuild" / "measured.c").read_text()
     assert text.count("_count = NELEM(") == 5
     assert text.count("{0x") > 100, "a source has a mask of headers"
     for kind in ("preprocessed", "assembly", "objects", "archives", "the linked program"):
@@ -220,12 +224,12 @@ def test_without_strace_the_command_says_what_to_install(
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="apt-get install strace"):
-        compilation.traced(tmp_path / "build", tmp_path / "out")
+        compilation.build_under_strace(tmp_path / "build", tmp_path / "out")
 
 
 def test_the_compilation_has_the_flags_and_sources_of_the_makefile():
-    flags = compilation.words("kernel")
+    flags = compilation.command_words("kernel")
     assert "-ffreestanding" in flags
-    assert not [word for word in compilation.words("link") if word.endswith(".o")]
-    named = {str(path) for path in compilation.sources()}
+    assert not [word for word in compilation.command_words("link") if word.endswith(".o")]
+    named = {str(path) for path in compilation.list_sources()}
     assert {"kernel/cache/bio.c", "kernel/entry.S", "policies/update/aipu.c"} <= named

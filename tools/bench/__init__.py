@@ -1,2 +1,1 @@
-"""How fast Sluice is: in real time (live), in virtual time (scaling), and against its targets
-(targets)."""
+"""Measure how fast Sluice is: in real time, in virtual time (scaling), and against its targets."""

@@ -1,4 +1,4 @@
-"""`make bench LINUX=1`: Sluice and a Linux guest, measured by turns on one host.
+"""`sluice bench --linux`: Sluice and a Linux guest, measured by turns on one host.
 
 - In each round both machines boot, each with a fresh copy of its disk. Then they run each line of
   real_time.py, one machine at a time; the other waits at its prompt. Which is first changes with
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sluice.experiment.aligned import aligned
-from sluice.experiment.progress import bar, counted
+from sluice.experiment.aligned import format_table
+from sluice.experiment.progress import format_count, progress_bar
 from sluice.host.paths import BUILD, ROOT
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
@@ -45,33 +45,35 @@ class Row:
     linux: list[float]
 
     def ratios(self) -> list[float]:
-        """How many times as fast Sluice is, round by round."""
+        """Return how many times as fast as Linux Sluice is, round by round."""
         return [ours / theirs for ours, theirs in zip(self.sluice, self.linux, strict=True)]
 
     def verdict(self) -> str:
-        """Which system is faster, if it was so in every round."""
+        """Return whether Sluice is ahead or behind, if it was so in every round."""
         ratios = self.ratios()
         if min(ratios) > 1:
             return "ahead"
         return "behind" if max(ratios) < 1 else "not told apart"
 
-    def cells(self) -> list[str]:
-        """The row as the table shows it."""
-        speeds = [real_time.number(statistics.median(each)) for each in (self.sluice, self.linux)]
+    def format_cells(self) -> list[str]:
+        """Return the row as the table shows it."""
+        speeds = [
+            real_time.format_number(statistics.median(each)) for each in (self.sluice, self.linux)
+        ]
         ratios = self.ratios()
         figures = (statistics.median(ratios), min(ratios), max(ratios))
         return [self.name, *speeds, self.unit, *(f"{r:.2f}" for r in figures), self.verdict()]
 
 
-def table(rows: list[Row]) -> str:
-    """The rows as text."""
+def format_rows(rows: list[Row]) -> str:
+    """Return the rows as text."""
     head = ["", *SYSTEMS, "unit", "Sluice / Linux", "least", "most", "Sluice is"]
-    cells = [head] + [row.cells() for row in rows]
-    return "\n".join(aligned(cells, words=(3, 7)))
+    cells = [head] + [row.format_cells() for row in rows]
+    return "\n".join(format_table(cells, words=(3, 7)))
 
 
-def rows(rounds: list[Round]) -> list[Row]:
-    """A row for each line."""
+def make_rows(rounds: list[Round]) -> list[Row]:
+    """Return a row for each line."""
     return [
         Row(line.name, line.unit, *([one[line.name][s] for one in rounds] for s in SYSTEMS))
         for line in LINES
@@ -80,7 +82,7 @@ def rows(rounds: list[Round]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Guests:
-    """What both machines boot: their images, unused, and Linux's kernel and archive."""
+    """What both machines boot: their unused images, and Linux's kernel and archive."""
 
     folder: Path
     images: dict[str, Path]
@@ -88,11 +90,14 @@ class Guests:
     initrd: Path
 
     def disk(self, system: str) -> Path:
-        """The system's disk of the round."""
+        """Return the path of the system's disk of this round."""
         return self.folder / f"{system}.img"
 
     def machine(self, system: str) -> Machine:
-        """The system's machine, not yet started, with a new disk. Both have the same hardware."""
+        """Return the system's machine, not yet started, with a new disk.
+
+        Both have the same hardware.
+        """
         disk = shutil.copyfile(self.images[system], self.disk(system))
         config = Config((Disk(disk, cache="writeback"),), memory=real_time.MEMORY)
         if system == "Sluice":
@@ -102,26 +107,32 @@ class Guests:
 
 
 def prepare(kernel: debian.Kernel, folder: Path) -> Guests:
-    """Make the images and the archive."""
+    """Make the images and the archive, and return them."""
     folder.mkdir(exist_ok=True)
     own = {f"/bin/{name}": (linux.PROGRAMS / name).read_bytes() for name in NEEDED}
     contents = {"Sluice": real_time.CONTENT, "Linux": replace(real_time.CONTENT, files=own)}
     images = {
-        system: image.make(folder / f"{system}.fresh.img", content)
+        system: image.make_image(folder / f"{system}.fresh.img", content)
         for system, content in contents.items()
     }
     return Guests(folder, images, kernel, linux.make_initrd(folder / "initrd", kernel))
 
 
-def settings(machine: Machine, line: real_time.Line) -> AbstractContextManager[None]:
-    """What the line asks for meanwhile. Linux stays as it has booted."""
+def line_settings(machine: Machine, line: real_time.Line) -> AbstractContextManager[None]:
+    """Enter a context in which the machine has the line's settings.
+
+    Linux stays as it has booted.
+    """
     if isinstance(machine, linux.LinuxMachine):
         return nullcontext()
-    return real_time.prefetching(machine, line.prefetch)
+    return real_time.prefetch_policy(machine, line.prefetch)
 
 
-def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
-    """Boot both and measure each line. report is told what is going on."""
+def measure_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
+    """Boot both systems, measure each line, and return the speeds.
+
+    report: called with a description of each step.
+    """
     speeds: Round = {line.name: {} for line in LINES}
     with ExitStack() as stack:
         machines = {}
@@ -132,60 +143,62 @@ def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
         for line in LINES:
             for system in order:
                 report(f"{system}: {line.name}")
-                with settings(machines[system], line):
+                with line_settings(machines[system], line):
                     speeds[line.name][system] = real_time.measure(machines[system], line)
         for machine in machines.values():
             machine.power_off()
     for system in order:
-        image.check(guests.disk(system))
+        image.check_image(guests.disk(system))
     return speeds
 
 
-def store(out: Path, host: dict[str, str], rounds: list[Round]) -> None:
+def write_json(out: Path, host: dict[str, str], rounds: list[Round]) -> None:
     """Write the JSON: the host, and each line's speeds and ratios, round by round."""
-    measured = [{**asdict(row), "ratios": row.ratios()} for row in rows(rounds)]
+    measured = [{**asdict(row), "ratios": row.ratios()} for row in make_rows(rounds)]
     out.write_text(json.dumps({"machine": host, "rows": measured}, indent=2), encoding="utf-8")
 
 
 @contextmanager
-def reporting(count: int) -> Iterator[Report]:
-    """Show on a terminal how far the rounds are, and what goes on."""
+def progress_reporter(count: int) -> Iterator[Report]:
+    """Enter a context with a function that shows on a terminal how far the rounds are."""
     console = Console()
     if not console.is_terminal:
         yield lambda what: None
         return
-    with bar(console) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("", total=count * len(SYSTEMS) * (1 + len(LINES)))
         yield lambda what: progress.update(task, advance=1, description=what)
 
 
-def kept(done: int, count: int) -> str:
-    """What there is after ^C."""
+def describe_progress(done: int, count: int) -> str:
+    """Return what is left after ^C, in words."""
     if not done:
         return "no round was done; of Linux, what has been fetched is kept"
     return f"{done} of {count} rounds are done and kept in {OUT.relative_to(ROOT)}"
 
 
-def show(count: int) -> None:
-    """Measure, print the table, write the JSON. Raises debian.Missing."""
-    kernel = debian.kernel()
+def run_comparison(count: int) -> None:
+    """Measure, print the table, and write the JSON. Raises debian.Missing."""
+    kernel = debian.get_kernel()
     guests = prepare(kernel, FOLDER)
-    host = {**real_time.host(), "linux": kernel.release}
+    host = {**real_time.describe_host(), "linux": kernel.release}
     rounds: list[Round] = []
     where = OUT.relative_to(ROOT)
     try:
-        with reporting(count) as report:
+        with progress_reporter(count) as report:
             for number in range(count):
                 began_s = time.monotonic()
                 order = SYSTEMS[:: -1 if number % 2 else 1]
-                rounds.append(one_round(guests, order, report))
-                store(OUT, host, rounds)
+                rounds.append(measure_round(guests, order, report))
+                write_json(OUT, host, rounds)
                 took_s = time.monotonic() - began_s
                 print(f"round {number + 1} of {count}: {took_s:.0f} s", flush=True)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(kept(len(rounds), count)) from None
-    print(table(rows(rounds)))
-    print(f"\n{counted(count, 'round')}, Linux {kernel.release}, {host['cpu']}, {host['qemu']}")
+        raise KeyboardInterrupt(describe_progress(len(rounds), count)) from None
+    print(format_rows(make_rows(rounds)))
+    print(
+        f"\n{format_count(count, 'round')}, Linux {kernel.release}, {host['cpu']}, {host['qemu']}"
+    )
     print("speeds: medians; Sluice / Linux: median, least and most of the rounds")
     print("ahead, behind: it was so in every round")
     print(f"also in {where}")

@@ -1,4 +1,4 @@
-"""Archives of cpio's format newc, of which Linux makes the file system that it starts with.
+"""Make archives of cpio's format newc, from which Linux makes its first file system.
 
 The format is documented with Linux: Documentation/driver-api/early-userspace/buffer-format.rst.
 """
@@ -14,7 +14,10 @@ ALIGN = 4  # names and contents end at multiples of it
 
 @dataclass(frozen=True)
 class Entry:
-    """A file, folder or device. mode: type and permissions; device: major and minor number."""
+    """A file, folder or device.
+
+    mode: its type and permissions. device: its major and minor number.
+    """
 
     path: str  # without a slash at its beginning
     mode: int
@@ -23,27 +26,30 @@ class Entry:
 
 
 def file(path: str, data: bytes, permissions: int = 0o644) -> Entry:
-    """A regular file."""
+    """Return the entry of a regular file."""
     return Entry(path, stat.S_IFREG | permissions, data)
 
 
 def folder(path: str) -> Entry:
-    """A folder. It comes before what is in it."""
+    """Return the entry of a folder. It comes before what is in it."""
     return Entry(path, stat.S_IFDIR | 0o755)
 
 
 def console() -> Entry:
-    """/dev/console, which Linux opens for init."""
+    """Return the entry of /dev/console, which Linux opens for init."""
     return Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
 
 
-def padded(data: bytes) -> bytes:
-    """The bytes, with zeros up to a multiple of ALIGN."""
+def pad(data: bytes) -> bytes:
+    """Return the bytes, with zeros up to a multiple of ALIGN."""
     return data + bytes(-len(data) % ALIGN)
 
 
 def member(entry: Entry, number: int) -> bytes:
-    """An entry's part of the archive. number: that of its inode."""
+    """Return an entry's part of the archive.
+
+    number: that of its inode.
+    """
     name = entry.path.encode() + b"\0"
     nlink = 2 if stat.S_ISDIR(entry.mode) else 1
     owner, time, disk, checksum = (0, 0), 0, (0, 0), 0
@@ -52,10 +58,10 @@ def member(entry: Entry, number: int) -> bytes:
         *(*disk, *entry.device, len(name), checksum),
     )
     head = MAGIC + b"".join(b"%08x" % field for field in fields)
-    return padded(head + name) + padded(entry.data)
+    return pad(head + name) + pad(entry.data)
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """The archive of these entries, in their order."""
+    """Return the archive of these entries, in their order."""
     members = [member(entry, number) for number, entry in enumerate(entries, 1)]
     return b"".join([*members, member(Entry(END, 0), 0)])

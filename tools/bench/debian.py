@@ -41,7 +41,7 @@ TOOLS = ("apt-get", "apt-cache", "dpkg-deb")
 
 
 class Missing(Exception):
-    """The kernel is not to be had; says what is missing, and what to do."""
+    """The kernel is not available; the text says what is missing, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,11 @@ class Kernel:
         return next(self.root.glob("usr/lib/modules/*"))
 
 
-def run(*words: str | Path, quiet: bool = False) -> str:
-    """Run a program. Returns what it printed, if `quiet`; else the reader sees it. Its children
-    end with this process. Raises CalledProcessError."""
+def run_program(*words: str | Path, quiet: bool = False) -> str:
+    """Run a program; its children end with this process.
+
+    quiet: return what it printed; otherwise the reader sees it. Raises CalledProcessError.
+    """
     done = subprocess.run(
         words,
         stdin=subprocess.DEVNULL,
@@ -84,13 +86,13 @@ def run(*words: str | Path, quiet: bool = False) -> str:
 
 
 def codename() -> str:
-    """The name of this system's suite; empty if it has none."""
+    """Return the name of this system's suite; empty if it has none."""
     named = re.search(r"^VERSION_CODENAME=(\S+)$", SYSTEM.read_text(encoding="utf-8"), re.M)
     return named[1] if named else ""
 
 
-def mirror() -> str:
-    """The address of the archive that this system's packages come from."""
+def find_mirror() -> str:
+    """Return the address of the archive that this system's packages come from. Raises Missing."""
     for tool in TOOLS:
         if not shutil.which(tool):
             raise Missing(f"there is no program {tool}: the kernel is a package of Debian's")
@@ -98,7 +100,7 @@ def mirror() -> str:
         raise Missing(f"there is no {KEYS}: install the package debian-archive-keyring")
     system = codename()
     wanted = ("--format", "$(REPO_URI)", f"Codename: {system}")
-    found = run("apt-get", "indextargets", *wanted, quiet=True).split()
+    found = run_program("apt-get", "indextargets", *wanted, quiet=True).split()
     if not found:
         raise Missing(f"apt knows no archive of {system or 'this system'}: see its sources.list")
     return found[0]
@@ -106,12 +108,12 @@ def mirror() -> str:
 
 @dataclass(frozen=True)
 class Apt:
-    """apt with a folder of its own, for packages of another architecture."""
+    """A copy of apt with a folder of its own, for packages of another architecture."""
 
     folder: Path
 
     def prepare(self, address: str) -> None:
-        """Make its files. What is there of lists and packages stays."""
+        """Make its files. Lists and packages that are there stay."""
         for name in ("lists/partial", "cache/archives/partial", "log"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "status").write_text(STAND_IN, encoding="utf-8")
@@ -119,8 +121,10 @@ class Apt:
         (self.folder / "sources.list").write_text(line, encoding="utf-8")
 
     def options(self) -> list[str]:
-        """What makes apt use the folder, and nothing of the system's but how it reaches its
-        archive."""
+        """Return the options that make apt use the folder.
+
+        Of the system's settings it then uses only those by which it reaches its archive.
+        """
         nothing = ("SourceParts", "Preferences", "PreferencesParts")
         places = {
             "Dir::Etc::SourceList": self.folder / "sources.list",
@@ -138,11 +142,11 @@ class Apt:
 
     def update(self) -> None:
         """Fetch the lists of packages. apt checks their signature."""
-        run("apt-get", "-q", *self.options(), "--error-on=any", "update")
+        run_program("apt-get", "-q", *self.options(), "--error-on=any", "update")
 
-    def newest(self) -> str:
-        """The name of the suite's current kernel."""
-        told = run("apt-cache", *self.options(), "depends", META, quiet=True)
+    def find_newest(self) -> str:
+        """Return the name of the suite's current kernel. Raises Missing."""
+        told = run_program("apt-cache", *self.options(), "depends", META, quiet=True)
         found = re.findall(r"^ +Depends: (linux-image-\S+)$", told, re.M)
         if not found:
             raise Missing(f"Debian's {SUITE} has no package {META} there")
@@ -151,21 +155,24 @@ class Apt:
         return found[0]
 
     def download(self, package: str) -> Path:
-        """Fetch a package, or the rest of it. apt checks it against the lists. Returns its file."""
+        """Fetch a package, or the rest of it, and return its file.
+
+        Apt checks the package against the lists.
+        """
         how = ("--yes", "--no-install-recommends", "--download-only")
-        run("apt-get", "-q", *self.options(), *how, "install", package)
+        run_program("apt-get", "-q", *self.options(), *how, "install", package)
         return next((self.folder / "cache" / "archives").glob("*.deb"))
 
 
 def fetch(folder: Path) -> None:
     """Fetch the kernel and unpack it. Raises Missing or CalledProcessError."""
-    address = mirror()
+    address = find_mirror()
     apt = Apt(folder.parent / "apt")
     new = not apt.folder.exists()
     try:
         apt.prepare(address)
         apt.update()
-        package = apt.newest()
+        package = apt.find_newest()
     except BaseException:
         if new:
             shutil.rmtree(apt.folder)
@@ -175,13 +182,13 @@ def fetch(folder: Path) -> None:
     deb = apt.download(package)
     half = folder.with_suffix(".part")
     shutil.rmtree(half, ignore_errors=True)
-    run("dpkg-deb", "-x", deb, half)
+    run_program("dpkg-deb", "-x", deb, half)
     half.rename(folder)
     shutil.rmtree(apt.folder)
 
 
-def kernel(folder: Path = FOLDER) -> Kernel:
-    """The kernel, fetched if it is not there. Raises Missing."""
+def get_kernel(folder: Path = FOLDER) -> Kernel:
+    """Return the kernel, which is fetched if it is not there. Raises Missing."""
     if not folder.exists():
         try:
             fetch(folder)

@@ -1,4 +1,4 @@
-"""A Linux guest that runs Sluice's own measuring program, for `make bench LINUX=1`.
+"""Run a Linux guest with Sluice's own measuring program, for `sluice bench --linux`.
 
 - Its kernel is Debian's (debian.py). It starts from an archive in memory, with the modules that it
   needs and an init of ours (guest/init.c), which makes the disk the root and runs what is typed.
@@ -24,19 +24,21 @@ PROMPT = r"^linux\$ "
 
 
 def module_name(path: Path) -> str:
-    """A module's name, by its file's."""
+    """Return a module's name, by its file's."""
     return path.name.partition(".")[0].replace("-", "_")
 
 
-def modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, bytes]:
-    """The modules and all that they need, by name, each behind what it needs. What is built into
-    the kernel is left out. Raises Missing."""
+def load_modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, bytes]:
+    """Return the modules and all that they need, by name, each after what it needs.
+
+    Modules that are built into the kernel are left out. Raises Missing.
+    """
     files = {module_name(path): path for path in folder.rglob("*.ko.xz")}
     built_in = (folder / "modules.builtin").read_text(encoding="utf-8").splitlines()
     there = {module_name(Path(line)) for line in built_in}
     found: dict[str, bytes] = {}
 
-    def add(name: str) -> None:
+    def add_module(name: str) -> None:
         if name in found or name in there:
             return
         if name not in files:
@@ -44,16 +46,16 @@ def modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, bytes]:
         data = lzma.decompress(files[name].read_bytes())
         needs = re.search(rb"\0depends=([\w,-]*)\0", data)
         for other in needs[1].decode().split(",") if needs and needs[1] else ():
-            add(other.replace("-", "_"))
+            add_module(other.replace("-", "_"))
         found[name] = data
 
     for name in names:
-        add(name)
+        add_module(name)
     return found
 
 
-def entries(loaded: dict[str, bytes], init: bytes) -> Iterator[cpio.Entry]:
-    """What the guest starts with (guest/init.c says what each is for)."""
+def archive_entries(loaded: dict[str, bytes], init: bytes) -> Iterator[cpio.Entry]:
+    """Yield the files with which the guest starts (guest/init.c says what each is for)."""
     yield from map(cpio.folder, ("dev", "disk", "lib"))
     yield cpio.console()
     yield cpio.file("init", init, 0o755)
@@ -64,21 +66,24 @@ def entries(loaded: dict[str, bytes], init: bytes) -> Iterator[cpio.Entry]:
 
 def make_initrd(path: Path, kernel: Kernel, programs: Path = PROGRAMS) -> Path:
     """Write the archive that the kernel starts from. Returns its path."""
-    inside = entries(modules(kernel.modules), (programs / "init").read_bytes())
+    inside = archive_entries(load_modules(kernel.modules), (programs / "init").read_bytes())
     path.write_bytes(cpio.archive(inside))
     return path
 
 
 @dataclass(frozen=True)
 class LinuxConfig(Config):
-    """A machine that boots Linux. kernel is its image, and initrd what it starts with."""
+    """A machine that boots Linux.
+
+    kernel: its image. initrd: the archive with which it starts.
+    """
 
     args: str = ARGS
     options: tuple[str, ...] = ("-no-reboot",)
     initrd: Path = field(default_factory=Path)
 
     def command(self, guest: None = None) -> list[str]:
-        """The command line that starts it."""
+        """Return the command line that starts it."""
         line = super().command(guest)
         line[line.index("-bios") + 1] = "default"
         return [*line, "-initrd", str(self.initrd)]
@@ -97,7 +102,7 @@ class LinuxMachine(Machine):
         self.send(f"{command}\n")
         ended = self.expect(r"^status (\d+)\n", limit_s)
         if ended[1] != "0":
-            raise self.fail(f"{command!r} to succeed; its status was {ended[1]}")
+            raise self.build_error(f"{command!r} to succeed; its status was {ended[1]}")
         text = self.console[start : ended.start()]
         self.wait_prompt()
         return text

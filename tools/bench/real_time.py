@@ -1,4 +1,4 @@
-"""`make bench`, first part: the system's speeds, as a table and as build/bench.json.
+"""`sluice bench`, first part: the system's speeds, as a table and as build/bench.json.
 
 One hart, live mode, no drive model, 4 KiB blocks. Every repeat boots a fresh image, so that cold
 files are cold. Times are from the guest's clock. The boot's time is from the host's clock, from
@@ -18,7 +18,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from sluice.experiment.aligned import aligned
+from sluice.experiment.aligned import format_table
+from sluice.experiment.progress import show_activity, show_count
 from sluice.host import printing
 from sluice.host.paths import BUILD, ROOT
 from sluice.system import image
@@ -40,9 +41,9 @@ DATA = "128m"  # of the raw device: where the files' data lies
 class Line:
     """A line of the table.
 
-    command: of user/bench.c; scale: the value of one counted thing in the unit; xv6, linux: figures
-    for orientation, of a busy 2-core machine with the same QEMU, or None; args: the machine's boot
-    arguments; prefetch: Sluice's prefetch policy meanwhile.
+    command: of user/load/bench.c; scale: the value of one counted thing in the unit; xv6, linux:
+    figures for orientation, of a busy 2-core machine with the same QEMU, or None; args: the
+    machine's boot arguments; prefetch: Sluice's prefetch policy meanwhile.
     """
 
     name: str
@@ -108,7 +109,10 @@ SLICES = Content(
 
 @dataclass(frozen=True)
 class Row:
-    """A measured line: every repeat's value, in the unit; ratios to another line's values."""
+    """A measured line.
+
+    values: every repeat's value, in the unit. ratios: to another line's values.
+    """
 
     name: str
     unit: str
@@ -117,24 +121,24 @@ class Row:
     linux: float | None = None
     ratios: list[float] = field(default_factory=list)
 
-    def cells(self) -> list[str]:
-        """The row as the table shows it."""
+    def format_cells(self) -> list[str]:
+        """Return the row as the table shows it."""
         middle = statistics.median(self.values)
         known = [f"{v:g}" if v is not None else "" for v in (self.xv6, self.linux)]
         times = f"{middle / self.xv6:.0f}x" if self.xv6 else ""
-        figures = [number(v) for v in (min(self.values), middle, max(self.values))]
-        return [self.name, *figures, self.unit, *known, times, self.ratio()]
+        figures = [format_number(v) for v in (min(self.values), middle, max(self.values))]
+        return [self.name, *figures, self.unit, *known, times, self.format_ratio()]
 
-    def ratio(self) -> str:
-        """The ratios' median and quartiles."""
+    def format_ratio(self) -> str:
+        """Return the ratios' median and quartiles, as text."""
         if not self.ratios:
             return ""
         low, middle, high = statistics.quantiles(self.ratios, n=4)
         return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
-def number(value: float) -> str:
-    """A number with three digits, or with all digits before the point."""
+def format_number(value: float) -> str:
+    """Return a number with three digits, or with all digits before the point."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -143,20 +147,20 @@ def measure(machine: Machine, line: Line) -> float:
     text = machine.check(f"bench {line.command}")
     match = re.search(r"^\S+ (\d+) \w+ (\d+) ns$", text, re.M)
     if match is None:
-        raise machine.fail("a line of bench")
+        raise machine.build_error("a line of bench")
     return int(match[1]) * line.scale / (int(match[2]) / 1e9)
 
 
 @contextmanager
-def prefetching(machine: Machine, policy: str) -> Iterator[None]:
-    """Meanwhile Sluice uses this prefetch policy."""
+def prefetch_policy(machine: Machine, policy: str) -> Iterator[None]:
+    """Enter a context in which Sluice uses this prefetch policy."""
     machine.check(f"policy use prefetch {policy}")
     yield
     machine.check(f"policy use prefetch {PREFETCH}")
 
 
-def boot_s(disk: Path) -> float:
-    """The seconds of the host from exec of QEMU to the prompt."""
+def measure_boot_s(disk: Path) -> float:
+    """Return the seconds of the host from exec of QEMU to the prompt."""
     start = time.monotonic()
     with Machine(Config((Disk(disk),), memory=BOOT_MEMORY)) as machine:
         machine.wait_prompt()
@@ -165,17 +169,17 @@ def boot_s(disk: Path) -> float:
     return took
 
 
-def repeat(fresh: Path, disk: Path) -> dict[str, float]:
-    """One value of each line, by name."""
+def measure_lines(fresh: Path, disk: Path) -> dict[str, float]:
+    """Measure each line once, and return the values by name."""
     shutil.copyfile(fresh, disk)
-    values = {"boot to prompt": boot_s(disk)}
+    values = {"boot to prompt": measure_boot_s(disk)}
     for args in sorted({line.args for line in LINES}):
         config = Config((Disk(disk, cache="writeback"),), memory=MEMORY, args=args)
         with Machine(config) as machine:
             machine.wait_prompt()
             for line in LINES:
                 if line.args == args:
-                    with prefetching(machine, line.prefetch):
+                    with prefetch_policy(machine, line.prefetch):
                         values[line.name] = measure(machine, line)
             machine.power_off()
     return values
@@ -190,10 +194,12 @@ def read_slice(machine: Machine, gain: Gain, number: int) -> float:
     return job["bytes"] * MB / (job["elapsed_ns"] / 1e9)
 
 
-def gains(folder: Path) -> list[Row]:
-    """The rows of GAINS. There is a machine for each set of arguments, and they work one at a
-    time."""
-    fresh = image.make(folder / "slices.img", SLICES)
+def measure_gains(folder: Path) -> list[Row]:
+    """Measure GAINS and return their rows.
+
+    There is a machine for each set of arguments, and they work one at a time.
+    """
+    fresh = image.make_image(folder / "slices.img", SLICES)
     values: list[list[float]] = [[] for _ in GAINS]
     with ExitStack() as stack:
         machines = {}
@@ -211,8 +217,8 @@ def gains(folder: Path) -> list[Row]:
     ]
 
 
-def host() -> dict[str, str]:
-    """A description of this machine."""
+def describe_host() -> dict[str, str]:
+    """Return a description of this machine."""
     cpus = re.search(
         r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M
     )
@@ -236,31 +242,36 @@ def host() -> dict[str, str]:
     }
 
 
-def table(rows: list[Row], machine: dict[str, str]) -> str:
-    """The rows as text."""
+def format_rows(rows: list[Row], machine: dict[str, str]) -> str:
+    """Return the rows as text."""
     head = ["", "min", "median", "max", "unit", "xv6", "Linux", "vs xv6", "vs first"]
-    cells = [head] + [row.cells() for row in rows]
+    cells = [head] + [row.format_cells() for row in rows]
     where = f"{machine['cpu']}, {machine['qemu']}"
     said = f"{len(rows[0].values)} repeats on {where}; vs first: median (quartiles)"
-    return "\n".join([*aligned(cells, words=(4,)), "", *printing.filled(said, 0)])
+    return "\n".join([*format_table(cells, words=(4,)), "", *printing.fill_lines(said, 0)])
 
 
-def show(repeats: int) -> None:
-    """Measure, print the table, write the JSON."""
+def run_benchmark(repeats: int) -> None:
+    """Measure, print the table, and write the JSON."""
     folder = BUILD / "bench"
     folder.mkdir(exist_ok=True)
-    fresh = image.make(folder / "fresh.img", CONTENT)
-    runs = [repeat(fresh, folder / "disk.img") for _ in range(repeats)]
-    compared = gains(folder)
-    image.check(folder / "disk.img")
+    fresh = image.make_image(folder / "fresh.img", CONTENT)
+    runs = []
+    with show_count("rounds of measurements", repeats) as count:
+        for _ in range(repeats):
+            runs.append(measure_lines(fresh, folder / "disk.img"))
+            count()
+    with show_activity("gains of prefetching"):
+        compared = measure_gains(folder)
+    image.check_image(folder / "disk.img")
     rows = [Row("boot to prompt", "s", [run["boot to prompt"] for run in runs])]
     rows += [
         Row(line.name, line.unit, [run[line.name] for run in runs], line.xv6, line.linux)
         for line in LINES
     ]
     rows += compared
-    machine = host()
-    print(table(rows, machine))
+    machine = describe_host()
+    print(format_rows(rows, machine))
     out = BUILD / "bench.json"
     out.write_text(
         json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=2),

@@ -1,4 +1,4 @@
-"""Costs that must not grow with the cache, measured in virtual time.
+"""Measure, in virtual time, costs that must not grow with the cache.
 
 - A machine in lab mode runs a short script. Its cost is counted in instructions, so the same kernel
   gives the same numbers to the last digit on every host.
@@ -33,20 +33,23 @@ class Readings:
     counters: list[devtext.Counters]
 
     def change(self, name: str) -> int:
-        """How much a counter grew from the first reading to the last."""
+        """Return how much a counter grew from the first reading to the last."""
         return self.counters[-1][name][0] - self.counters[0][name][0]
 
 
 @contextmanager
-def configured(
+def configure_machine(
     script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str
 ) -> Iterator[Config]:
-    """A machine with nbuf buffers, which runs a script; files: sizes in KiB, by path."""
+    """Enter a context with a machine of nbuf buffers that runs a script.
+
+    files: their sizes in KiB, by path.
+    """
     options = [word for path, kib in files.items() for word in ("--file", f"{path}={kib}K")]
     memory_mb = OTHER_MB + nbuf * BUFFER_BYTES // KIB**2
     content = Content(rc=script, size=f"{size_kib}K", block="1K", options=tuple(options))
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
-        disk = image.make(Path(folder) / "disk.img", content)
+        disk = image.make_image(Path(folder) / "disk.img", content)
         yield Config(
             (Disk(disk),),
             memory=f"{memory_mb}M",
@@ -55,14 +58,14 @@ def configured(
         )
 
 
-def measure(script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str) -> Readings:
-    """Run it, and read its counters."""
-    with configured(script, nbuf, size_kib, files, args) as config:
+def run_script(script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str) -> Readings:
+    """Run the machine of `configure_machine`, and return its readings."""
+    with configure_machine(script, nbuf, size_kib, files, args) as config:
         result = run_rc(config)
     if result.status:
         raise AssertionError(result.console)
     texts = re.findall(r"^@stat\n(.*?)^@end$", result.console, re.M | re.S)
-    return Readings(result.console, [devtext.stat(text) for text in texts])
+    return Readings(result.console, [devtext.parse_stat(text) for text in texts])
 
 
 STAT = "echo @stat; cat /dev/stat; echo @end"
@@ -78,32 +81,37 @@ rm /big
 
 @dataclass(frozen=True)
 class Tick:
-    """A look of the update policy that finds nothing due: its CPU time, and the blocks it looked
-    at."""
+    """A scan of the update policy that finds nothing due.
+
+    cpu_ns: its CPU time. scanned: the blocks that it examined.
+    """
 
     cpu_ns: float
     scanned: float
 
 
-def buffers_for(dirty: int) -> int:
-    """So many buffers that this many may be dirty."""
+def buffer_count(dirty: int) -> int:
+    """Return a number of buffers with which `dirty` of them may be dirty."""
     return dirty * 9 // 8 + 2048
 
 
-def with_dirty(dirty: int) -> dict:
-    """What `configured` needs for a run with this many dirty blocks (a multiple of 64)."""
+def dirty_setting(dirty: int) -> dict:
+    """Return the arguments of `configure_machine` for a run with this many dirty blocks.
+
+    dirty: a multiple of 64.
+    """
     return {
         "script": IDLE_TICKS.format(calls=dirty // 64),
-        "nbuf": buffers_for(dirty),
+        "nbuf": buffer_count(dirty),
         "size_kib": dirty * 9 // 8 + 32 * KIB,
         "files": {},
         "args": "update=aipu aipu.scan_ms=10 aipu.age_ms=3600000 write=delayed",
     }
 
 
-def idle_tick(dirty: int) -> Tick:
-    """The mean of 1,000 looks of aipu among this many dirty blocks (a multiple of 64)."""
-    readings = measure(**with_dirty(dirty))
+def measure_idle_scan(dirty: int) -> Tick:
+    """Return the mean of 1,000 scans of aipu among this many dirty blocks (a multiple of 64)."""
+    readings = run_script(**dirty_setting(dirty))
     assert readings.change("updated.written") == 0
     assert readings.counters[0]["bio.dirty"][0] >= dirty // 64 * 64
     looks = readings.change("aipu.scans")
@@ -121,17 +129,16 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def twin_memory(dirty: int) -> float:
-    """The most memory that the twin had at once in the same run, divided by what its blocks,
-    buffers and tables have."""
-    with configured(**with_dirty(dirty)) as config, config.guest() as guest:
-        line = [sys.executable, "-S", "-c", PEAK, *engine.command(config, guest)]
+def measure_twin_memory(dirty: int) -> float:
+    """Return the twin's peak memory in the same run, relative to its blocks, buffers and tables."""
+    with configure_machine(**dirty_setting(dirty)) as config, config.guest() as guest:
+        line = [sys.executable, "-S", "-c", PEAK, *engine.twin_command(config, guest)]
         done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True, encoding="utf-8")
-    return int(done.stdout) * KIB / (buffers_for(dirty) * BUFFER_BYTES)
+    return int(done.stdout) * KIB / (buffer_count(dirty) * BUFFER_BYTES)
 
 
-def took(name: str, readings: Readings) -> tuple[int, int]:
-    """The amount that a test of user/bench.c did, and its time in ns."""
+def parse_duration(name: str, readings: Readings) -> tuple[int, int]:
+    """Return the amount of work of a test of user/load/bench.c, and its time in ns."""
     match = re.search(rf"^{name} (\d+) \w+ (\d+) ns$", readings.console, re.M)
     return int(match[1]), int(match[2])
 
@@ -157,9 +164,9 @@ class Reads:
     miss_ns: float
 
 
-def reads(nbuf: int) -> Reads:
-    """Reads in a cache of this many buffers, all in use."""
-    readings = measure(
+def measure_reads(nbuf: int) -> Reads:
+    """Measure reads in a cache of this many buffers, all in use."""
+    readings = run_script(
         GETBLKS,
         nbuf=nbuf,
         size_kib=nbuf * 9 // 8 + 64 * KIB,
@@ -167,6 +174,6 @@ def reads(nbuf: int) -> Reads:
         args="update=none replace=lru prefetch=none",
     )
     assert readings.change("bio.evictions") >= 4 * READS
-    hit_bytes, hit_ns = took("cached", readings)
-    _, miss_ns = took("random", readings)
+    hit_bytes, hit_ns = parse_duration("cached", readings)
+    _, miss_ns = parse_duration("random", readings)
     return Reads(hit_ns * 4 * KIB / hit_bytes, (miss_ns - readings.change("cpu.idle")) / READS)

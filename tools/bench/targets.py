@@ -1,4 +1,4 @@
-"""`make bench`, second part: the promised speeds, each with its target. Also in build/targets.json.
+"""`sluice bench`, second part: the promised speeds, each with its target, and build/targets.json.
 
 Some are in virtual time and the same on every host: costs that must not grow with the cache, for a
 thousand and for a million buffers. Those of the host's clock are meaningful on an idle host.
@@ -14,13 +14,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
-from sluice.experiment import agreement, runner, trial
+from sluice.experiment import runner, trial
 from sluice.experiment.aligned import Growing
 from sluice.experiment.schema import Experiment
-from sluice.experiment.selection import chosen, on_twin
+from sluice.experiment.selection import load_experiments, twin_variant
 from sluice.host.paths import BUILD, NATIVE, ROOT
 from sluice.twin import engine
 from tools.bench import scaling
@@ -32,31 +33,38 @@ REPLAYS = 5
 MOGUL = "mogul-4.1"  # three experiments, 79 runs
 COMPARED = ("read", "disks")  # not its writes, which only compute: some microseconds
 TRIALS = 20  # of the twin
+FIGURES = ("virtual_ms", "counters", "histograms", "jobs", "series")  # of a result
 TABLE = Growing(["value", "", "target", ""], [41, 9, 5, 9, 6], words=(2, 4))
 SWEPT_S = 2 * 3600 / 100_000  # for 100,000 trials in an hour of two processors
 
 
 @dataclass(frozen=True)
 class Row:
-    """A speed, of which less is better. target: its limit, or None."""
+    """A speed, of which less is better.
+
+    target: its limit, or None.
+    """
 
     name: str
     value: float
     unit: str
     target: float | None = None
 
-    def cells(self) -> list[str]:
-        """The row as the table shows it."""
+    def format_cells(self) -> list[str]:
+        """Return the row as the table shows it."""
         if self.target is None:
             return [self.name, f"{self.value:.4g}", self.unit, "", ""]
         verdict = "met" if self.value <= self.target else "MISSED"
         return [self.name, f"{self.value:.4g}", self.unit, f"{self.target:.4g}", verdict]
 
 
-def growth(
+def growth_rows(
     name: str, small: float, large: float, sizes: tuple[int, int], bound: float
 ) -> list[Row]:
-    """The cost at two sizes, in ns. The larger may be this many times the smaller."""
+    """Return two rows: the cost, in ns, at two sizes.
+
+    bound: the larger cost may be this many times the smaller.
+    """
     return [
         Row(f"{name} {sizes[0]:,}", small / 1e3, "us"),
         Row(f"{name} {sizes[1]:,}", large / 1e3, "us", small * bound / 1e3),
@@ -64,34 +72,37 @@ def growth(
 
 
 def scaling_rows() -> Iterator[Row]:
-    """Costs at both sizes."""
-    ticks = [scaling.idle_tick(dirty) for dirty in (SMALL, LARGE)]
+    """Yield the costs at both sizes."""
+    ticks = [scaling.measure_idle_scan(dirty) for dirty in (SMALL, LARGE)]
     name = "aipu's look with nothing due; dirty blocks:"
-    yield from growth(name, ticks[0].cpu_ns, ticks[1].cpu_ns, (SMALL, LARGE), 1.01)
-    small, large = scaling.reads(SMALL_CACHE), scaling.reads(LARGE_CACHE)
+    yield from growth_rows(name, ticks[0].cpu_ns, ticks[1].cpu_ns, (SMALL, LARGE), 1.01)
+    small, large = scaling.measure_reads(SMALL_CACHE), scaling.measure_reads(LARGE_CACHE)
     sizes = (SMALL_CACHE, LARGE_CACHE)
-    yield from growth("read of 4 cached blocks; buffers:", small.hit_ns, large.hit_ns, sizes, 1.01)
-    yield from growth("read of 4 others, CPU; buffers:", small.miss_ns, large.miss_ns, sizes, 1.03)
+    yield from growth_rows(
+        "read of 4 cached blocks; buffers:", small.hit_ns, large.hit_ns, sizes, 1.01
+    )
+    yield from growth_rows(
+        "read of 4 others, CPU; buffers:", small.miss_ns, large.miss_ns, sizes, 1.03
+    )
 
 
 def cpu_s() -> float:
-    """The processor time of this process and of the children that it has waited for."""
+    """Return the processor time of this process and of the children that it has waited for."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 @dataclass(frozen=True)
 class Made:
-    """Runs that were made again: the host time and the processor time that they took, and each
-    experiment's results."""
+    """Repeated runs: their host time, their processor time, and each experiment's results."""
 
     host_s: float
     cpu_s: float
     results: list[list[dict]]
 
 
-def made(experiments: list[Experiment], most_runs: int, jobs: int) -> Made:
-    """Make runs of the experiments again, of each so many at most."""
+def repeat_runs(experiments: list[Experiment], most_runs: int, jobs: int) -> Made:
+    """Repeat runs of the experiments, of each at most `most_runs`."""
     start_s, start_cpu_s, results = time.monotonic(), cpu_s(), []
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         for experiment in experiments:
@@ -103,49 +114,46 @@ def made(experiments: list[Experiment], most_runs: int, jobs: int) -> Made:
     return Made(time.monotonic() - start_s, cpu_s() - start_cpu_s, results)
 
 
-def agreement_rows(machine: list[list[dict]], twin: list[list[dict]]) -> Iterator[Row]:
-    """By how much the twin's means over an arm's trials are off from the machine's, at most."""
-    most = dict.fromkeys(agreement.LIMITS, 0.0)
-    for pair in zip(machine, twin, strict=True):
-        for rows in agreement.by_arm(*pair).values():
-            for (whose, kind), values in rows.items():
-                if whose in COMPARED:
-                    most[kind] = max(most[kind], abs(values.mean()))
-    for kind, limit in agreement.LIMITS.items():
-        yield Row(f"twin and machine, {kind} of an arm: apart by at most", most[kind], "%", limit)
+def count_differences(machine: list[list[dict]], twin: list[list[dict]]) -> int:
+    """Return how many runs the twin has made with other figures than the machine."""
+    pairs = zip(chain(*machine), chain(*twin), strict=True)
+    return sum(any(one[part] != other[part] for part in FIGURES) for one, other in pairs)
 
 
 def experiment_rows() -> Iterator[Row]:
-    """One trial, and all trials of both systems."""
-    experiments = chosen(MOGUL, None)
+    """Yield the cost of one trial, and of all trials of both systems."""
+    experiments = load_experiments(MOGUL, None)
     count = sum(len(experiment.runs) for experiment in experiments)
     jobs = os.cpu_count()
-    yield Row("trial of 10,000 reads, processor time", made(experiments[:1], 1, 1).cpu_s, "s", 3)
-    machine = made(experiments, count, jobs)
+    yield Row(
+        "trial of 10,000 reads, processor time", repeat_runs(experiments[:1], 1, 1).cpu_s, "s", 3
+    )
+    machine = repeat_runs(experiments, count, jobs)
     yield Row(f"{count} trials, processor time", machine.cpu_s, "s")
     yield Row(f"{count} trials, {jobs} jobs", machine.host_s, "s", 120)
     if platform.machine() in engine.HOSTS:
-        twin = made([on_twin(experiment) for experiment in experiments], count, jobs)
-        yield from agreement_rows(machine.results, twin.results)
+        twin = repeat_runs([twin_variant(experiment) for experiment in experiments], count, jobs)
+        unequal = count_differences(machine.results, twin.results)
+        yield Row("trials of which the twin has other figures", unequal, "", 0)
 
 
 def twin_rows() -> Iterator[Row]:
-    """A trial of a resident twin: alone, and with all that a sweep does to know its figures."""
+    """Yield the cost of a trial of a resident twin: alone, and with a sweep's own work."""
     if platform.machine() not in engine.HOSTS:
         return
-    run = on_twin(chosen(MOGUL, None)[0]).runs[0]
-    trial.measure(run)  # starts it
+    run = twin_variant(load_experiments(MOGUL, None)[0]).runs[0]
+    trial.measure_run(run)  # starts it
     start_s = time.process_time()
-    twin_s = median(trial.measure(run).cpu_s for _ in range(TRIALS))
+    twin_s = median(trial.measure_run(run).cpu_s for _ in range(TRIALS))
     here_s = (time.process_time() - start_s) / TRIALS
     yield Row("trial of 10,000 reads on the twin, processor time", twin_s, "s", 0.03)
     yield Row("the same in a sweep, processor time", twin_s + here_s, "s", SWEPT_S)
     name = f"twin with {LARGE:,} dirty blocks of 1 KiB, memory over that of blocks and tables"
-    yield Row(name, scaling.twin_memory(LARGE), "times", 2)
+    yield Row(name, scaling.measure_twin_memory(LARGE), "times", 2)
 
 
 def write_trace(path: Path) -> None:
-    """Requests at random places, half of them reads, as drive_replay_tool wants them."""
+    """Write requests at random places, half of them reads, as drive_replay_tool reads them."""
     draw = random.Random(1)
     lines = [
         f"{draw.choice('RW')} Miss {draw.randrange(8_000_000)} {draw.choice((4, 8, 16))} 9000 9000"
@@ -154,8 +162,8 @@ def write_trace(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def replay_s() -> float:
-    """The host time of a replay, the shortest of several."""
+def measure_replay_s() -> float:
+    """Return the host time of a replay, the shortest of several."""
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         trace = Path(folder) / "made.trace"
         write_trace(trace)
@@ -167,20 +175,20 @@ def replay_s() -> float:
     return min(times)
 
 
-def rows() -> Iterator[Row]:
-    """All rows, as they are measured."""
-    yield Row(f"replay of {REQUESTS:,} requests", replay_s(), "s", 0.2)
+def measure_rows() -> Iterator[Row]:
+    """Yield all rows, as they are measured."""
+    yield Row(f"replay of {REQUESTS:,} requests", measure_replay_s(), "s", 0.2)
     yield from twin_rows()
     yield from experiment_rows()
     yield from scaling_rows()
 
 
-def show() -> None:
+def run_benchmark() -> None:
     """Measure, print each row when it is done, and write the JSON."""
     measured = []
-    print("\n".join(TABLE.head()))
-    for row in rows():
-        print("\n".join(TABLE.row(*row.cells())), flush=True)
+    print("\n".join(TABLE.format_head()))
+    for row in measure_rows():
+        print("\n".join(TABLE.format_row(*row.format_cells())), flush=True)
         measured.append(asdict(row))
     out = BUILD / "targets.json"
     out.write_text(json.dumps(measured, indent=2), encoding="utf-8")

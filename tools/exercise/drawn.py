@@ -1,13 +1,13 @@
-"""Draws a machine and its work by a seed.
+"""Draw a machine and its work by a seed.
 
-The work is that of two programs, which compare files with a model of them: user/scribble.c changes
-one file, user/churn.c the names in a directory. Several run at once, on one disk or on two, while a
-script swaps policies and sets tunables. Under check=1 policies check what they keep, and a wrong
-answer is a panic. Some disks are nearly full or have few inodes, and some second disks refuse all
-writes for a while.
+The work is that of two programs, which compare files with a model of them: user/load/scribble.c
+changes one file, user/load/churn.c the names in a directory. Several run at once, on one disk or on
+two, while a script swaps policies and sets tunables. Under check=1 policies check what they keep,
+and a wrong answer is a panic. Some disks are nearly full or have few inodes, and some second disks
+refuse all writes for a while.
 
-Everything is drawn from the kernel's own tables (catalogue.py), so a new policy, tunable or
-drive takes part.
+Everything is drawn from the kernel's own tables (catalogue.py), so a new policy, tunable or drive
+takes part.
 """
 
 from dataclasses import dataclass, replace
@@ -35,9 +35,11 @@ QUICK = ("none", "flash", "flash_cb", "flash_nv", "flash_planes")
 
 @dataclass(frozen=True)
 class DrawnDisk:
-    """A disk: its size, and if it has a virtual log, its places, summaries and the seed by which
-    its blocks lie there (0: in their order, and what is free was never written); bytes of the disk
-    for each inode."""
+    """A disk: its size, and how it is laid out.
+
+    places, summaries, scattered: of a virtual log, the seed by which its blocks lie there (0: in
+    their order, and free places were never written). inode_bytes: bytes of the disk for each inode.
+    """
 
     size_mb: int
     places: int = 0
@@ -48,8 +50,11 @@ class DrawnDisk:
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine and its work. files: contents by path, on the root disk. failing: boot arguments of
-    the first boot, by which the second disk refuses writes for a while."""
+    """A machine and its work.
+
+    files: the contents of files on the root disk, by path. failing: boot arguments of the first
+    boot, by which the second disk refuses writes for a while.
+    """
 
     seed: int
     args: str
@@ -62,21 +67,27 @@ class Setting:
 
 @dataclass(frozen=True)
 class Faults:
-    """What else there is to bear. full_kb: how much is free of a folder's disk, by folder."""
+    """The faults of a run.
+
+    full_kb: the free space of a folder's disk, by folder.
+    """
 
     full_kb: dict[str, int]
     few_inodes: bool
     failing: str
 
     def options(self, folder: str) -> str:
-        """What scribble and churn are told of it."""
+        """Return the options that tell scribble and churn about the faults."""
         full = folder in self.full_kb or (folder == DATA and self.few_inodes)
         lost = ("-l " if folder == DATA else "-o ") if self.failing else ""
         return ("-f " if full else "") + lost
 
 
 def draw_faults(seed: int, folders: list[str], live: bool) -> Faults:
-    """By dice of their own, so that they change nothing else of a seed."""
+    """Return the faults of a seed.
+
+    They are drawn with separate dice, so that they change nothing else of a seed.
+    """
     dice = Random(f"{seed} faults")
     full = {folder: dice.choice((0, 40, 500, 3000)) for folder in folders if dice.random() < 0.25}
     two = DATA in folders
@@ -87,23 +98,27 @@ def draw_faults(seed: int, folders: list[str], live: bool) -> Faults:
     return Faults(full, few_inodes, window if fails else "")
 
 
-def places_for(size_mb: int, spare: float, summaries: int) -> int:
-    """How many places a virtual log needs for a disk, with a share of them more."""
+def count_places(size_mb: int, spare: float, summaries: int) -> int:
+    """Return the number of places that a virtual log needs for a disk.
+
+    spare: the share of blocks for which it has more places.
+    """
     blocks = (size_mb << 20) // PLACE
     least = 1 + SPARE + summaries + blocks + -(-blocks // ENTRIES)
     return least + int(spare * blocks) + ENTRIES
 
 
 def draw_disk(dice: Random, size_mb: int, logged: bool) -> DrawnDisk:
+    """Return a disk of this size, with or without a virtual log."""
     if not logged:
         return DrawnDisk(size_mb)
     summaries = dice.choice((0, 12, 48))
-    places = places_for(size_mb, dice.choice((0.02, 0.1, 0.5)), summaries)
+    places = count_places(size_mb, dice.choice((0.02, 0.1, 0.5)), summaries)
     return DrawnDisk(size_mb, places, summaries, dice.choice((0, dice.randrange(1, 1 << 16))))
 
 
 def draw_tunable(dice: Random, known: Known) -> str:
-    """A command that sets one."""
+    """Return a command that sets a tunable."""
     name = dice.choice(list(known.tunables))
     of = known.tunables[name]
     most = min(of.high, max(of.low, SOON.get(of.unit, of.high)))
@@ -111,13 +126,13 @@ def draw_tunable(dice: Random, known: Known) -> str:
 
 
 def draw_use(dice: Random, known: Known) -> str:
-    """A command that puts a policy to use."""
+    """Return a command that puts a policy to use."""
     kind = dice.choice(list(known.policies))
     return f"policy use {kind} {dice.choice(known.policies[kind])}"
 
 
 def draw_swaps(dice: Random, known: Known, swaps: int) -> bytes:
-    """A script that swaps policies until the work is done, and pauses in between."""
+    """Return a script that swaps policies until the work is done, and pauses in between."""
     lines = []
     for _ in range(swaps):
         change = draw_use if dice.random() < 0.7 else draw_tunable
@@ -127,7 +142,7 @@ def draw_swaps(dice: Random, known: Known, swaps: int) -> bytes:
 
 
 def draw_args(dice: Random, known: Known, ndisks: int, logged: bool, drives: list[str]) -> str:
-    """Boot arguments: the cache, the disks' drives, and where blocks go."""
+    """Return boot arguments: the cache, the disks' drives, and where blocks go."""
     placing = [name for name in known.policies["place"] if not logged or name != "inplace"]
     words = ["check=1", f"nbuf={dice.choice((48, 64, 100, 300, 1000))}"]
     drives = [name for name in drives if not logged or name != "none"]
@@ -148,7 +163,7 @@ def draw_args(dice: Random, known: Known, ndisks: int, logged: bool, drives: lis
 def draw_work(
     dice: Random, folders: list[str], most: int, faults: Faults
 ) -> tuple[list[str], list[str], int]:
-    """The programs' commands, a pattern for each of their files, and how many operations."""
+    """Return the programs' commands, a pattern for each of their files, and the operations."""
     commands, patterns, total = [], [], 0
     for n in range(dice.randint(1, 4)):
         folder = dice.choice(folders)
@@ -166,8 +181,8 @@ def draw_work(
     return commands, patterns, total
 
 
-def fill(folder: str, free_kb: int) -> list[str]:
-    """Commands that fill the folder's disk but for so many KB."""
+def fill_commands(folder: str, free_kb: int) -> list[str]:
+    """Return commands that fill the folder's disk except for `free_kb` KB."""
     return [
         f"dd if=/dev/zero of={folder}/free bs=1k count={free_kb} 2>/dev/null",
         f"dd if=/dev/zero of={folder}/fill bs=64k 2>/dev/null",
@@ -175,7 +190,7 @@ def fill(folder: str, free_kb: int) -> list[str]:
     ]
 
 
-def scripts(
+def write_scripts(
     commands: list[str],
     patterns: list[str],
     first: list[str],
@@ -183,15 +198,18 @@ def scripts(
     two: bool,
     limit_s: int,
 ) -> dict[str, bytes]:
-    """What the machine runs at its first boot and at its second one: init runs /rc, and its end is
-    the machine's. After limit_s the machine says which policies are in use, and ends."""
+    """Return the scripts of the machine's two boots, by path.
+
+    Init runs /rc, and the end of /rc is the machine's. After limit_s the machine prints which
+    policies are in use, and ends.
+    """
     mount = ["mount disk1 /data"] if two else []
     churned = {c: c.split()[-1] for c in commands if c.startswith("churn")}
     folders = [f"mkdir {path}" for path in churned.values()]
     if faults.failing:  # a slow disk may refuse writes already, and then there is nothing to do
         folders = [f"{line} 2>/dev/null" for line in folders]
         commands = [f"test ! -d {churned[c]} || {c}" if c in churned else c for c in commands]
-    filling = [line for folder, kb in faults.full_kb.items() for line in fill(folder, kb)]
+    filling = [line for folder, kb in faults.full_kb.items() for line in fill_commands(folder, kb)]
     emptying = [f"rm {folder}/fill" for folder in faults.full_kb]
     sums = [
         f"echo {SUMS}",
@@ -214,8 +232,11 @@ def scripts(
     return {path: ("\n".join(lines) + "\n").encode() for path, lines in texts.items()}
 
 
-def draw(seed: int, known: Known, most: int, live: bool = False) -> Setting:
-    """The setting of this seed. most: operations of a program; live: in real time."""
+def draw_setting(seed: int, known: Known, most: int, live: bool = False) -> Setting:
+    """Return the setting of this seed.
+
+    most: operations of a program. live: in real time.
+    """
     dice = Random(seed)
     two = dice.random() < 0.5
     logged = [dice.random() < 0.5 for _ in range(1 + two)]
@@ -236,7 +257,7 @@ def draw(seed: int, known: Known, most: int, live: bool = False) -> Setting:
     ]
     first += [draw_tunable(dice, known) for _ in range(dice.randint(0, 40))]
     limit_s = LIVE_LIMIT_S if live else LIMIT_S
-    files = scripts(commands, patterns, first, faults, two, limit_s)
+    files = write_scripts(commands, patterns, first, faults, two, limit_s)
     files["/swaps"] = draw_swaps(dice, known, dice.choice((0, 20, 200)))
     files |= {f"{folder}/.keep": b"" for folder in (WORK, DATA)}
     return Setting(seed, args, block, disks, files, operations, faults.failing)

@@ -7,7 +7,7 @@ A run is right if
 
 Where a disk has refused writes, each loss must have been told to a program or to sync. Then the
 sums may differ of what that program changed, or of all that is on the disk; and e2fsck may have
-something to mend if the kernel said that structure was lost, or at its end that not everything was
+something to mend if the kernel said that metadata was lost, or at its end that not everything was
 written.
 """
 
@@ -53,7 +53,7 @@ class Wrong:
 
 
 def make_disk(path: Path, of: DrawnDisk, setting: Setting, root: bool) -> Path:
-    """Make a disk of the setting."""
+    """Make a disk of the setting and return its path."""
     content = Content(
         files=setting.files if root else {},
         programs=root,
@@ -64,14 +64,14 @@ def make_disk(path: Path, of: DrawnDisk, setting: Setting, root: bool) -> Path:
         log_summaries=of.summaries,
         log_seed=of.scattered,
     )
-    return image.make(path, content)
+    return image.make_image(path, content)
 
 
 def boot_twin(machine: Config) -> tuple[int, str]:
-    """Boot the twin. Returns its status and its console, with what it said of itself."""
+    """Boot the twin. Returns its status and its console, with its own messages."""
     with machine.guest() as guest:
         done = subprocess.run(
-            engine.command(machine, guest),
+            engine.twin_command(machine, guest),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -84,25 +84,30 @@ def boot_twin(machine: Config) -> tuple[int, str]:
 
 
 def boot_machine(machine: Config) -> tuple[int, str]:
-    """Boot QEMU with two harts and its own disks, under the debug kernel."""
+    """Boot QEMU with two harts and its own disks, under the debug kernel.
+
+    Returns its status and its console.
+    """
     result = run_rc(machine, LIMIT_S)
     return result.status, result.console
 
 
-def told_of(console: str) -> list[str]:
-    """The beginnings of all paths that may have lost data, as the machine said."""
+def reported_losses(console: str) -> list[str]:
+    """Return the beginnings of all paths that may have lost data, as the machine reported."""
     told = re.findall(r"^a loss in (\S+) was told", console, re.M)
     return [*told, *([DATA] if TOLD in console else [])]
 
 
 def is_torn(console: str) -> bool:
-    """Did the machine say that the second disk lacks what its structure needs?"""
+    """Return True if the machine reported that the second disk lacks some of its metadata."""
     return LOST_STRUCTURE in console or UNWRITTEN in console
 
 
-def complaint(status: int, console: str, failing: bool, again: bool) -> str:
-    """What is wrong with a boot, or nothing. failing: a disk refused writes for a while; again: it
-    is the second boot."""
+def find_complaint(status: int, console: str, failing: bool, again: bool) -> str:
+    """Return what is wrong with a boot; empty if nothing is.
+
+    failing: a disk refused writes for a while. again: it is the second boot.
+    """
     lines = console.splitlines()
     if OVER in lines:
         in_use = re.findall(r"^(\w+):.*\[([\w-]+)\]", console, re.M)
@@ -113,7 +118,7 @@ def complaint(status: int, console: str, failing: bool, again: bool) -> str:
     if unexpected:
         return unexpected[0]
     lost = LOST_STRUCTURE in lines or any("cannot be written and is lost" in line for line in lines)
-    if lost and not told_of(console):
+    if lost and not reported_losses(console):
         return "something is lost, and no program was told"
     may_fail = failing and not again
     if status and not (may_fail and status == WRITE_FAILED and UNWRITTEN in console):
@@ -121,31 +126,34 @@ def complaint(status: int, console: str, failing: bool, again: bool) -> str:
     return "" if END in lines else f"it did not say '{END}'"
 
 
-def sums(console: str, lost: list[str]) -> list[str]:
-    """The sums that a boot printed, but for paths of which something may be lost."""
+def parse_sums(console: str, lost: list[str]) -> list[str]:
+    """Return the sums that a boot printed, without paths of which something may be lost."""
     printed = console[console.index(SUMS) : console.index(END)]
     lines = re.findall(r"^\d+ \d+ /.*$", printed, re.M)  # the kernel may say something between
     return [line for line in lines if not any(f" {path}" in line for path in lost)]
 
 
-def e2fsck(path: Path, of: DrawnDisk, may_mend: bool = False) -> str:
-    """What is wrong with a disk, or nothing. may_mend: it need only be sound when it is mended."""
+def check_disk(path: Path, of: DrawnDisk, may_mend: bool = False) -> str:
+    """Return what is wrong with a disk; empty if nothing is.
+
+    may_mend: it need only be sound when e2fsck has mended it.
+    """
     plain = path
     if of.places:
         plain = path.with_suffix(".blocks")
-        plain.write_bytes(virtual_log.blocks(path.read_bytes()))
-    done = image.command("e2fsck", "-fn", plain, check=False)
+        plain.write_bytes(virtual_log.read_logical_disk(path.read_bytes()))
+    done = image.run_command("e2fsck", "-fn", plain, check=False)
     if done.returncode and may_mend:
-        image.command("e2fsck", "-fy", plain, check=False)
-        done = image.command("e2fsck", "-fn", plain, check=False)
+        image.run_command("e2fsck", "-fy", plain, check=False)
+        done = image.run_command("e2fsck", "-fn", plain, check=False)
         if of.places:
             log = {"nsummaries": of.summaries, "seed": of.scattered}
-            path.write_bytes(virtual_log.laid_out(plain.read_bytes(), of.places, **log))
+            path.write_bytes(virtual_log.lay_out_log(plain.read_bytes(), of.places, **log))
     return f"e2fsck of {path.name}: {done.stdout.decode()}" if done.returncode else ""
 
 
-def judge(setting: Setting, machine: Config, live: bool) -> Wrong | None:
-    """Boot twice, and check the disks in between."""
+def judge_run(setting: Setting, machine: Config, live: bool) -> Wrong | None:
+    """Boot twice, check the disks in between, and return what is wrong, or None."""
     boot = boot_machine if live else boot_twin
     consoles: list[str] = []
     first = replace(machine, args=f"{machine.args} {setting.failing}".rstrip())
@@ -159,25 +167,27 @@ def judge(setting: Setting, machine: Config, live: bool) -> Wrong | None:
         except ConsoleError as error:
             return Wrong(f"{nth} boot: {str(error).splitlines()[0]}", str(error))
         consoles.append(console)
-        if what := complaint(status, console, failing, again):
+        if what := find_complaint(status, console, failing, again):
             return Wrong(f"{nth} boot: {what}", console)
         for disk, of in zip(machine.disks, setting.disks, strict=True):
             try:
                 may_mend = is_torn(console) and disk is machine.disks[-1]
-                what = e2fsck(disk.image, of, may_mend)
+                what = check_disk(disk.image, of, may_mend)
             except virtual_log.DamagedLogError as error:
                 what = f"{disk.image.name}: {error}"
             if what:
                 return Wrong(f"after the {nth} boot, {what}", console)
-    lost = [*told_of(consoles[0]), *([DATA] if is_torn(consoles[0]) else [])]
-    if sums(consoles[0], lost) != sums(consoles[1], lost):
+    lost = [*reported_losses(consoles[0]), *([DATA] if is_torn(consoles[0]) else [])]
+    if parse_sums(consoles[0], lost) != parse_sums(consoles[1], lost):
         return Wrong("files have other sums after the second boot", "\n".join(consoles))
     return None
 
 
-def make(setting: Setting, folder: Path, live: bool = False) -> Wrong | None:
-    """Make the run, with its disks in the folder. live: in real time, in QEMU. Returns None if
-    nothing is wrong."""
+def make_run(setting: Setting, folder: Path, live: bool = False) -> Wrong | None:
+    """Make the run, with its disks in the folder; return what is wrong, or None.
+
+    live: in real time, in QEMU.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     disks = [
         Disk(make_disk(folder / f"disk{n}.img", of, setting, n == 0))
@@ -187,4 +197,4 @@ def make(setting: Setting, folder: Path, live: bool = False) -> Wrong | None:
         machine = Config(tuple(disks), 2, MEMORY, setting.args, DEBUG_KERNEL)
     else:
         machine = Config(tuple(disks), memory=MEMORY, args=setting.args, lab=True)
-    return judge(setting, machine, live)
+    return judge_run(setting, machine, live)

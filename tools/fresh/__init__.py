@@ -1,1 +1,1 @@
-"""`make fresh`: README's commands, tried on bare Debian systems."""
+"""Try README's commands on bare Debian systems (`sluice dev fresh`)."""

@@ -1,4 +1,4 @@
-"""Bare Debian systems, in which commands are tried as on a machine that has nothing yet.
+"""Make bare Debian systems, in which commands are tried as on a machine that has nothing yet.
 
 - A system is a folder that debootstrap makes. It is kept in the user's cache, next to the Python
   packages that tools/setup.sh puts there, and made anew after MAX_AGE_S. Nothing is run in it: each
@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sluice.host.limits import HANG_S
-from sluice.host.scratch import scratch
+from sluice.host.scratch import scratch_folder
 
 MAX_AGE_S = 30 * 24 * 3600
 INCLUDED = "ca-certificates,git,make"  # what README says that a reader needs
@@ -53,7 +53,9 @@ class NoRoots(RuntimeError):
 def expect_possible() -> None:
     """Raise NoRoots unless this machine can make a system and enter it."""
     if os.geteuid() != 0:
-        raise NoRoots("only root can make a bare system and enter it: use sudo make fresh")
+        raise NoRoots(
+            "only root can make a bare system and enter it: use sudo bin/sluice dev fresh"
+        )
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
         names = "debootstrap debian-archive-keyring util-linux"
@@ -63,20 +65,22 @@ def expect_possible() -> None:
         raise NoRoots("this machine makes no namespaces (unshare --mount --pid failed)")
 
 
-def cache() -> Path:
-    """The folder that keeps systems."""
+def cache_folder() -> Path:
+    """Return the folder that keeps systems."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".cache") / "sluice" / "debian"
 
 
-def base(suite: str) -> Path:
-    """The kept system of a Debian release. It is made if there is none, or it is old. Raises
-    NoRoots."""
-    kept = cache() / f"{suite}+{INCLUDED}"
+def find_system(suite: str) -> Path:
+    """Return the kept system of a Debian release. Raises NoRoots.
+
+    The system is made if there is none, or if it is old.
+    """
+    kept = cache_folder() / f"{suite}+{INCLUDED}"
     if kept.exists() and time.time() - kept.stat().st_mtime < MAX_AGE_S:
         return kept
     print(f"making a bare {suite} by debootstrap, which later runs use again", file=sys.stderr)
-    with scratch(cache() / "under-way") as folder:
+    with scratch_folder(cache_folder() / "under-way") as folder:
         made = folder / suite
         line = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, str(made)]
         done = subprocess.run(
@@ -101,10 +105,13 @@ def expect_no_mounts(folder: Path) -> None:
 
 @contextmanager
 def bare_system(suite: str, source: Path, folder: Path) -> Iterator[Path]:
-    """A copy of a bare system with a clone of the repository `source` in /root/sluice, for the time
-    of the context. folder: where copies are put. Raises NoRoots."""
-    kept = base(suite)
-    with scratch(folder) as place:
+    """Enter a context with a copy of a bare system.
+
+    It has a clone of the repository `source` in /root/sluice. folder: where copies are put. Raises
+    NoRoots.
+    """
+    kept = find_system(suite)
+    with scratch_folder(folder) as place:
         root = place / suite
         subprocess.run(["cp", "-a", "--reflink=auto", kept, root], check=True)
         for path in (Path("/etc/resolv.conf"), Path("/etc/hosts"), CERTIFICATES):
@@ -118,9 +125,12 @@ def bare_system(suite: str, source: Path, folder: Path) -> Iterator[Path]:
         expect_no_mounts(place)
 
 
-def end(process: subprocess.Popen) -> None:
-    """End what unshare(1) started, if it has not ended. Its child is the first process of the
-    namespace: when that is killed, unshare ends only after the kernel has ended all others."""
+def end_process(process: subprocess.Popen) -> None:
+    """End the process that unshare(1) started, if it has not ended.
+
+    Its child is the first process of the namespace: when that is killed, unshare ends only after
+    the kernel has ended all others.
+    """
     with suppress(OSError):  # it has ended
         children = (
             Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -135,9 +145,11 @@ def end(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def run_in(root: Path, command: str, log: Path, limit_s: float) -> int:
-    """Run a command of the shell in a copy, in its clone; what it says goes to a file. Returns its
-    status, 124 if it took longer than the limit."""
+def run_in_copy(root: Path, command: str, log: Path, limit_s: float) -> int:
+    """Run a shell command in a copy's clone, with its output in a file.
+
+    Returns its status, or 124 if it took longer than the limit.
+    """
     passed = {name: value for name, value in os.environ.items() if NETWORK.fullmatch(name)}
     env = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -163,4 +175,4 @@ def run_in(root: Path, command: str, log: Path, limit_s: float) -> int:
         except subprocess.TimeoutExpired:
             return 124
         finally:
-            end(process)
+            end_process(process)

@@ -11,7 +11,8 @@ PAUSE_S = 0.1
 class Connect(gdb.Command):
     """Debug the machine at a target: connect SOCKET or connect | COMMAND.
 
-    An editor starts gdb and `make qemu-gdb` at once, so for a socket it tries for ten seconds."""
+    An editor starts gdb and `make qemu-gdb` at once, so for a socket it tries for ten seconds.
+    """
 
     def __init__(self) -> None:
         super().__init__("connect", gdb.COMMAND_RUNNING)

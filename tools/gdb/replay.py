@@ -1,5 +1,4 @@
-"""gdb's side of `make replay`: the machine is stopped at an event of its trace, and goes forth and
-back by events.
+"""gdb's side of `sluice debug`: stop the machine at an event of its trace, and go by events.
 
 - The trace is a ring in the machine's memory, which is a file. A watchpoint on the place of record
   N stops the machine when machine mode writes that record; no instruction is added. Then the
@@ -58,14 +57,17 @@ def quiet() -> Iterator[None]:
 
 @cache
 def short(path: Path) -> Path:
-    """Return another path of the same file for this process: a socket's has at most 107 bytes. Of a
-    path there is one, however often the machine starts again."""
+    """Return another path of the same file for this process.
+
+    A socket's path has at most 107 bytes. A path has one such name, however often the machine
+    starts again.
+    """
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)  # open as long as gdb
     return Path(f"/proc/self/fd/{folder}/{path.name}")
 
 
 class Replay:
-    """The machine, and its trace of the first time."""
+    """The machine, and the trace of its first run."""
 
     def __init__(self, told: dict) -> None:
         self.told = told
@@ -78,23 +80,23 @@ class Replay:
     # ---- the trace ----
 
     def record(self, number: int) -> tuple:
-        """An event of the first time: time_ns, block, argument, pid, event, disk."""
+        """Return an event of the first run: time_ns, block, argument, pid, event, disk."""
         return RECORD.unpack_from(self.trace, HEAD + (number - self.lost) * RECORD.size)
 
     def ring(self, at: int, size: int) -> bytes:
-        """Bytes of the machine's ring."""
+        """Return bytes of the machine's ring."""
         with Path(self.told["memory"]).open("rb") as file:
             file.seek(self.told["phys"] - MEMORY_START + at)
             return file.read(size)
 
-    def written(self) -> int:
-        """How many events the machine has traced."""
+    def event_count(self) -> int:
+        """Return how many events the machine has traced."""
         magic, _, written, _ = RING.unpack(self.ring(0, RING.size))
         return written if magic == MAGIC else 0
 
     def check(self) -> None:
-        """Compare what the machine has traced with the first time. Raises GdbError."""
-        end, room = self.written(), self.told["records"]
+        """Compare what the machine has traced with the first run. Raises GdbError."""
+        end, room = self.event_count(), self.told["records"]
         begin = max(self.lost, end - room)
         ring = self.ring(RING.size, room * RECORD.size)
         split = begin % room * RECORD.size
@@ -116,7 +118,7 @@ class Replay:
         )
 
     def line(self, record: tuple) -> str:
-        """An event in a line."""
+        """Return an event in a line."""
         time_ns, block, argument, pid, event, disk = record
         name = f"{self.names[event]}-write" if argument & WRITE else self.names[event]
         return (
@@ -126,7 +128,7 @@ class Replay:
     # ---- the machine ----
 
     def restart(self) -> None:
-        """A new machine, before its first instruction."""
+        """Start a new machine, which waits before its first instruction. Raises GdbError."""
         if self.machine:
             if self.alive():
                 gdb.execute("disconnect", to_string=True)
@@ -152,7 +154,7 @@ class Replay:
             raise gdb.GdbError(f"the machine did not start ({error}); it said:\n{said}") from None
 
     def alive(self) -> bool:
-        """True if there is a machine that has not ended."""
+        """Return True if there is a machine that has not ended."""
         return gdb.selected_thread() is not None
 
     def resume(self) -> None:
@@ -182,23 +184,26 @@ class Replay:
         )
         watch.silent = True
         try:
-            while self.written() <= number:
+            while self.event_count() <= number:
                 self.resume()
-                if (self.written() - 1 - number) % room:
-                    raise gdb.GdbError(f"stopped on the way, at event {self.written() - 1}")
+                if (self.event_count() - 1 - number) % room:
+                    raise gdb.GdbError(f"stopped on the way, at event {self.event_count() - 1}")
         finally:
             watch.delete()
         return f"*{int(gdb.parse_and_eval('$mepc')) + 4:#x}"
 
-    def go(self, number: int) -> None:
-        """Stop the machine at this event, and show it. Other breakpoints count only afterwards."""
+    def stop_at_event(self, number: int) -> None:
+        """Stop the machine at this event, and show it.
+
+        Other breakpoints are off until then.
+        """
         if not self.lost <= number <= self.last:
             raise gdb.GdbError(f"the trace has events {self.lost} to {self.last}")
         enabled = [each for each in gdb.breakpoints() if each.enabled]
         for each in enabled:
             each.enabled = False
         try:
-            if not self.machine or not self.alive() or self.written() > number:
+            if not self.machine or not self.alive() or self.event_count() > number:
                 if self.machine:
                     print(f"Making the run again, up to event {number}.", flush=True)
                 self.restart()
@@ -211,8 +216,10 @@ class Replay:
         self.show()
 
     def go_for_an_editor(self, number: int) -> None:
-        """Stop the machine just before it has traced this event, at a breakpoint of the event. An
-        editor continues when it has begun, and shows a stop only if that has a reason."""
+        """Stop the machine just before it has traced this event, at a breakpoint of the event.
+
+        An editor continues when it has begun, and shows a stop only if that has a reason.
+        """
         self.restart()
         gdb.Breakpoint(self.run_up_to(number), gdb.BP_HARDWARE_BREAKPOINT, temporary=True)
 
@@ -228,7 +235,7 @@ class Replay:
 
     def show(self) -> None:
         """Print the last event, and select the frame that traced it."""
-        number = self.written() - 1
+        number = self.event_count() - 1
         print(f"event {number}  {self.line(self.record(number))}")
         frame = gdb.newest_frame()
         while frame.older() and (frame.name() or "").startswith(("machine_call", "trace")):
@@ -239,7 +246,7 @@ class Replay:
     # ---- going by events ----
 
     def is_a(self, kind: str, number: int) -> bool:
-        """True if an event is of a kind: event, request, decision, or an event's name."""
+        """Return True if an event is of a kind: event, request, decision, or an event's name."""
         name = self.names[self.record(number)[4]]
         if kind == REQUEST:
             return name == "queued"
@@ -257,13 +264,13 @@ class Replay:
                 raise gdb.GdbError(
                     f"{word}: give event, request, decision, or one of {' '.join(self.names)}"
                 )
-        number = self.written() - 1
+        number = self.event_count() - 1
         while count:
             number += step
             if not self.lost <= number <= self.last:
                 raise gdb.GdbError(f"no {kind} more that way: events {self.lost} to {self.last}")
             count -= self.is_a(kind, number)
-        self.go(number)
+        self.stop_at_event(number)
 
 
 replay = Replay(json.loads(Path(os.environ["SLUICE_REPLAY"]).read_text(encoding="utf-8")))
@@ -286,23 +293,28 @@ def back(words: str) -> None:
     replay.walk(words, -1)
 
 
-def at(words: str) -> None:
-    """at [NUMBER]: go to the event of this number, forth or back; without one, to the instant for
-    which the run is made again."""
+def go_to_event(words: str) -> None:
+    """at [NUMBER]: go to the event of this number, forth or back.
+
+    Without a number, go to the instant for which the run is made again.
+    """
     if words and not words.isdecimal():
         raise gdb.GdbError("at NUMBER: the number of an event")
-    replay.go(int(words or replay.told["at"]))
+    replay.stop_at_event(int(words or replay.told["at"]))
 
 
-def add_command(function: Callable[[str], None]) -> None:
-    """Make a gdb command of a function. Its docstring is the help text. (sluice.py, which is read
-    into the same names, has `command` for its own, which do not run the machine.)"""
+def add_command(name: str, function: Callable[[str], None]) -> None:
+    """Make a gdb command of that name of a function. Its docstring is the help text.
+
+    sluice.py, which is read into the same names, has `command` for its own commands, which do not
+    run the machine.
+    """
 
     class Command(gdb.Command):
         __doc__ = function.__doc__
 
         def __init__(self) -> None:
-            super().__init__(function.__name__, gdb.COMMAND_RUNNING)
+            super().__init__(name, gdb.COMMAND_RUNNING)
 
         def invoke(self, words: str, from_tty: bool) -> None:
             function(words.strip())
@@ -315,11 +327,13 @@ def begin() -> None:
     for line in SETTINGS.splitlines():
         gdb.execute(line)
     gdb.execute(f"source {Path(replay.told['root']) / 'tools/gdb/sluice.py'}")
-    for each in (forth, back, at):
-        add_command(each)
+    for name, function in (("forth", forth), ("back", back), ("at", go_to_event)):
+        add_command(name, function)
     print(f"Making the run again, up to {replay.told['words']}.")
     try:
-        (replay.go_for_an_editor if replay.told["editor"] else replay.go)(replay.told["at"])
+        (replay.go_for_an_editor if replay.told["editor"] else replay.stop_at_event)(
+            replay.told["at"]
+        )
     except gdb.GdbError as error:
         print(error)
         gdb.execute("quit 1")

@@ -17,7 +17,7 @@ ALIKE = 4  # so many requests in a row, which differ in their sector alone, are 
 
 @contextmanager
 def kernel_memory() -> Iterator[None]:
-    """Read memory through a hart that sees the kernel's half of the address space."""
+    """Enter a context in which memory is read through a hart that sees the kernel's half."""
     before = gdb.selected_thread()
     if before is None:
         raise gdb.GdbError("no machine: run make qemu-gdb, then make gdb")
@@ -40,18 +40,21 @@ def kernel_memory() -> Iterator[None]:
 
 
 def variable(file: str, name: str) -> gdb.Value:
-    """A variable of a file. Other files may have their own of that name, which is found first when
-    the machine has stopped in one of them."""
+    """Return a variable of a file.
+
+    Other files may have their own of that name, which is found first when the machine has stopped
+    in one of them.
+    """
     return gdb.parse_and_eval(f"'{file}'::{name}")
 
 
 def text(value: gdb.Value) -> str:
-    """A C string in an array or behind a pointer."""
+    """Return a C string in an array or behind a pointer."""
     return value.string(errors="replace")
 
 
 def list_items(head: gdb.Value, type_name: str, member: str) -> Iterator[gdb.Value]:
-    """The structures on an intrusive list, from its front."""
+    """Yield the structures on an intrusive list, from its front."""
     kind = gdb.lookup_type(f"struct {type_name}").pointer()
     offset = int(gdb.parse_and_eval(f"&((struct {type_name} *)0)->{member}"))
     end = int(head.address)
@@ -97,7 +100,7 @@ def dirty(words: str) -> None:
 
 
 def request_line(request: gdb.Value) -> str:
-    """A request of a queue."""
+    """Return a line about a request of a queue."""
     return (
         f"{'write' if request['write'] else 'read'} {int(request['nsectors'])} sectors at "
         f"{int(request['sector'])} for pid {int(request['pid'])}"
@@ -106,7 +109,10 @@ def request_line(request: gdb.Value) -> str:
 
 
 def request_lines(requests: gdb.Value) -> Iterator[str]:
-    """The requests of one direction, in a line each, or many in a row that are alike in one."""
+    """Yield lines about the requests of one direction.
+
+    Many requests in a row that are alike share one line.
+    """
 
     def alike(request: gdb.Value) -> tuple[int, ...]:
         return tuple(int(request[name]) for name in ("nsectors", "pid", "waited"))
@@ -121,8 +127,10 @@ def request_lines(requests: gdb.Value) -> Iterator[str]:
 
 
 def queue(words: str) -> None:
-    """queue [N] [all]: the request queue of disk N, or of all, in the order of arrival. Requests
-    that are alike share a line, unless `all` is said."""
+    """queue [N] [all]: the request queue of disk N, or of all, in the order of arrival.
+
+    Requests that are alike share a line, unless `all` is said.
+    """
     asked = words.split()
     every = "all" in asked
     numbers = [int(word) for word in asked if word != "all"]
@@ -149,7 +157,7 @@ def queue(words: str) -> None:
 
 
 def live() -> Iterator[gdb.Value]:
-    """The process table, without its free slots."""
+    """Yield the processes in the process table, without its free slots."""
     procs = variable("kernel/proc/proc.c", "procs")
     unused = int(gdb.parse_and_eval("(int)UNUSED"))
     first, last = procs.type.range()
@@ -159,7 +167,7 @@ def live() -> Iterator[gdb.Value]:
 
 
 def symbol(address: int) -> str:
-    """The address as a name, for a channel or a function."""
+    """Return the address as a name, for a channel or a function."""
     return gdb.execute(f"info symbol {address:#x}", to_string=True).split(" in section")[0].strip()
 
 
@@ -177,10 +185,10 @@ def procs(_: str) -> None:
 
 
 def calls(proc: gdb.Value) -> Iterator[int]:
-    """Return addresses on a kernel stack, the innermost first.
+    """Yield the return addresses on a kernel stack, the innermost first.
 
-    A frame holds its return address below the frame pointer, and below that
-    the caller's frame pointer; s0 is the frame pointer.
+    A frame holds its return address below the frame pointer, and below that the caller's frame
+    pointer; s0 is the frame pointer.
     """
     word = gdb.lookup_type("unsigned long").pointer()
     yield int(proc["context"]["ra"])

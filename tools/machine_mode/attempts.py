@@ -1,4 +1,4 @@
-"""Lists of calls for driver.c: every boundary value of every argument, pairs, and random ones.
+"""Make lists of calls for driver.c: every boundary value of every argument, pairs, random ones.
 
 A machine begins with a setting, the calls that say where the trace and the disks are. Then come
 others, most of which must be refused.
@@ -7,7 +7,7 @@ others, most of which must be refused.
 import random
 from collections.abc import Iterator
 
-from tools.machine_mode.machines import NOW, behind
+from tools.machine_mode.machines import NOW, random_memory
 from tools.machine_mode.model import (
     BSS,
     CALLS,
@@ -34,7 +34,7 @@ from tools.machine_mode.model import (
     TRACE_BEGIN,
     WORD,
     Call,
-    kernels,
+    kernel_address,
 )
 
 # The driver's memory: the list ends where the free part begins; then the trace and the disks.
@@ -47,11 +47,11 @@ RECORDS = (RING_END - RING) // RECORD.size - 1  # as many as the trace has room 
 BOOT_END, CODE = START + 2 * PAGE, START + 2 * PAGE  # machine mode's pages, then the kernel's
 CONSTANTS_END = START + 0x80000  # kernel.ld aligns it so; the driver is small
 
-TRACE = Call(TRACE_BEGIN, (kernels(RING), kernels(RING_END), 0, 0))
+TRACE = Call(TRACE_BEGIN, (kernel_address(RING), kernel_address(RING_END), 0, 0))
 RAM_DISKS = Call(DISKS_BEGIN, (DISKS, DISKS_END, LOG, LOG_END))
 NO_TRACE, NO_DISKS = Call(TRACE_BEGIN), Call(DISKS_BEGIN)
-READ = Call(DISKS_MOVE, (kernels(FREE), LOG_END, SECTOR, 0))
-WRITE = Call(DISKS_MOVE, (kernels(FREE), LOG_END + SECTOR, 3 * SECTOR, 1))
+READ = Call(DISKS_MOVE, (kernel_address(FREE), LOG_END, SECTOR, 0))
+WRITE = Call(DISKS_MOVE, (kernel_address(FREE), LOG_END + SECTOR, 3 * SECTOR, 1))
 APPEND = Call(TRACE_APPEND, (NOW, 5, 6, 7))
 AHEAD = Call(CLOCK_JUMP, (1 << 40, 0, 0, 0))
 LATE = Call(CLOCK_JUMP, (1 << 41, 0, 0, 0))  # all small times are astray from here on
@@ -66,138 +66,144 @@ SETTINGS = (
 EDGES = (START, BOOT_END, CONSTANTS_END, FREE, RING, RING_END, DISKS, LOG, LOG_END, DISKS_END, END)
 
 
-def memory(seed: int, records: int = RECORDS) -> bytes:
-    """The memory behind the list, with the head of a trace that says how many records it has."""
-    first = bytearray(behind(seed))
+def make_memory(seed: int, records: int = RECORDS) -> bytes:
+    """Return the memory after the list, with the head of a trace of this many records."""
+    first = bytearray(random_memory(seed))
     at = RING - FREE
     first[at : at + HEAD.size] = HEAD.pack(0x6563617274736C75, records, 3, 4)
     return bytes(first)
 
 
-def edges() -> list[int]:
-    """Physical addresses at the ends of all regions, and next to them."""
+def edge_addresses() -> list[int]:
+    """Return physical addresses at the ends of all regions, and next to them."""
     near = (0, 1, 7, 8, 16, 64, SECTOR, PAGE)
     places = {edge + sign * step for edge in EDGES for step in near for sign in (1, -1)}
     return sorted(places)
 
 
-def values() -> list[int]:
-    """Boundary values of an argument that may be an address, a time, a size or a direction."""
+def boundary_values() -> list[int]:
+    """Return boundary values of an argument that may be an address, time, size or direction."""
     powers = [1 << n for n in (3, 6, 9, 12, 31, 32, PHYS_BITS - 1, PHYS_BITS, 39, 55, 56, 57, 63)]
     small = [0, 1, 2, 3, *(n + d for n in powers for d in (-1, 0, 1)), WORD - SECTOR, WORD - 1]
     sizes = [2 * SECTOR, WORD - PAGE, *(b - a for a in EDGES[3:] for b in EDGES[3:] if b > a)]
     sizes += [(1 << 32) - SECTOR, (1 << 32) + SECTOR]
-    addresses = [f(place) for place in edges() for f in (int, kernels)]
+    addresses = [f(place) for place in edge_addresses() for f in (int, kernel_address)]
     aliased = [place | 1 << 40 for place in (FREE, LOG_END)]
     return sorted({n % WORD for n in (*small, *sizes, *addresses, *aliased)})
 
 
-def at_boundaries(base: Call) -> Iterator[Call]:
-    """The call with each of its arguments replaced by each boundary value in turn."""
+def boundary_calls(base: Call) -> Iterator[Call]:
+    """Yield the call with each of its arguments replaced by each boundary value in turn."""
     for i in range(4):
-        for value in values():
+        for value in boundary_values():
             yield Call(base.number, (*base.w[:i], value, *base.w[i + 1 :]))
 
 
 def spares_driver(call: Call) -> bool:
-    """False for a move from or to the driver's own memory: it would be made."""
-    to, size = call.w[0] - kernels(0), call.w[2]
+    """Return False for a move from or to the driver's own memory.
+
+    Machine mode would make it.
+    """
+    to, size = call.w[0] - kernel_address(0), call.w[2]
     return call.number != DISKS_MOVE or to + size <= START + BSS or to >= FREE
 
 
-def every_boundary() -> list[Call]:
-    """Each call at its boundaries, in a machine with trace and disks."""
+def list_boundary_calls() -> list[Call]:
+    """Return each call at its boundaries, for a machine with trace and disks."""
     bases = (READ, WRITE, TRACE, RAM_DISKS, APPEND, Call(NO_TIMER), Call(6))
-    calls = [call for base in bases for call in at_boundaries(base) if spares_driver(call)]
+    calls = [call for base in bases for call in boundary_calls(base) if spares_driver(call)]
     calls = [TRACE, RAM_DISKS, LATE, *calls, Call(WORD - 1)]
     # Times rise, or most jumps would be to the past; and those that are refused come before.
-    jumps = [Call(CLOCK_JUMP, (time, 0, 0, 0)) for time in values()]
+    jumps = [Call(CLOCK_JUMP, (time, 0, 0, 0)) for time in boundary_values()]
     far = [jump for jump in jumps if jump.w[0] >= LAST_TICK]
     return [*calls, *far, *sorted(jumps, key=lambda jump: jump.w[0]), APPEND, READ]
 
 
-def wrong_regions() -> list[Call]:
-    """Calls that say where regions are, and must be refused before there are any."""
+def list_wrong_regions() -> list[Call]:
+    """Return calls with wrong regions, which must be refused before there are regions."""
     wrong = [
         call
         for base in (TRACE, RAM_DISKS)
-        for call in at_boundaries(base)
+        for call in boundary_calls(base)
         if not could_be_right(call)
     ]
     unknown = [Call(number, TRACE.w) for number in (6, WORD - 1)]
-    return [*unknown, *wrong, APPEND, READ, Call(STORE, (kernels(RING), 7, 0, 0))]
+    return [*unknown, *wrong, APPEND, READ, Call(STORE, (kernel_address(RING), 7, 0, 0))]
 
 
 def could_be_right(call: Call) -> bool:
-    """True for a region that machine mode may accept, though there may be no memory."""
+    """Return True for a region that machine mode may accept.
+
+    There may be no memory in it.
+    """
     first, end, log, log_end = call.w
     if call.number == TRACE_BEGIN:
-        first, end = log, log_end = first - kernels(0), end - kernels(0)
+        first, end = log, log_end = first - kernel_address(0), end - kernel_address(0)
     whole = not (first | end) % PAGE and not (log | log_end) % 16
     in_order = CONSTANTS_END <= first <= log <= log_end <= end and first < end
     return whole and in_order and end < 1 << PHYS_BITS
 
 
-def representatives() -> list[Call]:
-    """A few calls of each number, right and wrong ones, for pairs."""
-    inside = Call(TRACE_BEGIN, (kernels(DISKS), kernels(DISKS_END), 0, 0))
+def list_representatives() -> list[Call]:
+    """Return a few calls of each number, right and wrong ones, for pairs."""
+    inside = Call(TRACE_BEGIN, (kernel_address(DISKS), kernel_address(DISKS_END), 0, 0))
     over = Call(DISKS_BEGIN, (RING, DISKS_END, LOG, LOG_END))
     return [
         *(TRACE, RAM_DISKS, NO_TRACE, NO_DISKS, inside, over, READ, WRITE, APPEND, AHEAD),
-        Call(DISKS_MOVE, (kernels(RING) - 8, LOG_END, 8, 0)),
-        Call(DISKS_MOVE, (kernels(RING), LOG_END, SECTOR, 0)),
+        Call(DISKS_MOVE, (kernel_address(RING) - 8, LOG_END, 8, 0)),
+        Call(DISKS_MOVE, (kernel_address(RING), LOG_END, SECTOR, 0)),
         Call(CLOCK_JUMP, (WORD - 1, 0, 0, 0)),
         Call(NO_TIMER),
         Call(6),
     ]
 
 
-def probes() -> list[Call]:
-    """Loads, stores and jumps at the first and the last byte of all regions, and next to them."""
+def list_probes() -> list[Call]:
+    """Return loads, stores and jumps at the ends of all regions, and next to them."""
     places = [START, BOOT_END - 1, CODE, CONSTANTS_END - 1]
     for first, end in ((RING, RING_END), (DISKS, DISKS_END)):
         places += [first - 1, first, end - 1, end]
-    stores = [Call(STORE, (kernels(at), 0x5A, 0, 0)) for at in places]
-    loads = [Call(LOAD, (kernels(at), 0, 0, 0)) for at in [*places, CONSTANTS_END]]
+    stores = [Call(STORE, (kernel_address(at), 0x5A, 0, 0)) for at in places]
+    loads = [Call(LOAD, (kernel_address(at), 0, 0, 0)) for at in [*places, CONSTANTS_END]]
     devices = [CLOCK[0], CLOCK[-2], FW_CFG[0], FW_CFG[8], FW_CFG[-2]]
-    loads += [Call(deed, (kernels(at), 0, 0, 0)) for at in devices for deed in (LOAD, STORE)]
-    return [*stores, *loads, *(Call(JUMP, (kernels(at), 0, 0, 0)) for at in devices)]
+    loads += [Call(deed, (kernel_address(at), 0, 0, 0)) for at in devices for deed in (LOAD, STORE)]
+    return [*stores, *loads, *(Call(JUMP, (kernel_address(at), 0, 0, 0)) for at in devices)]
 
 
-def jumps() -> list[Call]:
-    """Jumps to the first and the last instruction of the trace and the disks."""
+def list_jumps() -> list[Call]:
+    """Return jumps to the first and the last instruction of the trace and the disks."""
     inside = (RING, RING_END - 2, DISKS, DISKS_END - 2)
-    return [Call(JUMP, (kernels(at), 0, 0, 0)) for at in inside]
+    return [Call(JUMP, (kernel_address(at), 0, 0, 0)) for at in inside]
 
 
-def at_random(seed: int, n: int) -> list[Call]:
-    """Calls with arguments near right ones, at boundaries, and anywhere."""
+def random_calls(seed: int, n: int) -> list[Call]:
+    """Return calls with arguments near right ones, at boundaries, and anywhere."""
     pick = random.Random(seed)
-    pool = values()
+    pool = boundary_values()
 
-    def address(first: int, end: int, step: int) -> int:
+    def random_address(first: int, end: int, step: int) -> int:
         return pick.randrange(first, end, step)
 
-    def argument(right: int) -> int:
+    def random_argument(right: int) -> int:
         chance = pick.random()
         if chance < 0.85:
             return right
         return pick.choice(pool) if chance < 0.99 else pick.getrandbits(64)
 
-    def one() -> Call:
+    def random_call() -> Call:
         number = pick.choice((*CALLS, DISKS_MOVE, DISKS_MOVE, TRACE_APPEND))
         if number == DISKS_MOVE:
             size = SECTOR * pick.randint(1, 12)
-            to, disk = address(FREE, DISKS, 8), address(LOG, DISKS_END, SECTOR)
-            right = (kernels(to), disk, size, pick.randint(0, 1))
+            to, disk = random_address(FREE, DISKS, 8), random_address(LOG, DISKS_END, SECTOR)
+            right = (kernel_address(to), disk, size, pick.randint(0, 1))
         elif number == TRACE_APPEND:
             right = (NOW, *(pick.getrandbits(64) for _ in range(3)))
         elif number == CLOCK_JUMP:
             return Call(number, (pick.choice(pool) % (1 << 41), 0, 0, 0))
         else:
-            first = address(CONSTANTS_END, DISKS, PAGE)
+            first = random_address(CONSTANTS_END, DISKS, PAGE)
             right = (first, first + 4 * PAGE, first, first + PAGE)
-            right = tuple(map(kernels, right)) if number == TRACE_BEGIN else right
-        return Call(number, tuple(argument(w) for w in right))
+            right = tuple(map(kernel_address, right)) if number == TRACE_BEGIN else right
+        return Call(number, tuple(random_argument(w) for w in right))
 
-    return list(filter(spares_driver, (one() for _ in range(n))))
+    return list(filter(spares_driver, (random_call() for _ in range(n))))

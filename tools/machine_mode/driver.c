@@ -1,7 +1,7 @@
 /*
- * A kernel that does nothing but call machine mode, to prove what it guarantees.
- * It is linked with the real entry.S.o by the real kernel.ld, in place of the
- * rest of the kernel.
+ * A kernel that does nothing but call machine mode, to prove what it
+ * guarantees. It is linked with the real entry.S.o by the real kernel.ld, in
+ * place of the rest of the kernel.
  *
  * - The host writes a list of calls to memory (machines.py). This makes each of
  *   them, and writes down its answer and what the clock said around it.

@@ -1,4 +1,4 @@
-"""Runs driver.c, linked with the real entry.S.o, in QEMU or in Spike."""
+"""Run driver.c, linked with the real entry.S.o, in QEMU or in Spike."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grade.code import elf
 from sluice.host.paths import BUILT, ROOT
-from sluice.host.quoting import for_qemu
+from sluice.host.quoting import quote_qemu
 from tools.machine_mode.model import LIST, LIST_BYTES, SIZE, START, Call, Made, Model
 
 ENTRY = BUILT / "kernel/entry.S.o"
@@ -27,14 +27,16 @@ NAMES = (*("rodata_end", "host_word", "move_log", "move_log_end", "trace_at", "t
 
 @dataclass(frozen=True)
 class Driver:
-    """The linked driver, and where its symbols are in physical memory."""
+    """The linked driver, and the physical addresses of its symbols."""
 
     path: Path
     symbols: dict[str, int]
 
-    def model(self, memory: bytes) -> Model:
-        """Machine mode before the first call: memory as loaded, and the list with what is behind
-        it."""
+    def make_model(self, memory: bytes) -> Model:
+        """Return machine mode before the first call.
+
+        memory: the list and what is behind it; the rest is as loaded.
+        """
         whole = bytearray(SIZE)
         for segment in (s for s in elf.read(self.path).segments if s.type == elf.LOADED):
             data = elf.read(self.path).data[segment.offset :][: segment.file_bytes]
@@ -43,7 +45,7 @@ class Driver:
         return Model(self.symbols, whole)
 
 
-def link(folder: Path, entry: Path = ENTRY) -> Driver:
+def link_driver(folder: Path, entry: Path = ENTRY) -> Driver:
     """Compile the driver, and link it with machine mode as the kernel is linked."""
     compiler = shlex.split((BUILT / "kernel.command").read_text(encoding="utf-8"))
     made, path = folder / "driver.o", folder / "driver.elf"
@@ -60,25 +62,25 @@ def link(folder: Path, entry: Path = ENTRY) -> Driver:
         subprocess.run(line, check=True, cwd=ROOT)
     linked = elf.read(path)
     mask = (1 << 38) - 1
-    symbols = {name: linked.named(name).value & mask for name in NAMES}
+    symbols = {name: linked.global_symbol(name).value & mask for name in NAMES}
     after = {"disks_at": symbols["trace_at"] + 16, "begun": symbols["move_log_end"] + 8}
     return Driver(path, symbols | after)
 
 
-def written(calls: Sequence[Call]) -> bytes:
-    """A list as the driver reads it."""
+def pack_calls(calls: Sequence[Call]) -> bytes:
+    """Return a list as the driver reads it."""
     rows = [ROW.pack(MAGIC, len(calls), *[0] * 8)]
     rows += [ROW.pack(*call.w, call.number, *[0] * 5) for call in calls]
     return b"".join(rows).ljust(LIST_BYTES, b"\0")
 
 
-def behind(seed: int) -> bytes:
-    """What is in the memory behind the list at first."""
+def random_memory(seed: int) -> bytes:
+    """Return the first contents of the memory after the list."""
     return random.Random(seed).randbytes(SIZE - LIST - LIST_BYTES)
 
 
-def read(memory: bytes, calls: Sequence[Call]) -> Iterator[Made]:
-    """The calls of a list as they were made."""
+def read_calls(memory: bytes, calls: Sequence[Call]) -> Iterator[Made]:
+    """Yield the calls of a list as they were made."""
     for i, call in enumerate(calls):
         at = LIST + (i + 1) * ROW.size
         *w, number, answer, began, ended, steps, _ = ROW.unpack_from(memory, at)
@@ -91,7 +93,7 @@ class Ended(Exception):
     """The machine ended before its list did, with this status."""
 
 
-def in_qemu(
+def run_in_qemu(
     driver: Driver,
     calls: Sequence[Call],
     first: bytes,
@@ -104,9 +106,9 @@ def in_qemu(
     with memory.open("wb") as file:
         file.truncate(QEMU_BYTES)
         file.seek(LIST)
-        file.write(written(calls) + first)
+        file.write(pack_calls(calls) + first)
     backend = (
-        f"memory-backend-file,id=memory,size={QEMU_BYTES},mem-path={for_qemu(memory)},share=on"
+        f"memory-backend-file,id=memory,size={QEMU_BYTES},mem-path={quote_qemu(memory)},share=on"
     )
     line = [os.environ.get("QEMU", "qemu-system-riscv64"), "-M", "virt,memory-backend=memory"]
     line += ["-m", str(QEMU_BYTES >> 20), "-object", backend, "-bios", "none", "-nic", "none"]
@@ -121,11 +123,11 @@ def in_qemu(
         return file.read(SIZE)
 
 
-def in_spike(
+def run_in_spike(
     spike: Path, driver: Driver, lists: Sequence[Sequence[Call]], first: bytes, folder: Path
 ) -> Iterator[bytes]:
     """Run lists in one machine of Spike's. Yields the memory after each."""
-    texts = [written(calls) for calls in lists]
+    texts = [pack_calls(calls) for calls in lists]
     (folder / "lists").write_bytes(texts[0] + first + b"".join(texts[1:]))
     (folder / "memory").write_bytes(b"")
     line = [str(spike), ISA, f"-m{START:#x}:{SIZE:#x}"]
@@ -135,10 +137,13 @@ def in_spike(
             yield file.read(SIZE)
 
 
-def check(model: Model, calls: Sequence[Call], memory: bytes) -> list[Made]:
-    """Expect a machine that has made these calls to have done what it may. Raises Broken."""
-    done = list(read(memory, calls))
+def check_calls(model: Model, calls: Sequence[Call], memory: bytes) -> list[Made]:
+    """Compare a machine that has made these calls with the model, and return the calls.
+
+    Raises Broken if the machine did what it may not do.
+    """
+    done = list(read_calls(memory, calls))
     for made in done:
-        model.do(made)
+        model.apply_call(made)
     model.compare(memory)
     return done

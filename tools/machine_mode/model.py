@@ -1,5 +1,7 @@
-"""What machine mode's calls may do to memory and to the clock (kernel/machine/machine.h), written
-down a second time, in the plainest way. It is compared with what the real one did.
+"""Model what machine mode's calls may do to memory and to the clock, in the plainest way.
+
+It follows kernel/machine/machine.h a second time, and is compared with what the real machine mode
+did.
 """
 
 import struct
@@ -37,8 +39,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Made:
-    """A call that was made: its answer, what the clock said around it, in ticks, and how many
-    instructions it took."""
+    """A call that was made.
+
+    answer: what it returned. began, ended: the clock around it, in ticks. steps: the instructions
+    that it took.
+    """
 
     call: Call
     answer: int
@@ -51,19 +56,22 @@ class Broken(AssertionError):
     """Machine mode did what it may not do; the text says what."""
 
 
-def kernels(physical: int) -> int:
-    """The kernel's address of a physical one."""
+def kernel_address(physical: int) -> int:
+    """Return the kernel's address of a physical one."""
     return physical + DIRECT_MAP
 
 
-def physical_of(address: int) -> int:
-    """The physical address of one of the kernel's; -1 if it is none."""
+def physical_address(address: int) -> int:
+    """Return the physical address of one of the kernel's; -1 if it is none."""
     return address - DIRECT_MAP if address >= DIRECT_MAP else -1
 
 
 @dataclass
 class Model:
-    """Machine mode's state and all memory. symbols: of the linked driver, by physical addresses."""
+    """Machine mode's state and all memory.
+
+    symbols: the physical addresses of the linked driver's symbols.
+    """
 
     symbols: Mapping[str, int]
     memory: bytearray
@@ -75,7 +83,7 @@ class Model:
 
     @property
     def free(self) -> int:
-        """Where the memory begins that is not protected."""
+        """The address where the memory begins that is not protected."""
         return self.symbols["rodata_end"]
 
     def _put(self, at: int, data: bytes) -> None:
@@ -99,12 +107,12 @@ class Model:
         return not (first | end) % PAGE and self.free <= first < end < 1 << PHYS_BITS
 
     def trace_begin(self, w: tuple[int, ...]) -> int:
-        """Where the trace is, once."""
+        """Set the place of the trace, once; return the call's answer."""
         if self.begun & 1:
             return REFUSED
         if not w[0] and not w[1]:
             return self._settle(1)
-        first, end = physical_of(w[0]), physical_of(w[1])
+        first, end = physical_address(w[0]), physical_address(w[1])
         if not self._whole_pages(first, end) or (self.disks and end > self.disks.start):
             return REFUSED
         magic, records, _, _ = HEAD.unpack(self._get(first, HEAD.size))
@@ -117,7 +125,7 @@ class Model:
         return self._settle(1)
 
     def disks_begin(self, w: tuple[int, ...]) -> int:
-        """Where the disks and the log are, once."""
+        """Set the place of the disks and the log, once; return the call's answer."""
         if self.begun & 2:
             return REFUSED
         if not any(w):
@@ -132,7 +140,7 @@ class Model:
         return self._settle(2)
 
     def append(self, w: tuple[int, ...], began: int, ended: int) -> int:
-        """A record of the trace."""
+        """Write a record of the trace; return the call's answer."""
         if self.trace:
             at = self.trace.start
             magic, records, written, astray = HEAD.unpack(self._get(at, HEAD.size))
@@ -144,8 +152,8 @@ class Model:
         return 0
 
     def may_move(self, w: tuple[int, ...]) -> bool:
-        """True if a move with these arguments is to be made."""
-        to, disk, size, write = physical_of(w[0]), *w[1:]
+        """Return True if a move with these arguments is allowed."""
+        to, disk, size, write = physical_address(w[0]), *w[1:]
         sectors = size and not (disk | size) % SECTOR and size < 1 << 32
         if not sectors or write > 1 or not self.disks or to % 8:
             return False
@@ -155,10 +163,10 @@ class Model:
         return on_disk and free and (apart or not self.trace)
 
     def move(self, w: tuple[int, ...]) -> int:
-        """A transfer, and its record in the log while there is room."""
+        """Make a transfer, and log it while there is room; return the call's answer."""
         if not self.may_move(w):
             return REFUSED
-        to, disk, size, write = physical_of(w[0]), *w[1:]
+        to, disk, size, write = physical_address(w[0]), *w[1:]
         log, log_end = self._word("move_log"), self._word("move_log_end")
         if log < log_end:
             self._put(log, MOVE.pack(disk | write, size))
@@ -167,17 +175,19 @@ class Model:
         self._put(target, self._get(source, size))
         return 0
 
-    def may(self, deed: int, at: int) -> bool:
-        """True if supervisor mode may load, store or jump there."""
+    def may_access(self, deed: int, at: int) -> bool:
+        """Return True if supervisor mode may load, store or jump there."""
         if at in CLOCK or at in FW_CFG or at in self.disks:
             return False
         if at in self.trace:
             return deed == LOAD
         return at >= self.free or at < START or deed in (LOAD, JUMP)
 
-    def do(self, made: Made) -> None:
-        """Follow a call that was made. Raises Broken if its answer or the clock is not as it must
-        be."""
+    def apply_call(self, made: Made) -> None:
+        """Follow a call that was made.
+
+        Raises Broken if its answer or the clock is not as it must be.
+        """
         call, w = made.call, made.call.w
         expected = self._answer(made)
         if made.answer not in expected:
@@ -211,20 +221,22 @@ class Model:
                 return {REFUSED}
 
     def _deed(self, deed: int, w: tuple[int, ...]) -> int:
-        at = physical_of(w[0])
+        at = physical_address(w[0])
         if deed == WALK:
             return 0
         if deed == OTHER_HART:
             self._settle(3)
-        if not self.may(deed, at):
+        if not self.may_access(deed, at):
             return FAULTS[deed]
         if deed in (STORE, OTHER_HART) and at >= START:
             self._put(at, bytes([0xA5 if deed == OTHER_HART else w[1] & 0xFF]))
         return 0
 
     def compare(self, memory: bytes) -> None:
-        """Expect this memory, except for what is the driver's own: its variables and the list.
-        Raises Broken."""
+        """Raise Broken unless the memory is as modelled, except for the driver's own.
+
+        The driver's own memory holds its variables and the list.
+        """
         own = ((BSS, self.symbols["host_word"] + 8 - START), (LIST, LIST + LIST_BYTES))
         begin = 0
         for first, end in (*own, (SIZE, SIZE)):

@@ -1,6 +1,6 @@
-"""Mutation testing: small random changes of the kernel's sources, which the tests must notice.
+"""Test the tests with mutants: small random changes of the kernel's sources.
 
-`make mutants` (tools/mutants/command.py) runs a campaign. change.py makes the changes,
-equivalent.toml lists those that change nothing, with the reason, and campaign.py builds and tests
-them one after another.
+The tests must notice them. `sluice dev mutants` (tools/mutants/command.py) runs a campaign.
+change.py makes the changes, equivalent.toml lists those that change nothing, with the reason, and
+campaign.py builds and tests them one after another.
 """

@@ -66,19 +66,22 @@ class BadTree(Exception):
     """The build or the tests fail without any change; the text is what was printed."""
 
 
-def listed() -> list[dict[str, str]]:
-    """The rows of equivalent.toml."""
+def load_equivalent() -> list[dict[str, str]]:
+    """Return the rows of equivalent.toml."""
     return tomllib.loads(LISTED.read_text(encoding="utf-8")).get("equivalent", [])
 
 
 def is_listed(change: Change) -> bool:
-    """True if a row of equivalent.toml is about this change. Its line may have moved since."""
+    """Return True if a row of equivalent.toml is about this change.
+
+    Its line may have moved since.
+    """
     keys = ("file", "function", "context", "old", "new")
-    return any(all(row[key] == getattr(change, key) for key in keys) for row in listed())
+    return any(all(row[key] == getattr(change, key) for key in keys) for row in load_equivalent())
 
 
 def kernel_command() -> list[str]:
-    """The command that compiles kernel code, without options that depend on lines."""
+    """Return the command that compiles kernel code, without options that depend on lines."""
     return [
         *shlex.split((BUILD / "kernel.command").read_text(encoding="utf-8")),
         "-g0",
@@ -104,17 +107,19 @@ class Tree:
             elif (original / part).exists():
                 (folder / part).parent.mkdir(exist_ok=True)
                 shutil.copy2(original / part, folder / part)
-        status, said = self.make()
+        status, said = self.build_programs()
         if status:
             raise BadTree(said[-2000:])
 
-    def make(self) -> tuple[int, str]:
+    def build_programs(self) -> tuple[int, str]:
         """Build the native programs. Returns the status, and what was printed."""
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-        return self.run(["make", f"-j{os.cpu_count()}", "SETUP=no", *self.flags, "native"], env)
+        return self.run_command(
+            ["make", f"-j{os.cpu_count()}", "SETUP=no", *self.flags, "native"], env
+        )
 
-    def run(self, command: list[str], env: dict[str, str] | None = None) -> tuple[int, str]:
-        """Run a command in the tree."""
+    def run_command(self, command: list[str], env: dict[str, str] | None = None) -> tuple[int, str]:
+        """Run a command in the tree. Returns its status and its output."""
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -130,8 +135,11 @@ class Tree:
         )
         return done.returncode, done.stdout
 
-    def tests(self, programs: set[str]) -> list[str]:
-        """The test modules that name one of these programs. Those of unit tests name none."""
+    def find_tests(self, programs: set[str]) -> list[str]:
+        """Return the test modules that name one of these programs.
+
+        The module of unit tests names none; it counts if one of the programs is a unit test.
+        """
         found = []
         for path in sorted((self.folder / "tests").glob("*/test_*.py")):
             text = path.read_text(encoding="utf-8")
@@ -143,14 +151,19 @@ class Tree:
         return found
 
     def is_unit_tests(self, program: str) -> bool:
-        """True if test_native.py runs it. The main program of these is main.c, which test.c
-        links."""
-        text = (self.folder / "tests" / "native" / f"{program}.c").read_text(encoding="utf-8")
-        return any(f" * link: tests/native/{base}.c" in text for base in ("main", "test"))
+        """Return True if test_native.py runs the program.
 
-    def pytest(self, modules: list[str], about: str = "") -> tuple[int, str]:
-        """Run test modules until a test fails: first those with `about` in their names, the
-        quickest."""
+        The main program of unit tests is main.c, which test.c links.
+        """
+        (path,) = (self.folder / "tests").glob(f"**/{program}.c")
+        text = path.read_text(encoding="utf-8")
+        return any(f" * link: tests/support/native/{base}.c" in text for base in ("main", "test"))
+
+    def run_tests(self, modules: list[str], about: str = "") -> tuple[int, str]:
+        """Run test modules until a test fails. Returns the status and the output.
+
+        Tests with `about` in their names run first, the quickest of them before the others.
+        """
         if not modules:
             return 0, ""
         command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", "--rootdir=."]
@@ -158,52 +171,52 @@ class Tree:
         told = {"SLUICE_TEST_TIMES": str(self.folder / TIMES), "SLUICE_TEST_ABOUT": about}
         told[UNITS_ALONE] = "1"  # the first that fails suffices
         env = os.environ | told | {"PYTHONPATH": "."}
-        return self.run([*command, *plugin, *modules], env)
+        return self.run_command([*command, *plugin, *modules], env)
 
-    def measure(self, files: set[str]) -> None:
-        """Without a change, run the tests of these sources, and keep the time of each.
+    def measure_tests(self, files: set[str]) -> None:
+        """Run the tests of these sources without a change, and keep the time of each.
 
         Raises BadTree if one fails.
         """
         for file in files:
             (self.folder / file).touch()
-        _, said = self.make()
-        status, said = self.pytest(self.tests(set(LINKED.findall(said))))
+        _, said = self.build_programs()
+        status, said = self.run_tests(self.find_tests(set(LINKED.findall(said))))
         if status:
             raise BadTree(said[-2000:])
 
-    def object_of(self, file: str) -> bytes | None:
-        """The object that the kernel's compiler makes of a source; None if it refuses."""
+    def compile_object(self, file: str) -> bytes | None:
+        """Return the object that the kernel's compiler makes of a source; None if it refuses."""
         out = self.folder / "change.o"
-        status, _ = self.run([*kernel_command(), "-c", "-o", str(out), file])
+        status, _ = self.run_command([*kernel_command(), "-c", "-o", str(out), file])
         return None if status else out.read_bytes()
 
-    def outcome(self, change: Change) -> Outcome:
-        """Make the change, build, test, and undo the change."""
+    def try_change(self, change: Change) -> Outcome:
+        """Make the change, build, test, and undo the change. Returns the outcome."""
         path = self.folder / change.file
         text = path.read_text(encoding="utf-8")
         if change.file not in self.objects:
-            self.objects[change.file] = self.object_of(change.file) or b""
-        path.write_text(change.applied(text), encoding="utf-8")
+            self.objects[change.file] = self.compile_object(change.file) or b""
+        path.write_text(change.apply(text), encoding="utf-8")
         try:
-            return self.judged(change)
+            return self.judge_change(change)
         finally:
             path.write_text(text, encoding="utf-8")
 
-    def judged(self, change: Change) -> Outcome:
-        """The verdict of the tests on the change, which has been made."""
-        compiled = self.object_of(change.file)
+    def judge_change(self, change: Change) -> Outcome:
+        """Return the verdict of the tests on the change, which has been made."""
+        compiled = self.compile_object(change.file)
         if compiled is None:
             return Outcome(change, NO_CODE)
         if compiled == self.objects[change.file]:
             return Outcome(change, EQUAL)
         if is_listed(change):
             return Outcome(change, LISTED_AS)
-        status, said = self.make()
+        status, said = self.build_programs()
         if status:
             return Outcome(change, NO_CODE)
-        modules = self.tests(set(LINKED.findall(said)))
-        status, said = self.pytest(modules, Path(change.file).stem)
+        modules = self.find_tests(set(LINKED.findall(said)))
+        status, said = self.run_tests(modules, Path(change.file).stem)
         if not status:
             return Outcome(change, SURVIVED)
         by = FAILED.search(said)

@@ -1,8 +1,8 @@
-"""All changes of one token, or of one statement, that are possible in a C file's functions.
+"""Find all changes of one token, or of one statement, that are possible in a C file's functions.
 
 The operators are the classical ones (DeMillo, Lipton and Sayward, "Hints on test data selection",
-Computer 11(4), 1978; Offutt et al., "An experimental determination of sufficient mutant
-operators", TOSEM 5(2), 1996): of relations, arithmetic, logic, constants and statements.
+Computer 11(4), 1978; Offutt et al., "An experimental determination of sufficient mutant operators",
+TOSEM 5(2), 1996): of relations, arithmetic, logic, constants and statements.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from grade.code.source import quiet
+from grade.code.source import blank_comments
 
 TOKEN = re.compile(
     r"0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|[A-Za-z_]\w*"
@@ -37,7 +37,10 @@ NOT_AN_END = {"else", "do"}
 
 @dataclass(frozen=True)
 class Change:
-    """Replace text[start:end] of a file by `new`; line and column begin at 1."""
+    """A replacement of text[start:end] of a file by `new`.
+
+    line, column: they begin at 1.
+    """
 
     file: str
     function: str
@@ -58,8 +61,8 @@ class Change:
         """The name by which this change alone can be asked for."""
         return f"{self.file}:{self.line}:{self.column}:{self.new}"
 
-    def applied(self, text: str) -> str:
-        """The file's text with the change made."""
+    def apply(self, text: str) -> str:
+        """Return the file's text with the change made."""
         return text[: self.start] + self.new + text[self.end :]
 
 
@@ -72,6 +75,7 @@ class Token:
 
     @property
     def end(self) -> int:
+        """The place after the token."""
         return self.start + len(self.text)
 
 
@@ -80,7 +84,7 @@ class Source:
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
-        self.code = quiet(text)
+        self.code = blank_comments(text)
 
     @cached_property
     def bodies(self) -> list[tuple[str, int, int]]:
@@ -96,7 +100,7 @@ class Source:
             depth -= 1
             if depth:
                 continue
-            head = self.code[last_end : start - 1]
+            head = self.code[last_end : start - 1].rpartition(";")[2]  # behind rows of tables
             last_end = at + 1
             names = FUNCTION.findall(head)
             if names and head.rstrip().endswith(")"):
@@ -111,8 +115,8 @@ class Source:
             found.setdefault(name.split("_")[0], set()).add(name)
         return {first: sorted(names) for first, names in found.items()}
 
-    def change(self, function: str, start: int, end: int, new: str) -> Change:
-        """The change at this place."""
+    def make_change(self, function: str, start: int, end: int, new: str) -> Change:
+        """Return the change at this place."""
         begin = self.text.rfind("\n", 0, start) + 1
         line = self.text[begin:].split("\n", 1)[0]
         number = self.text.count("\n", 0, start) + 1
@@ -121,20 +125,20 @@ class Source:
             self.file, function, number, start - begin + 1, start, end, old, new, line.strip()
         )
 
-    def changes(self) -> Iterator[Change]:
-        """All possible changes of the file, from its beginning."""
+    def list_changes(self) -> Iterator[Change]:
+        """Yield all possible changes of the file, from its beginning."""
         for function, start, end in self.bodies:
             tokens = [Token(m[0], start + m.start()) for m in TOKEN.finditer(self.code[start:end])]
             before = Token("{", start)
             for token in tokens:
-                for new in self.instead(before, token):
-                    yield self.change(function, token.start, token.end, new)
+                for new in self.replacements(before, token):
+                    yield self.make_change(function, token.start, token.end, new)
                 before = token
-            for first, after in statements(tokens):
-                yield self.change(function, first, after, ";")
+            for first, after in removable_statements(tokens):
+                yield self.make_change(function, first, after, ";")
 
-    def instead(self, before: Token, token: Token) -> list[str]:
-        """The possible replacements of a token."""
+    def replacements(self, before: Token, token: Token) -> list[str]:
+        """Return the possible replacements of a token."""
         word = token.text
         if word in OTHER:
             return OTHER[word]
@@ -154,13 +158,13 @@ class Source:
         return []
 
 
-def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """The beginnings and ends of statements that may be left out: calls, assignments, increments.
+def removable_statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the beginnings and ends of statements that may be left out.
 
-    A statement follows `;`, `{`, `}`, `else`, `do` or the `)` of an if, for or while. Jumps,
-    declarations and blocks are kept.
+    These are calls, assignments and increments. A statement follows `;`, `{`, `}`, `else`, `do` or
+    the `)` of an if, for or while. Jumps, declarations and blocks are kept.
     """
-    heads, nested = closing_heads(tokens), in_brackets(tokens)
+    heads, nested = head_ends(tokens), bracketed_tokens(tokens)
     starts = [0] + [
         i + 1
         for i, token in enumerate(tokens)
@@ -170,13 +174,13 @@ def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
         inside = tokens[first:following]
         if len(inside) < 2 or inside[-1].text != ";" or inside[0].text in LEAVING:
             continue
-        if following - 1 in nested or declares([token.text for token in inside]):
+        if following - 1 in nested or is_declaration([token.text for token in inside]):
             continue
         yield inside[0].start, inside[-1].end
 
 
-def closing_heads(tokens: list[Token]) -> set[int]:
-    """The ends of the heads of if, for, while, switch and kernel loops (NAME_EACH)."""
+def head_ends(tokens: list[Token]) -> set[int]:
+    """Return the ends of the heads of if, for, while, switch and kernel loops (NAME_EACH)."""
     found, open_ = set(), []
     for i, token in enumerate(tokens):
         if token.text == "(":
@@ -188,8 +192,8 @@ def closing_heads(tokens: list[Token]) -> set[int]:
     return found
 
 
-def in_brackets(tokens: list[Token]) -> set[int]:
-    """The tokens between round brackets, such as those of a for's head."""
+def bracketed_tokens(tokens: list[Token]) -> set[int]:
+    """Return the tokens between round brackets, such as those of a for's head."""
     found, depth = set(), 0
     for i, token in enumerate(tokens):
         depth -= token.text == ")"
@@ -199,8 +203,8 @@ def in_brackets(tokens: list[Token]) -> set[int]:
     return found
 
 
-def declares(words: list[str]) -> bool:
-    """True if it begins like a declaration: a word, then stars, then another word."""
+def is_declaration(words: list[str]) -> bool:
+    """Return True if it begins like a declaration: a word, then stars, then another word."""
     rest = [word for word in words if word != "*"]
     named = [bool(re.fullmatch(r"[A-Za-z_]\w*", word)) for word in rest[:2]]
     return len(named) > 1 and all(named)

@@ -1,10 +1,9 @@
-"""`make mutants`: how many random changes of the sources do the tests notice?
+"""`sluice dev mutants`: count how many random changes of the sources the tests notice.
 
 Prints a table by file, and each change that no test noticed; the same as JSON in
 build/mutants.json. The status is 1 if a room's share of noticed changes is below its bar.
 """
 
-import argparse
 import json
 import queue
 import random
@@ -17,8 +16,7 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
-from sluice.experiment.aligned import aligned
-from sluice.host.interrupt import stoppable
+from sluice.experiment.aligned import format_table
 from sluice.host.paths import BUILD, ROOT
 from tools.mutants.campaign import EQUAL, KILLED, LISTED_AS, SURVIVED, BadTree, Outcome, Tree
 from tools.mutants.change import Change, Source
@@ -27,8 +25,7 @@ ROOMS = {  # patterns of sources, and the least share of changes to be noticed, 
     "policies": ("policies/*/*.c", 95),
     "cache": ("kernel/cache/*.c", 90),
     "disk": (
-        "kernel/disk/disk.c kernel/disk/queue.c kernel/disk/place.c kernel/disk/model.c"
-        " drives/model/drive.c",
+        "kernel/disk/*.c drives/model/drive.c",
         90,
     ),
     "ext2": ("kernel/ext2/*.c", 90),
@@ -40,23 +37,23 @@ class BadChoice(Exception):
     """A file or a change was named that does not exist."""
 
 
-def room_of(file: str) -> str:
-    """The room to which a source belongs."""
+def find_room(file: str) -> str:
+    """Return the room to which a source belongs."""
     for room, (patterns, _) in ROOMS.items():
         if any(Path(file).match(pattern) for pattern in patterns.split()):
             return room
     return "other"
 
 
-def sources(patterns: list[str]) -> list[Source]:
-    """The sources that match the patterns; if there are none, those of all rooms."""
+def find_sources(patterns: list[str]) -> list[Source]:
+    """Return the sources that match the patterns, or those of all rooms without patterns."""
     patterns = patterns or [p for room, _ in ROOMS.values() for p in room.split()]
     found = []
     for pattern in patterns:
         paths = sorted(path for path in ROOT.glob(pattern) if path.suffix == ".c")
         if not paths:
             raise BadChoice(
-                f"FILES={pattern}: no C source has this name; try FILES='policies/sched/*.c'"
+                f"--files={pattern}: no C source has this name; try --files='policies/sched/*.c'"
             )
         found += [
             Source(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in paths
@@ -64,28 +61,28 @@ def sources(patterns: list[str]) -> list[Source]:
     return found
 
 
-def chosen(args: argparse.Namespace) -> list[Change]:
-    """The changes in the order in which they are tried."""
-    if args.mutant:
-        file = args.mutant.split(":")[0]
-        found = [c for c in sources([file])[0].changes() if c.name == args.mutant]
+def choose_changes(mutant: str, files: str, seed: int) -> list[Change]:
+    """Return the changes in the order in which they are tried. mutant: the name of the only one."""
+    if mutant:
+        file = mutant.split(":")[0]
+        found = [c for c in find_sources([file])[0].list_changes() if c.name == mutant]
         if not found:
             raise BadChoice(
-                f"MUTANT={args.mutant}: {file} has no such change; has the source changed?"
+                f"--mutant={mutant}: {file} has no such change; has the source changed?"
             )
         return found
-    changes = [change for source in sources(args.files.split()) for change in source.changes()]
-    random.Random(args.seed).shuffle(changes)
+    changes = [change for source in find_sources(files.split()) for change in source.list_changes()]
+    random.Random(seed).shuffle(changes)
     return changes
 
 
-def outcomes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
+def try_changes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
     """Try the changes until `count` of them could be judged. Yields each outcome."""
     with tempfile.TemporaryDirectory(prefix="sluice-mutants-") as name:
         trees: queue.SimpleQueue[Tree] = queue.SimpleQueue()
         first = Tree(Path(name) / "0" / "tree")
         print("running the tests on the unchanged sources", file=sys.stderr, flush=True)
-        first.measure({change.file for change in changes})
+        first.measure_tests({change.file for change in changes})
         trees.put(first)
         for i in range(1, jobs):
             trees.put(Tree(Path(name) / str(i) / "tree", first.folder))
@@ -93,7 +90,7 @@ def outcomes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
         def judge(change: Change) -> Outcome:
             tree = trees.get()
             try:
-                return tree.outcome(change)
+                return tree.try_change(change)
             finally:
                 trees.put(tree)
 
@@ -109,100 +106,85 @@ def outcomes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
                     yield outcome
 
 
-def share(states: Counter[str]) -> float:
-    """The percentage of changes that were noticed, of those that could be noticed."""
+def noticed_percent(states: Counter[str]) -> float:
+    """Return the percentage of changes that were noticed, of those that could be noticed."""
     judged = states[KILLED] + states[SURVIVED]
     return 100 * states[KILLED] / judged if judged else 100.0
 
 
-def table(found: list[Outcome]) -> str:
-    """A table with a row for each file and each room."""
+def format_outcomes(found: list[Outcome]) -> str:
+    """Return a table with a row for each file and each room."""
     files: dict[str, Counter[str]] = {}
     for outcome in found:
-        for name in (outcome.change.file, f"({room_of(outcome.change.file)})"):
+        for name in (outcome.change.file, f"({find_room(outcome.change.file)})"):
             files.setdefault(name, Counter())[outcome.state] += 1
     rows = [["file", "killed", "survived", "%", "listed", "equal"]]
     for name, n in sorted(files.items()):
         counts = [str(n[state]) for state in (KILLED, SURVIVED, LISTED_AS, EQUAL)]
-        rows.append([name, *counts[:2], f"{share(n):.1f}", *counts[2:]])
-    return "\n".join(aligned(rows))
+        rows.append([name, *counts[:2], f"{noticed_percent(n):.1f}", *counts[2:]])
+    return "\n".join(format_table(rows))
 
 
-def below(found: list[Outcome]) -> list[str]:
-    """A line for each room whose share of noticed changes is below its bar."""
+def rooms_below_bar(found: list[Outcome]) -> list[str]:
+    """Return a line for each room whose share of noticed changes is below its bar."""
     said = []
     for room, (_, bar) in ROOMS.items():
-        states = Counter(o.state for o in found if room_of(o.change.file) == room)
-        if share(states) < bar:
-            said.append(
-                f"{room}: {share(states):.1f} % of the changes were noticed; {bar} % are wanted"
-            )
+        states = Counter(o.state for o in found if find_room(o.change.file) == room)
+        noticed = noticed_percent(states)
+        if noticed < bar:
+            said.append(f"{room}: {noticed:.1f} % of the changes were noticed; {bar} % are wanted")
     return said
 
 
-def write_results(found: list[Outcome], args: argparse.Namespace) -> None:
+def write_results(found: list[Outcome], seed: int) -> None:
     """Write the outcomes as JSON."""
     rows = [{"name": o.change.name, "state": o.state, "by": o.by} | asdict(o.change) for o in found]
     RESULTS.write_text(
-        json.dumps({"seed": args.seed, "outcomes": rows}, indent=1) + "\n", encoding="utf-8"
+        json.dumps({"seed": seed, "outcomes": rows}, indent=1) + "\n", encoding="utf-8"
     )
 
 
-def show(found: list[Outcome], args: argparse.Namespace) -> int:
+def report_outcomes(found: list[Outcome], seed: int) -> int:
     """Print the outcomes and write them as JSON. Returns the exit status."""
-    write_results(found, args)
-    print(table(found))
+    write_results(found, seed)
+    print(format_outcomes(found))
     for outcome in found:
         if outcome.state == SURVIVED:
             print(f"survived: {outcome.change}")
-    for line in below(found):
+    for line in rooms_below_bar(found):
         print(line)
-    return bool(below(found))
+    return bool(rooms_below_bar(found))
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choice of changes")
-    parser.add_argument("--count", type=int, default=100, help="how many changes to try")
-    parser.add_argument("--files", default="", help="patterns of sources, as policies/sched/*.c")
-    parser.add_argument("--mutant", default="", help="one change, by the name that was printed")
-    parser.add_argument("--jobs", type=int, default=2, help="how many changes at a time")
-    args = parser.parse_args()
-    if args.count < 1 or args.jobs < 1:
-        parser.error("COUNT and JOBS are whole numbers from 1")
-    return args
+def run_campaign(count: int, seed: int, files: str, mutant: str, jobs: int) -> int:
+    """Try changes, print their outcomes, and return the exit status.
 
-
-def main() -> int:
-    args = options()
+    count: how many are tried, chosen by the seed from the sources that `files` names; mutant: the
+    name of the only one; jobs: how many at a time.
+    """
     found: list[Outcome] = []
     try:
-        changes = chosen(args)
-        jobs = min(args.jobs, len(changes), args.count)
-        for outcome in outcomes(changes, args.count, jobs):
+        changes = choose_changes(mutant, files, seed)
+        jobs = min(jobs, len(changes), count)
+        for outcome in try_changes(changes, count, jobs):
             found.append(outcome)
             if outcome.state in (KILLED, SURVIVED):
                 number = sum(o.state in (KILLED, SURVIVED) for o in found)
                 by = f" by {outcome.by}" if outcome.by else ""
-                print(f"{number}/{args.count} {outcome.state}{by}: {outcome.change}", flush=True)
-            elif args.mutant:
+                print(f"{number}/{count} {outcome.state}{by}: {outcome.change}", flush=True)
+            elif mutant:
                 print(f"{outcome.state}: {outcome.change}")
     except BadChoice as error:
-        print(f"make mutants: {error}", file=sys.stderr)
+        print(f"dev mutants: {error}", file=sys.stderr)
         return 2
     except BadTree as error:
         print(
-            f"make mutants: the tests fail on the unchanged sources; correct that first:\n{error}",
+            f"dev mutants: the tests fail on the unchanged sources; correct that first:\n{error}",
             file=sys.stderr,
         )
         return 2
     except KeyboardInterrupt:
         if found:
-            show(found, args)
+            report_outcomes(found, seed)
         raise KeyboardInterrupt(f"changes tried so far: {len(found)}") from None
-    return show(found, args)
-
-
-if __name__ == "__main__":
-    sys.exit(stoppable(main))
+    return report_outcomes(found, seed)

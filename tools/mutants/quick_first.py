@@ -1,4 +1,4 @@
-"""A pytest plugin that runs the quickest tests first, and keeps the times of tests.
+"""Run the quickest tests first, and keep the times of tests: a pytest plugin.
 
 Tests with the word SLUICE_TEST_ABOUT in their names run before all others. SLUICE_TEST_TIMES names
 the file of times. Times are kept only from a run in which all tests passed.

@@ -1,8 +1,8 @@
-"""Reads the output of `strace -f -ttt -y`, a line for each system call, as calls.
+"""Read the output of `strace -f -ttt -y`, a line for each system call, as calls.
 
-A call that another process interrupts is on two lines, "<unfinished ...>" and "resumed". It is
-one Call, at the time when it began. Lines that tell of a signal or of the end of a process are no
-calls, and neither is a call that never returned.
+A call that another process interrupts is on two lines, "<unfinished ...>" and "resumed". It is one
+Call, at the time when it began. Lines about a signal or the end of a process are no calls, and
+neither is a call that never returned.
 
 Source: strace(1), "Output format".
 """
@@ -23,9 +23,9 @@ class BadTrace(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """A system call: who made it and when (seconds since 1970), its arguments as text, its result.
+    """A system call: its process, its time (seconds since 1970), its arguments as text, its result.
 
-    path is that of the descriptor that the call returned, if it returned one.
+    path: that of the descriptor that the call returned, if it returned one.
     """
 
     pid: int
@@ -37,12 +37,12 @@ class Call:
 
     @property
     def failed(self) -> bool:
-        """Did it return an error?"""
+        """True if the call returned an error."""
         return self.result < 0
 
 
-def read(lines: Iterable[str]) -> Iterator[Call]:
-    """The calls, in the order in which they returned. Raises BadTrace."""
+def parse_calls(lines: Iterable[str]) -> Iterator[Call]:
+    """Yield the calls, in the order in which they returned. Raises BadTrace."""
     begun: dict[int, tuple[float, str]] = {}
     for number, line in enumerate(lines, 1):
         if not (found := LINE.match(line)):

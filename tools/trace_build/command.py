@@ -1,11 +1,10 @@
 """`make measure-build`: compile this kernel under strace, and describe what that does with files.
 
-The description becomes user/kbuild/measured.c, from which the load kbuild is made. It differs from
-one compiler to another, and CPU times differ from one run to another; what is in the tree was
+The description becomes user/load/kbuild/measured.c, from which the load kbuild is made. It differs
+from one compiler to another, and CPU times differ from one run to another; what is in the tree was
 measured once, so that the load stays the same.
 """
 
-import argparse
 import re
 import subprocess
 import sys
@@ -13,24 +12,23 @@ import tempfile
 from pathlib import Path
 
 from grade.code.objects import PREFIX
-from sluice.host.interrupt import stoppable
 from sluice.host.paths import ROOT, TREE
 from tools.trace_build import calls, compilation, figures, processes, table, times
 
-PLACE = ROOT / "user" / "kbuild" / "measured.c"
+PLACE = ROOT / "user" / "load" / "kbuild" / "measured.c"
 HEADER_WORDS = re.compile(r"^#define HEADER_WORDS +(\d+)", re.M)
 
 
-def version(program: str) -> str:
-    """The first line that a program prints of its version."""
+def tool_version(program: str) -> str:
+    """Return the first line that a program prints about its version."""
     said = subprocess.run(
         [program, "--version"], check=True, capture_output=True, text=True, encoding="utf-8"
     )
     return said.stdout.splitlines()[0]
 
 
-def commit() -> str:
-    """The last commit that changed the kernel or a policy, as far as there is one."""
+def last_kernel_commit() -> str:
+    """Return the last commit that changed the kernel or a policy, or "no commit"."""
     said = subprocess.run(
         ["git", "log", "-1", "--format=%h", "--", "kernel", "policies"],
         cwd=ROOT,
@@ -42,33 +40,32 @@ def commit() -> str:
     return said.stdout.strip() or "no commit"
 
 
-def measured() -> str:
+def measure_build() -> str:
     """Compile under strace. Returns the description as C."""
     with tempfile.TemporaryDirectory() as name:
         folder, output = Path(name), Path(name) / "strace.txt"
-        compilation.traced(folder / "traced", output)
-        compilation.compiled(folder / "timed")
+        compilation.build_under_strace(folder / "traced", output)
+        compilation.build_in_process(folder / "timed")
         with output.open(encoding="utf-8") as lines:
-            trace = processes.follow(calls.read(lines))
+            trace = processes.follow_calls(calls.parse_calls(lines))
         with (folder / "timed" / compilation.TIMES).open(encoding="utf-8") as lines:
-            timed = times.read(lines)
-        found = figures.of(trace, timed, TREE, folder / "traced" / compilation.PROGRAM)
+            timed = times.parse_times(lines)
+        found = figures.describe_build(trace, timed, TREE, folder / "traced" / compilation.PROGRAM)
     build = (
-        f"Sluice's kernel of {commit()}, {len(found.sources)} sources in C; flags of the Makefile, "
-        "preprocessor apart"
+        f"Sluice's kernel of {last_kernel_commit()}, {len(found.sources)} sources in C; "
+        "flags of the Makefile, preprocessor apart"
     )
-    tools = f"{version(PREFIX + 'gcc')}; {version(PREFIX + 'ld')}; {version('strace')}"
+    tools = (
+        f"{tool_version(PREFIX + 'gcc')}; {tool_version(PREFIX + 'ld')}; {tool_version('strace')}"
+    )
     [words] = HEADER_WORDS.findall((PLACE.parent / "kbuild.h").read_text(encoding="utf-8"))
-    return table.rendered(found, build, tools, int(words))
+    return table.render_c(found, build, tools, int(words))
 
 
-def main() -> int:
-    """Measure and write. Returns the status for the shell."""
-    parser = argparse.ArgumentParser(prog="tools.trace_build.command", description=__doc__)
-    parser.add_argument("--out", type=Path, default=PLACE, help="the file to write")
-    out = parser.parse_args().out
+def write_measured(out: Path = PLACE) -> int:
+    """Measure and write. Returns the exit status."""
     try:
-        text = measured()
+        text = measure_build()
     except (FileNotFoundError, ValueError, subprocess.CalledProcessError) as error:
         print(f"measure-build: {error}", file=sys.stderr)
         return 1
@@ -76,7 +73,3 @@ def main() -> int:
     print(text.split("*/")[0] + "*/")
     print(f"written: {out}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(stoppable(main, "nothing was written"))

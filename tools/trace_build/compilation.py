@@ -25,21 +25,21 @@ CALLS = ("execve", "open", "openat", "creat", "read", "write", "lseek", "close")
 CALLS += ("unlink", "unlinkat")
 
 
-def sources() -> list[Path]:
-    """The sources of the kernel and of the policies, from the top of the tree."""
+def list_sources() -> list[Path]:
+    """Return the sources of the kernel and of the policies, relative to the tree."""
     found = [*TREE.glob("kernel/*/*.c"), *TREE.glob("policies/*/*.c")]
     found += TREE.glob("drives/**/*.c")
     found += [*TREE.glob("kernel/*.c"), *TREE.glob("kernel/*.S"), *TREE.glob("kernel/*/*.S")]
     return sorted(path.relative_to(TREE) for path in found)
 
 
-def words(name: str) -> list[str]:
-    """The words of one of make's commands, without the objects."""
+def command_words(name: str) -> list[str]:
+    """Return the words of one of make's commands, without the objects."""
     said = shlex.split((BUILT / f"{name}.command").read_text(encoding="utf-8"))
     return [word for word in said if not word.endswith(".o")]
 
 
-def run(times: Path, *command: str | Path) -> None:
+def run_timed(times: Path, *command: str | Path) -> None:
     """Run a program and append its CPU time to a file. Raises CalledProcessError."""
     argv = [str(word) for word in command]
     pid = os.posix_spawnp(argv[0], argv, os.environ)
@@ -57,35 +57,35 @@ def build(folder: Path) -> None:
     times = folder / TIMES
     timed = f"-time={times}"
     linked, folders = [], {}
-    for source in sources():
+    for source in list_sources():
         folders.setdefault(source.parent, []).append(source)
     for place, inside in folders.items():
         objects = [folder / ("-".join(source.parts) + ".o") for source in inside]
         for source, made in zip(inside, objects, strict=True):
-            compiler = [*words("kernel"), "-no-integrated-cpp", timed]
+            compiler = [*command_words("kernel"), "-no-integrated-cpp", timed]
             subprocess.run([*compiler, "-c", "-o", made, source], check=True)
         if place.parts[0] == LIBRARIES:
             archive = folder / ("-".join(place.parts) + ".a")
-            run(times, PREFIX + "ar", "rcs", archive, *objects)
+            run_timed(times, PREFIX + "ar", "rcs", archive, *objects)
             objects = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
         linked += objects
-    linker = [*words("link"), timed, "-o", folder / PROGRAM]
+    linker = [*command_words("link"), timed, "-o", folder / PROGRAM]
     subprocess.run([*linker, *linked, "-lgcc"], check=True)
 
 
-def compiled(folder: Path, *before: str) -> None:
-    """Build in a new folder, by a process of its own that the words before it start."""
+def build_in_process(folder: Path, *before: str) -> None:
+    """Build in a new folder, in a process that the words `before` start."""
     folder.mkdir()
     words = [*before, sys.executable, "-m", "tools.trace_build.compilation", str(folder)]
     subprocess.run(words, check=True)
 
 
-def traced(folder: Path, output: Path) -> None:
+def build_under_strace(folder: Path, output: Path) -> None:
     """Build in a new folder under strace, whose output becomes a file."""
     if not shutil.which("strace"):
         raise FileNotFoundError("strace is not installed: install it (apt-get install strace)")
     options = ["-f", "-ttt", "-y", "-s", "0", "--seccomp-bpf", "-e", f"trace={','.join(CALLS)}"]
-    compiled(folder, "strace", *options, "-o", str(output))
+    build_in_process(folder, "strace", *options, "-o", str(output))
 
 
 if __name__ == "__main__":

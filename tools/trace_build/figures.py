@@ -1,8 +1,8 @@
-"""The description of a compilation: sizes of files, pieces of writing, computing, lifetimes.
+"""Describe a compilation: sizes of files, pieces of writing, computing, lifetimes.
 
-Which process made what is found by its files: the preprocessor (cpp) reads one source and writes
-its expansion (.i), the compiler (cc) reads that and writes assembly (.s), the assembler (as) reads
-that and writes the object (.o).
+The process that made a file is found by its files: the preprocessor (cpp) reads one source and
+writes its expansion (.i), the compiler (cc) reads that and writes assembly (.s), the assembler (as)
+reads that and writes the object (.o).
 """
 
 from collections.abc import Iterable
@@ -43,6 +43,7 @@ class Source:
 
     @property
     def folder(self) -> str:
+        """The folder of the source."""
         return str(PurePath(self.path).parent)
 
 
@@ -66,18 +67,24 @@ class Figures:
 
     @property
     def typical_runs(self) -> list[tuple[float, float]]:
-        """Where an object is written, and how much: of that of median size, by its size."""
+        """The places and lengths of the writes of a typical object, relative to its size.
+
+        The typical object has the median size.
+        """
         typical = sorted(self.sources, key=lambda source: source.object)[len(self.sources) // 2]
         return [(run.at / typical.object, run.bytes / typical.object) for run in typical.runs]
 
 
-def kind(path: str) -> str:
-    """The kind of a file that a build writes: i, s, o, a, elf; t for ar's temporary file."""
+def file_kind(path: str) -> str:
+    """Return the kind of a file that a build writes: i, s, o, a, elf; t for ar's temporary file."""
     return PurePath(path).suffix.removeprefix(".") or "t"
 
 
-def one(processes: list[Process], suffix: str) -> dict[str, tuple[Process, Written]]:
-    """Who wrote the files with this suffix: the process that wrote each, by the file's path."""
+def find_writers(processes: list[Process], suffix: str) -> dict[str, tuple[Process, Written]]:
+    """Return the writers of the files with this suffix, by the file's path.
+
+    A writer is the process, with what it wrote.
+    """
     return {
         path: (process, written)
         for process in processes
@@ -86,25 +93,28 @@ def one(processes: list[Process], suffix: str) -> dict[str, tuple[Process, Writt
     }
 
 
-def read_of(process: Process, suffix: str) -> list[str]:
-    """The files with this suffix that a process read."""
+def files_read(process: Process, suffix: str) -> list[str]:
+    """Return the files with this suffix that a process read."""
     return [path for path in process.read if path.endswith(suffix)]
 
 
-def sources_of(trace: Trace, times: Times, top: Path) -> tuple[Source, ...]:
-    """All C sources of the build, by folder. Raises NoSuchBuild if there is none."""
-    expansions, assemblies = one(trace.processes, ".i"), one(trace.processes, ".s")
+def describe_sources(trace: Trace, times: Times, top: Path) -> tuple[Source, ...]:
+    """Return all C sources of the build, by folder. Raises NoSuchBuild if there is none."""
+    expansions, assemblies = (
+        find_writers(trace.processes, ".i"),
+        find_writers(trace.processes, ".s"),
+    )
     found = []
-    for path, (assembler, made) in one(trace.processes, ".o").items():
-        read = [name for name in read_of(assembler, ".s") if name in assemblies]
+    for path, (assembler, made) in find_writers(trace.processes, ".o").items():
+        read = [name for name in files_read(assembler, ".s") if name in assemblies]
         if assembler.program != "as" or not read:
             continue
         compiler, assembly = assemblies[read[0]]
-        expanded = [name for name in read_of(compiler, ".i") if name in expansions]
+        expanded = [name for name in files_read(compiler, ".i") if name in expansions]
         if not expanded:
             continue  # it was written in assembly
         preprocessor, expansion = expansions[expanded[0]]
-        [source] = read_of(preprocessor, ".c")
+        [source] = files_read(preprocessor, ".c")
         passes = times.passes.get(PurePath(path).name, ())
         if len(passes) != PASSES:
             raise NoSuchBuild(f"{path}: {len(passes)} passes have CPU times, not {PASSES}")
@@ -117,7 +127,7 @@ def sources_of(trace: Trace, times: Times, top: Path) -> tuple[Source, ...]:
                 made.bytes,
                 *passes,
                 compiler.share_before(assembly.began_s),
-                frozenset(read_of(preprocessor, ".h")),
+                frozenset(files_read(preprocessor, ".h")),
                 tuple(made.runs),
             )
         )
@@ -126,17 +136,17 @@ def sources_of(trace: Trace, times: Times, top: Path) -> tuple[Source, ...]:
     return tuple(sorted(found, key=lambda source: source.path))
 
 
-def header_bytes(trace: Trace) -> dict[str, int]:
-    """The size of each header: what a process read of it at most."""
+def header_sizes(trace: Trace) -> dict[str, int]:
+    """Return the size of each header: the most that a process read of it."""
     sizes: dict[str, int] = {}
     for process in trace.processes:
-        for path in read_of(process, ".h"):
+        for path in files_read(process, ".h"):
             sizes[path] = max(sizes.get(path, 0), process.read[path])
     return dict(sorted(sizes.items()))
 
 
-def first(processes: dict[str, tuple[Process, Written]], program: str) -> float:
-    """The mean part of a process's life after which it began to write."""
+def mean_share_before_write(processes: dict[str, tuple[Process, Written]], program: str) -> float:
+    """Return the mean part of a process's life after which it began to write."""
     return mean(
         process.share_before(written.began_s)
         for process, written in processes.values()
@@ -144,24 +154,24 @@ def first(processes: dict[str, tuple[Process, Written]], program: str) -> float:
     )
 
 
-def by_kind(values: Iterable[tuple[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Values of files, sorted, by the kind of file."""
+def group_by_kind(values: Iterable[tuple[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return the values of files, sorted, by the kind of file."""
     found: dict[str, list[float]] = {}
     for path, value in values:
-        found.setdefault(kind(path), []).append(value)
+        found.setdefault(file_kind(path), []).append(value)
     return {name: tuple(sorted(group)) for name, group in found.items()}
 
 
-def of(trace: Trace, times: Times, top: Path, linked: Path) -> Figures:
-    """The description of a traced build of a tree at top, which made a linked program.
+def describe_build(trace: Trace, times: Times, top: Path, linked: Path) -> Figures:
+    """Return the description of a traced build of a tree at `top`, which made the program `linked`.
 
-    times are those of the same build without strace.
+    times: those of the same build without strace.
     """
-    sources = sources_of(trace, times, top)
+    sources = describe_sources(trace, times, top)
     archivers = [process for process in trace.processes if process.program.endswith("-ar")]
-    [(linker, _)] = one(trace.processes, linked.name).values()
+    [(linker, _)] = find_writers(trace.processes, linked.name).values()
     whole = sum(source.object for source in sources)
-    packed = [path for process in archivers for path in one([process], ".a")]
+    packed = [path for process in archivers for path in find_writers([process], ".a")]
     archived = {PurePath(path).stem.replace("-", "/") for path in packed}
     archived_bytes = sum(source.object for source in sources if source.folder in archived)
     parts = elf.read(linked).sections
@@ -171,21 +181,21 @@ def of(trace: Trace, times: Times, top: Path, linked: Path) -> Figures:
     written = [pair for process in trace.processes for pair in process.written.items()]
     return Figures(
         sources=sources,
-        headers=header_bytes(trace),
+        headers=header_sizes(trace),
         archived=frozenset(archived),
-        cpp_first=first(one(trace.processes, ".i"), "cc1"),
-        as_first=first(one(trace.processes, ".o"), "as"),
+        cpp_first=mean_share_before_write(find_writers(trace.processes, ".i"), "cc1"),
+        as_first=mean_share_before_write(find_writers(trace.processes, ".o"), "as"),
         archive_us_per_mb=times.archive_us / archived_bytes * MB,
         link_us_per_mb=times.link_us / whole * MB,
         link_read=sum(linker.read[path] for path in read) / whole,
         sections=tuple(size / whole for size in inside),
         symbols=tables / whole,
-        calls=by_kind((path, size) for path, one_file in written for size in one_file.calls),
+        calls=group_by_kind((path, size) for path, one_file in written for size in one_file.calls),
         linked_runs=tuple(sorted(run.bytes for run in linker.written[str(linked)].runs)),
-        lifetimes_s=by_kind(trace.lifetimes_s.items()),
+        lifetimes_s=group_by_kind(trace.lifetimes_s.items()),
     )
 
 
-def spread(values: tuple[float, ...]) -> list[float]:
-    """The least, the deciles and the largest of some values."""
+def deciles(values: tuple[float, ...]) -> list[float]:
+    """Return the least, the deciles and the largest of some values."""
     return [float(value) for value in np.percentile(values, range(0, 101, 10))]

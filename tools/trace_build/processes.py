@@ -1,9 +1,9 @@
-"""What each traced process did with files: which it read, which it wrote, in which pieces.
+"""Follow what each traced process did with files: which it read and wrote, in which pieces.
 
 - A file's position is followed for each descriptor, so that a write has a place in the file. Writes
   that follow one another in the file are one *run*; a run ends where the program seeks.
-- What a process inherits from its parent other than its name is not followed: compilers,
-  assemblers and linkers open what they use.
+- What a process inherits from its parent other than its name is not followed: compilers, assemblers
+  and linkers open what they use.
 """
 
 import re
@@ -25,12 +25,13 @@ class Run:
 
     @property
     def end(self) -> int:
+        """The place after the run."""
         return self.at + self.bytes
 
 
 @dataclass
 class Written:
-    """What a process wrote to a file: the sizes of its calls, its runs, when it began and ended."""
+    """What a process wrote to a file: the sizes of its calls, its runs, its first and last time."""
 
     began_s: float
     ended_s: float = 0
@@ -55,7 +56,7 @@ class Process:
     written: dict[str, Written] = field(default_factory=dict)
 
     def share_before(self, time_s: float) -> float:
-        """The part of the process's life that had passed at this time."""
+        """Return the part of the process's life that had passed at this time."""
         life_s = self.ended_s - self.began_s
         return (time_s - self.began_s) / life_s if life_s else 1
 
@@ -77,7 +78,7 @@ class Follower:
     created_s: dict[str, float] = field(default_factory=dict)
     lifetimes_s: dict[str, float] = field(default_factory=dict)
 
-    def see(self, call: Call) -> None:
+    def follow_call(self, call: Call) -> None:
         """Follow one call."""
         new = Process(call.pid, call.time_s, call.time_s)
         process = self.processes.setdefault(call.pid, new)
@@ -85,25 +86,27 @@ class Follower:
         if call.failed:
             return
         if call.name == "execve":
-            process.began_s, process.program = call.time_s, quoted(call).rsplit("/", 1)[-1]
+            process.began_s, process.program = call.time_s, first_quoted(call).rsplit("/", 1)[-1]
         elif call.name in ("open", "openat", "creat"):
-            self.opened(call)
+            self.follow_open(call)
         elif call.name in ("unlink", "unlinkat"):
-            self.removed(call)
+            self.follow_removal(call)
         elif call.name in ("lseek", "read", "write") and (at := DESCRIPTOR.match(call.arguments)):
-            self.moved(process, call, int(at[1]), at[2])
+            self.follow_transfer(process, call, int(at[1]), at[2])
 
-    def opened(self, call: Call) -> None:
+    def follow_open(self, call: Call) -> None:
+        """Follow a call that opened a file."""
         self.positions[call.pid, call.result] = 0
         if call.path and (call.name == "creat" or "O_CREAT" in call.arguments):
             self.created_s.setdefault(call.path, call.time_s)
 
-    def removed(self, call: Call) -> None:
-        if (path := quoted(call)) in self.created_s:
+    def follow_removal(self, call: Call) -> None:
+        """Follow a call that removed a file."""
+        if (path := first_quoted(call)) in self.created_s:
             self.lifetimes_s[path] = call.time_s - self.created_s.pop(path)
 
-    def moved(self, process: Process, call: Call, descriptor: int, path: str) -> None:
-        """A seek, a read or a write."""
+    def follow_transfer(self, process: Process, call: Call, descriptor: int, path: str) -> None:
+        """Follow a seek, a read or a write."""
         key = call.pid, descriptor
         if call.name == "lseek":
             self.positions[key] = call.result
@@ -122,15 +125,15 @@ class Follower:
                 written.runs.append(Run(at, call.result))
 
 
-def quoted(call: Call) -> str:
-    """The first text in quotes among the arguments, or nothing."""
+def first_quoted(call: Call) -> str:
+    """Return the first text in quotes among the arguments; empty if there is none."""
     found = QUOTED.search(call.arguments)
     return found[1] if found else ""
 
 
-def follow(calls: Iterable[Call]) -> Trace:
-    """All processes of a trace."""
+def follow_calls(calls: Iterable[Call]) -> Trace:
+    """Return all processes of a trace."""
     follower = Follower()
     for call in calls:
-        follower.see(call)
+        follower.follow_call(call)
     return Trace(list(follower.processes.values()), follower.lifetimes_s)

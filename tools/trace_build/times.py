@@ -1,4 +1,4 @@
-"""Reads the CPU times of a compiler's passes from what `gcc -time=FILE` writes.
+"""Read the CPU times of a compiler's passes from what `gcc -time=FILE` writes.
 
 A line has the seconds in user and in system mode, and the command. The passes of one source follow
 one another, the assembler last; it names the object. Their sum is exact, while its two parts are
@@ -25,8 +25,8 @@ class Times:
     link_us: int = 0
 
 
-def read(lines: Iterable[str]) -> Times:
-    """The times of a build of one process at a time. Raises BadTimes."""
+def parse_times(lines: Iterable[str]) -> Times:
+    """Return the times of a build of one process at a time. Raises BadTimes."""
     times, before = Times(), []
     for number, line in enumerate(lines, 1):
         try:

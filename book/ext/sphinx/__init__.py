@@ -22,7 +22,7 @@ from book.ext.sphinx import drawing, findings, labs, measured, places, typed, wo
 
 
 def setup(app: Sphinx) -> dict[str, object]:
-    """Called by Sphinx."""
+    """Register all parts of the extension with Sphinx; called by Sphinx."""
     for part in (drawing, findings, labs, measured, places, typed, words):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -15,8 +15,11 @@ from sluice.host.paths import ROOT
 PAGES = ROOT / "book" / "pages"
 
 
-def inline(svg: str, label: str) -> nodes.raw:
-    """The node of a drawing; `label` says what it shows to who cannot see it."""
+def inline_svg(svg: str, label: str) -> nodes.raw:
+    """Return the node of a drawing.
+
+    label: what the drawing shows, for readers who cannot see it.
+    """
     body = svg[svg.index("<svg") :]
     words = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     body = re.sub(r"^<svg", f'<svg role="img" aria-label="{words}"', body, count=1)
@@ -24,19 +27,22 @@ def inline(svg: str, label: str) -> nodes.raw:
 
 
 class Drawing(SphinxDirective):
-    """The file's name; its body is the caption."""
+    """The directive {drawing}. Its argument is the file's name, its body the caption."""
 
     required_arguments = 1
     has_content = True
 
     def run(self) -> list[nodes.Node]:
+        """Return the figure's node."""
         path = PAGES / self.arguments[0]
         if not path.exists():
             raise self.error(f"there is no drawing {self.arguments[0]} in book/pages")
         self.env.note_dependency(str(path))
         figure = nodes.figure()
         paragraphs = self.parse_content_to_nodes()
-        figure += inline(path.read_text(encoding="utf-8"), " ".join(p.astext() for p in paragraphs))
+        figure += inline_svg(
+            path.read_text(encoding="utf-8"), " ".join(p.astext() for p in paragraphs)
+        )
         caption = nodes.caption()
         for paragraph in paragraphs:
             caption += paragraph.children
@@ -45,4 +51,5 @@ class Drawing(SphinxDirective):
 
 
 def setup(app: Sphinx) -> None:
+    """Register the directive."""
     app.add_directive("drawing", Drawing)

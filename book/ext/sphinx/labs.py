@@ -27,43 +27,48 @@ ELSEWHERE = (
 
 
 def is_another(folder: Path) -> bool:
-    """Is this a student's tree, with a lab other than this one?"""
+    """Return True if this is a student's tree, with a lab other than this one."""
     return not folder.exists() and any(LABS.glob("*/reference.elf"))
 
 
 def has_lab_of_another_tree(path: Path) -> bool:
-    """Is this a file of a lab that this tree, a student's, does not have?"""
+    """Return True for a file of a lab that this student's tree does not have."""
     inside = path.relative_to(LABS).parts if path.is_relative_to(LABS) else ()
     return bool(inside) and is_another(LABS / inside[0])
 
 
-def hints(folder: Path) -> str:
-    """The hints without the page's head; headings would be those of the chapter's sections."""
+def read_hints(folder: Path) -> str:
+    """Return the hints without the page's head.
+
+    Their headings become bold text, so that they are not sections of the chapter.
+    """
     text = (folder / "hints.md").read_text(encoding="utf-8")
     return TASK.sub(r"**\1**", text[TASK.search(text).start() :])
 
 
 class OfLab(SphinxDirective):
-    """What all have: an argument that names the lab."""
+    """A directive whose argument names a lab."""
 
     required_arguments = 1
     optional_arguments = 1
 
-    def made(self, folder: Path) -> list[nodes.Node]:
+    def make_nodes(self, folder: Path) -> list[nodes.Node]:
+        """Return the nodes for a lab's folder."""
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
+        """Return the nodes for the named lab."""
         folder = LABS / self.arguments[0]
         if is_another(folder):
             return [nodes.paragraph("", ELSEWHERE, classes=["not-measured"])]
         try:
-            return self.made(folder)
+            return self.make_nodes(folder)
         except OSError as error:
             raise self.error(f"{{{self.name}}}: {error.filename}: {error.strerror}") from None
 
 
 class LabHead(OfLab):
-    def made(self, folder: Path) -> list[nodes.Node]:
+    def make_nodes(self, folder: Path) -> list[nodes.Node]:
         title = tomllib.loads((folder / "lab.toml").read_text(encoding="utf-8"))["title"]
         place = folder.relative_to(ROOT)
         words = f"""This chapter is the background of the lab **{title}**. The task itself is in
@@ -76,12 +81,12 @@ class LabHead(OfLab):
 
 
 class Hints(OfLab):
-    def made(self, folder: Path) -> list[nodes.Node]:
-        return self.parse_text_to_nodes(hints(folder))
+    def make_nodes(self, folder: Path) -> list[nodes.Node]:
+        return self.parse_text_to_nodes(read_hints(folder))
 
 
 class Example(OfLab):
-    def made(self, folder: Path) -> list[nodes.Node]:
+    def make_nodes(self, folder: Path) -> list[nodes.Node]:
         which = self.arguments[1] if len(self.arguments) > 1 else ""
         if which not in BEFORE_AFTER:
             raise self.error(f"{{example}}: {which or 'nothing'}: say `before` or `after`")
@@ -90,6 +95,7 @@ class Example(OfLab):
 
 
 def setup(app: Sphinx) -> None:
+    """Register the directives."""
     app.add_directive("lab", LabHead)
     app.add_directive("hints", Hints)
     app.add_directive("example", Example)

@@ -15,8 +15,8 @@ from book.ext import sessions
 PROMPT = "sluice:/$ "
 
 
-def cut(answer: str, most: int | None) -> list[str]:
-    """An answer's lines, of a long one the first."""
+def cut_answer(answer: str, most: int | None) -> list[str]:
+    """Return an answer's lines, at most the first `most`."""
     lines = answer.splitlines()
     if most is None or len(lines) <= most:
         return lines
@@ -24,30 +24,32 @@ def cut(answer: str, most: int | None) -> list[str]:
 
 
 class Typed(SphinxDirective):
-    """See the head of the file."""
+    """The directive {typed}; see the head of the file."""
 
     has_content = True
     option_spec = {"lines": directives.nonnegative_int, "quiet": directives.flag}  # noqa: RUF012
 
     def answer(self) -> str:
-        """What the machine answers to the page's next command."""
+        """Return what the machine answers to the page's next command."""
         number = self.env.current_document.get("typed", 0)
         self.env.current_document["typed"] = number + 1
         try:
-            return sessions.answers(self.env.docname)[number]
+            return sessions.page_answers(self.env.docname)[number]
         except sessions.Failed as error:
             raise self.error(f"{{typed}}: {error}") from None
 
     def run(self) -> list[nodes.Node]:
+        """Return the node with the commands and their answers."""
         most = 0 if "quiet" in self.options else self.options.get("lines")
         shown = []
         for command in filter(str.strip, self.content):
             answer = self.answer()
             shown.append(PROMPT + command)
-            shown += [] if "quiet" in self.options else cut(answer, most)
+            shown += [] if "quiet" in self.options else cut_answer(answer, most)
         text = "\n".join(shown)
         return [nodes.literal_block(text, text, language="text", classes=["session"])]
 
 
 def setup(app: Sphinx) -> None:
+    """Register the directive."""
     app.add_directive("typed", Typed)

@@ -1,4 +1,4 @@
-"""The glossary: on each page, the first use of each of its words leads to it.
+"""Link words to the glossary: on each page, the first use of each word leads to it.
 
 The words are those of pages/glossary.md, with the forms that stand below each other there. Titles,
 links, code and the glossary itself stay as they are. A book without this page has no such links.
@@ -19,8 +19,11 @@ KEPT = (
 BLOCK = re.compile(r"^:::\{glossary\}\n(.*?)^:::", re.M | re.S)
 
 
-def forms(text: str) -> dict[str, str]:
-    """The first form of each word, by form: every line of the glossary that is not indented."""
+def word_forms(text: str) -> dict[str, str]:
+    """Return the first form of each word, by form.
+
+    The forms are the lines of the glossary that are not indented.
+    """
     found: dict[str, str] = {}
     for entry in re.split(r"\n\s*\n", BLOCK.search(text)[1].strip()):
         words = [line.strip() for line in entry.splitlines() if not line.startswith(" ")]
@@ -28,15 +31,18 @@ def forms(text: str) -> dict[str, str]:
     return found
 
 
-def pattern(known: dict[str, str]) -> re.Pattern[str]:
-    """Matches a form, the longest first. Blanks may be ends of lines; a name may not go on."""
+def form_pattern(known: dict[str, str]) -> re.Pattern[str]:
+    """Return a pattern that matches a form, the longest first.
+
+    Blanks may be ends of lines; a name may not go on.
+    """
     longest = sorted(known, key=len, reverse=True)
     words = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)
     return re.compile(rf"(?<![\w.@/+=-])(?:{words})(?![\w@/+=-])")
 
 
 def join_texts(doctree: nodes.document) -> None:
-    """Make one text of texts that follow each other, as the lines of a paragraph do."""
+    """Join texts that follow each other, such as the lines of a paragraph, into one."""
     for parent in list(doctree.findall(nodes.TextElement)):
         joined: list[nodes.Node] = []
         for child in parent.children:
@@ -49,8 +55,8 @@ def join_texts(doctree: nodes.document) -> None:
             parent.extend(joined)
 
 
-def texts(doctree: nodes.document) -> Iterator[nodes.Text]:
-    """The texts of a page in which words may become links."""
+def linkable_texts(doctree: nodes.document) -> Iterator[nodes.Text]:
+    """Yield the texts of a page in which words may become links."""
     for text in list(doctree.findall(nodes.Text)):
         above = text.parent
         while above is not None and not isinstance(above, KEPT):
@@ -59,8 +65,8 @@ def texts(doctree: nodes.document) -> Iterator[nodes.Text]:
             yield text
 
 
-def linked(word: str, term: str, page: str) -> addnodes.pending_xref:
-    """The node of a link to the glossary."""
+def glossary_link(word: str, term: str, page: str) -> addnodes.pending_xref:
+    """Return the node of a link to the glossary."""
     link = addnodes.pending_xref(
         "", refdomain="std", reftype="term", reftarget=term, refexplicit=True, refwarn=True
     )
@@ -75,17 +81,17 @@ def link_words(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page == PAGE or not path.exists():
         return
-    known = forms(path.read_text(encoding="utf-8"))
+    known = word_forms(path.read_text(encoding="utf-8"))
     left = set(known.values())
-    words = pattern(known)
+    words = form_pattern(known)
     join_texts(doctree)
-    for text in texts(doctree):
+    for text in linkable_texts(doctree):
         parts, at, said = [], 0, text.astext()
         for match in words.finditer(said):
             term = known[re.sub(r"\s+", " ", match[0])]
             if term in left:
                 left.remove(term)
-                parts += [nodes.Text(said[at : match.start()]), linked(match[0], term, page)]
+                parts += [nodes.Text(said[at : match.start()]), glossary_link(match[0], term, page)]
                 at = match.end()
         if parts:
             rest = [part for part in (*parts, nodes.Text(said[at:])) if part.astext()]
@@ -93,4 +99,5 @@ def link_words(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    """Register link_words for each page that is read."""
     app.connect("doctree-read", link_words)

@@ -1,6 +1,6 @@
-"""Autolab's column specification, to be pasted where the lab's scoreboard is set up.
+"""Write Autolab's column specification, to be pasted where the lab's scoreboard is set up.
 
-It has the score, and below it the measured figures, of which less is better.
+Its columns are the score, and after it the measured figures, of which less is better.
 """
 
 import json
@@ -11,19 +11,20 @@ FILE = "autolab-scoreboard.json"
 NOT_MEASURED = "-"  # the test failed before there was a figure, or was not asked
 
 
-def entries(record: Record) -> list[float | str]:
-    """A submission's row: a value for each column, also if it was refused."""
+def scoreboard_row(record: Record) -> list[float | str]:
+    """Return a submission's row: a value for each column, even if it was refused."""
     values = {test.id: test.value for test in record.tests if test.value is not None}
     return [record.score, *(values.get(column, NOT_MEASURED) for column in record.columns)]
 
 
-def column(test: Outcome) -> dict:
-    """The column of a measured figure, of which less is better."""
+def column_spec(test: Outcome) -> dict[str, object]:
+    """Return the column of a measured figure, of which less is better."""
     return {"hdr": f"{test.title} ({test.unit})" if test.unit else test.title, "asc": 1}
 
 
 def text(record: Record) -> str | None:
+    """Return the column specification, or None unless the submission was graded."""
     if record.status != "graded":
         return None
-    columns = [column(test) for test in record.tests if test.id in record.columns]
+    columns = [column_spec(test) for test in record.tests if test.id in record.columns]
     return json.dumps({"scoreboard": [{"hdr": "Score"}, *columns]}, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""The certificate, from which anyone can make the grade again."""
+"""Write the certificate, from which anyone can make the grade again."""
 
 import json
 
@@ -9,5 +9,6 @@ FILE = certificate.FILE
 
 
 def text(record: Record) -> str | None:
-    made = certificate.certificate(record)
-    return made and json.dumps(made, indent=1) + "\n"
+    """Return the certificate as JSON, or None if nothing was graded."""
+    made = certificate.make_certificate(record)
+    return json.dumps(made, indent=1) + "\n" if made else None

@@ -1,6 +1,6 @@
-"""Gradescope's results.json.
+"""Write Gradescope's results.json.
 
-If the grader failed there is no file: Gradescope then tells that the autograder failed, and books
+If the grader failed there is no file: Gradescope then reports that the autograder failed, and books
 no score.
 
 Students see hidden tests' points, and so their total, when the grades are published.
@@ -8,28 +8,28 @@ Students see hidden tests' points, and so their total, when the grades are publi
 
 import json
 
-from grade.engine.formats import shown
+from grade.engine.formats import describe_for_student
 from grade.engine.record import Outcome, Record
 
 FILE = "gradescope/results.json"
 
 
-def row(number: str, test: Outcome) -> dict:
-    """A test."""
+def test_entry(number: str, test: Outcome) -> dict[str, object]:
+    """Return the entry of a test."""
     return {
         "name": f"{test.group}: {test.title}",
         "number": number,
         "score": test.points,
         "max_score": test.most,
-        "status": "passed" if test.passed else "failed",
-        "output": shown(test),
+        "status": "passed" if test.has_all_points else "failed",
+        "output": describe_for_student(test),
         "output_format": "text",
         "visibility": "after_published" if test.hidden else "visible",
     }
 
 
-def leaderboard(record: Record) -> list[dict]:
-    """The measured figures, of which less is better."""
+def leaderboard_entries(record: Record) -> list[dict[str, object]]:
+    """Return the measured figures, of which less is better."""
     return [
         {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
         for test in record.tests
@@ -38,12 +38,13 @@ def leaderboard(record: Record) -> list[dict]:
 
 
 def text(record: Record) -> str | None:
-    if not record.scored:
+    """Return the form, or None if the grader failed."""
+    if not record.has_score:
         return None
     tests = [
-        row(f"{i}.{j}", test)
+        test_entry(f"{i}.{j}", test)
         for i, group in enumerate(record.groups, 1)
-        for j, test in enumerate(record.of(group.name), 1)
+        for j, test in enumerate(record.tests_of_group(group.name), 1)
     ]
     output = "" if record.status == "graded" else f"{record.status}: {record.message}"
     whole = {
@@ -52,7 +53,7 @@ def text(record: Record) -> str | None:
         "output_format": "text",
         "stdout_visibility": "hidden",
         "tests": tests,
-        "leaderboard": leaderboard(record),
+        "leaderboard": leaderboard_entries(record),
         "extra_data": {"lab": record.lab, "nonce": record.nonce},
     }
     return json.dumps(whole, indent=1) + "\n"

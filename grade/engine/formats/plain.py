@@ -1,4 +1,4 @@
-"""The record itself."""
+"""Write the record itself."""
 
 from grade.engine.record import Record
 
@@ -6,4 +6,5 @@ FILE = "result.json"
 
 
 def text(record: Record) -> str:
-    return record.text()
+    """Return the record as JSON."""
+    return record.to_json()

@@ -1,19 +1,20 @@
-"""PrairieLearn's results.json of an external grader.
+"""Write PrairieLearn's results.json of an external grader.
 
-If the grader failed there is no file, which PrairieLearn takes for a failed job, without a score.
-A submission that is refused or does not build is not gradable, so the student may hand in again.
+If the grader failed there is no file, which PrairieLearn takes for a failed job, without a score. A
+submission that is refused or does not build is not gradable, so the student may hand in again.
 """
 
 import json
 
-from grade.engine.formats import shown
+from grade.engine.formats import describe_for_student
 from grade.engine.record import Record
 
 FILE = "prairielearn/results.json"
 
 
 def text(record: Record) -> str | None:
-    if not record.scored:
+    """Return the form, or None if the grader failed."""
+    if not record.has_score:
         return None
     if record.status != "graded":
         message = f"{record.status}: {record.message}"
@@ -24,7 +25,7 @@ def text(record: Record) -> str | None:
             "name": f"{test.group}: {test.title}",
             "points": test.points,
             "max_points": test.most,
-            "output": shown(test),
+            "output": describe_for_student(test),
         }
         for test in record.tests
     ]

@@ -1,22 +1,26 @@
-"""Submitty's validation_results.json, as a custom validator writes it."""
+"""Write Submitty's validation_results.json, as a custom validator does."""
 
 import json
 
-from grade.engine.formats import shown
+from grade.engine.formats import describe_for_student
 from grade.engine.record import Record
 
 FILE = "submitty/validation_results.json"
 
 
 def text(record: Record) -> str:
-    if not record.scored:  # the validator failed: no points are booked
+    """Return the form."""
+    if not record.has_score:  # the validator failed: no points are booked
         whole = {"status": "failure", "message": f"{record.status}: {record.message}"}
         return json.dumps(whole, indent=1) + "\n"
     full = record.status == "graded" and record.score == record.most
     messages = [
-        {"message": f"{test.group}: {test.title}\n{shown(test)}", "status": "failure"}
+        {
+            "message": f"{test.group}: {test.title}\n{describe_for_student(test)}",
+            "status": "failure",
+        }
         for test in record.tests
-        if not test.passed
+        if not test.has_all_points
     ]
     if record.status != "graded":
         messages = [{"message": f"{record.status}: {record.message}", "status": "failure"}]

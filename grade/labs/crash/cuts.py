@@ -23,7 +23,7 @@ from grade.engine.assertions import expect
 from grade.engine.scenario import BLOCK_BYTES, FOR_EVER, Request, Run, Scenario
 from grade.engine.workbench import WRITE_LOG
 from sluice.host.fault import HostFault
-from sluice.host.quoting import inside_its_folder
+from sluice.host.quoting import folder_and_name
 from sluice.system import image
 
 SECTOR = 512
@@ -51,8 +51,11 @@ def scenario(
     args: str = SOON,
     folders: tuple[str, ...] = (),
 ) -> Scenario:
-    """A machine's work while its writes are kept. The files are in / of the root disk; the folders
-    are on the data disk from the start, so that a fault in making them is no test's but its own."""
+    """Return a machine whose writes are logged.
+
+    The files are in / of the root disk. The folders are on the data disk from the start, so that a
+    fault in making them is only that test's concern.
+    """
     return Scenario(
         name,
         "\n".join(lines),
@@ -65,7 +68,10 @@ def scenario(
 
 
 class Disk:
-    """The bytes of a disk. The hash of each block is kept, so that a hash of all costs little."""
+    """The bytes of a disk.
+
+    The hash of each block is kept, so that a hash of the whole costs little.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = bytearray(data)
@@ -75,20 +81,22 @@ class Disk:
         return sha256(self.data[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]).digest()
 
     def write(self, at: int, data: bytes) -> None:
-        """Put data there."""
+        """Put data at this place, in bytes."""
         self.data[at : at + len(data)] = data
         for block in range(at // BLOCK_BYTES, -(-(at + len(data)) // BLOCK_BYTES)):
             self.hashes[block] = self._hash(block)
 
     def hash(self) -> bytes:
-        """The hash of all of it."""
+        """Return the hash of the whole disk."""
         return sha256(b"".join(self.hashes)).digest()
 
 
 @dataclass
 class Known:
-    """What is known of a disk that was repaired: e2fsck's status and what it printed, and what
-    debugfs found there, by path."""
+    """The results for a repaired disk.
+
+    They are e2fsck's status and output, and what debugfs found there, by path.
+    """
 
     status: int
     said: str
@@ -97,35 +105,35 @@ class Known:
 
 
 @lru_cache(maxsize=1)
-def known() -> dict[bytes, Known]:
-    """Of each disk that was repaired, by its hash."""
+def repair_cache() -> dict[bytes, Known]:
+    """Return the results of all repaired disks so far, by the disk's hash."""
     return {}
 
 
 @dataclass
 class Repaired:
-    """A disk, and a file in which it is repaired, if that must be looked at."""
+    """A disk, and a file in which it is repaired when a test needs that."""
 
     disk: Disk
     path: Path
     laid: bool = False
 
-    def known(self) -> Known:
-        """What is known of it so far; e2fsck has been asked."""
+    def results(self) -> Known:
+        """Return the results so far; e2fsck has run."""
         hash_ = self.disk.hash()
-        if hash_ not in known():
-            while len(known()) >= MOST_KNOWN:
-                known().pop(next(iter(known())))
-            known()[hash_] = Known(*self._repair())
-        return known()[hash_]
+        if hash_ not in repair_cache():
+            while len(repair_cache()) >= MOST_KNOWN:
+                repair_cache().pop(next(iter(repair_cache())))
+            repair_cache()[hash_] = Known(*self._repair())
+        return repair_cache()[hash_]
 
     def _repair(self) -> tuple[int, str]:
         self.path.write_bytes(self.disk.data)
         self.laid = True
-        return checked(self.path, "-fp")
+        return run_e2fsck(self.path, "-fp")
 
     def image(self) -> Path:
-        """The file, repaired."""
+        """Return the file with the repaired disk."""
         if not self.laid:
             self._repair()
         return self.path
@@ -144,13 +152,13 @@ class Cut:
     torn: int = 0  # so many sectors of the next write are there, too
 
     @property
-    def said(self) -> str:
-        """What e2fsck printed when it repaired the disk."""
+    def e2fsck_output(self) -> str:
+        """The output of e2fsck when it repaired the disk."""
         return self.known.said
 
     @property
     def place(self) -> str:
-        """After which write the power went."""
+        """The write after which the power went, in words."""
         after = f"write {self.writes}"
         if not self.torn:
             return after
@@ -167,16 +175,16 @@ class Cut:
         )
 
     def files(self, paths: list[str]) -> Files:
-        """The contents of these files."""
-        inside = {path: self.run.scenario.setting.inside(path) for path in paths}
+        """Return the contents of these files."""
+        inside = {path: self.run.scenario.setting.rename_parts(path) for path in paths}
         missing = [name for name in inside.values() if name not in self.known.files]
         if missing:
-            self.known.files |= dumped(self.repaired.image(), missing)
+            self.known.files |= dump_files(self.repaired.image(), missing)
         return {path: self.known.files[name] for path, name in inside.items()}
 
     def stat(self, path: str) -> str:
-        """What debugfs tells of the file's inode, or why there is none."""
-        name, found = self.run.scenario.setting.inside(path), self.known.stats
+        """Return debugfs's lines about the file's inode, or why there is none."""
+        name, found = self.run.scenario.setting.rename_parts(path), self.known.stats
         if name not in found:
             found[name] = image.debugfs(self.repaired.image(), f"stat {name}")
         return found[name]
@@ -186,21 +194,23 @@ Check = Callable[[Cut], None]
 
 
 @lru_cache(maxsize=MOST_CONTENTS)
-def kept(contents: bytes) -> bytes:
-    """The same bytes; of equal ones most are in memory once."""
+def intern_bytes(contents: bytes) -> bytes:
+    """Return the same bytes, so that equal contents are in memory once."""
     return contents
 
 
-def dumped(disk: Path, paths: list[str]) -> Files:
-    """The contents of these files of a disk."""
+def dump_files(disk: Path, paths: list[str]) -> Files:
+    """Return the contents of these files of a disk."""
     with tempfile.TemporaryDirectory() as name:
         outs = {path: Path(name) / str(i) for i, path in enumerate(paths)}
-        image.dump(disk, outs)
-        return {p: kept(out.read_bytes()) if out.exists() else None for p, out in outs.items()}
+        image.dump_files(disk, outs)
+        return {
+            p: intern_bytes(out.read_bytes()) if out.exists() else None for p, out in outs.items()
+        }
 
 
-def logged(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The writes in a log: the place in bytes, and the data."""
+def read_log(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the writes in a log: the place in bytes, and the data."""
     data = path.read_bytes()
     at = SECTOR
     while at + ENTRY.size <= len(data):
@@ -221,14 +231,14 @@ class Write:
 
     @property
     def done_ns(self) -> int:
-        """When it was done."""
+        """The time when it was done."""
         return self.request.completed_ns
 
 
-def writes(run: Run) -> list[Write]:
-    """The writes of the run."""
+def list_writes(run: Run) -> list[Write]:
+    """Return the writes of the run."""
     done = run.data(write=True)
-    found = list(logged(run.folder / WRITE_LOG))
+    found = list(read_log(run.folder / WRITE_LOG))
     places = [r.sector * SECTOR for r in done]
     expect(
         [at for at, _ in found] == places, "the disk's writes to be those of the trace", "others"
@@ -236,11 +246,13 @@ def writes(run: Run) -> list[Write]:
     return [Write(at, data, r) for (at, data), r in zip(found, done, strict=True)]
 
 
-def checked(path: Path, how: str) -> tuple[int, str]:
-    """e2fsck's exit status, and what it printed about the disk's faults, on one line. Raises
-    HostFault if it did not understand its arguments, or was stopped."""
-    done = image.command("e2fsck", how, path, check=False)
-    named = inside_its_folder(path)[1]
+def run_e2fsck(path: Path, how: str) -> tuple[int, str]:
+    """Run e2fsck and return its status, and its output about the disk's faults, on one line.
+
+    Raises HostFault if it did not understand its arguments, or was stopped.
+    """
+    done = image.run_command("e2fsck", how, path, check=False)
+    named = folder_and_name(path)[1]
     said = done.stdout.decode(errors="replace").replace(f"{named}: ", "")
     if done.returncode >= E2FSCK_FAILED:
         raise HostFault(f"e2fsck, which checks disks here: status {done.returncode}: {said}")
@@ -249,21 +261,27 @@ def checked(path: Path, how: str) -> tuple[int, str]:
 
 
 def expect_repaired(cut: Cut) -> None:
-    """Expect that e2fsck could repair the disk without asking."""
+    """Raise Wrong unless e2fsck could repair the disk without asking."""
     wanted = "e2fsck -p to repair the disk without asking, after a power cut at any time"
-    cut.expect(cut.known.status in REPAIRED, wanted, f"e2fsck says: {cut.said[:200]}")
+    cut.expect(cut.known.status in REPAIRED, wanted, f"e2fsck says: {cut.e2fsck_output[:200]}")
 
 
 def expect_clean(run: Run) -> None:
-    """Expect that after the last sync there was nothing to repair: all counts were written, too."""
-    status, said = checked(run.folder / "data.after.img", "-fn")
+    """Raise Wrong if there was something to repair after the last sync.
+
+    All counts must have been written, too.
+    """
+    status, said = run_e2fsck(run.folder / "data.after.img", "-fn")
     wanted = "a disk without faults after the last sync"
     expect(status == 0, wanted, f"e2fsck says: {said[:300]}")
 
 
-def tears(disk: Disk, write: Write) -> list[int]:
-    """After how many of its sectors to tear a write to the disk: after the first one that it
-    changes, and after the last but one. None if it changes fewer than two."""
+def tear_points(disk: Disk, write: Write) -> list[int]:
+    """Return after how many of its sectors to tear a write to the disk.
+
+    They are the first sector that it changes, and the last but one; none if it changes fewer than
+    two.
+    """
     starts = range(0, len(write.data), SECTOR)
     old = disk.data[write.at : write.at + len(write.data)]
     changed = [
@@ -272,31 +290,36 @@ def tears(disk: Disk, write: Write) -> list[int]:
     return sorted({changed[0] + 1, changed[-2] + 1}) if len(changed) > 1 else []
 
 
-def torn(disk: Disk, write: Write) -> Iterator[int]:
-    """Tear a write to the disk in each of these ways, then take it back."""
+def tear_write(disk: Disk, write: Write) -> Iterator[int]:
+    """Tear a write to the disk in each of these ways, and take it back.
+
+    Yields the number of sectors that were written, while the disk is torn.
+    """
     old = bytes(disk.data[write.at : write.at + len(write.data)])
-    for sectors in tears(disk, write):
+    for sectors in tear_points(disk, write):
         disk.write(write.at, write.data[: sectors * SECTOR])
         yield sectors
         disk.write(write.at, old)
 
 
 def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
-    """Cut the power after each write that ends the disk's state at or after start_ns, and in the
-    midst of the next one; repair the disk, and check it. There must be at least `least` writes.
+    """Cut the power after each write and within the next one, repair the disk, and check it.
+
+    Only writes count that end the disk's state at or after start_ns. There must be at least `least`
+    of them.
     """
     disk = Disk((run.folder / "data.img").read_bytes())
     path = run.folder / "cut.img"
-    done = writes(run)
+    done = list_writes(run)
     nexts: list[Write | None] = [*done[1:], None]
     for count, (write, then) in enumerate(zip(done, nexts, strict=True), 1):
         disk.write(write.at, write.data)
         until_ns = then.done_ns if then else FOR_EVER
         if until_ns < start_ns:
             continue
-        for sectors in (0, *(torn(disk, then) if then else ())):
+        for sectors in (0, *(tear_write(disk, then) if then else ())):
             left = Repaired(disk, path)
-            cut = Cut(run, count, write.request, until_ns, left, left.known(), sectors)
+            cut = Cut(run, count, write.request, until_ns, left, left.results(), sectors)
             expect_repaired(cut)
             check(cut)
     expect(len(done) >= least, f"at least {least} writes of the data disk", f"{len(done)}")

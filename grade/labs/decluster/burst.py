@@ -21,7 +21,7 @@ COUNTED = "ldcl"
 
 @dataclass(frozen=True)
 class Burst:
-    """So many blocks become dirty at once, with these tunables."""
+    """A number of blocks that become dirty at once, with these tunables."""
 
     age_s: int
     threshold: int
@@ -34,7 +34,7 @@ class Burst:
         )
 
     def script(self, number: int) -> str:
-        """The commands, with beacons 2 * number and the next around the time under LDCL."""
+        """Return the commands, with beacons 2 * number and the next around the time under LDCL."""
         sets = "\n".join(f"policy set {one.replace('=', ' ')}" for one in self.arguments().split())
         return f"""
 policy use update none
@@ -51,17 +51,17 @@ beacon {2 * number + 1}
 """
 
 
-def kept(number: int) -> str:
-    """A command that keeps the policy's counters in a file (counted.counter)."""
+def store_counters(number: int) -> str:
+    """Return a command that stores the policy's counters in a file (counters.counter)."""
     return f"grep {COUNTED} /dev/stat > {COUNTERS}{number}"
 
 
 def scenario(name: str, made: list[Burst]) -> Scenario:
-    """The bursts, numbered from 1, and the counters before the first and after the last."""
+    """Return the bursts, numbered from 1, with the counters before the first and after the last."""
     lines = [one.script(number) for number, one in enumerate(made, 1)]
     return Scenario(
         name=name,
-        script="\n".join([kept(1), *lines, kept(2)]),
+        script="\n".join([store_counters(1), *lines, store_counters(2)]),
         args="write=delayed update=none nbuf=1000",
         check=False,
         data=tuple((f"/f{number}", f"{4 * one.blocks}K") for number, one in enumerate(made, 1)),
@@ -70,56 +70,59 @@ def scenario(name: str, made: list[Burst]) -> Scenario:
 
 @dataclass(frozen=True)
 class Played:
-    """What was seen of one burst."""
+    """The part of a run that shows one burst."""
 
     run: Run
     burst: Burst
     number: int
 
     @property
-    def between(self) -> tuple[int, int]:
+    def interval_ns(self) -> tuple[int, int]:
         """The time under LDCL, in ns."""
         return self.run.beacon(2 * self.number), self.run.beacon(2 * self.number + 1)
 
     @cached_property
-    def by_scan(self) -> list[list[Write]]:
+    def scan_writes(self) -> list[list[Write]]:
         """The writes of the burst's blocks by each scan that wrote some."""
-        return bursts(self.run.writes_of(f"/f{self.number}", *self.between))
+        return bursts(self.run.writes_of(f"/f{self.number}", *self.interval_ns))
 
     @property
     def sizes(self) -> list[int]:
-        """How many these are."""
-        return [len(scan) for scan in self.by_scan]
+        """The numbers of these writes."""
+        return [len(scan) for scan in self.scan_writes]
 
     @cached_property
     def dirtyings(self) -> list[Dirtying]:
         """The burst's blocks."""
-        start_ns, end_ns = self.between
+        start_ns, end_ns = self.interval_ns
         found = dirtyings(self.run, f"/f{self.number}", end_ns, end_ns)
         return [one for one in found if one.dirtied_ns >= start_ns]
 
     @cached_property
-    def written(self) -> list[Event]:
+    def written_blocks(self) -> list[Event]:
         """All blocks that the scans wrote, on any disk."""
-        return delayed_writes(self.run, *self.between)
+        return delayed_writes(self.run, *self.interval_ns)
 
     @property
     def scans(self) -> list[list[Event]]:
-        """The same, scan by scan, since the burst: what was dirty before it may be due sooner."""
+        """The blocks that the scans wrote since the burst, scan by scan.
+
+        Blocks that were dirty before may be due sooner.
+        """
         began_ns = min((one.dirtied_ns for one in self.dirtyings), default=0)
-        since = (event for event in self.written if event.time_ns > began_ns)
+        since = (event for event in self.written_blocks if event.time_ns > began_ns)
         return scan_by_scan((event.time_ns, event) for event in since)
 
     def raised_s(self, event: Event) -> int:
-        """By how many seconds the age of a block was raised until it was due."""
+        """Return by how many seconds the age of a block was raised until it was due."""
         return max(0, self.burst.age_s - event.argument // NS_PER_S)
 
     def scanned(self, event: Event) -> int:
-        """How many scans have looked at a block."""
-        since_s = round((event.time_ns - self.between[0]) / NS_PER_S)
+        """Return how many scans have examined a block."""
+        since_s = round((event.time_ns - self.interval_ns[0]) / NS_PER_S)
         return min(since_s, event.argument // NS_PER_S) + 1
 
 
-def played(run: Run, made: list[Burst]) -> Iterator[Played]:
-    """The bursts of a run."""
+def list_bursts(run: Run, made: list[Burst]) -> Iterator[Played]:
+    """Return an iterator over the bursts of a run."""
     return (Played(run, one, number) for number, one in enumerate(made, 1))

@@ -3,7 +3,7 @@ blocks and a range of 6 s. After 13 s there is a sync."""
 
 from collections import Counter
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import Run, Scenario
 
 from .writes import dirtyings
@@ -24,11 +24,11 @@ beacon 3
 )
 
 
-def told(run: Run) -> str:
-    """How many blocks were written in each second after they had become dirty."""
+def describe_run(run: Run) -> str:
+    """Return how many blocks were written in each second after they had become dirty."""
     found = dirtyings(run, "/f", run.beacon(1), run.beacon(3))
     by_sync = [one.write.request.queued_ns >= run.beacon(2) for one in found]
     ages = Counter(int(one.age_s) for one, late in zip(found, by_sync, strict=True) if not late)
     left = sum(by_sync)
     rows = [[f"{age} s", ages[age], "#" * ages[age]] for age in range(11)]
-    return columns(["age", "blocks written", ""], [*rows, ["sync", left, "#" * left]])
+    return format_columns(["age", "blocks written", ""], [*rows, ["sync", left, "#" * left]])

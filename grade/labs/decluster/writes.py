@@ -14,7 +14,7 @@ PAUSE_NS = 500 * 10**6  # a longer gap is between two scans, which come each sec
 
 @dataclass(frozen=True)
 class Dirtying:
-    """A block of a file became dirty, and was written later, or never."""
+    """A block of a file that became dirty, and was written later, or never."""
 
     run: Run
     block: int
@@ -30,7 +30,7 @@ class Dirtying:
         return (self.write.request.queued_ns - self.dirtied_ns) / 1e9
 
     def expect_age(self, least_s: float, most_s: float, expected: str) -> None:
-        """Expect that it was written, and at this age; a failure tells the moment."""
+        """Raise Wrong, with the moment, unless the block was written at this age."""
         block = f"block {self.block}"
         never = "it was never written"
         self.run.expect(self.write is not None, f"{block} to be written", never, self.event)
@@ -43,7 +43,10 @@ class Dirtying:
 
 
 def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]:
-    """Each time before start_ns that a block of the file became dirty, with writes until end_ns."""
+    """Return each time before start_ns that a block of the file became dirty.
+
+    It has the block's write, if that came before end_ns.
+    """
     number = run.sectors(path)
     writes: dict[int, list[Write]] = {block: [] for block in number.values()}
     for write in run.writes_of(path, end_ns=end_ns):
@@ -61,14 +64,17 @@ def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]
 
 
 def expect_written(found: list[Dirtying], most_s: float) -> None:
-    """Expect each of these blocks to be written within that time."""
+    """Raise Wrong unless each of these blocks was written within that time."""
     expect(bool(found), "blocks to become dirty", "none did")
     for one in found:
         one.expect_age(0, most_s, f"to be written at most {most_s:g} s after it became dirty")
 
 
 def scan_by_scan(found: Iterable[tuple[int, T]]) -> list[list[T]]:
-    """What comes with times in ns, the oldest first: what a scan did together in a list each."""
+    """Return what each scan did, in a list each.
+
+    found: what was done, with times in ns, the oldest first.
+    """
     made: list[list[T]] = []
     last_ns = -PAUSE_NS
     for time_ns, one in found:
@@ -80,20 +86,25 @@ def scan_by_scan(found: Iterable[tuple[int, T]]) -> list[list[T]]:
 
 
 def bursts(writes: list[Write]) -> list[list[Write]]:
-    """The writes that were queued together, scan by scan."""
+    """Return the writes that were queued together, scan by scan."""
     return scan_by_scan((write.request.queued_ns, write) for write in writes)
 
 
 def delayed_writes(run: Run, start_ns: int, end_ns: int) -> list[Event]:
-    """The events `writing` of all blocks, on any disk, that were dirty until then. The argument is
-    the time in ns for which each was dirty."""
+    """Return the events `writing` of all blocks, on any disk, that were dirty until then.
+
+    The argument is the time in ns for which each was dirty.
+    """
     between = (e for e in run.events if start_ns <= e.time_ns < end_ns)
     return [e for e in between if e.name == "writing" and e.argument]
 
 
 def expect_most_queued(run: Run, wanted: int, start_ns: int, end_ns: int, why: str) -> None:
-    """Expect the largest number of writes that waited in the data disk's queue in that time to be
-    this one; why: what determines it. A failure tells the moment when it was reached first."""
+    """Raise Wrong unless the longest queue of writes in that time had `wanted` writes.
+
+    The queue is the data disk's. why: what determines its length. A failure names the moment when
+    it was longest first.
+    """
     waiting = most = 0
     when = None
     for event in run.events:
@@ -105,6 +116,6 @@ def expect_most_queued(run: Run, wanted: int, start_ns: int, end_ns: int, why: s
     run.expect(most == wanted, expected, f"{most}", when)
 
 
-def first_over(scans: Iterable[list[T]], most: float) -> T | None:
-    """The first of what a scan did beyond so many, in the first scan that did more."""
+def find_first_over(scans: Iterable[list[T]], most: float) -> T | None:
+    """Return the first action beyond `most` in the first scan that did more, or None."""
     return next((scan[int(most)] for scan in scans if len(scan) > most), None)

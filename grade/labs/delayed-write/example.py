@@ -1,6 +1,6 @@
 """A program writes 8 KB into a file of two blocks, 1 KB at a time. Then there is a sync."""
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 
 SCENARIO = Scenario(
@@ -26,8 +26,8 @@ WORDS = {
 }
 
 
-def told(run: Run) -> str:
-    """What happens to the two blocks, in order."""
+def describe_run(run: Run) -> str:
+    """Return what happens to the two blocks, in order."""
     number = run.sectors("/f")
     rows = []
     moments = {ns: MOMENTS[beacon] for beacon, ns in run.beacons.items() if beacon in MOMENTS}
@@ -39,4 +39,4 @@ def told(run: Run) -> str:
         words = WORDS.get((event.name, event.write))
         if words and block is not None and event.disk == run.data_disk:
             rows.append([f"block {block}", words])
-    return columns(["", "what happens"], rows)
+    return format_columns(["", "what happens"], rows)

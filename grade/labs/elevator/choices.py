@@ -1,9 +1,4 @@
-"""What C-LOOK would have chosen, at each dispatch that the trace shows.
-
-Each choice is judged on its own, by the requests that were queued and by where the last command
-left the head. So one wrong choice makes no later one wrong. A group of tests judges the kinds of
-choices that it is about, and a mistake costs points only there.
-"""
+"""Compute what C-LOOK would have chosen, at each dispatch that the trace shows."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
@@ -42,7 +37,7 @@ class Choice:
         return self.event.block
 
     @property
-    def wanted(self) -> int:
+    def right_sector(self) -> int:
         """The lowest sector from the head on; if there is none, the lowest of all."""
         ahead = bisect_left(self.queued, self.head)
         return self.queued[ahead if ahead < len(self.queued) else 0]
@@ -58,19 +53,22 @@ class Choice:
     def goes_back(self) -> bool:
         """True if it serves again what the head has just passed, though some requests lie ahead.
 
-        Others lie further behind, so the choice is not that of who serves the lowest.
+        Others lie further behind, so a rule that serves the lowest would not choose so either.
         """
         again = self.passed <= self.came < self.head
-        return again and self.wanted >= self.head and self.queued[0] < self.passed
+        return again and self.right_sector >= self.head and self.queued[0] < self.passed
 
 
 def choices(run: Run, disk: int) -> Iterator[Choice]:
-    """All choices for a disk, in order, also those of a single request. `queued` changes later."""
-    faults = {fault.number: fault for fault in run.faults_of(disk)}
+    """Yield all choices for a disk, in order, also those of a single request.
+
+    `queued` changes when the next choice is yielded.
+    """
+    faults = {fault.number: fault for fault in run.find_faults(disk)}
     queued: list[int] = []
     fault = None
     passed = head = 0
-    for number, event in run.events.named("queued", "issued", "fault"):
+    for number, event in run.events.select_named("queued", "issued", "fault"):
         if event.disk != disk:
             continue
         if event.name == "queued":
@@ -83,55 +81,60 @@ def choices(run: Run, disk: int) -> Iterator[Choice]:
             passed, head, fault = event.block, event.block + event.argument, None
 
 
-def some(queued: list[int]) -> str:
-    """A list of sectors, for a message."""
+def format_sectors(queued: list[int]) -> str:
+    """Return a list of sectors, for a message."""
     rest = len(queued) - SHOWN
     return f"{', '.join(map(str, queued[:SHOWN]))}{f' and {rest} more' if rest > 0 else ''}"
 
 
-def wrong(run: Run, choice: Choice) -> Wrong:
-    """The message about a choice that is not C-LOOK's."""
+def choice_error(run: Run, choice: Choice) -> Wrong:
+    """Return the error about a choice that is not C-LOOK's."""
     if choice.fault:
-        return run.blame(choice.fault)
+        return run.fault_error(choice.fault)
     return Wrong(
-        f"sector {choice.wanted} next on disk {choice.event.disk}, with the head at sector "
-        f"{choice.head} and requests queued for sectors {some(choice.queued)}",
+        f"sector {choice.right_sector} next on disk {choice.event.disk}, with the head at sector "
+        f"{choice.head} and requests queued for sectors {format_sectors(choice.queued)}",
         f"sector {choice.came}",
         Moment(run.folder.name, choice.number, choice.event),
     )
 
 
-def made(run: Run, disk: int, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Choice]:
-    """The choices for a disk in that time, among several requests."""
+def list_choices(
+    run: Run, disk: int, start_ns: int = 0, end_ns: int = FOR_EVER
+) -> Iterator[Choice]:
+    """Yield the choices for a disk in that time, among several requests."""
     for choice in choices(run, disk):
         if start_ns <= choice.event.time_ns < end_ns and len(choice.queued) > 1:
             yield choice
 
 
 def check(run: Run, disk: int, kinds: set[Kind], least: int, start_ns: int, end_ns: int) -> None:
-    """Expect C-LOOK's choices for a disk in that time, of these kinds, among several requests.
+    """Raise Wrong unless the choices for a disk in that time are C-LOOK's.
 
-    At least `least` such choices must be made.
+    Only choices of these kinds among several requests count. There must be at least `least` of
+    them.
     """
     seen = 0
-    for choice in (choice for choice in made(run, disk, start_ns, end_ns) if choice.kind in kinds):
+    for choice in (
+        choice for choice in list_choices(run, disk, start_ns, end_ns) if choice.kind in kinds
+    ):
         seen += 1
-        if choice.fault or choice.came != choice.wanted:
-            raise wrong(run, choice)
+        if choice.fault or choice.came != choice.right_sector:
+            raise choice_error(run, choice)
     wanted = f"at least {least} choices between queued requests of disk {disk}"
     expect(seen >= least, wanted, f"{seen}")
 
 
 def check_all(run: Run, kinds: set[Kind], least: int, start_ns: int, end_ns: int) -> None:
-    """The same for each disk of the machine."""
+    """Check the choices for each disk of the machine, as `check` does."""
     for disk in range(len(run.scenario.setting.drives)):
         check(run, disk, kinds, least, start_ns, end_ns)
 
 
 def returns(run: Run, end_ns: int) -> tuple[int, int]:
-    """The least and the most returns of the head on all disks until then.
+    """Return the least and the most returns of the head on all disks until then.
 
-    With a request right at the head, whether it returns hangs on another rule (Kind.HERE).
+    With a request right at the head, another rule decides whether it returns (Kind.HERE).
     """
     kinds = [
         choice.kind

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
 
 BLOCKS = (1100, 300, 1900, 700, 1500, 100, 2000, 900, 500, 1700, 1300, 200)
@@ -26,8 +26,8 @@ SCENARIO = Scenario(
 )
 
 
-def told(run: Run) -> str:
-    """The blocks in the order in which they were served, and how far the head went to each."""
+def describe_run(run: Run) -> str:
+    """Return the blocks in the order of their service, and how far the head went to each."""
     writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
     served = sorted(writes, key=lambda write: write.request.issued_ns)
     rows, total = [], 0
@@ -35,4 +35,4 @@ def told(run: Run) -> str:
         total += abs(after - before)
         way = "up" if after > before else "back"
         rows.append([after, abs(after - before), total, way])
-    return columns(["block", "blocks passed", "in all", ""], rows)
+    return format_columns(["block", "blocks passed", "in all", ""], rows)

@@ -1,18 +1,13 @@
-"""The loads of the visible tests, a machine each, and where they run.
-
-`crowd` keeps all disks of its machine busy, and so does the hidden load `long`. The machines of the
-others have data disks with different numbers and drives. So a solution that is right on one disk
-or drive only has the points of one of these at most.
-"""
+"""Make the loads of the visible tests, a machine each, and choose where they run."""
 
 from random import Random
 
-from grade.engine.counters import kept
+from grade.engine.counters import store_counters
 from grade.engine.parameters import MOST_DISKS, RAW, RAW_BEACONS, RAW_ROOT, TURNING
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
-# A sync queues at most 64 writes, with those of the file's structure, before the first of them is
+# A sync queues at most 64 writes, with those of the file's metadata, before the first of them is
 # dispatched (flush.c). With more, the head could pass a block before it is queued.
 SCATTERED = 30, 50
 PART_BLOCKS = 640  # of the file: each sync writes blocks of a part of its own
@@ -23,40 +18,40 @@ RAW_DISKS = {RAW: 3000, RAW_ROOT: 3000, RAW_BEACONS: 200}  # a block before whic
 APART = ("syncs", "response", "cost", "long")
 
 
-def disk_of(bench: Workbench, load: str) -> int:
-    """The number of the data disk for one of these loads: no two have the same."""
+def find_disk(bench: Workbench, load: str) -> int:
+    """Return the number of the data disk for one of these loads: no two have the same."""
     return bench.random("disks").sample(range(MOST_DISKS), len(APART))[APART.index(load)]
 
 
-def drives_of(bench: Workbench, load: str) -> tuple[str]:
-    """The drive of the data disk for one of these loads: no two have the same."""
+def list_drives(bench: Workbench, load: str) -> tuple[str]:
+    """Return the drive of the data disk for one of these loads: no two have the same."""
     return (bench.random("drives").sample(TURNING, len(APART))[APART.index(load)],)
 
 
 def _writes(rng: Random, first: int, blocks: int, number: int) -> str:
-    """Random blocks of this part of the file become dirty."""
+    """Return a command by which random blocks of this part of the file become dirty."""
     where = f"offset={4 * first}k size={4 * blocks}k"
     job = f"rw=randwrite filename=/data/f bs=4k {where} seed={rng.randrange(10**9)}"
     return f"iogen {job} number_ios={number} > /dev/null"
 
 
 def _head_at(block: int) -> str:
-    """A read that leaves the head behind this block of the file."""
+    """Return a read that leaves the head behind this block of the file."""
     return f"dd if=/data/f of=/dev/null bs=4k count=1 skip={block} 2> /dev/null"
 
 
 def _scattered(rng: Random, first: int) -> list[str]:
-    """Blocks here and there, with the head below all of them."""
+    """Return commands that write blocks here and there, with the head below all of them."""
     return [_writes(rng, first + 16, PART_BLOCKS - 16, rng.randrange(*SCATTERED)), _head_at(first)]
 
 
 def _neighbours(rng: Random, first: int) -> list[str]:
-    """Most blocks of a small area, with the head below it."""
+    """Return commands that write most blocks of a small area, with the head below it."""
     return [_writes(rng, first + 1, 40, 120), _head_at(first)]
 
 
-def _around(rng: Random, first: int) -> list[str]:
-    """Blocks on both sides of the head, which became dirty by turns."""
+def _both_sides(rng: Random, first: int) -> list[str]:
+    """Return commands that write blocks on both sides of the head by turns."""
     side = PART_BLOCKS // 2 - 16
     above, below = first + PART_BLOCKS - side, first
     lines = [_writes(rng, rng.choice((above, below)), side, 4) for _ in range(3)]
@@ -66,13 +61,14 @@ def _around(rng: Random, first: int) -> list[str]:
 
 
 def syncs(bench: Workbench) -> Scenario:
-    """Blocks become dirty and are queued by a sync: twice ahead of the head, then around it.
+    """Return a load of blocks that become dirty and are queued by syncs.
 
-    Beacons 1 and 2 stand around the first sync, 3 and 4 around the second, 5 and 6 around the last.
+    Twice they lie ahead of the head, then around it. Beacons 1 and 2 stand around the first sync, 3
+    and 4 around the second, 5 and 6 around the last.
     """
     rng = bench.random("syncs")
     script = []
-    for number, load in enumerate((_scattered, _neighbours, _around)):
+    for number, load in enumerate((_scattered, _neighbours, _both_sides)):
         script += load(rng, number * PART_BLOCKS)
         script += [f"beacon {2 * number + 1}", "sync", f"beacon {2 * number + 2}"]
     return Scenario(
@@ -80,20 +76,23 @@ def syncs(bench: Workbench) -> Scenario:
         script="\n".join(script),
         args="write=delayed update=none sched=clook nbuf=1000",
         data=(("/f", "8M"),),
-        disk=disk_of(bench, "syncs"),
-        drives=drives_of(bench, "syncs"),
+        disk=find_disk(bench, "syncs"),
+        drives=list_drives(bench, "syncs"),
     )
 
 
 def _job(rng: Random, name: str, what: str, least: int, most: int) -> str:
-    """One process."""
+    """Return the options of one process."""
     words = f"number_ios={rng.randrange(least, most)} seed={rng.randrange(10**9)}"
     return f"name={name} {what} bs=4k {words}"
 
 
 def readers(rng: Random, each: int, least: int, most: int, close: bool = False) -> list[str]:
-    """So many processes on each disk, which read between `least` and `most` blocks each: of the
-    whole disk, or of the same few blocks."""
+    """Return processes on each disk that read between `least` and `most` blocks each.
+
+    They read from the whole disk or, if `close`, the same few blocks. each: the processes of a
+    disk.
+    """
     jobs = []
     for disk, (path, blocks) in enumerate(RAW_DISKS.items()):
         area = f"offset={4 * rng.randrange(20, blocks)}k size={4 * CLOSE_BLOCKS}k" if close else ""
@@ -103,13 +102,15 @@ def readers(rng: Random, each: int, least: int, most: int, close: bool = False) 
 
 
 def iogen(jobs: list[str]) -> str:
-    """The command that starts these processes and ends with them."""
+    """Return the command that starts these processes and ends with them."""
     return f"iogen {' -- '.join(jobs)} > /dev/null"
 
 
 def crowd(bench: Workbench) -> Scenario:
-    """Some processes on each disk: all read; then as many others write to the data disk; then all
-    read in a small area."""
+    """Return a load of some processes on each disk.
+
+    All read; then as many others write to the data disk; then all read in a small area.
+    """
     rng = bench.random("crowd")
     writers = [
         _job(rng, f"w{i}", f"rw=randwrite filename=/data/f{i}", 30, 50) for i in range(WRITERS)
@@ -119,7 +120,7 @@ def crowd(bench: Workbench) -> Scenario:
         script=f"""
 beacon {READERS}
 {iogen(readers(rng, 5, 30, 40))}
-{kept(COUNTED)}
+{store_counters(COUNTED)}
 {iogen([*readers(rng, 3, 30, 40), *writers])}
 beacon {CLOSE}
 {iogen(readers(rng, 5, 12, 15, close=True))}

@@ -3,7 +3,7 @@ one after the other, as in the lab."""
 
 import re
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
 from sluice.system import image
 
@@ -22,9 +22,9 @@ TABLE = re.compile(r"Inode table at (\d+)-(\d+)")
 
 
 def names(run: Run) -> dict[int, str]:
-    """What some blocks of the disk are."""
+    """Return what some blocks of the disk are."""
     disk = run.folder / "data.img"
-    spans = TABLE.findall(image.command("dumpe2fs", disk).stdout.decode())
+    spans = TABLE.findall(image.run_command("dumpe2fs", disk).stdout.decode())
     found = {
         n: "a block of the table of inodes" for a, b in spans for n in range(int(a), int(b) + 1)
     }
@@ -38,8 +38,8 @@ def names(run: Run) -> dict[int, str]:
     return found
 
 
-def told(run: Run) -> str:
-    """The reads of the data disk that each command caused, in order."""
+def describe_run(run: Run) -> str:
+    """Return the reads of the data disk that each command caused, in order."""
     known, rows = names(run), []
     for command in (1, 2):
         begins, ends = run.beacon(command), run.beacon(command + 1)
@@ -47,4 +47,4 @@ def told(run: Run) -> str:
             if begins < request.queued_ns < ends:
                 block = request.sector // BLOCK_SECTORS
                 rows.append([command, block, request.sector, known.get(block, "something else")])
-    return columns(["command", "block", "sector", "what it is"], rows)
+    return format_columns(["command", "block", "sector", "what it is"], rows)

@@ -1,9 +1,4 @@
-"""The student's own machine: a disk with a few files, and two reads of one of them.
-
-The student's name determines the names of the files, how deep they lie and where on the disk,
-which bytes are read, and which block's read is to be followed in gdb. For every student the
-first byte lies behind two blocks of pointers.
-"""
+"""Make the student's own machine: a disk with a few files, and two reads of one of them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -58,13 +53,16 @@ class Task:
 
 
 def later_block(rng: Random, block: int) -> int:
-    """The block of the byte that is read later: the same, a near one, or one behind one pointer."""
+    """Return the block of the byte that is read later.
+
+    It is the same block, a near one, or one behind one pointer.
+    """
     return rng.choice((block, block + rng.randrange(20, 90), DIRECT + rng.randrange(POINTERS)))
 
 
 @cache
 def task(student: str) -> Task:
-    """The task that the student's name determines."""
+    """Return the task that the student's name determines."""
     rng = Random(f"first-block/{student}")
     shelves = ["/" + "/".join(rng.sample(SHELVES, rng.randrange(1, 4))) for _ in range(3)]
     paths = sorted({f"{shelf}/{name}" for shelf in shelves for name in rng.sample(BOOKS, 4)})
@@ -86,17 +84,17 @@ def task(student: str) -> Task:
     )
 
 
-def shown(command: str) -> str:
-    """Lines of a script that print the command and run it."""
+def print_and_run(command: str) -> str:
+    """Return lines of a script that print the command and run it."""
     return f'echo "$ {command}"\n{command}\n'
 
 
 def scenario(student: str) -> Scenario:
-    """The work of the student's machine."""
+    """Return the work of the student's machine."""
     mine = task(student)
     sizes = (*mine.others, (mine.book, mine.blocks))
     reads = [
-        shown(f"dd if=/data{mine.book} of=/dev/null bs=1 count=1 skip={byte}")
+        print_and_run(f"dd if=/data{mine.book} of=/dev/null bs=1 count=1 skip={byte}")
         for byte in (mine.byte, mine.later_byte)
     ]
     return Scenario(
@@ -108,7 +106,7 @@ beacon 1
 beacon 2
 {reads[1]}
 beacon 3
-{shown("grep disk1 /dev/trace")}
+{print_and_run("grep disk1 /dev/trace")}
 """,
         args="update=none nbuf=1000",
         data=tuple((path, f"{4 * blocks}K") for path, blocks in sizes),
@@ -121,15 +119,16 @@ beacon 3
 
 
 def run(bench: Workbench, student: str) -> Run:
-    """Run the student's machine with the reference's kernel, which is the same for all.
+    """Run the student's machine with the reference's kernel, and return the run.
 
-    Under GDB=1 it runs the kernel of this tree, whose source lines gdb knows.
+    The kernel is the same for all. Under GDB=1 it is the kernel of this tree, whose source lines
+    gdb knows.
     """
     made = scenario(student)
     return bench.run(made) if bench.gdb else bench.reference(made)
 
 
 def expect_right(bench: Workbench, question: str, look: str) -> None:
-    """Raises Wrong if the answer is not right for the student's own machine."""
+    """Raise Wrong if the answer is not right for the student's own machine."""
     run(bench, answers.student(bench))
     answers.expect_right(LAB, bench, question, look)

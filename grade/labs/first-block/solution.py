@@ -1,8 +1,4 @@
-"""The right answers, and the usual wrong ones: from the image, the trace and gdb.
-
-The image is read by debugfs, the trace by Run, and the kernel's calls by gdb, in a second run of
-the same machine. Only the staff's tree has this file.
-"""
+"""Compute the right answers, and the usual wrong ones: from the image, the trace and gdb."""
 
 import os
 import re
@@ -14,7 +10,7 @@ from pathlib import Path
 
 from grade.definition.lab import BadLab
 from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
-from grade.engine.workbench import Workbench, machine, make_images
+from grade.engine.workbench import Workbench, make_images, make_machine
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.system import image
@@ -28,14 +24,14 @@ INODE = re.compile(r"Inode: (\d+)")
 
 
 def first_bytes(disk: Path, block: int) -> bytes:
-    """The first four bytes of a block of the disk."""
+    """Return the first four bytes of a block of the disk."""
     with disk.open("rb") as file:
         file.seek(block * BLOCK_BYTES)
         return file.read(4)
 
 
-def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
-    """The file, its blocks of pointers, and its block with the byte."""
+def image_facts(seen: Run, mine: Task) -> dict[str, int]:
+    """Return the facts about the file, its blocks of pointers, and its block with the byte."""
     disk = seen.folder / "data.img"
     told = image.debugfs(disk, f"stat {mine.book}")
     pointers = [(kind, int(number)) for kind, number in NAMED_BLOCK.findall(told)]
@@ -60,8 +56,8 @@ def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
     }
 
 
-def of_the_drive(data_block: int) -> dict[str, int]:
-    """The place on the platters at which the block with the byte begins."""
+def drive_facts(data_block: int) -> dict[str, int]:
+    """Return the place on the platters at which the block with the byte begins."""
     sector = data_block * BLOCK_SECTORS
     track = sector // TRACK_SECTORS
     return {
@@ -73,8 +69,8 @@ def of_the_drive(data_block: int) -> dict[str, int]:
     }
 
 
-def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
-    """How many requests there were, and how long they took."""
+def trace_facts(seen: Run, sector: int) -> dict[str, int]:
+    """Return how many requests there were, and how long they took."""
 
     def reads(start_ns: int, end_ns: int) -> list[Request]:
         return [r for r in seen.data(write=False) if start_ns <= r.queued_ns < end_ns]
@@ -102,7 +98,7 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
 
 
 def gdb(attach: str, kernel: Path, *commands: str) -> str:
-    """What gdb prints. It starts the machine itself, by the command in `attach`."""
+    """Run gdb and return its output. It starts the machine itself, by the command in `attach`."""
     lines = (ROOT / "tools/gdb/attach.gdb").read_text(encoding="utf-8").splitlines()
     ours = [f"connect {attach}" if x.startswith("connect ") else x for x in lines]
     words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
@@ -121,13 +117,13 @@ def gdb(attach: str, kernel: Path, *commands: str) -> str:
 
 
 def calls(bench: Workbench, student: str, block: int) -> list[str]:
-    """The functions that have been called when the block's read enters the disk's queue."""
+    """Return the functions that are active when the block's read enters the disk's queue."""
     kernel, sector = bench.reference_kernel, block * BLOCK_SECTORS
     unlimited = replace(scenario(student), virtual_s=0)
     disk = unlimited.setting.data
     with tempfile.TemporaryDirectory(prefix="sluice-") as name:
         disks = make_images(unlimited, Path(name))
-        line = machine(unlimited, kernel, disks, "-S", "-gdb", "stdio").command()
+        line = make_machine(unlimited, kernel, disks, "-S", "-gdb", "stdio").command()
         line[line.index("-serial") + 1] = "null"
         said = gdb(
             f"| exec timeout {HANG_S} {shlex.join(line)}",
@@ -144,11 +140,11 @@ def calls(bench: Workbench, student: str, block: int) -> list[str]:
 
 
 def facts(bench: Workbench, student: str) -> dict[str, int]:
-    """All right answers, and the usual wrong ones, by name."""
+    """Return all right answers, and the usual wrong ones, by name."""
     seen, mine = run(bench, student), task(student)
-    known = of_the_image(seen, mine)
-    known |= of_the_drive(known["data_block"])
-    known |= of_the_trace(seen, known["sector"])
+    known = image_facts(seen, mine)
+    known |= drive_facts(known["data_block"])
+    known |= trace_facts(seen, known["sector"])
     called = calls(bench, student, known[mine.followed])
     depth = called.index("syscall") + 1
     return known | {"calls": depth, "callers": depth - 1, "frames": len(called)}

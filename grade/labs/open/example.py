@@ -3,7 +3,7 @@ makes 300 blocks dirty at one moment. After 35 s there is a sync."""
 
 from dataclasses import replace
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import Run, Scenario
 
 from .load import OURS, OWN
@@ -29,8 +29,8 @@ beacon 2
 SOLVED = replace(SCENARIO, args=f"{OURS} nbuf=800")
 
 
-def told(run: Run) -> str:
-    """How many reads took how long."""
+def describe_run(run: Run) -> str:
+    """Return how many reads took how long."""
     number = run.sectors("/r")
     waits = [r.response_ms for r in run.data(write=False) if r.sector in number]
     rows, least = [], 0
@@ -41,5 +41,6 @@ def told(run: Run) -> str:
         least = most
     writes = [w for w in run.writes_of("/w") if w.request.queued_ns > run.beacon(1)]
     return (
-        columns(["a read took", "reads", ""], rows) + f"\nblocks left to the sync: {len(writes)}\n"
+        format_columns(["a read took", "reads", ""], rows)
+        + f"\nblocks left to the sync: {len(writes)}\n"
     )

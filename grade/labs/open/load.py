@@ -1,5 +1,8 @@
-"""Reads beside writers, under three sets of policies: the submission's, the best set that we have,
-and the classic one. A figure counts only if blocks are also written in time."""
+"""Run reads beside writers under three sets of policies, and compare the response times.
+
+The sets are the submission's, the best set that we have, and the classic one. A figure counts only
+if blocks are also written in time.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -44,29 +47,32 @@ class Three:
 
 
 def three(bench: Workbench, load: Scenario) -> Three:
-    """The load under each set."""
+    """Run the load under each set, and return the runs."""
 
-    def under(policies: str, name: str) -> Scenario:
+    def set_policies(policies: str, name: str) -> Scenario:
         return replace(load, name=f"{load.name}-{name}", args=f"{policies} {load.args}")
 
     return Three(
-        bench.run(under(OWN, "own")),
-        bench.reference(under(OURS, "ours")),
-        bench.reference(under(CLASSIC, "classic")),
+        bench.run(set_policies(OWN, "own")),
+        bench.reference(set_policies(OURS, "ours")),
+        bench.reference(set_policies(CLASSIC, "classic")),
     )
 
 
 def readers(seed: int, words: str) -> str:
-    """A job of iogen for each file."""
+    """Return a job of iogen for each file."""
     return " -- ".join(
         f"name={name} rw=randread seed={seed + i} filename=/data/{name} {words}"
         for i, name in enumerate(FILES)
     )
 
 
-def mixed(seed: int, burst: int, rate: int) -> str:
-    """Readers at random times beside a burst of so many writes, and beside a writer of the same
-    blocks again and again, at so many a second; several times."""
+def mixed_script(seed: int, burst: int, rate: int) -> str:
+    """Return a script of readers at random times beside writers.
+
+    One writer makes a burst of writes, and the other writes the same blocks again and again, `rate`
+    a second. The script does this several times.
+    """
     words = f"runtime_s={ROUND_S} rate_iops={RATE} arrival=poisson"
     return "\n".join(
         f"iogen bs=4k {readers(seed + 10 * i, words)} -- "
@@ -77,8 +83,11 @@ def mixed(seed: int, burst: int, rate: int) -> str:
 
 
 def visible(bench: Workbench) -> Scenario:
-    """A reader beside a steady writer; then three that read now and then, beside a burst and a
-    writer of the same blocks again and again."""
+    """Return the load of the visible tests.
+
+    It has a reader beside a steady writer; then three that read now and then, beside a burst and a
+    writer of the same blocks again and again.
+    """
     seed = bench.random("load").randrange(1, 10**9)
     return Scenario(
         name="load",
@@ -87,7 +96,7 @@ iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 runtime_s={ALONE
 thinktime_us=30000 -- \
 name=steady rw=mogul filename=/data/steady cache_blocks=600 until=read > /dev/null
 beacon {READ}
-{mixed(seed, 500, 30)}
+{mixed_script(seed, 500, 30)}
 beacon {DONE}
 sync
 beacon {WRITTEN}
@@ -102,8 +111,10 @@ beacon {WRITTEN}
 
 
 def busy(bench: Workbench) -> Scenario:
-    """Three readers without a pause. Beside them, one file's blocks are written and fsynced, and
-    another file's are written and left."""
+    """Return a load of three readers without a pause.
+
+    Beside them, one file's blocks are written and fsynced, and another file's are written and left.
+    """
     seed = bench.random("busy").randrange(1, 10**9)
     return Scenario(
         name="busy",
@@ -133,28 +144,28 @@ beacon {WRITTEN}
 
 
 def reads_ms(run: Run) -> list[float]:
-    """The response times of reads, the shortest first."""
+    """Return the response times of reads, the shortest first."""
     sectors = set().union(*(run.sectors(path) for path, _ in READ_FILES))
     return sorted(r.response_ms for r in run.data(write=False) if r.sector in sectors)
 
 
-def asked(run: Run) -> list[list[int]]:
-    """The blocks that each reader asked the cache for, in order."""
+def requested_blocks(run: Run) -> list[list[int]]:
+    """Return the blocks that each reader asked the cache for, in order."""
     blocks = {at // BLOCK_SECTORS for path, _ in READ_FILES for at in run.sectors(path)}
     by_reader: dict[int, list[int]] = defaultdict(list)
-    for _, event in run.events.named("hit", "miss"):
+    for _, event in run.events.select_named("hit", "miss"):
         if event.disk == run.data_disk and event.block in blocks:
             by_reader[event.pid].append(event.block)
     return [by_reader[pid] for pid in sorted(by_reader)]
 
 
 def expect_same_load(own: Run, classic: Run) -> None:
-    """Expect the readers to have asked for what the seed says, whatever the policies did.
+    """Raise Wrong unless the readers asked for the blocks that the seed determines.
 
     A kernel can reach the programs' memory, and so change what they read. A reader that waits for
     each answer comes further under faster policies.
     """
-    theirs, right = asked(own), asked(classic)
+    theirs, right = requested_blocks(own), requested_blocks(classic)
     same = len(theirs) == len(right) and all(
         len(one) >= LEAST_READS * len(other)
         and all(a == b for a, b in zip(one, other, strict=False))
@@ -169,15 +180,15 @@ def expect_same_load(own: Run, classic: Run) -> None:
 
 
 def writes(run: Run) -> list[Request]:
-    """All writes of the load."""
+    """Return all writes of the load."""
     return [r for r in run.data(write=True) if r.queued_ns < run.beacon(WRITTEN)]
 
 
 def oldest_s(run: Run) -> float:
-    """The longest time that a block was dirty: from when it became dirty until the disk had it."""
+    """Return the longest time from when a block became dirty until the disk had it."""
     since_ns: dict[int, int] = {}
     ages_ns = [0]
-    for _, event in run.events.named("dirtied", "completed"):
+    for _, event in run.events.select_named("dirtied", "completed"):
         if event.disk != run.data_disk:
             continue
         if event.name == "dirtied":
@@ -190,7 +201,7 @@ def oldest_s(run: Run) -> float:
 
 
 def expect_bounds(runs: Three) -> None:
-    """Expect no block to be dirty far longer than the classic set lets one be."""
+    """Raise Wrong if a block was dirty far longer than the classic set lets one be."""
     most_s = FAR_TOO_OLD * AGE_S
     came_s = oldest_s(runs.own)
     expect(
@@ -206,7 +217,10 @@ def response(
     measure: Callable[[list[float]], float],
     slack: float,
 ) -> Slide:
-    """Points from a little more than ours (by this share) down to the classic set's figure."""
+    """Return the points of a figure, from a little more than ours down to the classic set's.
+
+    slack: the share by which the figure may exceed ours for all points.
+    """
     expect_bounds(runs)
     expect_same_load(runs.own, runs.classic)
     own, ours, classic = (measure(reads_ms(run)) for run in (runs.own, runs.ours, runs.classic))
@@ -214,27 +228,27 @@ def response(
 
 
 def deviation(ms: list[float]) -> float:
-    """The mean distance of response times from their mean.
+    """Return the mean distance of response times from their mean.
 
-    Of the standard deviation two bursts' reads would be nearly all, and it would turn with them.
+    The reads of two bursts would dominate the standard deviation, and it would change with them.
     """
     middle = mean(ms)
     return mean(abs(one - middle) for one in ms)
 
 
-def longest(ms: list[float]) -> float:
-    """The mean of the longest response times."""
+def mean_longest(ms: list[float]) -> float:
+    """Return the mean of the longest response times."""
     return mean(ms[-max(1, int(LONGEST * len(ms))) :])
 
 
 MEASURES = {
     "mean": ("mean read response", mean, 0.03),
     "spread": ("mean deviation of read response", deviation, 1.0),
-    "worst": (f"mean of the longest {LONGEST:.0%} of read responses", longest, 1.0),
+    "worst": (f"mean of the longest {LONGEST:.0%} of read responses", mean_longest, 1.0),
 }
 
 
-def measured(runs: Three, name: str) -> Slide:
-    """One of the measures."""
+def measure(runs: Three, name: str) -> Slide:
+    """Return one of the measures."""
     what, measure, slack = MEASURES[name]
     return response(runs, what, measure, slack)

@@ -1,10 +1,4 @@
-"""Which free place the head would have reached first, at each write that the trace shows.
-
-Each choice is judged by itself: by the places that were free when it was made, and by where the
-last command left the head. So one wrong choice makes no later one wrong. What is right is told by
-the time when a place comes under the head, as the drive's model has it (places_tool): of two places
-that come at the same time, each is right if the arm should have looked there.
-"""
+"""Compute which free slot the head would have reached first, at each write in the trace."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,13 +15,13 @@ from grade.engine.scenario import FOR_EVER, Run
 from sluice.host.paths import NATIVE
 from sluice.system.virtual_log import ENTRIES, Log
 
-from .disks import PARTS, nplaces
+from .disks import PARTS, nslots
 
 SAME_NS = 2000  # a place of 8 sectors takes a hundred times as long
 NONE = -1
 
 Patience = Callable[[int], int]  # of the arm at a time; both in ns
-Answer = tuple[int, int, int]  # of a track: the arm is there, its first free place comes; which
+Answer = tuple[int, int, int]  # of a track: the arm is there, its first free slot comes; which
 Answers = Callable[[int], Answer | None]  # by the track's number; None: no place of it is free
 
 
@@ -41,10 +35,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """A place was chosen. Times are when the head begins to write there."""
+    """A chosen place. Times are when the head begins to write there."""
 
     command: Command
-    wanted: int  # the first sector of the nearest free place
+    wanted: int  # the first sector of the nearest free slot
     wanted_ns: int
     came_ns: int
     kind: Kind
@@ -59,8 +53,8 @@ class Choice:
         return not self.fault and self.looked and on_time
 
 
-def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
-    """The commands; the log is as it was when each was given to the drive."""
+def replay_commands(log: Log, commands: list[Command]) -> Iterator[Command]:
+    """Yield the commands; the log is as it was when each was given to the drive."""
     told: dict[int, int] = {}
     for command in commands:
         yield command
@@ -72,16 +66,19 @@ def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
             if not told:
                 continue  # a tree that was recovered wrongly has other pieces due
             piece = next(iter(told)) // ENTRIES
-            due = log.due(piece)
+            due = log.next_due_piece(piece)
             here = {b: at for b, at in told.items() if b // ENTRIES == due} if due == piece else {}
-            log.commit(log.make(due, place, here))
+            log.commit(log.build_sector(due, place, here))
             told = {block: at for block, at in told.items() if block not in here}
 
 
-def looked_at(answer: Answers, head: int, drive: str, patience_ns: int) -> dict[int, Answer]:
-    """The tracks with a free place that the arm looks at, in order. It looks around its cylinder,
-    and goes on to the next one if it would be there, and its patience over, before the best place
-    so far comes. After the last cylinder comes the first, if no place was found on the way."""
+def find_tracks(answer: Answers, head: int, drive: str, patience_ns: int) -> dict[int, Answer]:
+    """Return the tracks with a free slot that the arm looks at, in order.
+
+    It looks around its cylinder, and goes on to the next one if it would be there, and its patience
+    over, before the best slot so far comes. After the last cylinder comes the first, if no place
+    was found on the way.
+    """
     sectors, heads, cylinders = PARTS[drive]
     cylinder, first = head // sectors // heads, head // sectors % heads
     looked: dict[int, Answer] = {}
@@ -103,11 +100,11 @@ def looked_at(answer: Answers, head: int, drive: str, patience_ns: int) -> dict[
 
 
 def questions(run: Run, drive: str) -> tuple[list[Command], str]:
-    """The commands that chose a place, and what places_tool is to be told."""
-    log = Log.of((run.folder / "data.img").read_bytes())
+    """Return the commands that chose a place, and the input of places_tool."""
+    log = Log.read_log((run.folder / "data.img").read_bytes())
     asked, lines, known = [], [], set()
     commands = run.commands
-    for c in replayed(log, [c for c in commands if c.kind is not log_disk.Kind.NOTHING]):
+    for c in replay_commands(log, [c for c in commands if c.kind is not log_disk.Kind.NOTHING]):
         if c.write and c.kind in (log_disk.Kind.DATA, log_disk.Kind.MAP):
             lines += [f"+ {place}" for place in log.free - known]
             lines += [f"- {place}" for place in known - log.free]
@@ -118,9 +115,9 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     return asked, "\n".join(lines)
 
 
-def answered(told: str, drive: str) -> Iterator[bytes]:
-    """What places_tool says to this, line by line: each has some kilobytes."""
-    line = [NATIVE / "places_tool", drive, str(nplaces(drive))]
+def ask_places_tool(told: str, drive: str) -> Iterator[bytes]:
+    """Yield the output of places_tool for this input, line by line: each has some kilobytes."""
+    line = [NATIVE / "places_tool", drive, str(nslots(drive))]
     with TemporaryFile("w+", encoding="utf-8") as asked:
         asked.write(told)
         asked.seek(0)
@@ -130,29 +127,29 @@ def answered(told: str, drive: str) -> Iterator[bytes]:
 
 
 def read_answer(words: list[bytes], track: int) -> Answer | None:
-    """What the tool says of a track. Of most tracks nobody asks."""
+    """Return the tool's answer about a track, or None. Most tracks are not needed."""
     word = words[track]
     return None if word == b"-" else tuple(map(int, word.split(b":")))
 
 
 def begins_ns(answer: tuple[int, Answer]) -> int:
-    """When the first free place of a track comes."""
+    """Return when the first free slot of a track comes."""
     return answer[1][1]
 
 
 def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
-    """All choices of places on the data disk since the first beacon, in order."""
+    """Yield all choices of places on the data disk since the first beacon, in order."""
     asked, told = questions(run, drive)
     sectors, heads, _ = PARTS[drive]
     before, start_ns = [0, *(c.number for c in asked)], run.beacon(1)
-    for last, c, answer in zip(before, asked, answered(told, drive), strict=False):
+    for last, c, answer in zip(before, asked, ask_places_tool(told, drive), strict=False):
         if c.issued_ns < start_ns:
             continue
-        if c.head >= nplaces(drive) * SECTORS:
+        if c.head >= nslots(drive) * SECTORS:
             continue  # the head is past the last track, so that is no track of the disk
         came, *words = answer.split()
         patience_ns = patience(c.issued_ns)
-        looked = looked_at(partial(read_answer, words), c.head, drive, patience_ns)
+        looked = find_tracks(partial(read_answer, words), c.head, drive, patience_ns)
         track, (_, wanted_ns, wanted) = min(looked.items(), key=begins_ns)
         tracks = {c.head // sectors, track, c.sector // sectors}
         kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
@@ -168,25 +165,26 @@ def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
         )
 
 
-def where(sector: int, drive: str) -> str:
-    """A place, for a message."""
+def format_place(sector: int, drive: str) -> str:
+    """Return a place, for a message."""
     sectors, heads, _ = PARTS[drive]
     track = sector // sectors
     return f"sector {sector} (cylinder {track // heads}, head {track % heads})"
 
 
-def astray(run: Run, choice: Choice, drive: str) -> Wrong:
-    """The message about a wrong choice."""
+def choice_error(run: Run, choice: Choice, drive: str) -> Wrong:
+    """Return the error about a wrong choice."""
     if choice.fault:
-        return run.blame(choice.fault)
+        return run.fault_error(choice.fault)
     c = choice.command
     what = "a sector of the map" if c.kind is log_disk.Kind.MAP else f"block {c.block}"
     begin_ms, came_ms = ((ns - c.issued_ns) / 1e6 for ns in (choice.wanted_ns, choice.came_ns))
+    wanted = format_place(choice.wanted, drive)
     rule = f", where the arm does not look with a patience of {choice.patience_ns / 1e6:.3f} ms"
     return Wrong(
-        f"{what} to go to {where(choice.wanted, drive)}, which begins after {begin_ms:.3f} ms, "
-        f"with the head at {where(c.head, drive)}",
-        f"it went to {where(c.sector, drive)}, which begins after {came_ms:.3f} ms"
+        f"{what} to go to {wanted}, which begins after {begin_ms:.3f} ms, "
+        f"with the head at {format_place(c.head, drive)}",
+        f"it went to {format_place(c.sector, drive)}, which begins after {came_ms:.3f} ms"
         + (rule if came_ms < begin_ms else ""),
         Moment(run.folder.name, c.number, run.events[c.number]),
     )
@@ -200,14 +198,17 @@ def check(
     least: int,
     none: float = HALF,
 ) -> Tally:
-    """Expect the nearest free place for each write, where the choice is of these kinds; there must
-    be at least so many. none: the share of wrong ones from which on there are no points."""
+    """Return how many writes did not go to the nearest free slot. Raises Wrong.
+
+    kinds: of the choices that count. least: there must be so many. none: the share of wrong ones
+    from which on there are no points.
+    """
     seen, wrong, first = 0, 0, None
     for choice in choices(run, drive, patience):
         if choice.kind in kinds:
             seen += 1
             if not choice.right:
                 wrong += 1
-                first = first or astray(run, choice, drive)
+                first = first or choice_error(run, choice, drive)
     expect(seen >= least, f"at least {least} such choices", f"{seen}")
     return Tally(wrong, seen, first, none)

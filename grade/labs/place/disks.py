@@ -1,4 +1,4 @@
-"""Disks with a virtual log, and the machines that have them."""
+"""Make disks with a virtual log, and the machines that have them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from sluice.system.virtual_log import (
     SPARE,
     Log,
     LogSector,
-    blocks_on,
-    label,
-    sector,
+    encode_label,
+    encode_sector,
+    log_capacity,
 )
 
 SIZE = "3M"  # of the file system
@@ -27,8 +27,8 @@ ARGS = "place=eager sched=fcfs write=through update=none nbuf=300"
 Lay = Callable[[bytes], bytes]
 
 
-def nplaces(drive: str) -> int:
-    """The places of the drive's part."""
+def nslots(drive: str) -> int:
+    """Return the number of places of the drive's part."""
     sectors, heads, cylinders = PARTS[drive]
     return sectors * heads * cylinders * SECTOR // PLACE
 
@@ -36,41 +36,41 @@ def nplaces(drive: str) -> int:
 class Disk:
     """A disk in the making, with a virtual log, of which places are taken at random.
 
-    data: what was last written to a whole place; firsts: what to its first sector after that. A
-    place is written often, so bytes are made of it only at the end.
+    data: what was last written to a whole place. firsts: what was written to its first sector after
+    that. A place is written often, so bytes are made of it only at the end.
     """
 
     def __init__(self, image: bytes, drive: str, rng: Random) -> None:
         self.image, self.rng = image, rng
-        self.log = Log(nplaces(drive), rng.randrange(1, 1 << 60))
+        self.log = Log(nslots(drive), rng.randrange(1, 1 << 60))
         self.data: dict[int, bytes] = {}
-        self.firsts: dict[int, bytes | LogSector] = {0: label(self.log.log, nplaces(drive))}
+        self.firsts: dict[int, bytes | LogSector] = {0: encode_label(self.log.log, nslots(drive))}
 
     def places(self) -> Iterator[int]:
-        """Free places, anywhere."""
+        """Yield free slots, anywhere."""
         while True:
             yield self.rng.choice(sorted(self.log.free))
 
     def blocks(self) -> dict[int, bytes]:
-        """The image's blocks that are not zeros."""
+        """Return the image's blocks that are not zeros."""
         pieces = {at: self.image[at : at + PLACE] for at in range(0, len(self.image), PLACE)}
         return {at // PLACE: data for at, data in pieces.items() if any(data)}
 
     def lay(self, place: int, data: bytes | LogSector) -> None:
-        """Put something there: data of a place, or its first sector."""
+        """Put the data of a place, or its first sector, there."""
         if not isinstance(data, LogSector) and len(data) == PLACE:
             self.data[place] = data
             self.firsts.pop(place, None)
         else:
             self.firsts[place] = data
 
-    def written(self) -> bytes:
-        """The whole disk, as it is now."""
-        out = bytearray(self.log.nplaces * PLACE)
+    def disk_image(self) -> bytes:
+        """Return the whole disk, as it is now."""
+        out = bytearray(self.log.nslots * PLACE)
         for place, data in self.data.items():
             out[place * PLACE : (place + 1) * PLACE] = data
         for place, first in self.firsts.items():
-            data = sector(first) if isinstance(first, LogSector) else first
+            data = encode_sector(first) if isinstance(first, LogSector) else first
             out[place * PLACE : place * PLACE + len(data)] = data
         return bytes(out)
 
@@ -87,32 +87,35 @@ class Disk:
                 told[block] = next(self.places())
                 self.log.free.discard(told[block])
                 self.lay(told[block], blocks[block])
-            of_map = self.log.make(piece, next(self.places()), told)
-            self.lay(of_map.place, of_map)
+            of_map = self.log.build_sector(piece, next(self.places()), told)
+            self.lay(of_map.slot, of_map)
             self.log.commit(of_map)
 
-    def shuffled(self, blocks: list[int]) -> list[int]:
-        """These in a random order."""
+    def shuffle(self, blocks: list[int]) -> list[int]:
+        """Return these blocks in a random order."""
         return self.rng.sample(blocks, len(blocks))
 
     def grow(self) -> None:
-        """Write for some time, each block several times. In the end each is as in the image. Every
-        second piece of the map has not been written for long then; what first led there is gone.
-        Piece 0 has, so that even a wrong recovery may find what makes a file system."""
+        """Write for some time, each block several times.
+
+        In the end each is as in the image. Every second piece of the map has not been written for
+        long then; what first led there is gone. Piece 0 has been written, so that even a wrong
+        recovery may find what makes a file system.
+        """
         blocks = self.blocks()
-        for block in self.shuffled(list(blocks)):
+        for block in self.shuffle(list(blocks)):
             self.put(block, self.rng.randbytes(PLACE))
-        for block in self.shuffled(list(blocks)):
+        for block in self.shuffle(list(blocks)):
             self.put(block, blocks[block])
         busy = [block for block in blocks if block // ENTRIES % 2 == 0]
-        for block in self.shuffled(busy * BUSY):
+        for block in self.shuffle(busy * BUSY):
             self.put(block, blocks[block])
         self.put(ROOT_BLOCK, blocks[ROOT_BLOCK])
 
-    def switched_off(self) -> bytes:
-        """The disk with a tail."""
-        self.firsts[0] = label(self.log.log, self.log.nplaces) + self.log.tail()
-        return self.written()
+    def image_with_tail(self) -> bytes:
+        """Return the disk with a tail."""
+        self.firsts[0] = encode_label(self.log.log, self.log.nslots) + self.log.build_tail()
+        return self.disk_image()
 
 
 # What lays out a disk is a value: equal ones lay out the same disk, as often as they are asked.
@@ -120,9 +123,10 @@ class Disk:
 
 @dataclass(frozen=True)
 class Fresh:
-    """A disk whose pieces of the map were written once each, as when it was made; but the blocks
-    are anywhere. free: so many blocks past the file system have a place, too, that no more places
-    than these are free."""
+    """A disk whose pieces of the map were written once each, with blocks anywhere.
+
+    free: so many places are free; the others have blocks past the file system.
+    """
 
     drive: str
     seed: float
@@ -132,16 +136,18 @@ class Fresh:
         disk = Disk(image, self.drive, Random(self.seed))
         blocks = disk.blocks()
         if self.free is not None:
-            nblocks = blocks_on(nplaces(self.drive)) + SPARE - self.free
+            nblocks = log_capacity(nslots(self.drive)) + SPARE - self.free
             blocks = {i: image[i * PLACE :][:PLACE].ljust(PLACE, b"\0") for i in range(nblocks)}
         disk.fill(blocks)
-        return disk.switched_off()
+        return disk.image_with_tail()
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A disk that was written for some time, so that its map has become a tree. tail: the power was
-    switched off, and not cut."""
+    """A disk that was written for some time, so that its map has become a tree.
+
+    tail: the power was switched off, and not cut.
+    """
 
     drive: str
     seed: float
@@ -150,12 +156,12 @@ class Grown:
     def __call__(self, image: bytes) -> bytes:
         disk = Disk(image, self.drive, Random(self.seed))
         disk.grow()
-        return disk.switched_off() if self.tail else disk.written()
+        return disk.image_with_tail() if self.tail else disk.disk_image()
 
 
 @dataclass(frozen=True)
 class Changed:
-    """As Grown, with something done to it at the end."""
+    """A disk as of Grown, with something done to it at the end."""
 
     drive: str
     seed: float
@@ -164,19 +170,19 @@ class Changed:
     def __call__(self, image: bytes) -> bytes:
         disk = Disk(image, self.drive, Random(self.seed))
         disk.grow()
-        disk.switched_off()
+        disk.image_with_tail()
         self.how(disk)
-        return disk.written()
+        return disk.disk_image()
 
 
 def machine(name: str, drive: str, lay: Lay, lines: list[str], **more: object) -> Scenario:
-    """A machine whose data disk is a part of this drive, with a virtual log."""
+    """Return a machine whose data disk is a part of this drive, with a virtual log."""
     more = {"args": ARGS, "size": SIZE, "drives": (drive,), "spares": False} | more
     return Scenario(name=name, script="\n".join(lines), on_log=lay, **more)
 
 
 def files(rng: Random, blocks: int) -> dict[str, object]:
-    """Of a scenario: two files of so many blocks together, with something in each block."""
+    """Return fields of a scenario: two files of so many blocks, with data in each block."""
     first = rng.randrange(blocks // 3, blocks // 2)
     data = (("/f", f"{4 * first}K"), ("/g", f"{4 * (blocks - first)}K"))
     return {"data": data, "pattern": rng.randrange(1, 1 << 30)}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from grade.engine import log_disk
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.parameters import PLAIN
 from grade.engine.scenario import Run
 
@@ -30,15 +30,15 @@ SCENARIO = replace(
 )
 
 
-def where(sector: int) -> str:
-    """A sector's cylinder, head, and place on the track."""
+def format_place(sector: int) -> str:
+    """Return a sector's cylinder, head, and place on the track."""
     sectors, heads, _ = PARTS[DRIVE]
     track = sector // sectors
     return f"{track // heads}/{track % heads}/{sector % sectors}"
 
 
-def told(run: Run) -> str:
-    """Each write with the time that it took the drive."""
+def describe_run(run: Run) -> str:
+    """Return each write with the time that it took the drive."""
     numbers = run.sectors("/g")
     commands = run.commands
     rows, total = [], 0.0
@@ -48,6 +48,8 @@ def told(run: Run) -> str:
             continue
         took = [(c.done_ns - c.issued_ns) / 1e6 for c in (data, of_map)]
         total += sum(took)
-        cells = [where(data.head), where(data.sector), f"{took[0]:.1f}"]
-        rows.append([block, *cells, where(of_map.sector), f"{took[1]:.1f}", f"{total:.1f} ms"])
-    return columns(["block", "head at", "data to", "ms", "map to", "ms", "in all"], rows)
+        cells = [format_place(data.head), format_place(data.sector), f"{took[0]:.1f}"]
+        rows.append(
+            [block, *cells, format_place(of_map.sector), f"{took[1]:.1f}", f"{total:.1f} ms"]
+        )
+    return format_columns(["block", "head at", "data to", "ms", "map to", "ms", "in all"], rows)

@@ -1,4 +1,4 @@
-"""What a kernel reads of a log at its start, and where it then finds the blocks."""
+"""Check what a kernel reads of a log at its start, and where it then finds the blocks."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -10,39 +10,42 @@ from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 from sluice.system.virtual_log import DamagedLogError, Log
 
-from .choices import replayed
-from .disks import DRIVE, READ, Grown, files, machine, nplaces
+from .choices import replay_commands
+from .disks import DRIVE, READ, Grown, files, machine, nslots
 
 BLOCKS = (480, 540)  # of files
 
 
 def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -> Scenario:
-    """A machine that starts with a disk that was written for some time, and reads its files."""
+    """Return a machine that reads the files of a disk that was written for some time."""
     rng = bench.random(name)
     lay = Grown(drive, rng.random(), tail)
     return machine(name, drive, lay, READ, **files(rng, rng.randrange(*BLOCKS)))
 
 
 def start(run: Run) -> Iterator[Command]:
-    """The reads of a log's start: until the tail is cleared."""
+    """Return an iterator over the reads of a log's start: until the tail is cleared."""
     commands = run.commands
     return takewhile(lambda c: c.kind is log_disk.Kind.RAW and not c.write, commands)
 
 
-def found(run: Run, disk: str = "data.img") -> Log:
-    """The log on the disk with which a run starts. Raises Wrong if an earlier run has broken it."""
+def read_log(run: Run, disk: str = "data.img") -> Log:
+    """Return the log on the disk with which a run starts.
+
+    Raises Wrong if an earlier run has broken it.
+    """
     try:
-        return Log.of((run.folder / disk).read_bytes())
+        return Log.read_log((run.folder / disk).read_bytes())
     except DamagedLogError as error:
         raise Wrong("a log that can be found after a power cut", str(error)) from None
 
 
 def expect_walk(run: Run) -> None:
-    """Expect that the last reads of the start are those of the map's sectors that count."""
+    """Raise Wrong unless the last reads of the start are the map's sectors that count."""
     image = (run.folder / "data.img").read_bytes()
-    count = {place * SECTORS: piece for piece, (_, place) in found(run).at.items()}
+    count = {slot * SECTORS: piece for piece, (_, slot) in read_log(run).at.items()}
     scanned = not any(image[512:1024])
-    first = 2 + (nplaces(run.scenario.setting.drives[run.data_disk]) - 1 if scanned else 0)
+    first = 2 + (nslots(run.scenario.setting.drives[run.data_disk]) - 1 if scanned else 0)
     seen = set()
     for command in list(start(run))[first:]:
         event = run.events[command.number]
@@ -65,19 +68,19 @@ def expect_walk(run: Run) -> None:
 
 
 def expect_places(run: Run) -> None:
-    """Expect that each block is read from where it is."""
-    log, read = found(run), set()
-    for c in replayed(log, run.commands):
+    """Raise Wrong unless each block is read from where it is."""
+    log, read = read_log(run), set()
+    for c in replay_commands(log, run.commands):
         if c.write or c.kind not in (log_disk.Kind.DATA, log_disk.Kind.NOTHING):
             continue
         at = log.map.get(c.block)
         read.add(c.block)
         run.expect(
             c.sector // SECTORS == at if at else c.kind is log_disk.Kind.NOTHING,
-            f"block {c.block} to be read from place {at}" if at else f"no read for block {c.block}",
+            f"block {c.block} to be read from slot {at}" if at else f"no read for block {c.block}",
             "it was taken for a block that was never written"
             if c.kind is log_disk.Kind.NOTHING
-            else f"it was read from place {c.sector // SECTORS}",
+            else f"it was read from slot {c.sector // SECTORS}",
             run.events[c.number],
         )
     run.beacon(2)
@@ -85,21 +88,21 @@ def expect_places(run: Run) -> None:
 
 
 def expect_kept(run: Run) -> None:
-    """Expect that the disk which a power cut left tells of every write that was done before."""
-    log, there = found(run), found(run, "data.after.img").map
+    """Raise Wrong unless the disk has every write that was done before the power cut."""
+    log, there = read_log(run), read_log(run, "data.after.img").map
     commands = run.commands
     cut = [c for c in commands if c.write and not c.done_ns]
-    for _ in replayed(log, [c for c in commands if c not in cut]):
+    for _ in replay_commands(log, [c for c in commands if c not in cut]):
         pass
     writes = [c for c in commands if c.write and c.kind is log_disk.Kind.DATA]
     last = {c.block: c for c in writes}
-    for block, place in log.map.items():
-        if there.get(block) == place or (cut and block == writes[-1].block):
+    for block, slot in log.map.items():
+        if there.get(block) == slot or (cut and block == writes[-1].block):
             continue
-        at = f"place {there[block]}" if block in there else "no place"
+        at = f"slot {there[block]}" if block in there else "no slot"
         run.expect(
             False,
-            f"the disk to tell after the power cut that block {block} is in place {place}",
+            f"the disk to tell after the power cut that block {block} is in place {slot}",
             f"it tells of {at}",
             run.events[last[block].number] if block in last else None,
         )

@@ -17,8 +17,8 @@ PARTS = range(1, len(PATIENCE_US) + 1)  # beacons: a part of the work begins
 DONE = len(PATIENCE_US) + 1
 
 
-def work(rng: Random, writes: int) -> str:
-    """The command that writes so many random blocks of a file, and waits for each."""
+def write_command(rng: Random, writes: int) -> str:
+    """Return the command that writes so many random blocks of a file, and waits for each."""
     words = f"rw=randwrite filename=/data/g bs=4k seed={rng.randrange(1, 10**9)}"
     return f"iogen {words} nr={writes} > /dev/null"
 
@@ -31,19 +31,22 @@ def writer(
     free: int | None = None,
     writes: int = WRITES,
 ) -> Scenario:
-    """Random blocks are written while the arm has one patience after the other. used: blocks of
-    files; free: if only so many places of the disk are free; writes: for each patience."""
+    """Return a machine that writes random blocks while the arm has several patiences in turn.
+
+    used: blocks of files. free: if only so many places of the disk are free. writes: for each
+    patience.
+    """
     rng = bench.random(name)
     lines = []
     for part, patience_us in zip(PARTS, patiences_us(bench, name), strict=True):
         lines.append(f"policy set eager.patience_us {patience_us}\nbeacon {part}")
-        lines.append(work(rng, writes))
+        lines.append(write_command(rng, writes))
     lay = Fresh(drive, rng.random(), free)
     return machine(name, drive, lay, [*lines, f"beacon {DONE}"], **files(rng, used))
 
 
 def patiences_us(bench: Workbench, name: str) -> list[int]:
-    """What the arm's patience is in this run, in order."""
+    """Return the arm's patiences in this run, in order."""
     rng = bench.random(f"{name}/patience")
     found = [round(us * rng.uniform(1 - VARIES, 1 + VARIES)) for us in PATIENCE_US]
     rng.shuffle(found)
@@ -51,7 +54,7 @@ def patiences_us(bench: Workbench, name: str) -> list[int]:
 
 
 def patience(bench: Workbench, run: Run) -> Patience:
-    """What the arm's patience was in a run, at any time after the work had begun."""
+    """Return a function that gives the arm's patience at any time after the work had begun."""
     begin_ns = [run.beacon(part) for part in PARTS]
     found = patiences_us(bench, run.scenario.name)
     return lambda at_ns: found[bisect(begin_ns, at_ns) - 1] * 1000

@@ -1,7 +1,7 @@
 """A program reads a file of six blocks from its beginning to its end. After each block it computes
 for 20 ms."""
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 
 SCENARIO = Scenario(
@@ -23,8 +23,8 @@ WORDS = {
 }
 
 
-def told(run: Run) -> str:
-    """What happens to each block, in order, with the time since the program began."""
+def describe_run(run: Run) -> str:
+    """Return what happens to each block, in order, with the time since the program began."""
     number = run.sectors("/f")
     rows = []
     for event in run.events:
@@ -34,4 +34,4 @@ def told(run: Run) -> str:
         here = event.disk == run.data_disk and run.beacon(1) < event.time_ns < run.beacon(2)
         if here and block is not None and event.name in WORDS:
             rows.append([f"block {block}", WORDS[event.name]])
-    return columns(["", "what happens"], rows)
+    return format_columns(["", "what happens"], rows)

@@ -1,6 +1,6 @@
-"""The load of the visible tests, and of the counters: one machine reads a file for each."""
+"""Make the load of the visible tests, and of the counters: one machine reads a file for each."""
 
-from grade.engine.counters import kept
+from grade.engine.counters import store_counters
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
@@ -16,17 +16,17 @@ BEGUN, BY_BLOCKS, BY_PARTS = 10, 12, 14  # where the counters are kept
 
 
 def end_blocks(bench: Workbench) -> int:
-    """The size of the file that is read to its end."""
+    """Return the size of the file that is read to its end."""
     return 2 * bench.random("length").randrange(4, 7)
 
 
 def middle(bench: Workbench) -> int:
-    """The first block that is read of the file that is read from the middle on."""
+    """Return the first block that is read of the file that is read from the middle on."""
     return bench.random("first").randrange(20, 190)
 
 
 def reading(bench: Workbench) -> Scenario:
-    """Files are read in sequence, with pauses; from the middle; at random; and in small parts."""
+    """Return the load: files are read in sequence, from the middle, at random, in small parts."""
     seed, think = bench.random("seed").randrange(1, 10**9), f"thinktime_us={1000 * THINK_MS}"
     return Scenario(
         name="reading",
@@ -38,11 +38,11 @@ beacon {SHORT_DONE}
 dd if=/data/middle of=/dev/null bs=4k skip={middle(bench)} count={MIDDLE_BLOCKS} 2> /dev/null
 dd if=/data/ten of=/dev/null bs=4k count=10 2> /dev/null
 iogen rw=randread filename=/data/r bs=4k seed={seed} number_ios={RANDOM_READS} > /dev/null
-{kept(BEGUN)}
+{store_counters(BEGUN)}
 iogen rw=read filename=/data/blocks bs=4k nr={COUNTED_BLOCKS} > /dev/null
-{kept(BY_BLOCKS)}
+{store_counters(BY_BLOCKS)}
 iogen rw=read filename=/data/parts bs=1k nr={4 * COUNTED_BLOCKS} > /dev/null
-{kept(BY_PARTS)}
+{store_counters(BY_PARTS)}
 """,
         args="update=none prefetch=oneblock nbuf=1000",
         data=(

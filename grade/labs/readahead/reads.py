@@ -8,19 +8,22 @@ from grade.engine.workbench import Workbench
 
 
 def size(bench: Workbench, name: str) -> str:
-    """The size of a file: about a megabyte."""
+    """Return the size of a file: about a megabyte."""
     return f"{4 * bench.random(f'size of {name}').randrange(200, 400)}K"
 
 
 def reads(run: Run, path: str) -> list[tuple[int, Request]]:
-    """Block and request of each read, in the order in which they were queued."""
+    """Return block and request of each read, in the order in which they were queued."""
     number = run.sectors(path)
     found = [(number[r.sector], r) for r in run.data(write=False) if r.sector in number]
     return sorted(found, key=lambda read: read[1].queued_ns)
 
 
 def expect_blocks(run: Run, path: str, first: int, last: int) -> dict[int, Request]:
-    """Expect reads of exactly these blocks, each once. Returns the requests by block."""
+    """Raise Wrong unless exactly these blocks were read, each once.
+
+    Returns the requests by block.
+    """
     came = [block for block, _ in reads(run, path)]
     wanted = list(range(first, last + 1))
     expect(
@@ -30,7 +33,10 @@ def expect_blocks(run: Run, path: str, first: int, last: int) -> dict[int, Reque
 
 
 def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
-    """Expect the read of the block after `first` to be queued before that of `first` is done."""
+    """Raise Wrong unless the read of the block after `first` was queued early.
+
+    That is before the read of `first` was done.
+    """
     found = dict(reads(run, path))
     expect(
         {first, first + 1} <= found.keys(),
@@ -47,7 +53,7 @@ def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
 
 
 def expect_any_ahead(run: Run, path: str) -> None:
-    """Expect some read to be queued before the one before it is done, whatever block it is of."""
+    """Raise Wrong unless some read was queued before the one before it was done."""
     queued = [request for _, request in reads(run, path)]
     ahead = any(after.queued_ns < before.completed_ns for before, after in pairwise(queued))
     expect(ahead, f"blocks of {path} to be read ahead", "none was")

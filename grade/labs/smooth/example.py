@@ -1,7 +1,7 @@
 """Eight blocks of a file become dirty, one each 0.6 s. AIPU looks each half second for what has
 been dirty for 2 s. At the end there is a sync."""
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario
 
 BLOCKS = 8
@@ -23,8 +23,8 @@ SCENARIO = Scenario(
 )
 
 
-def told(run: Run) -> str:
-    """When each block became dirty, and when its write was queued."""
+def describe_run(run: Run) -> str:
+    """Return when each block became dirty, and when its write was queued."""
     number = run.sectors("/f")
     dirtied_ns = {
         number[event.block * BLOCK_SECTORS]: event.time_ns
@@ -37,4 +37,4 @@ def told(run: Run) -> str:
         by = "the sync" if queued_ns > run.beacon(1) else "AIPU"
         times = (since_ns - began_ns, queued_ns - began_ns, queued_ns - since_ns)
         rows.append([write.block, *(f"{ns / 1e9:.1f}" for ns in times), by])
-    return columns(["block", "dirty at, s", "written at, s", "age then, s", "by"], rows)
+    return format_columns(["block", "dirty at, s", "written at, s", "age then, s", "by"], rows)

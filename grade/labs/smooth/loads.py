@@ -1,6 +1,6 @@
-"""The loads of several groups, a machine each."""
+"""Make the loads of several groups, a machine each."""
 
-from grade.engine.counters import kept
+from grade.engine.counters import store_counters
 from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
 from grade.engine.workbench import Workbench
 
@@ -17,24 +17,26 @@ STARTED = "/started"  # what the last call returned
 
 
 def settings(bench: Workbench) -> tuple[int, int]:
-    """Age and time between scans in `ages` until ORDER, in ms."""
+    """Return the age and the time between scans in `ages` until ORDER, in ms."""
     rng = bench.random("settings")
     return rng.randrange(3000, 6000), rng.randrange(300, 700)
 
 
 def order(bench: Workbench) -> list[int]:
-    """The order in which the blocks of /o become dirty."""
+    """Return the order in which the blocks of /o become dirty."""
     return bench.random("order").sample(range(ORDERED), ORDERED)
 
 
 def ages(bench: Workbench) -> Scenario:
-    """AIPU: blocks that become dirty one by one, then steadily, then in a random order and in a
-    burst."""
+    """Return the load for AIPU.
+
+    Blocks become dirty one by one, then steadily, then in a random order and in a burst.
+    """
     age_ms, scan_ms = settings(bench)
     rng = bench.random("pauses")
     block = "dd if=/input of=/data/{} bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
     all_due_s = (age_ms + scan_ms) // 1000 + 2
-    script = [kept(90)]
+    script = [store_counters(90)]
     for number in range(BLOCKS):
         script += [f"beacon {number + 1}", block.format("f", number)]
         script += [f"sleep 0.{rng.randrange(1, 10)}"]
@@ -52,7 +54,7 @@ def ages(bench: Workbench) -> Scenario:
         f"iogen rw=write filename=/data/b bs=4k number_ios={QUEUED} > /dev/null",
         "sleep 20",
         f"beacon {DONE}",
-        kept(92),
+        store_counters(92),
     ]
     return Scenario(
         name="ages",
@@ -70,8 +72,11 @@ def expect_due(
     age_ms: int = LATE_AGE_MS,
     scan_ms: int = LATE_SCAN_MS,
 ) -> None:
-    """Expect that these writes of a file, in `ages` after ORDER, are of blocks as old as they must
-    be, and not much older. (Which scan finds each block is what the group `due` looks at.)"""
+    """Raise Wrong unless these writes are of blocks as old as they must be, and not much older.
+
+    They are writes of a file, in `ages` after ORDER. The group `due` checks which scan finds each
+    block.
+    """
     number, dirtied_ns = run.sectors(path), {}
     for event in run.events:
         block = number.get(event.block * BLOCK_SECTORS)
@@ -103,13 +108,13 @@ beacon {CALLED}
 sleep 3
 beacon {WAITED}
 sync
-{kept(5)}
+{store_counters(5)}
 iogen rw=write filename=/data/f bs=4k number_ios={QUEUED} > /dev/null
 beacon {ALL}
 started=$(smoothsync)
 beacon {RETURNED}
 sleep 8
-{kept(END)}
+{store_counters(END)}
 echo $started > /data{STARTED}
 """,
     args="write=delayed update=none nbuf=1000",

@@ -1,5 +1,4 @@
-"""The bursts in which dirty blocks are written, as the trace shows them, and how many blocks are
-dirty before and after each."""
+"""Find the bursts in which dirty blocks are written, and how many blocks are dirty around each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ Block = tuple[int, int]  # disk, number
 
 @dataclass
 class Burst:
-    """Blocks whose writes were started together."""
+    """A group of blocks whose writes were started together."""
 
     before: int  # blocks dirty when it began
     left: int  # when it ended
@@ -24,12 +23,12 @@ class Burst:
     oldest: list[Block]  # as many blocks: those that had been dirty longest
 
     @property
-    def first(self) -> Event:
+    def first_event(self) -> Event:
         return self.writes[0]
 
     @property
     def time_ns(self) -> int:
-        return self.first.time_ns
+        return self.first_event.time_ns
 
     @property
     def high(self) -> int:
@@ -43,10 +42,10 @@ class Burst:
 
 
 def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burst]:
-    """The bursts that begin in this time."""
+    """Yield the bursts that begin in this time."""
     dirty: dict[Block, None] = {}  # the oldest first
     burst, last_ns = None, -PAUSE_NS
-    for _, event in run.events.named("dirtied", "writing"):
+    for _, event in run.events.select_named("dirtied", "writing"):
         block = (event.disk, event.block)
         if event.name == "dirtied":
             dirty[block] = None
@@ -63,13 +62,13 @@ def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burs
         yield burst
 
 
-def by_step(run: Run, step_ns: int, last: int) -> dict[int, Burst]:
-    """The last burst of each step with writes, until beacon `last`; but for those that a step
-    begins with.
+def group_by_step(run: Run, step_ns: int, last: int) -> dict[int, Burst]:
+    """Return the last burst of each step with writes, until beacon `last`.
 
-    A step begins when the time since power-on is a multiple of step_ns, or a little later. Only its
-    last burst shows its marks: after a mark has fallen, the update daemon may still be busy with
-    the burst before, and more blocks than the mark are dirty when it looks again.
+    A step begins when the time since power-on is a multiple of step_ns, or a little later. A burst
+    with which a step begins does not count. Only a step's last burst shows its marks: after a mark
+    has fallen, the update daemon may still be busy with the burst before, and more blocks than the
+    mark are dirty when it looks again.
     """
     found = {}
     for burst in bursts(run, SETTLED_NS, run.beacon(last)):
@@ -79,35 +78,39 @@ def by_step(run: Run, step_ns: int, last: int) -> dict[int, Burst]:
     return found
 
 
-def close(value: int, wanted: int, share: float) -> bool:
-    """Is the value as wanted, within this share or two blocks?"""
+def is_close(value: int, wanted: int, share: float) -> bool:
+    """Return True if the value is as wanted, within this share or two blocks."""
     return abs(value - wanted) <= max(2, share * wanted)
 
 
-def wrong(own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float) -> list[int]:
-    """The steps whose mark is not close to what is wanted, of those that show it."""
+def find_wrong_steps(
+    own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float
+) -> list[int]:
+    """Return the steps whose mark is not close to what is wanted, of those that show it."""
     seen = (step for step in wanted if step in own)
-    return [step for step in seen if not close(getattr(own[step], mark), wanted[step], share)]
+    return [step for step in seen if not is_close(getattr(own[step], mark), wanted[step], share)]
 
 
 def expect_marks(
     run: Run, own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float, seen: float
 ) -> None:
-    """Expect a mark, `high` or `low`, to be close to what is wanted, by step, in nearly all steps
-    that show it; share: by how much it may differ; seen: how many steps must show it at least. The
-    moment that is told is the first burst that shows another mark."""
+    """Raise Wrong unless a mark is close to what is wanted in nearly all steps that show it.
+
+    mark: `high` or `low`. wanted: by step. share: by how much it may differ. seen: how many steps
+    must show it at least. The message names the first burst that shows another mark.
+    """
     came = {step: getattr(own[step], mark) for step in wanted if step in own}
-    astray = wrong(own, wanted, mark, share)
+    astray = find_wrong_steps(own, wanted, mark, share)
     run.expect(
         len(came) >= seen and len(came) - len(astray) >= ENOUGH * len(came),
-        f"the {mark} mark in each step, as step: blocks, to be {told(wanted)}",
-        told(came),
-        own[astray[0]].first if astray else None,
+        f"the {mark} mark in each step, as step: blocks, to be {format_marks(wanted)}",
+        format_marks(came),
+        own[astray[0]].first_event if astray else None,
     )
 
 
-def told(marks: dict[int, int]) -> str:
-    """The marks by step, for a message."""
+def format_marks(marks: dict[int, int]) -> str:
+    """Return the marks by step, for a message."""
     return (
         ", ".join(f"{step}: {blocks}" for step, blocks in marks.items())
         or "no burst of writes that shows it"

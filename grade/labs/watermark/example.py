@@ -1,10 +1,10 @@
 """A program makes blocks dirty: 10 a second at first, then 20, then 40, then 20 again, each for
 40 s. The marks adapt each 10 s. The cache has 400 buffers."""
 
-from grade.engine.example import columns
+from grade.engine.example import format_columns
 from grade.engine.scenario import Run, Scenario
 
-from .bursts import by_step
+from .bursts import group_by_step
 
 RATES = (10, 20, 40, 20)
 STEP_S = 10
@@ -27,10 +27,12 @@ SCENARIO = Scenario(
 )
 
 
-def told(run: Run) -> str:
-    """How many blocks were dirty when writing began, and when it ended, in each step."""
+def describe_run(run: Run) -> str:
+    """Return how many blocks were dirty when writing began, and when it ended, in each step."""
     rows = []
-    for step, burst in by_step(run, STEP_S * 10**9, LAST).items():
+    for step, burst in group_by_step(run, STEP_S * 10**9, LAST).items():
         picture = "." * (burst.low // DRAWN) + "#" * ((burst.high - burst.low) // DRAWN)
         rows.append([f"{step * STEP_S} s", burst.high, burst.low, picture])
-    return columns(["from", "high mark", "low mark", ". up to the low, # up to the high"], rows)
+    return format_columns(
+        ["from", "high mark", "low mark", ". up to the low, # up to the high"], rows
+    )

@@ -1,8 +1,4 @@
-"""The marks that the formulas ask for, worked out from the rates in a run's own trace.
-
-The solution's run would not do: when its bursts come a little sooner, more blocks have been written
-by the end of a step, and other low marks are right.
-"""
+"""Compute the marks that the formulas ask for, from the rates in a run's own trace."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from .bursts import by_step, expect_marks, wrong
+from .bursts import expect_marks, find_wrong_steps, group_by_step
 
 STEP_MS = 4000
 STEP_NS = STEP_MS * 10**6
@@ -57,19 +53,19 @@ class Marks:
 
 
 def ratio(a: int, b: int) -> float:
-    """a / b, where 0 / 0 is 1, and finite."""
+    """Return a / b, where 0 / 0 is 1, and finite."""
     if a == b:
         return 1
     return a / b if b else LARGE
 
 
 def step(mark: float, by: float, most_by: float) -> float:
-    """The mark, multiplied by no more than it may be."""
+    """Return the mark, multiplied by no more than it may be."""
     return mark * max(1 / most_by, min(by, most_by))
 
 
-def cleaned(run: Run) -> Counter[int]:
-    """How many blocks have been written in each step."""
+def blocks_cleaned(run: Run) -> Counter[int]:
+    """Return how many blocks have been written in each step."""
     found: Counter[int] = Counter()
     for request in run.requests:
         if request.write:
@@ -77,12 +73,12 @@ def cleaned(run: Run) -> Counter[int]:
     return found
 
 
-def by_rates(
+def marks_by_rates(
     run: Run, last: int, most_by: float = MOST_BY, cache: Cache = CACHE
 ) -> Iterator[tuple[int, Marks]]:
-    """The marks in each step until this one."""
-    d = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
-    c = cleaned(run)
+    """Yield the marks in each step until this one."""
+    d = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
+    c = blocks_cleaned(run)
     high, low = float(cache.high), float(cache.low)
     for now in range(1, last + 1):
         if now >= FIRST:
@@ -96,14 +92,16 @@ def by_rates(
 def expect_followed(
     bench: Workbench, scenario: Scenario, mark: str, bounds: tuple[float, ...] = (MOST_BY,)
 ) -> None:
-    """Expect a mark, `high` or `low`, to be what the formula makes of the rates, in nearly all
-    steps that show it; bounds: by how much a step may change it, of which one has to fit."""
+    """Raise Wrong unless a mark follows the formula in nearly all steps that show it.
+
+    mark: `high` or `low`. bounds: by how much a step may change it, of which one has to fit.
+    """
     run = bench.run(scenario)
     last = run.beacon(DONE) // STEP_NS
-    shown = by_step(run, STEP_NS, DONE)
+    shown = group_by_step(run, STEP_NS, DONE)
     models = (
-        {now: int(getattr(marks, mark)) for now, marks in by_rates(run, last, most_by)}
+        {now: int(getattr(marks, mark)) for now, marks in marks_by_rates(run, last, most_by)}
         for most_by in bounds
     )
-    wanted = min(models, key=lambda model: len(wrong(shown, model, mark, SHARE)))
+    wanted = min(models, key=lambda model: len(find_wrong_steps(shown, model, mark, SHARE)))
     expect_marks(run, shown, wanted, mark, SHARE, SEEN * last)

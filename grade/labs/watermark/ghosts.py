@@ -1,15 +1,11 @@
-"""How far the ghost caches are to lower the high mark, worked out from the run's own events.
-
-The reference's run would not do: when a burst of writes comes a little later, other reads of that
-step hit, and other marks are right.
-"""
+"""Compute how far the ghost caches are to lower the high mark, from the run's own events."""
 
 from collections import Counter
 
 from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from .bursts import Block, by_step, expect_marks
+from .bursts import Block, expect_marks, group_by_step
 from .readers import DONE, STEP_MS, USUAL, Cache
 
 STEP_NS = STEP_MS * 10**6
@@ -18,14 +14,14 @@ FIRST = 4  # step that is judged; before it, the ghosts have names of programs t
 
 
 class Names:
-    """The names of so many blocks, the ones last used."""
+    """The ghost entries of a number of blocks, the ones last used."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.blocks: dict[Block, None] = {}  # the oldest first
 
     def remember(self, block: Block) -> None:
-        """Have this name, as the newest."""
+        """Add this entry, as the newest."""
         self.blocks.pop(block, None)
         self.blocks[block] = None
         if len(self.blocks) > self.most:
@@ -33,12 +29,14 @@ class Names:
 
 
 def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
-    """In each step, how many reads of the reader there were, by `hit` and `miss`, and of these,
-    `ghost hit` and `ghost miss`. A program that is started is read, too, but has few blocks."""
+    """Return the reader's reads in each step: hits, misses, ghost hits and ghost misses.
+
+    A program that is started is read, too, but has few blocks.
+    """
     sectors = run.sectors("/r")
-    full, least = Names(cache.buffers), Names(cache.buffers - cache.most)
+    full, least = Names(cache.buffers), Names(cache.buffers - cache.highest_mark)
     found: dict[int, Counter[str]] = {}
-    for _, event in run.events.named("hit", "miss", "dirtied", "writing"):
+    for _, event in run.events.select_named("hit", "miss", "dirtied", "writing"):
         block = (event.disk, event.block)
         if event.name == "dirtied":
             full.remember(block)
@@ -55,21 +53,21 @@ def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
     return found
 
 
-def bound(kinds: Counter[str], reading: int, most: int) -> int:
-    """The most that the high mark may be after a step with these reads."""
+def highest_mark(kinds: Counter[str], reading: int, most: int) -> int:
+    """Return the highest allowed high mark after a step with these reads."""
     c, gh, gm = (kinds[kind] for kind in ("hit", "ghost hit", "ghost miss"))
     against = (c - gh + gm, c + gh + gm, gh + gm)[reading]
     return max(0, most - most * against // (c + kinds["miss"]))
 
 
-def of_rates(run: Run, cache: Cache) -> dict[int, float]:
-    """By step, the lowest high mark that the rates at which blocks become dirty ask for, whether
-    their ratio is taken as it should be or upside down.
+def count_rates(run: Run, cache: Cache) -> dict[int, float]:
+    """Return, by step, the lowest high mark that the rates of dirtying ask for.
 
-    The writer's rate is steady, but where it has waited for the disk it then catches up.
+    It holds whether their ratio is taken as it should be or upside down. The writer's rate is
+    steady, but where it has waited for the disk it then catches up.
     """
-    dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
-    marks, found = (cache.most, cache.most), {}
+    dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
+    marks, found = (cache.highest_mark, cache.highest_mark), {}
     for step in range(2, max(dirtied, default=0)):
         factor = min(2, max(0.5, dirtied[step] / max(1, dirtied[step - 1])))
         marks = tuple(min(cache.buffers, mark) for mark in (marks[0] * factor, marks[1] / factor))
@@ -78,22 +76,23 @@ def of_rates(run: Run, cache: Cache) -> dict[int, float]:
 
 
 def expect_bounds(bench: Workbench, scenario: Scenario, reading: int, cache: Cache = USUAL) -> None:
-    """Expect the high mark, which begins at its most, to be what the bound allows, to two blocks.
+    """Raise Wrong unless the high mark is what the bound allows, to two blocks.
 
-    Some steps are not judged: those after a step in which a program was started, and those in which
-    the rates could lower the mark further, because another group asks about the rates.
+    The mark begins at its highest. Some steps are not judged: those after a step in which a program
+    was started, and those in which the rates could lower the mark further, because another group
+    asks about the rates.
     """
     run = bench.run(scenario)
-    started = {event.time_ns // STEP_NS for _, event in run.events.named("named")}
+    started = {event.time_ns // STEP_NS for _, event in run.events.select_named("named")}
     last = run.beacon(DONE) // STEP_NS
     bounds = {
-        step + 1: max(1, bound(kinds, reading, cache.most))
+        step + 1: max(1, highest_mark(kinds, reading, cache.highest_mark))
         for step, kinds in reads(run, cache).items()
     }
-    rates = of_rates(run, cache)
+    rates = count_rates(run, cache)
     wanted = {
         step: blocks
         for step, blocks in bounds.items()
         if step - 1 not in started and FIRST <= step <= last and blocks < rates.get(step, 0)
     }
-    expect_marks(run, by_step(run, STEP_NS, DONE), wanted, "high", 0, SEEN)
+    expect_marks(run, group_by_step(run, STEP_NS, DONE), wanted, "high", 0, SEEN)

@@ -1,4 +1,4 @@
-"""Loads in which a reader and a writer compete for the cache."""
+"""Make loads in which a reader and a writer compete for the cache."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,17 @@ WARM, DONE = 1, 2  # beacons
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of so many buffers; most_percent: of them, where the high mark begins and ends. A
-    burst of so many blocks takes the disk less than a step."""
+    """A cache of so many buffers.
+
+    most_percent: of them, where the high mark begins and ends. A burst of so many blocks takes the
+    disk less than a step.
+    """
 
     buffers: int = 500
     most_percent: int = 40
 
     @property
-    def most(self) -> int:
+    def highest_mark(self) -> int:
         """The most that the high mark may be."""
         return self.buffers * self.most_percent // 100
 
@@ -28,8 +31,11 @@ USUAL = Cache()
 
 
 def args(cache: Cache, reading: int) -> str:
-    """Boot arguments. The high mark begins at its most, so that only the ghosts lower it. The low
-    mark is 0, which no ratio of rates changes: how marks follow rates is what `rates` judges."""
+    """Return boot arguments.
+
+    The high mark begins at its most, so that only the ghosts lower it. The low mark is 0, which no
+    ratio of rates changes: how marks follow rates is what `rates` judges.
+    """
     tunables = {
         "step_ms": STEP_MS,
         "age_ms": 60000,
@@ -43,8 +49,11 @@ def args(cache: Cache, reading: int) -> str:
 
 
 def _load(name: str, boot: str, blocks: int, reads: dict[int, str], **more: object) -> Scenario:
-    """A reader of one file; reads: what it does until each beacon. A writer has one rate from
-    power-on to the end, so that rates do not change the marks."""
+    """Return a load with a reader of one file, and a writer.
+
+    reads: what the reader does until each beacon. The writer has one rate from power-on to the end,
+    so that rates do not change the marks.
+    """
     write = "name=w rw=write filename=/data/w rate_iops=30 until=r"
     return Scenario(
         name=name,
@@ -61,8 +70,10 @@ def _load(name: str, boot: str, blocks: int, reads: dict[int, str], **more: obje
 
 
 def most_blocks(bench: Workbench, name: str, reading: int, cache: Cache = USUAL) -> Scenario:
-    """A reader that caches its blocks, and goes on with random ones of them. They are nearly as
-    many as fit into the cache."""
+    """Return a reader that caches its blocks, and goes on with random ones of them.
+
+    They are nearly as many as fit into the cache.
+    """
     seed = bench.random("readers").randrange(1, 10**9)
     blocks = cache.buffers * 9 // 10
     reads = {
@@ -73,7 +84,7 @@ def most_blocks(bench: Workbench, name: str, reading: int, cache: Cache = USUAL)
 
 
 def fewer_blocks(bench: Workbench, name: str, reading: int, cache: Cache = USUAL) -> Scenario:
-    """A reader of random blocks that would all stay in the cache if it held no dirty ones."""
+    """Return a reader of random blocks that would fit into a cache without dirty ones."""
     seed = bench.random("fewer").randrange(1, 10**9)
     reads = {DONE: f"rw=randread rate_iops=60 runtime_s=40 seed={seed}"}
     return _load(name, args(cache, reading), cache.buffers * 4 // 5, reads)

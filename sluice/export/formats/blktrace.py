@@ -36,13 +36,13 @@ PROCESS = 0 | NOTIFY
 Step = tuple[int, int, int, Request, int]  # time, rank, action, request, sectors
 
 
-def device(disk: int) -> int:
-    """The number of a disk, in Linux's numbering of sda, sdb and so on."""
+def device_number(disk: int) -> int:
+    """Return the device number of a disk, in Linux's numbering of sda, sdb and so on."""
     return 8 << 20 | disk * 16
 
 
 def steps_of_command(members: list[Request]) -> Iterator[Step]:
-    """The steps of requests that were issued together, by sector."""
+    """Yield the steps of requests that were issued in one command."""
     first = members[0]
     sectors = sum(r.sectors for r in members)
     for r in members:
@@ -54,29 +54,29 @@ def steps_of_command(members: list[Request]) -> Iterator[Step]:
     yield first.issued_ns, 3, D, first, sectors
 
 
-def steps(requests: Iterable[Request]) -> list[Step]:
-    """All steps of the requests of a disk, in order."""
+def request_steps(requests: Iterable[Request]) -> list[Step]:
+    """Return all steps of a disk's requests, in the order of time."""
     ordered = sorted(requests, key=lambda r: (r.command, r.sector))
-    found = []
+    found: list[Step] = []
     for _, members in groupby(ordered, key=lambda r: r.command):
         found += steps_of_command(list(members))
     return sorted(found, key=lambda step: step[:2])
 
 
-def names(recording: Recording, disk: int, time_ns: int) -> Iterator[bytes]:
-    """Records that name the processes, with 16 bytes for each name."""
+def name_records(recording: Recording, disk: int, time_ns: int) -> Iterator[bytes]:
+    """Yield the records that name the processes, each followed by a name of 16 bytes."""
     for pid in sorted({r.pid for r in recording.requests if r.disk == disk}):
         name = recording.process(pid).encode()[:15].ljust(16, b"\0")
         yield (
             RECORD.pack(
-                MAGIC_VERSION, 0, time_ns, 0, 0, PROCESS, pid, device(disk), 0, 0, len(name)
+                MAGIC_VERSION, 0, time_ns, 0, 0, PROCESS, pid, device_number(disk), 0, 0, len(name)
             )
             + name
         )
 
 
-def records(ordered: list[Step]) -> Iterator[bytes]:
-    """The records of steps."""
+def encode_steps(ordered: list[Step]) -> Iterator[bytes]:
+    """Yield the records of steps."""
     for sequence, (time_ns, _, action, r, sectors) in enumerate(ordered, 1):
         yield RECORD.pack(
             MAGIC_VERSION,
@@ -86,7 +86,7 @@ def records(ordered: list[Step]) -> Iterator[bytes]:
             sectors * SECTOR_BYTES,
             action | (WRITE if r.write else READ),
             r.pid,
-            device(r.disk),
+            device_number(r.disk),
             0,
             EIO if r.failed and action == C else 0,
             0,
@@ -94,11 +94,11 @@ def records(ordered: list[Step]) -> Iterator[bytes]:
 
 
 def write(recording: Recording, folder: Path) -> list[str]:
-    """A file for each disk that did anything."""
+    """Write a file for each disk that had requests. Returns commands that open the files."""
     commands = []
     for disk in sorted({r.disk for r in recording.requests}):
-        ordered = steps(r for r in recording.requests if r.disk == disk)
-        data = [*names(recording, disk, ordered[0][0]), *records(ordered)]
+        ordered = request_steps(r for r in recording.requests if r.disk == disk)
+        data = [*name_records(recording, disk, ordered[0][0]), *encode_steps(ordered)]
         (folder / f"disk{disk}.blktrace.0").write_bytes(b"".join(data))
         commands += [
             f"blkparse -i disk{disk}",

@@ -22,12 +22,13 @@ CACHE = 0  # the "process" that counters belong to: none has this number
 Row = dict[str, object]
 
 
-def us(time_ns: int) -> float:
+def to_us(time_ns: int) -> float:
+    """Return a time in us."""
     return time_ns / 1000
 
 
 def process_rows(recording: Recording) -> Iterator[Row]:
-    """The names of the processes."""
+    """Yield rows with the names of the processes."""
     pids = {r.pid for r in recording.requests} | {e.pid for e in recording.events} | {CACHE}
     for pid in sorted(pids):
         name = recording.process(pid)
@@ -35,7 +36,7 @@ def process_rows(recording: Recording) -> Iterator[Row]:
 
 
 def request_rows(r: Request) -> Iterator[Row]:
-    """The life of a request."""
+    """Yield the rows of a request's life: queued, issued, completed."""
     common = {
         "name": r.direction,
         "cat": f"disk{r.disk}",
@@ -44,16 +45,17 @@ def request_rows(r: Request) -> Iterator[Row]:
         "tid": 0,
     }
     about = {"sector": r.sector, "sectors": r.sectors, "found_queued": r.found_queued}
-    yield {"ph": "b", "ts": us(r.queued_ns), **common, "args": about}
-    yield {"ph": "n", "ts": us(r.issued_ns), **common, "args": {"issued": r.command}}
-    yield {"ph": "e", "ts": us(r.completed_ns), **common, "args": {"failed": r.failed}}
+    yield {"ph": "b", "ts": to_us(r.queued_ns), **common, "args": about}
+    yield {"ph": "n", "ts": to_us(r.issued_ns), **common, "args": {"issued": r.command}}
+    yield {"ph": "e", "ts": to_us(r.completed_ns), **common, "args": {"failed": r.failed}}
 
 
 def counter(name: str, time_ns: int, value: int) -> Row:
+    """Return the row of a counter's value at a time."""
     return {
         "ph": "C",
         "name": name,
-        "ts": us(time_ns),
+        "ts": to_us(time_ns),
         "pid": CACHE,
         "tid": 0,
         "args": {"n": value},
@@ -61,7 +63,7 @@ def counter(name: str, time_ns: int, value: int) -> Row:
 
 
 def queue_rows(recording: Recording) -> Iterator[Row]:
-    """The number of requests that wait for each disk."""
+    """Yield rows with the number of requests that wait for each disk."""
     steps = [(r.queued_ns, 1, r.disk) for r in recording.requests]
     steps += [(r.issued_ns, -1, r.disk) for r in recording.requests]
     length: dict[int, int] = {}
@@ -71,7 +73,8 @@ def queue_rows(recording: Recording) -> Iterator[Row]:
 
 
 def dirty_rows(recording: Recording) -> Iterator[Row]:
-    """The number of dirty blocks. A block whose write failed is not counted again."""
+    """Yield rows with the number of dirty blocks. A block whose write failed is not counted
+    again."""
     dirty: set[tuple[int, int]] = set()
     levels = {recording.start_ns: 0}
     for e in recording.events:
@@ -87,11 +90,12 @@ def dirty_rows(recording: Recording) -> Iterator[Row]:
 
 
 def flush_row(e: Event) -> Row:
+    """Return the row of a flush."""
     return {
         "ph": "i",
         "s": "g",
         "name": "flush",
-        "ts": us(e.time_ns),
+        "ts": to_us(e.time_ns),
         "pid": e.pid,
         "tid": 0,
         "args": {"blocks": e.argument},
@@ -99,7 +103,7 @@ def flush_row(e: Event) -> Row:
 
 
 def rows(recording: Recording) -> Iterator[Row]:
-    """All events, in no order: viewers sort."""
+    """Yield the rows of all events, unordered, because viewers sort."""
     yield from process_rows(recording)
     for request in recording.requests:
         yield from request_rows(request)
@@ -111,7 +115,7 @@ def rows(recording: Recording) -> Iterator[Row]:
 
 
 def write(recording: Recording, folder: Path) -> list[str]:
-    """One file."""
+    """Write one file. Returns the command that opens it."""
     run = recording.run
     about = {"experiment": run.experiment, "run": run.name, "args": run.config["args"]}
     path = folder / "trace.json"

@@ -27,7 +27,8 @@ COLUMNS: dict[str, Callable[[Recording, Request], object]] = {
 
 
 def write(recording: Recording, folder: Path) -> list[str]:
-    """One file, in the order of queueing."""
+    """Write one file with the requests in the order of queueing. Returns the command that opens
+    it."""
     path = folder / "requests.csv"
     with path.open("w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out, lineterminator="\n")

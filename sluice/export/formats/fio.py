@@ -19,14 +19,16 @@ import shlex
 from collections import Counter
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import Any
 
-from sluice.experiment.metrics import rank
+from sluice.experiment.metrics import percentile_rank
 from sluice.export.recording import Recording
 from sluice.system.requests import Request
 
 ABOUT = "JSON as fio's json+, a job for each process and disk"
 VERSION = "fio-3.33"  # whose layout it is
 SECTOR_BYTES = 512
+FioTable = dict[str, Any]  # a table of fio's JSON: numbers, texts, and further tables
 KIB = 1024
 JOBS = "fio-jobs"  # the folder with a file for each job
 SAMPLE_NS = 500 * 10**6
@@ -41,12 +43,13 @@ CLASSES = {
 
 
 def percentile(ordered: list[int], percent: float) -> int:
-    """The smallest value that at most this many values exceed."""
-    return ordered[rank(percent, len(ordered)) - 1]
+    """Return a percentile of values in order."""
+    return ordered[percentile_rank(percent, len(ordered)) - 1]
 
 
-def bins(values: list[int]) -> dict[str, int]:
-    """The number of values in each of fio's bins, 64 to a power of two, by the bin's middle."""
+def bin_counts(values: list[int]) -> dict[str, int]:
+    """Return the number of values in each of fio's bins, by the bin's middle. There are 64 bins to
+    a power of two."""
     found: Counter[int] = Counter()
     for value in values:
         shift = max(value.bit_length() - 7, 0)
@@ -54,12 +57,12 @@ def bins(values: list[int]) -> dict[str, int]:
     return {str(middle): n for middle, n in sorted(found.items())}
 
 
-def latency(values: list[int], whole: bool) -> dict[str, object]:
-    """A distribution: whole, with percentiles and bins."""
+def latency_table(values: list[int], whole: bool) -> FioTable:
+    """Return the table of a distribution. whole: with percentiles and bins."""
     if not values:
         return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
     ordered = sorted(values)
-    row = {
+    row: FioTable = {
         "min": ordered[0],
         "max": ordered[-1],
         "mean": fmean(ordered),
@@ -68,12 +71,12 @@ def latency(values: list[int], whole: bool) -> dict[str, object]:
     }
     if whole:
         row["percentile"] = {f"{p:.6f}": percentile(ordered, p) for p in PERCENTILES}
-        row["bins"] = bins(ordered)
+        row["bins"] = bin_counts(ordered)
     return row
 
 
 def samples(requests: list[Request], recording: Recording) -> list[tuple[float, float]]:
-    """KiB a second and requests a second in each half second of the measured part."""
+    """Return KiB per second and requests per second in each half second of the measured part."""
     ios, sectors = Counter[int](), Counter[int]()
     for r in requests:
         at = (r.completed_ns - recording.start_ns) // SAMPLE_NS
@@ -84,8 +87,8 @@ def samples(requests: list[Request], recording: Recording) -> list[tuple[float, 
     return [(sectors[i] * SECTOR_BYTES / KIB * a_second, ios[i] * a_second) for i in range(whole)]
 
 
-def rates(name: str, values: list[float]) -> dict[str, float]:
-    """fio's figures about samples."""
+def rate_figures(name: str, values: list[float]) -> dict[str, float]:
+    """Return fio's figures about samples."""
     shown = values or [0]
     return {
         f"{name}_min": int(min(shown)),
@@ -96,13 +99,14 @@ def rates(name: str, values: list[float]) -> dict[str, float]:
     }
 
 
-def of(requests: list[Request], word: str) -> list[Request]:
-    """The requests in one direction."""
+def requests_in_direction(requests: list[Request], word: str) -> list[Request]:
+    """Return the requests in one direction."""
     return [r for r in requests if r.direction == word]
 
 
-def direction(requests: list[Request], disk: list[Request], recording: Recording) -> dict:
-    """One direction of a job; disk: all requests of the job's disk in this direction."""
+def direction_table(requests: list[Request], disk: list[Request], recording: Recording) -> FioTable:
+    """Return the table of one direction of a job. disk: all requests of the job's disk in this
+    direction."""
     runtime_s = (recording.end_ns - recording.start_ns) / 1e9 if requests else 0
     count = sum(r.sectors for r in requests) * SECTOR_BYTES
     bytes_s = count / runtime_s if requests else 0
@@ -118,18 +122,19 @@ def direction(requests: list[Request], disk: list[Request], recording: Recording
         "total_ios": len(requests),
         "short_ios": 0,
         "drop_ios": 0,
-        "slat_ns": latency([r.issued_ns - r.queued_ns for r in requests], whole=False),
-        "clat_ns": latency([r.service_ns for r in requests], whole=True),
-        "lat_ns": latency([r.response_ns for r in requests], whole=True),
-        **rates("bw", [bw for bw, _ in sampled]),
+        "slat_ns": latency_table([r.issued_ns - r.queued_ns for r in requests], whole=False),
+        "clat_ns": latency_table([r.service_ns for r in requests], whole=True),
+        "lat_ns": latency_table([r.response_ns for r in requests], whole=True),
+        **rate_figures("bw", [bw for bw, _ in sampled]),
         "bw_agg": 100.0 * share,
-        **rates("iops", [iops for _, iops in sampled]),
+        **rate_figures("iops", [iops for _, iops in sampled]),
     }
 
 
-def classes(values: list[int]) -> dict[str, dict[str, float]]:
-    """The percentage of the values in each class."""
-    table, below = {}, 0
+def latency_classes(values: list[int]) -> dict[str, dict[str, float]]:
+    """Return the percentage of the values in each class of latency."""
+    table: dict[str, dict[str, float]] = {}
+    below = 0
     for name, (unit, ends) in CLASSES.items():
         table[name] = {}
         for end in ends:
@@ -140,8 +145,8 @@ def classes(values: list[int]) -> dict[str, dict[str, float]]:
     return table
 
 
-def under_way(requests: list[Request]) -> int:
-    """The most requests that were queued or at the drive at one moment."""
+def max_outstanding(requests: list[Request]) -> int:
+    """Return the largest number of requests that were queued or at the drive at one moment."""
     changes = [(r.queued_ns, 1) for r in requests] + [(r.completed_ns, -1) for r in requests]
     most = now = 0
     for _, change in sorted(changes):  # at one time, those that end come first
@@ -150,8 +155,8 @@ def under_way(requests: list[Request]) -> int:
     return most
 
 
-def follow_on(requests: list[Request]) -> int:
-    """How many requests begin where the one before in their direction ended."""
+def count_sequential(requests: list[Request]) -> int:
+    """Return how many requests begin where the previous one of their direction ended."""
     ends: dict[bool, int] = {}
     count = 0
     for r in requests:
@@ -160,22 +165,22 @@ def follow_on(requests: list[Request]) -> int:
     return count
 
 
-def workload(requests: list[Request]) -> dict[str, str]:
-    """The options with which fio would make requests like a job's."""
+def job_options(requests: list[Request]) -> dict[str, str]:
+    """Return the options with which fio would make requests like a job's."""
     words = sorted({r.direction for r in requests})
     rw = words[0] if len(words) == 1 else "rw"
-    is_random = follow_on(requests) * 2 < len(requests)
+    is_random = count_sequential(requests) * 2 < len(requests)
     ((sectors, _),) = Counter(r.sectors for r in requests).most_common(1)
     return {
         "rw": f"rand{rw}" if is_random else rw,
         "bs": str(sectors * SECTOR_BYTES),
-        "iodepth": str(under_way(requests)),
+        "iodepth": str(max_outstanding(requests)),
         "numjobs": "1",
     }
 
 
-def job(pid: int, disk: int, recording: Recording) -> dict:
-    """The requests that a process had a disk do."""
+def job_table(pid: int, disk: int, recording: Recording) -> FioTable:
+    """Return the table of a job: the requests of a process to a disk."""
     name = recording.process(pid)
     of_disk = [r for r in recording.requests if r.disk == disk]
     own = [r for r in of_disk if r.pid == pid]
@@ -187,18 +192,20 @@ def job(pid: int, disk: int, recording: Recording) -> dict:
         "error": 5 if any(r.failed for r in own) else 0,
         "eta": 0,
         "elapsed": elapsed_ms // 1000,
-        "job options": {"name": name, "filename": recording.disk(disk), **workload(own)},
+        "job options": {"name": name, "filename": recording.disk(disk), **job_options(own)},
     }
     for word in DIRECTIONS:
-        row[word] = direction(of(own, word), of(of_disk, word), recording)
-    row["sync"] = {"total_ios": 0, "lat_ns": latency([], whole=False)}
+        row[word] = direction_table(
+            requests_in_direction(own, word), requests_in_direction(of_disk, word), recording
+        )
+    row["sync"] = {"total_ios": 0, "lat_ns": latency_table([], whole=False)}
     row["job_runtime"] = elapsed_ms
     row["usr_cpu"] = row["sys_cpu"] = 0.0
-    return row | classes([r.response_ns for r in own])
+    return row | latency_classes([r.response_ns for r in own])
 
 
 def busy_ns(requests: list[Request]) -> int:
-    """The time in which there was at least one request."""
+    """Return the time, in ns, in which there was at least one request."""
     busy, until = 0, 0
     for r in sorted(requests, key=lambda r: r.queued_ns):
         busy += max(r.completed_ns - max(r.queued_ns, until), 0)
@@ -206,12 +213,12 @@ def busy_ns(requests: list[Request]) -> int:
     return busy
 
 
-def disk_util(disk: int, recording: Recording) -> dict:
-    """How busy a disk was."""
+def disk_util(disk: int, recording: Recording) -> FioTable:
+    """Return fio's table about a disk's utilisation."""
     both = [r for r in recording.requests if r.disk == disk]
-    row: dict[str, object] = {"name": f"disk{disk}"}
+    row: FioTable = {"name": f"disk{disk}"}
     for name in ("read", "write"):
-        requests = of(both, name)
+        requests = requests_in_direction(both, name)
         row[f"{name}_ios"] = len({r.command for r in requests})
         row[f"{name}_merges"] = len(requests) - len({r.command for r in requests})
         row[f"{name}_ticks"] = sum(r.response_ns for r in requests) // 10**6
@@ -221,7 +228,8 @@ def disk_util(disk: int, recording: Recording) -> dict:
 
 
 def write(recording: Recording, folder: Path) -> list[str]:
-    """One file, with all jobs and disks."""
+    """Write one file with all jobs and disks, and a file for each job. Returns commands that open
+    them."""
     run = recording.run
     pairs = sorted({(r.pid, r.disk) for r in recording.requests})
     value = {
@@ -230,7 +238,7 @@ def write(recording: Recording, folder: Path) -> list[str]:
         "timestamp_ms": recording.end_ns // 10**6,
         "time": f"{recording.end_ns / 1e9:.3f} s of virtual time since power-on",
         "global options": {"name": f"{run.experiment} {run.name}", "args": run.config["args"]},
-        "jobs": [job(pid, disk, recording) for pid, disk in pairs],
+        "jobs": [job_table(pid, disk, recording) for pid, disk in pairs],
         "disk_util": [disk_util(disk, recording) for disk in sorted({d for _, d in pairs})],
     }
     path = folder / "fio.json"
@@ -242,11 +250,12 @@ def write(recording: Recording, folder: Path) -> list[str]:
     return [f"fio_jsonplus_clat2csv {path.name} clat.csv", shlex.join(plot)]
 
 
-def write_jobs(value: dict, folder: Path) -> dict:
-    """A file for each job. Returns the job with most requests."""
+def write_jobs(value: FioTable, folder: Path) -> FioTable:
+    """Write a file for each job. Returns the job with the most requests."""
     folder.mkdir()
     for number, one in enumerate(value["jobs"], 1):
         name = re.sub(r"[^\w.-]+", "-", one["jobname"])
         text = json.dumps(value | {"jobs": [one]}, indent=2)
         (folder / f"{number}-{name}.json").write_text(text + "\n", encoding="utf-8")
-    return max(value["jobs"], key=lambda one: sum(one[d]["total_ios"] for d in DIRECTIONS))
+    jobs: list[FioTable] = value["jobs"]
+    return max(jobs, key=lambda one: sum(one[d]["total_ios"] for d in DIRECTIONS))

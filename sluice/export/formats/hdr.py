@@ -28,14 +28,14 @@ PROCESSOR = "org.HdrHistogram.HistogramLogProcessor"
 HEAD = struct.Struct(">iiiiqqd")
 
 
-def index(value: int) -> int:
-    """The count to which a value belongs."""
+def count_index(value: int) -> int:
+    """Return the index of the count to which a value belongs."""
     bucket = max(value.bit_length() - SUB_BUCKET_BITS, 0)
     return (bucket + 1) * HALF + (value >> bucket) - HALF
 
 
-def zigzag(n: int) -> bytes:
-    """A signed number in as few bytes as it needs, seven bits in each."""
+def encode_number(n: int) -> bytes:
+    """Return a signed number in as few bytes as it needs, with seven bits in each."""
     n = n << 1 if n >= 0 else (-n << 1) - 1
     out = bytearray()
     while n >= 0x80 and len(out) < 8:
@@ -45,48 +45,53 @@ def zigzag(n: int) -> bytes:
     return bytes(out)
 
 
-def counts(values: Iterable[int]) -> Iterator[int]:
-    """The counts in order; a run of zeros is one negative number."""
+def encode_counts(values: Iterable[int]) -> Iterator[int]:
+    """Yield the counts in order. A run of zeros is one negative number."""
     after = 0
-    for at, n in sorted(Counter(map(index, values)).items()):
+    for at, n in sorted(Counter(map(count_index, values)).items()):
         if at > after:
             yield after - at
         yield n
         after = at + 1
 
 
-def encode(values: Iterable[int], highest: int) -> str:
-    """A histogram as text."""
-    payload = b"".join(map(zigzag, counts(values)))
+def encode_histogram(values: Iterable[int], highest: int) -> str:
+    """Return a histogram as text."""
+    payload = b"".join(map(encode_number, encode_counts(values)))
     head = HEAD.pack(V2, len(payload), 0, DIGITS, 1, highest, 1.0)
     packed = zlib.compress(head + payload)
     return base64.b64encode(struct.pack(">ii", V2_COMPRESSED, len(packed)) + packed).decode()
 
 
-def second(r: Request) -> int:
+def completion_second(r: Request) -> int:
+    """Return the second in which a request was completed."""
     return r.completed_ns // SECOND_NS
 
 
-def tag(r: Request) -> str:
+def direction_tag(r: Request) -> str:
+    """Return the tag of a request's histogram: disk and direction."""
     return f"disk{r.disk}-{r.direction}"
 
 
-def lines(recording: Recording) -> Iterator[str]:
-    """The log; a request counts in the second of its completion."""
+def log_lines(recording: Recording) -> Iterator[str]:
+    """Yield the lines of the log. A request counts in the second of its completion."""
     yield f"#{recording.run.experiment} run {recording.run.number}, {recording.run.name}"
     yield "#[Histogram log format version 1.3]"
     yield "#[StartTime: 0.000 (seconds since power-on), virtual time]"
     yield "#[BaseTime: 0.000 (seconds since power-on)]"
     yield '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
     highest = max([HIGHEST_NS, *(r.response_ns for r in recording.requests)])
-    ordered = sorted(recording.requests, key=lambda r: (second(r), tag(r)))
-    for (at, name), group in groupby(ordered, key=lambda r: (second(r), tag(r))):
+    ordered = sorted(recording.requests, key=lambda r: (completion_second(r), direction_tag(r)))
+    for (at, name), group in groupby(
+        ordered, key=lambda r: (completion_second(r), direction_tag(r))
+    ):
         values = [r.response_ns for r in group]
-        yield f"Tag={name},{at:.3f},1.000,{max(values) / 1e6:.3f},{encode(values, highest)}"
+        longest_ms = max(values) / 1e6
+        yield f"Tag={name},{at:.3f},1.000,{longest_ms:.3f},{encode_histogram(values, highest)}"
 
 
 def write(recording: Recording, folder: Path) -> list[str]:
-    """One log, with tags like disk1-read."""
+    """Write one log, with tags like disk1-read. Returns the command that opens it."""
     path = folder / "responses.hlog"
-    path.write_text("".join(f"{line}\n" for line in lines(recording)), encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in log_lines(recording)), encoding="utf-8")
     return [f"java -cp HdrHistogram.jar {PROCESSOR} -i {path.name} -tag disk1-read"]

@@ -7,7 +7,8 @@ set of policies that is chosen. Above, the geometric mean over the rows that hav
 import json
 
 from sluice.report import theme
-from sluice.report.comparison.rows import MEASURES, Measure, Row, cases, sets
+from sluice.report.comparison.rows import MEASURES, Measure, Row, comparable_cases, set_names
+from sluice.report.theme import Datum, Spec
 
 BEST = "the best in each row"
 ROW = 20  # of a cell, high
@@ -21,8 +22,8 @@ ON_COLOUR = "#111111"  # of a number on a cell, whose colour is the same on a da
 NOMINAL = {"type": "nominal"}
 
 
-def data(found: list[Row], shown: list[str]) -> list[dict]:
-    """A value for each row and measure, for the cases that are shown."""
+def cell_data(found: list[Row], shown: list[str]) -> list[Datum]:
+    """Return a row of data for each system and measure, for the shown cases."""
     return [
         {"case": row.case, "set": row.policies, "arm": row.system.arm, "measure": m.name, "v": v}
         for row in found
@@ -32,8 +33,8 @@ def data(found: list[Row], shown: list[str]) -> list[dict]:
     ]
 
 
-def ratios() -> list[dict]:
-    """The transform from values to multiples of the reference's."""
+def ratio_transform() -> list[Spec]:
+    """Return the transform from values to multiples of the reference's value."""
     own = f"reference == '{BEST}' || datum.set == reference ? datum.v : null"
     return [
         {"filter": "datum.measure == measure && indexof(chosen, datum.set) >= 0"},
@@ -48,8 +49,8 @@ def ratios() -> list[dict]:
     ]
 
 
-def cells(y: dict, tips: list[str]) -> list[dict]:
-    """Coloured cells with their numbers."""
+def cell_layers(y: Spec, tips: list[str]) -> list[Spec]:
+    """Return the layers of coloured cells with their numbers."""
     colour = {"field": "log", "type": "quantitative", "scale": COLOURS, "legend": None}
     shown = [{"field": name, **NOMINAL} for name in tips]
     text = {"calculate": "format(datum.ratio, datum.ratio < 9.95 ? '.2f' : ',.0f')", "as": "text"}
@@ -63,8 +64,8 @@ def cells(y: dict, tips: list[str]) -> list[dict]:
     ]
 
 
-def overall(x: dict, width: dict) -> dict:
-    """The geometric means."""
+def geometric_means(x: Spec, width: Spec) -> Spec:
+    """Return the row of geometric means."""
     together = [
         {"op": "mean", "field": "log", "as": "log"},
         {"op": "count", "as": "cases"},
@@ -77,19 +78,19 @@ def overall(x: dict, width: dict) -> dict:
     }
     return {
         "transform": [
-            *ratios(),
+            *ratio_transform(),
             {"aggregate": together, "groupby": ["set"]},
             {"calculate": "pow(2, datum.log)", "as": "ratio"},
         ],
         **width,
         "height": {"step": ROW},
         "encoding": {"x": {**x, "axis": None}},
-        "layer": cells(y, ["set", "ratio", "cases"]),
+        "layer": cell_layers(y, ["set", "ratio", "cases"]),
     }
 
 
-def parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[dict]:
-    """The reader's choices among these sets, with those that are shown at first."""
+def choice_parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[Spec]:
+    """Return the parameters that the reader can change, with their first values."""
     measures = [m.name for m in MEASURES]
     labels = [f"{m.name}: {m.about}, {m.unit}" for m in MEASURES]
     first = {"input": "select", "name": "measure", "options": measures, "labels": labels}
@@ -101,32 +102,32 @@ def parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[di
     ]
 
 
-def spec(found: list[Row], measure: Measure, chosen: list[str]) -> dict:
-    """The picture, with this measure and these sets chosen at first."""
-    names, shown = sets(found), cases(found)
+def matrix_spec(found: list[Row], measure: Measure, chosen: list[str]) -> Spec:
+    """Return the specification of the picture. measure, chosen: what it shows first."""
+    names, shown = set_names(found), comparable_cases(found)
     names = [name for name in names if any(r.policies == name and r.case in shown for r in found)]
     axis = {"labelAngle": -60, "labelLimit": 400, "orient": "top", **LABEL}
     x = {"field": "set", **NOMINAL, "sort": names, "title": None}
-    y = {"field": "case", **NOMINAL, "sort": shown, "title": None}
+    y: Spec = {"field": "case", **NOMINAL, "sort": shown, "title": None}
     y |= {"scale": {"domain": shown}, "axis": {"labelLimit": 500, **LABEL}}
     width = {"width": {"step": COLUMN}}
     grid = {
-        "transform": ratios(),
+        "transform": ratio_transform(),
         **width,
         "height": {"step": ROW},
         "encoding": {"x": {**x, "axis": axis}},
-        "layer": cells(y, ["case", "set", "arm", "v", "ratio"]),
+        "layer": cell_layers(y, ["case", "set", "arm", "v", "ratio"]),
     }
     abouts = {m.name: f"{m.about}, {m.unit}" for m in MEASURES}
     about = {"expr": f"{json.dumps(abouts)}[measure] + '; as a multiple of ' + reference"}
     title = {"text": f"Sets of policies over all cases: {measure.about}", "subtitle": SUBTITLE}
     head = {"text": about, "anchor": "start", "fontSize": 13, "fontWeight": "normal"}
-    return theme.finished(
+    return theme.finish_spec(
         {
             "title": title,
-            "params": parameters(measure, names, chosen),
-            "data": {"values": data(found, shown)},
-            "vconcat": [{"title": head, **grid}, overall(x, width)],
+            "params": choice_parameters(measure, names, chosen),
+            "data": {"values": cell_data(found, shown)},
+            "vconcat": [{"title": head, **grid}, geometric_means(x, width)],
             "resolve": {"scale": {"x": "shared", "color": "shared", "y": "independent"}},
         }
     )

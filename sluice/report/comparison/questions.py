@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from html import escape
 
 from sluice.report import theme
-from sluice.report.comparison.core import Load, core
+from sluice.report.comparison.core import Load, core_sets
 from sluice.report.comparison.rows import MEASURES
-from sluice.report.figures import Figure, without_title
-from sluice.report.page import place
+from sluice.report.figures import Figure, untitled
+from sluice.report.page import figure_html
+from sluice.report.theme import Datum, Spec
 
 UNITS = {measure.name: measure.unit for measure in MEASURES}
 ROW = 54  # height of a load in a picture
@@ -26,112 +27,128 @@ ABOUT = (
 )
 
 
-def least(load: Load, measure: str) -> tuple[str, float]:
-    """The set with the smallest value."""
-    return next(iter(load.of(measure).items()))
+def smallest_value(load: Load, measure: str) -> tuple[str, float]:
+    """Return the set with the smallest value, and that value."""
+    return next(iter(load.known_values(measure).items()))
 
 
-def most(load: Load, measure: str) -> tuple[str, float]:
-    return list(load.of(measure).items())[-1]
+def largest_value(load: Load, measure: str) -> tuple[str, float]:
+    """Return the set with the largest value, and that value."""
+    return list(load.known_values(measure).items())[-1]
 
 
-def having(loads: list[Load], measure: str) -> list[Load]:
-    """The loads in which the measure distinguishes the sets: values differ, and are above 0."""
+def distinguishing_loads(loads: list[Load], measure: str) -> list[Load]:
+    """Return the loads in which the measure distinguishes the sets: values differ, and are above
+    0."""
     return [
         load
         for load in loads
-        if load.of(measure) and 0 < least(load, measure)[1] < most(load, measure)[1]
+        if load.known_values(measure)
+        and 0 < smallest_value(load, measure)[1] < largest_value(load, measure)[1]
     ]
 
 
-def winners(load: Load, measure: str) -> str:
-    """The set with the smallest value, or all that share it."""
-    return " and ".join(load.least(measure))
+def winner_names(load: Load, measure: str) -> str:
+    """Return the set with the smallest value, or all sets that share it."""
+    return " and ".join(load.best_sets(measure))
 
 
 def champion(loads: list[Load]) -> str:
-    """The set with the shortest longest wait under the most loads."""
-    wins = Counter(name for load in having(loads, "worst") for name in load.least("worst"))
+    """Return the set that has the shortest longest wait under the most loads."""
+    wins = Counter(
+        name for load in distinguishing_loads(loads, "worst") for name in load.best_sets("worst")
+    )
     return wins.most_common(1)[0][0]
 
 
 def ratios(loads: list[Load], measure: str, name: str) -> list[tuple[float, Load]]:
-    """How many times the smallest value a set has, under each load where it ran, the smallest
+    """Return a set's ratio to the smallest value under each load where it ran, the smallest ratio
     first."""
     found = [
-        (load.of(measure)[name] / least(load, measure)[1], load)
-        for load in having(loads, measure)
-        if name in load.of(measure)
+        (load.known_values(measure)[name] / smallest_value(load, measure)[1], load)
+        for load in distinguishing_loads(loads, measure)
+        if name in load.known_values(measure)
     ]
     return sorted(found, key=lambda row: row[0])
 
 
-def times(value: float) -> str:
-    """A ratio in words."""
+def ratio_words(value: float) -> str:
+    """Return a ratio as text."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def span(values: list[float]) -> str:
-    """The smallest to the largest of ratios, in words."""
-    low, high = times(min(values)), times(max(values))
+def ratio_range_words(values: list[float]) -> str:
+    """Return the smallest and the largest of ratios as text."""
+    low, high = ratio_words(min(values)), ratio_words(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def without_interval(loads: list[Load]) -> str:
-    """A sentence about loads whose trials are too few to tell sets apart; "" if there are none."""
-    few = sum(not load.sure() for load in loads)
+def missing_interval_note(loads: list[Load]) -> str:
+    """Return a sentence about loads with too few trials for an interval; "" if there are none."""
+    few = sum(not load.has_intervals() for load in loads)
     return f" Under {few} of the loads there are too few trials for an interval." if few else ""
 
 
-def who_waits_least(loads: list[Load]) -> str:
-    """How many loads each winner has, and how far the last set is behind."""
-    shown = having(loads, "worst")
+def answer_longest_wait(loads: list[Load]) -> str:
+    """Return an answer: under how many loads each winner waits least, and how far the last set is
+    behind."""
+    shown = distinguishing_loads(loads, "worst")
     wins: dict[str, list[str]] = {}
     for load in shown:
-        wins.setdefault(winners(load, "worst"), []).append(load.name)
+        wins.setdefault(winner_names(load, "worst"), []).append(load.name)
     order = sorted(wins.items(), key=lambda row: -len(row[1]))
     first, *rest = order
     told = [f"{first[0]} under {len(first[1])} of {len(shown)} loads"]
     told += [f"{name} under {', '.join(where)}" for name, where in rest]
-    spread = span([most(load, "worst")[1] / least(load, "worst")[1] for load in shown])
+    spread = ratio_range_words(
+        [largest_value(load, "worst")[1] / smallest_value(load, "worst")[1] for load in shown]
+    )
     answer = f"{'; '.join(told)}. The last set's longest wait is {spread} times the shortest."
-    return answer + without_interval(shown)
+    return answer + missing_interval_note(shown)
 
 
-def cost(does: str, how: str) -> Callable[[list[Load], str], str]:
-    """The answer to the question what the champion costs in a measure: it `does` so many times as
-    `how` as another set."""
+def cost_answer(does: str, how: str) -> Callable[[list[Load], str], str]:
+    """Return the function that answers what the champion costs in a measure: "it `does` N times as
+    `how` as another set"."""
 
-    def told(loads: list[Load], measure: str) -> str:
+    def answer(loads: list[Load], measure: str) -> str:
+        """Return the answer for these loads and this measure."""
         best = champion(loads)
         found = ratios(loads, measure, best)
         if not found:
             return f"No load in which {best} ran tells that."
         worst, load = found[-1]
-        by = least(load, measure)[0]
-        own = f"{load.shown(best, measure)} {UNITS[measure]}"
-        compared = f"{load.shown(by, measure)} {UNITS[measure]} of {by}"
-        wins = sum(best in here.least(measure) for _, here in found)
-        multiples = span([ratio for ratio, _ in found])
+        by = smallest_value(load, measure)[0]
+        own = f"{load.format_value(best, measure)} {UNITS[measure]}"
+        compared = f"{load.format_value(by, measure)} {UNITS[measure]} of {by}"
+        wins = sum(best in here.best_sets(measure) for _, here in found)
+        multiples = ratio_range_words([ratio for ratio, _ in found])
         if worst == 1:
             return f"Nothing: {best} has the least of all sets under each of {len(found)} loads."
         itself = f" (it has the least itself under {wins} of {len(found)} loads)" if wins else ""
         said = f"{best} {does} {multiples} times as {how} as the set with the least{itself}."
         return f"{said} The difference is largest under {load.name}: {own}, beside {compared}."
 
-    return told
+    return answer
 
 
-def little_apart(loads: list[Load], measure: str) -> str:
-    """How far the sets are apart in the mean, and under how many loads that is less than in the
-    longest wait."""
+def answer_mean_spread(loads: list[Load], measure: str) -> str:
+    """Return an answer: how far the sets are apart in the mean, and under how many loads that is
+    less than in the longest wait."""
 
-    def apart(load: Load, of: str) -> float:
-        return most(load, of)[1] / least(load, of)[1]
+    def spread_ratio(load: Load, of: str) -> float:
+        """Return the largest value of a measure divided by the smallest."""
+        return largest_value(load, of)[1] / smallest_value(load, of)[1]
 
-    shown = [load for load in having(loads, measure) if load in having(loads, "worst")]
-    less = sum(apart(load, measure) < apart(load, "worst") for load in shown)
-    means, waits = (span([apart(load, of) for load in shown]) for of in (measure, "worst"))
+    shown = [
+        load
+        for load in distinguishing_loads(loads, measure)
+        if load in distinguishing_loads(loads, "worst")
+    ]
+    less = sum(spread_ratio(load, measure) < spread_ratio(load, "worst") for load in shown)
+    means, waits = (
+        ratio_range_words([spread_ratio(load, of) for load in shown]) for of in (measure, "worst")
+    )
     return (
         f"Less than the longest wait does under {less} of {len(shown)} loads: the largest mean is "
         f"{means} times the smallest, the longest of the longest waits {waits} times the shortest."
@@ -140,7 +157,7 @@ def little_apart(loads: list[Load], measure: str) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a measure, and how it is answered."""
+    """A question about a measure, and the function that answers it."""
 
     text: str
     measure: str
@@ -151,37 +168,37 @@ QUESTIONS = (
     Question(
         "Which set has the shortest longest wait under each load?",
         "worst",
-        lambda loads, _: who_waits_least(loads),
+        lambda loads, _: answer_longest_wait(loads),
     ),
-    Question("What does that cost in writes?", "writes", cost("writes", "much")),
+    Question("What does that cost in writes?", "writes", cost_answer("writes", "much")),
     Question(
         "How old does a block become before it is written, and is lost in a crash?",
         "oldest",
-        cost("lets a block become", "old"),
+        cost_answer("lets a block become", "old"),
     ),
-    Question("Does the mean response tell the sets apart?", "mean", little_apart),
-    Question("What does it cost in CPU time?", "cpu", cost("takes", "much")),
+    Question("Does the mean response tell the sets apart?", "mean", answer_mean_spread),
+    Question("What does it cost in CPU time?", "cpu", cost_answer("takes", "much")),
 )
 
 
-def points(loads: list[Load], measure: str) -> list[dict]:
-    """A point for each set and load, with texts at the smallest and the largest."""
+def question_points(loads: list[Load], measure: str) -> list[Datum]:
+    """Return a point for each set and load, with texts at the smallest and the largest."""
     found = []
-    for load in having(loads, measure):
-        values = load.of(measure)
-        low = least(load, measure)[1]
-        ends = {least(load, measure)[0]: "low", most(load, measure)[0]: "high"}
+    for load in distinguishing_loads(loads, measure):
+        values = load.known_values(measure)
+        low = smallest_value(load, measure)[1]
+        ends = {smallest_value(load, measure)[0]: "low", largest_value(load, measure)[0]: "high"}
         for name, value in values.items():
-            text = f"{name} {load.shown(name, measure)} {UNITS[measure]}"
+            text = f"{name} {load.format_value(name, measure)} {UNITS[measure]}"
             end = ends.get(name, "")
             row = {"load": load.name, "set": name, "times": round(value / low, 4)}
             found.append({**row, "text": text if end else "", "end": end})
     return found
 
 
-def spec(loads: list[Load], measure: str, width: int) -> dict:
-    """The picture of a question."""
-    values, best = points(loads, measure), champion(loads)
+def question_spec(loads: list[Load], measure: str, width: int) -> Spec:
+    """Return the specification of a question's picture."""
+    values, best = question_points(loads, measure), champion(loads)
     names = list(dict.fromkeys(row["load"] for row in values))
     label = min(max(map(len, names)) * LETTER + 12, 0.34 * width)
     far = max(row["times"] for row in values)
@@ -189,11 +206,11 @@ def spec(loads: list[Load], measure: str, width: int) -> dict:
     axis = {**theme.log_axis(1, far), "title": "times the least"}
     rule = f"datum.set == {best!r}"
     colour = {"condition": {"test": rule, "value": theme.ARM_COLOURS[0]}, "value": theme.GREY}
-    y = {"field": "load", "type": "nominal", "sort": names, "title": None}
+    y: Spec = {"field": "load", "type": "nominal", "sort": names, "title": None}
     y["axis"] = {"labelLimit": label, "grid": True, "ticks": False, "domain": False}
     tips = [{"field": f, "type": "nominal"} for f in ("load", "set", "times")]
     dot = {"type": "point", "filled": True, "size": 110, "opacity": 0.85}
-    layers = [{"mark": dot, "encoding": {"color": colour, "tooltip": tips}}]
+    layers: list[Spec] = [{"mark": dot, "encoding": {"color": colour, "tooltip": tips}}]
     middle = far**0.5
     for rule, side, down in (
         ("datum.end == 'low'", "left", -13),
@@ -215,35 +232,36 @@ def spec(loads: list[Load], measure: str, width: int) -> dict:
     }
 
 
-def figure(loads: list[Load], question: Question) -> Figure:
-    """The picture of a question, for wide and narrow pages."""
+def question_figure(loads: list[Load], question: Question) -> Figure:
+    """Return the picture of a question, for wide and narrow pages."""
     title = {"text": question.text, "subtitle": f"core sets under {len(loads)} loads"}
-    wide = theme.finished({"title": title, **spec(loads, question.measure, theme.WHOLE)})
-    narrow = without_title(spec(loads, question.measure, theme.NARROW))
+    wide = theme.finish_spec(
+        {"title": title, **question_spec(loads, question.measure, theme.WHOLE)}
+    )
+    narrow = untitled(question_spec(loads, question.measure, theme.NARROW))
     about = ABOUT.format(champion=champion(loads))
     return Figure(f"question-{question.measure}", about, wide, narrow, live=False)
 
 
-def asked(loads: list[Load]) -> list[Question]:
-    """The questions that the results can answer."""
-    if not having(loads, "worst"):
+def answerable_questions(loads: list[Load]) -> list[Question]:
+    """Return the questions that the results can answer."""
+    if not distinguishing_loads(loads, "worst"):
         return []
-    return [question for question in QUESTIONS if having(loads, question.measure)]
+    return [question for question in QUESTIONS if distinguishing_loads(loads, question.measure)]
 
 
-def table(loads: list[Load], measure: str) -> str:
-    """Every core set under every load. What was not run is marked."""
+def question_table(loads: list[Load], measure: str) -> str:
+    """Return a table of every core set under every load. Sets that were not run are marked."""
     heads = "".join(f"<th>{escape(load.name)}</th>" for load in loads)
     body = ""
-    for of in core():
+    for of in core_sets():
         cells = ""
         for load in loads:
-            value = load.of(measure).get(of.name)
-            best = value is not None and of.name in load.least(measure)
+            value = load.known_values(measure).get(of.name)
+            best = value is not None and of.name in load.best_sets(measure)
             kind = ' class="best"' if best else ' class="none"' if value is None else ""
-            cells += (
-                f"<td{kind}>{'not run' if value is None else load.shown(of.name, measure)}</td>"
-            )
+            shown = "not run" if value is None else load.format_value(of.name, measure)
+            cells += f"<td{kind}>{shown}</td>"
         body += f'<tr><td title="{escape(of.about)}">{escape(of.name)}</td>{cells}</tr>\n'
     return (
         f'<details><summary>All core sets, {UNITS[measure]}</summary><div class="scroll">'
@@ -252,20 +270,20 @@ def table(loads: list[Load], measure: str) -> str:
     )
 
 
-def section(loads: list[Load], question: Question, picture: str) -> str:
-    """A question, its answer, its picture and its table."""
-    of = figure(loads, question)
+def question_section(loads: list[Load], question: Question, picture: str) -> str:
+    """Return the section of a question: answer, picture and table."""
+    of = question_figure(loads, question)
     answer = escape(question.answer(loads, question.measure))
-    shown = place(of, picture).replace("</h3>", f'</h3><p class="answer">{answer}</p>', 1)
-    return shown.replace("</figure>", f"{table(loads, question.measure)}</figure>")
+    shown = figure_html(of, picture).replace("</h3>", f'</h3><p class="answer">{answer}</p>', 1)
+    return shown.replace("</figure>", f"{question_table(loads, question.measure)}</figure>")
 
 
 def sets_table(loads: list[Load]) -> str:
-    """The core sets that ran, and what each does."""
+    """Return the table of the core sets that ran, with what each does."""
     ran = {name for load in loads for name in load.values}
     rows = "".join(
         f"<tr><td>{escape(of.name)}</td><td>{escape(of.about)}</td></tr>"
-        for of in core()
+        for of in core_sets()
         if of.name in ran
     )
     return f'<table class="arms">{rows}</table>'

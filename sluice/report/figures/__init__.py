@@ -14,6 +14,7 @@ from types import ModuleType
 
 from sluice.report import theme
 from sluice.report.study import Study
+from sluice.report.theme import Spec
 
 LEAD = "lead"  # the figure that a page begins with
 
@@ -22,50 +23,54 @@ LEAD = "lead"  # the figure that a page begins with
 class Figure:
     """A picture: the name of its file, what it shows, its specification.
 
-    narrow: the same for a page as narrow as theme.NARROW, if it is drawn for that.
-    live: is it drawn by the page, too, for the pointer?
+    narrow: the specification for a page as narrow as theme.NARROW, if there is one. live: whether
+    the page draws it too, so that it answers the pointer.
     """
 
     name: str
     about: str
-    spec: dict
-    narrow: dict | None = None
+    spec: Spec
+    narrow: Spec | None = None
     live: bool = True
 
     @property
     def title(self) -> str:
-        return self.spec["title"]["text"]
+        """The title of the picture."""
+        title: str = self.spec["title"]["text"]
+        return title
 
     @property
-    def bare(self) -> dict:
+    def bare(self) -> Spec:
         """The specification without its title, which a page writes itself."""
         return {name: value for name, value in self.spec.items() if name != "title"}
 
 
-def modules() -> list[ModuleType]:
-    """The files here, in the order of the report."""
+def figure_modules() -> list[ModuleType]:
+    """Return the modules of this folder, in the order of the report."""
     found = [
         importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
     ]
     return sorted(found, key=lambda module: module.ORDER)
 
 
-def of(module: ModuleType, study: Study) -> list[Figure]:
-    """The figures of one file."""
-    narrow = {}
+def module_figures(module: ModuleType, study: Study) -> list[Figure]:
+    """Return the figures of one module."""
+    narrow: dict[str, Spec] = {}
     if "width" in inspect.signature(module.specs).parameters:
         narrow = module.specs(study, theme.NARROW)
     return [
-        Figure(name, module.ABOUT, theme.finished(spec), without_title(narrow.get(name)))
+        Figure(name, module.ABOUT, theme.finish_spec(spec), untitled(narrow.get(name)))
         for name, spec in module.specs(study).items()
     ]
 
 
-def without_title(spec: dict | None) -> dict | None:
-    """What is drawn on a narrow page."""
-    return spec and theme.finished({k: v for k, v in spec.items() if k != "title"}, padding=2)
+def untitled(spec: Spec | None) -> Spec | None:
+    """Return the specification for a narrow page, or None."""
+    if not spec:
+        return spec
+    return theme.finish_spec({k: v for k, v in spec.items() if k != "title"}, padding=2)
 
 
-def all_of(study: Study) -> list[Figure]:
-    """Every figure that there is something for."""
-    return [figure for module in modules() for figure in of(module, study)]
+def all_figures(study: Study) -> list[Figure]:
+    """Return every figure for which the study has data."""
+    return [figure for module in figure_modules() for figure in module_figures(module, study)]

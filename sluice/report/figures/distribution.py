@@ -1,11 +1,12 @@
-"""A histogram of the kernel as a cumulative distribution, a line an arm."""
+"""Draws a histogram of the kernel as a cumulative distribution, with a line for each arm."""
 
 from itertools import accumulate
 
 from sluice.experiment import metrics
 from sluice.experiment.metrics import SCALE_NS
 from sluice.report import theme, wording
-from sluice.report.study import Study, System, words
+from sluice.report.study import Study, System, variable_words
+from sluice.report.theme import Datum, Spec
 
 ORDER = 3.5
 ABOUT = (
@@ -17,14 +18,16 @@ TIME = ("ns", "ms", SCALE_NS["_ms"])  # a unit, what it is shown in, and how man
 LEAST = 0.5  # where 0 stands on a logarithmic axis
 
 
-def unit(study: Study) -> tuple[str, int]:
-    """The unit that values are shown in, and by what they are divided."""
-    kernels = metrics.series(study.results[0], study.experiment.plot["distribution"]).unit
+def display_unit(study: Study, name: str) -> tuple[str, int]:
+    """Return the unit in which a histogram's values are shown, and the divisor from the kernel's
+    unit to it."""
+    kernels = metrics.series(study.results[0], name).unit
     return (TIME[1], TIME[2]) if kernels == TIME[0] else (kernels, 1)
 
 
-def counts(system: System, name: str) -> dict[int, int]:
-    """How many values, by the largest that their bucket has, of all trials together."""
+def counts_by_bucket(system: System, name: str) -> dict[int, int]:
+    """Return the number of values in each bucket, by the bucket's largest value, over all
+    trials."""
     found: dict[int, int] = {}
     for trial in system.trials:
         for _, high, n in metrics.series(trial, name).buckets:
@@ -32,23 +35,26 @@ def counts(system: System, name: str) -> dict[int, int]:
     return dict(sorted(found.items()))
 
 
-def shares(weights: list[float]) -> list[float]:
-    """Of each and all before it, in percent."""
+def cumulative_percent(weights: list[float]) -> list[float]:
+    """Return the cumulative sums of the weights, in percent of their sum."""
     total = sum(weights)
     return [round(100 * part / total, 4) if total else 0 for part in accumulate(weights)]
 
 
-def rows(study: Study, divisor: int) -> list[dict]:
-    """The steps of every system; each begins at 0 %."""
-    found = []
+def rows(study: Study, name: str, divisor: int) -> list[Datum]:
+    """Return the steps of every system's distribution; each begins at 0 %."""
+    found: list[Datum] = []
     for system in study.systems:
-        of = counts(system, study.experiment.plot["distribution"])
-        number, total = shares(list(of.values())), shares([v * n for v, n in of.items()])
+        of = counts_by_bucket(system, name)
+        number, total = (
+            cumulative_percent(list(of.values())),
+            cumulative_percent([v * n for v, n in of.items()]),
+        )
         steps = [(min(of, default=0), 0.0, 0.0), *zip(of, number, total, strict=True)]
         found += [
             {
                 "arm": system.arm,
-                "setting": words(system.setting),
+                "setting": variable_words(system.setting),
                 "value": max(value / divisor, LEAST / divisor),
                 "number": part,
                 "total": whole,
@@ -58,8 +64,8 @@ def rows(study: Study, divisor: int) -> list[dict]:
     return found
 
 
-def panel(study: Study, at: str, values: list[dict], field: str, name: str) -> dict:
-    """A line for each arm, in one setting."""
+def panel(study: Study, at: str, values: list[Datum], field: str, name: str) -> Spec:
+    """Return the panel of one setting, with a line for each arm."""
     ends = [f(row["value"] for row in values) for f in (min, max)]
     x = {"scale": {"type": "log", "domain": ends, "nice": False}, "axis": theme.log_axis(*ends)}
     y = {"scale": {"domain": [0, 100]}, "axis": {"title": f"{PANELS[field]}, %"}}
@@ -83,18 +89,18 @@ def panel(study: Study, at: str, values: list[dict], field: str, name: str) -> d
     }
 
 
-def specs(study: Study) -> dict[str, dict]:
-    """The picture, if the experiment asks for one."""
+def specs(study: Study) -> dict[str, Spec]:
+    """Return the picture, if the experiment asks for one."""
     name = study.experiment.plot.get("distribution")
     if not name:
         return {}
-    shown_in, divisor = unit(study)
-    said = wording.noun(name)[0]
-    values = rows(study, divisor)
+    shown_in, divisor = display_unit(study, name)
+    said = wording.series_noun(name)[0]
+    values = rows(study, name, divisor)
     panels = [
-        panel(study, words(at), values, field, f"{said}, {shown_in}")
+        panel(study, variable_words(at), values, field, f"{said}, {shown_in}")
         for at in study.settings
         for field in PANELS
     ]
-    head = theme.title(study, f"Of each {said}: how large, and how much of the whole")
+    head = theme.figure_title(study, f"Of each {said}: how large, and how much of the whole")
     return {"distribution": {"title": head, "concat": panels, "columns": len(PANELS)}}

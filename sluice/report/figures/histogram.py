@@ -1,9 +1,10 @@
-"""How many responses took how long, in logarithmic buckets."""
+"""Draws the number of responses by response time, in logarithmic buckets."""
 
 from sluice.experiment.series import bucket_high, bucket_low
-from sluice.experiment.summary import number
+from sluice.experiment.summary import format_number
 from sluice.report import theme
-from sluice.report.study import Study, System, words
+from sluice.report.study import Study, System, variable_words
+from sluice.report.theme import Datum, Spec
 
 ORDER = 2
 ABOUT = (
@@ -19,50 +20,51 @@ GAP = 10  # between panels
 LEAST_COUNT = 0.25  # where the bars stand on, so that a count of 1 is high enough to be seen
 
 
-def counts(system: System, job: str) -> dict[int, int]:
-    """Responses by the beginning of their bucket in microseconds."""
+def response_counts(system: System, job: str) -> dict[int, int]:
+    """Return the number of responses in each bucket, by the bucket's start in us."""
     found: dict[int, int] = {}
-    for low_ns, _, n in system.responses(job).buckets:
+    for low_ns, _, n in system.response_series(job).buckets:
         low_us = bucket_low(low_ns // US) or 1  # 0 has no place on a logarithmic axis
         found[low_us] = found.get(low_us, 0) + n
     return found
 
 
-def rows(study: Study) -> list[dict]:
-    """A row for each bar."""
+def rows(study: Study, job: str) -> list[Datum]:
+    """Return a row for each bar."""
     return [
         {
             "arm": system.arm,
-            "setting": words(system.setting),
+            "setting": variable_words(system.setting),
             "from_ms": low_us / 1000,
             "to_ms": bucket_high(low_us) / 1000,
             "count": n,
         }
         for system in study.systems
-        for low_us, n in sorted(counts(system, study.job).items())
+        for low_us, n in sorted(response_counts(system, job).items())
     ]
 
 
-def marks(study: Study) -> list[dict]:
-    """The longest response of each system, and how it is labelled."""
+def longest_marks(study: Study, job: str) -> list[Datum]:
+    """Return the longest response of each system, with its label."""
     found = []
     for system in study.systems:
-        series = system.responses(study.job)
+        series = system.response_series(job)
         if series.count:
             most_ms = series.value("max") / MS
-            text = f"longest {number(most_ms)} ms, of {series.count:,}"
-            row = {"arm": system.arm, "setting": words(system.setting), "text": text}
+            text = f"longest {format_number(most_ms)} ms, of {series.count:,}"
+            row = {"arm": system.arm, "setting": variable_words(system.setting), "text": text}
             found.append({**row, "from_ms": round(most_ms, 3)})
     return found
 
 
-def longest(least_ms: float, most_ms: float, height: int) -> list[dict]:
-    """The layers that mark it: a line down to its bar, and the text beside its upper end."""
+def longest_layers(least_ms: float, most_ms: float, height: int) -> list[Spec]:
+    """Return the layers that mark the longest response: a line down to its bar, and a label at the
+    line's upper end."""
     rule = {"type": "rule", "y": 16, "y2": height - 1, "strokeDash": [2, 3], "opacity": 0.7}
     text = {"type": "text", "y": 9, "fontSize": 12, "baseline": "middle"}
     middle = (least_ms * most_ms) ** 0.5
     sides = {"right": f"datum.from_ms >= {middle}", "left": f"datum.from_ms < {middle}"}
-    texts = [
+    texts: list[Spec] = [
         {
             "transform": [{"filter": f"datum.text && {there}"}],
             "mark": {**text, "align": side},
@@ -73,12 +75,12 @@ def longest(least_ms: float, most_ms: float, height: int) -> list[dict]:
     return [{"transform": [{"filter": "datum.text"}], "mark": rule}, *texts]
 
 
-def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
-    """The bars of one system."""
+def panel(study: Study, values: list[Datum], columns: int, height: int) -> Spec:
+    """Return the bars of one system."""
     least_ms, most_ms = (f(row[k] for row in values) for f, k in ((min, "from_ms"), (max, "to_ms")))
     most = max(row["count"] for row in values)
     x = {"scale": {"type": "log", "nice": False}, "axis": theme.log_axis(least_ms, most_ms)}
-    y = {"scale": {"type": "log", "domain": [LEAST_COUNT, HEADROOM * most], "nice": False}}
+    y: Spec = {"scale": {"type": "log", "domain": [LEAST_COUNT, HEADROOM * most], "nice": False}}
     y["axis"] = theme.log_axis(LEAST_COUNT, HEADROOM * most)
     tips = [{"field": f, "type": "nominal"} for f in ("arm", "from_ms", "to_ms", "count")]
     names = max(map(len, study.arms)) * LETTER
@@ -98,24 +100,26 @@ def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
         "width": (theme.WHOLE - AXIS - names) // columns - GAP,
         "height": height,
         "encoding": {"x": across},
-        "layer": [bars, *longest(least_ms, most_ms, height)],
+        "layer": [bars, *longest_layers(least_ms, most_ms, height)],
     }
 
 
-def specs(study: Study) -> dict[str, dict]:
-    """The picture, if there is a job to show: arms below one another, settings beside."""
-    if not study.job:
+def specs(study: Study) -> dict[str, Spec]:
+    """Return the picture, if there is a job to show: a row of panels for each arm, a column for
+    each setting."""
+    job = study.job
+    if not job:
         return {}
-    values = rows(study)
+    values = rows(study, job)
     columns = len(study.settings)
     head = {"title": None, "labelOrient": "left", "labelAngle": 0, "labelAlign": "left"}
-    facet = {"row": {"field": "arm", "sort": study.arms, "header": head}}
+    facet: Spec = {"row": {"field": "arm", "sort": study.arms, "header": head}}
     if columns > 1:
-        order = [words(at) for at in study.settings]
+        order = [variable_words(at) for at in study.settings]
         facet["column"] = {"field": "setting", "sort": order, "header": {"title": None}}
     spec = {
-        "title": theme.title(study, f"How many responses of {study.job} took how long"),
-        "data": {"values": [*values, *marks(study)]},
+        "title": theme.figure_title(study, f"How many responses of {job} took how long"),
+        "data": {"values": [*values, *longest_marks(study, job)]},
         "facet": facet,
         "spec": panel(study, values, columns, 90 if len(study.arms) > 2 else 140),
         "spacing": GAP,

@@ -1,4 +1,4 @@
-"""The picture that a page begins with: the metric of its first sentence, arm by arm.
+"""Draws the picture that a page begins with: the metric of its first sentence, for each arm.
 
 - One setting: a bar for each arm, sorted, with its value; the source's figure beside it.
 - A number swept over few settings: a line for each arm.
@@ -6,12 +6,13 @@
   colours do not tell them apart, a group of bars for each setting.
 """
 
-from sluice.experiment.summary import said as published
+from sluice.experiment.summary import published_figure as published
 from sluice.report import lead, theme
-from sluice.report.figures.sweep import across
-from sluice.report.study import Study, System, in_order
-from sluice.report.study import words as in_words
-from sluice.report.wording import Words, words
+from sluice.report.figures.sweep import variable_axis
+from sluice.report.study import Study, System, distinct
+from sluice.report.study import variable_words as in_words
+from sluice.report.theme import Datum, Spec
+from sluice.report.wording import Words, metric_words
 
 ORDER = 0
 ABOUT = "All trials together, as in the table. Of several trials, a short stroke is each one."
@@ -24,11 +25,12 @@ LETTER = 7.4  # width of one, about
 GAP = 6  # before and behind what is written at a bar
 
 
-def rows(study: Study, name: str, said: Words, wide: bool) -> list[dict]:
-    """The value of each arm in each setting, and what is written at it, if there is room."""
+def rows(study: Study, name: str, said: Words, wide: bool) -> list[Datum]:
+    """Return the value of each arm in each setting, with the text at it. wide: whether there is
+    room for the source's figure."""
     found = []
     for system in study.systems:
-        value = lead.value(system, name)
+        value = lead.system_value(system, name)
         source = published(study.experiment, system.trials[0], name)
         text = said.value(value) + (f"  (the source: {source})" if source and wide else "")
         at = in_words(system.setting)
@@ -36,10 +38,10 @@ def rows(study: Study, name: str, said: Words, wide: bool) -> list[dict]:
     return found
 
 
-def trial_rows(study: Study, name: str) -> list[dict]:
-    """The value of each trial, if systems have several."""
+def trial_rows(study: Study, name: str) -> list[Datum]:
+    """Return the value of each trial, for systems that have several."""
     return [
-        {"arm": s.arm, "at": in_words(s.setting), "v": round(lead.value(alone, name), 6)}
+        {"arm": s.arm, "at": in_words(s.setting), "v": round(lead.system_value(alone, name), 6)}
         for s in study.systems
         if len(s.trials) > 1
         for trial in s.trials
@@ -47,8 +49,9 @@ def trial_rows(study: Study, name: str) -> list[dict]:
     ]
 
 
-def across_values(said: Words, found: list[dict], labelled: bool) -> dict:
-    """The axis of the values; room for a label at the longest bar."""
+def value_axis(said: Words, found: list[Datum], labelled: bool) -> Spec:
+    """Return the axis of the values. labelled: whether values stand at the bars, so that the axis
+    must begin at 0."""
     most, least = max(row["v"] for row in found), min(row["v"] for row in found)
     log = not labelled and least > 0 and most >= WIDE * least
     scale = {"type": "log", "nice": False, "padding": 8} if log else {"zero": True}
@@ -57,22 +60,24 @@ def across_values(said: Words, found: list[dict], labelled: bool) -> dict:
     return {**encoding, "scale": scale, "axis": axis}
 
 
-def bars(study: Study, found: list[dict], trials: list[dict], said: Words, width: int) -> dict:
-    """Bars of one setting, the longest first, with their values."""
+def setting_bars(
+    study: Study, found: list[Datum], trials: list[Datum], said: Words, width: int
+) -> Spec:
+    """Return the bars of one setting, the longest first, with their values."""
     order = [row["arm"] for row in sorted(found, key=lambda row: -row["v"])]
     names = max(len(arm) for arm in order) * LETTER
     texts = max(len(row["text"]) for row in found) * LETTER + 2 * GAP
     most = max(row["v"] for row in found) or 1
     inner = width - 2 * MARGIN - names
-    x = across_values(said, found, labelled=True)
+    x = value_axis(said, found, labelled=True)
     x["axis"] = {"tickCount": 5 if width > theme.NARROW else 2}
     x["scale"] = {"domain": [0, most * inner / max(inner - texts, inner / 3)], "nice": False}
-    y = {"field": "arm", "type": "nominal", "sort": order, "title": None}
+    y: Spec = {"field": "arm", "type": "nominal", "sort": order, "title": None}
     y["axis"] = {"labelLimit": names + 20, "domain": False, "ticks": False, "labelPadding": 8}
     bar = {"type": "bar", "height": {"band": 0.72}}
     text = {"type": "text", "align": "left", "dx": GAP}
-    stroke = {"type": "tick", "thickness": 1.5, "color": theme.INK, "opacity": 0.55}
-    layers = [
+    stroke: Spec = {"type": "tick", "thickness": 1.5, "color": theme.INK, "opacity": 0.55}
+    layers: list[Spec] = [
         {"mark": bar, "encoding": {"color": theme.arm_colour(study, legend=None)}},
         {"mark": text, "encoding": {"text": {"field": "text"}}},
     ]
@@ -89,12 +94,12 @@ def bars(study: Study, found: list[dict], trials: list[dict], said: Words, width
     }
 
 
-def lines(study: Study, variable: str, found: list[dict], said: Words, width: int) -> dict:
-    """A line for each arm along the one variable that is swept."""
+def sweep_lines(study: Study, variable: str, found: list[Datum], said: Words, width: int) -> Spec:
+    """Return a line for each arm along the one swept variable."""
     by_words = {in_words(at): at[variable] for at in study.settings}
     for row in found:
         row["x"] = by_words[row["at"]]
-    y = across_values(said, found, labelled=False)
+    y = value_axis(said, found, labelled=False)
     legend = {"symbolType": "stroke", "columns": 2 if width == theme.NARROW else 0}
     line = {"mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 60, "filled": True}}}
     return {
@@ -102,7 +107,7 @@ def lines(study: Study, variable: str, found: list[dict], said: Words, width: in
         "width": width - 4 * MARGIN,
         "height": 320,
         "encoding": {
-            "x": {**across(sorted(set(by_words.values())), variable)},
+            "x": {**variable_axis(sorted(set(by_words.values())), variable)},
             "y": y,
             "color": theme.arm_colour(study, legend=legend),
         },
@@ -110,11 +115,11 @@ def lines(study: Study, variable: str, found: list[dict], said: Words, width: in
     }
 
 
-def points(study: Study, found: list[dict], said: Words, width: int) -> dict:
-    """A row for each setting, a point for each arm."""
+def setting_points(study: Study, found: list[Datum], said: Words, width: int) -> Spec:
+    """Return a row for each setting, with a point for each arm."""
     order = [in_words(at) for at in study.settings]
     names = min(max(map(len, order)) * LETTER, width * 0.4)
-    y = {"field": "at", "type": "nominal", "sort": order, "title": None}
+    y: Spec = {"field": "at", "type": "nominal", "sort": order, "title": None}
     y["axis"] = {"labelLimit": names + 10, "grid": True, "ticks": False, "labelPadding": 8}
     legend = {"symbolType": "circle", "columns": 2 if width == theme.NARROW else 0}
     return {
@@ -122,7 +127,7 @@ def points(study: Study, found: list[dict], said: Words, width: int) -> dict:
         "width": width - 2 * MARGIN - names,
         "height": {"step": ROW},
         "encoding": {
-            "x": across_values(said, found, labelled=False),
+            "x": value_axis(said, found, labelled=False),
             "y": y,
             "color": theme.arm_colour(study, legend=legend),
         },
@@ -130,39 +135,41 @@ def points(study: Study, found: list[dict], said: Words, width: int) -> dict:
     }
 
 
-def groups(study: Study, found: list[dict], said: Words, width: int) -> dict:
-    """A group of bars for each setting."""
+def bar_groups(study: Study, found: list[Datum], said: Words, width: int) -> Spec:
+    """Return a group of bars for each setting."""
     panels = []
-    for at in in_order([row["at"] for row in found]):
+    for at in distinct([row["at"] for row in found]):
         here = [row for row in found if row["at"] == at]
-        panels.append({"title": theme.panel_title(at), **bars(study, here, [], said, width)})
+        panels.append(
+            {"title": theme.panel_title(at), **setting_bars(study, here, [], said, width)}
+        )
     return {"vconcat": panels}
 
 
-def swept(study: Study) -> list[str]:
-    """The variables that have several values, the seed aside."""
+def swept_variables(study: Study) -> list[str]:
+    """Return the variables that have several values, except the seed."""
     return [name for name in study.settings[0] if len({str(at[name]) for at in study.settings}) > 1]
 
 
-def picture(study: Study, name: str, width: int) -> dict:
-    """The form that suits the settings."""
-    said = words(name)
+def picture(study: Study, name: str, width: int) -> Spec:
+    """Return the picture, in the form that suits the number of settings and arms."""
+    said = metric_words(name)
     found = rows(study, name, said, width > theme.NARROW)
-    along = swept(study)
+    along = swept_variables(study)
     if len(study.settings) == 1:
-        return bars(study, found, trial_rows(study, name), said, width)
-    if theme.crowded(study):
-        return groups(study, found, said, width)
+        return setting_bars(study, found, trial_rows(study, name), said, width)
+    if theme.is_crowded(study):
+        return bar_groups(study, found, said, width)
     numbers = all(isinstance(at[along[0]], int | float) for at in study.settings)
     if len(along) == 1 and numbers:
-        return lines(study, along[0], found, said, width)
-    return points(study, found, said, width)
+        return sweep_lines(study, along[0], found, said, width)
+    return setting_points(study, found, said, width)
 
 
-def specs(study: Study, width: int = theme.WHOLE) -> dict[str, dict]:
-    """The picture, if the experiment names any metric."""
-    name = lead.metric(study)
+def specs(study: Study, width: int = theme.WHOLE) -> dict[str, Spec]:
+    """Return the picture, if the experiment names any metric."""
+    name = lead.lead_metric(study)
     if name is None:
         return {}
-    head = theme.title(study, words(name).capital)
+    head = theme.figure_title(study, metric_words(name).capital)
     return {"lead": {"title": head, **picture(study, name, width)}}

@@ -1,11 +1,12 @@
-"""Response times by percentile, the last hundredths and thousandths drawn out.
+"""Draws response times by percentile, on an axis that stretches the highest percentiles.
 
 The axis is that of HdrHistogram's plots (G. Tene).
 """
 
 from sluice.experiment.metrics import Series
 from sluice.report import theme
-from sluice.report.study import Study, words
+from sluice.report.study import Study, variable_words
+from sluice.report.theme import Datum, Spec
 
 ORDER = 3
 ABOUT = (
@@ -21,30 +22,31 @@ MEASURE = {"type": "quantitative"}
 LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %'"
 
 
-def curve(series: Series) -> list[tuple[float, float]]:
-    """Points (1 / share that took longer, ms) of a distribution, as far as its count tells."""
+def percentile_curve(series: Series) -> list[tuple[float, float]]:
+    """Return points (1 / share of longer responses, ms) of a distribution, as far as its count
+    allows."""
     inverse = [10 ** (i / STEPS) for i in range(NINES * STEPS + 1)]
     known = [x for x in inverse if x <= series.count]
     return [(x, series.percentile(100 - 100 / x) / MS) for x in known]
 
 
-def rows(study: Study) -> list[dict]:
-    """The points of every system."""
+def rows(study: Study, job: str) -> list[Datum]:
+    """Return the points of every system."""
     return [
         {
             "arm": system.arm,
-            "setting": words(system.setting),
+            "setting": variable_words(system.setting),
             "inverse": round(x, 4),
             "percentile": f"{100 - 100 / x:.5g} %",
             "ms": round(ms, 4),
         }
         for system in study.systems
-        for x, ms in curve(system.responses(study.job))
+        for x, ms in percentile_curve(system.response_series(job))
     ]
 
 
-def panel(study: Study, values: list[dict], ends_ms: tuple[float, float]) -> dict:
-    """A line for each arm."""
+def panel(study: Study, values: list[Datum], ends_ms: tuple[float, float]) -> Spec:
+    """Return a panel with a line for each arm."""
     ticks = [10**n for n in range(NINES + 1)]
     x_scale = {"type": "log", "domain": [1, ticks[-1]], "nice": False}
     y_scale = {"type": "log", "domain": ends_ms, "nice": False}
@@ -83,8 +85,10 @@ def panel(study: Study, values: list[dict], ends_ms: tuple[float, float]) -> dic
     }
 
 
-def alone(study: Study, arm: str, values: list[dict], ends_ms: tuple[float, float]) -> dict:
-    """The panel of one arm of a crowd: the others' lines are grey and have no name."""
+def highlighted_panel(
+    study: Study, arm: str, values: list[Datum], ends_ms: tuple[float, float]
+) -> Spec:
+    """Return the panel of one arm among many: the other arms' lines are grey and have no names."""
     others = [{**row, "of": row["arm"], "arm": ""} for row in values if row["arm"] != arm]
     whole = panel(study, [row for row in values if row["arm"] == arm], ends_ms)
     del whole["encoding"]["color"], whole["layer"][0]["encoding"]
@@ -100,17 +104,18 @@ def alone(study: Study, arm: str, values: list[dict], ends_ms: tuple[float, floa
     return {"title": theme.panel_title(arm, color=colour), **whole}
 
 
-def specs(study: Study) -> dict[str, dict]:
-    """The picture, if there is a job to show; a panel for each setting."""
-    if not study.job:
+def specs(study: Study) -> dict[str, Spec]:
+    """Return the picture, if there is a job to show; it has a panel for each setting."""
+    job = study.job
+    if not job:
         return {}
-    head = theme.title(study, f"Responses of {study.job} by percentile")
-    values = rows(study)
+    head = theme.figure_title(study, f"Responses of {job} by percentile")
+    values = rows(study, job)
     times_ms = [row["ms"] for row in values]
     ends_ms = (min(times_ms), ROOM * max(times_ms))
-    if theme.crowded(study):
+    if theme.is_crowded(study):
         size = {"width": theme.WIDTH // CROWD_COLUMNS - 70, "height": 130}
-        panels = [{**alone(study, arm, values, ends_ms), **size} for arm in study.arms]
+        panels = [{**highlighted_panel(study, arm, values, ends_ms), **size} for arm in study.arms]
         return {"percentiles": {"title": head, "concat": panels, "columns": CROWD_COLUMNS}}
     if len(study.settings) == 1:
         size = {"width": theme.WIDTH, "height": 420}
@@ -118,7 +123,7 @@ def specs(study: Study) -> dict[str, dict]:
     columns = 2 if len(study.settings) in (2, 4) else 3
     size = {"width": theme.WIDTH // columns - 70, "height": 240}
     panels = []
-    for at in map(words, study.settings):
+    for at in map(variable_words, study.settings):
         of_it = [row for row in values if row["setting"] == at]
         panels.append({"title": theme.panel_title(at), **size, **panel(study, of_it, ends_ms)})
     return {"percentiles": {"title": head, "concat": panels, "columns": columns}}

@@ -1,12 +1,15 @@
-"""The table's metrics against what was swept, a line an arm."""
+"""Draws the table's metrics over each swept variable, with a line for each arm."""
 
 import textwrap
+from collections.abc import Sequence
 from statistics import mean
 
 from sluice.experiment import metrics
-from sluice.experiment.result import setting
+from sluice.experiment.records import Value
+from sluice.experiment.result import drop_seed
 from sluice.report import theme, wording
-from sluice.report.study import Study, words
+from sluice.report.study import Study, variable_words
+from sluice.report.theme import Datum, Spec
 
 ORDER = 4
 ABOUT = (
@@ -19,30 +22,33 @@ COLUMNS = 3
 HEAD = 40  # letters in a line of the head of a panel
 
 
-def rows(study: Study, variable: str, metric: str) -> list[dict]:
-    """What the trials and all of them together came to, by the variable's value."""
+def rows(study: Study, variable: str, metric: str) -> list[Datum]:
+    """Return the values of each trial, of all trials together and of the model, by the variable's
+    value."""
     found = []
     for system in study.systems:
         others = {n: v for n, v in system.setting.items() if n != variable}
-        row = {"arm": system.arm, "x": system.setting[variable], "others": words(others)}
+        row = {"arm": system.arm, "x": system.setting[variable], "others": variable_words(others)}
         for trial in system.trials:
-            value = round(metrics.of(trial, metric), 4)
-            found.append({**row, "trial": words(trial["variables"]), "value": value})
-        together = round(metrics.together(system.trials, metric), 4)
+            value = round(metrics.evaluate(trial, metric), 4)
+            found.append({**row, "trial": variable_words(trial["variables"]), "value": value})
+        together = round(metrics.aggregate(system.trials, metric), 4)
         found.append({**row, "trial": "all trials", "value": together})
-        said = [study.experiment.predicted(trial).get(metric) for trial in system.trials]
-        if None not in said:
-            found.append({**row, "trial": MODEL, "value": round(mean(said), 4)})
+        said = [study.experiment.predicted(trial) for trial in system.trials]
+        if all(metric in predicted for predicted in said):
+            model = mean(predicted[metric] for predicted in said)
+            found.append({**row, "trial": MODEL, "value": round(model, 4)})
     return found
 
 
-def across(values: list, name: str) -> dict:
-    """The axis of the variable."""
+def variable_axis(values: Sequence[Value], name: str) -> Spec:
+    """Return the axis of the variable."""
     encoding = {"field": "x", "title": name}
-    if not all(isinstance(value, int | float) for value in values):
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if len(numbers) < len(values):
         return {**encoding, "type": "ordinal", "sort": values, "axis": {"labelAngle": 0}}
-    wide = min(values) > 0 and max(values) >= WIDE * min(values)
-    scale = {"type": "log", "nice": False} if wide else {"zero": False, "padding": 8}
+    wide = min(numbers) > 0 and max(numbers) >= WIDE * min(numbers)
+    scale: Spec = {"type": "log", "nice": False} if wide else {"zero": False, "padding": 8}
     axis = {
         "values": values,
         "labelExpr": "format(datum.value, '~r')",  # "format" rounds to the ticks' step
@@ -51,18 +57,21 @@ def across(values: list, name: str) -> dict:
     return {**encoding, "type": "quantitative", "scale": scale, "axis": axis}
 
 
-def folded(text: str) -> list[str]:
-    """The head of a panel in lines no wider than it."""
+def fold_title(text: str) -> list[str]:
+    """Return the title of a panel in lines that fit its width."""
     return textwrap.wrap(text, HEAD)
 
 
-def panel(study: Study, variable: str, metric: str) -> dict:
-    """One metric."""
+def panel(study: Study, variable: str, metric: str) -> Spec:
+    """Return the panel of one metric."""
     values = [at[variable] for at in study.settings]
-    values = sorted(set(values)) if all(isinstance(v, int | float) for v in values) else values
-    several = len({words(setting(r["variables"])) for r in study.results}) > len(set(values))
-    encoding = {
-        "x": across(values, variable),
+    numbers = [value for value in values if isinstance(value, int | float)]
+    values = [*sorted(set(numbers))] if len(numbers) == len(values) else values
+    several = len({variable_words(drop_seed(r["variables"])) for r in study.results}) > len(
+        set(values)
+    )
+    encoding: Spec = {
+        "x": variable_axis(values, variable),
         "y": {"field": "value", "type": "quantitative", "title": None, "scale": {"zero": True}},
         "color": theme.arm_colour(study),
     }
@@ -81,7 +90,11 @@ def panel(study: Study, variable: str, metric: str) -> dict:
         "transform": [{"filter": f"datum.trial == '{MODEL}'"}],
         "encoding": {"tooltip": tips},
     }
-    head = {"text": folded(wording.words(metric).heading), "fontSize": 13, "anchor": "start"}
+    head = {
+        "text": fold_title(wording.metric_words(metric).heading),
+        "fontSize": 13,
+        "anchor": "start",
+    }
     return {
         "title": {**head, "frame": "group", "offset": 6, "fontWeight": "normal"},
         "data": {"values": rows(study, variable, metric)},
@@ -92,15 +105,15 @@ def panel(study: Study, variable: str, metric: str) -> dict:
     }
 
 
-def specs(study: Study) -> dict[str, dict]:
-    """A picture for each variable that was swept, the seed aside."""
+def specs(study: Study) -> dict[str, Spec]:
+    """Return a picture for each variable that was swept, except the seed."""
     columns = study.experiment.plot["columns"]
     swept = [
-        name for name, row in study.values(lambda r: setting(r["variables"])).items() if row[1:]
+        name for name, row in study.values(lambda r: drop_seed(r["variables"])).items() if row[1:]
     ]
     return {
         f"sweep-{variable}": {
-            "title": theme.title(study, f"All measures against {variable}"),
+            "title": theme.figure_title(study, f"All measures against {variable}"),
             "concat": [panel(study, variable, metric) for metric in columns],
             "columns": COLUMNS,
         }

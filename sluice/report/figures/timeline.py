@@ -1,13 +1,15 @@
-"""When what happened: the arms side by side on one axis of time, with equal scales."""
+"""Draws what happened over time: the arms side by side, with equal scales."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sluice.experiment.records import RunResult
 from sluice.experiment.result import disk_series
 from sluice.experiment.series import bucket_high
 from sluice.report import theme
-from sluice.report.study import Study, words
+from sluice.report.study import Study, variable_words
+from sluice.report.theme import Spec
 
 ORDER = 5
 ABOUT = (
@@ -35,31 +37,32 @@ POINTED = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields"
 
 
 def bin_rows(study: Study) -> list[str]:
-    """Of each run and bin: arm, point, from, to in s, writes a second, queue, and where the last
-    read and the last write were, in MiB."""
+    """Return the bins as lines of CSV: arm, point, start and end in s, writes and reads per second,
+    longest queue, and the places of the last read and the last write in MiB."""
     rows = ["a,p,s,e,writes,reads,queue,read,write"]
     for result in study.results:
-        where = place(study, result)
+        where = arm_and_point(study, result)
         series, disk = result["series"], disk_series(result)
         width_s = series["bin_ms"] / 1000
         for i in range(series["from_bin"], series["bins"]):
-            heads = [mib(disk[f"{kind}_sector"][i]) for kind in ("read", "write")]
-            rates = [f"{disk[kind][i] / width_s:g}" for kind in ("writes", "reads")]
+            heads = [format_mib(disk["read_sector"][i]), format_mib(disk["write_sector"][i])]
+            rates = [f"{disk['writes'][i] / width_s:g}", f"{disk['reads'][i] / width_s:g}"]
             cells = [f"{i * width_s:g}", f"{(i + 1) * width_s:g}", *rates, disk["queue_max"][i]]
             rows.append(",".join(map(str, [*where, *cells, *heads])))
     return rows
 
 
-def mib(sector: int | None) -> str:
-    """Where a sector lies."""
+def format_mib(sector: int | None) -> str:
+    """Return the place of a sector in MiB, or "" for None."""
     return "" if sector is None else f"{sector * SECTOR / MIB:.2f}"
 
 
 def heat_rows(study: Study) -> list[str]:
-    """The cells of the heat maps: arm, point, from, to in s, from, to in ms, reads."""
+    """Return the cells of the heat maps as lines of CSV: arm, point, start and end in s, shortest
+    and longest response in ms, reads."""
     rows = ["a,p,s,e,low,high,cell"]
     for result in study.results:
-        where = place(study, result)
+        where = arm_and_point(study, result)
         width_s = result["series"]["bin_ms"] / 1000
         for i, low_us, n in disk_series(result)["read_heat"]:
             if i >= result["series"]["from_bin"]:
@@ -69,21 +72,21 @@ def heat_rows(study: Study) -> list[str]:
     return rows
 
 
-def place(study: Study, result: dict) -> tuple[int, int]:
-    """The numbers of a result's arm and point."""
+def arm_and_point(study: Study, result: RunResult) -> tuple[int, int]:
+    """Return the indices of a result's arm and point."""
     return study.arms.index(result["arm"]), study.points.index(result["variables"])
 
 
-def domains(study: Study) -> dict[str, list[float]]:
-    """The ends of the scales, the same for all runs."""
+def scale_domains(study: Study) -> dict[str, list[float]]:
+    """Return the ends of the scales, which are the same for all runs."""
     runs = [(result["series"], disk_series(result)) for result in study.results]
     lows = [low for _, disk in runs for _, low, _ in disk["read_heat"]] or [1000]
-    sectors = [s for _, disk in runs for k in ("read", "write") for s in disk[f"{k}_sector"]]
+    sectors = [s for _, disk in runs for s in (*disk["read_sector"], *disk["write_sector"])]
     return {
         "time": [0, max(s["bins"] * s["bin_ms"] for s, _ in runs) / 1000],
         "writes": [0, max(max(d["writes"]) * 1000 / s["bin_ms"] for s, d in runs) or 1],
         "queue": [0, max(max(d["queue_max"]) for _, d in runs) or 1],
-        "low": wide(max(min(lows), 1) / 1000, bucket_high(max(lows)) / 1000),
+        "low": widen_domain(max(min(lows), 1) / 1000, bucket_high(max(lows)) / 1000),
         "place": [
             min(s or 0 for s in sectors) * SECTOR / MIB,
             max(s or 0 for s in sectors) * SECTOR / MIB,
@@ -92,21 +95,22 @@ def domains(study: Study) -> dict[str, list[float]]:
     }
 
 
-def wide(low: float, high: float) -> list[float]:
-    """The ends of a logarithmic scale, at least LEAST_WIDE apart, so that the axis has values."""
+def widen_domain(low: float, high: float) -> list[float]:
+    """Return the ends of a logarithmic scale, at least LEAST_WIDE apart, so that its axis has
+    values."""
     more = max(1, LEAST_WIDE * low / high) ** 0.5
     return [low / more, high * more]
 
 
-def data(name: str, arm: int | None) -> dict:
-    """The rows of the chosen trial, of an arm or of all."""
+def trial_data(name: str, arm: int | None) -> Spec:
+    """Return the data of the chosen trial, of one arm or (None) of all arms."""
     wanted = "datum.p == trial" if arm is None else f"datum.p == trial && datum.a == {arm}"
     return {"data": {"name": name, "format": {"type": "csv"}}, "transform": [{"filter": wanted}]}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a panel is among the others, its size, and what it shares with them."""
+    """A panel's position among the others, its size, and what all panels share."""
 
     arm: int
     first: bool  # of its row
@@ -116,32 +120,37 @@ class Place:
     ends: dict[str, list[float]]
     colour: str
 
-    def time(self) -> dict:
-        """The axis of time, which the strip rules."""
+    def time(self) -> Spec:
+        """Return the time axis, which follows the strip's selection."""
         axis = {"labels": self.last, "title": "time, s" if self.last else None, "tickCount": 5}
         scale = {"domain": {"param": "zoom", "encoding": "x"}, "nice": False}
         return {"field": "s", "type": "quantitative", "scale": scale, "axis": axis}
 
-    def up(self, field: str, title: str, **scale: object) -> dict:
-        """The other axis, labelled in the first column."""
+    def value_axis(self, field: str, title: str, **scale: object) -> Spec:
+        """Return the vertical axis, which has labels in the first column only."""
         axis = {"labels": self.first, "title": title if self.first else None, "tickCount": 4}
         axis |= {"format": "~r", "titleX": -62} if self.first else {"ticks": False}
         scale = {"domain": self.ends[field], "nice": False, **scale}
         return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
-    def up_log(self, field: str, title: str) -> dict:
-        """The same, logarithmic."""
-        up = self.up(field, title, type="log")
+    def log_value_axis(self, field: str, title: str) -> Spec:
+        """Return the vertical axis, logarithmic."""
+        up = self.value_axis(field, title, type="log")
         return {**up, "axis": up["axis"] | theme.log_axis(*self.ends[field])}
 
-    def panel(self, name: str, *layers: dict) -> dict:
-        """A panel: under its layers one that is felt, not seen; over them the time pointed at."""
-        bins = data("bins", self.arm)
+    def panel(self, name: str, *layers: Spec) -> Spec:
+        """Return a panel. Under its layers is an invisible one that reacts to the pointer; above
+        them is a line at the time that the pointer selects."""
+        bins = trial_data("bins", self.arm)
         felt = {
             **bins,
             "name": f"{name}-{self.arm}",
             "mark": {"type": "rect", "opacity": 0, "clip": True},
-            "encoding": {"x": self.time(), "x2": {"field": "e"}, "tooltip": tips(*BIN_TIPS)},
+            "encoding": {
+                "x": self.time(),
+                "x2": {"field": "e"},
+                "tooltip": tooltip_channels(*BIN_TIPS),
+            },
         }
         pointed = {"filter": {"param": "pointed", "empty": False}}
         line = {
@@ -153,96 +162,102 @@ class Place:
         return {"width": self.width, "height": self.height, "layer": [felt, *layers, line]}
 
 
-def tips(*fields: str) -> list[dict]:
-    """What is said of a mark that is pointed at."""
+def tooltip_channels(*fields: str) -> list[Spec]:
+    """Return the fields that are shown when the pointer is on a mark."""
     return [{"field": field, "type": "nominal", "title": TIPS[field]} for field in fields]
 
 
-def bars(place: Place, field: str, title: str) -> dict:
-    """One bar a bin."""
+def bin_bars(place: Place, field: str, title: str) -> Spec:
+    """Return a layer with a bar for each bin."""
     mark = {"type": "rect", "clip": True, "color": place.colour, "stroke": place.colour}
     return {
-        **data("bins", place.arm),
+        **trial_data("bins", place.arm),
         "mark": {**mark, "strokeWidth": 0.6},
         "encoding": {
             "x": place.time(),
             "x2": {"field": "e"},
-            "y": place.up(field, title),
+            "y": place.value_axis(field, title),
             "y2": {"datum": 0},
-            "tooltip": tips(*BIN_TIPS),
+            "tooltip": tooltip_channels(*BIN_TIPS),
         },
     }
 
 
-def writes(place: Place) -> dict:
-    return place.panel("writes", bars(place, "writes", "writes / s"))
+def writes(place: Place) -> Spec:
+    """Return the panel of writes over time."""
+    return place.panel("writes", bin_bars(place, "writes", "writes / s"))
 
 
-def queue(place: Place) -> dict:
-    return place.panel("queue", bars(place, "queue", "queue, requests"))
+def queue(place: Place) -> Spec:
+    """Return the panel of the queue's length over time."""
+    return place.panel("queue", bin_bars(place, "queue", "queue, requests"))
 
 
-def heat(place: Place) -> dict:
-    """Reads by response time, over time."""
+def heat(place: Place) -> Spec:
+    """Return the panel of reads by response time, over time."""
     colour = {"type": "log", "scheme": "viridis", "domain": place.ends["reads"]}
     legend = {"orient": "right", "gradientLength": 140, "tickCount": 3, "format": "~r"}
     cells = {
-        **data("heat", place.arm),
+        **trial_data("heat", place.arm),
         "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": place.time(),
             "x2": {"field": "e"},
-            "y": place.up_log("low", "read response, ms"),
+            "y": place.log_value_axis("low", "read response, ms"),
             "y2": {"field": "high"},
             "color": {
                 **{"field": "cell", "type": "quantitative", "scale": colour},
                 **{"legend": legend, "title": "reads"},
             },
-            "tooltip": tips("s", "low", "high", "cell"),
+            "tooltip": tooltip_channels("s", "low", "high", "cell"),
         },
     }
     return place.panel("heat", cells)
 
 
-def dots(place: Place) -> dict:
-    """Where each bin's last read and write were, and above them which dots are reads."""
+def dots(place: Place) -> Spec:
+    """Return the panel with the places of each bin's last read and write, and a legend above it."""
 
-    def points(field: str, colour: str) -> dict:
-        up = {**place.up("place", "place, MiB"), "field": field}
+    def dot_layer(field: str, colour: str) -> Spec:
+        """Return the layer of dots for reads or writes."""
+        up = {**place.value_axis("place", "place, MiB"), "field": field}
         mark = {"type": "circle", "clip": True, "size": 9, "opacity": 1, "color": colour}
-        about = {"x": place.time(), "y": up, "tooltip": tips(*BIN_TIPS)}
-        return {**data("bins", place.arm), "mark": mark, "encoding": about}
+        about = {"x": place.time(), "y": up, "tooltip": tooltip_channels(*BIN_TIPS)}
+        return {**trial_data("bins", place.arm), "mark": mark, "encoding": about}
 
-    def said(words: str, colour: str, x: int) -> dict:
+    def legend_text(words: str, colour: str, x: int) -> Spec:
+        """Return a text of the legend."""
         mark = {"type": "text", "align": "right", "fontSize": 12, "text": words, "color": colour}
         return {"data": {"values": [{}]}, "mark": {**mark, "x": x, "y": -9, "clip": False}}
 
     return place.panel(
         "dots",
-        points("read", READ_COLOUR),
-        points("write", place.colour),
-        said(READ_DOT, READ_COLOUR, place.width - DOT_WIDTH),
-        said(WRITE_DOT, place.colour, place.width),
+        dot_layer("read", READ_COLOUR),
+        dot_layer("write", place.colour),
+        legend_text(READ_DOT, READ_COLOUR, place.width - DOT_WIDTH),
+        legend_text(WRITE_DOT, place.colour, place.width),
     )
 
 
 PANELS = ((writes, 100), (queue, 100), (heat, 190), (dots, 130))
 
 
-def panels_of(study: Study) -> list[tuple[Callable[[Place], dict], int]]:
-    """The panels that there is something for, with their heights. The few reads of a load that only
-    writes are of the file system's own blocks, and left out."""
-    return [row for row in PANELS if not (study.only_writes and row[0] is heat)]
+def panels_of(study: Study) -> list[tuple[Callable[[Place], Spec], int]]:
+    """Return the panels for which there is data, with their heights.
+
+    A load that only writes has no panel of reads: the few reads are the file system's own.
+    """
+    return [row for row in PANELS if not (study.is_write_only and row[0] is heat)]
 
 
-def abreast(study: Study) -> list[list[str]]:
-    """The arms, as many together as have room beside one another."""
+def arms_per_row(study: Study) -> list[list[str]]:
+    """Return the arms in groups of as many as fit side by side."""
     return [study.arms[i : i + ABREAST] for i in range(0, len(study.arms), ABREAST)]
 
 
-def panels(study: Study, arms: list[str]) -> list[dict]:
-    """Row by row: a row for each quantity, a column for each of these arms."""
-    ends, colours = domains(study), theme.colours(study)
+def panels(study: Study, arms: list[str]) -> list[Spec]:
+    """Return the panels row by row: a row for each quantity, a column for each of these arms."""
+    ends, colours = scale_domains(study), theme.colours_by_arm(study)
     width = theme.WIDTH // min(len(study.arms), ABREAST) - GAP
     found, rows = [], panels_of(study)
     for row, (make, height) in enumerate(rows):
@@ -256,28 +271,29 @@ def panels(study: Study, arms: list[str]) -> list[dict]:
     return found
 
 
-def pointed(study: Study) -> dict:
-    """The parameter that holds the time pointed at, in whichever panel."""
+def pointer_parameter(study: Study) -> Spec:
+    """Return the parameter that holds the time under the pointer, in any panel."""
     arms = range(len(study.arms))
     views = [f"{make.__name__}-{arm}" for make, _ in panels_of(study) for arm in arms]
     return {"name": "pointed", "select": POINTED, "views": views}
 
 
-def arm_names(study: Study) -> dict:
-    """The transform that gives rows their arm's name."""
+def arm_name_transform(study: Study) -> Spec:
+    """Return the transform that gives rows their arm's name."""
     names = [f"datum.a == {i} ? {json.dumps(arm)}" for i, arm in enumerate(study.arms)]
     return {"calculate": " : ".join([*names, "''"]), "as": "arm"}
 
 
-def strip(study: Study) -> dict:
-    """All arms' queues over the whole time, where a part of it is chosen."""
-    rows = data("bins", None)
-    scale = {"domain": domains(study)["time"], "nice": False}
+def overview_strip(study: Study) -> Spec:
+    """Return the strip with all arms' queues over the whole time, in which the reader selects a
+    part."""
+    rows = trial_data("bins", None)
+    scale = {"domain": scale_domains(study)["time"], "nice": False}
     x_axis = {"tickCount": 10, "labelBound": True}
     y_axis = {"tickCount": 3, "titleX": -62}
     lines = {
         **rows,
-        "transform": [*rows["transform"], arm_names(study)],
+        "transform": [*rows["transform"], arm_name_transform(study)],
         "params": [STRIP],
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5},
         "encoding": {
@@ -286,12 +302,12 @@ def strip(study: Study) -> dict:
             "color": theme.arm_colour(study),
         },
     }
-    return {"width": theme.WIDTH, "height": 70, "layer": [lines, shown_point(study)]}
+    return {"width": theme.WIDTH, "height": 70, "layer": [lines, point_label(study)]}
 
 
-def trial(study: Study) -> dict:
-    """The parameter that says which point is shown, and lets it be chosen."""
-    labels = [words(point) for point in study.points]
+def trial_parameter(study: Study) -> Spec:
+    """Return the parameter that holds the shown point, with which the reader chooses it."""
+    labels = [variable_words(point) for point in study.points]
     if len(labels) == 1:
         return {"name": "trial", "value": 0}
     numbers = list(range(len(labels)))
@@ -299,9 +315,9 @@ def trial(study: Study) -> dict:
     return {"name": "trial", "value": 0, "bind": bind}
 
 
-def shown_point(study: Study) -> dict:
-    """The point that is shown, in words that follow the choice."""
-    labels = json.dumps([words(point) for point in study.points])
+def point_label(study: Study) -> Spec:
+    """Return the text that names the shown point."""
+    labels = json.dumps([variable_words(point) for point in study.points])
     mark = {"type": "text", "align": "right", "fontSize": 15, "fontWeight": "bold", "y": -12}
     return {
         "data": {"values": [{}]},
@@ -309,8 +325,8 @@ def shown_point(study: Study) -> dict:
     }
 
 
-def specs(study: Study) -> dict[str, dict]:
-    """The picture, if the disk that is measured had requests in any run."""
+def specs(study: Study) -> dict[str, Spec]:
+    """Return the picture, if the measured disk had requests in any run."""
     if not any(study.disk in result["series"]["disks"] for result in study.results):
         return {}
     shared = {"scale": {"x": "shared", "color": "shared"}, "legend": {"color": "shared"}}
@@ -319,14 +335,14 @@ def specs(study: Study) -> dict[str, dict]:
             **{"concat": panels(study, arms), "columns": len(arms), "resolve": shared},
             **{"align": "each", "spacing": {"row": 8, "column": GAP}},
         }
-        for arms in abreast(study)
+        for arms in arms_per_row(study)
     ]
     return {
         "timeline": {
-            "title": theme.title(study, f"What {study.disk} did over time"),
-            "params": [trial(study), pointed(study)],
+            "title": theme.figure_title(study, f"What {study.disk} did over time"),
+            "params": [trial_parameter(study), pointer_parameter(study)],
             "datasets": {"bins": "\n".join(bin_rows(study)), "heat": "\n".join(heat_rows(study))},
-            "vconcat": [strip(study), *grids],
+            "vconcat": [overview_strip(study), *grids],
             "resolve": {"scale": {"x": "independent", "color": "independent"}},
         }
     }

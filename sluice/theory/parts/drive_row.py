@@ -16,6 +16,8 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True)
 class Zone:
+    """A zone of a drive: cylinders whose tracks have equally many sectors."""
+
     first_cyl: int
     last_cyl: int
     sectors: int  # of a track
@@ -24,11 +26,14 @@ class Zone:
 
     @property
     def cylinders(self) -> int:
+        """The number of cylinders."""
         return self.last_cyl - self.first_cyl + 1
 
 
 @dataclass(frozen=True)
 class DriveRow:
+    """The figures of a drive."""
+
     rotation_ns: int
     heads: int
     head_switch_ns: int
@@ -42,7 +47,7 @@ class DriveRow:
     seek_ns: tuple[int, ...]  # by distance in cylinders
 
     def cylinder_at(self, share: float) -> int:
-        """The cylinder of the sector at this share, 0 to 1, of all of them."""
+        """Return the cylinder of the sector at this share, 0 to 1, of all sectors."""
         left = share * sum(z.cylinders * z.sectors for z in self.zones)
         for zone in self.zones:
             if left < zone.cylinders * zone.sectors:
@@ -52,15 +57,15 @@ class DriveRow:
 
 
 @cache
-def drive_row(name: str) -> DriveRow:
-    """The row of a drive that has platters. Raises ValueError for another one."""
-    asked = image.command(TOOL, "-d", name, "-f", check=False)
+def read_drive_row(name: str) -> DriveRow:
+    """Return the row of a drive that has platters. Raises ValueError for another drive."""
+    asked = image.run_command(TOOL, "-d", name, "-f", check=False)
     told = asked.stdout.decode()
     if asked.returncode:
         raise ValueError(told.strip())
     figures = {key: int(value) for key, value in re.findall(r"^(\w+_?\w*) (\d+)$", told, re.M)}
     zones = re.findall(r"^zone (\d+) (\d+) (\d+) (\d+) (\d+)$", told, re.M)
-    curve = image.command(TOOL, "-d", name, "-s").stdout.decode()
+    curve = image.run_command(TOOL, "-d", name, "-s").stdout.decode()
     return DriveRow(
         **figures,
         zones=tuple(Zone(*map(int, words)) for words in zones),

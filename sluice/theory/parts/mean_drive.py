@@ -1,4 +1,4 @@
-"""A drive in the mean: expected times, where drives/model/drive.c computes actual ones.
+"""Computes a drive's expected times, where drives/model/drive.c computes actual ones.
 
 It knows the drive's row, how files that are read in order share its cache, and how far the arm
 reads ahead between two commands. The place where a file begins is a mean over all places. The
@@ -8,7 +8,7 @@ caller adds the wait for the platter, half a rotation.
 from dataclasses import dataclass, field
 from functools import cache
 
-from sluice.theory.parts.drive_row import DriveRow, Zone, drive_row
+from sluice.theory.parts.drive_row import DriveRow, Zone, read_drive_row
 from sluice.theory.parts.reader import Command
 
 GRID = 120  # places along the drive over which a mean is taken
@@ -20,10 +20,10 @@ SECTOR_BYTES = 512
 
 
 @cache
-def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
-    """The mean seek between n files at random places: to the next one outwards, back from the last
-    to the first, and between any two."""
-    row = drive_row(drive)
+def mean_seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
+    """Return the mean seeks between n files at random places: outwards to the next file, back from
+    the last to the first, and between any two."""
+    row = read_drive_row(drive)
     cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
     onward = back = pair = onwards = backs = pairs = 0.0
     for i in range(GRID):
@@ -38,8 +38,9 @@ def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
     return onward / onwards, back / backs, pair / pairs
 
 
-def near_seek_ns(row: DriveRow, group_mb: float) -> float:
-    """The mean seek from a group's start, where the inodes are, to any place in it."""
+def mean_near_seek_ns(row: DriveRow, group_mb: float) -> float:
+    """Return the mean seek from a group's start, where the inodes are, to any place in the
+    group."""
     sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
     cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
     distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
@@ -51,19 +52,19 @@ def near_seek_ns(row: DriveRow, group_mb: float) -> float:
 
 @dataclass(frozen=True)
 class Tracks:
-    """A zone's tracks. Sectors count from the start of one of them."""
+    """The tracks of a zone. Sectors count from the start of one of them."""
 
     zone: Zone
     slot_ns: float  # a sector under the head
     skew: float  # slots from a track's end to the next one's start, in the mean
 
     def read_ns(self, first: float, sectors: float) -> float:
-        """The time from the first sector's start to the last one's end."""
+        """Return the time from the first sector's start to the last sector's end."""
         crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
         return self.slot_ns * (sectors + self.skew * crossed)
 
-    def read_in(self, first: float, ns: float) -> float:
-        """The number of sectors that pass in that time, from the first on."""
+    def sectors_read(self, first: float, ns: float) -> float:
+        """Return how many sectors pass in `ns`, from the first on."""
         slots, done = ns / self.slot_ns, 0.0
         while slots > 0:
             left = self.zone.sectors - (first + done) % self.zone.sectors
@@ -72,17 +73,22 @@ class Tracks:
         return done
 
 
-def tracks(row: DriveRow, zone: Zone) -> Tracks:
+def build_tracks(row: DriveRow, zone: Zone) -> Tracks:
+    """Return the tracks of a zone."""
     skew = ((row.heads - 1) * zone.track_skew + zone.cyl_skew) / row.heads
     return Tracks(zone, row.rotation_ns / zone.sectors, skew)
 
 
-def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
-    """The places where a file may begin: a zone, a sector of a track; and the share of the drive
-    that each stands for."""
+def start_places(row: DriveRow) -> list[tuple[Tracks, float, float]]:
+    """Return the places where a file may begin: a zone's tracks, a sector of a track, and the share
+    of the drive that the place stands for."""
     total = sum(z.cylinders * z.sectors for z in row.zones)
     return [
-        (tracks(row, z), (i + 0.5) / PHASES * z.sectors, z.cylinders * z.sectors / total / PHASES)
+        (
+            build_tracks(row, z),
+            (i + 0.5) / PHASES * z.sectors,
+            z.cylinders * z.sectors / total / PHASES,
+        )
         for z in row.zones
         for i in range(PHASES)
     ]
@@ -93,7 +99,7 @@ def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A drive and its use. Sizes in sectors."""
+    """A drive and its use. Sizes are in sectors."""
 
     row: DriveRow
     bus_ns: float  # a sector
@@ -103,14 +109,14 @@ class Setting:
 
     @property
     def ahead(self) -> float:
-        """What is read ahead into a segment."""
+        """The number of sectors that are read ahead into a segment."""
         room = self.row.segments * self.row.segment_sectors // self.segments
         return room * self.row.read_ahead_sectors / self.row.segment_sectors
 
 
 @dataclass
 class Segment:
-    """What the drive's cache holds of what was read ahead for a file."""
+    """A segment of the drive's cache: what was read ahead for a file."""
 
     file: int
     end: int  # the place up to which the file has been read
@@ -119,13 +125,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Served:
+    """How a command was served."""
+
     moved: bool  # the arm went elsewhere: a seek and half a rotation, not in
     ns: float  # from the command's arrival until its data are across the bus
 
 
 @dataclass
 class Drive:
-    """The drive, all files lying alike in its tracks. Segments: the last one used is last."""
+    """The drive, for files that all lie alike in its tracks. segments: in the order of their last
+    use."""
 
     s: Setting
     tracks: Tracks
@@ -136,26 +145,28 @@ class Drive:
     rested_ns: float = 0  # since then
 
     def __post_init__(self) -> None:
-        self.empty()
+        self.empty_segment()
 
-    def empty(self) -> None:
+    def empty_segment(self) -> None:
+        """Empty the cache. The arm reads nothing ahead."""
         self.segments = [Segment(-1, 0) for _ in range(self.s.segments)]
         self.reads = self.rests = None
 
     def sector(self, place: int) -> float:
+        """Return the sector of a place, counted from the start of a track."""
         return self.start + place * self.s.block
 
     def read_ahead(self, ns: float) -> None:
         """Read ahead for this long, or until the segment is full."""
         if self.reads:
             reached = self.sector(self.reads.end) + self.reads.ahead
-            self.reads.ahead += self.tracks.read_in(reached, ns)
+            self.reads.ahead += self.tracks.sectors_read(reached, ns)
             if self.reads.ahead >= self.s.ahead:
                 self.reads.ahead, self.reads = self.s.ahead, None
 
-    def segment(self, file: int, place: int) -> tuple[Segment, bool]:
-        """The file's segment, if one goes on at this place; otherwise the oldest one, emptied. And
-        whether it is the file's."""
+    def find_segment(self, file: int, place: int) -> tuple[Segment, bool]:
+        """Return the file's segment that continues at this place and True, or the oldest segment,
+        emptied, and False."""
         mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
         found = mine[0] if mine else self.segments[0]
         if not mine:
@@ -166,16 +177,17 @@ class Drive:
         self.segments.append(found)
         return found, bool(mine)
 
-    def divide(self) -> float:
+    def divide_cache(self) -> float:
         """Divide the cache again, which empties it. Returns how long that takes."""
-        self.empty()
+        self.empty_segment()
         return self.s.row.read_miss_ns
 
     def serve(self, file: int, command: Command, idle_ns: float) -> Served:
-        """Serve a command that reaches the drive this long after the last one was done."""
+        """Serve a command that reaches the drive `idle_ns` after the end of the last one. Returns
+        its time, and whether the arm moved."""
         self.read_ahead(idle_ns)
         self.rested_ns += idle_ns
-        segment, goes_on = self.segment(file, command.place)
+        segment, goes_on = self.find_segment(file, command.place)
         sectors = command.blocks * self.s.block
         missing, joins = max(0.0, sectors - segment.ahead), self.reads is segment
         begin = self.sector(segment.end) + segment.ahead

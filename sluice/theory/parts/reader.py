@@ -1,7 +1,7 @@
 """The steps of a program that reads a file from its start to its end, in this kernel.
 
 A step is instructions of the processor, a command that goes to the drive, or a wait for one. The
-steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/disk.c
+steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/merge.c
 (neighbours that are queued together become one command) and the rule of the prefetch policy, one of
 those below. Nothing here knows a drive or a time.
 
@@ -19,7 +19,7 @@ FAR = 1 << 20  # a place in another group
 
 @dataclass(frozen=True)
 class Cost:
-    """Instructions of the kernel."""
+    """The kernel's instructions for each kind of work."""
 
     call: int  # a read of one block, without copying
     several: int  # that it has further blocks
@@ -35,7 +35,7 @@ COST = Cost(call=2234, several=266, block=1144, copy_kb=325, command=3456, comma
 
 @dataclass(frozen=True)
 class File:
-    """A file to be read, and how."""
+    """A file, and how the program reads it."""
 
     size_kb: float
     call_kb: float
@@ -47,9 +47,11 @@ class File:
 
     @property
     def blocks(self) -> int:
+        """The number of blocks."""
         return -int(-self.size_kb // self.block_kb)
 
     def place(self, block: int) -> int:
+        """Return the place of a block on the disk."""
         if block < DIRECT_BLOCKS:
             return block
         return block + 1 + FAR * self.far
@@ -57,12 +59,14 @@ class File:
 
 @dataclass(frozen=True)
 class Compute:
+    """Instructions of the processor."""
+
     instructions: float
 
 
 @dataclass(frozen=True)
 class Command:
-    """Blocks in a row from this place on, read by one command."""
+    """A read of neighbouring blocks, from this place on, by one command."""
 
     place: int
     blocks: int
@@ -80,13 +84,15 @@ Step = Compute | Command | Wait
 
 @dataclass
 class Bsd44:
-    """policies/prefetch/bsd44.c: what was read ahead last, and the most that is read ahead."""
+    """The state of policies/prefetch/bsd44.c: what was read ahead last, and the most that is read
+    ahead."""
 
     most: int
     begin: int = 0
     end: int = 0
 
     def ahead(self, end: int, file_blocks: int) -> range:
+        """Return the blocks to read ahead after a read that ends before block `end`."""
         if end <= self.begin:
             return range(0)
         last = self.end - self.begin
@@ -97,7 +103,7 @@ class Bsd44:
 
 @dataclass
 class Reader:
-    """A reader's progress: the command by which each block of the file came, or will come."""
+    """The progress of a reader. by: the command that reads each block of the file."""
 
     file: File
     cost: Cost
@@ -108,7 +114,7 @@ class Reader:
     waited: int = -1  # for the last command
 
     def submit(self, places: list[int]) -> Iterator[Step]:
-        """Submit those of them that are not read yet; neighbours together."""
+        """Yield commands for those places that are not read yet; neighbours share a command."""
         most = max(1, self.file.cluster_kb // self.file.block_kb)
         run: list[int] = []
         for place in [p for p in places if p not in self.by] + [-1]:
@@ -120,12 +126,14 @@ class Reader:
             run.append(place)
 
     def wait(self, place: int) -> Iterator[Step]:
+        """Yield the wait for a place's command, unless the program has waited for it already."""
         if self.by[place] > self.waited:
             self.waited = self.by[place]
             yield Wait(self.waited)
 
     def find(self, blocks: range, out: list[int]) -> Iterator[Step]:
-        """The places of these blocks. Behind the pointer block, that block is read first."""
+        """Find the places of blocks, and append them to `out`. Yields the steps: blocks after the
+        pointer block need that block first."""
         for block in blocks:
             if block >= DIRECT_BLOCKS:
                 pointers = self.file.place(DIRECT_BLOCKS) - 1
@@ -134,7 +142,8 @@ class Reader:
             out.append(self.file.place(block))
 
     def call(self, at_kb: float, end_kb: float) -> Iterator[Step]:
-        """The program reads this part, and computes."""
+        """Yield the steps of a call that reads this part of the file, and of the computing after
+        the call."""
         size = self.file.block_kb
         if self.file.by_block:
             while end_kb > (stop_kb := (at_kb // size + 1) * size):
@@ -144,7 +153,7 @@ class Reader:
         yield Compute(self.file.work)
 
     def read(self, at_kb: float, end_kb: float) -> Iterator[Step]:
-        """What the policy sees as one read."""
+        """Yield the steps of one read, as the policy sees it."""
         size = self.file.block_kb
         first, end = int(at_kb // size), -int(-end_kb // size)
         ahead = range(0)
@@ -176,9 +185,10 @@ class Reader:
             yield Compute(self.cost.block + self.cost.copy_kb * part_kb)
 
 
-def steps(file: File, cost: Cost, policy: Bsd44 | None) -> list[Step]:
-    """All steps of a program that reads the file once."""
-    reader, made, at_kb = Reader(file, cost, policy), [], 0.0
+def program_steps(file: File, cost: Cost, policy: Bsd44 | None) -> list[Step]:
+    """Return all steps of a program that reads the file once."""
+    reader, at_kb = Reader(file, cost, policy), 0.0
+    made: list[Step] = []
     while at_kb < file.size_kb:
         end_kb = min(at_kb + file.call_kb, file.size_kb)
         made += reader.call(at_kb, end_kb)

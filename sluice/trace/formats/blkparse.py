@@ -24,8 +24,8 @@ from typing import BinaryIO
 import numpy as np
 
 from sluice.trace.common import SECTOR
-from sluice.trace.stream import NO_DATA, LeftOut, Line, of_lines, seconds
-from sluice.trace.units import place
+from sluice.trace.stream import NO_DATA, LeftOut, Line, parse_seconds, tables_of_lines
+from sluice.trace.units import disk_place
 
 ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
@@ -51,21 +51,21 @@ def looks_like(name: str, head: bytes) -> bool:
 
 @dataclass
 class Devices:
-    """The devices that have appeared."""
+    """The devices that have appeared in a file."""
 
     numbers: dict[str, int] = field(default_factory=dict)  # of those with requests
     above: set[str] = field(default_factory=set)  # whose requests were passed on to others
     in_sums: bool = False  # the line before was of blkparse's sums
 
-    def remapped(self, device: str, rest: str) -> None:
-        """Note what a remap to this device says."""
+    def note_remap(self, device: str, rest: str) -> None:
+        """Record a remap of requests to this device."""
         source = SOURCE_OF.fullmatch(rest)
         if source and source["device"] != device:  # a partition may be its own
             self.above.add(source["device"])
 
     def number(self, device: str) -> int:
-        """The number of a device that has a request. Raises ValueError if that request may be in
-        the file as one to another device, too."""
+        """Return the number of a device that has a request. Raises ValueError if the file may have
+        the request a second time, as one to another device."""
         number = self.numbers.setdefault(device, len(self.numbers))
         for other in self.above & self.numbers.keys() - {device}:
             raise ValueError(
@@ -75,8 +75,8 @@ class Devices:
         return number
 
 
-def row_of(line: str, devices: Devices) -> Line:
-    """What a line is."""
+def parse_row(line: str, devices: Devices) -> Line:
+    """Return a line's request, the reason why it is left out, or None. Raises ValueError."""
     event = EVENT.fullmatch(line)
     if not event:
         if re.match(r"\d+,\d+\s", line):
@@ -85,7 +85,7 @@ def row_of(line: str, devices: Devices) -> Line:
         return None if devices.in_sums else NO_EVENTS
     devices.in_sums = False
     if event["action"] == REMAPPED:
-        devices.remapped(event["device"], event["rest"])
+        devices.note_remap(event["device"], event["rest"])
     if event["action"] != QUEUED:
         return None
     data = DATA.fullmatch(event["rest"])
@@ -98,10 +98,12 @@ def row_of(line: str, devices: Devices) -> Line:
         return NO_DATA
     if not {"R", "W"} & set(kind):
         return DISCARDS
-    at = place(devices.number(event["device"]), int(data["sector"]) * SECTOR, size)
-    return seconds(event["time"]), at, size, int("W" in kind)
+    at = disk_place(devices.number(event["device"]), int(data["sector"]) * SECTOR, size)
+    return parse_seconds(event["time"]), at, size, int("W" in kind)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     devices = Devices()
-    yield from of_lines(path, stream, left, lambda line: row_of(line, devices), names=True)
+    yield from tables_of_lines(
+        path, stream, left, lambda line: parse_row(line, devices), names=True
+    )

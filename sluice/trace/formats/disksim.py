@@ -1,9 +1,9 @@
-"""DiskSim's ASCII traces, which SSDSim reads, too: times in ms; fivefold.py has the rest."""
+"""DiskSim's ASCII traces, which SSDSim reads, too. fivefold.py describes the format."""
 
-from sluice.trace.fivefold import looks, reader
+from sluice.trace.fivefold import make_looks_like, make_reader
 
 ABOUT = "DiskSim's and SSDSim's ASCII traces, times in ms"
 SOURCE = "DiskSim 4.0, Reference Manual: the default format of traces"
 SEVERAL = True
 UNIT_PS = 10**9
-looks_like, read = looks(UNIT_PS), reader(UNIT_PS)
+looks_like, read = make_looks_like(UNIT_PS), make_reader(UNIT_PS)

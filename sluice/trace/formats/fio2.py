@@ -1,4 +1,4 @@
-"""fio's log of version 2: what was done to which file, in order, and no times but waits.
+"""fio's log of version 2: the actions on files, in order, with waits in place of times.
 
     fio version 2 iolog
     /dev/sda add
@@ -21,8 +21,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.iolog import Log, begins
-from sluice.trace.stream import LeftOut, Line, of_lines, spaced, whole
+from sluice.trace.iolog import Log, begins_with_version
+from sluice.trace.stream import LeftOut, Line, parse_whole, split_spaces, tables_of_lines
 
 ABOUT = "fio's iolog, version 2"
 SOURCE = "fio(1), Trace file format v2; fio's iolog.c"
@@ -33,24 +33,24 @@ WAIT = "wait"
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return begins(head, VERSION)
+    return begins_with_version(head, VERSION)
 
 
 class Waits(Log):
-    """The log, and how far its waits have come."""
+    """A log of version 2, and the sum of its waits so far."""
 
     now_ns = 0
 
-    def row_of(self, line: str) -> Line:
-        """What a line is."""
+    def parse_row(self, line: str) -> Line:
+        """Return a line's request, the reason why it is left out, or None. Raises ValueError."""
         if self.is_head(line, VERSION):
             return None
-        file, action, *rest = spaced(line, (2, 4))
+        file, action, *rest = split_spaces(line, (2, 4))
         if action.lower() == WAIT and rest:
-            self.now_ns += whole(rest[0], "the wait") * US_NS
+            self.now_ns += parse_whole(rest[0], "the wait") * US_NS
             return None
-        return self.action(self.now_ns, file, action, rest)
+        return self.parse_action(self.now_ns, file, action, rest)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    yield from of_lines(path, stream, left, Waits().row_of)
+    yield from tables_of_lines(path, stream, left, Waits().parse_row)

@@ -1,4 +1,4 @@
-"""fio's log of version 3: what was done to which file, and when.
+"""fio's log of version 3: the actions on files, with their times.
 
     fio version 3 iolog
     2 /dev/sda add
@@ -21,8 +21,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.iolog import Log, begins
-from sluice.trace.stream import LeftOut, Line, of_lines, spaced, whole
+from sluice.trace.iolog import Log, begins_with_version
+from sluice.trace.stream import LeftOut, Line, parse_whole, split_spaces, tables_of_lines
 
 ABOUT = "fio's iolog, version 3"
 SOURCE = "fio's iolog.c: log_io_u and log_file write microseconds"
@@ -32,16 +32,16 @@ VERSION = 3
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return begins(head, VERSION)
+    return begins_with_version(head, VERSION)
 
 
-def row_of(line: str, log: Log) -> Line:
-    """What a line is."""
+def parse_row(line: str, log: Log) -> Line:
+    """Return a line's request, the reason why it is left out, or None. Raises ValueError."""
     if log.is_head(line, VERSION):
         return None
-    time, file, action, *rest = spaced(line, (3, 5))
-    return log.action(whole(time, "the time") * US_NS, file, action, rest)
+    time, file, action, *rest = split_spaces(line, (3, 5))
+    return log.parse_action(parse_whole(time, "the time") * US_NS, file, action, rest)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    yield from of_lines(path, stream, left, partial(row_of, log=Log()))
+    yield from tables_of_lines(path, stream, left, partial(parse_row, log=Log()))

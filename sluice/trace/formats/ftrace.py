@@ -28,8 +28,16 @@ import numpy as np
 
 from sluice.trace.common import SECTOR
 from sluice.trace.formats.blkparse import DISCARDS, EMPTY, Devices
-from sluice.trace.stream import NO_DATA, LeftOut, Line, Row, checked, of_lines, seconds, tables
-from sluice.trace.units import place
+from sluice.trace.stream import (
+    NO_DATA,
+    LeftOut,
+    Row,
+    build_tables,
+    checked_row,
+    parse_seconds,
+    tables_of_lines,
+)
+from sluice.trace.units import disk_place
 
 ABOUT = "Linux' ftrace of requests, also as trace-cmd reports it"
 SOURCE = "Linux, include/trace/events/block.h and kernel/trace/blktrace.c"
@@ -57,11 +65,12 @@ LOST_EVENTS = "places where ftrace lost events"
 
 def looks_like(name: str, head: bytes) -> bool:
     lines = head.decode(errors="replace").split("\n")
-    return any(parts(line.strip()) for line in lines)
+    return any(split_event(line.strip()) for line in lines)
 
 
-def parts(line: str) -> tuple[str, str, str, str] | None:
-    """An event's time, action, device, and what follows; None for what is no event of requests."""
+def split_event(line: str) -> tuple[str, str, str, str] | None:
+    """Return an event's time, action, device and remaining text; None for a line that is no event
+    of requests."""
     event = EVENT.fullmatch(line)
     if not event:
         return None
@@ -75,28 +84,28 @@ def parts(line: str) -> tuple[str, str, str, str] | None:
 
 @dataclass
 class Stages:
-    """What each stage of requests has: requests, and what is left out of them."""
+    """The requests of each stage, or why they are left out."""
 
     found: dict[str, list[Row | str]] = field(default_factory=lambda: defaultdict(list))
     devices: dict[str, Devices] = field(default_factory=lambda: {s: Devices() for s in STAGES})
     lost: list[str] = field(default_factory=list)
 
-    def take(self, line: str) -> None:
-        """Note what a line is. Raises ValueError."""
+    def take_line(self, line: str) -> None:
+        """Store a line's event in its stage. Raises ValueError."""
         if LOST.fullmatch(line):
             self.lost.append(LOST_EVENTS)
-        event = parts(line)
+        event = split_event(line)
         if not event:
             return
         time, action, device, what = event
         if action == REMAPPED:
             for devices in self.devices.values():
-                devices.remapped(device, what)
+                devices.note_remap(device, what)
         if action in STAGES:
             self.found[action].append(self.request(time, action, device, what))
 
     def request(self, time: str, action: str, device: str, what: str) -> Row | str:
-        """A request of a stage, or why it is left out. Raises ValueError."""
+        """Return a request of a stage, or why it is left out. Raises ValueError."""
         data = DATA.fullmatch(what)
         if not data:
             if EMPTY.fullmatch(what):
@@ -108,11 +117,11 @@ class Stages:
         if not {"R", "W"} & set(data["kind"]):
             return DISCARDS
         number = self.devices[action].number(device)
-        at = place(number, int(data["sector"]) * SECTOR, size)
-        return checked((seconds(time), at, size, int("W" in data["kind"])))
+        at = disk_place(number, int(data["sector"]) * SECTOR, size)
+        return checked_row((parse_seconds(time), at, size, int("W" in data["kind"])))
 
-    def rows(self, left: LeftOut) -> Iterator[Row]:
-        """The requests of the first stage that has events."""
+    def first_stage_rows(self, left: LeftOut) -> Iterator[Row]:
+        """Yield the requests of the first stage that has events."""
         taken = next((self.found[stage] for stage in STAGES if self.found[stage]), [])
         for why in self.lost:
             left.add(why)
@@ -125,11 +134,11 @@ class Stages:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """All of the file at once, because its stages are known at its end."""
+    """Yield all of the file at once, because its stages are known at its end."""
     stages = Stages()
 
-    def row_of(line: str) -> Line:
-        stages.take(line)
+    def parse_row(line: str) -> None:
+        stages.take_line(line)
 
-    list(of_lines(path, stream, LeftOut(), row_of))
-    yield from tables(path, stages.rows(left))
+    list(tables_of_lines(path, stream, LeftOut(), parse_row))
+    yield from build_tables(path, stages.first_stage_rows(left))

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.stream import LeftOut, Row, of_lines, reads_as, whole
+from sluice.trace.stream import LeftOut, Row, is_readable_as, parse_whole, tables_of_lines
 
 ABOUT = "LIRS: a block's number a line"
 SOURCE = "S. Jiang and X. Zhang, LIRS, SIGMETRICS 2002: its traces"
@@ -25,13 +25,13 @@ PART = "*"
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return reads_as(head, row_of)
+    return is_readable_as(head, parse_row)
 
 
-def row_of(line: str) -> Row | None:
-    """A line's request."""
-    return None if line == PART else (0, whole(line, "the block") * BLOCK, BLOCK, 0)
+def parse_row(line: str) -> Row | None:
+    """Return a line's request, or None for a line that begins another part."""
+    return None if line == PART else (0, parse_whole(line, "the block") * BLOCK, BLOCK, 0)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    yield from of_lines(path, stream, left, row_of)
+    yield from tables_of_lines(path, stream, left, parse_row)

@@ -13,8 +13,16 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.stream import LeftOut, Row, fields, kind, of_lines, reads_as, whole
-from sluice.trace.units import place
+from sluice.trace.stream import (
+    LeftOut,
+    Row,
+    is_readable_as,
+    parse_kind,
+    parse_whole,
+    split_commas,
+    tables_of_lines,
+)
+from sluice.trace.units import disk_place
 
 ABOUT = "MSR Cambridge, CSV"
 SOURCE = (
@@ -27,19 +35,20 @@ WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return reads_as(head, lambda line: row_of(line, {}))
+    return is_readable_as(head, lambda line: parse_row(line, {}))
 
 
-def row_of(line: str, disks: dict[tuple, int]) -> Row:
-    """A line's request. disks: the numbers of those that have appeared, by host and disk."""
-    words = fields(line, 6, 7)
-    write = kind(words[3], WRITES)
-    ticks = whole(words[0], "the time") - EPOCH_S * 10**7
+def parse_row(line: str, disks: dict[tuple[str, str], int]) -> Row:
+    """Return a line's request. disks: the numbers of the disks that have appeared, by host and
+    disk. Raises ValueError."""
+    words = split_commas(line, 6, 7)
+    write = parse_kind(words[3], WRITES)
+    ticks = parse_whole(words[0], "the time") - EPOCH_S * 10**7
     disk = disks.setdefault((words[1], words[2]), len(disks))
-    offset, size = whole(words[4], "the offset"), whole(words[5], "the size")
-    return ticks * TICK_NS, place(disk, offset, size), size, write
+    offset, size = parse_whole(words[4], "the offset"), parse_whole(words[5], "the size")
+    return ticks * TICK_NS, disk_place(disk, offset, size), size, write
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    disks: dict[tuple, int] = {}
-    yield from of_lines(path, stream, left, lambda line: row_of(line, disks))
+    disks: dict[tuple[str, str], int] = {}
+    yield from tables_of_lines(path, stream, left, lambda line: parse_row(line, disks))

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sluice.trace.common import REQUEST
-from sluice.trace.stream import NO_DATA, LeftOut, joined, of_records
+from sluice.trace.stream import NO_DATA, LeftOut, join_tables, read_records
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
 SOURCE = "libCacheSim, traceReader, oracleGeneralBin; J. Yang et al."
@@ -28,18 +28,20 @@ def looks_like(name: str, head: bytes) -> bool:
     return "oraclegeneral" in name.lower()
 
 
-def spread(seconds: np.ndarray) -> np.ndarray:
-    """Times in ns: those of equal seconds, evenly spaced in it."""
+def spread_times(seconds: np.ndarray) -> np.ndarray:
+    """Return times in ns; those of one second are spaced evenly in it."""
     _, first, counts = np.unique(seconds, return_index=True, return_counts=True)
     if not len(seconds):
         return seconds
     rank = np.arange(len(seconds)) - np.repeat(first, counts)
     share = rank * SECOND_NS // np.repeat(counts, counts)
-    return seconds.astype("<u8") * SECOND_NS + share.astype("<u8")
+    times_ns: np.ndarray = seconds.astype("<u8") * SECOND_NS + share.astype("<u8")
+    return times_ns
 
 
-def places(objects: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Where each object lies, in bytes: as long as its largest use, in the order of first uses."""
+def object_places(objects: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the place of each object, in bytes. Objects lie in the order of their first uses, each
+    as long as its largest use."""
     _, first, which = np.unique(objects, return_index=True, return_inverse=True)
     longest = np.zeros(len(first), "<u8")
     np.maximum.at(longest, which, sizes)
@@ -51,19 +53,19 @@ def places(objects: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """All of the file at once, because objects have no places until all sizes are known."""
+    """Yield all of the file at once, because objects have no places until all sizes are known."""
     pieces = []
-    for _, records in of_records(path, stream, RECORD):
+    for _, records in read_records(path, stream, RECORD):
         full = records["bytes"] > 0
-        left.add_records(full, NO_DATA, ~full)
+        left.count_records(full, NO_DATA, ~full)
         found = records[full]
         left.kept += len(found)
         rows = np.zeros(len(found), REQUEST)
         rows["time_ns"], rows["offset"] = found["time_s"], found["object"]
         rows["bytes"] = found["bytes"]
         pieces.append(rows)
-    rows = joined(pieces)
+    rows = join_tables(pieces)
     rows = rows[np.argsort(rows["time_ns"], kind="stable")]
-    rows["offset"] = places(rows["offset"], rows["bytes"])
-    rows["time_ns"] = spread(rows["time_ns"])
+    rows["offset"] = object_places(rows["offset"], rows["bytes"])
+    rows["time_ns"] = spread_times(rows["time_ns"])
     yield rows

@@ -9,7 +9,7 @@ import numpy as np
 from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.packed import FORM, HEAD, MAGIC
-from sluice.trace.stream import NO_DATA, LeftOut, expect_all
+from sluice.trace.stream import NO_DATA, LeftOut, expect_good_records
 
 ABOUT = "Sluice's requests, binary"
 SOURCE = "sluice/trace/packed.py"
@@ -33,9 +33,11 @@ def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
                 f"{path}: at byte {at}: the file ends, and {missing} requests are missing"
             )
         rows = np.frombuffer(data, REQUEST)
-        expect_all(path, rows["write"] < 2, at, REQUEST, "neither read nor write:", rows["write"])
+        expect_good_records(
+            path, rows["write"] < 2, at, REQUEST, "neither read nor write:", rows["write"]
+        )
         full = rows["bytes"] > 0
-        left.add_records(full, NO_DATA, ~full)
+        left.count_records(full, NO_DATA, ~full)
         left.kept += int(full.sum())
         yield rows[full]
         at, missing = at + len(data), missing - whole

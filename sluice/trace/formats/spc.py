@@ -11,8 +11,16 @@ are taken use it, in whole MiB.
 from functools import partial
 
 from sluice.trace.common import SECTOR
-from sluice.trace.stream import Row, fields, kind, of_lines, reads_as, seconds, whole
-from sluice.trace.units import place
+from sluice.trace.stream import (
+    Row,
+    is_readable_as,
+    parse_kind,
+    parse_seconds,
+    parse_whole,
+    split_commas,
+    tables_of_lines,
+)
+from sluice.trace.units import disk_place
 
 ABOUT = "SPC: the Storage Performance Council's trace files"
 SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
@@ -21,15 +29,15 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return reads_as(head, row_of)
+    return is_readable_as(head, parse_row)
 
 
-def row_of(line: str) -> Row:
-    """A line's request."""
-    words = fields(line, 5)
-    write = kind(words[3], WRITES)
-    unit, first, size = map(whole, words[:3], ("the unit", "the first block", "the size"))
-    return seconds(words[4]), place(unit, first * SECTOR, size), size, write
+def parse_row(line: str) -> Row:
+    """Return a line's request. Raises ValueError."""
+    words = split_commas(line, 5)
+    write = parse_kind(words[3], WRITES)
+    unit, first, size = map(parse_whole, words[:3], ("the unit", "the first block", "the size"))
+    return parse_seconds(words[4]), disk_place(unit, first * SECTOR, size), size, write
 
 
-read = partial(of_lines, row_of=row_of)
+read = partial(tables_of_lines, row_of=parse_row)

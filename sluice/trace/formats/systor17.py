@@ -14,15 +14,15 @@ from functools import partial
 from sluice.trace.stream import (
     Line,
     begins_with_head,
-    fields,
-    is_head,
-    kind,
-    of_lines,
-    reads_as,
-    seconds,
-    whole,
+    is_readable_as,
+    is_table_head,
+    parse_kind,
+    parse_seconds,
+    parse_whole,
+    split_commas,
+    tables_of_lines,
 )
-from sluice.trace.units import place
+from sluice.trace.units import disk_place
 
 ABOUT = "SYSTOR '17, CSV"
 SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017; README"
@@ -33,19 +33,20 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return begins_with_head(head, HEAD) or reads_as(head, row_of)
+    return begins_with_head(head, HEAD) or is_readable_as(head, parse_row)
 
 
-def row_of(line: str) -> Line:
-    """A line's request; the head has none, nor has a line without a type."""
-    if is_head(line, HEAD):
+def parse_row(line: str) -> Line:
+    """Return a line's request, the reason why it is left out, or None for the head. Raises
+    ValueError."""
+    if is_table_head(line, HEAD):
         return None
-    words = fields(line, 6, 6)
+    words = split_commas(line, 6, 6)
     if not words[2]:
         return NO_TYPE
-    write = kind(words[2], WRITES)
-    unit, at, size = map(whole, words[3:], ("the unit", "the offset", "the size"))
-    return seconds(words[0]), place(unit, at, size), size, write
+    write = parse_kind(words[2], WRITES)
+    unit, at, size = map(parse_whole, words[3:], ("the unit", "the offset", "the size"))
+    return parse_seconds(words[0]), disk_place(unit, at, size), size, write
 
 
-read = partial(of_lines, row_of=row_of)
+read = partial(tables_of_lines, row_of=parse_row)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sluice.trace.common import REQUEST, SECTOR
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.stream import NO_DATA, LeftOut, expect_all, of_records
+from sluice.trace.stream import NO_DATA, LeftOut, expect_good_records, read_records
 
 ABOUT = "vscsi, binary"
 SOURCE = "libCacheSim, traceReader, vscsi; C. Waldspurger et al., SHARDS, FAST 2015"
@@ -33,8 +33,8 @@ OTHERS = "other commands ({:#04x})"
 TRIED = 2  # records by which a version is recognised
 
 
-def version(head: bytes) -> int | None:
-    """The version of the records with which a file begins."""
+def record_version(head: bytes) -> int | None:
+    """Return the version of the records with which a file begins, or None."""
     for number, record in sorted(VERSIONS.items(), reverse=True):
         whole = min(len(head) // record.itemsize, TRIED)
         found = np.frombuffer(head, record, whole)["ver"] >> 8
@@ -44,28 +44,28 @@ def version(head: bytes) -> int | None:
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return version(head) is not None
+    return record_version(head) is not None
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     head = stream.peek(TRIED * VERSIONS[2].itemsize) if hasattr(stream, "peek") else b""
-    number = version(head)
+    number = record_version(head)
     if number is None:
         raise BadTraceFile(f"{path}: at byte 0: no record of version 1 or 2 of vscsi")
     record = VERSIONS[number]
-    for at, found in of_records(path, stream, record):
-        expect_all(
+    for at, found in read_records(path, stream, record):
+        expect_good_records(
             path, found["ver"] >> 8 == number, at, record, "a record of version", found["ver"] >> 8
         )
         writes = np.isin(found["cmd"], WRITES)
         moves, full = writes | np.isin(found["cmd"], READS), found["len"] > 0
         kept = moves & full
         late, far = found["ts"] < (1 << 63) // US_NS, found["lbn"] < (1 << 63) // SECTOR
-        expect_all(path, late, at, record, "a time in us that is too large:", found["ts"])
-        expect_all(path, far, at, record, "a block that is too far:", found["lbn"])
-        left.add_records(kept, NO_DATA, moves & ~full)
+        expect_good_records(path, late, at, record, "a time in us that is too large:", found["ts"])
+        expect_good_records(path, far, at, record, "a block that is too far:", found["lbn"])
+        left.count_records(kept, NO_DATA, moves & ~full)
         for code in np.unique(found["cmd"][~moves]).tolist():
-            left.add_records(kept, OTHERS.format(code), found["cmd"] == code)
+            left.count_records(kept, OTHERS.format(code), found["cmd"] == code)
         rows = np.zeros(int(kept.sum()), REQUEST)
         left.kept += len(rows)
         rows["time_ns"] = found["ts"][kept] * US_NS

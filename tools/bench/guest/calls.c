@@ -1,7 +1,7 @@
 /*
  * What a program has on Linux in place of user/lib's start.S and syscall.c: its
- * entry, and those system calls that user/bench.c, init.c and the library make.
- * The rest of the program is the same object file that runs on Sluice.
+ * entry, and those system calls that user/load/bench.c, init.c and the library
+ * make. The rest of the program is the same object file that runs on Sluice.
  *
  * - Numbers are those of Linux on RISC-V. Error numbers, modes and the flags of
  *   open have Linux's values in Sluice, too.

@@ -29,7 +29,7 @@ class Tree:
         self.made += 1
         return f"/data/{self.rng.choice(FOLDERS) if folder is None else folder}f{self.made}"
 
-    def taken(self) -> str:
+    def take_file(self) -> str:
         """One of the files, which it loses."""
         return self.files.pop(self.rng.randrange(len(self.files)))
 
@@ -49,16 +49,16 @@ class Tree:
         if kind == "copy":
             return f"cp /text {self.new()}"
         if kind == "move":
-            file = self.taken()
+            file = self.take_file()
             return f"mv {file} {self.new(self.goal(file, kind))}"
         if kind == "replace":
-            file = self.taken()
+            file = self.take_file()
             folder = self.goal(file, kind)
             there = [one for one in self.files if folder_of(one) == folder]
             made = "" if there else f"cp /text {self.new(folder)}\n"
             return f"{made}mv {file} {self.rng.choice(there or self.files[-1:])}"
         if kind == "remove":
-            return f"rm {self.taken()}"
+            return f"rm {self.take_file()}"
         name = self.free()
         return {
             "link": f"ln {self.rng.choice(self.files)} {name}l\nrm {name}l",

@@ -29,7 +29,7 @@ def _run(bench: Workbench) -> Run:
 
 def _expect_links(cut: Cut) -> None:
     """Expect that e2fsck had to raise no count of links."""
-    for inode, links, names in LINKS.findall(cut.said):
+    for inode, links, names in LINKS.findall(cut.e2fsck_output):
         cut.expect(
             int(links) >= int(names),
             "a file's count of links on the disk before its second name",

@@ -1,7 +1,7 @@
 """A scan takes little processor time for each dirty block, and looks at no more than it must."""
 
 from grade.engine.assertions import Slide, expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
@@ -57,6 +57,8 @@ def a_scan_of_2000_dirty_blocks_costs_little(bench: Workbench) -> Slide:
 def a_second_looks_at_no_block_after_the_last_that_is_held_back(bench: Workbench) -> Slide:
     """Sixty blocks are held back, and 200 younger ones are not. The kernel counts the blocks that
     are looked at until ten seconds later."""
-    best, value = (growth(ask(OAW), 1, 2, "bio.scanned") for ask in (bench.reference, bench.run))
+    best, value = (
+        counter_growth(ask(OAW), 1, 2, "bio.scanned") for ask in (bench.reference, bench.run)
+    )
     expect(value > 0, "blocks that are held back to be looked at", "none")
     return Slide("a number", "blocks", value, 2 * best, 4 * best)

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import BLOCK_BYTES, FOR_EVER, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..burst import Burst, played, scenario
+from ..burst import Burst, list_bursts, scenario
 from ..writes import Dirtying, dirtyings, expect_written
 
 SCAN_S = 1.05  # from one scan to the end of the next
@@ -77,7 +77,7 @@ def _bursts(bench: Workbench) -> tuple[Run, int]:
     ), age_s
 
 
-def _counted(bench: Workbench) -> tuple[Run, list[Burst]]:
+def _run_counted_load(bench: Workbench) -> tuple[Run, list[Burst]]:
     """A burst of ten blocks, then others, whose age is set to one second while they are older."""
     made = [Burst(_age_s(bench), 100, 3, 10)]
     asked = scenario("due-counted", made)
@@ -98,7 +98,7 @@ beacon {LOWERED + 1}
 def blocks_that_are_older_than_the_age_are_written(bench: Workbench) -> None:
     """Blocks are dirty for three seconds when age_s is set to one second; and many become dirty at
     any time, so that some pass from below the age to beyond it between two scans."""
-    run, _ = _counted(bench)
+    run, _ = _run_counted_load(bench)
     lowered_ns, end_ns = run.beacon(LOWERED), run.beacon(LOWERED + 1)
     found = dirtyings(run, "/f", lowered_ns, end_ns)
     expect_written(found, (end_ns - lowered_ns) / 1e9 + 3.5)
@@ -110,9 +110,9 @@ def blocks_that_are_older_than_the_age_are_written(bench: Workbench) -> None:
 
 def each_block_that_a_scan_looks_at_is_counted(bench: Workbench) -> None:
     """Ten blocks become dirty at once. The counter `scanned` agrees with the trace."""
-    run, made = _counted(bench)
-    (seen,) = played(run, made)
+    run, made = _run_counted_load(bench)
+    (seen,) = list_bursts(run, made)
     expect_written(seen.dirtyings, made[0].age_s + SCAN_S)
-    wanted = sum(map(seen.scanned, seen.written))
-    came = growth(run, 1, 2, "ldcl.scanned")
+    wanted = sum(map(seen.scanned, seen.written_blocks))
+    came = counter_growth(run, 1, 2, "ldcl.scanned")
     expect(abs(came - wanted) <= SLACK, f"ldcl.scanned to grow by about {wanted}", f"{came}")

@@ -2,7 +2,7 @@
 it is long."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import BLOCK_SECTORS, Run, Scenario, Write
 from grade.engine.workbench import Workbench
 
@@ -46,7 +46,7 @@ def _run(bench: Workbench) -> Run:
     )
 
 
-def _filled(run: Run, number: int) -> tuple[int, int]:
+def _fill_time_ns(run: Run, number: int) -> tuple[int, int]:
     """The time in which a file's blocks are filled, in ns, until the first of them is released:
     which blocks are released, and when, is what the group `idle` looks at."""
     start_ns, end_ns = run.beacon(2 * number), run.beacon(2 * number + 1)
@@ -61,7 +61,7 @@ def _filled(run: Run, number: int) -> tuple[int, int]:
 
 def _early(run: Run, number: int) -> list[Write]:
     """The writes of a file that are queued while its blocks are filled."""
-    return run.writes_of(f"/f{number}", *_filled(run, number))
+    return run.writes_of(f"/f{number}", *_fill_time_ns(run, number))
 
 
 def _expect_some_held_back(run: Run, floors: list[int]) -> None:
@@ -82,7 +82,7 @@ def a_write_starts_at_once_only_while_the_queue_is_short(bench: Workbench) -> No
     run, floors = _run(bench), _floors(bench)
     _expect_some_held_back(run, floors)
     for number, floor in enumerate(floors, 1):
-        expect_most_queued(run, floor + 1, *_filled(run, number), f"oaw.floor={floor}")
+        expect_most_queued(run, floor + 1, *_fill_time_ns(run, number), f"oaw.floor={floor}")
 
 
 def a_block_that_is_not_filled_is_only_delayed(bench: Workbench) -> None:
@@ -112,5 +112,5 @@ def filled_blocks_are_counted(bench: Workbench) -> None:
         ]
         at_once = sum(not e.argument for e in begun)  # of blocks that were never dirty
         for name, wanted in (("at_once", at_once), ("held_back", BLOCKS - at_once)):
-            came = growth(run, 2 * number, 2 * number + 1, f"oaw.{name}")
+            came = counter_growth(run, 2 * number, 2 * number + 1, f"oaw.{name}")
             expect(came == wanted, f"oaw.{name} to grow by {wanted}", f"{came}")

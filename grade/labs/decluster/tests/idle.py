@@ -6,7 +6,7 @@ from grade.engine.assertions import expect
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..writes import bursts, expect_most_queued, first_over
+from ..writes import bursts, expect_most_queued, find_first_over
 
 BLOCKS = 60
 SLACK_S = 2
@@ -64,7 +64,7 @@ def held_back_blocks_are_written_soon_and_without_a_long_queue(bench: Workbench)
         set(sizes[1:-1]) == {floor + 1} and sizes[-1] <= floor + 1,
         f"{floor + 1} writes each second, until none is left (oaw.floor={floor})",
         f"{sizes}",
-        first_over(seconds, floor + 1) or (astray[0] if astray else None),
+        find_first_over(seconds, floor + 1) or (astray[0] if astray else None),
     )
 
 

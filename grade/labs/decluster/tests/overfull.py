@@ -2,12 +2,12 @@
 spread evenly."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
-from ..burst import Burst, played, scenario
-from ..writes import first_over
+from ..burst import Burst, list_bursts, scenario
+from ..writes import find_first_over
 
 AGE_S, THRESHOLD = 7, 4
 UNEVEN = 1.4  # a second may have this many times its share
@@ -33,7 +33,7 @@ def _scenario(bench: Workbench) -> Scenario:
 def too_many_are_spread_evenly(bench: Workbench) -> None:
     """Three bursts have several times as many blocks as there is room for."""
     made, run = _bursts(bench), bench.run(_scenario(bench))
-    for one in list(played(run, made))[: len(RANGES_S)]:
+    for one in list(list_bursts(run, made))[: len(RANGES_S)]:
         blocks, seconds = one.burst.blocks, one.burst.range_s + 1
         share = blocks // seconds
         expect(sum(one.sizes) == blocks, f"{blocks} blocks to be written", f"{sum(one.sizes)} were")
@@ -41,14 +41,14 @@ def too_many_are_spread_evenly(bench: Workbench) -> None:
             max(one.sizes) <= UNEVEN * share,
             f"about {share} writes a second for {seconds} s",
             f"{one.sizes} in the seconds with writes",
-            first_over(one.by_scan, UNEVEN * share),
+            find_first_over(one.scan_writes, UNEVEN * share),
         )
 
 
 def of_ages_with_equally_few_the_nearest_gets_more(bench: Workbench) -> None:
     """A burst has few blocks more than there is room for."""
     made = _bursts(bench)
-    last = list(played(bench.run(_scenario(bench)), made))[-1]
+    last = list(list_bursts(bench.run(_scenario(bench)), made))[-1]
     sizes = [len(scan) for scan in last.scans]
     expect(
         len(sizes) > 1 and sizes[0] <= sizes[-1],
@@ -62,6 +62,6 @@ def full_ranges_are_counted(bench: Workbench) -> None:
     tests look at, changes it a little."""
     asked = _scenario(bench)
     runs = bench.run(asked), bench.reference(asked)
-    came, wanted = (growth(run, 1, 2, "ldcl.overfull") for run in runs)
+    came, wanted = (counter_growth(run, 1, 2, "ldcl.overfull") for run in runs)
     about = wanted / ABOUT <= came <= wanted * ABOUT
     expect(about, f"ldcl.overfull to grow by about {wanted}", f"{came}")

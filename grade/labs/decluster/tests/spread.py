@@ -4,12 +4,12 @@ room: at most `threshold` blocks have the same age, and no age is raised by more
 from dataclasses import replace
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import FOR_EVER
 from grade.engine.workbench import Workbench
 
-from ..burst import Burst, Played, played, scenario
-from ..writes import first_over
+from ..burst import Burst, Played, list_bursts, scenario
+from ..writes import find_first_over
 
 OTHERS = 6  # dirty blocks of inodes, which need room too
 BURSTS = 4
@@ -29,20 +29,20 @@ def _bursts(bench: Workbench) -> list[Burst]:
     return made
 
 
-def _played(bench: Workbench) -> list[Played]:
+def _run_bursts(bench: Workbench) -> list[Played]:
     made = _bursts(bench)
-    return list(played(bench.run(scenario("spread", made)), made))
+    return list(list_bursts(bench.run(scenario("spread", made)), made))
 
 
 def no_second_has_more_than_the_threshold(bench: Workbench) -> None:
     """As many blocks become dirty at once as the ages in range have room for; four times."""
-    for one in _played(bench):
+    for one in _run_bursts(bench):
         expect(bool(one.sizes), "the blocks to be written", "none was written")
         one.run.expect(
             max(one.sizes) <= one.burst.threshold,
             f"at most {one.burst.threshold} writes a second ({one.burst.arguments()})",
             f"{one.sizes} in the seconds with writes",
-            first_over(one.by_scan, one.burst.threshold),
+            find_first_over(one.scan_writes, one.burst.threshold),
         )
 
 
@@ -56,13 +56,13 @@ def _expect_in_range(seen: Played) -> None:
 
 def no_age_is_raised_by_more_than_the_range(bench: Workbench) -> None:
     """The same blocks: the first of them is written at most range_s before its age."""
-    for one in _played(bench):
+    for one in _run_bursts(bench):
         _expect_in_range(one)
 
 
 def each_age_is_raised_to_the_nearest_with_room(bench: Workbench) -> None:
     """The same blocks: an age is used only when those before it are full."""
-    for one in _played(bench):
+    for one in _run_bursts(bench):
         sizes = [len(scan) for scan in one.scans]
         full = [one.burst.threshold] * len(sizes[1:])
         astray = (scan[-1] for scan in one.scans[1:] if len(scan) != one.burst.threshold)
@@ -77,7 +77,7 @@ def each_age_is_raised_to_the_nearest_with_room(bench: Workbench) -> None:
 
 def raised_ages_are_counted(bench: Workbench) -> None:
     """The counters `moved` and `moved_s` agree with the ages at which blocks were written."""
-    seen = _played(bench)
+    seen = _run_bursts(bench)
     for one in seen:
         came = sum(one.sizes)
         expect(
@@ -85,10 +85,10 @@ def raised_ages_are_counted(bench: Workbench) -> None:
             f"{one.burst.blocks} blocks to be written ({one.burst.arguments()})",
             f"{came} were",
         )
-    raised_s = [one.raised_s(event) for one in seen for event in one.written]
+    raised_s = [one.raised_s(event) for one in seen for event in one.written_blocks]
     wanted = {"moved": sum(s > 0 for s in raised_s), "moved_s": sum(raised_s)}
     for name, count in wanted.items():
-        came = growth(seen[0].run, 1, 2, f"ldcl.{name}")
+        came = counter_growth(seen[0].run, 1, 2, f"ldcl.{name}")
         expect(came == count, f"ldcl.{name} to grow by {count}", f"{came}")
 
 
@@ -96,7 +96,7 @@ def the_policys_own_check_agrees(bench: Workbench) -> None:
     """A burst fills all ages in range, and none beyond. Under check=1 the kernel stops if `check`
     finds that ages have more blocks than were looked at, or more than `overfull` explains."""
     run = bench.run(replace(scenario("spread-checked", [OVERFULL]), check=True))
-    (seen,) = played(run, [OVERFULL])
+    (seen,) = list_bursts(run, [OVERFULL])
     came = sum(seen.sizes)
     expect(came == OVERFULL.blocks, f"{OVERFULL.blocks} blocks to be written", f"{came} were")
     _expect_in_range(seen)

@@ -4,7 +4,7 @@ from grade.engine.assertions import Slide, expect
 from grade.engine.scenario import Run, Scenario, Write
 from grade.engine.workbench import Workbench
 
-from ..places import disk_of
+from ..places import find_disk
 
 FSYNCS = 50
 LEAST = 200  # blocks; more are dirty, unless some were written before (the group delay)
@@ -29,7 +29,7 @@ beacon 4
         data=(("/f", "12M"), ("/clean", "4K")),
         size="24M",
         drives=("fixed",),
-        disk=disk_of(bench, "cost"),
+        disk=find_disk(bench, "cost"),
         computes=True,
     )
 

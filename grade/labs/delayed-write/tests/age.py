@@ -4,7 +4,7 @@ block first."""
 from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..places import disk_of
+from ..places import find_disk
 
 BLOCKS = 16
 
@@ -51,7 +51,7 @@ beacon 6
             args="write=delayed update=none nbuf=1000",
             files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
             data=(("/f", "1M"),),
-            disk=disk_of(bench, "age"),
+            disk=find_disk(bench, "age"),
         )
     )
 

@@ -1,11 +1,11 @@
 """A delayed write only makes the block dirty. The disk gets it in a flush."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import counter, kept
+from grade.engine.counters import counter_value, store_counters
 from grade.engine.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
 from grade.engine.workbench import Workbench
 
-from ..places import disk_of
+from ..places import find_disk
 
 BLOCKS = 300
 SLEEP_S = 20
@@ -33,7 +33,7 @@ beacon {AGAIN - 1}
 beacon {AGAIN}
 sync
 beacon {AGAIN + 1}
-{kept(COUNTED)}
+{store_counters(COUNTED)}
 dd if=/input of=/data/read bs=4k count={AGAIN_BLOCKS} {ANEW}
 dd if=/part of=/data/read bs=100 seek=7 {ANEW}
 beacon {READ}
@@ -68,7 +68,7 @@ beacon {DONE}
             args=f"write=delayed update=none nbuf=1000 {tunables}",
             files=(("/input", b"1" * MANY * BLOCK_BYTES), ("/part", PART)),
             data=tuple((f"/{name}", size) for name, size in sizes.items()),
-            disk=disk_of(bench, "delay"),
+            disk=find_disk(bench, "delay"),
         )
     )
 
@@ -148,7 +148,7 @@ def each_block_is_counted_and_traced(bench: Workbench) -> None:
     printed_ns = next(e.time_ns for e in run.events if e.name == "counted")
     for name in wanted:
         traced = sum(e.name == name and e.time_ns < printed_ns for e in run.events)
-        came = counter(run, COUNTED, f"bio.{name}")
+        came = counter_value(run, COUNTED, f"bio.{name}")
         expect(came == traced, f"bio.{name} to be {traced}, as many as were traced", f"{came}")
     synced = len(run.writes_of("/again", run.beacon(AGAIN), run.beacon(AGAIN + 1)))
     expect(synced == AGAIN_BLOCKS, f"the sync to write {AGAIN_BLOCKS} blocks", f"{synced} writes")

@@ -4,7 +4,7 @@ from grade.engine.assertions import expect
 from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..places import disk_of
+from ..places import find_disk
 
 BLOCKS = 40
 WRITER_S = 20
@@ -48,7 +48,7 @@ sleep {WRITER_S}
             files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
             data=(("/f", "160K"), ("/g", "160K"), ("/h", "4M")),
             drives=("fixed",),
-            disk=disk_of(bench, "wait"),
+            disk=find_disk(bench, "wait"),
         )
     )
 
@@ -85,7 +85,7 @@ beacon {STARTED + 1}
             unwritable=(("/f", BLOCKS - 1), ("/g", 1), ("/h", BLOCKS - 1)),
             virtual_s=60,
             drives=("fixed",),
-            disk=disk_of(bench, "wait"),
+            disk=find_disk(bench, "wait"),
         )
     )
 

@@ -4,7 +4,7 @@ from grade.engine.assertions import expect
 from grade.engine.scenario import BLOCK_BYTES, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..places import disk_of
+from ..places import find_disk
 
 BLOCKS = 40
 
@@ -40,7 +40,7 @@ beacon 5
             args="write=delayed update=none nbuf=1000",
             files=(("/a", _content(bench, "a")), ("/b", _content(bench, "b"))),
             data=(("/a", "160K"), ("/b", "160K")),
-            disk=disk_of(bench, "which"),
+            disk=find_disk(bench, "which"),
         )
     )
 

@@ -7,7 +7,7 @@ from grade.engine.assertions import Slide, expect
 from grade.engine.scenario import Request, Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..loads import disk_of, drives_of
+from ..loads import find_disk, list_drives
 
 SLOWER_US = 50, 200  # slower than the reference's choice: for all points, for none
 
@@ -24,8 +24,8 @@ beacon 2
 """,
         args="write=delayed update=none sched=clook nbuf=3000",
         data=(("/f", "12M"),),
-        disk=disk_of(bench, "cost"),
-        drives=drives_of(bench, "cost"),
+        disk=find_disk(bench, "cost"),
+        drives=list_drives(bench, "cost"),
         computes=True,
     )
 

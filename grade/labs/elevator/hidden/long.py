@@ -8,7 +8,7 @@ from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check, check_all
-from ..loads import drives_of, iogen, readers
+from ..loads import iogen, list_drives, readers
 
 READERS = 10
 # Writes of the sync. A search through a queue of that length takes a policy less than 2 ms, for
@@ -45,7 +45,7 @@ beacon 4
             args="write=delayed update=none sched=clook nbuf=3000",
             data=(("/f", "10M"),),
             spares=False,
-            drives=drives_of(bench, "long"),
+            drives=list_drives(bench, "long"),
             computes=True,
         ),
         despite_faults=True,

@@ -7,7 +7,7 @@ from grade.engine.assertions import Slide, expect
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
-from ..loads import disk_of, drives_of
+from ..loads import find_disk, list_drives
 
 READERS = 12
 
@@ -24,8 +24,8 @@ def _scenario(bench: Workbench) -> Scenario:
         script=f"beacon 1\niogen {jobs} > /dev/null\nbeacon 2\n",
         args="update=none sched=clook nbuf=100",
         size="500M",
-        disk=disk_of(bench, "response"),
-        drives=drives_of(bench, "response"),
+        disk=find_disk(bench, "response"),
+        drives=list_drives(bench, "response"),
     )
 
 

@@ -2,7 +2,7 @@
 on the way back."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import counter
+from grade.engine.counters import counter_value
 from grade.engine.workbench import Workbench
 
 from ..choices import Kind, check, check_all, returns
@@ -26,5 +26,5 @@ def each_return_is_counted(bench: Workbench) -> None:
     run = bench.run(crowd(bench), despite_faults=True)
     least, _ = returns(run, run.beacon(COUNTED))
     _, most = returns(run, run.beacon(MIXED))
-    came = counter(run, COUNTED, "clook.returns")
+    came = counter_value(run, COUNTED, "clook.returns")
     expect(least <= came <= most, f"from {least} to {most} returns to be counted", f"{came}")

@@ -4,7 +4,7 @@ from grade.engine.assertions import Slide
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
-from ..load import DONE, LASTS_S, READ_FILES, WRITTEN, Three, measured, mixed, three
+from ..load import DONE, LASTS_S, READ_FILES, WRITTEN, Three, measure, mixed_script, three
 
 
 def _runs(bench: Workbench) -> Three:
@@ -13,7 +13,7 @@ def _runs(bench: Workbench) -> Three:
     load = Scenario(
         name="elsewhere",
         script=f"""
-{mixed(seed, 400, 10)}
+{mixed_script(seed, 400, 10)}
 beacon {DONE}
 sync
 beacon {WRITTEN}
@@ -29,9 +29,9 @@ beacon {WRITTEN}
 
 def reads_wait_evenly_there(bench: Workbench) -> Slide:
     """The mean deviation of read response on another drive."""
-    return measured(_runs(bench), "spread")
+    return measure(_runs(bench), "spread")
 
 
 def no_read_waits_long_there(bench: Workbench) -> Slide:
     """The mean of the longest hundredth of response times on another drive."""
-    return measured(_runs(bench), "worst")
+    return measure(_runs(bench), "worst")

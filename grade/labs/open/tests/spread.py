@@ -3,9 +3,9 @@
 from grade.engine.assertions import Slide
 from grade.engine.workbench import Workbench
 
-from ..load import measured, three, visible
+from ..load import measure, three, visible
 
 
 def spread_of_read_response(bench: Workbench) -> Slide:
     """The mean distance of the response times of all reads of the load from their mean."""
-    return measured(three(bench, visible(bench)), "spread")
+    return measure(three(bench, visible(bench)), "spread")

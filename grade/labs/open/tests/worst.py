@@ -3,9 +3,9 @@
 from grade.engine.assertions import Slide
 from grade.engine.workbench import Workbench
 
-from ..load import measured, three, visible
+from ..load import measure, three, visible
 
 
 def worst_read_responses(bench: Workbench) -> Slide:
     """The mean of the longest hundredth of the load's response times."""
-    return measured(three(bench, visible(bench)), "worst")
+    return measure(three(bench, visible(bench)), "worst")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from grade.engine.workbench import Workbench
-from sluice.system.virtual_log import SECTOR, LogSector, newest, sector
+from sluice.system.virtual_log import SECTOR, LogSector, encode_sector, newest_map
 
 from ..disks import DRIVE, Changed, Disk
 from ..recovery import expect_places, reader
@@ -22,9 +22,9 @@ class Harm:
     other: Bytes
 
     def __call__(self, disk: Disk) -> None:
-        count = sorted(newest(disk.written()).values(), key=lambda s: s.seq)
+        count = sorted(newest_map(disk.disk_image()).values(), key=lambda s: s.seq)
         at = disk.rng.randrange(len(count) - 1)  # not the root, which the tail leads to
-        disk.lay(count[at].place, self.other(count[at], count[-1]))
+        disk.lay(count[at].slot, self.other(count[at], count[-1]))
 
 
 def _zeros(s: LogSector, other: LogSector) -> bytes:
@@ -32,15 +32,15 @@ def _zeros(s: LogSector, other: LogSector) -> bytes:
 
 
 def _older(s: LogSector, other: LogSector) -> bytes:
-    return sector(replace(s, seq=s.seq - 1))
+    return encode_sector(replace(s, seq=s.seq - 1))
 
 
-def _of_another_piece(s: LogSector, other: LogSector) -> bytes:
-    return sector(replace(s, piece=other.piece))
+def _swap_piece(s: LogSector, other: LogSector) -> bytes:
+    return encode_sector(replace(s, piece=other.piece))
 
 
-def _off_the_map(s: LogSector, other: LogSector) -> bytes:
-    return sector(replace(s, down=((max(s.seq - 1, 1), s.place, NO_PIECE),)))
+def _cut_link(s: LogSector, other: LogSector) -> bytes:
+    return encode_sector(replace(s, down=((max(s.seq - 1, 1), s.slot, NO_PIECE),)))
 
 
 def _refused(bench: Workbench, name: str, other: Bytes) -> None:
@@ -62,9 +62,9 @@ def a_sector_with_another_number_is_refused(bench: Workbench) -> None:
 
 def a_sector_of_another_piece_is_refused(bench: Workbench) -> None:
     """A sector of the map is whole, but of another piece than the one that was pointed to."""
-    _refused(bench, "other", _of_another_piece)
+    _refused(bench, "other", _swap_piece)
 
 
 def a_pointer_off_the_map_is_refused(bench: Workbench) -> None:
     """A sector of the map points to a piece that is none."""
-    _refused(bench, "pointer", _off_the_map)
+    _refused(bench, "pointer", _cut_link)

@@ -22,7 +22,7 @@ def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
     words = f"rw=randwrite filename=/data/g bs=4k {part} seed={rng.randrange(1, 10**9)}"
     script = f"iogen {words} > /dev/null &\nsleep {rng.randrange(*MS) / 1000}\nbeacon 1"
     scenario = replace(first, name=name, script=script, cut=True)
-    return _with_disk_of(before, scenario) if before else scenario
+    return _reuse_disk(before, scenario) if before else scenario
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Left:
         return self.disk.read_bytes()
 
 
-def _with_disk_of(run: Run, scenario: Scenario) -> Scenario:
+def _reuse_disk(run: Run, scenario: Scenario) -> Scenario:
     disk = run.folder / "data.after.img"
     return replace(scenario, on_log=Left(disk, sha256(disk.read_bytes()).hexdigest()))
 
@@ -49,6 +49,6 @@ def nothing_is_lost_by_two_power_cuts(bench: Workbench) -> None:
     second = bench.run(_cut(bench, "cut-2", first), despite_faults=True)
     expect_kept(second)
     last = replace(reader(bench, "cuts"), name="cut-3", script="\n".join(READ))
-    run = bench.run(_with_disk_of(second, last), despite_faults=True)
+    run = bench.run(_reuse_disk(second, last), despite_faults=True)
     expect_places(run)
     expect_walk(run)

@@ -1,4 +1,4 @@
-"""On a disk that is nearly full, a free place is found wherever it is."""
+"""On a disk that is nearly full, a free slot is found wherever it is."""
 
 from grade.engine.assertions import Tally
 from grade.engine.workbench import Workbench

@@ -8,7 +8,7 @@ from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
 from ..disks import DRIVE, Fresh, files, machine
-from ..writes import WRITES, work
+from ..writes import WRITES, write_command
 
 USED = 450  # blocks of files: half of the places, so that there is much to gain
 DISKS = ("response", "second")
@@ -20,11 +20,11 @@ FULL, NONE = 0.62, 0.72
 
 def _scenario(bench: Workbench, name: str) -> Scenario:
     rng = bench.random(name)
-    lines = ["beacon 1", work(rng, 4 * WRITES), "beacon 2"]
+    lines = ["beacon 1", write_command(rng, 4 * WRITES), "beacon 2"]
     return machine(name, DRIVE, Fresh(DRIVE, rng.random()), lines, **files(rng, USED))
 
 
-def _in_place(scenario: Scenario) -> Scenario:
+def _use_inplace(scenario: Scenario) -> Scenario:
     args = scenario.args.replace("place=eager", "place=inplace")
     return replace(scenario, name=f"{scenario.name}-in-place", args=args, on_log=None)
 
@@ -40,7 +40,7 @@ def small_writes_wait_less(bench: Workbench) -> Slide:
     best, worst, came = [], [], []
     for scenario in (_scenario(bench, name) for name in DISKS):
         best.append(_writes_ms(bench.reference(scenario)))
-        worst.append(_writes_ms(bench.reference(_in_place(scenario))))
+        worst.append(_writes_ms(bench.reference(_use_inplace(scenario))))
         came.append(_writes_ms(bench.run(scenario, despite_faults=True)))
         expect(len(came[-1]) >= len(best[-1]), f"{len(best[-1])} writes", f"{len(came[-1])}")
     ours, in_place, value = (mean(map(mean, each)) for each in (best, worst, came))

@@ -1,4 +1,4 @@
-"""Of the free places on the head's track, the first that comes by is taken."""
+"""Of the free slots on the head's track, the first that comes by is taken."""
 
 from grade.engine.assertions import Tally
 from grade.engine.workbench import Workbench

@@ -2,7 +2,7 @@
 program asks for it."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import Run
 from grade.engine.workbench import Workbench
 
@@ -34,7 +34,7 @@ def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
 
 
 def _expect_growth(run: Run, best: Run, first: int, last: int, name: str) -> None:
-    came, wanted = (growth(one, first, last, name) for one in (run, best))
+    came, wanted = (counter_growth(one, first, last, name) for one in (run, best))
     expect(abs(came - wanted) <= FEW, f"{name} to grow by {wanted}", f"it grew by {came}")
 
 

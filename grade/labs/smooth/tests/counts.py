@@ -1,7 +1,7 @@
 """What is asked to be counted is counted: the blocks of a smooth flush, and AIPU's scans."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import growth
+from grade.engine.counters import counter_growth
 from grade.engine.scenario import Run
 from grade.engine.workbench import Workbench
 
@@ -25,7 +25,7 @@ def a_smooth_flush_counts_its_blocks(bench: Workbench) -> None:
     run = bench.run(SMOOTHSYNC)
     queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
     for name, most in (("bio.due", queued), ("bio.scanned", queued + FEW)):
-        came = growth(run, 5, END, name)
+        came = counter_growth(run, 5, END, name)
         expect(queued <= came <= most, f"{name} to grow by {queued}", f"it grew by {came}")
 
 
@@ -49,7 +49,7 @@ def a_smooth_flush_returns_how_many_blocks_it_started(bench: Workbench) -> None:
 def aipu_counts_its_scans_and_what_they_found(bench: Workbench) -> None:
     """The counters aipu.scans, aipu.written and aipu.empty_scans."""
     run = bench.run(ages(bench))
-    looks = growth(run, 90, 92, "updated.looks")
+    looks = counter_growth(run, 90, 92, "updated.looks")
     # A scan while the counters are being kept may be counted in one of the two or in both.
     least, most = (_flushes(run, run.beacon(a), run.beacon(b)) for a, b in ((91, 92), (90, 93)))
     wanted = {
@@ -58,5 +58,5 @@ def aipu_counts_its_scans_and_what_they_found(bench: Workbench) -> None:
         "aipu.empty_scans": (looks - len(most) - 1, looks - len(least) + 1),
     }
     for name, (low, high) in wanted.items():
-        came = growth(run, 90, 92, name)
+        came = counter_growth(run, 90, 92, name)
         expect(low <= came <= high, f"{name} to grow by {low} to {high}", f"it grew by {came}")

@@ -35,7 +35,7 @@ beacon 1
             abs(burst.before - high - 1) <= 1 and abs(burst.left - low) <= 1,
             f"a burst when {high + 1} blocks are dirty, which leaves {low} of them ({marks})",
             f"a burst when {burst.before} were dirty, which left {burst.left}",
-            burst.first,
+            burst.first_event,
         )
         oldest = set(burst.oldest)
         young = [one for one in burst.writes if (one.disk, one.block) not in oldest]

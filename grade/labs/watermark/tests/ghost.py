@@ -1,7 +1,7 @@
 """Ghost hits and ghost misses lower the high mark."""
 
 from grade.engine.assertions import expect
-from grade.engine.counters import counter, growth, kept
+from grade.engine.counters import counter_growth, counter_value, store_counters
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
@@ -16,9 +16,9 @@ DIRTY = Scenario(
     name="dirty",
     script=f"""
 iogen rw=write filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
-{kept(WRITTEN)}
+{store_counters(WRITTEN)}
 iogen rw=read filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
-{kept(READ)}
+{store_counters(READ)}
 """,
     args="write=delayed update=awol nbuf=1000 awol.step_ms=3600000 awol.high_percent=40",
     data=(("/f", "1M"),),
@@ -38,8 +38,10 @@ def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
 def hits_of_dirty_blocks_are_no_ghost_hits(bench: Workbench) -> None:
     """The counter awol.ghost_hits while 100 blocks are read that are dirty."""
     run = bench.run(DIRTY)
-    dirty = counter(run, WRITTEN, "bio.dirty")
+    dirty = counter_value(run, WRITTEN, "bio.dirty")
     expect(dirty >= DIRTY_BLOCKS, f"{DIRTY_BLOCKS} dirty blocks before they are read", str(dirty))
-    hits, came = (growth(run, WRITTEN, READ, f"awol.{name}") for name in ("hits", "ghost_hits"))
+    hits, came = (
+        counter_growth(run, WRITTEN, READ, f"awol.{name}") for name in ("hits", "ghost_hits")
+    )
     expect(hits >= DIRTY_BLOCKS, f"at least {DIRTY_BLOCKS} hits to be counted", f"{hits} were")
     expect(came <= FEW, f"at most {FEW} ghost hits to be counted", f"{came} were")

@@ -1,0 +1,194 @@
+/*
+ * Dispatch: the scheduler chooses what the drive is given next.
+ *
+ * - The scheduler chooses among what is queued and owns nothing: a swap only
+ *   makes each disk adopt the new one before its next question.
+ * - After a wrong answer of the scheduler's the disk has the default of the
+ *   kind; the other disks change over before their next question, too.
+ * - A disk with a translation is first given what that wants done (disk.h).
+ */
+#include "kernel/disk/internal.h"
+
+COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
+
+/* ---- the scheduler ---- */
+
+/* Is there nothing to ask the scheduler about? Caller holds d->lock. */
+static bool idle(const struct disk *d)
+{
+    const struct queue *q = &d->queue;
+    return queue_empty(q) &&
+           !(d->sched->sched.takes_candidates && q->length[SET_CANDIDATES]);
+}
+
+/* Make the policy in use this disk's. False: there is nothing to ask it about,
+ * for it takes no candidates. Caller holds d->lock. */
+static bool adopt(struct disk *d)
+{
+    d->sched = policy_in_use[POLICY_SCHED];
+    timer_cancel(&d->ask_timer); /* the old one set it */
+    memset(d->queue.word, 0, sizeof d->queue.word);
+    const struct sched_hooks *hooks = &d->sched->sched;
+    u32 sets = hooks->takes_candidates ? QUEUE_SETS : QUEUE_SETS - 1;
+    for (u32 set = 0; set < sets && hooks->queued; set++) {
+        LIST_EACH (n, &d->queue.arrived[set]) {
+            struct request *r = LIST_ITEM(n, struct request, by_age);
+            r->word[0] = r->word[1] = 0;
+            hooks->queued(&d->queue, r, r->queued_ns);
+        }
+    }
+    return !idle(d);
+}
+
+/* The scheduler has answered wrongly: this disk changes to the default now, the
+ * others before their next question. False: the scheduler stays, and the kernel
+ * chooses the request. Caller holds d->lock. */
+static bool fault(struct disk *d, const char *what)
+{
+    if (!policy_take_over(d->sched, d->id, d->queue.head_sector, what))
+        return false;
+    adopt(d);
+    return true;
+}
+
+/* The scheduler's choice; NULL if it waits. Caller holds d->lock. */
+static struct request *choose(struct disk *d)
+{
+    if (d->sched != policy_in_use[POLICY_SCHED] && !adopt(d))
+        return NULL;
+    for (;;) {
+        struct request *r = d->sched->sched.next(&d->queue, clock_ns());
+        policy_check_disk(d->sched, &d->queue);
+        if (r && r->queue == &d->queue)
+            return r;
+        if (!r && (d->in_flight || queue_empty(&d->queue) ||
+                   d->sched->sched.again_ns))
+            return NULL;
+        if (!fault(d, r ? "next returned a request that is not queued"
+                        : "next returned none, with nothing in flight"))
+            return queue_find_oldest(&d->queue, BOTH);
+    }
+}
+
+/* ---- commands to the drive or the device ---- */
+
+static void ask_again(void *arg);
+
+/* No command was dispatched: set a timer for when the scheduler wants to be
+ * asked again. Caller holds d->lock. */
+static void ask_later(struct disk *d)
+{
+    if (!d->sched->sched.again_ns)
+        return;
+    u64 when_ns = d->sched->sched.again_ns(&d->queue, clock_ns());
+    timer_cancel(&d->ask_timer);
+    if (when_ns != NEVER_NS)
+        timer_set(&d->ask_timer, when_ns, ask_again, d);
+}
+
+/* Dispatch what the translation has done first. Returns as model_start. Caller
+ * holds d->lock. */
+static bool serve_translation(struct disk *d)
+{
+    u64 now_ns = clock_ns();
+    bool may = !d->plugged && d->in_flight < d->depth;
+    struct io *command = may ? d->translation->next(d, now_ns) : NULL;
+    if (!command)
+        return false;
+    const struct io *last = command;
+    while (io_next(last))
+        last = io_next(last);
+    d->queue.head_sector = io_physical_end(last);
+    trace_io(now_ns, TRACE_issued, d, command,
+             io_physical_end(last) - command->request.physical);
+    d->in_flight++;
+    return model_start(d, command, now_ns);
+}
+
+/* How many commands the drive may have. Caller holds d->lock. */
+static u32 depth_of(const struct disk *d)
+{
+    return d->translation ? d->translation->depth(d) : d->depth;
+}
+
+void disk_dispatch(struct disk *d)
+{
+    bool started = d->translation && serve_translation(d);
+    struct request *r;
+    while (!d->plugged && d->in_flight < depth_of(d) && !idle(d) &&
+           (r = choose(d))) {
+        if (r->candidate && !candidate_take_up(d, io_of(r)))
+            continue;
+        u64 now_ns = clock_ns(), head_sector = d->queue.head_sector;
+        u64 physical = place_of(d, r, now_ns);
+        if (physical == NO_SECTOR && r->write && d->in_flight)
+            break; /* until a place is free */
+        struct io *command = command_gather(d, r, physical, now_ns);
+        if (physical == NO_SECTOR)
+            d->queue.head_sector = head_sector;
+        d->in_flight++;
+        count(&commands, 1);
+        started |= model_start(d, command, now_ns);
+    }
+    if (started)
+        virtio_blk_kick(d->device);
+    if (!d->plugged && !d->in_flight && !idle(d))
+        ask_later(d);
+    if (d->translation && !d->plugged && !d->in_flight)
+        d->translation->idle(d, ask_again);
+}
+
+static void ask_again(void *arg)
+{
+    struct disk *d = arg;
+    HOLD(spin, &d->lock);
+    disk_dispatch(d);
+}
+
+/* After a fault on one disk the others may still have the policy at fault. Now
+ * they change over too, so that it can start anew: no disk uses its records. */
+static void leave_faulty(void)
+{
+    for (u32 i = 0; i < disk_count(); i++) {
+        struct disk *d = disk_get(i);
+        HOLD(spin, &d->lock);
+        if (d->sched != policy_in_use[POLICY_SCHED])
+            adopt(d);
+        if (d->place != policy_in_use[POLICY_PLACE])
+            place_adopt_default(d);
+    }
+}
+
+/* A new scheduler or place policy starts before all disks have changed over to
+ * it, and the old one stops after. A scheduler is asked at once, because the
+ * old one may have let queued requests wait. */
+static void swap(const struct policy *to)
+{
+    leave_faulty();
+    const struct policy *from = policy_begin(to);
+    for (u32 i = 0; i < disk_count(); i++) {
+        struct disk *d = disk_get(i);
+        HOLD(spin, &d->lock);
+        if (to->kind == POLICY_PLACE)
+            d->place = to;
+        else if (d->sched != to)
+            adopt(d);
+        disk_dispatch(d);
+    }
+    if (from && from != to && from->stop)
+        from->stop();
+}
+
+void disk_poke(struct disk *d)
+{
+    if (!d->sched->sched.takes_candidates || timer_is_set(&d->ask_timer))
+        return;
+    HOLD(spin, &d->lock);
+    disk_dispatch(d);
+}
+
+void dispatch_init(void)
+{
+    policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
+    place_init(swap);
+}

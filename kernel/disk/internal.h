@@ -1,0 +1,68 @@
+/*
+ * What the files of the disks' room share. No other room includes it. Caller
+ * holds the disk's lock unless it says otherwise.
+ */
+#pragma once
+
+#include "kernel/base/stat.h"
+#include "kernel/disk/place.h"
+#include "kernel/disk/queue.h"
+#include "kernel/measure/trace.h"
+#include "kernel/policy/registry.h"
+
+static inline struct io *io_of(struct request *r)
+{
+    return r ? CONTAINER(r, struct io, request) : NULL;
+}
+
+/* ---- disk.c ---- */
+
+/* The caller passes now_ns, so that histograms and the trace agree. */
+void trace_io(u64 now_ns, enum trace_event, const struct disk *,
+              const struct io *, u64 argument);
+
+/* It enters the queue, or leaves it; the scheduler is notified. */
+void io_enqueue(struct disk *, struct io *);
+void io_remove(struct disk *, struct request *);
+
+/* A request is queued now: io_enqueue, with its time and in the trace. */
+void io_arrive(struct disk *, struct io *);
+
+/* ---- dispatch.c ---- */
+
+/* Own the kinds sched and place. At boot, no lock. */
+void dispatch_init(void);
+
+/* Dispatch commands while the drive takes them. */
+void disk_dispatch(struct disk *);
+
+/* ---- merge.c ---- */
+
+/* Take r, which goes to this physical sector, and the neighbours after it and
+ * before it, off the queue as one command, whose first request is returned. */
+struct io *command_gather(struct disk *, struct request *r, u64 physical,
+                          u64 now_ns);
+
+/* ---- candidate.c ---- */
+
+/* The scheduler has chosen a candidate: queue it, and those that may be joined
+ * to it, as writes. May it be dispatched now? The lock is released meanwhile.
+ */
+bool candidate_take_up(struct disk *, struct io *);
+
+/* ---- model.c ---- */
+
+/* Fit a drive to the disk, as the boot arguments drive= and drive_*= want it.
+ * depth_wanted: commands at a time; 0: as the drive. At boot, no lock. */
+void model_fit(struct disk *, u32 depth_wanted);
+
+/* A command goes to the drive. With a model, its data is moved at the instant
+ * in which the model has done it. Without one it is with the device now; true:
+ * the device must be kicked. */
+bool model_start(struct disk *, struct io *command, u64 now_ns);
+
+/* The drive is told to flush. Returns when it has. */
+u64 model_flush_ns(struct disk *);
+
+/* Have the device flush within this instant. No lock. */
+void model_flush(struct disk *, struct io *);

@@ -1,0 +1,265 @@
+/*
+ * Declarations that the files of ext2 share. No other room includes it.
+ *
+ * Rules that hold in all of them, and why:
+ * - At most one buffer is held at a time. A damaged disk may name one block
+ *   in two roles; a process that held it and asked for it would wait for
+ *   itself.
+ * - No lock is taken and fs_error is not called with a buffer held.
+ * - Two directories are locked together only under tree_lock; a process that
+ *   holds one without tree_lock waits for no other (it learns an inode's type
+ *   before it locks the inode inside a directory). So no processes wait in a
+ *   circle, even where the names on a damaged disk form one. Order:
+ *   mount_lock, tree_lock, inodes, fs->intent_lock, fs->lock, buffers.
+ * - iput may lock the inode: it is called with none locked, except for one
+ *   just made, which nobody else can reach.
+ * - Every number read from the disk is checked before it is used.
+ * - Metadata that must reach the disk in order is written by write_now: if
+ *   that fails, order is lost, and the file system goes read-only.
+ * - No more than one sector is written as a whole: a power cut may leave any
+ *   sectors of a block as they were and the others new. Inodes, descriptors,
+ *   pointers, bits and the intent record lie in one sector each, and no two of
+ *   them must change at once. Directory entries may cross sectors: see dir.c.
+ * - That order is such that after a power cut at any instant e2fsck -p repairs
+ *   what is left, and no name leads to an inode that can be given out again.
+ *   An inode that has contents but not quite a name yet, or is about to lose
+ *   its last one, is a husk on the disk: an empty directory without blocks,
+ *   which e2fsck -p clears together with its name. make.c, remove.c and
+ *   rename.c open with their orders. redo.c finishes at mount what no order
+ *   makes whole.
+ * - `a ?: b` is the error of a, or if there is none, that of b, which is done
+ *   only then.
+ */
+#pragma once
+
+#include "kernel/cache/bio.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/ext2/format.h"
+
+#define GROUPS_PER_PAGE (PAGE_SIZE / sizeof(struct ext2_group))
+
+struct fs {
+    /* mount_lock to change, an inode of it referenced to read */
+    struct disk *disk;  /* NULL: it is not mounted */
+    struct inode *root; /* referenced */
+    struct inode *on;   /* covered directory, referenced; root fs: NULL */
+    u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
+    bool file_types;    /* entries carry types */
+    bool revision_0;
+    bool two_supers;     /* copies of the superblock: in these groups only */
+    u32 super_groups[2]; /* 0: none */
+    u32 strange;         /* compatible features that are not known */
+    u32 block_bytes, block_shift;
+    u32 blocks, first_data_block;
+    u32 blocks_per_group, inodes_per_group, groups;
+    u32 inodes, first_ino, inode_bytes;
+    u32 table_blocks; /* of a group's part of the inode table */
+    u32 own_blocks;   /* all the file system's own metadata */
+    u32 own_end;      /* first block after group 0's descriptors */
+    u64 max_bytes;    /* of a file */
+    /* lock */
+    struct sleeplock lock; /* the allocator */
+    struct ext2_group **group_pages;
+    u64 free_blocks, free_inodes; /* sums over the groups */
+    u32 ro_compat;
+    u32 generation;               /* of the next inode made */
+    struct ext2_intent intent;    /* the superblock's; magic 0: none */
+    bool intent_on_disk;          /* there may be one, perhaps this */
+    struct sleeplock intent_lock; /* one process writes it at a time */
+    /* atomic: only ever become true, while mounted */
+    u32 read_only;
+    u32 failed;      /* damage or a lost write: ERROR flag */
+    u32 failed_told; /* sync has been told */
+    u32 complaints;  /* only grows */
+};
+
+extern struct fs mounts[MAX_DISKS]; /* by the disk's number */
+extern struct spinlock icache_lock;
+extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
+extern bool far_indirect; /* indirect=far: where files grow; set at boot */
+
+/* How a time is stored: in seconds since 1970, of 32 bits without a sign, so up
+ * to February 2106. A clock past it stores that last second. */
+static inline u32 now_s(void)
+{
+    return MIN(clock_wall_ns() / NS_PER_S, UINT32_MAX);
+}
+
+/* Blocks with equal owners are flushed together. */
+static inline u64 owner_of(const struct inode *ip)
+{
+    return (u64)(ip->fs - mounts) << 32 | ip->ino;
+}
+
+static inline u64 blocks_of(const struct fs *fs, u64 bytes)
+{
+    return (bytes + fs->block_bytes - 1) >> fs->block_shift;
+}
+
+static inline u32 sectors_of(const struct fs *fs)
+{
+    return fs->block_bytes / SECTOR_BYTES;
+}
+
+/* Are block[] pointers to blocks, rather than a link's text or a number? */
+static inline bool has_blocks(const struct inode *ip)
+{
+    return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
+           (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
+}
+
+/* features.c: take over what the superblock says of them; prints what is not
+ * handled. 0 or -EINVAL. */
+int check_features(struct fs *, const struct ext2_super *);
+
+/* super.c */
+enum trouble {
+    REFUSED, /* the disk is not mounted as it was wanted */
+    DAMAGED, /* the rest is usable: print, but not more than eight times */
+    FAILED   /* print once, go read-only, set the ERROR flag if that can be */
+};
+/* Print a line about a file system. Returns the error. */
+int fs_report(struct fs *, enum trouble, int error, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define fs_damaged(fs, ...) fs_report(fs, DAMAGED, -EIO, __VA_ARGS__)
+#define fs_error(fs, ...)   fs_report(fs, FAILED, -EIO, __VA_ARGS__)
+/* Make sure the superblock says that there are files of this size. */
+int fs_allow_size(struct fs *, u64 bytes);
+/* bwrite_stable; what is written later is on the disk later, and a failure is
+ * the file system's. 0 or -EIO. */
+int write_now(struct fs *, struct buf *);
+/* Write the record of a rename into the superblock; NULL: if the disk has one
+ * still, of a rename that is done, write that there is none. 0 or -EIO. */
+int fs_intend(struct fs *, const struct ext2_intent *);
+struct inode *root_inode(void);
+
+/* alloc.c; they take fs->lock */
+struct ext2_group *group_of(const struct fs *, u32 group);
+u32 group_blocks(const struct fs *, u32 group);
+/* May a file own these n blocks? In range, nothing of the system's own. */
+bool blocks_ok(const struct fs *, u32 first, u32 n);
+/* A block for ip, at the goal if that is not 0 and free, else near it. */
+int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
+/* A goal in the next group after this block's that has at least its share of
+ * the free blocks. */
+u32 goal_elsewhere(struct fs *, u32 blkno);
+int blocks_free(struct fs *, u32 first, u32 n);
+/* A free inode's number for something of that mode in dir. */
+int ino_alloc(struct inode *dir, u32 mode, u32 *ino);
+int ino_free(struct fs *, u32 ino, bool directory);
+
+/* inode.c */
+void inodes_init(void);
+bool ino_ok(const struct fs *, u32 ino); /* may an entry name it? */
+int iget(struct fs *, u32 ino, struct inode **);
+/* A new inode: allocated, referenced, locked, with the names it will have
+ * (2 if a directory); not yet on the disk. */
+int inode_make(struct inode *dir, u32 mode, struct inode **);
+/* Copy to the disk's inode; wait: and write that now. Locked. */
+int inode_write(struct inode *, bool wait);
+int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
+/* iget, if the disk has that inode, of that generation; else *out is NULL.
+ * husk: it is one there. */
+int iget_was(struct fs *, struct ext2_named, struct inode **out, bool *husk);
+/* Of the inodes in use, free those without names, or write all dirty ones to
+ * their buffers. The first error. */
+int inodes_settle(struct fs *, bool nameless);
+bool inodes_busy(struct fs *);   /* icache_lock held */
+void inodes_forget(struct fs *); /* none referenced */
+
+/* map.c */
+/* The block of a file's block; 0: a hole. */
+int map(struct inode *, u64 block, u32 *blkno);
+/* The same, allocated if need be; fresh: just now, contents undefined. */
+int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
+/* A buffer of zeros for the first block of a new inode, now allocated. */
+int first_block(struct inode *, struct buf **);
+/* Free every block from the given one on; writes the inode. */
+int map_cut(struct inode *, u64 keep_blocks);
+
+/* dir.c; the directory is locked and valid */
+struct search {
+    bool found;
+    u32 ino, block, at; /* if found: block of the directory, byte in it */
+    bool room;          /* the first place found with room for the name */
+    u32 room_block, room_at;
+};
+int dir_search(struct inode *dir, const char *name, struct search *);
+/* Write an entry for ip into what dir_search found. Written on return. */
+int dir_enter(struct inode *dir, const struct search *, const char *name,
+              const struct inode *ip);
+int dir_remove(struct inode *dir, const struct search *);
+/* Have the entry found name ip; nothing else changes. */
+int dir_point(struct inode *dir, const struct search *, const struct inode *);
+/* Two entries exchange what they name, in one write; if their heads are in one
+ * sector. */
+bool dir_can_swap(const struct search *, const struct search *);
+int dir_swap(struct inode *dir, const struct search *, const struct search *);
+/* Rename ip's entry within its block, so that a power cut leaves one of the two
+ * names. -ENOSPC: no room for that. */
+int dir_rename(struct inode *dir, const struct search *, const char *name,
+               const struct inode *ip);
+/* The entry at a byte of a block, as dir_search finds one; !found: none. */
+int dir_entry(struct inode *dir, u32 block, u32 at, struct search *);
+/* The directory, which is locked, is in `to` now and no longer in `from`: its
+ * "..", if it does not say so, and then the counts of both. */
+int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to);
+int dir_empty(struct inode *dir); /* 0, -ENOTEMPTY or -EIO */
+/* Give a new directory its first block. */
+int dir_init(struct inode *dir, u32 parent_ino);
+/* The name by which dir knows inode ino. -ENOENT. */
+int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
+
+/* walk.c */
+struct walk {
+    struct inode *at; /* referenced: the directory `name` is looked up in */
+    const char *rest; /* of the path, after `name` */
+    char *page;       /* holds rest, once a link has been followed */
+    u32 links;
+    bool last;  /* `name` is the last of the path */
+    bool slash; /* ... with slashes after it */
+    char name[NAME_BYTES + 1];
+};
+void walk_start(struct walk *, const char *path);
+void walk_end(struct walk *);
+#define WALK_OWNED __attribute__((cleanup(walk_end))) /* once it has begun */
+/* Go on to the last name of the path: walk->at is its directory. */
+int walk_parent(struct walk *);
+/* walk_start, then walk_parent; walk_end is due even if it fails. */
+int walk_to_parent(struct walk *, const char *path);
+/* May the path end at ip, to which its last name led? -EAGAIN: ip was a link
+ * that is followed, and the path has a new end. An error consumes ip. */
+int walk_arrived(struct walk *, struct inode *ip, bool follow);
+/* The inode of a name in a directory; mounts are not crossed. */
+int lookup(struct inode *dir, const char *name, struct inode **child);
+/* Locked: 0 if it is a directory in which names can be looked up. */
+int check_dir(struct inode *dir);
+/* Its S_IFMT bits, or -EIO; not locked. */
+int type_of(struct inode *);
+/* The root of the file system mounted there, or else ip; ip is consumed. */
+struct inode *cross_down(struct inode *ip);
+
+/* redo.c: the record of a rename that takes several writes */
+#define REDO_SPARE_BYTES 24
+void redo_end(struct fs *); /* begun by fs_intend */
+/* Finish the rename that the superblock tells of; at mount. 0 or -EIO. */
+int redo_finish(struct fs *);
+/* The name that a replaced file has for a while. */
+void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino);
+
+static inline bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* make.c, remove.c; for rename too. Inodes are locked. */
+/* Change the count of links on the disk. */
+int set_links(struct inode *, u32 nlink, bool wait);
+/* Make ready to lose a name; for the last one, on the disk it is a husk. */
+int before_removal(struct inode *);
+int after_removal(struct inode *); /* a name is gone */
+/* Remove the name found of ip. */
+int remove_name(struct inode *dir, const struct search *, struct inode *ip);
+/* May a name of this be removed? A directory must be empty; under tree_lock. */
+int check_removal(struct inode *);
+bool is_mounted_on(const struct inode *); /* takes icache_lock */

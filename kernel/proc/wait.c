@@ -1,0 +1,24 @@
+/* Wait queues (sleep.h). A process is in at most one queue, so its node is a
+ * part of the process. Once it is off the queue, it has the resource. */
+#include "kernel/proc/proc.h"
+
+void wait_queue_init(struct wait_queue *q)
+{
+    list_init(&q->waiters);
+}
+
+void wait_queue_join(struct wait_queue *q, struct spinlock *lk)
+{
+    struct list *place = &myproc()->wait;
+    list_push_back(&q->waiters, place);
+    while (list_on(place))
+        sleep_on(place, lk);
+}
+
+struct proc *wait_queue_hand_off(struct wait_queue *q)
+{
+    struct list *place = list_pop_front(&q->waiters);
+    if (place)
+        wakeup(place);
+    return ITEM_OR_NULL(place, struct proc, wait);
+}

@@ -1,0 +1,101 @@
+/*
+ * What the files of the virtual log's room share. No other room includes it.
+ *
+ * Cleaning: what some slots of a disk hold moves to others, because the place
+ * policy wants those empty.
+ *
+ * - All slots of a run are read by one command. Then each block that is still
+ *   there is written where the policy says, and told of as any other write.
+ *   A sector of the map is made anew.
+ * - What is moved stays valid at its old slot until the new one is told of, so
+ *   a power cut or an error at any time loses nothing.
+ * - A write of the block by anybody else overtakes its move, which is dropped.
+ * - The drive has one command at a time meanwhile, so no read of a block is
+ *   under way when its old slot is freed.
+ *
+ * The disk's lock guards all of it.
+ */
+#pragma once
+
+#include "kernel/base/stat.h"
+#include "kernel/disk/place.h"
+#include "kernel/policy/registry.h"
+#include "kernel/vlog/logical.h"
+
+/* ---- map.c ---- */
+
+bool slot_use(struct logical *, u32 slot); /* false: it is not free */
+
+/* The map is as a sector says. */
+void map_become(struct logical *, const struct log_sector *);
+
+/* The same, and the slots that it replaces are free. */
+void map_commit(struct logical *, const struct log_sector *);
+
+/* ---- vlog.c ---- */
+
+#define CLEAN_SLOTS (CLEAN_SECTORS / SLOT_SECTORS)
+
+/* What a slot holds, on its way to another one. */
+struct move {
+    struct io io;   /* writes it, if it is a block */
+    u32 owner;      /* as logical_owner has it */
+    bool overtaken; /* the block has been written since */
+};
+
+struct cleaning {
+    bool urgent;        /* before what is queued; else only if nothing is */
+    bool failed;        /* a slot could not be read: nothing is cleaned now */
+    bool reading;       /* the run */
+    u32 nmoves, next;   /* none: nothing is cleaned; the next to be written */
+    u64 again_ns;       /* when to ask the policy again */
+    struct timer timer; /* for then */
+    struct io read;
+    struct move move[CLEAN_SLOTS]; /* blocks first */
+    u8 data[CLEAN_SECTORS * SECTOR_BYTES];
+};
+
+/* A disk's virtual log (vlog.h). */
+struct vlog {
+    struct logical map;
+    struct io sector;   /* writes map.sector */
+    bool under_way;     /* it is being written */
+    bool closed;        /* the tail is written: nothing else may be */
+    struct io *written; /* data on the disk that no sector tells of yet */
+    struct io *told;    /* those of which the one under way tells */
+    struct cleaning clean;
+};
+
+/* The disk's log, or NULL. */
+static inline struct vlog *vlog_of(const struct disk *d)
+{
+    return d->mapping;
+}
+
+/* ---- clean.c ---- */
+
+static inline bool clean_busy(const struct cleaning *c)
+{
+    return c->nmoves != 0;
+}
+
+/* Nothing is under way on the disk: begin to clean, if the policy wants it.
+ * Returns the read of a run, or NULL. */
+struct io *clean_begin(struct disk *, u64 now_ns);
+
+/* The read has ended. */
+void clean_was_read(struct disk *, int error);
+
+/* The next command of the moves; or NULL, and *piece is the sector of the map
+ * to be made anew, if it is not NO_PIECE. Nothing is under way. */
+struct io *clean_next(struct disk *, u64 now_ns, u32 *piece);
+
+/* Has a block that was moved been written by anybody else since? */
+static inline bool clean_is_void(const struct io *moved)
+{
+    return CONTAINER(moved, struct move, io)->overtaken;
+}
+
+/* A request is dispatched: if it is a write of a block that is being moved, it
+ * overtakes the move. */
+void clean_overtaken(struct cleaning *, const struct request *);

@@ -1,0 +1,124 @@
+"""sluice replay: a trace of a real disk under many policies, by the twin."""
+
+import math
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options
+from sluice.cli.verb import verb
+from sluice.cli.verbs.sweep import GOES_ON, SWEEP
+
+WAYS, LOOPS, MOST_INFLIGHT = ("refuse", "pack", "fold"), ("open", "closed"), 256
+
+
+def formats() -> list[str]:
+    """Return the formats of traces."""
+    return options.modules("trace/formats")
+
+
+def check_scale(text: str) -> str:
+    """Return a number above 0, as 2, 0.5 or 1e-3."""
+    try:
+        good = 0 < float(text) < math.inf
+    except ValueError:
+        good = False
+    if not good:
+        raise typer.BadParameter(f"{text}: must be a number above 0, as 2, 0.5 or 1e-3")
+    return text
+
+
+@verb(
+    SWEEP,
+    "sluice replay hm_0.csv.gz --policies 'replace=lru|arc' --cache '10, 25'",
+    GOES_ON,
+)
+def replay(
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            **options.existing_path("TRACE", "A file of any format that --format names.")
+        ),
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help=f"The trace's format, if the file does not tell: {', '.join(formats())}.",
+            **options.completes("format", formats),
+        ),
+    ] = "",
+    policies: Annotated[
+        str,
+        typer.Option(
+            metavar="POLICIES",
+            help="Policies to try, each with each: 'replace=lru|arc, sched=clook|sluice'; "
+            "without it, every policy in the place of the usual one of its kind.",
+        ),
+    ] = "",
+    cache: Annotated[
+        str,
+        typer.Option(
+            metavar="PERCENTS",
+            help="Sizes of the cache in percent of the blocks that the trace reads, as '10, 25'; "
+            "without it, 4,096 buffers.",
+        ),
+    ] = "",
+    drive: options.Drive = "cheetah4lp",
+    scale: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many times as fast requests come.",
+            callback=options.value_callback(check_scale),
+        ),
+    ] = "1",
+    count: options.Count = None,
+    fit: Annotated[
+        str,
+        typer.Option(
+            **options.one_word("way", WAYS, "What happens if the trace reaches beyond the drive.")
+        ),
+    ] = "refuse",
+    loop: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(LOOPS),
+            help="Keep the trace's times, or send a request when one is done.",
+            show_default="open if the format has times",
+            **options.completes("loop", lambda: LOOPS),
+        ),
+    ] = "",
+    inflight: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            max=MOST_INFLIGHT,
+            help="How many requests are under way at once, at most.",
+            show_default="64; 1 if the format has no times",
+        ),
+    ] = None,
+    metrics: options.Metrics = "trace.mean_ms, trace.p99_ms",
+    jobs: options.Jobs = options.JOBS,
+    scheduler: options.Scheduler = "",
+    folder: options.Folder = None,
+) -> int:
+    """Replay a trace of a real disk under many policies, by the twin, and draw their Pareto
+    front."""
+    from sluice.experiment import commandline
+    from sluice.sweep import trace_replay
+    from sluice.sweep.journal import FOLDER
+    from sluice.sweep.ranges import BadSweep
+    from sluice.trace.errors import BadTraceFile
+
+    asked = trace_replay.ReplayRequest(
+        trace, format, policies, cache, drive, scale, count, fit, loop, inflight, metrics, jobs,
+        scheduler, folder or FOLDER,
+    )  # fmt: skip
+    describe = partial(trace_replay.describe_error, path=trace)
+    return commandline.exit_status(
+        lambda: trace_replay.execute(asked), (BadTraceFile, BadSweep), describe
+    )

@@ -1,0 +1,72 @@
+"""sluice validate repeat: compare the results that come of several ways to make runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options
+from sluice.cli.verb import DRIVES, Needs, verb
+
+QUICK = "quick"
+
+
+def program(word: str) -> str:
+    """Return a program's path, absolute, or its name, which is looked up in PATH."""
+    return str(options.absolute(Path(word))) if "/" in word else word
+
+
+def programs(words: list[str]) -> list[str]:
+    """Return the paths or names of several programs."""
+    return [program(word) for word in words]
+
+
+def describe_failure(error: Exception) -> str:
+    """Return what was wrong; of a program that cannot be started, its name first."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+@verb(
+    Needs(("run",), ("all", DRIVES, "twin")),
+    "sluice validate repeat mogul-4.1-fast --size quick",
+    "runs that are done are kept in build/repeat; the same command goes on",
+    options.check_size,
+)
+def repeat(
+    name: options.ExperimentsName = options.ALL,
+    size: options.Size = QUICK,
+    qemu: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PROGRAM",
+            help="Another QEMU, a path or a program; tools/other_qemu.sh fetches one.",
+            callback=options.value_callback(programs),
+        ),
+    ] = [],  # noqa: B006
+    compiler: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PREFIX",
+            help="Another compiler, as riscv64-unknown-elf-; tools/other_compiler.sh fetches one.",
+            callback=options.value_callback(programs),
+        ),
+    ] = [],  # noqa: B006
+    twin: Annotated[bool, typer.Option(help="Compare the twin, too.")] = True,
+    jobs: options.Jobs = options.JOBS,
+    folder: options.Folder = None,
+) -> int:
+    """Make experiments with two engines, and with other QEMUs and compilers, and compare all bytes
+    of the results."""
+    from subprocess import CalledProcessError
+
+    from sluice.experiment import commandline
+    from sluice.experiment import repeat as ways
+    from sluice.experiment.selection import load_experiments
+
+    def compare_ways() -> bool:
+        chosen = ways.choose_ways(qemu, compiler, twin)
+        return ways.execute(load_experiments(name, size), chosen, folder or ways.FOLDER, jobs)
+
+    return commandline.exit_status(compare_ways, (OSError, CalledProcessError), describe_failure)

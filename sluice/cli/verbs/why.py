@@ -1,0 +1,59 @@
+"""sluice why: what a read of an experiment's run waited for."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options
+from sluice.cli.verb import PARTS, Needs, verb
+
+
+def explain(name: str, number: int | None, size: str, which: str, folder: Path) -> bool:
+    """Print what a read waited for, and how to see it. Returns true."""
+    from sluice.cli.verbs.debug import load_run
+    from sluice.debug.chain import Explainer
+    from sluice.debug.instant import event_numbers, read_number, reads
+    from sluice.debug.narrative import explain_read
+    from sluice.experiment.selection import find_experiment_file
+
+    kept = load_run(name, size, number, folder)
+    place = read_number(kept, which)
+    read = reads(kept)[place - 1]
+    print(explain_read(Explainer(kept), place, read))
+    event = event_numbers(kept, read)["queued"]
+    chosen = "" if size == options.FULL else f" --size={size}"
+    print(
+        f"\nTo see the machine when it is queued: sluice debug {find_experiment_file(name).stem}"
+        f"{chosen} --run={kept.run.number} --at=event:{event}"
+    )
+    return True
+
+
+@verb(
+    Needs(("run",), ("all", PARTS)),
+    "sluice why mogul-4.1-fast --size quick --run 3 --read longest",
+    "the run's trace is kept, if it was made",
+    options.check_run,
+)
+def why(
+    name: options.ExperimentName,
+    run: options.Run = None,
+    size: options.Size = options.FULL,
+    read: Annotated[
+        str,
+        typer.Option(
+            metavar="READ",
+            help="Which read: longest, its number, or a time as 12.345s at which it waits.",
+        ),
+    ] = "longest",
+    folder: options.Folder = None,
+) -> int:
+    """Say what a read waited for, in milliseconds that add up to its response time."""
+    from sluice.debug.instant import BadInstant
+    from sluice.experiment import commandline
+    from sluice.experiment.files import FOLDER
+
+    return commandline.exit_status(
+        lambda: explain(name, run, size, read, folder or FOLDER), (BadInstant,)
+    )

@@ -1,0 +1,16 @@
+"""The version of Sluice: the topmost of CHANGELOG.md, for the Makefile, the wheel, and Python."""
+
+import re
+from functools import cache
+
+from sluice.host.paths import ROOT
+
+TOPMOST = re.compile(r"^## ([0-9]\S*)", re.M)
+
+
+@cache
+def version() -> str:
+    """Return the version, as 0.4.0."""
+    found = TOPMOST.search((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert found, "CHANGELOG.md has no version"
+    return found[1]

@@ -1,0 +1,316 @@
+"""The compact form of stored results: the same figures in a fifth of the bytes.
+
+A file of results/ is JSON with a line for each arm, verdict and setting of a contest:
+
+    experiment, commit, kernel, same, trials    as in store.py
+    at, columns     the names of a row's values: the variables, then the metrics; "model ..." and
+                    "published ..." are figures of the model and of the source
+    rows            an arm's name, and a list of values for each of its settings. A value with an
+                    interval is [value, low, high]
+    verdicts        key, word, why, and MARKS that hold. The key stands for an expectation of the
+                    experiment's file; any other verdict has [says, paper] in place of the key, and
+                    in that of a contest "#" stands for the metric and "%" for the setting
+    contest         the values of a setting, then a list for each metric, in the order of CONTEST
+    sampled         the names of the variables of a sample
+    samples         for each arm: the values of a run's variables, and its mark
+
+A verdict's sentence (why) is shortened: SHORT lists what stands for frequent words, "=" or ":" at
+the beginning stands for the arm and the metric of the expectation, "@" for the arm that these are
+compared with. `encode` and `decode` are inverse.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, Literal
+
+from sluice.experiment.records import Unchecked, Variables
+from sluice.experiment.result import BadResult
+from sluice.experiment.verdict import AS_SAID, AS_THE_PAPER, NO_DIFFERENCE, setting_words
+from sluice.results.stored_records import StoredMatch, StoredResults, StoredRow, StoredVerdict
+
+Expectation = Unchecked  # a table of [[expectations]], as the experiment's file has it
+
+Other = Literal["model", "published"]
+OTHERS: tuple[Other, ...] = ("model", "published")  # kinds of figures, apart from what was measured
+MARKS = ("contest",)
+MatchKey = Literal["metric", "won", "best", "behind", "behind_ends", "against"]
+CONTEST: tuple[MatchKey, ...] = ("metric", "won", "best", "behind", "behind_ends", "against")
+SHORT = [
+    ("; expected each to be less than the one before it", "; each <"),
+    ("; expected each to be more than the one before it", "; each >"),
+    (f"; {NO_DIFFERENCE}: ", "; open: "),
+    ("; expected less than ", "; < "),
+    ("; expected more than ", "; > "),
+    ("; expected at least ", "; >= "),
+    ("; expected at most ", "; <= "),
+    ("; expected ", "; = "),
+    ("; difference ", "; d "),
+    (" (the mean of ", " (mean/"),
+    (" (the largest of ", " (max/"),
+    (" (the smallest of ", " (min/"),
+    (" (the sum of ", " (sum/"),
+    (" (the worst of ", " (worst/"),
+    (" runs, 95 %: ", "~"),
+    (" (95 %: ", " (~"),
+]
+ENDS = re.compile(r"(\d) to (?=-?\d)")  # of an interval
+WORDS = {"said": AS_SAID, "paper": AS_THE_PAPER, "open": NO_DIFFERENCE}
+
+
+def key(row: Expectation) -> str:
+    """Return what stands for an expectation: a hash of all that a stored verdict leaves to it."""
+    parts = [str(row.get(name) or "") for name in ("says", "paper", "arm", "metric", "than")]
+    return sha256("\n".join(parts).encode()).hexdigest()[:6]
+
+
+def heads(row: Expectation) -> list[tuple[str, str]]:
+    """Return how sentences about an expectation begin, and the sign that stands for each."""
+    head = f"{row.get('arm')}: {row.get('metric')} "
+    return [("=", f"{head}is "), (":", head)] if row else []
+
+
+def shorten(why: str, row: Expectation) -> str:
+    """Return a verdict's sentence in short, or "!" and the sentence if `lengthen` would return
+    another one. row: the expectation, or {}."""
+    short = why
+    for sign, head in heads(row):
+        if short.startswith(head):
+            short = sign + short.removeprefix(head)
+    if row.get("than"):
+        short = short.replace(f"{row['than']}'s", "@")
+    for long, sign in SHORT:
+        short = short.replace(long, sign)
+    short = ENDS.sub(r"\1..", short)
+    return short if lengthen(short, row) == why else f"!{why}"
+
+
+def lengthen(short: str, row: Expectation) -> str:
+    """Return the sentence that `shorten` made short."""
+    if short.startswith("!"):
+        return short[1:]
+    why = short.replace("..", " to ")
+    for long, sign in reversed(SHORT):
+        why = why.replace(sign, long)
+    if row.get("than"):
+        why = why.replace("@", f"{row['than']}'s")
+    for sign, head in heads(row):
+        if why.startswith(sign):
+            return head + why.removeprefix(sign)
+    return why
+
+
+def other_figures(row: StoredRow, kind: str) -> dict[str, float]:
+    """Return the figures of the model or of the source, by metric. kind: one of OTHERS."""
+    return row["model"] if kind == "model" else row["published"]
+
+
+def cell(row: StoredRow, column: str) -> float | list[float] | None:
+    """Return a figure of a row, with its interval if there is one; None if the row lacks it."""
+    kind, _, metric = column.partition(" ")
+    if kind in OTHERS:
+        return other_figures(row, kind).get(metric)
+    value, ends = row["measured"].get(column), row["interval"].get(column)
+    return [value, *ends] if ends and value is not None else value
+
+
+def columns_of(rows: list[StoredRow]) -> list[str]:
+    """Return the columns that some row has a figure for."""
+    found: dict[str, None] = {}
+    for row in rows:
+        found |= dict.fromkeys(row["measured"])
+        for kind in OTHERS:
+            found |= dict.fromkeys(f"{kind} {metric}" for metric in row[kind])
+    return list(found)
+
+
+def row_of(
+    arm: str, at: list[str], columns: list[str], trials: int, values: list[Any]
+) -> StoredRow:
+    """Return a stored row, as store.py has it."""
+    row: StoredRow = {
+        "arm": arm,
+        "at": dict(zip(at, values, strict=False)),
+        "trials": trials,
+        "measured": {},
+        "interval": {},
+        "model": {},
+        "published": {},
+    }
+    for column, value in zip(columns, values[len(at) :], strict=True):
+        kind, _, metric = column.partition(" ")
+        if value is None:
+            continue
+        if kind in OTHERS:
+            other_figures(row, kind)[metric] = value
+        elif isinstance(value, list):
+            row["measured"][column], *row["interval"][column] = value
+        else:
+            row["measured"][column] = value
+    return row
+
+
+def abbreviations(match: StoredMatch | None) -> list[tuple[str, str]]:
+    """Return what a contest's verdict repeats of its match, and what stands for it."""
+    return (
+        [(setting_words(match["at"]), "%"), (f" {match['metric']} ", " # ")]
+        if match and match["at"]
+        else []
+    )
+
+
+def abbreviate(says: str, match: StoredMatch | None) -> str:
+    """Return the sentence of a contest's verdict in short, or "!" and the sentence if `spell_out`
+    would return another one."""
+    short = says
+    for long, sign in abbreviations(match):
+        short = short.replace(long, sign)
+    return short if spell_out(short, match) == says else f"!{says}"
+
+
+def spell_out(short: str, match: StoredMatch | None) -> str:
+    """Return the sentence that `abbreviate` made short."""
+    if short.startswith("!"):
+        return short[1:]
+    says = short
+    for long, sign in abbreviations(match):
+        says = says.replace(sign, long)
+    return says
+
+
+def encode_verdict(
+    one: StoredVerdict, expected: dict[str, Expectation], matches: Iterator[StoredMatch]
+) -> list[object]:
+    """Return the line of a verdict. matches: takes the next match of a contest for its verdict."""
+    names = {(row["says"], row.get("paper", "")): row for row in expected.values()}
+    row = names.get((one["says"], one["paper"]), {})
+    marks = ["contest"] if one["contest"] else []
+    match = next(matches) if one["contest"] else None
+    says = abbreviate(one["says"], match)
+    name = key(row) if row else [says, *filter(None, [one["paper"]])]
+    word = next((sign for sign, word in WORDS.items() if word == one["word"]), one["word"])
+    return [name, word, shorten(one["why"], row), *marks]
+
+
+def decode_verdict(
+    line: list[Any], expected: dict[str, Expectation], matches: Iterator[StoredMatch]
+) -> StoredVerdict:
+    """Return a stored verdict, as store.py has it. One of an expectation that the file has no
+    more says so."""
+    name, word, why, *marks = line
+    row: Expectation = {}
+    if isinstance(name, list):
+        paper = (*name, "")[1]
+        says = spell_out(name[0], next(matches) if "contest" in marks else None)
+    else:
+        row = expected.get(name, {"says": f"(no longer expected: {name})", "arm": "", "metric": ""})
+        says, paper = row["says"], row.get("paper", "")
+    return {
+        "says": says,
+        "word": WORDS.get(word, word),
+        "why": lengthen(why, row),
+        "paper": paper,
+        "contest": "contest" in marks,
+    }
+
+
+def decode_match(at: Variables, line: list[Any]) -> StoredMatch:
+    """Return the stored row of a match in a setting, from its values in the order of CONTEST."""
+    metric, won, best, behind, ends, against = line
+    return {
+        "at": at,
+        "metric": metric,
+        "won": won,
+        "best": best,
+        "behind": behind,
+        "behind_ends": ends,
+        "against": against,
+    }
+
+
+def line(value: object) -> str:
+    """Return JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def block(name: str, rows: Sequence[object]) -> str:
+    """Return a list as JSON, a line for each of its rows."""
+    return f'"{name}":[' + ",".join("\n " + line(row) for row in rows) + "]"
+
+
+def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
+    """Return the text of a file of results/. Raises BadResult for rows that are no table."""
+    rows = kept["rows"]
+    if len({(tuple(row["at"]), row["trials"]) for row in rows}) > 1:
+        raise BadResult(f"{kept['experiment']}: its rows have other variables or numbers of trials")
+    at, columns = list(rows[0]["at"]), columns_of(rows)
+    about: dict[str, object] = {
+        "experiment": kept["experiment"],
+        "commit": kept["commit"],
+        "kernel": kept["kernel"],
+    }
+    about |= {"same": kept["same"]} if "same" in kept else {}
+    about |= {"trials": rows[0]["trials"], "at": at, "columns": columns}
+    lines: list[object] = []
+    for arm, here in groupby(rows, key=lambda row: row["arm"]):
+        values = [[*row["at"].values(), *(cell(row, c) for c in columns)] for row in here]
+        same = groupby(values, key=lambda v: v[: max(len(at) - 1, 0)])
+        lines += [[arm, *those] for _, those in same]
+    if len({tuple(row["variables"]) for row in kept["samples"]}) > 1:
+        raise BadResult(f"{kept['experiment']}: its samples have other variables")
+    expected = {key(row): row for row in expectations}
+    matches = iter(kept["contest"])
+    verdicts = [encode_verdict(one, expected, matches) for one in kept["verdicts"]]
+    settings = groupby(kept["contest"], key=lambda match: match["at"])
+    contest = [
+        [list(setting.values()), *([match[name] for name in CONTEST] for match in matches)]
+        for setting, matches in settings
+    ]
+    samples = {row["arm"]: [*row["variables"].values(), row["mark"]] for row in kept["samples"]}
+    sampled = list(kept["samples"][0]["variables"]) if samples else []
+    return (
+        line(about)[:-1]
+        + ",\n"
+        + ",\n".join(
+            [
+                block("rows", lines),
+                block("verdicts", verdicts),
+                block("contest", contest),
+                f'"sampled":{line(sampled)},\n"samples":{line(samples)}' + "}\n",
+            ]
+        )
+    )
+
+
+def decode(text: str, expectations: list[Expectation]) -> StoredResults:
+    """Return what store.py calls stored results."""
+    found = json.loads(text)
+    at, columns, trials = (found.pop(name) for name in ("at", "columns", "trials"))
+    expected = {key(row): row for row in expectations}
+    contest = [
+        decode_match(dict(zip(at, values, strict=True)), match)
+        for values, *here in found["contest"]
+        for match in here
+    ]
+    matches = iter(contest)
+    kept: StoredResults = {
+        "experiment": found["experiment"],
+        "commit": found["commit"],
+        "kernel": found["kernel"],
+        "rows": [
+            row_of(arm, at, columns, trials, values)
+            for arm, *here in found["rows"]
+            for values in here
+        ],
+        "verdicts": [decode_verdict(row, expected, matches) for row in found["verdicts"]],
+        "contest": contest,
+        "samples": [
+            {"arm": arm, "variables": dict(zip(found["sampled"], at, strict=True)), "mark": mark}
+            for arm, (*at, mark) in found["samples"].items()
+        ],
+    }
+    if "same" in found:
+        kept["same"] = found["same"]
+    return kept

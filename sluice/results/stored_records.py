@@ -1,0 +1,65 @@
+"""The records of stored results: which keys they have, and of which type each value is.
+
+They are dicts, in the form of the full files (store.py says what each key means; compact.py writes
+and reads the short form). The numbers of a row are in the unit in which the metric's name ends.
+"""
+
+from typing import NotRequired, TypedDict
+
+from sluice.experiment.records import Variables
+
+
+class StoredRow(TypedDict):
+    """The figures of an arm in a setting, by metric."""
+
+    arm: str
+    at: Variables  # the setting
+    trials: int
+    measured: dict[str, float]
+    interval: dict[str, list[float]]  # [low, high]
+    model: dict[str, float]
+    published: dict[str, float]
+
+
+class StoredVerdict(TypedDict):
+    """What was expected, whether it came, and why."""
+
+    says: str
+    word: str
+    why: str
+    paper: str
+    contest: bool
+
+
+class StoredMatch(TypedDict):
+    """A metric of a contest in a setting. behind: the distance from the best rival, as a part of
+    the rival's value."""
+
+    at: Variables
+    metric: str
+    won: bool | None
+    best: str
+    behind: float | None
+    against: str
+    behind_ends: list[float] | None  # [low, high]
+
+
+class Sample(TypedDict):
+    """The shortest run of an arm, and the hash of all that was measured in it."""
+
+    arm: str
+    variables: Variables
+    mark: str
+
+
+class StoredResults(TypedDict):
+    """The stored results of an experiment."""
+
+    experiment: str
+    commit: str
+    kernel: str
+    rows: list[StoredRow]
+    verdicts: list[StoredVerdict]
+    contest: list[StoredMatch]
+    samples: list[Sample]
+    same: NotRequired[str]

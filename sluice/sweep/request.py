@@ -1,0 +1,115 @@
+"""`sluice sweep`: measure an experiment over any numbers that it depends on, by the twin.
+
+--over says over what (ranges.py): a variable of the experiment, a tunable of a policy, a
+number of the machine, the policies, and the arms. --how says which points are measured: all of a
+grid, --points points by chance (random), evenly spread ones (quasi), or those of a search that is
+guided by what came before (search). --metrics are the objectives.
+
+Runs that were made before are not made again, so a sweep that was stopped goes on. The results are
+a table in Parquet and a page; the command prints where they are, and the best points.
+"""
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.experiment.files import hash_value
+from sluice.experiment.load import FULL
+from sluice.experiment.progress import show_count
+from sluice.sweep import full_sweep, presentation
+from sluice.sweep.full_sweep import Measured, Sweep
+from sluice.sweep.journal import FOLDER, Journal, tree_hash, write_table
+from sluice.sweep.sweep_runs import open_measurer
+
+Lines = Callable[[list[Measured]], list[str]]
+MOST_ERRORS = 5  # that are printed
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """A sweep as it is typed, and how its runs are made. folder: where the results go."""
+
+    name: str
+    over: str = ""
+    how: str = "grid"
+    points: int | None = None
+    metrics: str = ""
+    size: str = FULL
+    jobs: int = 1
+    scheduler: str = ""
+    folder: Path = FOLDER
+
+
+def command_of(request: SweepRequest) -> str:
+    """Return the command, as it could be typed again."""
+    given = {
+        "size": request.size if request.size != FULL else "",
+        "over": request.over,
+        "how": request.how if request.how != "grid" else "",
+        "points": str(request.points or ""),
+        "metrics": request.metrics,
+    }
+    words = [f"--{name}={value}" for name, value in given.items() if value]
+    return shlex.join(["sluice", "sweep", request.name, *words])
+
+
+def folder_of(sweep: Sweep, command: str, base: Path) -> Path:
+    """Return the folder of this sweep's results. Equal commands have equal folders."""
+    folder = base / f"{sweep.name}-{hash_value(command)[:8]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def make_runs(
+    sweep: Sweep, folder: Path, jobs: int, scheduler: str
+) -> tuple[list[Measured], list[str]]:
+    """Make the runs of the sweep. Returns its points, and what failed."""
+    journal = Journal(folder / f"{sweep.name}.jsonl")
+    with (
+        show_count(f"sweep of {sweep.name}", sweep.runs) as done,
+        open_measurer(journal, sweep.columns, jobs, scheduler) as measurer,
+    ):
+        return full_sweep.measure_points(sweep, measurer, done)
+
+
+def make_sweep(
+    sweep: Sweep,
+    request: SweepRequest,
+    show: Lines = lambda points: [],
+    remarks: Lines = lambda points: [],
+) -> bool:
+    """Make a sweep, write its files, and print its best points, after the lines that `show` makes
+    of all points and what `remarks` says of them, which the page says, too. Returns true if all
+    runs were made."""
+    points, errors = make_runs(sweep, request.folder, request.jobs, request.scheduler)
+    for error in errors[:MOST_ERRORS]:
+        print(f"FAILED {error}", file=sys.stderr)
+    if len(errors) > MOST_ERRORS:
+        print(f"and {len(errors) - MOST_ERRORS} runs more failed", file=sys.stderr)
+    if not points:
+        return False
+    command = command_of(request)
+    folder = folder_of(sweep, command, request.folder)
+    rows = [row for point in points for row in point.rows]
+    about = {"command": command, "twin": tree_hash()}
+    write_table(folder / "results.parquet", rows, about)
+    said = remarks(points)
+    path = presentation.write_page(sweep, points, errors, said, command, folder)
+    above = [*show(points), *said]
+    files = [f"table: {folder / 'results.parquet'}", f"page:  {path}"]
+    print(
+        "\n".join(
+            [*above, *([""] if above else []), *presentation.text_lines(sweep, points), *files]
+        )
+    )
+    return not errors
+
+
+def execute(request: SweepRequest) -> bool:
+    """Make the sweep that is asked for. Returns true if all runs were made."""
+    sweep = full_sweep.parse_sweep(
+        request.name, request.over, request.how, request.points, request.metrics, request.size
+    )
+    return make_sweep(sweep, request)

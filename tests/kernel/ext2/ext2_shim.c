@@ -1,0 +1,1056 @@
+/* See ext2_shim.h. */
+#include "tests/kernel/ext2/ext2_shim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "kernel/machine/args.h"
+#include "kernel/cache/bio.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/mem.h"
+#include "kernel/cache/prefetch.h"
+#include "kernel/cache/stream.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/base/string.h"
+
+#define FIBRES      8
+#define LOCKS       8 /* of one process at once */
+#define STACK_BYTES (256 << 10)
+
+struct shim_options shim = {.buffers = 64,
+                            .flush_permille = 20,
+                            .through_permille = 125,
+                            .ahead_most = 50};
+u64 shim_fault_at = SHIM_FAULT_NEVER;
+void (*shim_on_write)(struct disk *);
+void (*shim_on_change)(struct disk *, u64 blkno);
+struct access shim_access;
+
+/* ---- what every layer may call ---- */
+
+void panic(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fflush(stdout);
+    fprintf(stderr, "panic: ");
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, "\n");
+    abort();
+}
+
+static char printed[4096];
+static u32 printed_length;
+
+void kprintf(const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (!shim.quiet)
+        printf("%s", text);
+    printed_length += strlcpy(printed + printed_length, text,
+                              sizeof(printed) - printed_length);
+    printed_length = MIN(printed_length, sizeof(printed) - 1);
+}
+
+const char *shim_printed(void)
+{
+    static char text[sizeof(printed)];
+    memcpy(text, printed, sizeof(text));
+    printed_length = 0;
+    printed[0] = 0;
+    return text;
+}
+
+const char *arg_text(const char *name)
+{
+    return shim.far && strcmp(name, "indirect") == 0 ? "far" : NULL;
+}
+
+void boot_fail(const char *fmt, ...)
+{
+    panic("boot: %s", fmt);
+}
+
+u64 random_u64(u64 *state); /* random.c */
+
+u64 shim_random(u64 below)
+{
+    return random_u64(&shim.seed) % below;
+}
+
+u64 clock_wall_ns(void)
+{
+    static u64 calls;
+    return (shim.now_s ? shim.now_s : 1750000000 + calls++ / 64) * NS_PER_S;
+}
+
+/* ---- what is to fail ---- */
+
+static struct {
+    enum shim_fault fault;
+    struct disk *disk;
+    u64 left; /* till the one that fails; 0: none will */
+    bool on, failed;
+} plan;
+
+void shim_fail(enum shim_fault fault, struct disk *d, u64 n, bool on)
+{
+    plan.fault = fault;
+    plan.disk = d;
+    plan.left = n;
+    plan.on = on;
+    plan.failed = false;
+}
+
+bool shim_failed(void)
+{
+    return plan.failed;
+}
+
+static bool fails(enum shim_fault fault, const struct disk *d)
+{
+    if (fault != plan.fault || (d && d != plan.disk))
+        return false;
+    if (plan.failed && plan.on)
+        return true;
+    if (plan.left == 0 || --plan.left)
+        return false;
+    return plan.failed = true;
+}
+
+/* ---- memory ---- */
+
+void *page_alloc(void)
+{
+    if (fails(FAULT_PAGE, NULL))
+        return NULL;
+    void *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+    memset(page, 0xa5, PAGE_SIZE);
+    return page;
+}
+
+void *page_alloc_zero(void)
+{
+    void *page = page_alloc();
+    return page ? memset(page, 0, PAGE_SIZE) : NULL;
+}
+
+void page_free(void *page)
+{
+    free(page);
+}
+
+/* ---- fibres ---- */
+
+static struct fibre {
+    struct proc proc;
+    ucontext_t context;
+    struct sleeplock *locks[LOCKS]; /* held */
+    u32 sleep_locks, buffers;       /* held */
+    bool running;
+} fibres[FIBRES], *current = &fibres[0];
+static u8 stacks[FIBRES][STACK_BYTES];
+static u32 fibre_count = 1;
+static void (*fibre_fn)(u32);
+
+struct proc *myproc(void)
+{
+    return &current->proc;
+}
+
+static void switch_to(struct fibre *to)
+{
+    struct fibre *from = current;
+    if (to == from)
+        return;
+    current = to;
+    swapcontext(&from->context, &to->context);
+}
+
+/* Let some other fibre run; the caller waits for one of them if `blocked`. */
+static void reschedule(bool blocked)
+{
+    static u32 stuck;
+    struct fibre *can[FIBRES];
+    u32 n = 0;
+    for (u32 i = 0; i < fibre_count; i++)
+        if (fibres[i].running && &fibres[i] != current)
+            can[n++] = &fibres[i];
+    stuck = blocked ? stuck + 1 : 0;
+    if (blocked && (n == 0 || stuck > 100000))
+        panic("deadlock: every process waits");
+    if (n)
+        switch_to(can[shim_random(n)]);
+}
+
+static bool in_turn;    /* no switch but one */
+static u64 stops_after; /* so many chances to switch; 0: it has been */
+
+static void maybe_reschedule(void)
+{
+    if (fibre_count == 1)
+        return;
+    if (in_turn ? stops_after && --stops_after == 0 : shim_random(4) == 0)
+        reschedule(false);
+}
+
+static void fibre_main(void)
+{
+    fibre_fn(current - fibres);
+    shim_check_idle("the end of a process");
+    current->running = false;
+    for (;;) {
+        for (u32 i = 1; i < fibre_count; i++)
+            if (fibres[i].running)
+                switch_to(&fibres[i]);
+        switch_to(&fibres[0]);
+    }
+}
+
+static void fibre_start(struct fibre *f)
+{
+    *f = (struct fibre){.running = true, .proc = {.cwd = fibres[0].proc.cwd}};
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = stacks[f - fibres];
+    f->context.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&f->context, fibre_main, 0);
+}
+
+bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at)
+{
+    in_turn = first_stops_at;
+    stops_after = first_stops_at;
+    fibre_fn = fn;
+    fibre_count = n + 1;
+    fibres[0].running = false;
+    for (u32 i = 1; i <= n; i++)
+        fibre_start(&fibres[i]);
+    switch_to(&fibres[1]);
+    for (u32 i = 1; i <= n; i++)
+        if (fibres[i].running)
+            panic("a process has not ended");
+    fibre_count = 1;
+    return stops_after == 0;
+}
+
+/* ---- locks ---- */
+
+static struct spinlock *spin; /* the one held; ext2 holds but one */
+
+void spin_lock(struct spinlock *lk)
+{
+    if (shim.spin_switches && !spin)
+        maybe_reschedule();
+    if (spin)
+        panic("spin lock %s taken with %s held", lk->name, spin->name);
+    spin = lk;
+}
+
+void spin_unlock(struct spinlock *lk)
+{
+    if (spin != lk)
+        panic("spin lock %s is not held", lk->name);
+    spin = NULL;
+}
+
+static void may_sleep(void)
+{
+    if (spin)
+        panic("sleeps with spin lock %s held", spin->name);
+}
+
+void sleep_lock_init(struct sleeplock *lk, const char *name)
+{
+    *lk = (struct sleeplock){.name = name};
+}
+
+void sleep_lock(struct sleeplock *lk)
+{
+    may_sleep();
+    if (current->buffers)
+        panic("lock %s taken with a buffer held", lk->name);
+    if (lk->holder == myproc())
+        panic("lock %s is taken twice", lk->name);
+    maybe_reschedule();
+    while (lk->holder)
+        reschedule(true);
+    lk->holder = myproc();
+    if (current->sleep_locks == LOCKS)
+        panic("lock %s: too many are held", lk->name);
+    current->locks[current->sleep_locks++] = lk;
+}
+
+void sleep_unlock(struct sleeplock *lk)
+{
+    if (lk->holder != myproc())
+        panic("lock %s is not held", lk->name);
+    lk->holder = NULL;
+    u32 i = 0;
+    while (current->locks[i] != lk)
+        i++;
+    current->locks[i] = current->locks[--current->sleep_locks];
+}
+
+bool shim_holds(const char *name)
+{
+    for (u32 i = 0; i < current->sleep_locks; i++)
+        if (strcmp(current->locks[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool sleep_held(const struct sleeplock *lk)
+{
+    return lk->holder == myproc();
+}
+
+/* ---- disks ---- */
+
+struct shim_buf {
+    struct buf buf;
+    struct shim_buf *next; /* of its bucket */
+    u8 *kept;              /* contents while nobody holds it */
+    u64 used;              /* when it was let go */
+};
+
+#define SHIM_DISKS (MAX_DISKS + 2) /* more than can be mounted */
+#define BUCKETS    4096
+
+static struct shim_disk {
+    struct disk disk;
+    u8 *start, *now; /* the image as it was, and as it is */
+    u64 bytes;
+    u64 unflushed; /* writes */
+    u64 last;      /* the block that was written last */
+    u8 *over;      /* what was there before */
+    /* With volatile_cache: what is on the platters, and the writes since. */
+    u8 *durable;
+    struct shim_write {
+        u64 blkno;
+        u8 *data;
+    } * writes;
+} disks[SHIM_DISKS];
+static u32 disk_total;
+static struct shim_buf *buckets[BUCKETS];
+static u64 cached, dirty, clock_of_uses, waited_writes, looks, flushes;
+
+/* The log of completed writes. */
+static struct logged {
+    struct disk *disk;
+    u64 blkno;
+    u8 *data;
+} * writes;
+static u64 log_length;
+
+static struct shim_disk *shim_of(struct disk *d)
+{
+    return CONTAINER(d, struct shim_disk, disk);
+}
+
+struct disk *shim_disk(const char *image)
+{
+    FILE *f = fopen(image, "rb");
+    if (!f)
+        panic("%s: cannot be read", image);
+    fseek(f, 0, SEEK_END);
+    u64 bytes = ftell(f);
+    rewind(f);
+    u8 *data = malloc(bytes);
+    if (fread(data, 1, bytes, f) != bytes)
+        panic("%s: cannot be read", image);
+    fclose(f);
+    return shim_disk_of(data, bytes);
+}
+
+struct disk *shim_disk_of(u8 *data, u64 bytes)
+{
+    struct shim_disk *d = &disks[disk_total];
+    d->disk.id = disk_total++;
+    snprintf(d->disk.name, sizeof(d->disk.name), "disk%u", d->disk.id);
+    shim_insert(&d->disk, data, bytes);
+    if (shim.log) {
+        d->start = malloc(bytes);
+        memcpy(d->start, data, bytes);
+    }
+    return &d->disk;
+}
+
+/* What the drive's cache holds is on the platters now. */
+static void flushed(struct shim_disk *s)
+{
+    for (u64 i = 0; s->durable && i < s->unflushed; i++) {
+        memcpy(s->durable + s->writes[i].blkno * shim.block_bytes,
+               s->writes[i].data, shim.block_bytes);
+        free(s->writes[i].data);
+    }
+    s->unflushed = 0;
+}
+
+/* A write is done, but for the platters. */
+static void keep_write(struct shim_disk *s, u64 blkno, const u8 *data)
+{
+    s->unflushed++;
+    if (!s->durable)
+        return;
+    s->writes = realloc(s->writes, s->unflushed * sizeof(*s->writes));
+    struct shim_write *w = &s->writes[s->unflushed - 1];
+    *w = (struct shim_write){blkno, malloc(shim.block_bytes)};
+    memcpy(w->data, data, shim.block_bytes);
+}
+
+void shim_forget(struct disk *d)
+{
+    binval_disk(d);
+    flushed(shim_of(d));
+}
+
+void shim_insert(struct disk *d, u8 *data, u64 bytes)
+{
+    struct shim_disk *s = shim_of(d);
+    shim_forget(d);
+    free(s->now);
+    s->now = data;
+    s->bytes = bytes;
+    free(s->durable);
+    s->durable = shim.volatile_cache ? malloc(bytes) : NULL;
+    if (s->durable)
+        memcpy(s->durable, data, bytes);
+    d->nsectors = bytes / SECTOR_BYTES;
+}
+
+u8 *shim_bytes(struct disk *d)
+{
+    return shim_of(d)->now;
+}
+
+u64 shim_unflushed(const struct disk *d)
+{
+    return shim_of((struct disk *)d)->unflushed;
+}
+
+static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
+{
+    for (u32 i = 0; i < shim.block_bytes / SECTOR_BYTES; i++)
+        if (sectors >> i & 1)
+            memcpy(to + i * SECTOR_BYTES, from + i * SECTOR_BYTES,
+                   SECTOR_BYTES);
+}
+
+static void save(const u8 *data, u64 bytes, const char *image)
+{
+    FILE *f = fopen(image, "wb");
+    if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f))
+        panic("%s: cannot be written", image);
+}
+
+void shim_save(struct disk *d, const char *image)
+{
+    save(shim_of(d)->now, shim_of(d)->bytes, image);
+}
+
+void shim_save_prefix(struct disk *d, const char *image, u64 n, u32 sectors)
+{
+    struct shim_disk *s = shim_of(d);
+    u8 *copy = malloc(s->bytes);
+    memcpy(copy, s->start, s->bytes);
+    for (u64 i = 0; i < n; i++)
+        if (writes[i].disk == d)
+            memcpy(copy + writes[i].blkno * shim.block_bytes, writes[i].data,
+                   shim.block_bytes);
+    if (sectors && writes[n].disk == d)
+        copy_sectors(copy + writes[n].blkno * shim.block_bytes, writes[n].data,
+                     sectors);
+    save(copy, s->bytes, image);
+    free(copy);
+}
+
+u64 shim_log_length(void)
+{
+    return log_length;
+}
+
+u64 shim_writes_waited(void)
+{
+    return waited_writes;
+}
+
+u64 shim_flushes(void)
+{
+    return flushes;
+}
+
+u64 shim_looks(void)
+{
+    return looks;
+}
+
+static void log_write(struct disk *d, u64 blkno, const u8 *data)
+{
+    if (!shim.log)
+        return;
+    if ((log_length & (log_length - 1)) == 0)
+        writes = realloc(writes, MAX(1, 2 * log_length) * sizeof(*writes));
+    struct logged *l = &writes[log_length++];
+    *l = (struct logged){d, blkno, malloc(shim.block_bytes)};
+    memcpy(l->data, data, shim.block_bytes);
+}
+
+static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
+{
+    u32 bytes = shim.block_bytes;
+    u8 *at = shim_of(d)->now + blkno * bytes;
+    u32 chance =
+        write ? shim.write_errors_permyriad : shim.read_errors_permyriad;
+    if ((blkno + 1) * bytes > shim_of(d)->bytes)
+        panic("block %lu is outside the disk", blkno);
+    if ((chance && shim_random(10000) < chance) ||
+        fails(write ? FAULT_WRITE : FAULT_READ, d))
+        return -EIO;
+    if (write) {
+        struct shim_disk *s = shim_of(d);
+        s->last = blkno;
+        s->over = realloc(s->over, bytes);
+        memcpy(s->over, at, bytes);
+    }
+    memcpy(write ? at : data, write ? data : at, bytes);
+    if (write) {
+        keep_write(shim_of(d), blkno, data);
+        log_write(d, blkno, data);
+    }
+    return 0;
+}
+
+int disk_transfer(struct disk *d, struct io *ios, u32 n)
+{
+    if (fails(FAULT_READ, d))
+        return -EIO;
+    for (u32 i = 0; i < n; i++)
+        memcpy(ios[i].span.data,
+               shim_of(d)->now + ios[i].request.sector * SECTOR_BYTES,
+               ios[i].request.nsectors * SECTOR_BYTES);
+    return 0;
+}
+
+int disk_flush(struct disk *d)
+{
+    may_sleep();
+    if (fails(FAULT_FLUSH, d))
+        return -EIO;
+    flushed(shim_of(d));
+    flushes++;
+    return 0;
+}
+
+int disk_order(struct disk *d)
+{
+    return shim.volatile_cache ? disk_flush(d) : 0;
+}
+
+void vlog_close(void)
+{
+}
+
+/* ---- the cache ---- */
+
+void shim_check_idle(const char *where)
+{
+    if (spin || current->sleep_locks || current->buffers)
+        panic("%s: %u locks and %u buffers held", where, current->sleep_locks,
+              current->buffers);
+}
+
+u32 bio_block_bytes(void)
+{
+    return shim.block_bytes;
+}
+
+static struct shim_buf **bucket(const struct disk *d, u64 blkno)
+{
+    return &buckets[(blkno * SHIM_DISKS + d->id) % BUCKETS];
+}
+
+static struct shim_buf *find(const struct disk *d, u64 blkno)
+{
+    struct shim_buf *s = *bucket(d, blkno);
+    while (s && (s->buf.disk != d || s->buf.block.blkno != blkno))
+        s = s->next;
+    return s;
+}
+
+static void drop(struct shim_buf *s)
+{
+    struct shim_buf **at = bucket(s->buf.disk, s->buf.block.blkno);
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    cached--;
+    dirty -= !!(s->buf.flags & B_DELWRI);
+    free(s->kept);
+    free(s);
+}
+
+/* Call fn for every buffer; it may drop that one. */
+static void each(void (*fn)(struct shim_buf *, void *), void *arg)
+{
+    for (u32 i = 0; i < BUCKETS; i++)
+        for (struct shim_buf *s = buckets[i], *next; s; s = next) {
+            next = s->next;
+            fn(s, arg);
+        }
+}
+
+static int write_dirty(struct shim_buf *s)
+{
+    int error = transfer(s->buf.disk, s->buf.block.blkno, s->kept, true);
+    if (!error) {
+        s->buf.flags &= ~B_DELWRI;
+        dirty--;
+    }
+    return error;
+}
+
+static void maybe_write(struct shim_buf *s, void *arg)
+{
+    (void)arg;
+    if (s->buf.flags & B_DELWRI && !(s->buf.flags & B_BUSY) &&
+        shim_random(4) == 0)
+        write_dirty(s);
+}
+
+/* What is clean and was not among the last to be used is forgotten. */
+static void maybe_drop(struct shim_buf *s, void *arg)
+{
+    (void)arg;
+    if (!(s->buf.flags & (B_BUSY | B_DELWRI)) &&
+        s->used + shim.buffers < clock_of_uses)
+        drop(s);
+}
+
+static void housekeeping(void)
+{
+    if (shim_random(1000) < shim.flush_permille)
+        each(maybe_write, NULL);
+    if (cached - dirty > 2 * shim.buffers)
+        each(maybe_drop, NULL);
+}
+
+static void expect_held(const struct buf *b)
+{
+    if (!b->data || !(b->flags & B_BUSY))
+        panic("block %lu is not held", b->block.blkno);
+}
+
+struct buf *getblk(struct disk *d, u64 blkno)
+{
+    may_sleep();
+    if ((blkno + 1) * shim.block_bytes > shim_of(d)->bytes)
+        panic("getblk of block %lu, outside the disk", blkno);
+    if (current->buffers)
+        panic("a second buffer is asked for"); /* ext2's own rule */
+    maybe_reschedule();
+    looks++;
+    housekeeping();
+    struct shim_buf *s;
+    while ((s = find(d, blkno)) && s->buf.flags & B_BUSY)
+        reschedule(true);
+    if (!s) {
+        s = calloc(1, sizeof(*s));
+        s->kept = malloc(shim.block_bytes);
+        memset(s->kept, 0x5a, shim.block_bytes);
+        s->buf.disk = d;
+        s->buf.block.blkno = blkno;
+        s->next = *bucket(d, blkno);
+        *bucket(d, blkno) = s;
+        cached++;
+    }
+    s->buf.flags |= B_BUSY;
+    s->buf.data = malloc(shim.block_bytes);
+    memcpy(s->buf.data, s->kept, shim.block_bytes);
+    current->buffers++;
+    return &s->buf;
+}
+
+static struct shim_buf *let_go(struct buf *b)
+{
+    struct shim_buf *s = CONTAINER(b, struct shim_buf, buf);
+    expect_held(b);
+    memcpy(s->kept, b->data, shim.block_bytes);
+    free(b->data);
+    b->data = NULL;
+    b->flags &= ~B_BUSY;
+    s->used = ++clock_of_uses;
+    current->buffers--;
+    return s;
+}
+
+void brelse(struct buf *b)
+{
+    struct shim_buf *s = CONTAINER(b, struct shim_buf, buf);
+    expect_held(b);
+    if (memcmp(b->data, s->kept, shim.block_bytes) && b->flags & B_VALID)
+        panic("block %lu was changed but not written", b->block.blkno);
+    let_go(b);
+    if (!(b->flags & B_VALID))
+        drop(s);
+}
+
+struct buf *bread(struct disk *d, u64 blkno)
+{
+    if ((blkno + 1) * shim.block_bytes > shim_of(d)->bytes)
+        return NULL;
+    struct buf *b = getblk(d, blkno);
+    struct shim_buf *s = CONTAINER(b, struct shim_buf, buf);
+    if (!(b->flags & B_VALID)) {
+        if (transfer(d, blkno, b->data, false)) {
+            brelse(b);
+            return NULL;
+        }
+        memcpy(s->kept, b->data, shim.block_bytes);
+        b->flags |= B_VALID;
+    }
+    return b;
+}
+
+static char told[8192];
+static u32 told_length;
+
+const char *shim_told(void)
+{
+    static char text[sizeof(told)];
+    memcpy(text, told, told_length + 1);
+    told_length = 0;
+    told[0] = 0;
+    return text;
+}
+
+/* Note what the cache is told of blocks, which must be on the disk. */
+static void tell(struct disk *d, char what, const u64 *blkno, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        if ((blkno[i] + 1) * shim.block_bytes > shim_of(d)->bytes)
+            panic("read-ahead of block %lu, outside the disk", blkno[i]);
+        if (told_length + 32 < sizeof(told))
+            told_length += sprintf(told + told_length, "%s%c%lu",
+                                   told_length ? " " : "", what, blkno[i]);
+    }
+}
+
+void bprefetch(struct disk *d, const u64 *blkno, u32 n)
+{
+    may_sleep();
+    tell(d, 'p', blkno, n);
+}
+
+void bstart(struct disk *d, const struct further_reads *further)
+{
+    tell(d, 'a', further->asked, further->nasked);
+    tell(d, 'w', further->ahead, further->nahead);
+}
+
+struct buf *breada(struct disk *d, u64 blkno,
+                   const struct further_reads *further)
+{
+    bstart(d, further);
+    return bread(d, blkno);
+}
+
+struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
+{
+    const struct shim_buf *s = find(d, blkno);
+    *found = s ? CACHED : MISSING;
+    return s && !(s->buf.flags & B_BUSY) ? bread(d, blkno) : NULL;
+}
+
+u64 bio_ahead_most(void)
+{
+    return shim.ahead_most;
+}
+
+static void make_dirty(struct buf *b)
+{
+    dirty += !(b->flags & B_DELWRI);
+    b->flags |= B_DELWRI | B_VALID;
+    if (shim_on_change)
+        shim_on_change(b->disk, b->block.blkno);
+}
+
+void bdwrite(struct buf *b, u64 owner)
+{
+    b->block.owner = owner;
+    make_dirty(b);
+    let_go(b);
+}
+
+int bwrite_stable(struct buf *b)
+{
+    maybe_reschedule();
+    struct disk *d = b->disk;
+    make_dirty(b);
+    waited_writes++;
+    int error = write_dirty(let_go(b));
+    if (!error && shim_on_write)
+        shim_on_write(d);
+    return error;
+}
+
+int bwrite_data(struct buf *b, u64 owner, bool filled)
+{
+    (void)filled;
+    if (shim_random(1000) < shim.through_permille) {
+        b->block.owner = owner;
+        return bwrite_stable(b);
+    }
+    bdwrite(b, owner);
+    return 0;
+}
+
+void bunwanted(struct disk *d, u64 blkno)
+{
+    tell(d, 'u', &blkno, 1);
+}
+
+static u64 ended;
+
+void readers_end(const struct disk *d, const struct streams *s)
+{
+    (void)d, (void)s;
+    ended++;
+}
+
+u64 shim_ended(void)
+{
+    return ended;
+}
+
+bool prefetch_takes_hints(void)
+{
+    return !shim.no_hints;
+}
+
+bool prefetch_by_block(void)
+{
+    return shim.by_block;
+}
+
+void binval(struct disk *d, u64 blkno)
+{
+    may_sleep();
+    if (current->buffers)
+        panic("binval with a buffer held");
+    struct shim_buf *s;
+    while ((s = find(d, blkno)) && s->buf.flags & B_BUSY)
+        reschedule(true);
+    if (s)
+        drop(s);
+}
+
+static void drop_of(struct shim_buf *s, void *d)
+{
+    if (s->buf.disk != d)
+        return;
+    if (s->buf.flags & B_BUSY)
+        panic("block %lu is held at binval_disk", s->buf.block.blkno);
+    drop(s);
+}
+
+void binval_disk(struct disk *d)
+{
+    each(drop_of, d);
+}
+
+/* A cut in the making: the pending writes are asked for one by one. */
+struct cut {
+    struct disk *disk;
+    u8 *out;
+    u32 which; /* as shim_cut's, or UINT32_MAX: by the mask */
+    u64 mask;
+    u32 n;       /* asked for so far */
+    bool torn;   /* a write may be there in part */
+    u32 sectors; /* of the last completed write these are there, if torn */
+};
+
+#define ALL_SECTORS UINT32_MAX
+
+/* None, all, the first ones, or any. */
+static u32 some_sectors(void)
+{
+    u32 first = 1U << shim_random(shim.block_bytes / SECTOR_BYTES);
+    u32 ways[] = {0, ALL_SECTORS, first - 1, shim_random(ALL_SECTORS)};
+    return ways[shim_random(NELEM(ways))];
+}
+
+/* The sectors of the next pending write that are there. */
+static u32 sectors_there(struct cut *c)
+{
+    u32 i = c->n++;
+    if (c->which == UINT32_MAX)
+        return c->mask >> i & 1 ? ALL_SECTORS : 0;
+    if (c->which > 1 && c->torn)
+        return some_sectors();
+    bool there = c->which > 1 ? shim_random(2) : c->which;
+    return there ? ALL_SECTORS : 0;
+}
+
+static void cut_write(struct cut *c, u64 blkno, const u8 *data, bool last)
+{
+    u32 sectors = sectors_there(c);
+    if (last && c->torn)
+        sectors = c->sectors;
+    if (c->out)
+        copy_sectors(c->out + blkno * shim.block_bytes, data, sectors);
+}
+
+static void cut_dirty(struct shim_buf *s, void *arg)
+{
+    struct cut *c = arg;
+    if (s->buf.disk == c->disk && s->buf.flags & B_DELWRI)
+        cut_write(c, s->buf.block.blkno, s->kept, false);
+}
+
+static void cut_all(struct cut *c)
+{
+    const struct shim_disk *s = shim_of(c->disk);
+    if (c->out)
+        memcpy(c->out, s->durable ? s->durable : s->now, s->bytes);
+    if (c->out && c->torn && !s->durable)
+        copy_sectors(c->out + s->last * shim.block_bytes, s->over, ~c->sectors);
+    for (u64 i = 0; s->durable && i < s->unflushed; i++)
+        cut_write(c, s->writes[i].blkno, s->writes[i].data,
+                  i == s->unflushed - 1);
+    each(cut_dirty, c);
+}
+
+void shim_cut(struct disk *d, u8 *out, u32 which)
+{
+    cut_all(&(struct cut){.disk = d, .out = out, .which = which});
+}
+
+u32 shim_pending(struct disk *d)
+{
+    struct cut c = {.disk = d};
+    cut_all(&c);
+    return c.n;
+}
+
+void shim_cut_to(struct disk *d, u8 *out, u64 mask)
+{
+    cut_all(&(struct cut){
+        .disk = d, .out = out, .which = UINT32_MAX, .mask = mask});
+}
+
+u32 shim_last_sectors(struct disk *d)
+{
+    const struct shim_disk *s = shim_of(d);
+    const u8 *now = s->now + s->last * shim.block_bytes;
+    u32 changed = 0;
+    for (u32 i = 0; s->over && i < shim.block_bytes / SECTOR_BYTES; i++)
+        if (memcmp(now + i * SECTOR_BYTES, s->over + i * SECTOR_BYTES,
+                   SECTOR_BYTES))
+            changed |= 1U << i;
+    return changed;
+}
+
+void shim_cut_torn(struct disk *d, u8 *out, u32 sectors, u32 which)
+{
+    cut_all(&(struct cut){.disk = d,
+                          .out = out,
+                          .which = which,
+                          .torn = true,
+                          .sectors = sectors});
+}
+
+void shim_each_tear(struct disk *d, void (*fn)(struct disk *, u32 sectors))
+{
+    u32 changed = shim_last_sectors(d);
+    if (!(changed & (changed - 1)))
+        return; /* one sector is whole or not written */
+    for (u32 first = 1; first < changed; first <<= 1)
+        if (changed & first)
+            fn(d, changed & (2 * first - 1));
+    for (u32 i = 0; i < SHIM_TEARS; i++)
+        fn(d, changed & shim_random(ALL_SECTORS));
+}
+
+struct flushing {
+    struct disk *disk;
+    u64 owner;
+    int error;
+};
+
+static void flush_one(struct shim_buf *s, void *arg)
+{
+    struct flushing *f = arg;
+    if (s->buf.flags & B_DELWRI && !(s->buf.flags & B_BUSY) &&
+        (!f->disk || s->buf.disk == f->disk) &&
+        (!f->owner || s->buf.block.owner == f->owner) && write_dirty(s))
+        f->error = -EIO;
+}
+
+int bflush_owner(struct disk *d, u64 owner)
+{
+    may_sleep();
+    struct flushing f = {d, owner, 0};
+    each(flush_one, &f);
+    return f.error;
+}
+
+int bflush(struct disk *d)
+{
+    return bflush_owner(d, 0);
+}
+
+/* ---- moving bytes ---- */
+
+int uio_move(void *data, u64 n, struct uio *u)
+{
+    u64 good = n;
+    if (spin)
+        panic("uio_move with a spin lock held");
+    if (n > u->left)
+        panic("uio_move of more than is left");
+    if (u->user && u->addr + n > shim_fault_at)
+        good = u->addr < shim_fault_at ? shim_fault_at - u->addr : 0;
+    if (u->write)
+        memcpy(data, (void *)u->addr, good);
+    else
+        memcpy((void *)u->addr, data, good);
+    if (good < n)
+        return -EFAULT;
+    u->addr += n;
+    u->left -= n;
+    u->offset += n;
+    return 0;
+}
+
+int uio_zero(u64 n, struct uio *u)
+{
+    static u8 zeros[8192];
+    int error = 0;
+    while (n && !error) {
+        u64 some = MIN(n, sizeof(zeros));
+        error = uio_move(zeros, some, u);
+        n -= some;
+    }
+    return error;
+}
+
+/* Read-ahead that asks for whatever is allowed. */
+struct readahead prefetch_readahead(struct disk *d, struct streams *s,
+                                    struct access *a)
+{
+    (void)d, (void)s;
+    shim_access = *a;
+    if (shim.readahead)
+        return *shim.readahead;
+    u64 first = MIN(a->block + a->nblocks, a->file_blocks);
+    if (first == a->file_blocks)
+        return (struct readahead){0};
+    u64 n = shim_random(MIN(100, a->file_blocks - first + 1));
+    return (struct readahead){.first = first, .n = n, .times = 1};
+}

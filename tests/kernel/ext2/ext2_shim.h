@@ -1,0 +1,108 @@
+/*
+ * The kernel beneath ext2, on the host: what ext2_shim.c candidates the program
+ * that drives it (ext2_tool.c), beside the kernel's own interfaces.
+ *
+ * - Processes are fibres. One runs till it waits for a lock, or now and then
+ *   where a transfer would take time; all waiting at once is a deadlock.
+ * - A buffer's data is fresh memory each time it is held, so a use after its
+ *   release is a use of freed memory. bdwrite delays; dirty buffers are
+ *   written at random times, clean ones forgotten when there are too many.
+ * - Every completed write can be kept in a log, to cut the power later.
+ * - The n-th transfer to or from a disk, or the n-th page, can be refused.
+ */
+#ifndef SLUICE_EXT2_SHIM_H
+#define SLUICE_EXT2_SHIM_H
+
+#include "kernel/disk/disk.h"
+#include "kernel/ext2/ext2.h"
+
+struct shim_options {
+    u64 seed;
+    u32 block_bytes;    /* the cache's; 0: as the first image's superblock */
+    u32 buffers;        /* kept when clean */
+    u32 flush_permille; /* chance at a getblk that a dirty one is written */
+    u32 far;            /* 1: indirect=far */
+    u32 read_errors_permyriad, write_errors_permyriad;
+    u32 through_permille; /* chance that file data is written through */
+    u32 now_s;            /* the time; 0: it moves by itself */
+    u32 ahead_most;       /* what bio_ahead_most says */
+    bool no_hints;        /* it does not take any */
+    bool by_block;        /* it wants a call's blocks one by one */
+    const struct readahead *readahead; /* what it answers; NULL: at random */
+    bool volatile_cache;               /* of the disks: see shim_cut */
+    bool spin_switches; /* a turn may also end where a spin lock is taken */
+    bool log;
+    bool quiet; /* kprintf prints nothing */
+};
+
+extern struct shim_options shim;
+
+u64 shim_random(u64 below);
+/* What kprintf has been given since the last call: the first 4 KB. */
+const char *shim_printed(void);
+struct disk *shim_disk(const char *image); /* read into memory */
+/* A disk whose contents are these bytes, which the disk owns from now on. */
+struct disk *shim_disk_of(u8 *data, u64 bytes);
+u8 *shim_bytes(struct disk *); /* what is on it */
+/* Forget its buffers, dirty or not. */
+void shim_forget(struct disk *);
+/* Put other contents into it; its old ones are freed, its buffers forgotten. */
+void shim_insert(struct disk *, u8 *data, u64 bytes);
+void shim_save(struct disk *, const char *image);
+/* The image after the first n writes of the log, and these sectors (a bit each)
+ * of the next one. */
+void shim_save_prefix(struct disk *, const char *image, u64 n, u32 sectors);
+u64 shim_log_length(void);
+u64 shim_writes_waited(void);            /* bwrites so far */
+u64 shim_flushes(void);                  /* that succeeded so far */
+u64 shim_looks(void);                    /* buffers that were asked for */
+u64 shim_unflushed(const struct disk *); /* writes since its last disk_flush */
+
+/* Of these, from now on, the n-th fails, and if `on` all that follow; n 0:
+ * none. Transfers and flushes count only of the one disk. */
+enum shim_fault { FAULT_READ, FAULT_WRITE, FAULT_FLUSH, FAULT_PAGE, FAULTS };
+void shim_fail(enum shim_fault, struct disk *, u64 n, bool on);
+bool shim_failed(void); /* has it come to that? */
+
+/* The disk as a power cut would leave it now. Pending is each dirty block,
+ * which may just have been written; and with volatile_cache, before those, each
+ * write since the last flush, which may not be on the platters. Of a block that
+ * was written several times the last write that is there counts. which 0:
+ * nothing pending is there, 1: all; else chosen at random. */
+void shim_cut(struct disk *, u8 *out, u32 which);
+u32 shim_pending(struct disk *);
+/* ... bit i of the mask: the i-th is there. At most 64 may be pending. */
+void shim_cut_to(struct disk *, u8 *out, u64 mask);
+/* ... in the midst of the last completed write: of the sectors that it changed
+ * (shim_last_sectors, a bit each) only these are there. A pending write that is
+ * chosen at random may be torn, too. */
+u32 shim_last_sectors(struct disk *);
+void shim_cut_torn(struct disk *, u8 *out, u32 sectors, u32 which);
+/* Call fn for ways to tear the last completed write, if it changed more than
+ * one sector: after each of them in ascending order, as a drive writes a
+ * command's sectors; and so many at random, for a drive that begins where the
+ * platter happens to be. */
+#define SHIM_TEARS 4
+void shim_each_tear(struct disk *, void (*fn)(struct disk *, u32 sectors));
+/* Called after every write that is waited for, and at every change. */
+extern void (*shim_on_write)(struct disk *);
+extern void (*shim_on_change)(struct disk *, u64 blkno);
+bool shim_holds(const char *lock); /* does the process hold one so named? */
+
+/* What the cache was told of blocks, in order: a letter (a asked for with
+ * another, w requested with another, p prefetched, u unwanted) and a number
+ * each. The text is emptied by the call. */
+const char *shim_told(void);
+u64 shim_ended(void);             /* calls of readers_end */
+extern struct access shim_access; /* what the prefetch policy was shown */
+/* Nothing may be held by the running fibre; panics with the place. */
+void shim_check_idle(const char *where);
+/* Run n fibres of fn(i) to their ends. They take turns at random, or if that is
+ * not 0 the first runs up to its n-th lock, buffer or write, then the others,
+ * then it again. False: it has not so many. */
+bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at);
+/* User memory: reads and writes of it fail from this address on. */
+#define SHIM_FAULT_NEVER (~0UL)
+extern u64 shim_fault_at;
+
+#endif

@@ -1,0 +1,413 @@
+/*
+ * Prefetch policies held against models: after each of many random reads of a
+ * stream, the read-ahead request must be the model's.
+ *
+ * link: tests/support/native/test.c
+ */
+#include "tests/support/native/test.h"
+
+#define SEEDS 120
+#define READS 600
+
+/* The stream as a model sees it. All zero when it begins. */
+static struct {
+    u64 next;       /* the block after the last read; 0: none was */
+    u64 begin, end; /* of what was read ahead last, or the window */
+    u64 mark, sixteenths;
+    u64 last, same, begun; /* of strides */
+    i64 step;
+    u64 degree, distance; /* of AMP; mark is where its next set begins */
+    i64 history[READS];   /* of Leap, all of it */
+    u64 nhistory, size, hits;
+    struct readahead started;
+    bool reads; /* there was one */
+} m;
+
+static u64 tunable[3]; /* of the policy, as drawn */
+static u64 counted[3];
+
+static bool goes_on_from_last(const struct access *a)
+{
+    return a->block == m.next || a->block + 1 == m.next;
+}
+
+static u64 end_of(const struct access *a)
+{
+    return a->block + a->nblocks;
+}
+
+/* Blocks of so many KB, `least` at least. */
+static u64 blocks_of(u64 kb, const struct access *a, u64 least)
+{
+    u64 n = (kb << 10) / a->block_bytes;
+    return n < least ? least : n;
+}
+
+/* The part of [from, to) that lies in the file. */
+static struct readahead readahead_for(const struct access *a, u64 from, u64 to)
+{
+    u64 last = to < a->file_blocks ? to : a->file_blocks;
+    struct readahead w = {.times = 1};
+    if (from < last) {
+        w.first = from;
+        w.n = last - from;
+    }
+    return w;
+}
+
+/* ---- the models ---- */
+
+static struct readahead oneblock(const struct access *a)
+{
+    if (!goes_on_from_last(a) || end_of(a) <= m.next)
+        return readahead_for(a, 0, 0);
+    counted[0]++;
+    counted[1] += end_of(a) < a->file_blocks;
+    return readahead_for(a, end_of(a), end_of(a) + 1);
+}
+
+static struct readahead bsd44(const struct access *a)
+{
+    u64 most = blocks_of(tunable[0], a, 1), last = m.end - m.begin;
+    u64 n = a->hint == HINT_SEQUENTIAL ? most
+            : !last                    ? 1
+            : 2 * last < most          ? 2 * last
+                                       : most;
+    if (!goes_on_from_last(a) || end_of(a) <= m.next || end_of(a) <= m.begin)
+        return readahead_for(a, 0, 0);
+    m.begin = MAX(m.end, end_of(a));
+    m.end = m.begin + n;
+    return readahead_for(a, m.begin, m.end);
+}
+
+static struct readahead cluster(const struct access *a)
+{
+    u64 size = blocks_of(tunable[0], a, 1);
+    u64 to = 0,
+        after = end_of(a) % size ? end_of(a) / size + 1 : end_of(a) / size;
+    if (a->found == MISSING) {
+        m.end = 0;
+        to = after * size;
+    }
+    if (m.next || a->hint == HINT_SEQUENTIAL)
+        to = (after + 1) * size;
+    struct readahead w = readahead_for(a, MAX(m.end, end_of(a)), to);
+    if (w.n)
+        m.end = w.first + w.n;
+    return w;
+}
+
+static struct readahead hints(const struct access *a)
+{
+    u64 window = blocks_of(tunable[0], a, 2);
+    if (a->hint != HINT_SEQUENTIAL)
+        return readahead_for(a, 0, 0);
+    u64 from = MAX(m.end, end_of(a));
+    if (a->found == MISSING)
+        from = end_of(a);
+    if (from > end_of(a) + window / 2)
+        return readahead_for(a, 0, 0);
+    struct readahead w = readahead_for(a, from, end_of(a) + window);
+    if (w.n)
+        m.end = w.first + w.n;
+    return w;
+}
+
+static u64 largest_window(const struct access *a)
+{
+    u64 most = blocks_of(tunable[0], a, 2);
+    return m.sixteenths && m.sixteenths / 16 < most ? m.sixteenths / 16 : most;
+}
+
+static u64 first_window(u64 asked, u64 most)
+{
+    u64 size = 1;
+    for (; size < asked; size += size)
+        ;
+    size = 32 * size <= most - most % 32 ? 4 * size : 2 * size;
+    return size < most ? size : most;
+}
+
+static u64 larger_window(u64 size, u64 most)
+{
+    u64 larger = size + 1 <= most / 16 ? 4 * size : 2 * size;
+    return larger < most ? larger : most;
+}
+
+/* What was read ahead is the window but for what this read asks for. */
+static void window_from(const struct access *a, u64 size)
+{
+    m.begin = a->block;
+    m.end = a->block + MAX(size, a->nblocks + 1);
+    m.mark = end_of(a);
+}
+
+static struct readahead ondemand(const struct access *a)
+{
+    bool sequential = goes_on_from_last(a) || a->hint == HINT_SEQUENTIAL;
+    u64 size = m.end - m.begin;
+    if (!size) {
+        if (!sequential || a->found != MISSING)
+            return readahead_for(a, 0, 0);
+        counted[0]++;
+        window_from(a, first_window(a->nblocks, largest_window(a)));
+    } else if (a->found == MISSING && a->block >= m.next && a->block < m.end) {
+        counted[2]++;
+        size = size / 2 < 2 ? 2 : size / 2;
+        m.sixteenths = 16 * size;
+        window_from(a, size);
+    } else if (end_of(a) > m.mark) {
+        counted[1]++;
+        m.sixteenths += m.sixteenths != 0;
+        m.begin = m.mark = MAX(m.end, end_of(a));
+        m.end = m.begin + larger_window(size, largest_window(a));
+    } else {
+        return readahead_for(a, 0, 0);
+    }
+    return readahead_for(a, m.mark, m.end);
+}
+
+/* How many reads are to be begun ahead, after this one? */
+static u64 stride_depth(void)
+{
+    u64 depth = 1;
+    if (m.same < tunable[0])
+        return 0;
+    for (u64 i = tunable[0]; i < m.same && depth < 64; i++)
+        depth *= 2;
+    return depth < tunable[1] ? depth : tunable[1];
+}
+
+static struct readahead stride(const struct access *a)
+{
+    struct readahead w = {0};
+    i64 step = a->block - m.last;
+    if (!m.next || !step) {
+        m.last = a->block;
+        return w;
+    }
+    m.same = m.same && step == m.step ? m.same + 1 : 1;
+    m.begun -= m.begun > 0;
+    m.step = step;
+    m.last = a->block;
+    u64 depth = stride_depth();
+    i64 at = a->block + step * (i64)(m.begun + 1);
+    w.first = at;
+    w.step = step;
+    for (; m.begun < depth && at >= 0 && at + a->nblocks <= a->file_blocks;
+         at += step, m.begun++)
+        w.times++;
+    w.n = w.times ? a->nblocks : 0;
+    return w;
+}
+
+static bool stride_follows(const struct access *a)
+{
+    i64 step = a->block - m.last;
+    if (step != 0 && m.same >= 2)
+        return step == m.step;
+    return step <= (i64)tunable[2] && -step <= (i64)tunable[2];
+}
+
+static struct readahead amp(const struct access *a)
+{
+    u64 most = blocks_of(tunable[1], a, 2);
+    if (!m.next || end_of(a) <= m.next)
+        return readahead_for(a, 0, 0);
+    bool early = m.degree > tunable[0];
+    if (!m.degree) {
+        m.degree = MIN(a->nblocks, most);
+    } else if (a->found == MISSING && a->block >= m.next && a->block < m.end) {
+        counted[1]++;
+        m.degree = MAX(m.degree - 1, 1);
+        m.distance = m.distance ? m.distance - 1 : 0;
+    } else if (m.mark && a->block >= m.mark) {
+        counted[0]++;
+        counted[2] += a->found == COMING;
+        m.distance += a->found == COMING;
+        m.degree = MIN(m.degree + a->nblocks, most);
+        m.mark = m.end > a->block ? m.end : 0;
+    }
+    m.distance = early ? m.distance : tunable[0] / 2;
+    while (m.distance >= m.degree)
+        m.distance--;
+    early = a->found != MISSING;
+    u64 from = early ? MAX(m.end, end_of(a)) : end_of(a);
+    if (early && (m.degree <= tunable[0] || end_of(a) + m.distance < m.end))
+        return readahead_for(a, 0, 0);
+    struct readahead w = readahead_for(a, from, from + m.degree);
+    if (w.n)
+        m.end = w.first + w.n;
+    m.mark = !early ? m.end : w.n ? w.first : m.mark;
+    return w;
+}
+
+/* By counting each distance, without a vote. */
+static i64 leap_trend(void)
+{
+    for (u64 of = 32 / tunable[0]; of <= 32; of += of) {
+        u64 from = m.nhistory > of ? m.nhistory - of : 0;
+        for (u64 i = from; i < m.nhistory; i++) {
+            u64 n = 0;
+            for (u64 k = from; k < m.nhistory; k++)
+                n += m.history[k] == m.history[i];
+            if (2 * n > of)
+                return m.history[i];
+        }
+    }
+    return 0;
+}
+
+static struct readahead leap(const struct access *a)
+{
+    struct readahead none = {0}, w = {.n = a->nblocks};
+    bool adds = m.reads && a->block != m.last;
+    m.end = a->file_blocks; /* most that is drawn is found */
+    if (adds)
+        m.history[m.nhistory++] = m.step = a->block - m.last;
+    m.reads = true;
+    for (u64 i = 0; a->found != MISSING && adds && i < m.size; i++)
+        m.hits += a->block == m.started.first + i * m.started.step;
+    if (a->found != MISSING)
+        return none;
+    i64 trend = leap_trend();
+    u64 size = trend && m.history[m.nhistory - 1] == trend;
+    if (m.hits)
+        for (size = 1; size <= m.hits; size *= 2)
+            ;
+    size = MAX(m.size / 2, MIN(size, tunable[1]));
+    m.begun = trend ? (u64)trend : m.begun; /* the last trend */
+    m.size = m.begun ? size : 0;
+    m.hits = 0;
+    counted[0] += trend != 0;
+    counted[1] += !trend && m.size;
+    counted[2] += !m.size;
+    if (m.size)
+        m.started = (struct readahead){.first = a->block + m.begun,
+                                       .step = (i64)m.begun};
+    w.first = m.started.first;
+    w.step = m.started.step;
+    for (i64 at = w.first;
+         w.times < m.size && at >= 0 && at + a->nblocks <= a->file_blocks;
+         at += w.step)
+        w.times++;
+    return w.times ? w : none;
+}
+
+/* ---- runs ---- */
+
+typedef struct readahead model_fn(const struct access *);
+
+/* Mostly on from the last read, or at the last distance; often with what was
+ * read ahead found, but at times it has gone. */
+static void draw_read(struct access *a, u64 *seed)
+{
+    u64 how = random_u64(seed) % 16;
+    u64 n = 1 + random_u64(seed) % 5;
+    i64 to = how < 8    ? (i64)m.next
+             : how < 10 ? (i64)m.next - 1
+             : how < 14 ? (i64)m.last + m.step
+             : how < 15 ? (i64)m.last
+                        : (i64)(random_u64(seed) % a->file_blocks);
+    if (to < 0 || (u64)to + n > a->file_blocks)
+        to = random_u64(seed) % (a->file_blocks - n + 1);
+    a->block = to;
+    a->nblocks = how == 9 ? n : a->nblocks ? a->nblocks : n;
+    if (how == 8 || (u64)to + a->nblocks > a->file_blocks)
+        a->nblocks = n;
+    a->found = random_u64(seed) % 8 == 0 || (u64)to >= m.end ? MISSING
+               : random_u64(seed) % 8 == 0                   ? COMING
+                                                             : CACHED;
+    if (random_u64(seed) % 16 == 0)
+        a->hint = random_u64(seed) % 2 ? HINT_SEQUENTIAL : HINT_NONE;
+}
+
+static void check_readahead(const struct readahead *got,
+                            const struct readahead *want)
+{
+    check_eq(got->n, want->n);
+    if (!want->n)
+        return;
+    check_eq(got->first, want->first);
+    check_eq(got->times, want->times);
+    check(want->times == 1 || got->step == want->step);
+}
+
+/* Often at an end of its range or near its least. */
+static u64 draw_value(const struct tunable *t, u64 *seed, u64 most)
+{
+    u64 to = most < t->max ? most : t->max;
+    switch (random_u64(seed) % 4) {
+    case 0:
+        return random_u64(seed) % 2 ? t->min : t->max;
+    case 1:
+        to = t->min + 16 < to ? t->min + 16 : to;
+    }
+    return t->min + random_u64(seed) % (to - t->min + 1);
+}
+
+static void draw_tunables(const struct policy *p, u64 *seed, u64 most)
+{
+    u32 i = 0;
+    for (struct tunable *t = p->tunables; t && t->name; t++)
+        t->value = tunable[i++] = draw_value(t, seed, most);
+}
+
+static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
+{
+    static const u32 sizes[] = {1024, 4096, 8192};
+    struct stream s = {0};
+    struct access a = {.file_blocks = 20 + random_u64(&seed) % 3000,
+                       .block_bytes = sizes[seed % 3]};
+    draw_tunables(p, &seed, most);
+    memset(&m, 0, sizeof m);
+    for (u32 i = 0; i < READS; i++) {
+        struct readahead got = {.times = 1};
+        if (random_u64(&seed) % 100 == 0) {
+            memset(&m, 0, sizeof m); /* another begins */
+            s = (struct stream){0};
+            a.nblocks = 0;
+        }
+        draw_read(&a, &seed);
+        if (p->prefetch.follows && m.next)
+            check(p->prefetch.follows(&s, &a) ==
+                  (model == leap || stride_follows(&a)));
+        struct readahead want = model(&a);
+        p->prefetch.readahead(&s, &a, &got);
+        check_readahead(&got, &want);
+        m.next = s.next_block = end_of(&a);
+        if (model != stride)
+            m.last = a.block;
+    }
+}
+
+static void check_model(const char *name, model_fn *model, u64 most)
+{
+    const struct policy *p = policy_named(POLICY_PREFETCH, name);
+    memset(counted, 0, sizeof counted);
+    for (u64 seed = 0; seed < SEEDS; seed++)
+        run(p, model, seed, most);
+    struct policy_counter *c = p->counters;
+    for (u32 i = 0; c && c[i].name; i++)
+        check_eq(counter_of(p, c[i].name), counted[i]);
+}
+
+static const struct model {
+    const char *name, *policy;
+    model_fn *readahead;
+    u64 most;
+} models[] = {
+    {"oneblock_wishes_as_its_model", "oneblock", oneblock, 0},
+    {"bsd44_wishes_as_its_model", "bsd44", bsd44, 200},
+    {"cluster_wishes_as_its_model", "cluster", cluster, 200},
+    {"hints_wishes_as_its_model", "hints", hints, 400},
+    {"ondemand_wishes_as_its_model", "ondemand", ondemand, 4096},
+    {"stride_wishes_as_its_model", "stride", stride, 12},
+    {"amp_wishes_as_its_model", "amp", amp, 400},
+    {"leap_wishes_as_its_model", "leap", leap, 12},
+};
+
+TEST_ROWS(model, struct model, models)
+{
+    check_model(row->policy, row->readahead, row->most);
+}

@@ -1,0 +1,1204 @@
+/*
+ * Replace policies held against models: each victim of a random run, and each
+ * counter after it, must be the model's. A model keeps plain lists of numbers,
+ * and shares no code with the policy of its name.
+ *
+ * link: tests/support/native/test.c
+ */
+#include "tests/support/native/test.h"
+
+#define BUFFERS  24
+#define BLOCKS   60 /* that the buffers may hold */
+#define STEPS    4000
+#define SEEDS    25
+#define COUNTERS 4
+#define NOBODY   ~0UL
+
+/* ---- lists of numbers ---- */
+
+struct numbers {
+    u64 n, at[200];
+};
+
+static bool has(const struct numbers *l, u64 number)
+{
+    for (u64 i = 0; i < l->n; i++) {
+        if (l->at[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* Take it out; was it there? */
+static bool take(struct numbers *l, u64 number)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < l->n; i++) {
+        if (l->at[i] != number)
+            l->at[n++] = l->at[i];
+    }
+    bool was = n < l->n;
+    l->n = n;
+    return was;
+}
+
+static void push_back(struct numbers *l, u64 number)
+{
+    l->at[l->n++] = number;
+}
+
+static void push_front(struct numbers *l, u64 number)
+{
+    memmove(l->at + 1, l->at, l->n * sizeof *l->at);
+    l->at[0] = number;
+    l->n++;
+}
+
+static void shorten(struct numbers *l, u64 n)
+{
+    while (l->n > n)
+        take(l, l->at[0]);
+}
+
+static u64 first(const struct numbers *l)
+{
+    return l->n ? l->at[0] : NOBODY;
+}
+
+/* ---- a run ---- */
+
+/* A model, by numbers of buffers; NULL: it does not care. It begins with its
+ * state 0, with tunables that are drawn, and with `begin`. */
+struct model {
+    const char *name, *policy;
+    void *state;
+    u64 state_bytes;
+    void (*insert)(u64 i, bool reuse);
+    void (*remove)(u64 i);
+    u64 (*victim)(void);
+    void (*coming)(u64 blkno);
+    void (*evicted)(u64 i);
+    void (*begin)(void);
+    struct {
+        const char *name;
+        u64 *value, least, most;
+    } tunables[3];
+};
+
+static struct block buffers[BUFFERS];
+static bool cached[BUFFERS], evictable[BUFFERS];
+static u64 counted[COUNTERS];
+
+static u64 first_evictable(const struct numbers *l)
+{
+    for (u64 i = 0; i < l->n; i++) {
+        if (evictable[l->at[i]])
+            return l->at[i];
+    }
+    return NOBODY;
+}
+
+static bool is_cached(u64 blkno)
+{
+    for (u32 i = 0; i < BUFFERS; i++) {
+        if (cached[i] && buffers[i].blkno == blkno)
+            return true;
+    }
+    return false;
+}
+
+static void insert(const struct policy *p, const struct model *m, u64 i,
+                   bool reuse)
+{
+    static u64 uses;
+    buffers[i].used = ++uses;
+    evictable[i] = true;
+    p->replace.insert(&buffers[i], reuse);
+    m->insert(i, reuse);
+}
+
+static void remove_buffer(const struct policy *p, const struct model *m, u64 i)
+{
+    evictable[i] = false;
+    p->replace.remove(&buffers[i]);
+    m->remove(i);
+}
+
+/* The victim of both; it stays. */
+static u64 victim(const struct policy *p, const struct model *m)
+{
+    struct block *b = p->replace.victim();
+    u64 want = m->victim();
+    check(!p->check || !(p->check)());
+    check_eq(b ? (u64)(b - buffers) : NOBODY, want);
+    return want;
+}
+
+static void evict(const struct policy *p, const struct model *m)
+{
+    u64 i = victim(p, m);
+    if (i == NOBODY || buffers[i].dirtied_ns) {
+        if (i != NOBODY)
+            buffers[i].dirtied_ns = 0; /* it is written, and asked again */
+        return;
+    }
+    remove_buffer(p, m, i);
+    if (p->replace.evicted)
+        p->replace.evicted(&buffers[i]);
+    if (m->evicted)
+        m->evicted(i);
+    buffers[i] = (struct block){0};
+    cached[i] = false;
+}
+
+/* A block that is not cached is read, into a buffer that is free or becomes
+ * so. */
+static void miss(const struct policy *p, const struct model *m, u64 *seed)
+{
+    u64 blkno = random_u64(seed) % BLOCKS, i = 0;
+    while (i < BUFFERS && cached[i])
+        i++;
+    if (is_cached(blkno))
+        return;
+    if (i == BUFFERS) {
+        if (p->replace.coming)
+            p->replace.coming(0, blkno);
+        if (m->coming)
+            m->coming(blkno);
+        evict(p, m);
+        return;
+    }
+    cached[i] = true;
+    buffers[i].blkno = blkno;
+    insert(p, m, i, random_u64(seed) % 16);
+}
+
+static void step(const struct policy *p, const struct model *m, u64 *seed)
+{
+    u64 i = random_u64(seed) % BUFFERS, what = random_u64(seed) % 32;
+    if (what == 0)
+        evict(p, m);
+    else if (what < 16)
+        miss(p, m, seed);
+    else if (cached[i] && evictable[i])
+        remove_buffer(p, m, i);
+    else if (cached[i])
+        insert(p, m, i, random_u64(seed) % 16);
+    if (p->replace.takes_dirty && random_u64(seed) % 4 == 0)
+        buffers[i].dirtied_ns = cached[i];
+}
+
+static void begin_model(const struct model *m, const struct policy *p,
+                        u64 *seed)
+{
+    if (m->state)
+        memset(m->state, 0, m->state_bytes);
+    if (m->begin)
+        m->begin();
+    for (u32 i = 0; i < NELEM(m->tunables) && m->tunables[i].name; i++) {
+        u64 span = m->tunables[i].most - m->tunables[i].least + 1;
+        *m->tunables[i].value = m->tunables[i].least + random_u64(seed) % span;
+        tunable_named(p, m->tunables[i].name)->value = *m->tunables[i].value;
+    }
+}
+
+static void run(const struct model *m, u64 seed)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, m->policy);
+    struct policy_counter *c = p->counters;
+    u64 before[COUNTERS];
+    memset(buffers, 0, sizeof buffers);
+    memset(cached, 0, sizeof cached);
+    memset(evictable, 0, sizeof evictable);
+    memset(counted, 0, sizeof counted);
+    for (u32 i = 0; c && c[i].name; i++)
+        before[i] = c[i].value;
+    begin_model(m, p, &seed);
+    for (u32 i = 0; i < STEPS; i++)
+        step(p, m, &seed);
+    for (u32 i = 0; c && c[i].name; i++)
+        check_eq(counter_of(p, c[i].name) - before[i], counted[i]);
+}
+
+/* ---- LRU ---- */
+
+static struct numbers order;
+
+static void lru_insert(u64 i, bool reuse)
+{
+    if (reuse)
+        push_back(&order, i);
+    else
+        push_front(&order, i);
+}
+
+static void lru_remove(u64 i)
+{
+    take(&order, i);
+}
+
+static u64 lru_victim(void)
+{
+    return first(&order);
+}
+
+/* ---- Clock ---- */
+
+/* Buffers in the order of the hand, those in use too; and unwanted ones. */
+static struct {
+    struct numbers hand, unwanted;
+    bool marked[BUFFERS];
+} clock_;
+
+/* What was unwanted comes anew. */
+static void clock_insert(u64 i, bool reuse)
+{
+    clock_.marked[i] = reuse && has(&clock_.hand, i);
+    if (!reuse) {
+        take(&clock_.hand, i);
+        push_back(&clock_.unwanted, i);
+    } else if (!has(&clock_.hand, i)) {
+        push_back(&clock_.hand, i);
+    }
+}
+
+static void clock_remove(u64 i)
+{
+    take(&clock_.unwanted, i);
+}
+
+static u64 clock_victim(void)
+{
+    if (clock_.unwanted.n)
+        return first(&clock_.unwanted);
+    for (;; counted[0]++) {
+        u64 i = first_evictable(&clock_.hand);
+        if (i == NOBODY || !clock_.marked[i])
+            return i;
+        clock_.marked[i] = false;
+        take(&clock_.hand, i);
+        push_back(&clock_.hand, i);
+    }
+}
+
+static void clock_evicted(u64 i)
+{
+    take(&clock_.hand, i);
+}
+
+/* ---- 2Q ---- */
+
+static struct {
+    u64 kin, kout;                     /* the tunables */
+    struct numbers unwanted, a1in, am; /* those in use are in a1in too */
+    struct numbers ghosts, coming;     /* blocks */
+    bool in_a1in[BUFFERS], in_am[BUFFERS];
+    u64 most;
+} q;
+
+static u64 evictable_of(const struct numbers *l)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < l->n; i++)
+        n += evictable[l->at[i]];
+    return n;
+}
+
+static void two_q_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        take(&q.a1in, i);
+        q.in_a1in[i] = q.in_am[i] = false;
+        push_back(&q.unwanted, i);
+    } else if (q.in_am[i]) {
+        push_back(&q.am, i);
+    } else if (!q.in_a1in[i]) {
+        bool again = take(&q.coming, buffers[i].blkno) ||
+                     take(&q.ghosts, buffers[i].blkno);
+        counted[2] += again;
+        q.in_am[i] = again;
+        q.in_a1in[i] = !again;
+        push_back(again ? &q.am : &q.a1in, i);
+    }
+    u64 now =
+        evictable_of(&q.unwanted) + evictable_of(&q.a1in) + evictable_of(&q.am);
+    q.most = MAX(q.most, now);
+}
+
+static void two_q_remove(u64 i)
+{
+    take(&q.unwanted, i);
+    take(&q.am, i);
+}
+
+static void two_q_coming(u64 blkno)
+{
+    if (take(&q.ghosts, blkno))
+        push_back(&q.coming, blkno);
+}
+
+static u64 two_q_victim(void)
+{
+    u64 n = evictable_of(&q.a1in);
+    if (q.unwanted.n)
+        return first(&q.unwanted);
+    if (n <= q.most * q.kin / 100 && q.am.n)
+        return first(&q.am);
+    return first_evictable(&q.a1in);
+}
+
+static void two_q_evicted(u64 i)
+{
+    counted[0] += q.in_a1in[i];
+    counted[1] += q.in_am[i];
+    if (q.in_a1in[i]) {
+        take(&q.a1in, i);
+        push_back(&q.ghosts, buffers[i].blkno);
+        shorten(&q.ghosts, q.most * q.kout / 100);
+    }
+    q.in_a1in[i] = q.in_am[i] = false;
+}
+
+/* ---- ARC ---- */
+
+/* Which list a buffer belongs to, evictable or not; the order of the evictable
+ * ones; and the paper's p and c. */
+enum { NONE, UNWANTED, T1, T2, LISTS };
+
+static struct {
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS], b1, b2;
+    u64 p, c;
+    bool in_b2; /* what comes */
+} arc;
+
+static u64 belong_to(u32 list)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += arc.list_of[i] == list;
+    return n;
+}
+
+static void arc_coming(u64 blkno)
+{
+    u64 b1 = arc.b1.n, b2 = arc.b2.n;
+    arc.in_b2 = has(&arc.b2, blkno);
+    if (arc.in_b2) {
+        u64 less = b1 / b2 ? b1 / b2 : 1;
+        arc.p = arc.p > less ? arc.p - less : 0;
+    } else if (has(&arc.b1, blkno)) {
+        u64 more = b2 / b1 ? b2 / b1 : 1;
+        arc.p = MIN(arc.p + more, arc.c);
+    }
+}
+
+static u32 arc_list_for(u64 i, bool reuse)
+{
+    if (!reuse)
+        return UNWANTED;
+    if (arc.list_of[i] >= T1)
+        return T2;
+    bool in_b1 = take(&arc.b1, buffers[i].blkno);
+    bool in_b2 = take(&arc.b2, buffers[i].blkno);
+    counted[2] += in_b1;
+    counted[3] += in_b2;
+    return in_b1 || in_b2 ? T2 : T1;
+}
+
+static void arc_insert(u64 i, bool reuse)
+{
+    u32 list = arc_list_for(i, reuse);
+    arc.list_of[i] = list;
+    push_back(&arc.lists[list], i);
+    u64 t1 = belong_to(T1), t2 = belong_to(T2);
+    arc.c = MAX(arc.c, t1 + t2);
+    shorten(&arc.b1, arc.c - t1);
+    shorten(&arc.b2, 2 * arc.c - t1 - t2 - arc.b1.n);
+}
+
+static void arc_remove(u64 i)
+{
+    take(&arc.lists[arc.list_of[i]], i);
+}
+
+static u64 arc_victim(void)
+{
+    u64 t1 = belong_to(T1);
+    bool from_t1 = t1 > arc.p || (arc.in_b2 && t1 == arc.p && t1);
+    u32 order_[] = {UNWANTED, from_t1 ? T1 : T2, from_t1 ? T2 : T1};
+    for (u32 i = 0; i < 3; i++) {
+        if (arc.lists[order_[i]].n)
+            return first(&arc.lists[order_[i]]);
+    }
+    return NOBODY;
+}
+
+static void arc_evicted(u64 i)
+{
+    u32 list = arc.list_of[i];
+    arc.list_of[i] = NONE;
+    if (list == UNWANTED)
+        return;
+    counted[list - T1]++;
+    push_back(list == T1 ? &arc.b1 : &arc.b2, buffers[i].blkno);
+}
+
+/* ---- CAR ---- */
+
+/* The clocks have the blocks in use, too: the hand passes over those. */
+static struct {
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS], b1, b2;
+    bool marked[BUFFERS];
+    u64 p, c;
+} car;
+
+static void car_join(u64 i, u32 list)
+{
+    take(&car.lists[car.list_of[i]], i);
+    push_back(&car.lists[list], i);
+    car.list_of[i] = list;
+    car.marked[i] = false;
+}
+
+static u32 car_list_for(u64 blkno)
+{
+    u64 n1 = car.b1.n, n2 = car.b2.n;
+    if (take(&car.b1, blkno)) {
+        counted[2]++;
+        car.p = MIN(car.p + MAX(1, n2 / n1), car.c);
+        return T2;
+    }
+    if (!take(&car.b2, blkno))
+        return T1;
+    counted[3]++;
+    u64 less = MAX(1, n1 / n2);
+    car.p = car.p > less ? car.p - less : 0;
+    return T2;
+}
+
+static void car_insert(u64 i, bool reuse)
+{
+    if (!reuse)
+        car_join(i, UNWANTED);
+    else if (car.list_of[i] >= T1)
+        car.marked[i] = true;
+    else
+        car_join(i, car_list_for(buffers[i].blkno));
+    u64 t1 = car.lists[T1].n, t2 = car.lists[T2].n;
+    car.c = MAX(car.c, t1 + t2);
+    shorten(&car.b1, car.c - t1);
+    shorten(&car.b2, 2 * car.c - t1 - t2 - car.b1.n);
+}
+
+static void stays(u64 i)
+{
+    (void)i;
+}
+
+static u64 car_victim(void)
+{
+    u64 none = first_evictable(&car.lists[UNWANTED]);
+    while (none == NOBODY) {
+        u64 one = first_evictable(&car.lists[T1]);
+        u64 two = first_evictable(&car.lists[T2]);
+        bool long_enough = car.lists[T1].n && car.lists[T1].n >= car.p;
+        u64 i = two == NOBODY || (one != NOBODY && long_enough) ? one : two;
+        if (i == NOBODY || !car.marked[i])
+            return i;
+        car_join(i, T2);
+    }
+    return none;
+}
+
+static void car_evicted(u64 i)
+{
+    u32 list = car.list_of[i];
+    take(&car.lists[list], i);
+    car.list_of[i] = NONE;
+    if (list == UNWANTED)
+        return;
+    counted[list - T1]++;
+    push_back(list == T1 ? &car.b1 : &car.b2, buffers[i].blkno);
+}
+
+/* ---- LIRS ---- */
+
+enum { LIR = T1, HIR = T2, FALLEN = LISTS };
+
+/* By definition, without orders: what each buffer is, and when it was used
+ * last or fell; for each name, when its block was used. */
+static struct {
+    u64 hir_percent, names_percent; /* the tunables */
+    u32 kind[BUFFERS];
+    u64 at[BUFFERS], name_at[BLOCKS], now, most;
+    struct numbers names, unwanted;
+} lirs;
+
+/* The evictable buffer of these kinds used longest ago. */
+static u64 lirs_oldest(u32 kind, u32 or)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (evictable[i] && (lirs.kind[i] == kind || lirs.kind[i] == or) &&
+            (best == NOBODY || lirs.at[i] < lirs.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static bool lirs_in_stack(u64 at)
+{
+    u64 bottom = lirs_oldest(LIR, LIR);
+    return bottom != NOBODY && lirs.at[bottom] < at;
+}
+
+static u64 number_of(u32 kind)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += lirs.kind[i] == kind;
+    return n;
+}
+
+static u64 lirs_room(void)
+{
+    u64 hirs = MAX(1, lirs.most * lirs.hir_percent / 100);
+    return lirs.most > hirs ? lirs.most - hirs : 0;
+}
+
+static u32 lirs_kind_for(u64 i)
+{
+    u64 blkno = buffers[i].blkno;
+    if (lirs.kind[i] == LIR || lirs.kind[i] == FALLEN)
+        return lirs.kind[i] == LIR ? LIR : HIR;
+    if (lirs.kind[i] == HIR) {
+        counted[2] += lirs_in_stack(lirs.at[i]);
+        return lirs_in_stack(lirs.at[i]) ? LIR : HIR;
+    }
+    bool known = take(&lirs.names, blkno) && lirs_in_stack(lirs.name_at[blkno]);
+    u64 cached_now = number_of(LIR) + number_of(HIR) + number_of(FALLEN) + 1;
+    lirs.most = MAX(lirs.most, cached_now);
+    counted[3] += known;
+    return known || number_of(LIR) < lirs_room() ? LIR : HIR;
+}
+
+static void lirs_insert(u64 i, bool reuse)
+{
+    evictable[i] = false; /* it is not the bottom, whatever it was */
+    u32 kind = reuse ? lirs_kind_for(i) : UNWANTED;
+    evictable[i] = true;
+    lirs.kind[i] = kind;
+    lirs.at[i] = ++lirs.now;
+    for (u64 b; number_of(LIR) > lirs_room() &&
+                (b = lirs_oldest(LIR, LIR)) != NOBODY;) {
+        lirs.kind[b] = FALLEN;
+        lirs.at[b] = ++lirs.now;
+    }
+    while (lirs.names.n && !lirs_in_stack(lirs.name_at[first(&lirs.names)]))
+        take(&lirs.names, first(&lirs.names));
+    shorten(&lirs.names, lirs.most * lirs.names_percent / 100);
+}
+
+static u64 lirs_victim(void)
+{
+    u64 none = lirs_oldest(UNWANTED, UNWANTED), hir = lirs_oldest(HIR, FALLEN);
+    return none != NOBODY ? none : hir != NOBODY ? hir : lirs_oldest(LIR, LIR);
+}
+
+static void lirs_evicted(u64 i)
+{
+    u32 kind = lirs.kind[i];
+    lirs.kind[i] = NONE;
+    if (kind == HIR && lirs_in_stack(lirs.at[i])) {
+        push_back(&lirs.names, buffers[i].blkno);
+        lirs.name_at[buffers[i].blkno] = lirs.at[i];
+    }
+    counted[0] += kind == HIR || kind == FALLEN;
+    counted[1] += kind == LIR;
+}
+
+/* ---- SIEVE ---- */
+
+/* Buffers as they came, those in use too; the hand is at one of them. */
+static struct {
+    struct numbers queue, unwanted;
+    bool marked[BUFFERS];
+    u64 hand; /* a place in the queue */
+} sieve;
+
+static u64 place_in(const struct numbers *l, u64 number)
+{
+    u64 at = 0;
+    while (at < l->n && l->at[at] != number)
+        at++;
+    return at;
+}
+
+/* If it stood before the hand, that keeps its block. */
+static void sieve_leave(u64 i)
+{
+    sieve.hand -= place_in(&sieve.queue, i) < sieve.hand;
+    take(&sieve.queue, i);
+}
+
+static void sieve_insert(u64 i, bool reuse)
+{
+    sieve.marked[i] = reuse && has(&sieve.queue, i);
+    take(&sieve.unwanted, i);
+    if (!reuse) {
+        sieve_leave(i);
+        push_back(&sieve.unwanted, i);
+    } else if (!has(&sieve.queue, i)) {
+        push_back(&sieve.queue, i);
+    }
+}
+
+static u64 sieve_victim(void)
+{
+    u64 none = first_evictable(&sieve.unwanted);
+    if (none != NOBODY || first_evictable(&sieve.queue) == NOBODY)
+        return none;
+    for (;; sieve.hand++) {
+        sieve.hand = sieve.hand < sieve.queue.n ? sieve.hand : 0;
+        u64 i = sieve.queue.at[sieve.hand];
+        if (!evictable[i])
+            continue;
+        if (!sieve.marked[i])
+            return i;
+        sieve.marked[i] = false;
+        counted[0]++;
+    }
+}
+
+/* Beyond the youngest evictable block the hand begins anew. */
+static void sieve_evicted(u64 i)
+{
+    u64 at = place_in(&sieve.queue, i), after = at + 1;
+    bool was = take(&sieve.queue, i);
+    take(&sieve.unwanted, i);
+    while (was && after <= sieve.queue.n &&
+           !evictable[sieve.queue.at[after - 1]])
+        after++;
+    if (was)
+        sieve.hand = after > sieve.queue.n ? 0 : at;
+}
+
+/* ---- S3-FIFO ---- */
+
+enum { SMALL = T1, MAIN = T2 };
+
+static struct {
+    u64 percent; /* the tunable */
+    u32 list_of[BUFFERS];
+    u64 uses[BUFFERS], most;
+    struct numbers lists[LISTS], ghosts; /* those in use too; blocks */
+} s3;
+
+static void s3fifo_join(u64 i, u32 list, u64 uses)
+{
+    take(&s3.lists[s3.list_of[i]], i);
+    push_back(&s3.lists[list], i);
+    s3.list_of[i] = list;
+    s3.uses[i] = uses;
+}
+
+static void s3fifo_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        s3fifo_join(i, UNWANTED, 0);
+    } else if (s3.list_of[i] >= SMALL) {
+        s3.uses[i] = MIN(s3.uses[i] + 1, 3);
+    } else {
+        bool again = take(&s3.ghosts, buffers[i].blkno);
+        counted[3] += again;
+        s3fifo_join(i, again ? MAIN : SMALL, 0);
+    }
+    s3.most = MAX(s3.most, s3.lists[SMALL].n + s3.lists[MAIN].n);
+}
+
+static u64 s3fifo_victim(void)
+{
+    u64 small_size = MAX(1, s3.most * s3.percent / 100), i;
+    if ((i = first_evictable(&s3.lists[UNWANTED])) != NOBODY)
+        return i;
+    for (;;) {
+        u64 small = first_evictable(&s3.lists[SMALL]);
+        i = first_evictable(&s3.lists[MAIN]);
+        if (small != NOBODY &&
+            (i == NOBODY || s3.lists[SMALL].n >= small_size)) {
+            if (s3.uses[small] < 2)
+                return small;
+            s3fifo_join(small, MAIN, 0);
+            counted[2]++;
+        } else if (i == NOBODY || !s3.uses[i]) {
+            return i;
+        } else {
+            s3fifo_join(i, MAIN, s3.uses[i] - 1);
+        }
+    }
+}
+
+static void s3fifo_evicted(u64 i)
+{
+    u64 small_size = MAX(1, s3.most * s3.percent / 100);
+    u32 list = s3.list_of[i];
+    take(&s3.lists[list], i);
+    s3.list_of[i] = NONE;
+    if (list == SMALL) {
+        push_back(&s3.ghosts, buffers[i].blkno);
+        shorten(&s3.ghosts, s3.most - MIN(s3.most, small_size));
+    }
+    counted[0] += list == SMALL;
+    counted[1] += list == MAIN;
+}
+
+/* ---- W-TinyLFU ---- */
+
+enum { WINDOW = T1, PROBATION = T2, PROTECTED = LISTS };
+
+/* It counts uses exactly: so few blocks are not mistaken in the sketch. */
+static struct {
+    u64 window_percent, protected_percent, factor; /* the tunables */
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS + 1]; /* evictable ones */
+    u64 uses[BLOCKS], sampled, most;
+    bool seen[BLOCKS];
+} lfu;
+
+static u64 lfu_number(u32 list)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += lfu.list_of[i] == list;
+    return n;
+}
+
+static void lfu_use(u64 blkno)
+{
+    if (lfu.seen[blkno])
+        lfu.uses[blkno] = MIN(lfu.uses[blkno] + 1, 15);
+    lfu.seen[blkno] = true;
+    if (++lfu.sampled < lfu.most * lfu.factor)
+        return;
+    counted[2]++;
+    lfu.sampled /= 2;
+    for (u32 i = 0; i < BLOCKS; i++) {
+        lfu.uses[i] /= 2;
+        lfu.seen[i] = false;
+    }
+}
+
+static void lfu_join(u64 i, u32 list)
+{
+    take(&lfu.lists[lfu.list_of[i]], i);
+    push_back(&lfu.lists[list], i);
+    lfu.list_of[i] = list;
+}
+
+static void lfu_shorten(u32 list, u64 n)
+{
+    while (lfu_number(list) > n && lfu.lists[list].n)
+        lfu_join(first(&lfu.lists[list]), PROBATION);
+}
+
+static u64 lfu_window(void)
+{
+    return MAX(1, lfu.most * lfu.window_percent / 100);
+}
+
+static void lfu_insert(u64 i, bool reuse)
+{
+    bool in_main = lfu.list_of[i] == PROBATION || lfu.list_of[i] == PROTECTED;
+    lfu_join(i, !reuse ? UNWANTED : in_main ? PROTECTED : WINDOW);
+    u64 n = lfu_number(WINDOW) + lfu_number(PROBATION) + lfu_number(PROTECTED);
+    lfu.most = MAX(lfu.most, n);
+    if (reuse)
+        lfu_use(buffers[i].blkno);
+    u64 main = lfu.most > lfu_window() ? lfu.most - lfu_window() : 0;
+    lfu_shorten(WINDOW, lfu_window());
+    lfu_shorten(PROTECTED, main * lfu.protected_percent / 100);
+}
+
+static void lfu_remove(u64 i)
+{
+    take(&lfu.lists[lfu.list_of[i]], i);
+}
+
+static u64 lfu_uses(u64 i)
+{
+    return lfu.uses[buffers[i].blkno] + lfu.seen[buffers[i].blkno];
+}
+
+static u64 lfu_victim(void)
+{
+    u64 new = first(&lfu.lists[WINDOW]), old = first(&lfu.lists[PROBATION]);
+    old = old == NOBODY ? first(&lfu.lists[PROTECTED]) : old;
+    if (lfu.lists[UNWANTED].n)
+        return first(&lfu.lists[UNWANTED]);
+    if (new == NOBODY || (old != NOBODY && lfu_number(WINDOW) < lfu_window()))
+        return old;
+    if (old == NOBODY)
+        return new;
+    bool stays = lfu_uses(new) > lfu_uses(old);
+    counted[stays ? 0 : 1]++;
+    if (stays)
+        lfu_join(new, PROBATION);
+    return stays ? old : new;
+}
+
+static void lfu_evicted(u64 i)
+{
+    lfu.list_of[i] = NONE;
+}
+
+/* ---- CLOCK-Pro ---- */
+
+enum { HOT = T1, COLD = T2, ON_TEST = LISTS };
+
+/* By definition, without orders: what each buffer is, and its place on the
+ * clock; for each name, its place. */
+static struct {
+    u32 kind[BUFFERS];
+    bool marked[BUFFERS];
+    u64 at[BUFFERS], name_at[BLOCKS], now, most, hot_most;
+    struct numbers names; /* the first that was evicted first */
+} pro;
+
+static u64 pro_first(u32 kind, u32 or)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (evictable[i] && (pro.kind[i] == kind || pro.kind[i] == or) &&
+            (best == NOBODY || pro.at[i] < pro.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static u64 pro_number(u32 kind)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += pro.kind[i] == kind;
+    return n;
+}
+
+static bool pro_end_test(u64 before)
+{
+    u64 i = pro_first(ON_TEST, ON_TEST), name = first(&pro.names);
+    u64 at = i == NOBODY ? NOBODY : pro.at[i];
+    u64 name_at = name == NOBODY ? NOBODY : pro.name_at[name];
+    if (MIN(at, name_at) >= before)
+        return false;
+    bool used = name_at >= at && pro.marked[i];
+    if (name_at < at)
+        take(&pro.names, name);
+    else
+        pro.kind[i] = COLD;
+    if (used)
+        return true;
+    counted[3]++;
+    pro.hot_most = MIN(pro.hot_most + 1, pro.most - 1);
+    return true;
+}
+
+static bool pro_move_hot(bool must)
+{
+    u64 i = pro_first(HOT, HOT);
+    if (i == NOBODY)
+        return false;
+    while (pro_end_test(pro.at[i]))
+        ;
+    if (!must && pro_number(HOT) <= pro.hot_most)
+        return false;
+    pro.kind[i] = pro.marked[i] ? HOT : COLD;
+    pro.marked[i] = false;
+    pro.at[i] = ++pro.now;
+    return true;
+}
+
+static void pro_heat(u64 i)
+{
+    pro.kind[i] = HOT;
+    pro.marked[i] = false;
+    pro.at[i] = ++pro.now;
+    pro.hot_most -= pro.hot_most > 0;
+    while (pro_number(HOT) > pro.hot_most && pro_move_hot(false))
+        ;
+}
+
+static void pro_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        pro.kind[i] = UNWANTED;
+        pro.marked[i] = false;
+        pro.at[i] = ++pro.now;
+    } else if (pro.kind[i] >= HOT) {
+        pro.marked[i] = true;
+    } else {
+        u64 now = pro_number(HOT) + pro_number(COLD) + pro_number(ON_TEST) + 1;
+        pro.most = MAX(pro.most, now);
+        pro.kind[i] = ON_TEST;
+        pro.at[i] = ++pro.now;
+        if (!take(&pro.names, buffers[i].blkno))
+            return;
+        counted[2]++;
+        pro_heat(i);
+    }
+}
+
+static u64 pro_victim(void)
+{
+    u64 i = pro_first(UNWANTED, UNWANTED);
+    while (i == NOBODY) {
+        i = pro_first(COLD, ON_TEST);
+        if (i == NOBODY) {
+            if (!pro_move_hot(true))
+                return NOBODY;
+        } else if (pro.marked[i]) {
+            pro.marked[i] = false;
+            if (pro.kind[i] == ON_TEST) {
+                counted[1]++;
+                pro_heat(i);
+            } else {
+                pro.kind[i] = ON_TEST;
+                pro.at[i] = ++pro.now;
+            }
+            i = NOBODY;
+        }
+    }
+    return i;
+}
+
+static void pro_evicted(u64 i)
+{
+    u32 kind = pro.kind[i];
+    pro.kind[i] = NONE;
+    pro.marked[i] = false;
+    if (kind != ON_TEST)
+        return;
+    counted[0]++;
+    push_back(&pro.names, buffers[i].blkno);
+    pro.name_at[buffers[i].blkno] = pro.at[i];
+    while (pro.names.n > pro.most && pro_end_test(NOBODY))
+        ;
+}
+
+/* ---- MGLRU ---- */
+
+/* What each buffer's generation is (0: none, or unwanted), how often it was
+ * used since it came there, and in which order. */
+static struct {
+    u64 least, margin; /* the tunables */
+    u64 generation[BUFFERS], uses[BUFFERS], at[BUFFERS], now, most;
+    u64 oldest, youngest;
+    u64 again[2][4], total[2][4]; /* of the past, since */
+    u64 name_born[BLOCKS], name_tier[BLOCKS];
+    struct numbers names, unwanted;
+} gen;
+
+static void gen_begins(void)
+{
+    gen.oldest = 1;
+    gen.youngest = 2;
+}
+
+static u64 gen_number(u64 from, u64 to)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < BUFFERS; i++)
+        n += gen.generation[i] >= from && gen.generation[i] <= to;
+    return n;
+}
+
+static u64 gen_tier(u64 i)
+{
+    static const u64 tier[] = {0, 0, 1, 2, 2};
+    return gen.uses[i] < NELEM(tier) ? tier[gen.uses[i]] : 3;
+}
+
+static void gen_insert(u64 i, bool reuse)
+{
+    u64 blkno = buffers[i].blkno;
+    take(&gen.unwanted, i);
+    if (!reuse) {
+        gen.generation[i] = 0;
+        push_back(&gen.unwanted, i);
+    } else if (gen.generation[i]) {
+        gen.uses[i]++;
+    } else {
+        if (take(&gen.names, blkno) &&
+            gen.youngest < gen.name_born[blkno] + 4) {
+            gen.again[1][gen.name_tier[blkno]]++;
+            counted[1]++;
+        }
+        gen.generation[i] = gen.youngest - 1;
+        gen.uses[i] = 1;
+        gen.at[i] = ++gen.now;
+        gen.most = MAX(gen.most, gen_number(1, NOBODY));
+    }
+}
+
+static bool gen_protects(u64 tier)
+{
+    for (u64 t = 1; t <= tier; t++) {
+        u64 again = gen.again[0][t] + gen.again[1][t];
+        u64 total = gen.total[0][t] + gen.total[1][t];
+        u64 base = gen.again[0][0] + gen.again[1][0] + 1;
+        u64 of = gen.total[0][0] + gen.total[1][0] + gen.least;
+        if (again >= gen.least && 100 * again * of > gen.margin * base * total)
+            return true;
+    }
+    return false;
+}
+
+static u64 gen_first(void)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (!evictable[i] || !gen.generation[i])
+            continue;
+        if (best == NOBODY || gen.generation[i] < gen.generation[best] ||
+            (gen.generation[i] == gen.generation[best] &&
+             gen.at[i] < gen.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static u64 gen_victim(void)
+{
+    bool spared[4];
+    u64 i = first_evictable(&gen.unwanted);
+    for (u64 tier = 0; tier < 4; tier++)
+        spared[tier] = gen_protects(tier);
+    while (i == NOBODY && (i = gen_first()) != NOBODY) {
+        if (!spared[gen_tier(i)] || gen.generation[i] == gen.youngest)
+            break;
+        gen.total[1][gen_tier(i)]++;
+        counted[0]++;
+        gen.generation[i]++;
+        gen.uses[i] = 0;
+        gen.at[i] = ++gen.now;
+        i = NOBODY;
+    }
+    return i;
+}
+
+static void gen_turn(void)
+{
+    for (; gen.oldest + 1 < gen.youngest && !gen_number(gen.oldest, gen.oldest);
+         gen.oldest++, counted[3]++) {
+        for (u64 t = 0; t < 4; t++) {
+            gen.again[0][t] = (gen.again[0][t] + gen.again[1][t]) / 2;
+            gen.total[0][t] = (gen.total[0][t] + gen.total[1][t]) / 2;
+            gen.again[1][t] = gen.total[1][t] = 0;
+        }
+    }
+    u64 joined = gen_number(gen.youngest - 1, gen.youngest - 1);
+    if (gen.youngest < gen.oldest + 3 && 4 * joined < gen_number(1, NOBODY)) {
+        gen.youngest++;
+        counted[2]++;
+    }
+}
+
+static void gen_evicted(u64 i)
+{
+    u64 blkno = buffers[i].blkno;
+    if (!take(&gen.unwanted, i)) {
+        gen.total[1][gen_tier(i)]++;
+        push_back(&gen.names, blkno);
+        gen.name_born[blkno] = gen.youngest;
+        gen.name_tier[blkno] = gen_tier(i);
+        shorten(&gen.names, gen.most);
+    }
+    gen.generation[i] = 0;
+    gen_turn();
+}
+
+/* ---- CFLRU ---- */
+
+/* Unwanted ones are in front, as they came; buffers[].used grows. */
+static struct {
+    struct numbers unwanted, order;
+    u64 window_percent; /* the tunable */
+} cflru;
+
+static void cflru_insert(u64 i, bool reuse)
+{
+    push_back(reuse ? &cflru.order : &cflru.unwanted, i);
+}
+
+static void cflru_remove(u64 i)
+{
+    take(&cflru.order, i);
+    take(&cflru.unwanted, i);
+}
+
+static u64 cflru_victim(void)
+{
+    u64 all[BUFFERS], n = 0;
+    for (u64 i = 0; i < cflru.unwanted.n; i++)
+        all[n++] = cflru.unwanted.at[i];
+    for (u64 i = 0; i < cflru.order.n; i++)
+        all[n++] = cflru.order.at[i];
+    u64 window = MAX(1, n * cflru.window_percent / 100);
+    for (u64 i = 0; i < MIN(n, window); i++) {
+        if (buffers[all[i]].dirtied_ns)
+            continue;
+        counted[0] += i;
+        return all[i];
+    }
+    counted[1] += n > 0;
+    return n ? all[0] : NOBODY;
+}
+
+/* ---- all of them ---- */
+
+#define STATE(of) &(of), sizeof(of)
+
+static const struct model models[] = {
+    {"lru_evicts_as_its_model", "lru", STATE(order), lru_insert, lru_remove,
+     lru_victim},
+    {"clock_evicts_as_its_model", "clock", STATE(clock_), clock_insert,
+     clock_remove, clock_victim, NULL, clock_evicted},
+    {"two_q_evicts_as_its_model", "2q", STATE(q), two_q_insert, two_q_remove,
+     two_q_victim, two_q_coming, two_q_evicted,
+     .tunables = {{"kin_percent", &q.kin, 1, 99},
+                  {"kout_percent", &q.kout, 0, 199}}},
+    {"arc_evicts_as_its_model", "arc", STATE(arc), arc_insert, arc_remove,
+     arc_victim, arc_coming, arc_evicted},
+    {"car_evicts_as_its_model", "car", STATE(car), car_insert, stays,
+     car_victim, NULL, car_evicted},
+    {"lirs_evicts_as_its_model", "lirs", STATE(lirs), lirs_insert, stays,
+     lirs_victim, NULL, lirs_evicted,
+     .tunables = {{"hir_percent", &lirs.hir_percent, 1, 99},
+                  {"names_percent", &lirs.names_percent, 0, 299}}},
+    {"sieve_evicts_as_its_model", "sieve", STATE(sieve), sieve_insert, stays,
+     sieve_victim, NULL, sieve_evicted},
+    {"s3fifo_evicts_as_its_model", "s3fifo", STATE(s3), s3fifo_insert, stays,
+     s3fifo_victim, NULL, s3fifo_evicted,
+     .tunables = {{"small_percent", &s3.percent, 1, 99}}},
+    {"wtinylfu_evicts_as_its_model", "wtinylfu", STATE(lfu), lfu_insert,
+     lfu_remove, lfu_victim, NULL, lfu_evicted,
+     .tunables = {{"window_percent", &lfu.window_percent, 1, 99},
+                  {"protected_percent", &lfu.protected_percent, 0, 100},
+                  {"sample_factor", &lfu.factor, 1, 30}}},
+    {"clockpro_evicts_as_its_model", "clockpro", STATE(pro), pro_insert, stays,
+     pro_victim, NULL, pro_evicted},
+    {"mglru_evicts_as_its_model", "mglru", STATE(gen), gen_insert, stays,
+     gen_victim, NULL, gen_evicted, gen_begins,
+     .tunables = {{"least_refaults", &gen.least, 1, 6},
+                  {"margin_percent", &gen.margin, 100, 199}}},
+    {"cflru_evicts_as_its_model", "cflru", STATE(cflru), cflru_insert,
+     cflru_remove, cflru_victim,
+     .tunables = {{"window_percent", &cflru.window_percent, 0, 100}}},
+};
+
+TEST_ROWS(model, struct model, models)
+{
+    for (u64 seed = 0; seed < SEEDS; seed++)
+        run(row, seed);
+}

@@ -1,0 +1,992 @@
+/*
+ * Schedulers held against models: each choice of a random run, and each
+ * counter after it, must be the model's. A model looks at an array of what is
+ * queued, and shares no code with the scheduler of its name.
+ *
+ * link: tests/support/native/test.c tests/support/native/toy_drive.c
+ */
+#include "tests/support/native/toy_drive.h"
+#include "kernel/disk/queue.h"
+#include "policies/lib/detour.h"
+
+#define MOST     24
+#define STEPS    1500
+#define SEEDS    20
+#define COUNTERS 6
+
+static struct queue queue;
+static struct request requests[MOST]; /* queued, if `queue` is set */
+
+/* ---- what is queued ---- */
+
+static bool is_of(const struct request *r, u32 dir)
+{
+    u32 its = r->candidate ? CANDIDATES : r->write ? WRITES : READS;
+    return r->queue && (dir & its);
+}
+
+static bool older(const struct request *a, const struct request *b)
+{
+    return !b || a->arrival < b->arrival;
+}
+
+static struct request *oldest(u32 dir)
+{
+    struct request *best = NULL;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (is_of(r, dir) && older(r, best))
+            best = r;
+    }
+    return best;
+}
+
+/* Of two that start at one sector: reads, writes, dirty blocks; then by age. */
+static bool goes_first(const struct request *a, const struct request *b)
+{
+    u32 kind_of_a = a->candidate ? 2 : a->write,
+        kind_of_b = b->candidate ? 2 : b->write;
+    return kind_of_a < kind_of_b || (kind_of_a == kind_of_b && older(a, b));
+}
+
+/* Of those that start first from that sector on. */
+static struct request *lowest(u32 dir, u64 from)
+{
+    struct request *best = NULL;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, dir) || r->sector < from)
+            continue;
+        if (!best || r->sector < best->sector ||
+            (r->sector == best->sector && goes_first(r, best)))
+            best = r;
+    }
+    return best;
+}
+
+/* Of those that start last below that sector. */
+static struct request *highest(u32 dir, u64 below)
+{
+    struct request *best = NULL;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, dir) || r->sector >= below)
+            continue;
+        if (!best || r->sector > best->sector ||
+            (r->sector == best->sector && goes_first(r, best)))
+            best = r;
+    }
+    return best;
+}
+
+static u64 count(u32 dir)
+{
+    u64 n = 0;
+    for (struct request *r = requests; r < requests + MOST; r++)
+        n += is_of(r, dir);
+    return n;
+}
+
+/* ---- a run ---- */
+
+/* A model: its choice, and how many of each of the policy's counters there are
+ * to be. It begins with its state 0, with tunables that are drawn, and then
+ * with `begin`. */
+struct model {
+    const char *name, *policy;
+    struct request *(*next)(u64 now_ns);
+    u64 step_ns; /* the longest time between two steps */
+    void *state;
+    u64 state_bytes;
+    void (*begin)(void);
+    struct {
+        const char *name;
+        u64 *value, least, most;
+        const u64 *not_below; /* (optional) the least is this value */
+    } tunables[6];
+    u32 moved; /* so many counters, the first ones, move in the last run */
+    bool in_some_run;      /* or in another */
+    bool candidates_alone; /* asked when there are dirty blocks and nothing else
+                            */
+    /* (optional) A request has come, or goes. With them the drive takes time,
+     * and dirty blocks are no matter. */
+    void (*queued)(const struct request *);
+    void (*leaves)(const struct request *);
+};
+
+static u64 counted[COUNTERS];
+
+static void add(const struct policy *p, const struct model *m, u64 *seed)
+{
+    struct request *r = requests;
+    while (r < requests + MOST && r->queue)
+        r++;
+    if (r == requests + MOST)
+        return;
+    *r = (struct request){.sector = random_u64(seed) % 300,
+                          .nsectors = 1 + random_u64(seed) % 8,
+                          .write = random_u64(seed) % 2,
+                          .waited = random_u64(seed) % 2,
+                          .pid = 1 + random_u64(seed) % 4,
+                          .queued_ns = clock_now_ns};
+    r->candidate = r->write && random_u64(seed) % 2 && !m->queued;
+    queue_add(&queue, r);
+    if (!m->queued)
+        return;
+    m->queued(r);
+    p->sched.queued(&queue, r, clock_now_ns);
+}
+
+static void go(struct request *r)
+{
+    queue.head_sector = r->sector + r->nsectors;
+    queue_take(&queue, r);
+}
+
+static void serve(const struct policy *p, const struct model *m)
+{
+    if (!count(m->candidates_alone ? BOTH | CANDIDATES : BOTH))
+        return;
+    clock_now_ns = MAX(clock_now_ns, queue.done_ns);
+    struct request *want = m->next(clock_now_ns);
+    struct request *got = p->sched.next(&queue, clock_now_ns);
+    check(got == want);
+    if (got && m->leaves) {
+        m->leaves(got);
+        p->sched.leaves(&queue, got, clock_now_ns);
+        queue.last_ns = clock_now_ns;
+        queue.done_ns = clock_now_ns + m->step_ns * (got->sector % 7) / 7;
+    }
+    if (got)
+        go(got);
+}
+
+/* A dirty block is written by another, or modified again. */
+static void touch(u64 *seed)
+{
+    struct request *r = &requests[random_u64(seed) % MOST];
+    if (!is_of(r, CANDIDATES))
+        return;
+    if (random_u64(seed) % 4)
+        r->again = true;
+    else
+        queue_take(&queue, r);
+}
+
+static void step(const struct policy *p, const struct model *m, u64 *seed)
+{
+    u64 what = random_u64(seed) % 16;
+    clock_now_ns += random_u64(seed) % m->step_ns;
+    if (what < 7)
+        add(p, m, seed);
+    else if (what < 9)
+        touch(seed);
+    else
+        serve(p, m);
+}
+
+static void begin_model(const struct model *m, const struct policy *p,
+                        u64 *seed)
+{
+    if (m->state)
+        memset(m->state, 0, m->state_bytes);
+    for (u32 i = 0; i < NELEM(m->tunables) && m->tunables[i].name; i++) {
+        u64 *value = m->tunables[i].value, least = m->tunables[i].least;
+        if (m->tunables[i].not_below)
+            least = *m->tunables[i].not_below;
+        *value = least + random_u64(seed) % (m->tunables[i].most - least + 1);
+        tunable_named(p, m->tunables[i].name)->value = *value;
+    }
+    if (m->begin)
+        m->begin();
+}
+
+static void run(const struct model *m, u64 seed)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, m->policy);
+    u64 before[COUNTERS];
+    struct policy_counter *c = p->counters;
+    memset(requests, 0, sizeof requests);
+    memset(counted, 0, sizeof counted);
+    for (u32 i = 0; c && c[i].name; i++)
+        before[i] = c[i].value;
+    queue_init(&queue, 0);
+    begin_model(m, p, &seed);
+    for (u32 i = 0; i < STEPS; i++)
+        step(p, m, &seed);
+    for (u32 i = 0; c && c[i].name; i++)
+        check_eq(counter_of(p, c[i].name) - before[i], counted[i]);
+}
+
+/* ---- C-LOOK, C-SCAN, SCAN, SSTF ---- */
+
+static struct request *fcfs(u64 now_ns)
+{
+    (void)now_ns;
+    return oldest(BOTH);
+}
+
+static struct request *clook(u64 now_ns)
+{
+    (void)now_ns;
+    struct request *r = lowest(BOTH, queue.head_sector);
+    counted[0] += !r;
+    return r ? r : lowest(BOTH, 0);
+}
+
+/* The arm: it is at the last cylinder 3 ms after it was sent there, and at the
+ * first 5 ms later. */
+static struct {
+    bool at_end;
+    u64 there_ns;
+    u64 sent; /* how often, to either */
+} arm;
+
+static u64 to_edge(bool last)
+{
+    check(arm.at_end != last); /* by turns, the last cylinder first */
+    arm.there_ns =
+        last ? clock_now_ns + 3 * NS_PER_MS : arm.there_ns + 5 * NS_PER_MS;
+    arm.at_end = last;
+    arm.sent++;
+    return arm.there_ns;
+}
+
+static bool on_the_way;
+static u64 back_ns;
+
+static void cscan_begins(void)
+{
+    drive_to_edge = to_edge;
+    on_the_way = false;
+}
+
+static struct request *cscan(u64 now_ns)
+{
+    struct request *r = lowest(BOTH, queue.head_sector);
+    if (!on_the_way && r)
+        return r;
+    if (!on_the_way) {
+        on_the_way = true;
+        back_ns = now_ns + 8 * NS_PER_MS;
+        counted[0]++;
+        counted[1] += 8 * NS_PER_MS;
+    }
+    if (now_ns < back_ns)
+        return NULL;
+    on_the_way = false;
+    return lowest(BOTH, 0);
+}
+
+static bool falling;
+static u64 last_start;
+
+static struct request *scan(u64 now_ns)
+{
+    (void)now_ns;
+    struct request *up = lowest(BOTH, queue.head_sector);
+    struct request *down = highest(BOTH, last_start);
+    bool turns = falling ? !down : !up;
+    if (turns) {
+        counted[0]++;
+        /* what starts where the fall ended is ahead of the rise */
+        up = lowest(BOTH, falling ? last_start : 0);
+        down = highest(BOTH, falling ? 0 : queue.head_sector);
+        falling = !falling;
+    }
+    struct request *r = falling ? down : up;
+    last_start = r->sector;
+    return r;
+}
+
+static struct request *sstf(u64 now_ns)
+{
+    (void)now_ns;
+    u64 head = queue.head_sector;
+    struct request *up = lowest(BOTH, head), *down = highest(BOTH, head);
+    struct request *r = !up                                       ? down
+                        : !down                                   ? up
+                        : up->sector - head < head - down->sector ? up
+                                                                  : down;
+    counted[0] += r != oldest(BOTH);
+    return r;
+}
+
+/* ---- PURP ---- */
+
+static u64 bound_ms;
+
+static struct request *purp(u64 now_ns)
+{
+    struct request *read = oldest(READS), *write = oldest(WRITES);
+    if (!read || !write)
+        return read ? read : write;
+    bool overdue =
+        bound_ms && now_ns >= write->queued_ns + bound_ms * NS_PER_MS;
+    counted[1] += overdue;
+    counted[0] += !overdue && older(write, read);
+    return overdue ? write : read;
+}
+
+/* ---- deadline ---- */
+
+static struct {
+    u64 expire_ms[2], starved, most; /* the tunables */
+    bool writing;
+    u64 left, passed, sweep[2];
+} batch;
+
+/* Whose turn it is; the first batch of all goes on where the head is. */
+static void choose_kind(void)
+{
+    bool writing = oldest(WRITES);
+    if (writing && oldest(READS))
+        writing = batch.passed++ >= batch.starved;
+    if (writing)
+        batch.passed = 0;
+    batch.sweep[batch.writing] = queue.head_sector;
+    batch.writing = writing;
+}
+
+static struct request *deadline(u64 now_ns)
+{
+    u32 dir = batch.writing ? WRITES : READS;
+    struct request *r = lowest(dir, queue.head_sector);
+    if (batch.left && r) {
+        batch.left--;
+        return r;
+    }
+    choose_kind();
+    dir = batch.writing ? WRITES : READS;
+    struct request *first = oldest(dir);
+    bool expired = (now_ns - first->queued_ns) / NS_PER_MS >=
+                   batch.expire_ms[batch.writing];
+    counted[batch.writing]++;
+    counted[2] += expired;
+    batch.left = batch.most - 1;
+    r = lowest(dir, batch.sweep[batch.writing]);
+    return expired || !r ? first : r;
+}
+
+/* ---- opportunistic ---- */
+
+static struct {
+    u64 near_sectors, most; /* the tunables */
+    u64 taken;
+} way;
+
+/* What is near the head, else near the request: the youngest of equals there.
+ */
+static struct request *near_the_way(u64 to)
+{
+    u64 head = queue.head_sector;
+    struct request *r = lowest(CANDIDATES, head), *last = NULL;
+    if (r && r->sector < to && r->sector <= head + way.near_sectors)
+        return r;
+    for (r = requests; r < requests + MOST; r++) {
+        if (is_of(r, CANDIDATES) && r->sector >= head && r->sector < to &&
+            r->sector + way.near_sectors >= to &&
+            (!last || r->sector > last->sector ||
+             (r->sector == last->sector && older(last, r))))
+            last = r;
+    }
+    return last;
+}
+
+static struct request *opportunistic(u64 now_ns)
+{
+    (void)now_ns;
+    struct request *r = lowest(BOTH, queue.head_sector);
+    if (!r)
+        r = lowest(BOTH, 0);
+    struct request *candidate =
+        way.taken < way.most ? near_the_way(r->sector) : NULL;
+    way.taken = candidate ? way.taken + 1 : 0;
+    counted[0] += candidate != NULL;
+    return candidate ? candidate : r;
+}
+
+/* ---- WOW ---- */
+
+static struct {
+    u64 high, low, group, spare; /* the tunables */
+    u64 hand, end;
+    bool draining;
+    bool again[MOST]; /* as it is to be left */
+} wow;
+
+/* Blocks of one sector are one to the hand: it sees the oldest of them. */
+static bool group_was_modified(u64 from, u64 end)
+{
+    bool modified = false;
+    struct request *r = lowest(CANDIDATES, from);
+    for (; r && r->sector < end; r = lowest(CANDIDATES, r->sector + 1)) {
+        modified |= wow.again[r - requests];
+        wow.again[r - requests] = false;
+    }
+    return modified;
+}
+
+static struct request *wow_group(void)
+{
+    for (;; counted[1]++) {
+        struct request *r = lowest(CANDIDATES, wow.hand);
+        if (!r)
+            r = lowest(CANDIDATES, 0);
+        wow.hand = wow.end = r->sector - r->sector % wow.group + wow.group;
+        if (wow.spare && group_was_modified(r->sector, wow.end))
+            continue;
+        counted[0]++;
+        return r;
+    }
+}
+
+static struct request *wow_next(u64 now_ns)
+{
+    (void)now_ns;
+    for (u32 i = 0; i < MOST; i++)
+        wow.again[i] = requests[i].again;
+    struct request *r = lowest(BOTH, queue.head_sector);
+    if (!r)
+        r = lowest(BOTH, 0);
+    if (r)
+        return r;
+    wow.draining = count(CANDIDATES) > (wow.draining ? wow.low : wow.high);
+    if (!wow.draining)
+        return NULL;
+    r = lowest(CANDIDATES, wow.hand);
+    if (!r || r->sector >= wow.end)
+        r = wow_group();
+    wow.hand = r->sector + r->nsectors;
+    return r;
+}
+
+/* ---- freeblock ---- */
+
+static struct {
+    u64 sweep;                /* where C-LOOK's order is */
+    const struct request *to; /* a free write went before this one; */
+    u64 arrival;              /* its number, for the request may have gone */
+    u64 promised_ns;          /* and it was to begin then */
+} promise;
+
+static void has_toy_drive(void)
+{
+    drive_approaches = toy_drive;
+}
+
+static bool is_promised(const struct request *r)
+{
+    return promise.to == r && r->arrival == promise.arrival;
+}
+
+static u64 none_late(const struct request *write, u64 late_ns)
+{
+    (void)write, (void)late_ns;
+    return 0;
+}
+
+/* Detours have a test of their own (detour_test.c): this asks the kernel's. */
+static struct request *free_write(const struct request *to, u64 *begin_ns)
+{
+    struct lateness late = *lateness_of(&queue);
+    struct detour detour = {.dir = CANDIDATES,
+                            .near_sector = queue.head_sector,
+                            .most_late_ns = none_late};
+    struct request *write = queue_detour(&queue, to, &detour);
+    *lateness_of(&queue) = late;
+    *begin_ns = detour.begin_ns;
+    return write;
+}
+
+/* The request that a free write went before, else C-LOOK's next. */
+static struct request *freeblock_goes_to(void)
+{
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (is_of(r, BOTH) && is_promised(r) && lowest(BOTH, r->sector) == r)
+            return r;
+    }
+    struct request *r = lowest(BOTH, promise.sweep);
+    return r ? r : lowest(BOTH, 0);
+}
+
+static struct request *freeblock(u64 now_ns)
+{
+    struct request *r = freeblock_goes_to();
+    counted[1] +=
+        is_promised(r) &&
+        toy_drive(&queue, now_ns, NULL, 0, r).begin_ns > promise.promised_ns;
+    struct request *write = free_write(r, &promise.promised_ns);
+    if (!write) {
+        promise.sweep = r->sector + r->nsectors;
+        promise.to = NULL;
+        return r;
+    }
+    counted[0]++;
+    promise.to = r;
+    promise.arrival = r->arrival;
+    return write;
+}
+
+/* ---- SATF ---- */
+
+static u64 ageing;
+
+/* Of requests that start at one sector only one is looked at. */
+static bool is_hidden(const struct request *r)
+{
+    for (const struct request *s = requests; s < requests + MOST; s++) {
+        if (is_of(s, BOTH) && s != r && s->sector == r->sector &&
+            goes_first(s, r))
+            return true;
+    }
+    return false;
+}
+
+/* The soonest of all, with that part of its age in its favour. */
+static struct request *soonest(u64 now_ns, u64 thousandths)
+{
+    struct request *best = NULL;
+    i64 best_ns = 0;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, BOTH) || is_hidden(r))
+            continue;
+        i64 ns = toy_drive(&queue, now_ns, NULL, 0, r).begin_ns;
+        ns -= (now_ns - r->queued_ns) / 1000 * thousandths;
+        if (!best || ns < best_ns ||
+            (ns == best_ns && r->sector < best->sector)) {
+            best = r;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+static struct request *satf(u64 now_ns)
+{
+    struct request *r = soonest(now_ns, ageing);
+    counted[0] += r != oldest(BOTH);
+    counted[1] += r != soonest(now_ns, 0);
+    return r;
+}
+
+/* ---- BFQ ---- */
+
+#define PROCESSES 5 /* of which 0 stands for writes that are not waited for */
+#define NOBODY    PROCESSES
+
+/* Of a process; rank is its place among all, by when it first came. */
+static struct member {
+    u64 rank, start, finish, budget, at, seeky, done_ns, think_ns;
+} members[PROCESSES];
+static struct {
+    u64 most, least, timeout_ns, idle_ns, seeky_idle_ns, near;
+    u64 time, ranks, serving, served, since_ns, last;
+    bool idling;
+} fair;
+
+static void bfq_begins(void)
+{
+    memset(members, 0, sizeof members);
+    fair.timeout_ns *= NS_PER_MS;
+    fair.idle_ns *= 1000;
+    fair.seeky_idle_ns *= 1000;
+    fair.serving = fair.last = NOBODY;
+}
+
+static u64 owner(const struct request *r)
+{
+    return r->write && !r->waited ? 0 : r->pid;
+}
+
+static u64 queued_of(u64 who, const struct request *but)
+{
+    u64 n = 0;
+    for (const struct request *r = requests; r < requests + MOST; r++)
+        n += is_of(r, BOTH) && r != but && owner(r) == who;
+    return n;
+}
+
+static u64 within(u64 budget)
+{
+    return MAX(MIN(budget, fair.most), fair.least);
+}
+
+/* A turn ends for the reason of that counter. */
+static void turn_over(u32 why, const struct request *but)
+{
+    struct member *m = &members[fair.serving];
+    u64 used = why == 2 ? MAX(fair.served, fair.most) : fair.served;
+    if (why != 2)
+        m->budget = why == 1 ? 2 * m->budget : fair.served;
+    m->budget = within(m->budget);
+    m->start += 1024 * used;
+    m->finish = m->start;
+    if (queued_of(fair.serving, but))
+        m->finish += 1024 * m->budget;
+    fair.serving = NOBODY;
+    counted[why]++;
+}
+
+static u64 idle_ends_ns(void)
+{
+    const struct member *m = &members[fair.serving];
+    u64 ns =
+        m->seeky > 8 ? MIN(fair.idle_ns, fair.seeky_idle_ns) : fair.idle_ns;
+    if (!fair.serving || m->think_ns > fair.idle_ns)
+        ns = 0;
+    return MIN(m->done_ns + ns, fair.since_ns + fair.timeout_ns);
+}
+
+static void pass_time(const struct request *but)
+{
+    if (fair.last != NOBODY && queue.done_ns <= clock_now_ns) {
+        members[fair.last].done_ns = queue.done_ns;
+        fair.last = NOBODY;
+    }
+    if (fair.serving != NOBODY && fair.serving != fair.last &&
+        !queued_of(fair.serving, but) && clock_now_ns >= idle_ends_ns())
+        turn_over(3, but);
+}
+
+static void bfq_comes(const struct request *r)
+{
+    pass_time(r);
+    u64 who = owner(r);
+    struct member *m = &members[who];
+    if (who && !m->rank)
+        m->rank = ++fair.ranks;
+    if (!queued_of(who, r)) {
+        u64 ns = MIN(clock_now_ns - m->done_ns, NS_PER_S);
+        if (m->done_ns)
+            m->think_ns = m->think_ns - m->think_ns / 8 + ns / 8;
+        if (who == fair.serving) {
+            counted[5] += fair.idling;
+            fair.idling = false;
+        } else {
+            m->start = MAX(fair.time, m->finish);
+            m->finish = m->start + 1024 * within(m->budget);
+        }
+    }
+    u64 far = MAX(m->at, r->sector) - MIN(m->at, r->sector);
+    m->seeky = far > fair.near ? MIN(m->seeky + 1, 16) : MAX(m->seeky, 1) - 1;
+    m->at = r->sector + r->nsectors;
+}
+
+static void bfq_goes(const struct request *r)
+{
+    u64 active = 0;
+    for (u64 i = 0; i < PROCESSES; i++)
+        active += i == fair.serving || queued_of(i, NULL);
+    fair.time += 1024 * r->nsectors / active;
+    if (owner(r) == fair.serving)
+        fair.served += r->nsectors;
+}
+
+static u64 whose_turn(void)
+{
+    u64 best = NOBODY, soonest_start = UNLIMITED;
+    for (u64 i = 0; i < PROCESSES; i++) {
+        if (queued_of(i, NULL))
+            soonest_start = MIN(soonest_start, members[i].start);
+    }
+    fair.time = MAX(fair.time, soonest_start);
+    for (u64 i = 0; i < PROCESSES; i++) {
+        const struct member *m = &members[i], *b = &members[best % NOBODY];
+        if (!queued_of(i, NULL) || m->start > fair.time)
+            continue;
+        if (best == NOBODY || m->finish < b->finish ||
+            (m->finish == b->finish && m->rank < b->rank))
+            best = i;
+    }
+    return best;
+}
+
+/* The first of a process at or after the head, or else of all. */
+static struct request *sweep_of(u64 who, u64 from)
+{
+    struct request *best = NULL;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, BOTH) || owner(r) != who || r->sector < from)
+            continue;
+        if (!best || r->sector < best->sector ||
+            (r->sector == best->sector && older(r, best)))
+            best = r;
+    }
+    return best || !from ? best : sweep_of(who, 0);
+}
+
+static struct request *bfq(u64 now_ns)
+{
+    pass_time(NULL);
+    struct request *r = NULL;
+    if (fair.serving != NOBODY &&
+        (r = sweep_of(fair.serving, queue.head_sector))) {
+        if (now_ns >= fair.since_ns + fair.timeout_ns)
+            turn_over(2, NULL);
+        else if (fair.served &&
+                 fair.served + r->nsectors > members[fair.serving].budget)
+            turn_over(1, NULL);
+    }
+    if (fair.serving == NOBODY) {
+        fair.serving = whose_turn();
+        members[fair.serving].budget = within(members[fair.serving].budget);
+        fair.served = 0;
+        fair.since_ns = now_ns;
+        fair.idling = false;
+        counted[0]++;
+    }
+    r = sweep_of(fair.serving, queue.head_sector);
+    if (r) {
+        fair.last = fair.serving;
+    } else {
+        counted[4] += !fair.idling;
+        fair.idling = true;
+    }
+    return r;
+}
+
+/* ---- Kyber ---- */
+
+#define SAMPLES 4096
+
+/* Latencies in the device, and in all, of reads and writes. */
+static struct {
+    u64 n, ns[SAMPLES], first_ns;
+} latencies[2][2];
+static struct {
+    u64 target_ns[2], places, depth[2], p99[2];
+    u64 turn, batched, entered, look_ns;
+    bool under_way;
+    u64 of, queued_ns, entered_ns;
+} gate;
+/* Of each request: its number among those that entered, or 0; and when. */
+static u64 number[MOST], came_in_ns[MOST];
+
+static void kyber_begins(void)
+{
+    memset(latencies, 0, sizeof latencies);
+    memset(number, 0, sizeof number);
+    gate.target_ns[0] *= 1000;
+    gate.target_ns[1] *= 1000;
+    gate.depth[0] = 256;
+    gate.depth[1] = 128;
+    gate.p99[0] = gate.p99[1] = 8;
+    drive_approaches = toy_drive;
+}
+
+/* Requests in the device: reads, writes, or writes that are not waited for. */
+static u64 inside(bool reads, bool writes, bool unwaited)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < MOST; i++) {
+        const struct request *r = &requests[i];
+        bool counts = !r->write ? reads : writes || (unwaited && !r->waited);
+        n += r->queue && number[i] && counts;
+    }
+    return n;
+}
+
+static struct request *first_outside(bool write)
+{
+    struct request *best = NULL;
+    for (u32 i = 0; i < MOST; i++) {
+        struct request *r = &requests[i];
+        if (r->queue && !number[i] && r->write == write && older(r, best))
+            best = r;
+    }
+    return best;
+}
+
+static void take_sample(u32 kind, u64 ns)
+{
+    u64 n = latencies[gate.of][kind].n++;
+    check(n < SAMPLES);
+    latencies[gate.of][kind].ns[n] = ns;
+    if (!n)
+        latencies[gate.of][kind].first_ns = clock_now_ns;
+}
+
+/* The quarter of the target, from 0 to 7, in which the percentile is: the first
+ * that has so many samples at or below it. 8: too few samples yet. */
+static u64 quarter(u32 domain, u32 kind, u64 percent)
+{
+    u64 n = latencies[domain][kind].n, q = 0;
+    if (!n ||
+        (n < 500 && clock_now_ns < latencies[domain][kind].first_ns + NS_PER_S))
+        return 8;
+    for (; q < 7; q++) {
+        u64 within_it = 0;
+        for (u64 i = 0; i < n; i++)
+            within_it += 4 * latencies[domain][kind].ns[i] <
+                         (q + 1) * gate.target_ns[domain] + 4;
+        if (100 * within_it >= percent * n)
+            break;
+    }
+    latencies[domain][kind].n = 0;
+    return q;
+}
+
+static void set_depths(void)
+{
+    u64 p90[] = {quarter(0, 0, 90), quarter(1, 0, 90)};
+    bool congested = (p90[0] >= 4 && p90[0] < 8) || (p90[1] >= 4 && p90[1] < 8);
+    counted[3] += congested;
+    for (u32 i = 0; i < 2; i++) {
+        u64 p99 = quarter(i, 1, 99), use = p99;
+        if (congested && p99 == 8)
+            use = gate.p99[i];
+        gate.p99[i] = congested ? 8 : p99 == 8 ? gate.p99[i] : p99;
+        if (use == 8 || (!congested && use < 4))
+            continue;
+        u64 depth = gate.depth[i] * (use + 1) / 4;
+        depth = depth ? MIN(depth, i ? 128 : 256) : 1;
+        counted[4] += depth > gate.depth[i];
+        counted[5] += depth < gate.depth[i];
+        gate.depth[i] = depth;
+    }
+}
+
+static bool enters(u32 domain)
+{
+    struct request *r = first_outside(domain);
+    u64 unwaited = MAX(gate.places * 3 / 4, 1);
+    if (!r)
+        return false;
+    if (inside(!domain, domain, false) >= gate.depth[domain]) {
+        counted[2]++;
+        return false;
+    }
+    if (r->write && !r->waited && inside(false, false, true) >= unwaited)
+        return false;
+    number[r - requests] = ++gate.entered;
+    came_in_ns[r - requests] = clock_now_ns;
+    return true;
+}
+
+static void let_in(void)
+{
+    for (u32 none = 0; none < 2 && inside(true, true, false) < gate.places;) {
+        if (gate.batched < (gate.turn ? 8 : 16) && enters(gate.turn)) {
+            counted[gate.turn] += !gate.batched;
+            gate.batched++;
+            none = 0;
+            continue;
+        }
+        none += gate.batched == 0;
+        gate.batched = 0;
+        gate.turn = !gate.turn;
+    }
+}
+
+static struct request *kyber(u64 now_ns)
+{
+    if (gate.under_way) {
+        u64 done_ns = queue.done_ns > gate.entered_ns ? queue.done_ns : now_ns;
+        take_sample(0, done_ns - gate.entered_ns);
+        take_sample(1, done_ns - gate.queued_ns);
+    }
+    if (now_ns >= gate.look_ns) {
+        set_depths();
+        gate.look_ns = now_ns + 100 * NS_PER_MS;
+    }
+    let_in();
+    u32 best = MOST;
+    i64 best_ns = 0;
+    for (u32 i = 0; i < MOST; i++) {
+        if (!requests[i].queue || !number[i])
+            continue;
+        i64 ns = toy_drive(&queue, now_ns, NULL, 0, &requests[i]).begin_ns;
+        ns -= (now_ns - came_in_ns[i]) / 8;
+        if (best < MOST &&
+            (ns > best_ns || (ns == best_ns && number[i] > number[best])))
+            continue;
+        best = i;
+        best_ns = ns;
+    }
+    gate.under_way = true;
+    gate.of = requests[best].write;
+    gate.queued_ns = requests[best].queued_ns;
+    gate.entered_ns = came_in_ns[best];
+    return &requests[best];
+}
+
+static void kyber_comes(const struct request *r)
+{
+    number[r - requests] = 0;
+}
+
+static void kyber_goes(const struct request *r)
+{
+    number[r - requests] = 0;
+}
+
+/* ---- all of them ---- */
+
+#define STATE(of) &(of), sizeof(of)
+#define STEP_NS   (4 * NS_PER_MS)
+
+static const struct model models[] = {
+    {"fcfs_chooses_as_its_model", "fcfs", fcfs, STEP_NS},
+    {"clook_chooses_as_its_model", "clook", clook, STEP_NS},
+    {"cscan_chooses_as_its_model_and_goes_to_both_edges", "cscan", cscan,
+     STEP_NS, STATE(arm), cscan_begins},
+    {"cscan_is_clook_where_no_arm_can_be_moved", "cscan", clook, STEP_NS},
+    {"scan_chooses_as_its_model", "scan", scan, STEP_NS, STATE(falling)},
+    {"sstf_chooses_as_its_model", "sstf", sstf, STEP_NS},
+    {"purp_chooses_as_its_model", "purp", purp, STEP_NS,
+     .tunables = {{"bound_ms", &bound_ms, 0, 30}}},
+    {"deadline_chooses_as_its_model", "deadline", deadline, STEP_NS,
+     STATE(batch),
+     .tunables = {{"read_expire_ms", &batch.expire_ms[0], 0, 20},
+                  {"write_expire_ms", &batch.expire_ms[1], 0, 60},
+                  {"writes_starved", &batch.starved, 0, 3},
+                  {"fifo_batch", &batch.most, 1, 5}}},
+    {"opportunistic_chooses_as_its_model", "opportunistic", opportunistic,
+     STEP_NS, STATE(way),
+     .tunables = {{"near_sectors", &way.near_sectors, 1, 40},
+                  {"most", &way.most, 0, 3}}},
+    {"wow_chooses_as_its_model", "wow", wow_next, STEP_NS, STATE(wow),
+     .tunables = {{"low_blocks", &wow.low, 0, 3},
+                  {"high_blocks", &wow.high, 0, 6, &wow.low},
+                  {"group_sectors", &wow.group, 1, 64},
+                  {"spare", &wow.spare, 0, 1}},
+     .candidates_alone = true},
+    {"freeblock_chooses_as_its_model", "freeblock", freeblock, 60000,
+     STATE(promise), has_toy_drive, .moved = 2},
+    {"satf_chooses_as_its_model",
+     "satf",
+     satf,
+     STEP_NS,
+     NULL,
+     0,
+     has_toy_drive,
+     {{"ageing", &ageing, 0, 20}},
+     .moved = 2},
+    {"bfq_chooses_as_its_model", "bfq", bfq, STEP_NS, STATE(fair), bfq_begins,
+     .tunables = {{"min_sectors", &fair.least, 1, 12},
+                  {"max_sectors", &fair.most, 0, 40, &fair.least},
+                  {"timeout_ms", &fair.timeout_ns, 1, 30},
+                  {"idle_us", &fair.idle_ns, 0, 8000},
+                  {"seeky_idle_us", &fair.seeky_idle_ns, 0, 4000},
+                  {"near_sectors", &fair.near, 0, 200}},
+     .moved = 6, .queued = bfq_comes, .leaves = bfq_goes},
+    {"kyber_chooses_as_its_model", "kyber", kyber, 40 * NS_PER_MS, STATE(gate),
+     kyber_begins,
+     .tunables = {{"read_lat_us", &gate.target_ns[0], 5000, 600000},
+                  {"write_lat_us", &gate.target_ns[1], 5000, 600000},
+                  {"device_depth", &gate.places, 1, 12}},
+     .moved = 6, .in_some_run = true, .queued = kyber_comes,
+     .leaves = kyber_goes},
+};
+
+TEST_ROWS(model, struct model, models)
+{
+    u64 in_all[COUNTERS] = {0};
+    for (u64 seed = 0; seed < SEEDS; seed++) {
+        run(row, seed);
+        for (u32 i = 0; i < COUNTERS; i++)
+            in_all[i] += counted[i];
+    }
+    for (u32 i = 0; i < row->moved; i++)
+        check((row->in_some_run ? in_all : counted)[i] > 0);
+    if (row->next == cscan)
+        check_eq(arm.sent, 2 * counted[0]);
+}

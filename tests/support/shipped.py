@@ -1,0 +1,27 @@
+"""The experiments that ship, each loaded once in a process.
+
+To load all of them takes seconds, and several tests look at all. Those tests are of one group of
+pytest-xdist, GROUP, and so of one worker. They must not change what they get.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from sluice.experiment.load import FULL, load
+from sluice.experiment.schema import Experiment
+
+GROUP = "all experiments"
+
+
+@cache
+def of_size(path: Path, size: str) -> Experiment:
+    """Return the experiment in a file, in a size. Raises BadExperiment."""
+    return load(path, size)
+
+
+def load_once(path: Path, size: str = FULL) -> Experiment:
+    """Return the experiment in a file, in a size. Raises BadExperiment.
+
+    It is no cached function itself: to the cache, a size that is left out is another than FULL.
+    """
+    return of_size(path, size)

@@ -1,0 +1,59 @@
+"""What is typed behind `sluice`, done in this process: nothing is installed, built or copied."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+from sluice.cli import main, verb
+from sluice.host import printing
+
+LINE = [sys.executable, "-m", "tests.support.typed"]  # of a process in ROOT; the words follow
+
+
+def enter(*words: object) -> int:
+    """Do a command line's work. Returns its exit status."""
+    with mock.patch.object(verb, "start", lambda home, function, values: function(**values)):
+        try:
+            main.command()([str(word) for word in words], prog_name="sluice")
+        except SystemExit as end:
+            return end.code
+    raise AssertionError("a command line ends with an exit status")
+
+
+def work(home: str, **values: object) -> list[str]:
+    """The words behind `python` that do a verb's work with these values of its options, without
+    reading a command line. home: MODULE:FUNCTION, of the verbs."""
+    values = {name: {"path": str(v)} if isinstance(v, Path) else v for name, v in values.items()}
+    return ["-m", "sluice.cli.work", f"sluice.cli.verbs.{home}", json.dumps(values)]
+
+
+def read(*words: object) -> int:
+    """Read a command line, check it, and do nothing. Returns its exit status."""
+    with mock.patch.object(verb, "start", lambda home, function, values: 0):
+        try:
+            main.command()([str(word) for word in words], prog_name="sluice")
+        except SystemExit as end:
+            return end.code
+    raise AssertionError("a command line ends with an exit status")
+
+
+def call(*words: object) -> int:
+    """Do a command line's work as `enter` does, but let ^C through."""
+    found: list = []
+
+    def keep(home: str, function: Callable[..., int], values: dict) -> int:
+        found.append((function, values))
+        return 0
+
+    with mock.patch.object(verb, "start", keep), contextlib.suppress(SystemExit):
+        main.command()([str(word) for word in words], prog_name="sluice")
+    [(function, values)] = found
+    return function(**values)
+
+
+if __name__ == "__main__":
+    printing.protect_output()
+    sys.exit(enter(*sys.argv[1:]))

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Fetches another compiler, of a suite of Debian, unpacks it into a folder and
+# prints the prefix of its programs, for
+#   bin/sluice validate repeat --compiler $(tools/other_compiler.sh build/gcc trixie)
+#   make TOOLPREFIX=$(tools/other_compiler.sh build/gcc trixie)
+#
+# - Nothing is installed: it comes with its libraries, down to the C library,
+#   and each program that is printed runs with them.
+# - Packages come from where the system's own come from.
+set -eu
+[ $# = 2 ] || { echo "usage: other_compiler.sh FOLDER SUITE" >&2; exit 2; }
+. /etc/os-release
+suite=$2
+rm -rf "$1/root" "$1/cache" "$1/bin" "$1/linker"
+mkdir -p "$1/root" "$1/bin" "$1/linker" "$1/lists/partial" "$1/cache/archives/partial"
+folder=$(cd "$1" && pwd)
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $VERSION_CODENAME" | head -n 1)
+[ -n "$mirror" ] || { echo "other_compiler.sh: apt knows no mirror of $VERSION_CODENAME" >&2; exit 1; }
+echo "deb [signed-by=$keys] $mirror $suite main" >"$folder/sources.list"
+: >"$folder/status"
+apt() {
+    apt-get -q -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::State::Lists="$folder/lists" -o Dir::State::status="$folder/status" \
+        -o Dir::Cache="$folder/cache" -o APT::Sandbox::User=root "$@" >&2
+}
+apt update
+# As if no package were installed, all that they depend on is fetched.
+apt install --yes --download-only --no-install-recommends gcc-riscv64-unknown-elf
+for deb in "$folder"/cache/archives/*.deb; do
+    dpkg -x "$deb" "$folder/root"
+done
+
+libc=$(find "$folder/root" -name libc.so.6 | head -n 1)
+libraries=${libc%/*} # named after the host's kind of processor
+loader=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
+path=$libraries:$folder/root/usr/lib/${libraries##*/}
+for program in "$folder"/root/usr/bin/riscv64-unknown-elf-*; do
+    name=${program##*/}
+    wrap=
+    case $name in # the compiler's own programs are run in the same way; the linker by a script
+    *-gcc | *-gcc-[0-9]* | *-g++ | *-cpp)
+        wrap="-B'$folder/linker/' -wrapper '$loader,--library-path,$path'" ;;
+    esac
+    cat >"$folder/bin/$name" <<END
+#!/bin/sh
+exec '$loader' --library-path '$path' --argv0 '$program' '$program' $wrap "\$@"
+END
+    chmod +x "$folder/bin/$name"
+done
+ln -s ../bin/riscv64-unknown-elf-ld "$folder/linker/ld"
+"$folder/bin/riscv64-unknown-elf-gcc" --version | head -n 1 >&2
+echo "$folder/bin/riscv64-unknown-elf-"

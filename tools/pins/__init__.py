@@ -1,0 +1,1 @@
+"""The pins of Python packages: the lock file, and the file of each group that is made from it."""

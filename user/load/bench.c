@@ -1,0 +1,225 @@
+/*
+ * bench: how fast is the system? Each test prints one line,
+ *
+ *   NAME COUNT UNIT TIME ns
+ *
+ * and `make bench` makes a table of them: COUNT units took TIME.
+ *
+ *   bench write FILE BYTES    write a file, 64 KiB a call, and fsync it
+ *   bench read FILE           read a file, 64 KiB a call
+ *   bench cached FILE         read a cached file, 4 KiB a call
+ *   bench random FILE N       read N different 4 KiB blocks of a file
+ *   bench create N            create and unlink a file N times
+ *   bench null N              N system calls that do nothing
+ *   bench exec N              fork, exec /bin/true and wait N times
+ *   bench device DISK BYTES REQUEST N PROCESSES
+ *                             N random reads of REQUEST bytes in the first
+ *                             BYTES of /dev/DISK by PROCESSES processes
+ *
+ * - The caller decides whether a file is cached: after a boot it is not.
+ * - Random places come from a fixed seed, so every run reads the same ones.
+ */
+#include "user/lib.h"
+
+#define BLOCK    4096UL
+#define BIG_CALL 65536UL
+
+static char buf[BIG_CALL] __attribute__((aligned(4096)));
+static u64 start_ns;
+
+static void start(void)
+{
+    start_ns = gettime(CLOCK_VIRTUAL);
+}
+
+static void report(const char *name, u64 count, const char *unit)
+{
+    u64 took_ns = gettime(CLOCK_VIRTUAL) - start_ns;
+    printf("%s %lu %s %lu ns\n", name, count, unit, took_ns);
+}
+
+static int open_file(const char *path, int flags)
+{
+    int fd = open(path, flags, 0644);
+    if (fd < 0)
+        die("%s", path);
+    return fd;
+}
+
+static u64 file_bytes(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        die("fstat");
+    return st.st_size;
+}
+
+static void bench_write(char **args)
+{
+    u64 bytes = size_arg(args[1], "BYTES");
+    int fd = open_file(args[0], O_WRONLY | O_CREAT | O_TRUNC);
+    memset(buf, 'x', sizeof buf);
+    start();
+    for (u64 calls = bytes / BIG_CALL + (bytes % BIG_CALL > 0); calls > 0;
+         calls--)
+        if (write(fd, buf, BIG_CALL) != (i64)BIG_CALL)
+            die("%s", args[0]);
+    if (fsync(fd) < 0)
+        die("fsync");
+    report("write", bytes, "bytes");
+}
+
+/* Read the whole file in calls of n bytes. Returns its size. */
+static u64 read_through(int fd, u64 n)
+{
+    u64 bytes = 0;
+    i64 got;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        die("lseek");
+    while ((got = read(fd, buf, n)) > 0)
+        bytes += got;
+    if (got < 0)
+        die("read");
+    return bytes;
+}
+
+static void bench_read(char **args)
+{
+    int fd = open_file(args[0], O_RDONLY);
+    start();
+    report("read", read_through(fd, BIG_CALL), "bytes");
+}
+
+static void bench_cached(char **args)
+{
+    int fd = open_file(args[0], O_RDONLY);
+    u64 bytes = 0;
+    read_through(fd, BIG_CALL);
+    start();
+    for (int i = 0; i < 20; i++)
+        bytes += read_through(fd, BLOCK);
+    report("cached", bytes, "bytes");
+}
+
+/* The numbers below n in random order. */
+static u32 *shuffled(u64 n)
+{
+    u64 seed = 1;
+    u32 *order = xmalloc(n * sizeof *order);
+    for (u64 i = 0; i < n; i++) {
+        u64 j = random_u64(&seed) % (i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order;
+}
+
+static void bench_random(char **args)
+{
+    int fd = open_file(args[0], O_RDONLY);
+    u64 blocks = file_bytes(fd) / BLOCK, n = size_arg(args[1], "N");
+    u32 *order = shuffled(blocks);
+    if (n > blocks)
+        diex("%s has only %lu blocks", args[0], blocks);
+    start();
+    for (u64 i = 0; i < n; i++)
+        if (pread(fd, buf, BLOCK, order[i] * BLOCK) != (i64)BLOCK)
+            die("%s", args[0]);
+    report("random", n, "reads");
+}
+
+static void bench_create(char **args)
+{
+    u64 n = size_arg(args[0], "N");
+    start();
+    for (u64 i = 0; i < n; i++) {
+        close(open_file("/bench.file", O_WRONLY | O_CREAT | O_EXCL));
+        if (unlink("/bench.file") < 0)
+            die("unlink");
+    }
+    report("create", n, "files");
+}
+
+static void bench_null(char **args)
+{
+    u64 n = size_arg(args[0], "N");
+    start();
+    for (u64 i = 0; i < n; i++)
+        getpid();
+    report("null", n, "calls");
+}
+
+static void bench_exec(char **args)
+{
+    u64 n = size_arg(args[0], "N");
+    start();
+    for (u64 i = 0; i < n; i++)
+        if (run((char *[]){"/bin/true", NULL}) != 0)
+            diex("/bin/true failed");
+    report("exec", n, "programs");
+}
+
+/* n random reads of the device; the process's number is its seed. */
+static void read_device(int fd, u64 bytes, u64 request, u64 n, u64 seed)
+{
+    for (u64 i = 0; i < n; i++) {
+        u64 at = random_u64(&seed) % (bytes / request) * request;
+        if (pread(fd, buf, request, at) != (i64)request)
+            die("pread");
+    }
+}
+
+static void bench_device(char **args)
+{
+    char path[PATH_BYTES], name[32];
+    u64 bytes = size_arg(args[1], "BYTES");
+    u64 request = size_arg(args[2], "REQUEST");
+    u64 n = size_arg(args[3], "N"), processes = size_arg(args[4], "PROCESSES");
+    int status;
+
+    if (!join_path(path, sizeof path, "/dev", args[0]))
+        exit(1);
+    int fd = open_file(path, O_RDONLY);
+    if (request == 0 || request > sizeof buf || bytes < request)
+        diex("REQUEST must be 1 to %zu and at most BYTES", sizeof buf);
+    if (processes == 0)
+        diex("PROCESSES must be at least 1");
+    start();
+    for (u64 p = 0; p < processes; p++) {
+        int pid = fork();
+        if (pid < 0)
+            die("fork");
+        if (pid == 0) {
+            read_device(fd, bytes, request, n / processes, p);
+            _exit(0);
+        }
+    }
+    for (u64 p = 0; p < processes; p++)
+        if (wait(-1, &status, 0) < 0 || status != 0)
+            diex("a reader failed");
+    snprintf(name, sizeof name, "device-%lu-%lu", request, processes);
+    report(name, n / processes * processes, "reads");
+}
+
+static const struct {
+    const char *name;
+    int nargs;
+    void (*run)(char **args);
+} benches[] = {
+    {"write", 2, bench_write},   {"read", 1, bench_read},
+    {"cached", 1, bench_cached}, {"random", 2, bench_random},
+    {"create", 1, bench_create}, {"null", 1, bench_null},
+    {"exec", 1, bench_exec},     {"device", 5, bench_device},
+};
+
+int main(int argc, char **argv)
+{
+    for (u32 i = 0; argc > 1 && i < NELEM(benches); i++) {
+        if (strcmp(argv[1], benches[i].name) != 0 ||
+            argc != 2 + benches[i].nargs)
+            continue;
+        benches[i].run(argv + 2);
+        return 0;
+    }
+    usage_exit("bench TEST ARGUMENTS: see the head of user/load/bench.c");
+}
