@@ -89,7 +89,9 @@ void proc_name(struct proc *p, const char *name)
     trace(TRACE_named, 0, words[0], p->pid, words[1]);
 }
 
-static int proc_alloc(const char *name, struct proc **out)
+/* A child of this process, or a kernel thread. A child joins its parent's group
+ * and is killed if its parent is: a kill meets both or neither. */
+static int proc_alloc(const char *name, bool is_thread, struct proc **out)
 {
     spin_lock(&runqueue.lock);
     struct proc *p =
@@ -97,7 +99,9 @@ static int proc_alloc(const char *name, struct proc **out)
     if (p) {
         p->state = EMBRYO;
         p->pid = ++table.last_pid;
-        p->pgrp = myproc()->pgrp; /* a kill of the group kills p, too */
+        p->is_thread = is_thread;
+        p->pgrp = is_thread ? p->pid : myproc()->pgrp;
+        p->killed = !is_thread && myproc()->killed;
     }
     spin_unlock(&runqueue.lock);
     if (!p)
@@ -117,10 +121,8 @@ static int proc_alloc(const char *name, struct proc **out)
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
 {
     struct proc *p;
-    if (proc_alloc(name, &p) < 0)
+    if (proc_alloc(name, true, &p) < 0)
         panic("kthread: no room for %s", name);
-    p->is_thread = true;
-    p->pgrp = p->pid;
     p->start = fn;
     p->start_arg = arg;
     if (!table.first)
@@ -148,7 +150,7 @@ static int copy_memory(struct proc *to, const struct proc *from)
 int proc_copy(void (*start)(void *), struct proc **out)
 {
     struct proc *p = myproc(), *child;
-    TRY(proc_alloc(p->name, &child));
+    TRY(proc_alloc(p->name, false, &child));
     int error = copy_memory(child, p);
     if (error) {
         give_up(child);
