@@ -29,6 +29,7 @@ TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
 KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
 DEFAULT = re.compile(r"\[(\w+)\]")
 ABOUT = re.compile(r"^(\w+)/(\w+): (.*)$", re.M)
+COMPILER = re.compile(rb"(GCC): \([^)]*\) ([0-9.]+)\0|(?:\w+ )?(clang) version ([0-9.]+)[^\0]*\0")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,14 @@ def kernel_hash(kernel: Path = KERNEL) -> str:
             digest.update(header)
             digest.update(elf[offset : offset + file_bytes])
     return digest.hexdigest()
+
+
+@cache
+def kernel_compiler(kernel: Path = KERNEL) -> str:
+    """Return the compiler that the kernel's ELF file names, as "GCC 12.2.0"."""
+    found = COMPILER.search(kernel.read_bytes())
+    words = [word.decode() for word in found.groups() if word] if found else []
+    return " ".join(words) or "an unknown compiler"
 
 
 @cache

@@ -299,13 +299,19 @@ class TraceFigures(TypedDict):
     drive: NotRequired[DriveTimes]
 
 
-class RunResult(RunFigures):
+class KernelRecord(TypedDict):
+    """The kernel that made a run: its hash and, in counted time, its compiler."""
+
+    kernel: str
+    compiler: NotRequired[str]
+
+
+class RunResult(RunFigures, KernelRecord):
     """The result of one run: a line of results.jsonl."""
 
     experiment: str
     variables: Variables
     key: str
     config: Configuration
-    kernel: str
     images: dict[str, str]
     series: TraceSeries

@@ -8,6 +8,7 @@ In the order of the line, with times virtual:
     config            [machine] and [workload] of the file with the variables put in,
                       policies, tunables, and the boot arguments made of them
     kernel, images    hashes of what ran
+    compiler          the kernel's, in counted time
     virtual_ms        from the first reading of the counters to the last: the measured commands,
                       and one to two seconds before them, for they begin with a second
     counters          of /dev/stat: by how much each grew, and its unit
@@ -85,6 +86,7 @@ LINE = {
         "flushes": [(int, int, int, int)],
     },
 }
+OPTIONAL = {"compiler": str, "drive": {ANY: object}}  # may be in a line, too
 
 
 class BadResult(ValueError):
@@ -137,8 +139,8 @@ def check_series(series: Unchecked, at: str) -> None:
 
 def check_line(value: Any, at: str = "result") -> None:
     """Raise BadResult if the value is not a result."""
-    told = isinstance(value, dict) and "drive" in value
-    check(value, LINE | ({"drive": {ANY: object}} if told else {}), at)
+    here = value if isinstance(value, dict) else {}
+    check(value, LINE | {name: part for name, part in OPTIONAL.items() if name in here}, at)
     for i, job in enumerate(value["jobs"]):
         if job.keys() & RESPONSES:
             check(job, RESPONSES | {ANY: object}, f"{at}.jobs[{i}]")

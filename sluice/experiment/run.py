@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.experiment import jobs, series, trace_disk, utilisation
-from sluice.experiment.catalogue import kernel_hash
+from sluice.experiment.catalogue import kernel_compiler, kernel_hash
 from sluice.experiment.files import CACHE, Image, cached_image, hash_value
 from sluice.experiment.programs import root_disk_programs
 from sluice.experiment.records import (
     Configuration,
     ConsoleFigures,
     DiskConfig,
+    KernelRecord,
     RunResult,
     TraceFigures,
 )
@@ -277,6 +278,13 @@ def result_config(run: Run) -> Configuration:
     return config
 
 
+def result_kernel(run: Run) -> KernelRecord:
+    """Return what a result says of its kernel."""
+    if run.config["clock"] == CHARGED:
+        return {"kernel": kernel_hash()}
+    return {"kernel": maker_hash(run), "compiler": kernel_compiler()}
+
+
 def build_result(run: Run, console: str, memory: Path) -> RunResult:
     """Return the result, made from the console's text and the machine's memory.
 
@@ -291,7 +299,7 @@ def build_result(run: Run, console: str, memory: Path) -> RunResult:
         "variables": run.variables,
         "key": result_key(run),
         "config": result_config(run),
-        "kernel": kernel_hash() if run.config["clock"] == CHARGED else maker_hash(run),
+        **result_kernel(run),
         "images": {name: made.digest for name, made in run_images(run).items()},
         **parse_figures(shown),
         **trace_figures(run, memory, stats, times_ms),

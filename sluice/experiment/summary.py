@@ -12,7 +12,7 @@ from sluice.experiment import expect, interval, metrics, significance
 from sluice.experiment.aligned import GAP, format_rows, format_table
 from sluice.experiment.records import RunResult
 from sluice.experiment.result import disk_series, drop_seed, measured_disk
-from sluice.experiment.schema import Experiment
+from sluice.experiment.schema import CHARGED, Experiment
 from sluice.host import printing
 
 COUNT = 8  # characters of a count beside a bar
@@ -88,6 +88,20 @@ def interval_note(results: list[RunResult]) -> str:
         told
         if fewest >= interval.LEAST
         else f"{significance.missing_interval_note(fewest)} of the means"
+    )
+
+
+def clock_note(results: list[RunResult]) -> str:
+    """Return a sentence that says of which clock the times are, and what they depend on."""
+    if all(result["config"]["clock"] == CHARGED for result in results):
+        return (
+            "times are virtual, of the charged clock: the same on every machine, by every "
+            "compiler and engine"
+        )
+    compilers = {result["compiler"] for result in results if "compiler" in result}
+    return (
+        "times are virtual, of the counted clock: the same on every machine, but of this kernel "
+        f"only ({' and '.join(sorted(compilers)) or 'an unknown compiler'})"
     )
 
 
@@ -255,7 +269,7 @@ def summary_text(experiment: Experiment, results: list[RunResult]) -> str:
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
     parts = [[line for part in (*about, drive) for line in printing.fill_lines(part, 2)]]
     if results and experiment.plot["columns"]:
-        told = printing.fill_lines(interval_note(results), 0)
+        told = printing.fill_lines(f"{interval_note(results)}; {clock_note(results)}", 0)
         parts.append([*format_table(table(experiment, results), heads=2), *told])
     if results:
         parts.append(histogram(experiment, results))

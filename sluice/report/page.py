@@ -70,6 +70,11 @@ def table_heads(study: Study) -> str:
     return f"<tr><th></th><th>Trials</th>{''.join(cells_of)}</tr>"
 
 
+def sentence(note: str) -> str:
+    """Return a note with a capital and a full stop."""
+    return f"{note[0].upper()}{note[1:]}."
+
+
 def summary_table(study: Study) -> str:
     """Return the table that the terminal shows, with its heads in words."""
     if not study.experiment.plot["columns"]:
@@ -79,7 +84,7 @@ def summary_table(study: Study) -> str:
         kind = f' class="{NOTES[row[0]]}"' if row[0] in NOTES else ""
         body += f"<tr{kind}>{row_cells(row, 'td')}</tr>\n"
     sure = summary.interval_note(study.results)
-    told = f'<caption class="about">{escape(sure[0].upper() + sure[1:])}.</caption>'
+    told = f'<caption class="about">{escape(sentence(sure))}</caption>'
     head = f"<thead>{table_heads(study)}</thead>"
     return f'<table class="numbers">{told}{head}\n<tbody>{body}</tbody></table>'
 
@@ -269,6 +274,7 @@ def report_page(study: Study, figures: list[Figure], pictures: dict[str, str]) -
         "claim": experiment.claim,
         "source": experiment.source,
         "about": theme.shared_text(study),
+        "clock": sentence(summary.clock_note(study.results)),
         "file": path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
         "kernel": ", ".join(sorted({result["kernel"][:16] for result in study.results})),
         "runs": len(study.results),

@@ -87,7 +87,7 @@ def test_a_record_that_lacks_a_key_or_has_another_type_is_noticed():
 
 def test_a_result_has_the_keys_that_are_checked_when_it_is_read():
     hints = get_type_hints(records.RunResult)
-    assert set(hints) == {*result.LINE, "drive"}
+    assert set(hints) == {*result.LINE, *result.OPTIONAL}
     assert set(get_type_hints(records.DiskBins)) == set(result.DISK)
     assert set(get_type_hints(records.TraceSeries)) == set(result.LINE["series"])
     configuration = get_type_hints(records.Configuration)

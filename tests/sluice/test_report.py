@@ -11,13 +11,15 @@ from xml.etree import ElementTree
 
 import pytest
 import vl_convert
+from small_experiment import reads_beside_writes
 from typed import LINE
 
-from sluice.experiment import metrics, result
-from sluice.experiment.catalogue import load_catalogue
+from sluice.experiment import metrics, result, summary
+from sluice.experiment.catalogue import kernel_compiler, load_catalogue
 from sluice.experiment.load import load, read_toml
-from sluice.experiment.schema import Experiment
+from sluice.experiment.schema import COUNTED, Experiment
 from sluice.experiment.selection import experiment_file, twin_variant
+from sluice.host.clone import find_tool
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 from sluice.report import figures, lead, page, picture, study, theme, wording, write
@@ -87,6 +89,7 @@ arm = "AIPU"
 op = "<"
 value = 1
 """
+CLOCK = f'clock = "{COUNTED}"'
 EMPTY_SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
 PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
 
@@ -168,6 +171,42 @@ def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
         assert words in page.words, words
     assert text.count('class="met"') == text.count('class="unmet"') == 1
     assert set(page.ids) >= PICTURES
+
+
+def test_page_and_terminal_say_of_which_clock_the_times_are(
+    made: Path, experiment: Experiment, results: list[dict]
+):
+    words = " ".join(Page((made / "swept" / "report.html").read_text()).words.split())
+    assert "Times are virtual, of the charged clock: the same on every machine," in words
+    assert "of the charged clock" in " ".join(summary.summary_text(experiment, results).split())
+    counted = [
+        one | {"config": one["config"] | {"clock": COUNTED}, "compiler": compiler}
+        for one, compiler in zip(results, ["GCC 12.2.0", "clang 19.1.7"] * 4, strict=False)
+    ]
+    assert summary.clock_note(counted).endswith("(GCC 12.2.0 and clang 19.1.7)")
+    assert summary.clock_note([{"config": counted[0]["config"]}]).endswith("(an unknown compiler)")
+
+
+def test_a_result_in_counted_time_names_the_kernel_s_compiler(tmp_path: Path):
+    (tmp_path / "counted.toml").write_text(reads_beside_writes("slow", 3, machine=CLOCK))
+    assert command("experiment run", tmp_path / "counted.toml", "--folder", tmp_path).stdout
+    (one,) = result.read(tmp_path / "counted" / "results.jsonl")
+    gcc = find_tool("prefix") + "gcc"
+    version = subprocess.run([gcc, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    assert one["compiler"] == f"GCC {version.stdout.strip()}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (b"GCC: (Debian 14.2.0-19) 14.2.0\0", "GCC 14.2.0"),
+        (b"\0Debian clang version 19.1.7 (3+b1)\0", "clang 19.1.7"),
+        (b"\x7fELF", "an unknown compiler"),
+    ],
+)
+def test_a_kernel_s_file_names_its_compiler(tmp_path: Path, text: bytes, name: str):
+    (tmp_path / name).write_bytes(text)
+    assert kernel_compiler(tmp_path / name) == name
 
 
 def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, experiment: Experiment):
