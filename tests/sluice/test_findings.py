@@ -41,7 +41,6 @@ UNJUDGED = {
     **dict.fromkeys(
         ("flash-planes", "flash-where"), "the twin differs: the machine makes them too"
     ),
-    "mogul-4.1-fast": "the README, the tour and the commands' examples name its runs by number",
     "wang-large": "two of its arms have equal times of `sync` in the small size",
     **dict.fromkeys(
         (

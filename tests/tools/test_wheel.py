@@ -40,7 +40,7 @@ pytestmark = [
 GROUPS = ("run", "report", "sweep")
 QEMU = shutil.which(os.environ.get("QEMU", "qemu-system-riscv64"))
 NOBODY = 61_235
-EXPERIMENT = ("--size=quick", "--run=4", "mogul-4.1-fast")
+EXPERIMENT = ("--size=quick", "--run=16", "mogul-4.1-fast")
 MAIN = ROOT / "sluice" / "cli" / "main.py"  # the command `sluice`
 VERBS = {"experiment": ("experiment", "run"), "replay": ("replay",)}
 REPLAY = """\

@@ -63,7 +63,7 @@ def load_graded(folder: Path) -> "Remade":
 
 @verb(
     needs_of_debug,
-    "sluice debug mogul-4.1-fast --size quick --run 3 --at read:longest",
+    "sluice debug mogul-4.1-fast --size quick --run 11 --at read:longest",
     "the machine was ended; the run's trace is kept",
     check_one,
 )

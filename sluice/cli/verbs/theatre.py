@@ -99,7 +99,7 @@ def show_runs(
 
 @verb(
     Needs(("report",), ("all", PARTS, DRIVES)),
-    "sluice theatre mogul-4.1-fast --size quick --run 3 --second 4",
+    "sluice theatre mogul-4.1-fast --size quick --run 11 --second 16",
     "nothing was written; traces that were made are kept",
     options.check_run,
 )

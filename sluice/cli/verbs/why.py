@@ -32,7 +32,7 @@ def explain(name: str, number: int | None, size: str, which: str, folder: Path) 
 
 @verb(
     Needs(("run",), ("all", PARTS)),
-    "sluice why mogul-4.1-fast --size quick --run 3 --read longest",
+    "sluice why mogul-4.1-fast --size quick --run 11 --read longest",
     "the run's trace is kept, if it was made",
     options.check_run,
 )
