@@ -9,13 +9,16 @@
  *     setpoint = (free + limit) / 2
  *     ratio    = 1 + ((setpoint - dirty) / (limit - setpoint))^3
  *
- * Up to `free` no writer waits, and at `limit` all wait. Between them, each
- * block that becomes clean lets `ratio` blocks become dirty: 2 at `free`, 1 at
- * the setpoint, 0 at the limit. A writer whose block was one too many waits
- * until enough blocks have become clean for it. So its rate is ratio times the
- * rate of the disk, and with a writer that is faster than the disk, `dirty`
- * stays near the setpoint. Background writing, by update=linux with the same
- * background_percent, is what makes blocks clean.
+ * Up to `free` no writer waits, and debts are forgotten; at `limit` all wait.
+ * Between them, each block that becomes clean lets `ratio` blocks become
+ * dirty: 2 at `free`, 1 at the setpoint, 0 at the limit. The credit of a block
+ * that became clean is kept at `free`, too: without it one block would become
+ * dirty for each clean one there, and `dirty` would never come above `free`. A
+ * writer whose block was one too many waits until enough blocks have become
+ * clean for it. So its rate is ratio times the rate of the disk, and with a
+ * writer that is faster than the disk, `dirty` stays near the setpoint.
+ * Background writing, by update=linux with the same background_percent, is what
+ * makes blocks clean.
  *
  * This is the law of Linux's balance_dirty_pages, and the ratio is its. Linux
  * pauses a writer for a computed time: the blocks it has made dirty, divided by
@@ -113,7 +116,7 @@ static u64 balanced_most_dirty(u64 buffers)
     u64 dirty = s.dirty + s.writing;
     reckon(&s, ratio(&l, dirty));
     if (dirty <= l.free)
-        account = 0;
+        account = MAX(account, 0);
     if (dirty > l.limit) {
         counters[STOPS].value++;
     } else if (account < 0) {
