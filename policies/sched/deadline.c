@@ -10,6 +10,11 @@
  *    with the oldest. So a request is preferred from its expiry on; it need
  *    not be served by then.
  *
+ * What stays different: Linux gives a device of depth 1 only two requests to
+ * schedule (nr_requests is twice the depth), and writes no more than two at a
+ * time until async_depth is set, too, so that its batches are rarely seen
+ * there. Here a queue has no limit.
+ *
  * Source: mq-deadline, the scheduler of Linux, as its manual describes it
  * (Documentation/block/deadline-iosched.rst; Axboe, 2002), whose defaults
  * these are.

@@ -113,9 +113,13 @@ static struct readahead hints(const struct access *a)
     return w;
 }
 
+/* In blocks: of max_kb, twice if the program says so, or of a larger call. */
 static u64 largest_window(const struct access *a)
 {
-    u64 most = blocks_of(tunable[0], a, 2);
+    u64 kb = a->hint == HINT_SEQUENTIAL ? 2 * tunable[0] : tunable[0];
+    u64 most = blocks_of(kb, a, 2), io = blocks_of(tunable[1], a, 0);
+    if (a->nblocks > most && io > most)
+        most = a->nblocks < io ? a->nblocks : io;
     return m.sixteenths && m.sixteenths / 16 < most ? m.sixteenths / 16 : most;
 }
 
@@ -124,8 +128,9 @@ static u64 first_window(u64 asked, u64 most)
     u64 size = 1;
     for (; size < asked; size += size)
         ;
-    size = 32 * size <= most - most % 32 ? 4 * size : 2 * size;
-    return size < most ? size : most;
+    if (32 * size <= most - most % 32)
+        return 4 * size;
+    return 4 * size <= most - most % 4 ? 2 * size : most;
 }
 
 static u64 larger_window(u64 size, u64 most)
@@ -134,37 +139,54 @@ static u64 larger_window(u64 size, u64 most)
     return larger < most ? larger : most;
 }
 
-/* What was read ahead is the window but for what this read asks for. */
+static void next_window(const struct access *a)
+{
+    u64 size = m.end - m.begin;
+    counted[1]++;
+    m.sixteenths += m.sixteenths != 0;
+    m.begin = m.mark = MAX(m.end, end_of(a));
+    m.end = m.begin + larger_window(size, largest_window(a));
+}
+
 static void window_from(const struct access *a, u64 size)
 {
     m.begin = a->block;
-    m.end = a->block + MAX(size, a->nblocks + 1);
+    m.end = a->block + size;
     m.mark = end_of(a);
 }
 
+static bool ondemand_sequential(const struct access *a)
+{
+    return goes_on_from_last(a) || (m.next && a->block == m.next + 1);
+}
+
+static bool ondemand_follows(const struct access *a)
+{
+    return ondemand_sequential(a) || (a->block > m.next && a->block < m.end);
+}
+
+/* What is read ahead is the window but for what this read asks for. */
 static struct readahead ondemand(const struct access *a)
 {
-    bool sequential = goes_on_from_last(a) || a->hint == HINT_SEQUENTIAL;
-    u64 size = m.end - m.begin;
-    if (!size) {
-        if (!sequential || a->found != MISSING)
-            return readahead_for(a, 0, 0);
+    u64 half = (m.end - m.begin) / 2;
+    bool beyond = a->block >= m.end, passes = end_of(a) > m.end;
+    if (a->found == MISSING && !beyond && a->block >= m.next) {
+        counted[2]++;
+        half = half < 2 ? 2 : half;
+        m.sixteenths = 16 * half;
+        window_from(a, MAX(half, a->nblocks + 1));
+    } else if (a->found == MISSING && beyond && ondemand_sequential(a)) {
         counted[0]++;
         window_from(a, first_window(a->nblocks, largest_window(a)));
-    } else if (a->found == MISSING && a->block >= m.next && a->block < m.end) {
-        counted[2]++;
-        size = size / 2 < 2 ? 2 : size / 2;
-        m.sixteenths = 16 * size;
-        window_from(a, size);
-    } else if (end_of(a) > m.mark) {
-        counted[1]++;
-        m.sixteenths += m.sixteenths != 0;
-        m.begin = m.mark = MAX(m.end, end_of(a));
-        m.end = m.begin + larger_window(size, largest_window(a));
+        if (m.end <= end_of(a))
+            next_window(a);
+    } else if (!beyond && (passes || a->block <= m.mark) &&
+               end_of(a) > m.mark) {
+        next_window(a);
     } else {
         return readahead_for(a, 0, 0);
     }
-    return readahead_for(a, m.mark, m.end);
+    return readahead_for(a, MAX(m.begin, end_of(a)), m.end);
 }
 
 /* How many reads are to be begun ahead, after this one? */
@@ -353,6 +375,13 @@ static void draw_tunables(const struct policy *p, u64 *seed, u64 most)
         t->value = tunable[i++] = draw_value(t, seed, most);
 }
 
+static bool follows(model_fn *model, const struct access *a)
+{
+    return model == leap       ? true
+           : model == ondemand ? ondemand_follows(a)
+                               : stride_follows(a);
+}
+
 static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
 {
     static const u32 sizes[] = {1024, 4096, 8192};
@@ -370,8 +399,7 @@ static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
         }
         draw_read(&a, &seed);
         if (p->prefetch.follows && m.next)
-            check(p->prefetch.follows(&s, &a) ==
-                  (model == leap || stride_follows(&a)));
+            check(p->prefetch.follows(&s, &a) == follows(model, &a));
         struct readahead want = model(&a);
         p->prefetch.readahead(&s, &a, &got);
         check_readahead(&got, &want);

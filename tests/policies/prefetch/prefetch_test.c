@@ -97,6 +97,7 @@ static u64 counter(const char *name)
  * wish. Other steps:
  *
  *   open 100         the file has so many blocks, and has just been opened
+ *   blocks 4096      its blocks have so many bytes, not 8192
  *   set NAME=VALUE   a tunable
  *   sequential       the program says that it reads so
  *   gone 18 19       these are cached no more; cached 7-9: they are
@@ -158,6 +159,29 @@ static const struct example {
      "500; 700+2; 300; 301 302;" /* goes on, and is not cached */
      "open 2000; cached 0-9; 0+5; 5+5;"
      "10 11"}, /* the first that must be read */
+
+    /* Linux 6.12 in its guest, with blocks of 4 KB: a step is a call, and what
+     * it read besides what it asked for. */
+    {"ondemand_reads_twice_a_call_as_large_as_its_window_like_linux",
+     "ondemand",
+     "blocks 4096; 0+32 32-63; 32+32 64-95; 64+32 96-127; 96+32 128-159"},
+    {"ondemand_grows_its_window_to_a_larger_call_like_linux", "ondemand",
+     "blocks 4096; 0+64 64-127; 64+64 128-191; 128+64 192-255;"
+     "open 2000; blocks 4096; 0+256 256-511; 256+256 512-767;"
+     "open 2000; blocks 4096;"
+     "0+640 640-959; 640+320 960-1279"}, /* io_kb: 320 blocks */
+    {"ondemand_opens_a_window_at_every_second_block_like_linux", "ondemand",
+     "blocks 4096; 0 1-3; 2; 4 5-7; 6; 8 9-11; 10; 12 13-15"},
+    {"ondemand_keeps_its_window_where_a_reader_skips_blocks_like_linux",
+     "ondemand",
+     "blocks 4096; 0 1-3; 1 4-11; 3; 4 12-27; 5; 7; 8; 10; 12 28-59"},
+    {"ondemand_goes_on_where_a_reader_skips_to_the_mark", "ondemand",
+     "blocks 4096; 0 1-3; 1 4-11; 4 12-27; 12 28-59"},
+    {"ondemand_only_doubles_its_window_if_told_sequential_like_linux",
+     "ondemand",
+     "blocks 4096; sequential; 32; 64; 96; 128; 160; 500;"
+     "open 2000; blocks 4096; sequential;"
+     "0+16 16-31; 16+16 32-95; 32+64 96-159; 96+64 160-223"},
 
     {"stride_finds_the_distance_and_begins_the_reads_expected", "stride",
      "10+2; 30+2;" /* 20, once */
@@ -229,6 +253,8 @@ static void do_to_file(const char *verb, const char *word)
         open_file(file.policy->name, range_of(word).first);
     } else if (strcmp(verb, "set") == 0) {
         set(name_in(word), value_in(word));
+    } else if (strcmp(verb, "blocks") == 0) {
+        file.access.block_bytes = range_of(word).first;
     } else if (strcmp(verb, "sequential") == 0) {
         file.access.hint = HINT_SEQUENTIAL;
     } else if (strcmp(verb, "gone") == 0 || strcmp(verb, "cached") == 0) {
