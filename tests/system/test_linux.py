@@ -4,6 +4,7 @@ been fetched."""
 import json
 import lzma
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -18,7 +19,7 @@ from sluice.host.paths import BUILD, KERNEL, ROOT
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import ConsoleError, Machine
-from tools.bench import against_linux, beside, cpio, debian, linux, real_time
+from tools.bench import against_linux, as_linux, beside, cpio, debian, linux, real_time
 from tools.bench.debian import Kernel, Missing
 from tools.bench.linux import LinuxMachine
 
@@ -264,7 +265,7 @@ def test_both_systems_run_one_object_file() -> None:
     objects = [word for word in link if word.endswith((".o", ".a"))]
     assert sorted(objects) == [
         "build/parts/load/bench.o",
-        "build/tools/bench/guest/calls.o",
+        "build/guest/calls.o",
         "build/user/lib.a",
     ]
 
@@ -347,6 +348,48 @@ def test_a_stop_before_the_first_round_says_so() -> None:
     assert "no round was done" in beside.describe_progress(0, 5)
 
 
+# ---- policies beside Linux ----
+
+
+def test_each_read_ahead_case_is_an_example_that_the_policy_is_held_to() -> None:
+    source = (ROOT / "tests/policies/prefetch/prefetch_test.c").read_text(encoding="utf-8")
+    examples = re.sub(r'"\s*"', "", source)
+    for case in as_linux.READS:
+        assert f"{case.steps};" in examples or f'{case.steps}"' in examples, case.name
+
+
+def test_what_the_guest_printed_is_read_in_the_notation_of_a_case() -> None:
+    printed = "pages read /f none 0+2 5\r\nstep 0+2 2-3 9\r\nstep 5\r\nstatus 0\r\n"
+    assert as_linux.parse_reads(printed) == "0+2 2-3 9; 5"
+    assert as_linux.parse_ages("wrote 1 5120\r\nwrote 31 30850\n") == ((1, 5.12), (31, 30.85))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "same"),
+    [
+        (((1, 5.12), (9, 30.9)), True),
+        (((1, 5.12), (9, 31.1)), False),
+        (((2, 5.12), (8, 30.9)), False),
+        (((1, 5.12),), False),
+    ],
+)
+def test_writes_are_as_linux_if_they_are_as_many_at_most_a_second_apart(
+    theirs: tuple[tuple[int, float], ...], same: bool
+) -> None:
+    assert as_linux.are_near(theirs, ((1, 5), (9, 30))) is same
+
+
+def test_a_case_that_differs_shows_both_answers() -> None:
+    guest = mock.create_autospec(LinuxMachine, instance=True)
+    guest.check.return_value = "step 0+2 2-3\n"
+    same, line = as_linux.ask_reads(guest, as_linux.READS[0])
+    assert not same and "Linux:  0+2 2-3\n" in line and as_linux.READS[0].steps in line
+    guest.check.return_value = "".join(
+        f"step {step.strip()}\n" for step in as_linux.READS[0].steps.split(";")
+    )
+    assert as_linux.ask_reads(guest, as_linux.READS[0])[0]
+
+
 # ---- Linux itself ----
 
 SMALL = [  # each line of the table, made small
@@ -378,3 +421,16 @@ def test_linux_runs_every_line_and_leaves_a_good_disk(tmp_path: Path) -> None:
         assert machine.power_off().status == 0
     image.check_image(guests.disk("Linux"))
     assert image.read_file(guests.disk("Linux"), "/write") == 65536 * b"x"
+
+
+def test_linux_reads_ahead_as_ondemand_does(tmp_path: Path) -> None:
+    if not debian.FOLDER.exists():
+        pytest.skip("Linux has not been fetched here: `sluice bench --linux` does so")
+    make(ROOT, "SETUP=no", *(f"build/guest/{name}" for name in ("init", *as_linux.NEEDED)))
+    with as_linux.make_machine(debian.get_kernel(), tmp_path) as machine:
+        machine.wait_prompt()
+        asked = [as_linux.ask_reads(machine, case) for case in as_linux.READS]
+        age = as_linux.Ages("at once", 2, 0, "bench null 1", 0, ((2, 5),))
+        assert as_linux.ask_ages(machine, age)[0]
+        machine.power_off()
+    assert [line for same, line in asked if not same] == []

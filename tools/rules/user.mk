@@ -35,7 +35,7 @@ ASKED := $(patsubst sluice/programs/%.c,%,$(wildcard sluice/programs/*.c))
 
 # Programs of the Linux guest (sluice bench --linux): an object file of Sluice's, or one of
 # tools/bench/guest, with the library's object files and the system calls of calls.c.
-GUEST := $(addprefix build/guest/,init bench true)
+GUEST := $(addprefix build/guest/,init bench pages true)
 
 $(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
 $(eval $(call command_file,build/lib.command,$(ULINK) $(ULIB)))
@@ -69,11 +69,12 @@ $(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/sluice/programs/%.o
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) $(call room,$*) -s -o $@ $< build/user/lib.a -lgcc)
 
-$(eval $(call compile,build/tools/bench/guest/%.o: tools/bench/guest/%.c build/user.command,$$(KCC) $$(UCFLAGS)))
-build/guest/init: build/tools/bench/guest/init.o
+$(eval $(call compile,build/guest/%.o: tools/bench/guest/%.c build/user.command,$$(KCC) $$(UCFLAGS)))
+build/guest/init: build/guest/init.o
 build/guest/bench: build/parts/load/bench.o
+build/guest/pages: build/guest/pages.o
 build/guest/true: build/parts/bin/true.o
-$(GUEST): build/tools/bench/guest/calls.o build/user/lib.a $(wildcard user/user.ld user/pages.mk)
+$(GUEST): build/guest/calls.o build/user/lib.a $(wildcard user/user.ld user/pages.mk)
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $(filter %.o,$^) build/user/lib.a -lgcc)
 
@@ -87,4 +88,4 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
 -include $(wildcard build/user/lib/*.d build/parts/*/*.d build/parts/*/*/*.d build/sluice/programs/*.d \
-    build/tools/bench/guest/*.d)
+    build/guest/*.d)

@@ -8,14 +8,14 @@ from sluice.cli import options
 from sluice.cli.verb import DEBUG_KERNEL, DRIVES, LESS, NONE, WHOLE, Needs, verb
 from sluice.host.paths import ROOT
 
-GUEST = tuple(f"build/guest/{name}" for name in ("init", "bench", "true"))
+GUEST = tuple(f"build/guest/{name}" for name in ("init", "bench", "pages", "true"))
 TWIN, MACHINE = "twin", "machine"
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed, or the first one.")]
 
 
 def needs_of_bench(values: dict[str, Any]) -> Needs:
     """Return what is needed to measure, alone or beside Linux."""
-    if values["linux"]:
+    if values["linux"] or values["linux_policies"]:
         return Needs(("run",), ("all", *GUEST, DRIVES, "twin"), LESS)
     return Needs(("run",))
 
@@ -25,11 +25,19 @@ def bench(
     linux: Annotated[
         bool, typer.Option("--linux", help="Beside a Linux 6.12 guest, which is fetched.")
     ] = False,
+    linux_policies: Annotated[
+        bool,
+        typer.Option("--linux-policies", help="Only what such a guest reads ahead and writes."),
+    ] = False,
     rounds: Annotated[
         int, typer.Option(**options.count_of("How often each line is measured."))
     ] = 5,
 ) -> int:
     """Measure speeds, as tables, build/bench.json and build/targets.json."""
+    if linux_policies:
+        from tools.bench import as_linux
+
+        return as_linux.compare_policies()
     if linux:
         from tools.bench import against_linux
 

@@ -17,13 +17,16 @@ enum linux_call_number {
     LINUX_FSTAT = 80,
     LINUX_SYNC = 81,
     LINUX_EXIT_GROUP = 94,
+    LINUX_NANOSLEEP = 101,
     LINUX_CLOCK_GETTIME = 113,
     LINUX_REBOOT = 142,
     LINUX_BRK = 214,
     LINUX_CLONE = 220,
     LINUX_EXECVE = 221,
+    LINUX_FADVISE = 223,
     LINUX_WAIT4 = 260,
     LINUX_FINIT_MODULE = 273,
+    LINUX_CACHESTAT = 451,
 };
 
 /* AT_FDCWD: paths begin at the folder in use. */
