@@ -38,10 +38,12 @@ static void fault(u32 disk, u64 blkno, const char *what)
 /* ---- one write ---- */
 
 /* What to do with a write that is queued after so many others. */
-static enum write_mode ask_mode(const struct buf *b, bool filled, u64 before)
+static enum write_mode ask_mode(const struct buf *b, bool program, bool filled,
+                                u64 before)
 {
     struct write_info info = {.disk = b->block.disk,
                               .blkno = b->block.blkno,
+                              .program = program,
                               .filled = filled,
                               .dirty = bcache.ndirty,
                               .buffers = bcache.nbufs,
@@ -65,7 +67,7 @@ bool write_holds_back(struct buf *b, u64 before)
     if (!hooks()->every_origin)
         return false;
     if (!b->block.held_back)
-        set_held_back(b, ask_mode(b, true, before) == WRITE_HELD_BACK);
+        set_held_back(b, ask_mode(b, false, true, before) == WRITE_HELD_BACK);
     return b->block.held_back;
 }
 
@@ -218,7 +220,7 @@ int bwrite_stable(struct buf *b)
 
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
-    enum write_mode mode = ask_mode(b, filled, 0);
+    enum write_mode mode = ask_mode(b, true, filled, 0);
     if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
         bool held_back = mode == WRITE_HELD_BACK || b->block.held_back;
         make_dirty(b, owner, false, held_back);

@@ -19,6 +19,7 @@ enum write_mode {
 struct write_info {
     u32 disk;
     u64 blkno;
+    bool program;       /* a program's; else the kernel's (every_origin) */
     bool filled;        /* the write reached the end of the block */
     u64 dirty, buffers; /* blocks dirty now; buffers in the cache */
     u64 queued;         /* requests queued at the disk now */

@@ -6,7 +6,9 @@
  * Asynchronous writes are those for which no process waits: of a write that
  * fills its block, of a block that is due by the update policy, and of one that
  * must make room. As under `async`, a block that is filled only in part is
- * delayed.
+ * delayed. With delay 1 a program's write is always delayed, as under
+ * `delayed`. Then the asynchronous writes are those of the update policy and
+ * those that make room.
  *
  * Every probe_s the probe takes the mean length of each queue since the last
  * probe, or `floor` if that is more. Each second it starts writes that were
@@ -28,11 +30,12 @@
  */
 #include "kernel/policy/write.h"
 
-enum { FLOOR, PROBE_S };
+enum { FLOOR, PROBE_S, DELAY };
 
 static struct tunable tunables[] = {
     {"floor", "requests", 32, 0, 1000, "least mean of the queue's length"},
     {"probe_s", "s", 10, 1, 3600, "over which the mean is taken"},
+    {"delay", "0|1", 0, 0, 1, "1: delay all that programs write"},
     {0},
 };
 
@@ -74,6 +77,13 @@ static enum write_mode oaw_decide(const struct write_info *w)
     bool at_once = w->queued <= queue_limit(w->disk);
     counters[at_once ? AT_ONCE : HELD_BACK].value++;
     return at_once ? WRITE_ASYNC : WRITE_HELD_BACK;
+}
+
+/* Each asynchronous write is asked about here, whatever its origin. */
+static enum write_mode oaw_ask(const struct write_info *w)
+{
+    bool delayed = w->program && tunables[DELAY].value;
+    return delayed ? WRITE_DELAYED : oaw_decide(w);
 }
 
 /* Take the mean of each disk's queue since the last probe, rounded. The first
@@ -153,7 +163,7 @@ static const struct policy oaw = {
     .counters = counters,
     .start = oaw_start,
     .check = oaw_check,
-    .write = {.decide = oaw_decide,
+    .write = {.decide = oaw_ask,
               .each_second = oaw_each_second,
               .every_origin = true},
 };

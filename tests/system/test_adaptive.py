@@ -119,6 +119,14 @@ def test_oaw_keeps_a_burst_of_writes_out_of_the_way_of_reads(lab: Lab) -> None:
     assert 0 < held_back.count("oaw.released") < held_back.count("oaw.held_back")
 
 
+def test_oaw_beside_delayed_writes_holds_back_what_is_due_alone(lab: Lab) -> None:
+    args = "update=ipu ipu.age_ms=5000 nbuf=400 cluster_kb=0 write=oaw oaw.floor=5 oaw.delay=1"
+    run = lab(BURST + "sleep 30\n", args)
+    assert ages_s(run)[0] >= 5
+    assert run.count("oaw.held_back") > 50
+    assert run.count("oaw.released") == run.count("oaw.held_back")
+
+
 def test_oaw_releases_all_that_is_held_back_when_the_disk_is_idle(lab: Lab) -> None:
     run = lab(BURST + "sleep 20\n", "update=none nbuf=400 cluster_kb=0 write=oaw oaw.floor=5")
     assert run.count("oaw.held_back") > 50

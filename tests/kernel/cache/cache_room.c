@@ -543,6 +543,7 @@ TEST(the_write_policy_says_how_many_to_write_when_no_clean_buffer_is_left)
 static enum write_mode hold_back(const struct write_info *w)
 {
     note("%lu at %lu", w->blkno, w->queued);
+    check(!w->program);
     return w->queued < 2 ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 

@@ -114,6 +114,7 @@ static u64 queue_most;
 static enum write_mode decide_by_queue(const struct write_info *w)
 {
     note("%lu%s at %lu", w->blkno, w->filled ? "" : " in part", w->queued);
+    check(!w->program);
     return w->queued < queue_most ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 

@@ -549,6 +549,21 @@ TEST(oaw_takes_the_mean_of_the_queue_every_ten_seconds)
     check_eq(write_data(4, true), WRITE_HELD_BACK);
 }
 
+TEST(oaw_delays_what_programs_write_if_it_is_told_so)
+{
+    start_oaw();
+    tune_write("delay", 1);
+    model.queue.queued_reads = 10;
+    check_eq(write_data(1, true), WRITE_DELAYED);
+    check_eq(write_data(2, false), WRITE_DELAYED);
+    model.queue.queued_reads = 0;
+    check_eq(write_data(3, true), WRITE_DELAYED);
+    run_to_ms(5000);
+    check_writes("");
+    check_eq(counter_write("at_once"), 0);
+    check_eq(counter_write("held_back"), 0);
+}
+
 /* ---- throttled ---- */
 
 TEST(throttled_keeps_what_is_dirty_within_its_share)

@@ -473,6 +473,7 @@ static void throttle(void)
 enum write_mode write_data(u64 blkno, bool filled)
 {
     const struct write_info w = {.blkno = blkno,
+                                 .program = true,
                                  .filled = filled,
                                  .dirty = model.now.dirty,
                                  .buffers = model.now.buffers,

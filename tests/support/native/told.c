@@ -81,6 +81,7 @@ static enum write_mode write_decide(const struct write_info *w)
     tell("decide %u:%lu%s dirty=%lu of %lu queued=%lu", w->disk, w->blkno,
          w->filled ? " filled" : "", w->dirty, w->buffers, w->queued);
     check_eq(w->now_ns, clock_now_ns);
+    check(w->program); /* the kernel's own are not asked about */
     return told.mode;
 }
 
