@@ -161,7 +161,7 @@ bool reserve_candidate(struct io *, const struct disk *);
 
 /* Prepare the write of a busy buffer; the caller submits b->io without the
  * lock. The end of one. */
-void buf_prepare_write(struct buf *b, bool waited);
+u64 buf_prepare_write(struct buf *b, bool waited);
 void write_ended(struct buf *b, int error);
 
 /* From now on the block belongs to this owner, as metadata or as data. */

@@ -105,7 +105,7 @@ void set_dirtied(struct buf *b)
     }
 }
 
-void buf_prepare_write(struct buf *b, bool waited)
+u64 buf_prepare_write(struct buf *b, bool waited)
 {
     u64 now_ns = clock_ns();
     u64 age_ns = b->block.dirtied_ns ? now_ns - b->block.dirtied_ns : 0;
@@ -120,6 +120,7 @@ void buf_prepare_write(struct buf *b, bool waited)
     bcache.nwriting++;
     count(&written, 1);
     buf_prepare(b, B_WRITE, waited);
+    return age_ns;
 }
 
 /* The scheduler has chosen a candidate write: prepare it, if the buffer is

@@ -20,6 +20,8 @@
 COUNTER(scanned, "bio.scanned", "blocks", "looked at by flushes");
 COUNTER(due, "bio.due", "blocks", "found due by flushes");
 COUNTER(sleeps, "bio.flush_sleeps", "sleeps", "of flushes, for a busy buffer");
+HISTOGRAM(age_flushed, "bio.age_flushed", "ns",
+          "a dirty block's, when a scan wrote it");
 HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
 
 void bio_burst(const struct disk *d, u64 blocks)
@@ -65,11 +67,13 @@ static void submit(struct buf **batch, u32 n)
 /* Prepare the write of a buffer that this process has. */
 static void start(struct buf *b, const struct wanted *w)
 {
-    buf_prepare_write(b, false);
+    u64 age_ns = buf_prepare_write(b, false);
     b->io.request.waited = w->flush;
     b->flush = w->flush;
-    if (!w->flush)
+    if (!w->flush) {
+        hist_add(&age_flushed, age_ns);
         return;
+    }
     w->flush->started++;
     w->flush->outstanding++;
 }

@@ -20,7 +20,8 @@ busy, seek and rotation; or service, all of them. drive.idle_ms: it had no comma
 commands whose parts are not known.
 
 Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
-and so on, and over_450 (how many were longer). Where the unit is time, all but
+and so on, and over_450 (how many were longer). share50 is a percentile of the sum: with bursts in
+blocks, half of all blocks are in bursts of at most share50 blocks. Where the unit is time, all but
 count end in _ns, _us, _ms or _s. Percentiles are the upper ends of buckets,
 hence at most 1/128 too long.
 
@@ -43,7 +44,7 @@ from sluice.host.matching import match_whole
 from sluice.host.nearest import suggest
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
-FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
+FIELD = re.compile(r"(count|mean|std|min|max|(?:p|share)(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
 JOB = re.compile(rf"job\.([\w-]+|{re.escape(jobs.EVERY)})\.(\w+)")
 DRIVE = re.compile(
     rf"drive\.(?:({'|'.join((*PURPOSES, utilisation.ALL))})"
@@ -105,12 +106,25 @@ class Series:
                 return min(high - 1, self.exact.get("max", high))
         raise AssertionError("a percentile over 100")
 
+    def sum_percentile(self, percent: float) -> float:
+        """Return the value up to which the values make `percent` per cent of the sum of all, at
+        least. All values of a bucket are taken to be at its upper end."""
+        sums = [(min(high - 1, self.exact.get("max", high)), n) for _, high, n in self.buckets]
+        need, seen = percentile_rank(percent, sum(v * n for v, n in sums)), 0
+        for value, n in sums:
+            seen += value * n
+            if seen >= need:
+                return value
+        raise AssertionError("a percentile over 100")
+
     def value(self, field: str) -> float:
         """Return a field of the distribution, in the series' unit; 0 if the series is empty."""
         if field == "count" or not self.count:
             return self.count
         if field in self.exact:
             return self.exact[field]
+        if field.startswith("share"):
+            return self.sum_percentile(float(field.removeprefix("share")))
         if field.startswith("p"):
             return self.percentile(float(field[1:]))
         if field == "min":

@@ -18,6 +18,7 @@ FIELDS = {"mean": "mean", "std": "standard deviation of the", "p50": "median"}
 # Histograms of the kernel: what one value of them is, its unit, and words for the extremes.
 SERIES = {
     "bio.burst": ("burst", "blocks", LARGE),
+    "bio.age_flushed": ("age of a block when a scan wrote it", "", LONG),
     "bio.age_written": ("age of a block when written", "", LONG),
     "queued": ("queue", "requests", LONG),
     "read_response": ("read response", "", LONG),
@@ -35,6 +36,7 @@ COUNTERS = {
     "bio.dirtied": ("blocks that became dirty", "blocks"),
     "bio.flush_sleeps": ("waits of a flush", "times"),
     "bio.scanned": ("dirty blocks looked at", "blocks"),
+    "biowait.sleeps": ("sleeps for a transfer", "times"),
     "cflru.dirty": ("choices of a dirty victim", "times"),
     "cflru.spared": ("dirty blocks spared", "blocks"),
     "cpu.idle": ("CPU idle", ""),
@@ -192,6 +194,9 @@ def series_words(series: str, field: str, suffix: str) -> Words:
         return Words(f"{FIELDS[field]} {text}", shown_in)
     if field in extremes:
         return Words(f"{extremes[field]} {text}", shown_in)
+    if field.startswith("share"):
+        share = field.removeprefix("share")
+        return Words(f"{text} up to which there are {share} % of all {shown_in}", shown_in)
     return Words(f"{field.removeprefix('p')}th percentile of {text}", shown_in)
 
 

@@ -648,6 +648,17 @@ def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, v
     assert whole.value(f"p{percent}") == value
 
 
+@pytest.mark.parametrize(
+    ("percent", "value"), [("10", 1), ("11", 2), ("50", 2), ("50.1", 5), ("100", 5)]
+)
+def test_a_share_is_the_value_up_to_which_values_make_that_part_of_the_sum(
+    percent: str, value: int
+) -> None:
+    """Of 20 blocks 2 are in bursts of one, 8 in bursts of two, 10 in bursts of five."""
+    bursts = metrics.Series("blocks", [[1, 2, 2], [2, 3, 4], [5, 6, 2]], {})
+    assert bursts.value(f"share{percent}") == value
+
+
 HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
 
 

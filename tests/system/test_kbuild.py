@@ -103,6 +103,17 @@ def test_its_files_are_those_of_the_measured_build(make_image: MakeImage):
     assert int(blocks) * 512 >= found["/program"], "the linker leaves no hole"
 
 
+def test_a_program_without_debug_symbols_is_smaller_and_has_no_hole(make_image: MakeImage):
+    (whole, row), (stripped, less) = (
+        build(make_image, f"seed=3 work=1 program={percent}") for percent in (100, 35)
+    )
+    full, part = (files(disk)["/program"] for disk in (whole, stripped))
+    assert part == pytest.approx(0.35 * full, rel=0.01)
+    assert row["object_bytes"] == less["object_bytes"], "the objects are the same"
+    blocks = re.search(r"Blockcount: (\d+)", image.debugfs(stripped, "stat /program"))[1]
+    assert int(blocks) * 512 >= part
+
+
 def test_the_same_seed_is_the_same_build_and_another_one_has_another_order(make_image: MakeImage):
     disks = [build(make_image, f"seed={seed} work=1")[0] for seed in (1, 1, 2)]
     assert disks[0].read_bytes() == disks[1].read_bytes()

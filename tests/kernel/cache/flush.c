@@ -335,6 +335,7 @@ TEST(a_flush_waits_for_a_dirty_buffer_that_somebody_has)
     check_counters("bio.",
                    "misses 8, hits 1, dirtied 8, written 4, flush_sleeps 1");
     check_hist("bio.burst", 0, "4", 4);
+    check_hist("bio.age_flushed", 0, "", 0); /* somebody waits */
     check_at_rest();
 }
 

@@ -64,7 +64,7 @@ extern const struct measured_passes measured_passes;
 
 struct build {
     const char *name, *dir;
-    u64 prepare, sources, scale, buffer, work, seed;
+    u64 prepare, sources, scale, program, buffer, work, seed;
 };
 extern struct build o;
 

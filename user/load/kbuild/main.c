@@ -48,6 +48,8 @@ static const struct setting rows[] = {
     ROW(sources, NUMBER, "FILES", "400", 1, 100000, "sources to compile"),
     ROW(scale, NUMBER, "PERCENT", "125", 1, 10000,
         "size of all files, by the size that was measured"),
+    ROW(program, NUMBER, "PERCENT", "100", 1, 100,
+        "of what is linked, by size: what is left out is debug symbols"),
     ROW(buffer, NUMBER, "BYTES", "4096", 1, 65536, "largest read or write"),
     ROW(work, NUMBER, "INSTRUCTIONS", "1200", 0, 10000000,
         "instructions for each us of measured computing"),

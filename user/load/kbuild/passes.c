@@ -248,12 +248,18 @@ static void put_sections(struct output *out, u64 done, u64 bytes, u64 whole)
     }
 }
 
+/* The bytes of a program that the linker makes of so many bytes of objects. */
+static u64 linked(u64 bytes)
+{
+    return bytes * o.program / 100;
+}
+
 void link_all(void)
 {
     char path[PATH_BYTES];
     u64 whole = 0, done = 0, end = PROGRAM_START;
     for (u64 i = 0; i < folder_count; i++)
-        whole += folders[i].bytes;
+        whole += linked(folders[i].bytes);
     for (u64 i = 0; i < measured_sections_count; i++)
         end += whole * measured_sections[i] / SHARES + 1;
     for (u64 times = measured_passes.link_read / SHARES; times > 1; times--)
@@ -266,8 +272,8 @@ void link_all(void)
         for (u64 i = 0; i < f->count; i++) {
             u64 bytes = scaled(measured_sources[f->first + i].object);
             compute_us(bytes * measured_passes.link_us / MB);
-            put_sections(&out, done, bytes, whole);
-            done += bytes;
+            put_sections(&out, done, linked(bytes), whole);
+            done += linked(bytes);
         }
     }
     put(&out, end, whole * measured_passes.symbols / SHARES);
