@@ -5,6 +5,8 @@
  *   block right before the first block it points to.
  * - With --far-indirect that block begins in another group (McKusick et al.,
  *   "A Fast File System for UNIX", section 3.3).
+ * - With --random-indirect that group is drawn at random (Shriver, Small,
+ * Smith, "Why does file system prefetching work?", section 4).
  * - With --spread a file changes its group there, and again after each so many
  *   bytes of data (the same section: after each megabyte), so that no large
  *   file fills a group.
@@ -261,8 +263,20 @@ static bool goes_elsewhere(const struct map *m, u64 k, const u32 slot[4],
 
     if (!S_ISREG(m->inode->mode) || !levels)
         return false;
-    return (opt->far && !slot[levels]) ||
+    return ((opt->far || opt->random) && !slot[levels]) ||
            (part && (k - EXT2_DIRECT) % part == 0);
+}
+
+/* By how many groups the file moves on. Random numbers are drawn for each file
+ * by where it begins, so that they depend on no other file. */
+static u32 groups_on(const struct map *m)
+{
+    const struct fs *fs = m->fs;
+    u64 random = fs->opt->seed + m->next;
+
+    if (fs->opt->random && fs->ngroups > 1)
+        return 1 + splitmix64(&random) % (fs->ngroups - 1);
+    return MAX(fs->opt->spread_groups, 1);
 }
 
 /* Choose the k-th block, and the indirect ones on the way to it. */
@@ -273,8 +287,7 @@ static u32 map_block(struct map *m, u64 k)
     u32 *entry = &m->inode->block[slot[0]];
 
     if (goes_elsewhere(m, k, slot, levels))
-        m->next = layout_find_elsewhere(m->fs, m->next - 1,
-                                        MAX(m->fs->opt->spread_groups, 1));
+        m->next = layout_find_elsewhere(m->fs, m->next - 1, groups_on(m));
     for (int i = 1; i <= levels; i++) {
         if (!*entry) {
             map_flush(m, i);

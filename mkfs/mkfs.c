@@ -61,6 +61,8 @@ static const struct option_row {
     {262, "far-indirect", FLAG, NULL, &opt.far,
      "as in FFS, a file's indirect block, and the data it points to, "
      "begin\n" INDENT "in another group"},
+    {266, "random-indirect", FLAG, NULL, &opt.random,
+     "like --far-indirect, in a group drawn at random by the seed"},
     {264, "spread", TEXT, "SIZE[:GROUPS]", &opt.spread,
      "as in FFS, a file goes on in another group where its indirect\n" INDENT
      "block begins, and again after each SIZE of data (FFS: 1M): the\n" INDENT

@@ -36,6 +36,7 @@ struct options {
     u64 pattern_seed;
     bool sparse;        /* blocks of zeros become holes */
     bool far;           /* pointer blocks begin in other groups, as in FFS */
+    bool random;        /* in groups drawn at random */
     const char *spread; /* SIZE[:GROUPS]; NULL: files are in one piece */
     u64 spread_bytes;   /* a file changes its group after each part so long */
     u32 spread_groups;  /* by how many groups it moves on */

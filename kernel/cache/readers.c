@@ -1,9 +1,11 @@
 /*
  * The sequential streams of each disk (stream.h).
  *
- * - A reader is a stream that has gone on less than READER_IDLE_NS ago and
- *   whose file has not been closed since. The address of its struct stream
- *   identifies it; that is never dereferenced.
+ * - A reader is a stream that has gone on less than READER_IDLE_NS ago, or
+ *   whose file was opened then, and whose file has not been closed since. An
+ *   open file counts before its first read, so that the drive's cache is
+ *   divided, which empties it, before there is anything in it. The address of
+ * its struct stream identifies it; that is never dereferenced.
  * - Nothing is counted for a disk whose drive does not adapt.
  */
 #include "kernel/cache/stream.h"

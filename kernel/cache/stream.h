@@ -31,7 +31,7 @@ struct stream *stream_of(struct streams *, const struct access *,
  */
 struct disk;
 
-/* A stream of a file on the disk has gone on. */
+/* A stream of a file on the disk has gone on, or begins with its opening. */
 void readers_go_on(struct disk *, const struct stream *);
 
 /* The open file is closed: its streams end. */

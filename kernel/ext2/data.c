@@ -174,10 +174,14 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     return error;
 }
 
+void ext2_begin_reads(struct inode *ip, const struct streams *s)
+{
+    readers_go_on(ip->fs->disk, s->stream);
+}
+
 void ext2_end_reads(struct inode *ip, const struct streams *s)
 {
-    if (s->reads)
-        readers_end(ip->fs->disk, s);
+    readers_end(ip->fs->disk, s);
 }
 
 /* ---- what a program says it will read ---- */

@@ -110,6 +110,8 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
+/* The file is open, and will be read with these streams. */
+void ext2_begin_reads(struct inode *, const struct streams *);
 /* No more reads with these streams. The inode need not be locked. */
 void ext2_end_reads(struct inode *, const struct streams *);
 int ext2_write(struct inode *, struct uio *);

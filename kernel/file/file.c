@@ -125,6 +125,7 @@ static int attach_inode(struct file *f)
     f->told = ext2_lost_before(ip);
     switch (ip->mode & S_IFMT) {
     case S_IFREG:
+        ext2_begin_reads(ip, &f->streams);
         return attach_regular(f);
     case S_IFDIR:
         return may_write(f) || (f->flags & O_CREAT) ? -EISDIR : 0;

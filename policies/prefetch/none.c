@@ -1,7 +1,18 @@
 /*
  * None: only blocks that were asked for are read.
+ *
+ * The blocks of a call are read by one command where they are neighbours.
+ * by_block=1 reads each by a command of its own, which is waited for before the
+ * next, as in the measurements of Shriver, Small, Smith 1999.
  */
 #include "kernel/policy/prefetch.h"
+
+enum { BY_BLOCK };
+
+static struct tunable tunables[] = {
+    {"by_block", "0 or 1", 0, 0, 1, "a call's blocks are read one by one"},
+    {0},
+};
 
 static void none_readahead(struct stream *s, const struct access *a,
                            struct readahead *w)
@@ -11,10 +22,16 @@ static void none_readahead(struct stream *s, const struct access *a,
     (void)w;
 }
 
+static bool none_by_block(void)
+{
+    return tunables[BY_BLOCK].value;
+}
+
 static const struct policy none = {
     .kind = POLICY_PREFETCH,
     .name = "none",
     .about = "read nothing ahead",
-    .prefetch = {.readahead = none_readahead},
+    .tunables = tunables,
+    .prefetch = {.readahead = none_readahead, .by_block = none_by_block},
 };
 POLICY(none);

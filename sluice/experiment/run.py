@@ -89,8 +89,8 @@ def mkfs_options(disk: DiskConfig) -> tuple[str, ...]:
         words += ["--at", f"{path}={place}"]
     for path, files in disk["scatter"].items():
         words += ["--scatter", f"{path}={files}"]
-    if disk["indirect"] == "far":
-        words.append("--far-indirect")
+    if disk["indirect"] != "near":
+        words.append(f"--{disk['indirect']}-indirect")
     if disk["spread"]:
         words += ["--spread", disk["spread"]]
     if disk["fill"]:

@@ -191,7 +191,12 @@ DISK = {
     "files": Field("table", "path = size"),
     "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
     "scatter": Field("table", "path = COUNT:SIZE, files with numbers at random places"),
-    "indirect": Field("text", "where a file's indirect block is", "near", choices=("near", "far")),
+    "indirect": Field(
+        "text",
+        "where a file's indirect block is: far in the next group, or in a random one",
+        "near",
+        choices=("near", "far", "random"),
+    ),
     "spread": Field("text", "SIZE[:GROUPS]: after each such part, files go on so many groups on"),
     "fill": Field("number", "percent in use, with other files", 0, 0, 100),
     "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),

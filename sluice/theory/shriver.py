@@ -22,15 +22,13 @@ A command that goes on where the one before it ended, while the arm is still the
 random. If the drive reads ahead after sequential reads only, such a second command finds nothing
 in the cache, and waits until its first sector comes round again.
 
-If the kernel sets the number of segments, it does so whenever a file is known to be read in
-order, by its second read. Its program makes that read as soon as it has the first, while the drive
-serves the next file's command. So the cache is emptied at the end of that command, and the last
-file's second read empties it behind the first file's second command. It takes as long as an
-overhead, most of it while the next command is on its way.
+If the kernel sets the number of segments, it has done so when the files are open, before they are
+read.
 
 E[Seek] is over the places of n files, drawn uniformly: with C-LOOK n - 1 of n seeks lead
 from a file to the next one outwards, one is the return from the last to the first; with
-FCFS all lead between two files in any order. For one file they stay in the file's group.
+FCFS all lead between two files in any order. For one file they stay in the file's group; if the
+pointer block is in a random group, those to it and back are between two random places.
 E[RotLat] is half a rotation, DiskTR the mean over the zones, with the skews.
 
 Which commands a file is read by follows from the request size, the prefetch policy and
@@ -58,6 +56,7 @@ from sluice.theory.parts.mean_drive import (
 )
 from sluice.theory.parts.reader import (
     COST,
+    FAR,
     Bsd44,
     Command,
     Compute,
@@ -76,13 +75,12 @@ PARAMETERS = {
     "work": Parameter("thousands of instructions after each call", "the workload"),
     "block_kb": Parameter("a file system block, KiB", "the image", 1, 8),
     "group_mb": Parameter("a block group, MiB", "the image", 1),
-    "far": Parameter("1: the pointer block is in another group", "the image", 0, 1),
+    "far": Parameter("1: the pointer block is in the next group; 2: random", "the image", 0, 2),
     "cluster_kb": Parameter("the largest command, KiB", "the machine"),
     "cpu_shift": Parameter("an instruction takes 2^this ns", "the machine", 0, 10),
     "command_us": Parameter("a command's way to the drive: adapter, bus protocol", "the paper"),
     "bus_kb_s": Parameter("BusTR, 1,000 bytes a second", "the paper", 100),
     "segments": Parameter("of the drive's cache", "the drive's row, or what is set", 1, 16),
-    "adapts": Parameter("1: the kernel sets as many as there are streams", "the machine", 0, 1),
     "sequential": Parameter("1: it reads ahead if reads are sequential", "the machine", 0, 1),
 }
 QUANTITIES = {
@@ -102,9 +100,9 @@ class Machine:
     setting: Setting
     instruction: float
     way: float  # of a command to the drive
-    adapts: bool  # segments are set anew when the number of streams has changed
     turn: float  # half a rotation
     jump: float  # the seek to a place in the same group or the next
+    leap: float  # the seek to or from the group of the pointer block
 
     def command(self, blocks: int) -> float:
         """Return half of the kernel's work for a command: the work before, or after, the drive has
@@ -115,6 +113,7 @@ class Machine:
 def build_machine(drive: str, p: dict[str, float]) -> Machine:
     """Return the machine's values from a drive and the parameters."""
     row = read_drive_row(drive)
+    jump = mean_near_seek_ns(row, p["group_mb"])
     return Machine(
         setting=Setting(
             row=row,
@@ -125,9 +124,9 @@ def build_machine(drive: str, p: dict[str, float]) -> Machine:
         ),
         instruction=2 ** p["cpu_shift"],
         way=p["command_us"] * 1000,
-        adapts=bool(p["adapts"]),
         turn=row.rotation_ns / 2,
-        jump=mean_near_seek_ns(row, p["group_mb"]),
+        jump=jump,
+        leap=mean_seeks_ns(drive, 2)[2] if p["far"] > 1 else jump,
     )
 
 
@@ -140,7 +139,7 @@ def file_of_load(system: System, p: dict[str, float]) -> File:
         far=bool(p["far"]),
         cluster_kb=int(p["cluster_kb"]),
         work=int(p["work"] * 1000),
-        by_block=system.policies["prefetch"] == "bsd44" and bool(system.tunables["bsd44.by_block"]),
+        by_block=bool(system.tunables.get(f"{system.policies['prefetch']}.by_block")),
     )
 
 
@@ -180,7 +179,8 @@ class Queue:
         _, number, command = here[0]
         arrival_ns = start_ns + self.m.way
         served = self.drive.serve(0, command, arrival_ns - self.free_ns)
-        moving_ns = served.moved * (self.m.jump + self.m.turn)
+        leaps = abs(command.place - self.head) > FAR / 2
+        moving_ns = served.moved * ((self.m.leap if leaps else self.m.jump) + self.m.turn)
         self.free_ns = arrival_ns + served.ns + moving_ns
         self.head = command.place + command.blocks
         self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
@@ -243,14 +243,14 @@ def split_rounds(made: list[Step]) -> Rounds:
 
 
 def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
-    """Return one visit to a file. A second place of the file is near for the arm."""
+    """Return one visit to a file, where the arm goes to a second place of the file, too."""
     seen = Visit()
     for command in commands:
         idle = m.command(command.blocks) + m.way
         served = drive.serve(file, command, idle)
         seen.ns += idle + served.ns
         if served.moved:
-            seen.ns += m.turn + bool(seen.moved) * m.jump
+            seen.ns += m.turn + bool(seen.moved) * m.leap
             seen.moved = 1
     return seen
 
@@ -259,14 +259,11 @@ def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...
 def visit_rounds(together: Rounds, m: Machine, n: int) -> list[Visit]:
     """Return the visit of each round, while n files are visited in rotation."""
     mean = [Visit() for _ in together]
-    divides = range(1, n + 1) if m.adapts and len(together) > 1 else range(0)
     for where, start, share in start_places(m.setting.row):
         drive = Drive(m.setting, where, start)
         for k, of_round in enumerate(mean):
             for file in range(n):
                 seen = visit_file(m, drive, file, together[k])
-                if k * n + file in divides:  # the file before is known as a stream meanwhile
-                    seen.ns += max(0.0, drive.divide_cache() - m.way)
                 of_round.ns += share / n * seen.ns
                 of_round.moved += share / n * seen.moved
     return mean

@@ -175,6 +175,21 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
     assert small == list(range(small[0], small[0] + 12))
 
 
+def test_random_indirect_blocks_begin_in_groups_drawn_for_each_file(tmp_path: Path) -> None:
+    layout = ("-b", "8K", "-s", "1G", "--group", "16M", "--random-indirect")
+    files = ("--scatter", "/f=40:128K", "--seed", "3")
+    path = mkfs(tmp_path / "i", *layout, *files)
+    image.check_image(path)
+    moved = set()
+    for i in range(40):
+        blocks = file_blocks(path, f"/f{i}")
+        assert blocks[:12] == list(range(blocks[0], blocks[0] + 12))
+        assert blocks[12:] == list(range(blocks[12], blocks[12] + 5))
+        moved.add((blocks[12] // 2048 - blocks[0] // 2048) % 64)
+    assert 0 not in moved and len(moved) > 20
+    assert mkfs(tmp_path / "j", *layout, *files).read_bytes() == path.read_bytes()
+
+
 SPREAD = ("-b", "8K", "-s", "256M", "--group", "16M", "--spread")
 
 

@@ -56,6 +56,16 @@ def test_each_run_reads_the_file_again_and_joins_its_blocks_again(cold, prefetch
     assert second(64) == second(8)  # either file is one command
 
 
+def test_a_drive_whose_cache_adapts_is_divided_when_the_files_are_open_before_they_are_read(cold):
+    words = "pool=6 files=6 bs=8k runs=3"
+    three, six, adapts = (
+        cold(words, "6:64K", f"prefetch=bsd44 bsd44.by_block=1 drive_segments={n}")[0]
+        for n in ("3", "6", "adaptive")
+    )
+    assert adapts["run_ns"] == six["run_ns"]
+    assert six["run_ns"]["mean"] < 0.9 * three["run_ns"]["mean"]
+
+
 def test_a_runs_reads_wait_for_the_drive_and_end_with_the_last_process(cold):
     row, _, _ = cold("name=x pool=6 files=3 bs=64k runs=4 seed=5", "6:64K")
     assert row["job"] == "x" and row["files"] == 3 and row["size"] == 64 << 10

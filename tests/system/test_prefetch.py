@@ -85,6 +85,18 @@ def test_bsd44_reads_64_kb_by_four_commands_if_a_calls_blocks_are_read_one_by_on
     assert counts[1] - counts[0] == commands
 
 
+@pytest.mark.parametrize(("by_block", "commands"), [(0, 1), (1, 8)])
+def test_none_reads_64_kb_by_eight_commands_if_a_calls_blocks_are_read_one_by_one(
+    lab: Lab, by_block: int, commands: int
+) -> None:
+    args = f"drive=fixed nbuf=600 prefetch=none none.by_block={by_block}"
+    files = ("--file", f"/data={8 * BLOCK}", "--file", "/w=8K")
+    before = "iogen rw=read bs=64k size=8k filename=/w"  # and the program is cached
+    both = f"{before}\niogen rw=read bs=64k size=64k filename=/data"
+    counts = [lab(script, args, files).count("disk.commands") for script in (before, both)]
+    assert counts[1] - counts[0] == commands
+
+
 def test_without_prefetching_they_do_not(lab: Lab) -> None:
     run = lab(SEQUENTIAL.format(bs="8k"), "drive=rz58 nbuf=600 prefetch=none")
     assert run.bytes_s() < 0.7 * RZ58_MEDIA_BYTES_S

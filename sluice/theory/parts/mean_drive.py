@@ -177,11 +177,6 @@ class Drive:
         self.segments.append(found)
         return found, bool(mine)
 
-    def divide_cache(self) -> float:
-        """Divide the cache again, which empties it. Returns how long that takes."""
-        self.empty_segment()
-        return self.s.row.read_miss_ns
-
     def serve(self, file: int, command: Command, idle_ns: float) -> Served:
         """Serve a command that reaches the drive `idle_ns` after the end of the last one. Returns
         its time, and whether the arm moved."""

@@ -93,6 +93,7 @@ bool shim_holds(const char *lock); /* does the process hold one so named? */
  * another, w requested with another, p prefetched, u unwanted) and a number
  * each. The text is emptied by the call. */
 const char *shim_told(void);
+u64 shim_begun(void);             /* calls of readers_go_on */
 u64 shim_ended(void);             /* calls of readers_end */
 extern struct access shim_access; /* what the prefetch policy was shown */
 /* Nothing may be held by the running fibre; panics with the place. */
