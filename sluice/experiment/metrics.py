@@ -44,7 +44,9 @@ from sluice.host.matching import match_whole
 from sluice.host.nearest import suggest
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
-FIELD = re.compile(r"(count|mean|std|min|max|(?:p|share)(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
+FIELD = re.compile(
+    r"(count|mean|std|min|max|(?:p|share)(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)"
+)
 JOB = re.compile(rf"job\.([\w-]+|{re.escape(jobs.EVERY)})\.(\w+)")
 DRIVE = re.compile(
     rf"drive\.(?:({'|'.join((*PURPOSES, utilisation.ALL))})"
@@ -110,7 +112,8 @@ class Series:
         """Return the value up to which the values make `percent` per cent of the sum of all, at
         least. All values of a bucket are taken to be at its upper end."""
         sums = [(min(high - 1, self.exact.get("max", high)), n) for _, high, n in self.buckets]
-        need, seen = percentile_rank(percent, sum(v * n for v, n in sums)), 0
+        need = percentile_rank(percent, round(sum(value * n for value, n in sums)))
+        seen = 0.0
         for value, n in sums:
             seen += value * n
             if seen >= need:

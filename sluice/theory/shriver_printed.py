@@ -11,10 +11,11 @@ to the paper, so that its computed columns can be held against its equations. Fo
     TotalFSRT    = n x NumClusters x ClusterRT + DRT[indirect block]                          (5)
 
 The first request of a cluster is random, and each other one if n is more than the segments of the
-drive's cache; else it is cached. NumClusters is file size / ClusterSize, and one more if the file has
-an indirect block and a cluster is not as long as the direct blocks. The indirect block is random, and
-its seek is one between two random places. Equation (4) is printed with its fraction turned round;
-a mean time of a request needs it as it stands here. The extra seek time of C-LOOK is in E[SeekTime].
+drive's cache; else it is cached. NumClusters is file size / ClusterSize, and one more if the file
+has an indirect block and a cluster is not as long as the direct blocks. The indirect block is
+random, and its seek is one between two random places. Equation (4) is printed with its fraction
+turned round; a mean time of a request needs it as it stands here. The extra seek time of C-LOOK is
+in E[SeekTime].
 
 The text says neither the drive's overheads nor its seek times, so they are those of a row of
 drives/, with the way of a command to the drive.
