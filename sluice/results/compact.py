@@ -10,7 +10,8 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
     verdicts        key, word, why, and MARKS that hold. The key stands for an expectation of the
                     experiment's file; any other verdict has [says, paper] in place of the key, and
                     in that of a contest "#" stands for the metric and "%" for the setting
-    contest         the values of a setting, then a list for each metric, in the order of CONTEST
+    contest         the values of a setting, then a list for each metric, in the order of CONTEST;
+                    what is empty at the end is left out
     sampled         the names of the variables of a sample
     samples         for each arm: the values of a run's variables, and its mark
 
@@ -38,6 +39,7 @@ OTHERS: tuple[Other, ...] = ("model", "published")  # kinds of figures, apart fr
 MARKS = ("contest",)
 MatchKey = Literal["metric", "won", "best", "behind", "behind_ends", "against"]
 CONTEST: tuple[MatchKey, ...] = ("metric", "won", "best", "behind", "behind_ends", "against")
+EMPTY = ["-", None, "", None, None, ""]  # values of CONTEST that may be left out; metric has none
 SHORT = [
     ("; expected each to be less than the one before it", "; each <"),
     ("; expected each to be more than the one before it", "; each >"),
@@ -216,9 +218,18 @@ def decode_verdict(
     }
 
 
+def encode_match(match: StoredMatch) -> list[Any]:
+    """Return the values of a match in the order of CONTEST, without those that are empty at the
+    end."""
+    values = [match[name] for name in CONTEST]
+    while values[-1] == EMPTY[len(values) - 1]:
+        values.pop()
+    return values
+
+
 def decode_match(at: Variables, line: list[Any]) -> StoredMatch:
     """Return the stored row of a match in a setting, from its values in the order of CONTEST."""
-    metric, won, best, behind, ends, against = line
+    metric, won, best, behind, ends, against = line + EMPTY[len(line) :]
     return {
         "at": at,
         "metric": metric,
@@ -265,8 +276,7 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
     verdicts = [encode_verdict(one, expected, matches) for one in kept["verdicts"]]
     settings = groupby(kept["contest"], key=lambda match: match["at"])
     contest = [
-        [list(setting.values()), *([match[name] for name in CONTEST] for match in matches)]
-        for setting, matches in settings
+        [list(setting.values()), *map(encode_match, matches)] for setting, matches in settings
     ]
     samples = {row["arm"]: [*row["variables"].values(), row["mark"]] for row in kept["samples"]}
     sampled = list(kept["samples"][0]["variables"]) if samples else []
