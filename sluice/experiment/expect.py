@@ -330,7 +330,8 @@ def judge_experiment(experiment: Experiment, results: list[RunResult]) -> list[V
             for run in experiment.runs
         )
         verdict = judge_one(row, results, wanted, experiment.predicted)
-        verdicts.append(replace(verdict, paper=row["paper"], differs=row["differs"]))
+        verdict = replace(verdict, paper=row["paper"], differs=row["differs"])
+        verdicts.append(replace(verdict, finding=row["finding"], check=row["check"]))
     return (
         verdicts
         + contest.judge(experiment, results)

@@ -530,6 +530,8 @@ def check_expectation(
     if row["within_percent"] is not None and row["op"] != "==":
         c.add_problem(keys, f'within_percent: only with op = "==", not "{row["op"]}"')
     check_comparison(c, keys, row)
+    if row["finding"] and not row["paper"]:
+        c.add_problem(keys, 'finding: only with "paper", what the source says')
     others = (row["op"], row["than"], row["within_percent"])
     if row["median_percent"] is not None and others != ("==", MODEL_SAYS, None):
         only = f'op = "==", than = "{MODEL_SAYS}", and no within_percent'

@@ -180,6 +180,8 @@ class Expectation(TypedDict):
     size: str | None
     paper: str
     differs: str
+    finding: str
+    check: str
 
 
 class ContestTable(TypedDict):

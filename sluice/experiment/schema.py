@@ -79,6 +79,11 @@
                                    with value, or with where the model's do;
                                    paper = "Mogul 1994, 4.1: up to 8 s": the
                                    expectation is the source's, and has its sign;
+                                   finding = "Mogul 1994, 4.1: up to 8 s": what is
+                                   counted once, however many expectations have it;
+                                   if not given, it is `paper`;
+                                   check = "arithmetic" or "set-up": no finding, for
+                                   the figure follows from the machine's description;
                                    differs = "why": it is not met, be it the
                                    source's or our own, and the cause is known, from
                                    a trace or counters; so it is no failure
@@ -296,6 +301,8 @@ EXPECTATION = {
     "size": Field("text", "only at this size"),
     "paper": Field("text", "what the source says of this, with its figure", ""),
     "differs": Field("text", "why it is not met, and how one knows", ""),
+    "finding": Field("text", "in the words of `paper`, equal in all places of one finding", ""),
+    "check": Field("text", "why it is no finding", "", choices=("arithmetic", "set-up")),
 }
 CONTEST = {
     "arm": Field("text", "that is to be at least as good as the others", required=True),

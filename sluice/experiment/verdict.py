@@ -32,7 +32,8 @@ class Verdict:
     be lost without a failure. paper: what the source says, if the expectation is the source's.
     differs: the known cause of an unmet expectation, which then is no failure. open: the word of an
     open comparison, "" if runs are missing. leaning: what the values alone say of a comparison,
-    which is no verdict.
+    which is no verdict. finding: what is counted once in all its places, if that is not `paper`.
+    check: why it is no finding.
     """
 
     says: str
@@ -44,6 +45,8 @@ class Verdict:
     differs: str = ""
     open: str = ""
     leaning: bool | None = None
+    finding: str = ""
+    check: str = ""
 
     @property
     def word(self) -> str:
@@ -53,7 +56,7 @@ class Verdict:
         if self.contest:
             return WON if self.met else LOST
         if self.met:
-            return AS_THE_PAPER if self.paper else AS_SAID
+            return AS_THE_PAPER if self.paper and not self.check else AS_SAID
         return DIFFERS if self.differs else NOT_SO
 
     @property

@@ -196,6 +196,12 @@ def encode_verdict(
     return [name, word, shorten(one["why"], row), *marks]
 
 
+def spell_word(word: str, row: Expectation) -> str:
+    """Return the word of a stored verdict. A check's is never "as the paper"."""
+    whole = WORDS.get(word, word)
+    return AS_SAID if row.get("check") and whole == AS_THE_PAPER else whole
+
+
 def decode_verdict(
     line: list[Any], expected: dict[str, Expectation], matches: Iterator[StoredMatch]
 ) -> StoredVerdict:
@@ -209,13 +215,18 @@ def decode_verdict(
     else:
         row = expected.get(name, {"says": f"(no longer expected: {name})", "arm": "", "metric": ""})
         says, paper = row["says"], row.get("paper", "")
-    return {
+    read: StoredVerdict = {
         "says": says,
-        "word": WORDS.get(word, word),
+        "word": spell_word(word, row),
         "why": lengthen(why, row),
         "paper": paper,
         "contest": "contest" in marks,
     }
+    if row.get("finding"):
+        read["finding"] = row["finding"]
+    if row.get("check"):
+        read["check"] = row["check"]
+    return read
 
 
 def encode_match(match: StoredMatch) -> list[Any]:

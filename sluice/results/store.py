@@ -302,7 +302,9 @@ def stored_findings(kept: StoredResults) -> list[Finding]:
     findings were stored."""
     try:
         return [
-            classify(one["paper"], one["word"]) for one in kept["verdicts"] if not one["contest"]
+            classify(one.get("finding") or one["paper"], one["word"], one.get("check", ""))
+            for one in kept["verdicts"]
+            if not one["contest"]
         ]
     except KeyError:
         name = kept["experiment"]

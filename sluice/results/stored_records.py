@@ -22,13 +22,16 @@ class StoredRow(TypedDict):
 
 
 class StoredVerdict(TypedDict):
-    """What was expected, whether it came, and why."""
+    """What was expected, whether it came, and why. finding and check are not stored, but read from
+    the experiment's file, so they can change without a run."""
 
     says: str
     word: str
     why: str
     paper: str
     contest: bool
+    finding: NotRequired[str]
+    check: NotRequired[str]
 
 
 class StoredMatch(TypedDict):

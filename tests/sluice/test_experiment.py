@@ -593,9 +593,24 @@ def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path:
     assert "why it differs" not in done.stdout
 
 
+def test_a_finding_needs_its_paper_and_a_check_one_of_two_words(small: Path):
+    for line, why in (
+        ('finding = "Author 1999: few"', 'finding: only with "paper"'),
+        ('check = "arithmetics"', "arithmetic"),
+    ):
+        text = small.read_text()
+        changed(small, "value = 1000", f"value = 1000\n{line}")
+        with pytest.raises(BadExperiment, match=why):
+            load(small)
+        small.write_text(text)
+
+
 def test_the_findings_of_each_paper_are_counted():
     rows = [
         ("Author 1999, 2: all of it", True, ""),
+        ("Author 1999, 2: all of it", True, ""),
+        ("Author 1999, 3: half of it", True, ""),
+        ("Author 1999, 3: half of it", False, "another drive"),
         ("Author 1999: more", False, "another drive"),
         ("Writer 2001: less", False, ""),
         ("Writer 2001: nothing", None, ""),
@@ -606,15 +621,22 @@ def test_the_findings_of_each_paper_are_counted():
         Verdict("", True, ""),
         Verdict("", False, "", differs="a longer file"),
         Verdict("", False, "", contest=True),  # a lost contest is not a finding
+        Verdict("", True, "", paper="Writer 2001: two and two", check="arithmetic"),
+        Verdict("", True, "", paper="Author 1999: all", finding="Author 1999, 2: all of it"),
     ]
     lines = findings.format_findings(findings.verdict_findings(verdicts))
-    assert lines[0].split()[2:] == ["as", "expected", "differs", "NOT", "SO", "unknown"]
-    assert [line.split()[-5:] for line in lines[1:]] == [
-        ["1999", "1", "1", "0", "0"],
-        ["2001", "0", "0", "1", "1"],
-        ["expectations)", "1", "1", "1", "0"],
+    papers, apart = lines.index(""), lines.index("") + 2
+    heads = ["findings", "confirmed", "in", "part", "differ", "NOT", "SO", "open"]
+    assert lines[0].split()[2:] == [*heads, "places"]
+    assert [line.split()[1:] for line in lines[1:papers]] == [
+        ["1999", "3", "1", "1", "1", "0", "0", "4", "of", "6"],
+        ["2001", "2", "0", "0", "0", "1", "1", "0", "of", "2"],
     ]
-    assert findings.format_findings(findings.verdict_findings(verdicts[-1:])) == []
+    assert [line.split(")")[1].split() for line in lines[apart:]] == [
+        ["3", "1", "1", "1", "0"],
+        ["1", "1", "0", "0", "0"],
+    ]
+    assert findings.format_findings(findings.verdict_findings(verdicts[-3:-2])) == []
 
 
 # ---- numbers ----

@@ -258,11 +258,11 @@ def test_findings_that_are_open_are_counted_by_themselves():
     rows = [Verdict("", None, "", paper=paper, open=word) for word in words]
     rows.append(Verdict("", True, "", paper=paper))
     head, *counted = findings.count_by_paper(findings.verdict_findings(rows))
-    assert head[1:] == [
-        *("as expected", "differs", "NOT SO", "no difference seen", "not decided"),
-        "not judged",
-    ]
-    assert counted == [["Author 1999", "1", "0", "0", "2", "1", "1"]]
+    states = ["confirmed", "in part", "differ", "NOT SO", "open"]
+    assert head[1:] == ["findings", *states, "places"]
+    assert counted == [["Author 1999", "1", "0", "1", "0", "0", "0", "1 of 5"]]
+    [_, only_open] = findings.count_by_paper(findings.verdict_findings(rows[:-1]))
+    assert only_open[-2:] == ["1", "0 of 4"]
 
 
 @pytest.mark.parametrize(

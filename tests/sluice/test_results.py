@@ -369,7 +369,7 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
     good, bad = asks("good", "few"), asks("bad", "fewer")
     assert update.print_findings([good, asks("old", "few"), asks("none", "few")])
     said = capsys.readouterr().out
-    assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0"]
+    assert said.splitlines()[1].split()[2:] == ["1", "1", "0", "0", "0", "0", "1", "of", "1"]
     assert "sluice results store: old, none" in said
     assert "another kernel: good" in said
     assert "other expectations" not in said
@@ -377,6 +377,19 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
     said = capsys.readouterr().out
     assert "NOT SO  bad: few" in said
     assert "judged by other expectations than today's: sluice results store: bad\n" in said
+
+
+def test_a_stored_verdict_takes_its_finding_and_check_from_todays_file() -> None:
+    row = {"says": "few", "paper": "Author 1999: few", "arm": "PU", "metric": "read.mean_ms"}
+    line = [compact.key(row), "paper", "=5"]
+    plain = compact.decode_verdict(line, {line[0]: row}, iter([]))
+    assert (plain["word"], plain.get("finding"), plain.get("check")) == ("as the paper", None, None)
+    more = row | {"finding": "Author 1999, 2: few", "check": "arithmetic"}
+    assert compact.key(more) == line[0], "no result is stored anew for them"
+    read = compact.decode_verdict(line, {line[0]: more}, iter([]))
+    assert (read["word"], read["finding"]) == ("as said", "Author 1999, 2: few")
+    kept = {"experiment": "e", "verdicts": [plain, read]}
+    assert [one.paper for one in store.stored_findings(kept)] == ["Author 1999", findings.CHECKS]
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:

@@ -261,8 +261,8 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
     monkeypatch.setattr(stored, "read_results", read)
     said = built(tmp_path, "# A\n\n```{tally}\n```\n")
     cells = [cell.get_text() for cell in soup(tmp_path / "site" / "index.html").find_all("td")]
-    assert cells[:4] == ["Author 1999", "0", "2", "0"]
-    assert cells[4:] == ["(our own expectations)", "2", "0", "0"]
+    assert cells[:8] == ["Author 1999", "1", "0", "0", "1", "0", "0", "0 of 2"]
+    assert cells[8:] == ["(our own expectations)", "2", "2", "0", "0", "0"]
     assert "sluice results store mogul-4.1-fast" in said  # among those that lack findings
 
 

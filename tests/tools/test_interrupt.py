@@ -103,7 +103,7 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     with pytest.raises(KeyboardInterrupt, match="some are kept"):
         session.make_experiments(experiments, request)
     said = capsys.readouterr().out
-    assert re.search(r"^Bach 1986 +1 +0 +1$", said, re.M)
+    assert re.search(r"^Bach 1986 +1 +0 +0 +0 +1 +0 +1 of 2$", said, re.M)
     assert "\nNOT SO  second: it is so\n" in said
     assert "leave --engine=twin away" in said
     assert "these are of 2 of 3 experiments" in said

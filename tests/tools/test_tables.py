@@ -40,6 +40,7 @@ from tools.mutants.change import Change
 
 pytestmark = pytest.mark.native
 WIDTHS = [40, 60, 80]
+WORDS = ("as the paper", "differs", "NOT SO", "not decided")
 LONG = "a solution whose name is as long as names of solutions are"
 TEXT = "Words that say at length what went on, so that they do not fit a line of any terminal. "
 MOST = 123_456_789.012
@@ -149,7 +150,8 @@ def of_matrix() -> str:
 
 
 def of_findings() -> str:
-    found = [findings.Finding(name, word) for name in names(2) for word in findings.WORDS]
+    found = [findings.Finding(name, word, word) for name in names(2) for word in WORDS]
+    found += [findings.Finding(findings.OURS, word, "") for word in WORDS]
     return "\n".join(findings.format_findings(found))
 
 

@@ -12,7 +12,7 @@ from book.ext import markdown, stored
 from book.ext.inventory import Experiment, list_experiments
 from book.ext.sphinx.drawing import PAGES
 from book.ext.sphinx.measured import format_with_interval
-from sluice.experiment.findings import count_by_paper
+from sluice.experiment.findings import count_apart, count_by_paper
 from sluice.experiment.verdict import DIFFERS
 from sluice.results import store
 
@@ -114,21 +114,28 @@ class Findings(SphinxDirective):
 # ---- all papers ----
 
 
+def count_table(rows: list[list[str]]) -> str:
+    """Return a table of counts as Markdown; "" if it has no rows."""
+    if not rows:
+        return ""
+    named = [[markdown.escape(name), *counts] for name, *counts in rows[1:]]
+    return markdown.format_table(["", *rows[0][1:]], named)
+
+
 class Tally(SphinxDirective):
-    """The directive {tally}: how many findings of each paper the stored results confirm."""
+    """The directive {tally}: how many findings the stored results confirm, of each paper."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes of the table."""
+        """Return the nodes of the two tables."""
         found, lacking = [], []
         for one in list_experiments():
             try:
                 found += store.stored_findings(stored.read_results(one.name))
             except (stored.NotStored, stored.BadResult):
                 lacking.append(f"`sluice results store {one.name}`")
-        rows = [[markdown.escape(name), *counts] for name, *counts in count_by_paper(found)]
-        text = markdown.format_table(["", *rows[0][1:]], rows[1:]) if rows else ""
-        without = f"Not in this table yet: {', '.join(lacking)}." if lacking else ""
-        return self.parse_text_to_nodes("\n\n".join(filter(None, [text, without])))
+        tables = [count_table(rows) for rows in (count_by_paper(found), count_apart(found))]
+        without = f"Not in these tables yet: {', '.join(lacking)}." if lacking else ""
+        return self.parse_text_to_nodes("\n\n".join(filter(None, [*tables, without])))
 
 
 # ---- contests ----

@@ -22,7 +22,8 @@ def recheck(name: str, jobs: int, scheduler: str, note: bool) -> int:
 
 @verb(REPORT, "sluice papers mogul")
 def papers(name: options.ExperimentsName = "") -> int:
-    """Print what came of each paper's findings: how many the stored full results confirm."""
+    """Print how many distinct findings of each paper the stored full results confirm, and in how
+    many places."""
     from sluice.experiment import commandline
     from sluice.experiment.load import FULL
     from sluice.experiment.selection import load_experiments
