@@ -20,9 +20,10 @@ from trees import make
 from book.ext import build, charts, clang, inventory, markdown, sessions, stored
 from book.ext import make as command
 from book.ext.build import BadBook
-from book.ext.sphinx import findings, labs, places, words
+from book.ext.sphinx import comparison, findings, labs, places, words
 from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load
+from sluice.experiment.result import BadResult
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 from sluice.results import documents, roles
@@ -264,6 +265,37 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
     assert cells[:8] == ["Author 1999", "1", "0", "0", "1", "0", "0", "0 of 2"]
     assert cells[8:] == ["(our own expectations)", "2", "2", "0", "0", "0"]
     assert "sluice results store mogul-4.1-fast" in said  # among those that lack findings
+
+
+def test_a_comparison_follows_the_papers_order_and_counts_the_places(
+    tmp_path: Path, monkeypatch
+) -> None:
+    few = {"says": "few", "paper": "Author 1999, 4: up to 8 s", "differs": "another drive"}
+    more = few | {"says": "more", "paper": "Author 1999: 9 s", "finding": few["paper"]}
+    sums = few | {"says": "sums", "paper": "Author 1999, 3: 1 and 1", "check": "arithmetic"}
+    late = few | {"says": "late", "paper": "Author 1999, 2: later"}
+    toml = {"expectations": [few, more, sums, late]}
+    one = inventory.Experiment("wow", Path(), "", toml)
+    verdicts = [
+        {"says": "few", "paper": few["paper"], "word": "as the paper", "why": "PU: 8 s (7 to 9)"},
+        {"says": "more", "paper": more["paper"], "word": "differs", "why": "PU: 5 s"},
+    ]
+    monkeypatch.setattr(comparison, "list_experiments", lambda: [one])
+    monkeypatch.setattr(stored, "is_stored", lambda name: True)
+    monkeypatch.setattr(stored, "read_results", lambda name: {"verdicts": verdicts})
+    rows = comparison.comparison_table("Author 1999", {"4": "figure 1", "5": "no network"})
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows.splitlines()[2:]]
+    link = "{doc}`/reference/experiments/wow`"
+    where, asked = "**4**: figure 1", "up to 8 s (in 1 of 2 places)"
+    assert cells == [
+        [where, asked, link, "as the paper", "PU: 8 s (7 to 9)", ""],
+        ["", "", link, "differs", "PU: 5 s", "another drive"],
+        ["**5**: no network", "", "", "", "", ""],
+        ["**2**", "later", link, "not measured yet", "late", ""],
+    ]
+    for paper, notes, why in (("Nobody", {}, "no expectation"), ("Author 1999", {"6": ""}, "note")):
+        with pytest.raises(BadResult, match=why):
+            comparison.comparison_table(paper, notes)
 
 
 def test_charts_show_intervals() -> None:
