@@ -9,9 +9,6 @@
  * is the paper's AIPU-1. scan_ms 30000 is its AIPU-30, which writes a block at
  * an age of 30 to 60 s.
  *
- * With whole 1, a scan looks at every dirty block, as the paper's did: its list
- * was in no order of age. The same blocks are written, for more CPU time.
- *
  * With meta_ms, the first scan after each meta_ms also writes all dirty
  * metadata of the file system, whatever its age. The paper's system did so
  * every 30 s, because its inodes reached the cache only then. Here a changed
@@ -22,13 +19,12 @@
  */
 #include "kernel/policy/update.h"
 
-enum { SCAN_MS, AGE_MS, META_MS, WHOLE };
+enum { SCAN_MS, AGE_MS, META_MS };
 
 static struct tunable tunables[] = {
     {"scan_ms", "ms", 1000, 1, 3600000, "time between two scans"},
     {"age_ms", "ms", 30000, 0, 3600000, "age at which a dirty block is due"},
     {"meta_ms", "ms", 0, 0, 3600000, "time between writes of metadata; 0: off"},
-    {"whole", "0 or 1", 0, 0, 1, "1: a scan looks at every dirty block"},
     {0},
 };
 
@@ -67,17 +63,9 @@ static u64 force_structure(u64 now_ns)
     return n;
 }
 
-static enum visit of_age(struct block *b, u64 now_ns)
-{
-    u64 age_ns = tunables[AGE_MS].value * NS_PER_MS;
-    return b->dirtied_ns + age_ns <= now_ns ? FLUSH : PASS;
-}
-
 static void aipu_scan(u64 now_ns)
 {
-    u64 n = tunables[WHOLE].value
-                ? flush_by_age(of_age)
-                : flush_older(tunables[AGE_MS].value * NS_PER_MS);
+    u64 n = flush_older(tunables[AGE_MS].value * NS_PER_MS);
     n += force_structure(now_ns);
     counters[SCANS].value++;
     counters[WRITTEN].value += n;

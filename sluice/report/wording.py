@@ -36,7 +36,6 @@ COUNTERS = {
     "bio.dirtied": ("blocks that became dirty", "blocks"),
     "bio.flush_sleeps": ("waits of a flush", "times"),
     "bio.scanned": ("dirty blocks looked at", "blocks"),
-    "biowait.sleeps": ("sleeps for a transfer", "times"),
     "cflru.dirty": ("choices of a dirty victim", "times"),
     "cflru.spared": ("dirty blocks spared", "blocks"),
     "cpu.idle": ("CPU idle", ""),

@@ -26,10 +26,6 @@ static const struct timeline timelines[] = {
     {"aipu_30_writes_blocks_that_are_30_to_60_seconds_old", "aipu",
      "set scan_ms=30000; at 1; dirty 7; at 30000; dirty 3; at 30001; dirty 9;"
      "at 200000; wrote 60000: 7 3, 90000: 9"},
-    {"aipu_whole_writes_the_same_blocks_at_the_same_times", "aipu",
-     "set whole=1; at 1500; dirty 7; at 2000; dirty 3; at 2001; dirty 9;"
-     "at 20000; dirty 7; at 100000; wrote 32000: 7 3, 33000: 9;"
-     "scans 100; written 3; empty_scans 98"},
     {"aipu_forces_structure_every_meta_ms_if_told_to", "aipu",
      "at 1; meta 5; at 50000; wrote 31000: 5;" /* by default at its age, as all
                                                 */
