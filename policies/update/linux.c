@@ -57,12 +57,6 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of the last scan: how many blocks were above the limit, the fewest to write
- * then, and how many were written because of the limit. */
-static struct {
-    u64 above, chunk, written;
-} last;
-
 /* Of each disk: its dirty blocks, those written of late, and how many a scan
  * has still to write because of the disk's part of the limit. The hooks that
  * change them hold the cache's lock. */
@@ -84,7 +78,7 @@ static void linux_start(void)
     for (u32 i = 0; i < MAX_DISKS; i++)
         disks[i] = (struct disk_share){0};
     list_init(&due);
-    last.above = last.written = periods = 0;
+    periods = 0;
     clean = false;
 }
 
@@ -182,10 +176,9 @@ static enum visit above_share(struct block *b, u64 now_ns)
 static void flush_background(u64 limit)
 {
     u64 dirty = dirty_blocks();
-    last.above = dirty > limit ? dirty - limit : 0;
-    last.chunk = tunables[CHUNK].value;
-    last.written = last.above ? flush_oldest(MAX(last.above, last.chunk)) : 0;
-    counters[BACKGROUND].value += last.written;
+    if (dirty > limit)
+        counters[BACKGROUND].value +=
+            flush_oldest(MAX(dirty - limit, tunables[CHUNK].value));
     share_out(limit);
     counters[SHARE].value += flush_by_age(above_share);
 }
@@ -206,13 +199,6 @@ static void linux_scan(u64 now_ns)
     flush_background(limit);
 }
 
-/* Because of the limit, a scan writes no more than was above it, or a chunk. */
-static const char *linux_check(void)
-{
-    u64 most = last.above ? MAX(last.above, last.chunk) : 0;
-    return last.written > most ? "more was written than above the limit" : NULL;
-}
-
 static const struct policy linux_like = {
     .kind = POLICY_UPDATE,
     .name = "linux",
@@ -220,7 +206,6 @@ static const struct policy linux_like = {
     .tunables = tunables,
     .counters = counters,
     .start = linux_start,
-    .check = linux_check,
     .update = {.next_ns = linux_next_ns,
                .scan = linux_scan,
                .dirtied = linux_dirtied,
