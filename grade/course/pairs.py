@@ -88,7 +88,7 @@ def find_pairs_by_behaviour(
     handed_in, decisions: of all submissions, by name.
     """
     made = {name: seen for name, seen in decisions.items() if seen}
-    if len(made) < 2 or answers.FORM in lab.files:  # in such a lab each student has another machine
+    if len(made) < 2 or answers.FORM in lab.files:  # a form: machines differ by student
         return []
     reference = reference_decisions(lab, handed_in, made, nonce, look)
     if not behaviour.find_similar_pairs(made, reference):

@@ -9,10 +9,10 @@
  *   in Linux, the device's, so all of them are written together, too.
  * - The time to the next look runs from the last one, or from when the first
  *   block became dirty. While all is clean there is no look.
- * - Each disk has a part of the background limit: its part of the blocks
- *   written of late, each of which counts half as much every PERIOD_NS. So on a
- *   disk that has written nothing for long the part is 0, and the next look
- *   writes all of its blocks, however young.
+ * - The disks divide the background limit in the ratio of their recent writes.
+ *   A disk's count of these is halved every PERIOD_NS. So a disk that has
+ *   written nothing for long has a part of 0, and the next look writes all of
+ *   its blocks, however young.
  *
  * Linux has a third limit, at which writers wait: here that is the write
  * policy `throttled` or `balanced`. Linux writes in chunks of 1024 pages; 32
@@ -57,7 +57,7 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of each disk: its dirty blocks, those written of late, and how many a scan
+/* Of each disk: its dirty blocks, its recent writes, and how many blocks a scan
  * has still to write because of the disk's part of the limit. The hooks that
  * change them hold the cache's lock. */
 static struct disk_share {
@@ -152,7 +152,7 @@ static enum visit of_age(struct block *b, u64 now_ns)
     return PASS;
 }
 
-/* Share the limit out by what was written of late. */
+/* Divide the limit among the disks, in the ratio of their recent writes. */
 static void share_out(u64 limit)
 {
     u64 all = 0;

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluice.experiment.aligned import format_table
-from sluice.experiment.repeat import version_line
 from sluice.host.clone import find_tool
 from sluice.host.limits import HANG_S
 from sluice.host.matching import search_text
 from sluice.host.paths import ROOT
+from sluice.host.version import version_line
 from sluice.system import image, trace
 from sluice.system.image import Content
 from sluice.system.qemu import LAB_SHIFT, Config, Disk, start

@@ -30,6 +30,7 @@ from sluice.experiment.schema import BadExperiment, Experiment
 from sluice.experiment.selection import has_charged_time, load_experiments, twin_variant
 from sluice.host import printing
 from sluice.host.paths import BUILD, ROOT
+from sluice.host.version import version_line
 from sluice.system.qemu import program
 
 FOLDER = BUILD / "repeat"
@@ -64,14 +65,6 @@ class Compared:
     runs: int
     equal: int = 0
     complaints: list[str] = field(default_factory=list)
-
-
-def version_line(command: str) -> str:
-    """Return the first line that a program prints about its version. Raises OSError or
-    CalledProcessError."""
-    return subprocess.run(
-        [command, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
-    ).stdout.splitlines()[0]
 
 
 def to_folder_name(text: str) -> str:

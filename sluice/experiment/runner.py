@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -35,6 +34,7 @@ from sluice.experiment.run import UNDER_WAY, RunFailed
 from sluice.experiment.schema import Experiment, Run
 from sluice.host.paths import PACKAGE, ROOT
 from sluice.host.scratch import scratch_folder
+from sluice.host.version import version_line
 from sluice.host.workers import iterate_completed, open_workers
 from sluice.system.qemu import program
 from sluice.twin.engine import twin_hash
@@ -101,10 +101,7 @@ class Outcome:
 @cache
 def qemu_version() -> str:
     """Return the line in which QEMU says its version."""
-    done = subprocess.run(
-        [program(), "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
-    )
-    return done.stdout.splitlines()[0]
+    return version_line(program())
 
 
 @cache

@@ -1,6 +1,8 @@
-"""The version of Sluice: the topmost of CHANGELOG.md, for the Makefile, the wheel, and Python."""
+"""The version of Sluice, the topmost of CHANGELOG.md, for the Makefile, the wheel, and Python; and
+the versions of other programs."""
 
 import re
+import subprocess
 from functools import cache
 
 from sluice.host.paths import ROOT
@@ -14,3 +16,11 @@ def version() -> str:
     found = TOPMOST.search((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     assert found, "CHANGELOG.md has no version"
     return found[1]
+
+
+def version_line(command: str) -> str:
+    """Return the first line that a program prints about its version. Raises OSError or
+    CalledProcessError."""
+    return subprocess.run(
+        [command, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout.splitlines()[0]

@@ -70,7 +70,7 @@ def asked_of(paper: str) -> dict[str, list[Asked]]:
 
 
 def finding_words(finding: str, rows: list[Asked]) -> str:
-    """Return what the paper says, and in how many places it is so."""
+    """Return the finding in words, and how many of the places that ask it confirm it."""
     says = markdown.escape(finding.partition(":")[2].strip())
     [places] = next(iter(group_places(classify(finding, row.word) for row in rows).values()))
     confirmed = sum(one.is_confirmed for one in places)

@@ -27,7 +27,7 @@ def bench(
     ] = False,
     linux_policies: Annotated[
         bool,
-        typer.Option("--linux-policies", help="Only what such a guest reads ahead and writes."),
+        typer.Option("--linux-policies", help="Only when the guest reads ahead and writes."),
     ] = False,
     rounds: Annotated[
         int, typer.Option(**options.count_of("How often each line is measured."))
