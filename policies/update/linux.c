@@ -199,6 +199,16 @@ static void linux_scan(u64 now_ns)
     flush_background(limit);
 }
 
+static const char *linux_check(void)
+{
+    struct cache_state s;
+    u64 dirty = 0;
+    cache_state(&s);
+    for (u32 i = 0; i < MAX_DISKS; i++)
+        dirty += disks[i].dirty;
+    return dirty == s.dirty ? NULL : "dirty blocks are not all counted";
+}
+
 static const struct policy linux_like = {
     .kind = POLICY_UPDATE,
     .name = "linux",
@@ -206,6 +216,7 @@ static const struct policy linux_like = {
     .tunables = tunables,
     .counters = counters,
     .start = linux_start,
+    .check = linux_check,
     .update = {.next_ns = linux_next_ns,
                .scan = linux_scan,
                .dirtied = linux_dirtied,
