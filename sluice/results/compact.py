@@ -7,17 +7,19 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     "published ..." are figures of the model and of the source
     rows            an arm's name, and a list of values for each of its settings. A value with an
                     interval is [value, low, high]
-    verdicts        key, word, why, and MARKS that hold. The key stands for an expectation of the
-                    experiment's file; any other verdict has [says, paper] in place of the key, and
-                    in that of a contest "#" stands for the metric and "%" for the setting
+    verdicts        key, word, why. The key stands for an expectation of the experiment's file. A
+                    verdict of a contest has "* " and what it says in place of the key, where "#"
+                    stands for the metric and "%" for the setting; "*" alone: as the line above.
+                    Any other verdict has [says, paper] there
     contest         the values of a setting, then a list for each metric, in the order of CONTEST;
                     what is empty at the end is left out
     sampled         the names of the variables of a sample
-    samples         for each arm: the values of a run's variables, and its mark
+    samples         the values of a run's variables, and its mark: for each arm, in the order of
+                    the rows
 
 A verdict's sentence (why) is shortened: SHORT lists what stands for frequent words, "=" or ":" at
 the beginning stands for the arm and the metric of the expectation, "@" for the arm that these are
-compared with. `encode` and `decode` are inverse.
+compared with. The number of trials is left out. `encode` and `decode` are inverse.
 """
 
 import json
@@ -36,7 +38,7 @@ Expectation = Unchecked  # a table of [[expectations]], as the experiment's file
 
 Other = Literal["model", "published"]
 OTHERS: tuple[Other, ...] = ("model", "published")  # kinds of figures, apart from what was measured
-MARKS = ("contest",)
+STAR = "*"  # begins what a contest's verdict says
 MatchKey = Literal["metric", "won", "best", "behind", "behind_ends", "against"]
 CONTEST: tuple[MatchKey, ...] = ("metric", "won", "best", "behind", "behind_ends", "against")
 EMPTY = ["-", None, "", None, None, ""]  # values of CONTEST that may be left out; metric has none
@@ -62,6 +64,15 @@ ENDS = re.compile(r"(\d) to (?=-?\d)")  # of an interval
 WORDS = {"said": AS_SAID, "paper": AS_THE_PAPER, "open": NO_DIFFERENCE}
 
 
+def abbreviated_words(trials: int) -> list[tuple[str, str]]:
+    """Return what is frequent in verdicts' sentences, and what stands for it. trials: of an arm."""
+    return [
+        (f" (the mean of {trials} runs, 95 %: ", " (mean "),
+        (f" (the largest of {trials} runs, ", " (max "),
+        *SHORT,
+    ]
+
+
 def key(row: Expectation) -> str:
     """Return what stands for an expectation: a hash of all that a stored verdict leaves to it."""
     parts = [str(row.get(name) or "") for name in ("says", "paper", "arm", "metric", "than")]
@@ -74,27 +85,27 @@ def heads(row: Expectation) -> list[tuple[str, str]]:
     return [("=", f"{head}is "), (":", head)] if row else []
 
 
-def shorten(why: str, row: Expectation) -> str:
+def shorten(why: str, row: Expectation, trials: int) -> str:
     """Return a verdict's sentence in short, or "!" and the sentence if `lengthen` would return
-    another one. row: the expectation, or {}."""
+    another one. row: the expectation, or {}. trials: of an arm in a setting."""
     short = why
     for sign, head in heads(row):
         if short.startswith(head):
             short = sign + short.removeprefix(head)
     if row.get("than"):
         short = short.replace(f"{row['than']}'s", "@")
-    for long, sign in SHORT:
+    for long, sign in abbreviated_words(trials):
         short = short.replace(long, sign)
     short = ENDS.sub(r"\1..", short)
-    return short if lengthen(short, row) == why else f"!{why}"
+    return short if lengthen(short, row, trials) == why else f"!{why}"
 
 
-def lengthen(short: str, row: Expectation) -> str:
+def lengthen(short: str, row: Expectation, trials: int) -> str:
     """Return the sentence that `shorten` made short."""
     if short.startswith("!"):
         return short[1:]
     why = short.replace("..", " to ")
-    for long, sign in reversed(SHORT):
+    for long, sign in reversed(abbreviated_words(trials)):
         why = why.replace(sign, long)
     if row.get("than"):
         why = why.replace("@", f"{row['than']}'s")
@@ -156,11 +167,10 @@ def row_of(
 
 def abbreviations(match: StoredMatch | None) -> list[tuple[str, str]]:
     """Return what a contest's verdict repeats of its match, and what stands for it."""
-    return (
-        [(setting_words(match["at"]), "%"), (f" {match['metric']} ", " # ")]
-        if match and match["at"]
-        else []
-    )
+    if not match:
+        return []
+    setting = [(setting_words(match["at"]), "%")] if match["at"] else []
+    return [*setting, (f" {match['metric']} ", " # ")]
 
 
 def abbreviate(says: str, match: StoredMatch | None) -> str:
@@ -183,17 +193,35 @@ def spell_out(short: str, match: StoredMatch | None) -> str:
 
 
 def encode_verdict(
-    one: StoredVerdict, expected: dict[str, Expectation], matches: Iterator[StoredMatch]
-) -> list[object]:
-    """Return the line of a verdict. matches: takes the next match of a contest for its verdict."""
+    one: StoredVerdict, expected: dict[str, Expectation], match: StoredMatch | None, trials: int
+) -> list[str | list[str]]:
+    """Return the line of a verdict. match: that of a contest's verdict."""
+    if one["contest"]:
+        return [f"{STAR} {abbreviate(one['says'], match)}", *word_and_why(one, {}, trials)]
     names = {(row["says"], row.get("paper", "")): row for row in expected.values()}
     row = names.get((one["says"], one["paper"]), {})
-    marks = ["contest"] if one["contest"] else []
-    match = next(matches) if one["contest"] else None
-    says = abbreviate(one["says"], match)
-    name = key(row) if row else [says, *filter(None, [one["paper"]])]
+    name = key(row) if row else [one["says"], *filter(None, [one["paper"]])]
+    return [name, *word_and_why(one, row, trials)]
+
+
+def word_and_why(one: StoredVerdict, row: Expectation, trials: int) -> list[str]:
+    """Return the word and the sentence of a verdict in short. row: the expectation, or {}."""
     word = next((sign for sign, word in WORDS.items() if word == one["word"]), one["word"])
-    return [name, word, shorten(one["why"], row), *marks]
+    return [word, shorten(one["why"], row, trials)]
+
+
+def encode_verdicts(
+    kept: StoredResults, expected: dict[str, Expectation], trials: int
+) -> Iterator[list[str | list[str]]]:
+    """Yield the lines of all verdicts. The first word of a contest's verdict is STAR alone if the
+    line above says the same."""
+    matches = iter(kept["contest"])
+    above: str | list[str] = ""
+    for one in kept["verdicts"]:
+        match = next(matches) if one["contest"] else None
+        name, *others = encode_verdict(one, expected, match, trials)
+        yield [STAR if match and name == above else name, *others]
+        above = name
 
 
 def spell_word(word: str, row: Expectation) -> str:
@@ -203,30 +231,48 @@ def spell_word(word: str, row: Expectation) -> str:
 
 
 def decode_verdict(
-    line: list[Any], expected: dict[str, Expectation], matches: Iterator[StoredMatch]
+    line: list[Any], expected: dict[str, Expectation], match: StoredMatch | None, trials: int
 ) -> StoredVerdict:
     """Return a stored verdict, as store.py has it. One of an expectation that the file has no
-    more says so."""
-    name, word, why, *marks = line
+    more says so. match: that of a contest's verdict."""
+    name, word, why = line
     row: Expectation = {}
-    if isinstance(name, list):
-        paper = (*name, "")[1]
-        says = spell_out(name[0], next(matches) if "contest" in marks else None)
+    if match:
+        says, paper = spell_out(name.removeprefix(f"{STAR} "), match), ""
+    elif isinstance(name, list):
+        says, paper = name[0], (*name, "")[1]
     else:
         row = expected.get(name, {"says": f"(no longer expected: {name})", "arm": "", "metric": ""})
         says, paper = row["says"], row.get("paper", "")
     read: StoredVerdict = {
         "says": says,
         "word": spell_word(word, row),
-        "why": lengthen(why, row),
+        "why": lengthen(why, row, trials),
         "paper": paper,
-        "contest": "contest" in marks,
+        "contest": match is not None,
     }
     if row.get("finding"):
         read["finding"] = row["finding"]
     if row.get("check"):
         read["check"] = row["check"]
     return read
+
+
+def decode_verdicts(
+    lines: list[list[Any]],
+    expected: dict[str, Expectation],
+    contest: list[StoredMatch],
+    trials: int,
+) -> Iterator[StoredVerdict]:
+    """Yield the stored verdicts of all lines."""
+    matches = iter(contest)
+    above = ""
+    for name, *others in lines:
+        of_contest = isinstance(name, str) and name.startswith(STAR)
+        above = above if name == STAR else name
+        yield decode_verdict(
+            [above, *others], expected, next(matches) if of_contest else None, trials
+        )
 
 
 def encode_match(match: StoredMatch) -> list[Any]:
@@ -262,6 +308,11 @@ def block(name: str, rows: Sequence[object]) -> str:
     return f'"{name}":[' + ",".join("\n " + line(row) for row in rows) + "]"
 
 
+def arms_of(rows: list[StoredRow]) -> list[str]:
+    """Return the arms of rows, each once, in their order."""
+    return list(dict.fromkeys(row["arm"] for row in rows))
+
+
 def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
     """Return the text of a file of results/. Raises BadResult for rows that are no table."""
     rows = kept["rows"]
@@ -282,15 +333,16 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
         lines += [[arm, *those] for _, those in same]
     if len({tuple(row["variables"]) for row in kept["samples"]}) > 1:
         raise BadResult(f"{kept['experiment']}: its samples have other variables")
+    if [row["arm"] for row in kept["samples"]] != arms_of(rows):
+        raise BadResult(f"{kept['experiment']}: its samples are not of the arms of its rows")
     expected = {key(row): row for row in expectations}
-    matches = iter(kept["contest"])
-    verdicts = [encode_verdict(one, expected, matches) for one in kept["verdicts"]]
+    verdicts = [*encode_verdicts(kept, expected, rows[0]["trials"])]
     settings = groupby(kept["contest"], key=lambda match: match["at"])
     contest = [
         [list(setting.values()), *map(encode_match, matches)] for setting, matches in settings
     ]
-    samples = {row["arm"]: [*row["variables"].values(), row["mark"]] for row in kept["samples"]}
-    sampled = list(kept["samples"][0]["variables"]) if samples else []
+    samples = [[*row["variables"].values(), row["mark"]] for row in kept["samples"]]
+    sampled = list(kept["samples"][0]["variables"])
     return (
         line(about)[:-1]
         + ",\n"
@@ -306,8 +358,12 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
 
 
 def decode(text: str, expectations: list[Expectation]) -> StoredResults:
-    """Return what store.py calls stored results."""
+    """Return what store.py calls stored results. Raises BadResult for a file of the form before
+    this one, whose samples had names."""
     found = json.loads(text)
+    if isinstance(found["samples"], dict):
+        name = found["experiment"]
+        raise BadResult(f"{name}: stored in an older form: sluice results store {name}")
     at, columns, trials = (found.pop(name) for name in ("at", "columns", "trials"))
     expected = {key(row): row for row in expectations}
     contest = [
@@ -315,21 +371,19 @@ def decode(text: str, expectations: list[Expectation]) -> StoredResults:
         for values, *here in found["contest"]
         for match in here
     ]
-    matches = iter(contest)
+    rows = [
+        row_of(arm, at, columns, trials, values) for arm, *here in found["rows"] for values in here
+    ]
     kept: StoredResults = {
         "experiment": found["experiment"],
         "commit": found["commit"],
         "kernel": found["kernel"],
-        "rows": [
-            row_of(arm, at, columns, trials, values)
-            for arm, *here in found["rows"]
-            for values in here
-        ],
-        "verdicts": [decode_verdict(row, expected, matches) for row in found["verdicts"]],
+        "rows": rows,
+        "verdicts": [*decode_verdicts(found["verdicts"], expected, contest, trials)],
         "contest": contest,
         "samples": [
             {"arm": arm, "variables": dict(zip(found["sampled"], at, strict=True)), "mark": mark}
-            for arm, (*at, mark) in found["samples"].items()
+            for arm, (*at, mark) in zip(arms_of(rows), found["samples"], strict=True)
         ],
     }
     if "same" in found:

@@ -198,9 +198,13 @@ WHYS = [
     "PU: m is 5 ms (the mean of 6 runs, 95 %: 4 to 6); expected less than 7 ms (WT's); "
     "difference -2 (95 %: -3 to -1)",
     "PU: m at mix 5 is 3 (the worst of 4); expected at most 1",
+    "PU: m is 9 ms (the largest of 2 runs, 8 to 9); expected 9 ms",
+    "PU: m is 9 ms (the mean of 2 runs, 95 %: 8 to 9.1); expected 9 ms",
     "@ and = and ..; = are not of the table",
     "",
 ]
+MIXES = ("few", "many")
+LOST = {"word": "LOST", "why": "PU 5", "paper": "", "contest": True}
 MATCH = {"metric": "m", "won": False, "best": "WT", "behind": 0.25, "against": "50 % WT"}
 COMPACT = {
     **{"experiment": "e", "commit": "c", "kernel": "k", "same": "s"},
@@ -216,10 +220,16 @@ COMPACT = {
     "verdicts": [
         *(JUDGED | {"says": EXPECTED["says"], "why": why} for why in WHYS),
         JUDGED | {"says": "of no file", "why": WHYS[0], "word": "not judged"},
-        JUDGED | {"says": "PU: no more m than 50 % WT at age 5", "why": "", "contest": True},
+        *(LOST | {"says": f"PU has no more m than WT at age 5, mix {mix}"} for mix in MIXES),
+        LOST | {"says": "PU has no more m than 50 % WT at age 6, mix few"},
     ],
-    "contest": [MATCH | {"at": {"age": 5, "mix": "few"}, "behind_ends": [0.2, 0.3]}],
-    "samples": [{"arm": "PU", "variables": {"age": 5, "seed": 1}, "mark": "0f"}],
+    "contest": [
+        MATCH | {"at": {"age": age, "mix": mix}, "behind_ends": [0.2, 0.3]}
+        for age, mix in ((5, "few"), (5, "many"), (6, "few"))
+    ],
+    "samples": [
+        {"arm": arm, "variables": {"age": 5, "seed": 1}, "mark": "0f"} for arm in ("PU", "WT")
+    ],
 }
 
 
@@ -227,8 +237,21 @@ def test_the_compact_form_gives_back_all_that_is_stored() -> None:
     text = compact.encode(COMPACT, [EXPECTED])
     assert compact.decode(text, [EXPECTED]) == COMPACT
     assert '"=5 ms (mean/6~4..6); < 7 ms (@); d -2 (~-3..-1)"' in text
+    assert '"=9 ms (max 8..9); = 9 ms"' in text
+    assert '"=9 ms (mean 8..9.1); = 9 ms"' in text, "all have 2 trials"
+    assert '["* PU has no more # than WT%","LOST","PU 5"],\n ["*","LOST","PU 5"],' in text
+    assert '["* !PU has no more m than 50 % WT at age 6, mix few",' in text, "% is in the name"
     one, *_ = compact.decode(text, [EXPECTED | {"metric": "n"}])["verdicts"]
     assert one["says"].startswith("(no longer expected: "), "a changed expectation was not judged"
+
+
+def test_samples_are_of_the_arms_of_the_rows() -> None:
+    text = compact.encode(COMPACT, [EXPECTED])
+    assert '"samples":[[5,1,"0f"],[5,1,"0f"]]' in text
+    with pytest.raises(BadResult, match="e: its samples are not of the arms of its rows"):
+        compact.encode(COMPACT | {"samples": COMPACT["samples"][::-1]}, [EXPECTED])
+    with pytest.raises(BadResult, match="e: stored in an older form: sluice results store e"):
+        compact.decode(text.replace('[[5,1,"0f"],[5,1,"0f"]]', '{"PU":[5,1,"0f"]}'), [EXPECTED])
 
 
 def test_rows_of_other_variables_are_no_table() -> None:
@@ -382,11 +405,11 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
 def test_a_stored_verdict_takes_its_finding_and_check_from_todays_file() -> None:
     row = {"says": "few", "paper": "Author 1999: few", "arm": "PU", "metric": "read.mean_ms"}
     line = [compact.key(row), "paper", "=5"]
-    plain = compact.decode_verdict(line, {line[0]: row}, iter([]))
+    plain = compact.decode_verdict(line, {line[0]: row}, None, 5)
     assert (plain["word"], plain.get("finding"), plain.get("check")) == ("as the paper", None, None)
     more = row | {"finding": "Author 1999, 2: few", "check": "arithmetic"}
     assert compact.key(more) == line[0], "no result is stored anew for them"
-    read = compact.decode_verdict(line, {line[0]: more}, iter([]))
+    read = compact.decode_verdict(line, {line[0]: more}, None, 5)
     assert (read["word"], read["finding"]) == ("as said", "Author 1999, 2: few")
     kept = {"experiment": "e", "verdicts": [plain, read]}
     assert [one.paper for one in store.stored_findings(kept)] == ["Author 1999", findings.CHECKS]
