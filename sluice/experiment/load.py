@@ -327,6 +327,16 @@ def expect_once(c: Checker, keys: Keys, what: str, names: list[tuple[Keys, str]]
         first.setdefault(name, at)
 
 
+def figure_words(raw: Unchecked) -> str:
+    """Return the name of a published figure, which no other one of the experiment has."""
+    whose = f" by the {raw['whose']}" if raw.get("whose") == MODEL_SAYS else ""
+    than = (
+        f" from {raw['than']}{setting_words(raw.get('than_where') or {})}" if "than" in raw else ""
+    )
+    at = setting_words(raw.get("where") or {})
+    return f"{raw.get('metric')} of {raw.get('arm')}{at}{whose}{than}"
+
+
 def check_equal_arms(
     c: Checker, keys: Keys, row: EqualArms, top: FileTables, arms: list[str]
 ) -> None:
@@ -383,11 +393,7 @@ def check_presentation(
     expect_once(c, ("expectations",), "expectation", [one for one in said if one[1] != "None"])
     expect_once(c, ("plot", "columns"), "column", [((), str(name)) for name in plot["columns"]])
     figures: list[tuple[Keys, str]] = [
-        (
-            (i, "metric"),
-            f"{raw.get('metric')} of {raw.get('arm')}{setting_words(raw.get('where') or {})}",
-        )
-        for i, raw in enumerate(top["published"])
+        ((i, "metric"), figure_words(raw)) for i, raw in enumerate(top["published"])
     ]
     expect_once(c, ("published",), "figure", figures)
     good.equal = check_equal_rows(c, top, arms)
@@ -423,7 +429,10 @@ def check_published(
         check_metric(c, (*keys, "metric"), row["metric"], commands)
         if row["arm"] != MODEL_SAYS:
             c.check_choice((*keys, "arm"), "arm", row["arm"], arms)
-        check_where(c, (*keys, "where"), row["where"], sweep_values(top))
+        if row["than"] is not None:
+            c.check_choice((*keys, "than"), "arm", row["than"], arms)
+        for name, where in (("where", row["where"]), ("than_where", row["than_where"])):
+            check_where(c, (*keys, name), where, sweep_values(top))
         good.append(row)
     return good
 

@@ -158,6 +158,10 @@ class PublishedFigure(TypedDict):
     metric: str
     value: str
     where: Where
+    place: str
+    than: str | None
+    than_where: Where
+    whose: str
 
 
 class Expectation(TypedDict):

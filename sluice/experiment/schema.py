@@ -55,7 +55,11 @@
                                    in these settings. Any other two that do have failed
 
     [[published]]                  a figure of the source: arm, metric, value;
-                                   where = {variable = value}
+                                   where = {variable = value};
+                                   place = "Mogul 1994, table 4-3": its cell, on the book's page;
+                                   than = an arm: the difference from it, as "-36 %";
+                                   than_where = {variable = value}: in which setting;
+                                   whose = "model": of the source's model, beside ours
 
     [[expectations]]               says, metric, arm, op, and value or `than`
                                    (another arm, `times` a factor); of = "every"
@@ -78,7 +82,8 @@
                                    along it the two arms' values meet, compared
                                    with value, or with where the model's do;
                                    paper = "Mogul 1994, 4.1: up to 8 s": the
-                                   expectation is the source's, and has its sign;
+                                   expectation is the source's, and has its sign; after
+                                   the comma stands the place in the source;
                                    finding = "Mogul 1994, 4.1: up to 8 s": what is
                                    counted once, however many expectations have it;
                                    if not given, it is `paper`;
@@ -118,6 +123,7 @@ from sluice.host.limits import HANG_S
 from sluice.theory import Prediction
 
 OPS = ("<", "<=", ">", ">=", "==")
+MEASURED = "measured"  # as whose = in a published figure; or MODEL_SAYS
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
 CHARGED, COUNTED = "charged", "counted"  # clocks of virtual time
 MACHINE_ENGINE, TWIN = "machine", "twin"  # what makes runs; without a word, the machine
@@ -281,6 +287,12 @@ PUBLISHED = {
     "metric": Field("text", "a metric", required=True),
     "value": Field("text", "as the source has it", required=True),
     "where": Field("table", "only runs with these values"),
+    "place": Field("text", "the source, and its table or figure", ""),
+    "than": Field("text", "the arm from which the value is the difference"),
+    "than_where": Field("table", "its setting, as far as it is another"),
+    "whose": Field(
+        "text", "measured, or of the source's model", MEASURED, choices=(MEASURED, MODEL_SAYS)
+    ),
 }
 EXPECTATION = {
     "says": Field("text", "in words", required=True),

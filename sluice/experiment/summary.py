@@ -10,9 +10,9 @@ from statistics import mean
 
 from sluice.experiment import expect, interval, metrics, significance
 from sluice.experiment.aligned import GAP, format_rows, format_table
-from sluice.experiment.records import RunResult
+from sluice.experiment.records import PublishedFigure, RunResult
 from sluice.experiment.result import disk_series, drop_seed, measured_disk
-from sluice.experiment.schema import CHARGED, Experiment
+from sluice.experiment.schema import CHARGED, MEASURED, Experiment
 from sluice.host import printing
 
 COUNT = 8  # characters of a count beside a bar
@@ -51,10 +51,15 @@ def format_number(value: float) -> str:
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
 
+def is_measured(row: PublishedFigure) -> bool:
+    """Return True if a figure of the source was measured, and is no difference of two arms."""
+    return row["whose"] == MEASURED and row["than"] is None
+
+
 def published_figure(experiment: Experiment, result: RunResult, metric: str) -> str:
-    """Return the source's figure for runs like this one, or ""."""
+    """Return what the source measured in runs like this one, or ""."""
     for row in experiment.published:
-        here = row["where"].items() <= result["variables"].items()
+        here = row["where"].items() <= result["variables"].items() and is_measured(row)
         if here and (row["arm"], row["metric"]) == (result["arm"], metric):
             return row["value"]
     return ""

@@ -27,11 +27,16 @@ def quoted_metrics() -> dict[str, list[Source]]:
 
 
 def page_sources(experiment: Experiment) -> list[Source]:
-    """Return what the page of an experiment quotes: what its source has a figure for."""
+    """Return what the book quotes of an experiment: what its source has a figure for."""
     return [
-        {"arm": row["arm"], "metric": row["metric"]}
-        | {name: str(said) for name, said in row["where"].items()}
+        {"arm": arm, "metric": row["metric"], "is": row["whose"]}
+        | {name: str(said) for name, said in where.items()}
         for row in experiment.published
+        for arm, where in (
+            (row["arm"], row["where"]),
+            (row["than"], {**row["where"], **row["than_where"]}),
+        )
+        if arm
     ]
 
 
@@ -42,7 +47,8 @@ def store_results(experiments: list[Experiment]) -> None:
     kept, drawn = [], {}
     for experiment in experiments:
         results = result.read(FOLDER / experiment.name / "results.jsonl")
-        names = {source["metric"] for source in sources.get(experiment.name, [])}
+        here = [*sources.get(experiment.name, []), *page_sources(experiment)]
+        names = {source["metric"] for source in here}
         kept.append(store.shorten_results(experiment, results, names))
         if experiment.name == frontpage.EXPERIMENT:
             drawn = frontpage.pick_data(results)

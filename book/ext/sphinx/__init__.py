@@ -7,6 +7,7 @@
     {measured} EXPERIMENT ...         shown only once the results of all of these are stored
     {findings} TEXT                   what the experiments whose source contains TEXT found
     {comparison} PAPER                a paper's findings in its order, with our figures and causes
+    {published} PAPER                 its tables and figures, cell by cell, with ours
     {tally}                           how many findings of each paper the stored results confirm
     {contest}                         where one arm is at least as good as all others, and where not
     {drawing} NAME.svg                a drawing of pages/, in the page's own colours
@@ -19,11 +20,23 @@ A page that names what is not there is an error with the page's name and line.
 
 from sphinx.application import Sphinx
 
-from book.ext.sphinx import comparison, drawing, findings, labs, measured, places, typed, words
+from book.ext.sphinx import (
+    comparison,
+    drawing,
+    findings,
+    labs,
+    measured,
+    places,
+    published,
+    typed,
+    words,
+)
+
+PARTS = (comparison, drawing, findings, labs, measured, places, published, typed, words)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register all parts of the extension with Sphinx; called by Sphinx."""
-    for part in (comparison, drawing, findings, labs, measured, places, typed, words):
+    for part in PARTS:
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

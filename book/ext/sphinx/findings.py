@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from book.ext import markdown, stored
 from book.ext.inventory import Experiment, list_experiments
 from book.ext.sphinx.drawing import PAGES
-from book.ext.sphinx.measured import format_with_interval
+from book.ext.sphinx.published import cell_table, cells_of
 from sluice.experiment.findings import count_apart, count_by_paper
 from sluice.experiment.verdict import DIFFERS
 from sluice.results import store
@@ -46,21 +46,7 @@ def remaining_experiments() -> list[Experiment]:
 
 def published_table(one: Experiment) -> str:
     """Return the paper's figures and ours, as a table; "" if the experiment names none."""
-    rows = []
-    for row in one.toml.get("published", []):
-        where = {name: str(said) for name, said in row.get("where", {}).items()}
-        come_from = {"from": one.name, "arm": row["arm"], "metric": row["metric"], **where}
-        try:
-            ours = format_with_interval(come_from)
-        except stored.NotStored:
-            ours = "·"
-        except stored.BadResult:
-            ours = "(several settings)"
-        at = ", ".join(f"{name} {said}" for name, said in where.items())
-        told = [row["arm"], at, f"`{row['metric']}`", f"*{markdown.escape(row['value'])}*", ours]
-        rows.append(told)
-    heads = ["arm", "at", "metric", "the paper", "here"]
-    return markdown.format_table(heads, rows) if rows else ""
+    return cell_table(list(cells_of(one)), linked=False)
 
 
 def verdict_figures(verdict: dict, one: Experiment) -> str:

@@ -81,6 +81,8 @@ def published_figure(come_from: Source) -> str:
     at = {k: v for k, v in come_from.items() if k not in ("from", "arm", "metric", "digits", "is")}
     for row in stored.find_experiment(come_from["from"]).get("published", []):
         where = {name: str(said) for name, said in row.get("where", {}).items()}
+        if "than" in row or "whose" in row:
+            continue
         if (row["arm"], row["metric"]) == (come_from["arm"], come_from["metric"]) and where == at:
             return f"*{markdown.escape(row['value'])}*"
     return ""
