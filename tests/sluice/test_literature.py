@@ -5,11 +5,13 @@ One that names none, such as a reader's own, needs no experiment: adding a polic
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 from shipped import GROUP, load_once
 
+from sluice.experiment.findings import paper_place
 from sluice.experiment.schema import Experiment
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
@@ -77,3 +79,25 @@ def test_a_new_policy_needs_an_experiment_only_if_it_names_a_source(tmp_path: Pa
     assert set(with_source(tmp_path)) - set(with_source(ROOT)) == {("sched", "mine")}
     mine.write_text(SOURCE.sub(" * ", text))
     assert with_source(tmp_path) == with_source(ROOT)
+
+
+def without_place(toml: dict) -> list[str]:
+    """What an experiment says of papers without the place in the paper."""
+    asked = [row.get("finding") or row.get("paper", "") for row in toml.get("expectations", [])]
+    cells = [row.get("place") or str(row) for row in toml.get("published", [])]
+    return [words for words in [*filter(None, asked), *cells] if not paper_place(words)]
+
+
+@pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
+def test_what_is_a_papers_names_its_place_in_the_paper(path: Path) -> None:
+    assert not without_place(tomllib.loads(path.read_text()))
+
+
+def test_a_finding_and_a_cell_without_their_place_are_found() -> None:
+    toml = {
+        "expectations": [{}, {"paper": "Author 1999: few"}, {"paper": "Author 1999, 4: few"}],
+        "published": [{"value": "5"}, {"place": "Author 1999"}, {"place": "Author 1999, table 1"}],
+    }
+    assert without_place(toml) == ["Author 1999: few", "{'value': '5'}", "Author 1999"]
+    row = {"paper": "Author 1999: few", "finding": "Author 1999, 4: few"}
+    assert without_place({"expectations": [row]}) == []

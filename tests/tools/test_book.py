@@ -21,6 +21,7 @@ from book.ext import build, charts, clang, inventory, markdown, sessions, stored
 from book.ext import make as command
 from book.ext.build import BadBook
 from book.ext.sphinx import comparison, findings, labs, places, words
+from book.ext.sphinx import published as published_module
 from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load
 from sluice.experiment.result import BadResult
@@ -296,6 +297,54 @@ def test_a_comparison_follows_the_papers_order_and_counts_the_places(
     for paper, notes, why in (("Nobody", {}, "no expectation"), ("Author 1999", {"6": ""}, "note")):
         with pytest.raises(BadResult, match=why):
             comparison.comparison_table(paper, notes)
+
+
+def test_the_cells_of_a_paper_stand_beside_ours_in_its_tables(monkeypatch) -> None:
+    def cell(arm: str, value: str, **more: object) -> dict:
+        place = {"place": "Author 1999, table 1", "metric": "read.mean_ms"}
+        return place | {"arm": arm, "value": value} | more
+
+    few = {"says": "few", "paper": "Author 1999, table 1: 8 ms", "arm": "PU"}
+    few |= {"metric": "read.mean_ms", "where": {"kb": [8, 16]}}
+    rise = few | {"says": "rise", "than": "WT", "arm": "IPU"}
+    model = few | {"says": "model", "than": "model"}
+    published = [
+        cell("PU", "8.0", where={"kb": 8}),
+        cell("PU", "8.2", where={"kb": 8}, whose="model"),
+        cell("IPU", "+50 %", than="PU", than_where={"kb": 8}),
+        cell("IPU", "12", where={"kb": 16}),
+        cell("WT", "5", where={"kb": 99}),
+        cell("PU", "7", place="Other 2001, table 1"),
+    ]
+    toml = {"expectations": [few, rise, model], "published": published}
+    one = inventory.Experiment("wow", Path(), "", toml)
+
+    def row(arm: str, kb: int, value: float, **more: object) -> dict:
+        figures = {"measured": {"read.mean_ms": value}, "interval": {}, "model": {}}
+        return {"arm": arm, "at": {"kb": kb}} | figures | more
+
+    ends = {"interval": {"read.mean_ms": [7, 9]}, "model": {"read.mean_ms": 8.5}}
+    rows = [row("PU", 8, 8.25, **ends), row("PU", 16, 7), row("IPU", 16, 16.5)]
+    words = [("few", "as the paper"), ("rise", "differs"), ("model", "differs")]
+    verdicts = [{"says": s, "paper": few["paper"], "word": word} for s, word in words]
+    monkeypatch.setattr(published_module, "list_experiments", lambda: [one])
+    monkeypatch.setattr(stored, "is_stored", lambda name: True)
+    kept = {"rows": rows, "verdicts": verdicts}
+    monkeypatch.setattr(stored, "read_results", lambda name: kept)
+    text = published_module.published_tables("Author 1999", {"table 1": "", "table 2": "no text"})
+    assert text.endswith("**Table 2**: no text\n")
+    lines = [line for line in text.splitlines() if line.startswith("| {doc}")]
+    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in lines]
+    mean, more = "mean response of job read, ms", "IPU at kb 16, difference from PU at kb 8"
+    assert cells == [
+        ["PU at kb 8", mean, "8.0", "8.250 (7 to 9)", "as the paper", "8.2", "8.500"],
+        [more, mean, "+50 %", "+100 % (16.50 against 8.250)", "differs (against WT)", "", ""],
+        ["IPU at kb 16", mean, "12", "16.50", "differs (against WT)", "", ""],
+        ["WT at kb 99", mean, "5", "·", "not asked", "", ""],
+    ]
+    for notes, why in (({"table 1": "", "table 3": ""}, "needs a note"), ({}, "is not listed")):
+        with pytest.raises(BadResult, match=why):
+            published_module.published_tables("Author 1999", notes)
 
 
 def test_charts_show_intervals() -> None:
