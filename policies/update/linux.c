@@ -28,7 +28,9 @@
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst,
  * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.
- * The "default" of Batsakis et al., "AWOL", FAST 2008. Linux 6.12 of Debian 13
+ * The "default" of Batsakis et al., "AWOL", FAST 2008, is pdflush of Linux 2.6,
+ * which kept ages by inode, too (dirtied_when in fs/fs-writeback.c, 2002). It
+ * looked on a fixed grid, and disks had no parts. Linux 6.12 of Debian 13
  * was measured for the three points above (sluice bench --linux-policies).
  */
 #include "kernel/policy/update.h"

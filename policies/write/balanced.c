@@ -25,9 +25,16 @@
  * ratio and by the disk's bandwidth, which it measures over 200 ms; a pause is
  * at most 200 ms. A policy here can have no one wait for a time. A writer waits
  * until a write is done, which measures the bandwidth write by write, so a
- * pause ends with a write and has no other bound. Linux gives each writer an
- * equal rate; here all share one account. Its limits for each disk, and the
- * smoothing of the limit, are left out.
+ * pause ends with a write and has no other bound. Linux 6.12 begins with a
+ * guess of 100 MB/s, so that a fast writer runs into the limit for the first
+ * 20 s; here nothing is guessed. Linux gives each writer an equal rate; here
+ * all share one account. Its limits for each disk, and the smoothing of the
+ * limit, are left out.
+ *
+ * One kind of wait is no policy's: a write changes the file's inode, too, and
+ * here the inode's block cannot be changed while it is queued or being
+ * written. Linux lets a block change during its write. So in Sluice a writer
+ * may wait longer than this file asks for (experiment updaters-modern).
  *
  * Sources: Wu Fengguang, "IO-less dirty throttling", patches for Linux 3.2,
  * 2011; J. Corbet, "No-I/O dirty throttling", LWN.net, 2011.
