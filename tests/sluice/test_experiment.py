@@ -222,6 +222,17 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
             'a second column "read.p99_ms"; the first is in line 36',
         ),
         ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
+        (
+            'value = "about 30"',
+            'than = "asink"\nvalue = "+5 %"',
+            'unknown arm "asink"; did you mean "async"?',
+        ),
+        ('value = "about 30"', 'whose = "modl"\nvalue = "30"', 'unknown whose "modl"'),
+        (
+            'value = "about 30"',
+            'than_where = {sead = 1}\nthan = "async"\nvalue = "+5 %"',
+            'unknown variable "sead"; did you mean "seed"?',
+        ),
         ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
     ],
 )
@@ -248,6 +259,21 @@ def test_expectations_and_figures_that_are_there_twice_are_refused_with_both_lin
         assert [line for line in said if line.startswith(why) and line.endswith(f"line {one}")], (
             said
         )
+
+
+def test_a_difference_and_a_figure_of_the_sources_model_are_figures_of_their_own(small: Path):
+    one = '[[published]]\narm = "async"\nmetric = "read.p99_ms"\nvalue = "28"\n'
+    more = (one + 'whose = "model"\n', one + 'than = "delayed"\n')
+    small.write_text(small.read_text() + "".join(more))
+    experiment = load(small)
+    assert [row["value"] for row in experiment.published] == ["about 30", "28", "28"]
+    result = {"arm": "async", "variables": {"seed": 1}}
+    assert summary.published_figure(experiment, result, "read.p99_ms") == "about 30"
+    experiment.published.reverse()
+    assert summary.published_figure(experiment, result, "read.p99_ms") == "about 30"
+    small.write_text(small.read_text() + more[1])
+    with pytest.raises(BadExperiment, match=r"a second figure .* of async from delayed"):
+        load(small)
 
 
 def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None:
