@@ -93,6 +93,7 @@ struct disk {
     struct drive later;       /* the same, as it will be ... */
     u64 later_ns;             /* at this time; NEVER_NS: not worked out */
     u64 command_ns;           /* until a command is there, by adapter and bus */
+    bool inside;              /* questions are about the drive's own work */
     u32 misjudged_percent;    /* of a scheduler's "what if"; set at boot */
     bool adapts;              /* drive_segments=adaptive; set once, at boot */
     u64 streams_ns;           /* when its segments were last all needed */

@@ -96,8 +96,10 @@ struct drive_cache {
 /* One drive: its model and what it remembers between requests. */
 struct drive {
     const struct drive_model *model;
-    struct drive_cache cache;               /* of the model, or as it was set */
-    u32 bus_ns;                             /* of the model, or as it was set */
+    struct drive_cache cache; /* of the model, or as it was set */
+    u32 bus_ns;               /* of the model, or as it was set */
+    bool inside; /* its own processor wants what it does now: that takes no
+                    controller's time, and nothing crosses the bus */
     bool ahead_if_sequential, whole_tracks; /* of the model, or as set */
     u32 after;    /* what the last command was: AFTER_READ or AFTER_WRITE */
     u64 commands; /* so far */

@@ -50,7 +50,8 @@ static void do_now(struct disk *d, enum command_kind kind, struct io *io)
 }
 
 /* A drive, or a copy of one for a "what if" question, takes up a command: now,
- * or when that has arrived. Returns when it is done. */
+ * or when that has arrived. It begins its own work when that is due, which may
+ * be before the kernel has taken notice. Returns when it is done. */
 static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
@@ -59,8 +60,14 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
         return now_ns; /* the drive has no part in it */
     for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
-    return drive->service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
-                          first, end - first, io->request.write);
+    u64 there_ns = io->issued_ns;
+    if (!io->request.inside)
+        there_ns = MAX(now_ns, there_ns + d->command_ns);
+    drive->inside = io->request.inside;
+    u64 done_ns =
+        drive->service(drive, there_ns, first, end - first, io->request.write);
+    drive->inside = false;
+    return done_ns;
 }
 
 /* The command that a drive takes up next, of those that it holds: the one that
@@ -146,10 +153,18 @@ static const struct drive *later(struct disk *d, u64 at_ns)
 {
     if (d->later_ns != at_ns) {
         d->later = d->drive;
+        d->later.inside = d->inside;
         d->later_ns = at_ns;
         drive_catch_up(&d->later, at_ns);
     }
     return &d->later;
+}
+
+void model_ask_inside(struct disk *d, bool inside)
+{
+    if (d->inside != inside)
+        d->later_ns = NEVER_NS;
+    d->inside = inside;
 }
 
 /* From -span to span, by chance: equal for one sector and reason until the
@@ -231,7 +246,7 @@ struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
                               u32 nsectors)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
-    u64 at_ns = start_ns + d->command_ns;
+    u64 at_ns = start_ns + (d->inside ? 0 : d->command_ns);
     const struct drive *drive = later(d, at_ns);
     return misjudge(d, MAX(at_ns, drive->free_ns), sector,
                     drive_approach(drive, at_ns, sector, nsectors, true));

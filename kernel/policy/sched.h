@@ -17,6 +17,7 @@ struct request {
     bool again;    /* its block was modified again; the policy may clear it */
     bool raw;      /* past the cache and the place policy */
     bool moved;    /* the kernel's, for a place policy that cleans */
+    bool inside;   /* the drive's own, for a log that it keeps itself */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
     u64 queued_ns; /* when it was queued; of a candidate: became dirty */
     u64 arrival;   /* its number among all that entered this queue */

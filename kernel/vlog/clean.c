@@ -35,13 +35,15 @@ static bool is_block(const struct logical *l, u32 owner)
     return owner <= logical_numbers(l);
 }
 
-static void add_move(struct cleaning *c, u32 owner, u32 at)
+static void add_move(struct vlog *v, u32 owner, u32 at)
 {
+    struct cleaning *c = &v->clean;
     c->move[c->nmoves++] = (struct move){
         .io = {.request = {.sector = (owner - 1) * SLOT_SECTORS,
                            .nsectors = SLOT_SECTORS,
                            .write = true,
-                           .moved = true},
+                           .moved = true,
+                           .inside = v->in_drive},
                .span.data = c->data + at * SLOT_SECTORS * SECTOR_BYTES},
         .owner = owner};
 }
@@ -62,7 +64,7 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
         for (u32 slot = first; slot < end; slot++) {
             u32 owner = logical_owner(l, slot);
             if (owner && is_block(l, owner) == blocks)
-                add_move(c, owner, slot - first);
+                add_move(vlog_of(d), owner, slot - first);
         }
     c->urgent = !idle;
     c->next = 0;
@@ -72,7 +74,8 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
                     .physical = first * SLOT_SECTORS,
                     .nsectors = (end - first) * SLOT_SECTORS,
                     .raw = true,
-                    .moved = true},
+                    .moved = true,
+                    .inside = vlog_of(d)->in_drive},
         .span = {c->data, (end - first) * SLOT_SECTORS * SECTOR_BYTES},
         .issued_ns = now_ns};
     count(&cleanings, 1);
@@ -99,11 +102,12 @@ void clean_was_read(struct disk *d, int error)
 static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
 {
     struct request *r = &m->io.request;
-    u64 at = last ? io_physical_end(last) : place_of(d, r, now_ns);
-    if (at == NO_SECTOR || (last && !place_may_be(d, r, at, now_ns)))
+    u64 begin_ns = vlog_next_ns(d, now_ns);
+    u64 at = last ? io_physical_end(last) : place_of(d, r, begin_ns);
+    if (at == NO_SECTOR || (last && !place_may_be(d, r, at, begin_ns)))
         return false;
     place_confirm(d, r, at, now_ns);
-    m->io.issued_ns = now_ns;
+    m->io.issued_ns = begin_ns;
     m->io.span.bytes = r->nsectors * SECTOR_BYTES;
     count(&moved, 1);
     if (last)

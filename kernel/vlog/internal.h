@@ -60,6 +60,7 @@ struct vlog {
     struct logical map;
     struct io sector;   /* writes map.sector */
     bool under_way;     /* it is being written */
+    bool in_drive;      /* the drive keeps the log; set once, at boot */
     bool closed;        /* the tail is written: nothing else may be */
     struct io *written; /* data on the disk that no sector tells of yet */
     struct io *told;    /* those of which the one under way tells */
@@ -70,6 +71,13 @@ struct vlog {
 static inline struct vlog *vlog_of(const struct disk *d)
 {
     return d->mapping;
+}
+
+/* When the log's next write begins: if the drive makes that itself, at once
+ * when it has done what was before, though the kernel learns of that later. */
+static inline u64 vlog_next_ns(const struct disk *d, u64 now_ns)
+{
+    return vlog_of(d)->in_drive ? d->drive.free_ns : now_ns;
 }
 
 /* ---- clean.c ---- */

@@ -1,6 +1,7 @@
 /* Disks with a virtual log (vlog.h). */
 #include "kernel/vlog/vlog.h"
 #include "kernel/vlog/internal.h"
+#include "kernel/machine/args.h"
 #include "kernel/proc/sleep.h"
 
 COUNTER(unwritten, "disk.unwritten_reads", "requests",
@@ -212,12 +213,12 @@ static struct io *sector_io(struct disk *d, u64 now_ns)
     struct vlog *v = vlog_of(d);
     struct request *r = &v->sector.request;
     r->moved = clean_busy(&v->clean);
-    r->sector = r->physical = place_of(d, r, now_ns);
+    v->sector.issued_ns = vlog_next_ns(d, now_ns);
+    r->sector = r->physical = place_of(d, r, v->sector.issued_ns);
     bool sealed = logical_seal(&v->map, r->physical / SLOT_SECTORS);
     assert(sealed);
     if (d->place->place.placed)
         d->place->place.placed(&d->queue, r);
-    v->sector.issued_ns = now_ns;
     v->under_way = true;
     count(&map_writes, 1);
     return &v->sector;
@@ -295,8 +296,17 @@ static int read_sector(void *arg, u64 sector, void *to)
     return transfer(arg, sector, to, false);
 }
 
+/* May the drive keep the log itself? Its commands come one by one then. */
+static void check_drive(const struct disk *d)
+{
+    if (!d->drive.model->rpm || d->depth > 1)
+        boot_fail("log_in_drive=1: %s: the log needs a drive with platters and "
+                  "drive_depth=1",
+                  d->name);
+}
+
 /* If the disk has a virtual log, find its map. */
-static void open(struct disk *d)
+static void open(struct disk *d, bool in_drive)
 {
     static struct logical sizes;
     bool scanned;
@@ -309,13 +319,17 @@ static void open(struct disk *d)
         boot_fail("%s: its virtual log needs %lu sectors, a drive model and "
                   "drive_volatile=0",
                   d->name, needed);
+    if (in_drive)
+        check_drive(d);
     struct vlog *v = mem_reserve(sizeof *v + logical_bytes(&sizes));
     if (!v)
         boot_fail("%s: no memory for the map of its virtual log", d->name);
     memset(v, 0, sizeof *v);
     v->map = sizes;
-    v->sector = (struct io){.request = {.nsectors = 1, .write = true},
-                            .span = {&v->map.sector, SECTOR_BYTES}};
+    v->in_drive = in_drive;
+    v->sector = (struct io){
+        .request = {.nsectors = 1, .write = true, .inside = in_drive},
+        .span = {&v->map.sector, SECTOR_BYTES}};
     v->clean.again_ns = NEVER_NS;
     logical_start(&v->map, v + 1);
     const char *why = logical_recover(&v->map, read_sector, d, &scanned);
@@ -334,9 +348,10 @@ static void open(struct disk *d)
 
 void vlog_init(void)
 {
+    bool in_drive = arg_number("log_in_drive", 0, 0, 1);
     for (u32 i = 0; i < disk_count(); i++)
         if (policy_in_use[POLICY_PLACE]->place.place)
-            open(disk_get(i));
+            open(disk_get(i), in_drive);
 }
 
 /* Nothing is written any more: what the log does by itself has ended. */

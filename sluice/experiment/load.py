@@ -71,6 +71,7 @@ IF_GIVEN = (
     "drive_ahead",
     "drive_seed",
     "drive_misjudged_percent",
+    "log_in_drive",
     "full_from_s",
     "full_for_s",
 )

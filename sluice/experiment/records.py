@@ -77,6 +77,7 @@ class MachineConfig(TypedDict):
     drive_ahead: str
     drive_seed: int | None
     drive_misjudged_percent: int | None
+    log_in_drive: int | None
     full_from_s: int | None
     full_for_s: int | None
     drive_times: int

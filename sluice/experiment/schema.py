@@ -184,6 +184,9 @@ MACHINE = {
     "drive_misjudged_percent": Field(
         "number", "how far off a scheduler's view of a drive is; if not given, 0", None, 0, 100
     ),
+    "log_in_drive": Field(
+        "number", "1: drives keep their virtual logs themselves; if not given, 0", None, 0, 1
+    ),
     "full_from_s": Field(
         "number", "when the data disk begins to fail all writes, in virtual time", None, 0, 1000000
     ),

@@ -9,6 +9,8 @@ it was flushed or its cache divided anew, which are not in the trace, a command'
 On a disk with a virtual log (kernel/vlog/vlog.h) the trace has no end of a command: a write is done
 when a sector of the map is on the disk, too, and nobody waits for that sector alone, or for a block
 that is moved. But the drive has one command at a time, so each ends before the next is issued.
+If the drive keeps the log itself (log_in_drive), its own steps have no controller's time and no bus,
+and each write among them begins when the step before it is done.
 """
 
 import subprocess
@@ -176,32 +178,40 @@ def command_latency_ns(run: Run) -> int:
     return (run.config["drive_command_us"] or 0) * 1000
 
 
-def drive_tool_input(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator[str]:
+def is_inside(run: Run, c: Command) -> bool:
+    """Return whether the command is a step that a drive takes for a log that it keeps itself."""
+    return bool(run.config["log_in_drive"]) and c.purpose in ("map", "moved")
+
+
+def drive_tool_input(run: Run, commands: list[Command], sought: list[Event]) -> Iterator[str]:
     """Yield the input lines of drive_parts_tool.
 
     The drive took up a command when the command arrived or, if it was held, when the previous one
     was done. The kernel learned of that end a little later.
     """
+    way_ns = command_latency_ns(run)
     moves, before_ns = deque(sought), 0
     for c in commands:
         while moves and moves[0].argument <= c.issued_ns:
             e = moves.popleft()
             yield f"{e.argument} 0 S {e.block} 0 0\n"
-        there_ns = c.issued_ns + way_ns
-        way = "RW"[c.write]
+        inside = is_inside(run, c)
+        there_ns = c.issued_ns + (0 if inside else way_ns)
+        way = ("rw" if inside else "RW")[c.write]
         times = f"{there_ns} {max(there_ns, before_ns)}"
         yield f"{times} {way} {c.physical} {c.sectors} {c.completed_ns}\n"
         before_ns = c.completed_ns
 
 
-def set_times(c: Command, row: str) -> None:
+def set_times(c: Command, row: str, inside: bool) -> None:
     """Store a row of the model's times in the command, if the row agrees with the trace."""
     words = row.split()
     begin_ns, done_ns, *parts = map(int, words[:7])
     late = c.ends and c.completed_ns > done_ns + LATE_NS
-    if done_ns > c.completed_ns or late or begin_ns < c.issued_ns:
+    if done_ns > c.completed_ns or late or (begin_ns < c.issued_ns and not inside):
         return
     c.begin_ns, c.done_ns, c.kind = begin_ns, done_ns, words[7]
+    c.issued_ns = min(c.issued_ns, begin_ns)
     c.parts = dict(zip(PARTS, parts, strict=True))
     c.cylinders, c.head = (int(words[8]), int(words[9])), int(words[10])
 
@@ -213,7 +223,7 @@ def compute_service_times(
     store them in the commands."""
     done = subprocess.run(
         [TOOL, *drive_tool_arguments(run, disk)],
-        input="".join(drive_tool_input(commands, sought, command_latency_ns(run))),
+        input="".join(drive_tool_input(run, commands, sought)),
         capture_output=True,
         text=True,
         check=False,
@@ -223,7 +233,7 @@ def compute_service_times(
     before_ns = 0
     for c, row in zip(commands, rows, strict=True):
         if row:
-            set_times(c, row)
+            set_times(c, row, is_inside(run, c))
         if not c.parts:
             c.begin_ns = max(c.issued_ns, before_ns)
             c.done_ns = c.completed_ns

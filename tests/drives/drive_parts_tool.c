@@ -11,7 +11,7 @@
  * Standard input has a line for each command, in the order in which the drive
  * took them up:
  *
- *   FIRST_NS LAST_NS R|W SECTOR SECTORS END_NS
+ *   FIRST_NS LAST_NS R|W|r|w SECTOR SECTORS END_NS
  *
  * It was there at FIRST_NS, and the drive took it up then, or else when it was
  * done with the command before, by LAST_NS; the kernel said at END_NS that it
@@ -20,6 +20,10 @@
  * agrees on the next command, too, if the drive was idle when that came. A line
  * "TOLD_NS 0 S EDGE 0 0" moves the arm to the first cylinder (EDGE 0) or the
  * last (1).
+ *
+ * r and w are steps that the drive takes for a log of its own, inside
+ * (drive.h). A step w begins when the command before it is done, whatever
+ * FIRST_NS says.
  *
  * For each command, it prints
  *
@@ -55,7 +59,7 @@
 struct command {
     u64 first_ns, last_ns, sector, end_ns;
     u32 nsectors;
-    bool write;
+    bool write, inside;
 };
 
 struct parts {
@@ -63,7 +67,20 @@ struct parts {
     const char *kind;
 };
 
-/* As segment_with() in drive.c. */
+static u64 service(struct drive *d, u64 now_ns, const struct command *c)
+{
+    d->inside = c->inside;
+    u64 done_ns = drive_service(d, now_ns, c->sector, c->nsectors, c->write);
+    d->inside = false;
+    return done_ns;
+}
+
+/* As those of these names in drive.c. */
+static u64 controller_ns(const struct drive *d, const u32 ns[2])
+{
+    return d->inside ? 0 : ns[d->after];
+}
+
 static u32 segment_with(const struct drive *d, u64 sector)
 {
     u32 best = NONE;
@@ -86,7 +103,8 @@ static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
     if (!d->whole_tracks)
         memset(empty.segment, 0, sizeof empty.segment);
     empty.free_ns = 0;
-    u64 overhead_ns = (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
+    u64 overhead_ns =
+        controller_ns(d, write ? m->write_miss_ns : m->read_miss_ns);
     struct approach a =
         drive_approach(&empty, ready_ns - overhead_ns, sector, nsectors, write);
     u64 free_ns = MAX(ready_ns, d->arm_ns);
@@ -104,8 +122,8 @@ static void read_of_track(struct parts *p, const struct drive *d,
     bool elsewhere = a.begin_ns > p->begin_ns;
     struct drive after = *d;
     drive_service(&after, p->begin_ns, c->sector, c->nsectors, false);
-    p->command_ns =
-        (elsewhere ? d->model->read_miss_ns : d->model->read_hit_ns)[d->after];
+    p->command_ns = controller_ns(d, elsewhere ? d->model->read_miss_ns
+                                               : d->model->read_hit_ns);
     p->kind = elsewhere ? "miss" : after.arm_ns == d->arm_ns ? "hit" : "ahead";
     if (elsewhere)
         go_there(p, d, p->begin_ns + p->command_ns, c->sector, c->nsectors,
@@ -121,7 +139,7 @@ static void read_parts(struct parts *p, const struct drive *d,
     bool joins = i != NONE && i == d->ahead;
     bool cached = i != NONE && end <= d->segment[i].end;
     p->command_ns =
-        (joins || cached ? m->read_hit_ns : m->read_miss_ns)[d->after];
+        controller_ns(d, joins || cached ? m->read_hit_ns : m->read_miss_ns);
     p->kind = cached ? "hit" : joins ? "ahead" : "miss";
     u64 here = i == NONE ? c->sector : d->segment[i].end;
     if (!joins && !cached)
@@ -134,7 +152,8 @@ static void write_parts(struct parts *p, const struct drive *d,
     const struct drive_model *m = d->model;
     bool joins = d->written != NONE && d->arm_ns > p->begin_ns &&
                  d->segment[d->written].end == c->sector;
-    p->command_ns = (joins ? m->write_hit_ns : m->write_miss_ns)[d->after];
+    p->command_ns =
+        controller_ns(d, joins ? m->write_hit_ns : m->write_miss_ns);
     p->kind = m->write_behind ? "behind" : "write";
     u64 ready_ns = p->begin_ns + p->command_ns;
     if (!m->write_behind)
@@ -174,13 +193,14 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
 {
     struct parts p = {.begin_ns = MAX(now_ns, d->free_ns), .kind = "fixed"};
     struct drive seen = *d;
+    seen.inside = c->inside;
     if (!d->model->service_ns) {
         drive_catch_up(&seen, p.begin_ns);
         (c->write            ? write_parts
          : seen.whole_tracks ? read_of_track
                              : read_parts)(&p, &seen, c);
     }
-    p.done_ns = drive_service(d, now_ns, c->sector, c->nsectors, c->write);
+    p.done_ns = service(d, now_ns, c);
     if (d->model->flash) {
         u64 took_ns = p.done_ns - p.begin_ns, alone_ns = idle_ns(d, c);
         p.kind = "flash";
@@ -195,8 +215,7 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
 static bool agrees(const struct drive *d, const struct command *c, u64 now_ns)
 {
     struct drive trial = *d;
-    u64 done_ns =
-        drive_service(&trial, now_ns, c->sector, c->nsectors, c->write);
+    u64 done_ns = service(&trial, now_ns, c);
     return done_ns <= c->end_ns && c->end_ns - done_ns < LATE_NS;
 }
 
@@ -207,6 +226,9 @@ static u64 taken_up_ns(const struct drive *d, const struct command *c,
                        u64 from_ns)
 {
     u64 now_ns = (MAX(from_ns, d->free_ns) + TICK_NS - 1) / TICK_NS * TICK_NS;
+    if (c->inside && c->write)
+        return from_ns <= d->free_ns && agrees(d, c, d->free_ns) ? d->free_ns
+                                                                 : NEVER_NS;
     if (c->first_ns >= d->free_ns)
         return from_ns <= c->first_ns && agrees(d, c, c->first_ns) ? c->first_ns
                                                                    : NEVER_NS;
@@ -328,7 +350,8 @@ int main(int argc, char **argv)
                           " %" SCNu64,
                           &c.first_ns, &c.last_ns, &way, &c.sector, &c.nsectors,
                           &c.end_ns)) == 6) {
-        c.write = way == 'W';
+        c.write = way == 'W' || way == 'w';
+        c.inside = way == 'w' || way == 'r';
         u64 now_ns = way == 'S' ? 0 : taken_up_ns(&drive, &c, 0);
         if (now_ns == NEVER_NS)
             reconsider(&last, &drive, &c);

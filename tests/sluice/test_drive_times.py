@@ -1,6 +1,7 @@
 """What a drive did with its time (utilisation.py): by a trace made by hand, and in runs."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ DISK = {"drive": "fixed", "size": "16M", "log_places": 0}
 CONFIG = {
     **{"root": DISK, "data": DISK, "drive_command_us": None, "drive_segments": None},
     **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},
-    **{"drive_ahead": None},
+    **{"drive_ahead": None, "log_in_drive": None},
 }
 # A file on a disk with a virtual log is updated, in bursts with pauses in which a track is emptied.
 LOGGED = """\
@@ -122,16 +123,22 @@ def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
     assert not found.incomplete_requests() and not found.length[1]
 
 
-@pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])
-def test_all_commands_of_a_virtual_log_are_known(place: str, summaries: int, tmp_path: Path):
-    path = tmp_path / "logged.toml"
-    path.write_text(LOGGED.format(place=place, summaries=summaries))
+def of_logged(path: Path, place: str, summaries: int, more: str = "") -> Callable[[str], float]:
+    """Run LOGGED with more settings of the machine, and return what reads its metrics."""
+    text = LOGGED.format(place=place, summaries=summaries)
+    path.write_text(text.replace("drive_times = 1", f"drive_times = 1\n{more}"))
     experiment = load(path) if engine.host_refusal_reason() else twin_variant(load(path))
-    result, _ = run.make_run(experiment.runs[0], tmp_path / "console")
+    result, _ = run.make_run(experiment.runs[0], path.with_suffix(".console"))
+    return lambda name: result["virtual_ms"] if name == "virtual" else metrics.evaluate(result, name)
 
-    def of(name: str) -> float:
-        return metrics.evaluate(result, name)
 
+@pytest.mark.parametrize("in_drive", [0, 1])
+@pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])
+def test_all_commands_of_a_virtual_log_are_known(
+    place: str, summaries: int, in_drive: int, tmp_path: Path
+):
+    more = f"log_in_drive = {in_drive}\ndrive_command_us = 300"
+    of = of_logged(tmp_path / "logged.toml", place, summaries, more)
     assert of("drive.unknown") == 0
     assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
     for way in ("write", "read"):  # of some, several are one command
@@ -141,7 +148,22 @@ def test_all_commands_of_a_virtual_log_are_known(place: str, summaries: int, tmp
         assert 0 < of(f"drive.all.{name}_ns") < of("drive.all.service_ns")
     parts = sum(of(f"drive.all.{name}_ns") for name in ("command", "locating", "transfer"))
     assert parts == of("drive.all.service_ns")
-    assert of("drive.all.service_ms") + of("drive.idle_ms") < result["virtual_ms"]
+    assert of("drive.all.service_ms") + of("drive.idle_ms") < of("virtual")
+    for purpose in ("map", "moved"):
+        assert (of(f"drive.{purpose}.command_ns") > 0) == (
+            not in_drive and of(f"drive.{purpose}.commands") > 0
+        )
+
+
+def test_a_drive_that_keeps_its_log_is_given_one_command_for_an_update(tmp_path: Path) -> None:
+    """The sector of the map costs the way to a place and a sector's transfer, and no more: a command
+    of hp97560 takes 2.2 ms of its controller, and its platter takes 0.21 ms a sector."""
+    of = of_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
+    assert of("drive.write.command_ns") == 2_200_000 * of("drive.write.commands") > 0
+    assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
+    assert of("drive.map.command_ns") == 0
+    each_ns = of("drive.map.transfer_ns") / of("drive.map.commands")
+    assert each_ns == pytest.approx(60e9 / 4002 / 72, rel=0.01)
 
 
 def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ CONFIG = {
     **{"root": DISK, "data": DISK, "block": "4K"},
     **{"policies": POLICIES, "drive_command_us": None, "drive_segments": None},
     **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},
-    **{"drive_ahead": None},
+    **{"drive_ahead": None, "log_in_drive": None},
 }
 # Three random readers beside a sequential one with prefetching, and a writer whose blocks are
 # flushed in bursts and join. The drive holds four commands, which are on their way for 0.3 ms.
