@@ -406,28 +406,10 @@ static void forget(struct drive *d, u64 sector, u64 end)
 
 /* ---- commands ---- */
 
-/* A time of the controller's, by what it did before. */
-static u64 controller_ns(const struct drive *d, const u32 ns[2])
+/* A time of the controller's or the bus's. */
+static u64 outside(const struct drive *d, u64 ns)
 {
-    return d->inside ? 0 : ns[d->after];
-}
-
-/* A sector crosses the bus. */
-static u64 bus_ns(const struct drive *d)
-{
-    return d->inside ? 0 : d->bus_ns;
-}
-
-/* The drive gets the bus again. */
-static u64 reselect_ns(const struct drive *d)
-{
-    return d->inside ? 0 : d->model->reselect_ns;
-}
-
-/* The drive says that a read is done, or a write. */
-static u64 say_ns(const struct drive *d, u32 after)
-{
-    return d->inside ? 0 : d->model->done_ns[after];
+    return d->inside ? 0 : ns;
 }
 
 /* How the sectors of a read cross the bus: in their order, each when it is in
@@ -449,8 +431,10 @@ static void come(const struct drive *d, struct transfer *t, u64 from, u64 to)
         return;
     u64 first_ns = d->arm_ns - angle_ns(m, to - from - 1, slots);
     u64 mark_ns = d->arm_ns - angle_ns(m, to - MIN(to, mark), slots);
-    t->done_ns = MAX(t->done_ns, first_ns + (t->end - from) * bus_ns(d));
-    t->done_ns = MAX(t->done_ns, d->arm_ns + (t->end - to + 1) * bus_ns(d));
+    t->done_ns =
+        MAX(t->done_ns, first_ns + (t->end - from) * outside(d, d->bus_ns));
+    t->done_ns =
+        MAX(t->done_ns, d->arm_ns + (t->end - to + 1) * outside(d, d->bus_ns));
     if (from < mark)
         t->mark_ns = MAX(t->mark_ns, mark_ns);
 }
@@ -460,8 +444,9 @@ static u64 across_ns(const struct drive *d, const struct transfer *t,
                      u64 ready_ns)
 {
     u64 begin_ns = MAX(ready_ns, t->mark_ns);
-    begin_ns += t->mark_ns ? reselect_ns(d) : 0;
-    return MAX(t->done_ns, begin_ns + (t->end - t->sector) * bus_ns(d));
+    begin_ns += t->mark_ns ? outside(d, d->model->reselect_ns) : 0;
+    return MAX(t->done_ns,
+               begin_ns + (t->end - t->sector) * outside(d, d->bus_ns));
 }
 
 /* Read the sectors from `here` on from the platters; the buffer holds those
@@ -501,13 +486,13 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
     bool joins = i != NONE && i == d->ahead;
     bool hit = joins || (i != NONE && end <= d->segment[i].end);
     u64 ready_ns =
-        now_ns + controller_ns(d, hit ? m->read_hit_ns : m->read_miss_ns);
+        now_ns + outside(d, (hit ? m->read_hit_ns : m->read_miss_ns)[d->after]);
     bool sequential = i != NONE;
     if (!sequential)
         begin_segment(d, i = oldest_segment(d), sector);
     struct segment *s = &d->segment[i];
     u64 here = MIN(s->end, end);
-    u64 done_ns = ready_ns + (here - sector) * bus_ns(d);
+    u64 done_ns = ready_ns + (here - sector) * outside(d, d->bus_ns);
     s->used = d->commands;
     if (here < end) {
         if (!joins)
@@ -520,7 +505,7 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
         if (d->written == i)
             d->written = NONE;
     }
-    return done_ns + say_ns(d, AFTER_READ);
+    return done_ns + outside(d, m->done_ns[AFTER_READ]);
 }
 
 /* The arm goes to this sector's track, to read all of it, up to *to. Returns
@@ -546,7 +531,7 @@ static u64 serve_by_tracks(struct drive *d, u64 now_ns, u64 sector, u64 end)
     const struct drive_model *m = d->model;
     bool hit = first_elsewhere(d, sector, end) == end;
     u64 ready_ns =
-        now_ns + controller_ns(d, hit ? m->read_hit_ns : m->read_miss_ns);
+        now_ns + outside(d, (hit ? m->read_hit_ns : m->read_miss_ns)[d->after]);
     struct transfer t = {sector, end, 0, 0};
     for (u64 to; sector < end; sector = to) {
         u32 i = segment_at_hand(d, sector, &to);
@@ -559,7 +544,7 @@ static u64 serve_by_tracks(struct drive *d, u64 now_ns, u64 sector, u64 end)
             come(d, &t, MAX(passed.first, sector), MIN(passed.end, to));
         }
     }
-    return across_ns(d, &t, ready_ns) + say_ns(d, AFTER_READ);
+    return across_ns(d, &t, ready_ns) + outside(d, m->done_ns[AFTER_READ]);
 }
 
 /* When the arm, told at ready_ns, can begin to write n sectors: it is at the
@@ -568,8 +553,9 @@ static u64 at_write_ns(const struct drive *d, const struct spot *s, u64 n,
                        u64 ready_ns)
 {
     u64 there_ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, s, true);
-    u64 pass_ns = angle_ns(d->model, n - 1, s->slots), data_ns = n * bus_ns(d);
-    u64 ahead_ns = MAX(bus_ns(d), data_ns - MIN(data_ns, pass_ns));
+    u64 pass_ns = angle_ns(d->model, n - 1, s->slots),
+        data_ns = n * outside(d, d->bus_ns);
+    u64 ahead_ns = MAX(outside(d, d->bus_ns), data_ns - MIN(data_ns, pass_ns));
     return MAX(there_ns, ready_ns + ahead_ns);
 }
 
@@ -601,8 +587,8 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
     const struct drive_model *m = d->model;
     bool hit = d->written != NONE && d->arm_ns > now_ns &&
                d->segment[d->written].end == sector;
-    u64 ready_ns =
-        now_ns + controller_ns(d, hit ? m->write_hit_ns : m->write_miss_ns);
+    u64 ready_ns = now_ns + outside(d, (hit ? m->write_hit_ns
+                                            : m->write_miss_ns)[d->after]);
     d->ahead = NONE;
     if (!hit) {
         ready_ns = MAX(ready_ns, d->arm_ns);
@@ -610,16 +596,16 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
             d->written = oldest_segment(d);
         begin_segment(d, d->written, sector);
     }
-    u64 here_ns = ready_ns + (end - sector) * bus_ns(d);
+    u64 here_ns = ready_ns + (end - sector) * outside(d, d->bus_ns);
     write_out(d, sector, end, ready_ns);
     d->durable_ns = d->arm_ns;
     forget(d, sector, end);
     struct segment *s = &d->segment[d->written];
     u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns)
-                                  : d->arm_ns + reselect_ns(d);
+                                  : d->arm_ns + outside(d, m->reselect_ns);
     extend(d, s, end);
     s->used = d->commands;
-    return done_ns + say_ns(d, AFTER_WRITE);
+    return done_ns + outside(d, m->done_ns[AFTER_WRITE]);
 }
 
 struct drive_cache drive_cache_in(const struct drive_model *m, u32 segments)
@@ -696,7 +682,8 @@ struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
     if (m->service_ns || sector == end ||
         (!write && !d->whole_tracks && segment_with(d, sector) != NONE))
         return (struct approach){ready_ns, ready_ns};
-    ready_ns += controller_ns(d, write ? m->write_miss_ns : m->read_miss_ns);
+    ready_ns +=
+        outside(d, (write ? m->write_miss_ns : m->read_miss_ns)[d->after]);
     struct spot s = locate(m, sector);
     u64 there_ns = write ? at_write_ns(d, &s, nsectors, ready_ns)
                          : MAX(d->arm_ns, ready_ns) + travel_ns(d, &s, false);

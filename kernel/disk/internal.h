@@ -61,10 +61,6 @@ void model_fit(struct disk *, u32 depth_wanted);
  * the device must be kicked. */
 bool model_start(struct disk *, struct io *command, u64 now_ns);
 
-/* Until it is said again: are the questions of position.h about what the drive
- * does inside (drive.h), or about commands? */
-void model_ask_inside(struct disk *, bool inside);
-
 /* The drive is told to flush. Returns when it has. */
 u64 model_flush_ns(struct disk *);
 

@@ -61,13 +61,11 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
     for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
     u64 there_ns = io->issued_ns;
-    if (!io->request.inside)
-        there_ns = MAX(now_ns, there_ns + d->command_ns);
     drive->inside = io->request.inside;
-    u64 done_ns =
-        drive->service(drive, there_ns, first, end - first, io->request.write);
-    drive->inside = false;
-    return done_ns;
+    if (!drive->inside)
+        there_ns = MAX(now_ns, there_ns + d->command_ns);
+    return drive->service(drive, there_ns, first, end - first,
+                          io->request.write);
 }
 
 /* The command that a drive takes up next, of those that it holds: the one that
@@ -151,20 +149,13 @@ void model_flush(struct disk *d, struct io *io)
  * answer is kept, because many questions are about one time. */
 static const struct drive *later(struct disk *d, u64 at_ns)
 {
-    if (d->later_ns != at_ns) {
+    if (d->later_ns != at_ns || d->later.inside != d->inside) {
         d->later = d->drive;
         d->later.inside = d->inside;
         d->later_ns = at_ns;
         drive_catch_up(&d->later, at_ns);
     }
     return &d->later;
-}
-
-void model_ask_inside(struct disk *d, bool inside)
-{
-    if (d->inside != inside)
-        d->later_ns = NEVER_NS;
-    d->inside = inside;
 }
 
 /* From -span to span, by chance: equal for one sector and reason until the

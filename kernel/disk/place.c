@@ -40,9 +40,9 @@ u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
         return t->find(d, r);
     if (t && t->is_full(d, r))
         return NO_SECTOR;
-    model_ask_inside(d, r->inside);
+    d->inside = r->inside;
     u64 physical = d->place->place.place(&d->queue, r, now_ns);
-    model_ask_inside(d, false);
+    d->inside = false;
     policy_check_disk(d->place, &d->queue);
     bool right =
         t ? t->may_take(d, r, physical) : physical <= d->nsectors - r->nsectors;

@@ -14,15 +14,14 @@ struct request {
     u32 nsectors;
     bool write, waited; /* a write; a process waits for this one */
     bool candidate;     /* it is a candidate write */
-    bool again;    /* its block was modified again; the policy may clear it */
-    bool raw;      /* past the cache and the place policy */
-    bool moved;    /* the kernel's, for a place policy that cleans */
-    bool inside;   /* the drive's own, for a log that it keeps itself */
-    u32 pid;       /* on whose behalf; 0: the kernel's own */
-    u64 queued_ns; /* when it was queued; of a candidate: became dirty */
-    u64 arrival;   /* its number among all that entered this queue */
-    u64 physical;  /* the first sector on the disk, set at dispatch */
-    u64 word[2];   /* the policy's, while it is queued; 0 at first */
+    bool again; /* its block was modified again; the policy may clear it */
+    bool raw;   /* past the cache and the place policy */
+    bool moved, inside; /* the kernel's: to empty a place; done by the drive */
+    u32 pid;            /* on whose behalf; 0: the kernel's own */
+    u64 queued_ns;      /* when it was queued; of a candidate: became dirty */
+    u64 arrival;        /* its number among all that entered this queue */
+    u64 physical;       /* the first sector on the disk, set at dispatch */
+    u64 word[2];        /* the policy's, while it is queued; 0 at first */
     const struct queue *queue;  /* the kernel's: where it is, or NULL, */
     struct tree_node by_sector; /* and the orders there */
     struct list by_age;

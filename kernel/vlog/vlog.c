@@ -296,15 +296,6 @@ static int read_sector(void *arg, u64 sector, void *to)
     return transfer(arg, sector, to, false);
 }
 
-/* May the drive keep the log itself? Its commands come one by one then. */
-static void check_drive(const struct disk *d)
-{
-    if (!d->drive.model->rpm || d->depth > 1)
-        boot_fail("log_in_drive=1: %s: the log needs a drive with platters and "
-                  "drive_depth=1",
-                  d->name);
-}
-
 /* If the disk has a virtual log, find its map. */
 static void open(struct disk *d, bool in_drive)
 {
@@ -319,8 +310,9 @@ static void open(struct disk *d, bool in_drive)
         boot_fail("%s: its virtual log needs %lu sectors, a drive model and "
                   "drive_volatile=0",
                   d->name, needed);
-    if (in_drive)
-        check_drive(d);
+    if (in_drive && (!d->drive.model->rpm || d->depth > 1))
+        boot_fail("log_in_drive=1: %s: wants platters and drive_depth=1",
+                  d->name);
     struct vlog *v = mem_reserve(sizeof *v + logical_bytes(&sizes));
     if (!v)
         boot_fail("%s: no memory for the map of its virtual log", d->name);
