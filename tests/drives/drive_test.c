@@ -199,6 +199,29 @@ TEST(a_request_may_come_as_much_later_as_the_platter_keeps_the_arm_waiting)
     check(misses > 900);
 }
 
+/* The next sector of the same track is written at once. The first sector after
+ * a gap comes when the platter brings it, to the drive's own work as to a
+ * command that comes so much earlier as the controller and the bus take. */
+TEST(what_a_drive_does_inside_takes_the_arm_and_the_platters_alone)
+{
+    for (u32 i = 0; i < 2; i++) {
+        drive_start(&drive, drive_find(i ? "st19101" : "hp97560"));
+        u64 sector_ns =
+            drive_rotation_ns(drive.model) / drive.model->zones->sectors;
+        u64 end_ns = drive_service(&drive, 1000, 8, 8, true);
+        u64 outside_ns = done_ns(0, 16, true);
+        check(outside_ns > end_ns + drive.model->write_miss_ns[0] + sector_ns);
+        drive.inside = true;
+        struct approach a = drive_approach(&drive, end_ns, 16, 1, true);
+        check_eq(a.there_ns, end_ns);
+        check(a.begin_ns - end_ns <= 1);
+        u64 took_ns = drive_service(&drive, end_ns, 16, 1, true) - end_ns;
+        check(took_ns >= sector_ns - 1 && took_ns <= sector_ns + 2);
+        u64 read_ns = drive_service(&drive, drive.free_ns, 25, 1, false);
+        check(read_ns - end_ns <= 10 * (sector_ns + 1));
+    }
+}
+
 TEST(the_arm_need_not_come_to_what_the_cache_holds)
 {
     drive_start(&drive, drive_find("rz58"));

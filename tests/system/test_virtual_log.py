@@ -29,7 +29,13 @@ POLICIES = {
         12,
     ),
 }
-CLEANING = ("vld", "segments")
+# The same of logs that the drive keeps.
+POLICIES |= {
+    f"{name} in the drive": (f"{args} log_in_drive=1", summaries)
+    for name, (args, summaries) in POLICIES.items()
+    if name != "range"
+}
+CLEANING = ("vld", "segments", "vld in the drive", "segments in the drive")
 ALIGNED, UNALIGNED = "hp97560", ("lps540s", "rz57")  # 72, 116 and 71 sectors a track
 # The disk is idle until a block has been moved, if one is to be.
 UNTIL_MOVED = (
@@ -168,6 +174,9 @@ def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_pa
     assert said.returncode == 1 and b"has no label of a virtual log" in said.stdout
     for args in ("place=eager", f"{ARGS} drive_volatile=1"):
         assert "a drive model and drive_volatile=0" in refused(make_image, disk, args)
+    for more in ("drive_depth=4", "disk1.drive=fixed"):
+        said = refused(make_image, disk, f"{ARGS} log_in_drive=1 {more}")
+        assert "log_in_drive=1: disk1: wants platters and drive_depth=1" in said
     map_sectors = {
         at
         for at in range(virtual_log.PLACE, len(whole), virtual_log.PLACE)
