@@ -9,8 +9,9 @@ A comment before a table names the source of each column, parted by `;`:
 
 A source is words parted by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, a metric, and
 is=model or is=published for what the model or the paper says, is=low or is=high for the ends of
-the interval (store.py). The first holds for all columns; a comment in a row's first cell holds for
-the row, and without an arm that cell is the arm's name. Cells without a digit and cells in italics
+the interval (store.py). An arm with a comma in its name is written arm="ARM". The first source holds
+for all columns; a comment in a row's first cell holds for the row, and without an arm that cell is
+the arm's name. Cells without a digit and cells in italics
 are no figures of ours. For figures in text, a comment at the end of the document repeats the words
 around them, with SLOTS in the place of figures:
 
@@ -50,6 +51,7 @@ STRAY = re.compile(r"<!-- (results?|figures)\b")
 COMMENT = re.compile(r"<!-- (.*?) -->")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.M | re.S)  # code
+UNQUOTED_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 ITALICS = re.compile(r"\*[^*]+\*")
 
 Read = Callable[[str], StoredResults]  # what is stored of an experiment
@@ -82,10 +84,11 @@ def result_documents() -> list[Path]:
 
 
 def parse_source(words: str) -> Source:
-    """Return a source from its text; a word without = is the metric."""
-    parts = [part.strip() for part in words.split(",") if part.strip()]
+    """Return a source from its text; a word without = is the metric. Commas within quotes part
+    nothing."""
+    parts = [part.strip() for part in UNQUOTED_COMMA.split(words) if part.strip()]
     pairs = [part.split("=", 1) if "=" in part else ["metric", part] for part in parts]
-    return {name.strip(): value.strip() for name, value in pairs}
+    return {name.strip(): value.strip().strip('"') for name, value in pairs}
 
 
 def find_tables(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:

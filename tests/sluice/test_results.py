@@ -171,6 +171,12 @@ def test_a_source_that_names_nothing_is_told_with_its_place(
         documents.update_figures(path, stored, {"e", None})
 
 
+def test_a_quoted_arm_may_have_commas_in_its_name() -> None:
+    assert documents.parse_source('from=e, arm="VLD, old, new", read.max_ms, mb=2') == {
+        **{"from": "e", "arm": "VLD, old, new", "metric": "read.max_ms", "mb": "2"}
+    }
+
+
 def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
     table = "| | a | b |\n|---|---|---|\n| x | 1.2 s | 3 |\n"
     path = document(tmp_path, f"words\n\n{table}")
