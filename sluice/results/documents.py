@@ -9,9 +9,9 @@ A comment before a table names the source of each column, parted by `;`:
 
 A source is words parted by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, a metric, and
 is=model or is=published for what the model or the paper says, is=low or is=high for the ends of
-the interval (store.py). An arm with a comma in its name is written arm="ARM". The first source holds
-for all columns; a comment in a row's first cell holds for the row, and without an arm that cell is
-the arm's name. Cells without a digit and cells in italics
+the interval (store.py). An arm with a comma in its name is written arm="ARM". The first source
+holds for all columns; a comment in a row's first cell holds for the row, and without an arm that
+cell is the arm's name. Cells without a digit and cells in italics
 are no figures of ours. For figures in text, a comment at the end of the document repeats the words
 around them, with SLOTS in the place of figures:
 

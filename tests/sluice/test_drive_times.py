@@ -129,14 +129,18 @@ def of_logged(path: Path, place: str, summaries: int, more: str = "") -> Callabl
     path.write_text(text.replace("drive_times = 1", f"drive_times = 1\n{more}"))
     experiment = load(path) if engine.host_refusal_reason() else twin_variant(load(path))
     result, _ = run.make_run(experiment.runs[0], path.with_suffix(".console"))
-    return lambda name: result["virtual_ms"] if name == "virtual" else metrics.evaluate(result, name)
+
+    def of(name: str) -> float:
+        return result["virtual_ms"] if name == "virtual" else metrics.evaluate(result, name)
+
+    return of
 
 
 @pytest.mark.parametrize("in_drive", [0, 1])
 @pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])
 def test_all_commands_of_a_virtual_log_are_known(
     place: str, summaries: int, in_drive: int, tmp_path: Path
-):
+) -> None:
     more = f"log_in_drive = {in_drive}\ndrive_command_us = 300"
     of = of_logged(tmp_path / "logged.toml", place, summaries, more)
     assert of("drive.unknown") == 0
@@ -156,8 +160,8 @@ def test_all_commands_of_a_virtual_log_are_known(
 
 
 def test_a_drive_that_keeps_its_log_is_given_one_command_for_an_update(tmp_path: Path) -> None:
-    """The sector of the map costs the way to a place and a sector's transfer, and no more: a command
-    of hp97560 takes 2.2 ms of its controller, and its platter takes 0.21 ms a sector."""
+    """The sector of the map costs the way to a place and a sector's transfer, and no more: a
+    command of hp97560 takes 2.2 ms of its controller, and its platter takes 0.21 ms a sector."""
     of = of_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
     assert of("drive.write.command_ns") == 2_200_000 * of("drive.write.commands") > 0
     assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
