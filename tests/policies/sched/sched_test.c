@@ -536,6 +536,10 @@ static const struct example {
     {"purp_serves_reads_first_each_kind_in_order_of_arrival", "purp",
      "write 25; read 50; write 5; read 10 30; serve 50 10 30 25; read 70;"
      "serve 70 5; empty; overtaken 4"}, /* all reads but one were younger */
+    {"purp_serves_writes_that_are_waited_for_with_reads_if_told_to", "purp",
+     "write 25; waited 35; read 50; waited 5; read 30; serve 50 30 25 35 5;"
+     "set waited=1; write 25; waited 35; read 50; waited 5; read 30;"
+     "serve 35 50 5 30 25; empty"},
 
     {"deadline_serves_batches_and_goes_on_where_each_sweep_stopped", "deadline",
      "set fifo_batch=2 writes_starved=1;"
