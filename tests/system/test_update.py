@@ -54,6 +54,18 @@ def test_aipu_writes_a_block_at_its_age_or_up_to_a_scan_later(lab: Lab, scan_s: 
     assert 30 <= youngest < 30 + scan_s / 2 < oldest < 30 + scan_s + SLACK_S
 
 
+def test_the_update_program_writes_as_the_paper_s_did(lab: Lab) -> None:
+    """update -e 1 30 is AIPU, in a kernel whose own daemon writes nothing."""
+    youngest, oldest = ages_s(lab("none", f"update -e 1 30 &\n{LOAD}"))
+    assert 30 <= youngest < 30.5 < oldest < 31 + SLACK_S
+
+
+def test_the_update_program_looks_at_multiples_of_its_time(lab: Lab) -> None:
+    """update -e 30 is PU: each block is written at the next multiple of 30 s since power-on."""
+    run = lab("none", f"update -e 30 &\n{LOAD}")
+    assert 0 < ages_s(run)[0] < ages_s(run)[1] < 30 + SLACK_S
+
+
 def test_aipu_forces_structure_and_nothing_else(lab: Lab) -> None:
     run = lab("aipu aipu.meta_ms=5000")
     assert ages_s(run)[0] >= 30
