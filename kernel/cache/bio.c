@@ -62,6 +62,7 @@ struct bcache bcache = {.lock = SPINLOCK("bcache", RANK_BIO)};
 
 COUNTER(hits, "bio.hits", "blocks", "found in the cache");
 COUNTER(misses, "bio.misses", "blocks", "not found in the cache");
+COUNTER(sleeps, "biowait.sleeps", "sleeps", "in biowait, for a transfer");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
 
@@ -197,8 +198,10 @@ void biodone(struct io *io, int error)
 int biowait(struct buf *b)
 {
     HOLD(spin, &bcache.lock);
-    while (b->flags & (B_READ | B_WRITE))
+    while (b->flags & (B_READ | B_WRITE)) {
+        count(&sleeps, 1);
         sleep_on(&b->io, &bcache.lock);
+    }
     return b->flags & B_ERROR ? -EIO : 0;
 }
 

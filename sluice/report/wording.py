@@ -35,6 +35,7 @@ COUNTERS = {
     "bio.cancelled": ("dirty blocks freed before they were written", "blocks"),
     "bio.dirtied": ("blocks that became dirty", "blocks"),
     "bio.flush_sleeps": ("waits of a flush", "times"),
+    "biowait.sleeps": ("sleeps in biowait", "times"),
     "bio.scanned": ("dirty blocks looked at", "blocks"),
     "cflru.dirty": ("choices of a dirty victim", "times"),
     "cflru.spared": ("dirty blocks spared", "blocks"),

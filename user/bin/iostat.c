@@ -85,23 +85,49 @@ static void print_row(const char *name, i64 value, const char *unit)
                units[i].unit);
 }
 
-/* What changed from a to b. */
-static void print_changes(const struct table *a, const struct table *b)
+/* Is row i the first of its group? The groups come in the order of their first
+ * rows, but a group's rows may be from several files of the kernel. */
+static bool begins_group(const struct table *t, u32 i)
 {
-    const char *last = NULL;
+    for (u32 j = 0; j < i; j++)
+        if (same_group(t->rows[j].name, t->rows[i].name))
+            return false;
+    return true;
+}
+
+/* Print what changed in the group of row `first`, after an empty line if it is
+ * wanted. Returns how many rows were hidden because they did not change. */
+static u32 print_group(const struct table *a, const struct table *b, u32 first,
+                       bool *empty_line)
+{
     u32 hidden = 0;
-    for (u32 i = 0; i < b->count; i++) {
+    bool begun = false;
+    for (u32 i = first; i < b->count; i++) {
         const struct row *r = &b->rows[i];
+        if (!same_group(b->rows[first].name, r->name))
+            continue;
         u64 before = value_in(a, i, r->name);
         if (r->value == before && !print_zeros) {
             hidden++;
             continue;
         }
-        if (last && !same_group(last, r->name))
+        if (*empty_line && !begun)
             printf("\n");
+        begun = true;
         print_row(r->name, (i64)(r->value - before), r->unit);
-        last = r->name;
     }
+    *empty_line |= begun;
+    return hidden;
+}
+
+/* What changed from a to b. */
+static void print_changes(const struct table *a, const struct table *b)
+{
+    bool empty_line = false;
+    u32 hidden = 0;
+    for (u32 i = 0; i < b->count; i++)
+        if (begins_group(b, i))
+            hidden += print_group(a, b, i, &empty_line);
     if (hidden > 0)
         printf("\n%u further counters are 0; iostat -a shows them\n", hidden);
 }

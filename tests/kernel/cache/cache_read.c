@@ -23,6 +23,7 @@ TEST(a_block_is_read_once)
     check_trace("miss disk0 5 7 0; queued disk0 10 7 2; issued disk0 10 7 2; "
                 "completed disk0 10 7 0; hit disk0 5 7 0");
     check_counters("bio.", "hits 1, misses 1");
+    check_eq(stat_of("biowait.sleeps"), 1);
     check_at_rest();
 }
 

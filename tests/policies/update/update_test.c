@@ -26,6 +26,15 @@ static const struct timeline timelines[] = {
     {"aipu_30_writes_blocks_that_are_30_to_60_seconds_old", "aipu",
      "set scan_ms=30000; at 1; dirty 7; at 30000; dirty 3; at 30001; dirty 9;"
      "at 200000; wrote 60000: 7 3, 90000: 9"},
+    {"aipu_whole_writes_what_aipu_writes_and_looks_at_all_that_is_dirty",
+     "aipu_whole",
+     "at 1500; dirty 7; at 2000; dirty 3; at 2001; dirty 9;"
+     "at 20000; dirty 7; at 100000; wrote 32000: 7 3, 33000: 9;"
+     "scans 100; written 3;"
+     "scanned 92"}, /* 7 from 2 to 32 s, 3 from 3 to 32, 9 from 3 to 33 */
+    {"aipu_whole_looks_as_rarely_as_it_is_told", "aipu_whole",
+     "set scan_ms=30000; at 1; dirty 7; at 30000; dirty 3; at 30001; dirty 9;"
+     "at 200000; wrote 60000: 7 3, 90000: 9; scanned 5"},
     {"aipu_forces_structure_every_meta_ms_if_told_to", "aipu",
      "at 1; meta 5; at 50000; wrote 31000: 5;" /* by default at its age, as all
                                                 */
@@ -128,6 +137,27 @@ TEST(bflush_scans_with_the_square_of_what_is_dirty_and_pu_in_proportion)
     check_eq(scanned_for("bflush", 100), 100 * 101 / 2 + 100);
     check_eq(scanned_for("bflush", 1000), 1000 * 1001 / 2 + 1000);
     check_eq(counter("scanned"), 5150 + 501500);
+}
+
+/* Buffers that scans look at while 100 blocks, dirty from 0.5 to 1.49 s, grow
+ * old and are written. */
+static u64 scanned_until_of_age(const char *policy)
+{
+    model_start(policy);
+    for (u64 n = 0; n < 100; n++)
+        dirty_at_ms(500 + 10 * n, n);
+    run_to_ms(40000);
+    check_eq(model.now.written, 100);
+    return model.scanned;
+}
+
+TEST(
+    aipu_whole_looks_at_a_block_in_each_scan_of_its_life_and_aipu_when_it_is_due)
+{
+    /* Scans 1 to 31 each end at a block that is too young. */
+    check_eq(scanned_until_of_age("aipu"), 100 + 31);
+    /* 31 scans each; the block of 1 s, which scan 1 has missed, has 30. */
+    check_eq(scanned_until_of_age("aipu_whole"), 99 * 31 + 30);
 }
 
 TEST(sprite_does_not_write_a_file_that_lives_less_than_its_age)
