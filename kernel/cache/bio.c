@@ -66,6 +66,8 @@ COUNTER(sleeps, "biowait.sleeps", "sleeps", "in biowait, for a transfer");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
 
+static bool keep_freed; /* a dirty block stays dirty when it is freed */
+
 u64 bio_buffers(void)
 {
     return bcache.nbufs;
@@ -412,7 +414,8 @@ void binval(struct disk *d, u64 blkno)
 {
     HOLD(spin, &bcache.lock);
     struct buf *b = buf_lookup(d, blkno);
-    if (b)
+    bool stays = keep_freed && b && b->block.dirtied_ns && !b->failed_ns;
+    if (b && !stays)
         invalidate(b);
 }
 
@@ -446,6 +449,7 @@ void bio_init(u32 block_bytes)
     bcache.block_bytes = block_bytes;
     bcache.ahead_most =
         bcache.nbufs * arg_number("prefetch_percent", 25, 0, 100) / 100;
+    keep_freed = arg_number("keep_freed", 0, 0, 1);
     reserve(block_bytes, bcache.nbufs);
     list_init(&bcache.delayed);
     list_init(&bcache.pending);

@@ -133,7 +133,8 @@ int bwrite_data(struct buf *, u64 owner, bool filled);
 void bunwanted(struct disk *, u64 blkno);
 
 /* The block belongs to nothing any more: drop its contents and any delayed
- * write of them. Waits for a transfer under way. */
+ * write of them, unless the boot argument keep_freed keeps it. Waits for a
+ * transfer under way. */
 void binval(struct disk *, u64 blkno);
 
 /* Drop every buffer of the disk; none may be dirty or held. For umount. */

@@ -63,6 +63,7 @@ SCATTER = Field("text", "COUNT:SIZE")
 ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
 IF_GIVEN = (
     "nbuf",
+    "keep_freed",
     "drive_cylinders",
     "drive_command_us",
     "drive_bus_kb_s",

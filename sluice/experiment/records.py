@@ -67,6 +67,7 @@ class MachineConfig(TypedDict):
     memory: str
     block: str
     nbuf: int | None
+    keep_freed: int | None
     cluster_kb: int
     drive_cylinders: int | None
     drive_depth: int

@@ -158,6 +158,7 @@ MACHINE = {
     "memory": Field("size", "of the machine", "64M", 32 << 20, 8 << 30),
     "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
     "nbuf": Field("number", "buffers in the cache; if not given, the kernel decides", None, 16),
+    "keep_freed": Field("number", "1: freed blocks stay dirty; if not given, 0", None, 0, 1),
     "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
     "drive_cylinders": Field(
         "number", "the disks lie in the first of a drive's; 0: in all", None, 0, 1000000

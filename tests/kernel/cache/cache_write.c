@@ -455,6 +455,36 @@ TEST(a_dropped_block_is_not_written)
     check_commands("R0:10+2");
 }
 
+TEST(a_dropped_block_stays_dirty_if_freed_blocks_are_kept)
+{
+    boot("nbuf=64 keep_freed=1");
+    dirty(5, 3);
+    u64 dirtied_ns = buffer_of(5)->block.dirtied_ns;
+    binval(disk0(), 5);
+    binval(disk0(), 99);
+    check_eq(bio_dirty(), 1);
+    dirty(5, 4); /* another file takes it: it is as old as it was */
+    check_eq(buffer_of(5)->block.dirtied_ns, dirtied_ns);
+    check_eq(owned_by(3), 0);
+    check_eq(owned_by(4), 1);
+    check_counters("bio.", "misses 1, hits 1, dirtied 1, absorbed 1");
+    check_eq(bflush(NULL), 0);
+    check_commands("W0:10+2");
+    binval(disk0(), 5); /* it is clean */
+    check_eq(found_on(disk0(), 5), MISSING);
+    check_at_rest();
+}
+
+TEST(a_dropped_block_that_could_not_be_written_is_not_kept)
+{
+    boot("nbuf=64 keep_freed=1");
+    fail_sector(0, 10, true, 1);
+    check_eq(bwrite(getblk(disk0(), 5)), (u64)-EIO);
+    binval(disk0(), 5);
+    check(!(buffer_of(5)->flags & (B_ERROR | B_VALID | B_DELWRI)));
+    check_eq(bio_dirty(), 0);
+}
+
 static void drop(void *blkno)
 {
     binval(disk0(), *(u64 *)blkno);
