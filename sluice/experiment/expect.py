@@ -48,7 +48,7 @@ def satisfies(row: Expectation, value: float, limit: float) -> bool:
 
 def format_figure(value: float, name: str) -> str:
     """Return a metric's value as text, with the unit in which the metric's name ends."""
-    unit = None if metrics.RATIO in name else metrics.IN_UNIT.fullmatch(name)
+    unit = None if metrics.PARTS.search(name) else metrics.IN_UNIT.fullmatch(name)
     return f"{value:,.6g}{unit[2].replace('_', ' ').replace('percent', '%') if unit else ''}"
 
 

@@ -12,6 +12,7 @@
     drive.write.seek_ms            what the drive did with its time, over all its commands; only
                                    with drive_times = 1, see below
     stat.disk.reads / read.count   one divided by another; by 0 it is 0
+    stat.bio.hits + stat.bio.misses   a sum; on both sides of a division, too
 
 Of the measured disk's drive: drive.PURPOSE.commands, and times drive.PURPOSE.PART_ms. PURPOSE is
 read, write, map (of a virtual log), moved (to empty places), or all. PART is command (its
@@ -57,7 +58,8 @@ NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
 OFTEN = ("mean", "std", "min", "max", "p50", "p90", "p99", "p99.9")  # fields that a message offers
-RATIO = " / "
+RATIO, SUM = " / ", " + "
+PARTS = re.compile(rf"{re.escape(RATIO)}|{re.escape(SUM)}")
 MetricError = tuple[str, str, list[str]]  # a kind, the wrong word, the possible words
 # A name that ends in its unit. The field over_450_ms is a number of values, not a time.
 IN_UNIT = re.compile(r"(?!.*\.over_\d+_)(.+?)(_ns|_us|_ms|_s|_percent)")
@@ -192,7 +194,7 @@ def jobs_in_metric(name: str) -> list[str]:
     """Return the names of the jobs in a metric."""
     parts = [
         part
-        for part in name.split(RATIO)
+        for part in PARTS.split(name)
         if not part.startswith(("stat.", "hist.")) and not DRIVE.fullmatch(part)
     ]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
@@ -227,7 +229,7 @@ def job_value(result: RunFigures, job: str, name: str) -> float:
 
 def needs_drive_times(name: str) -> bool:
     """Return whether the metric needs the times that the drive's model computes."""
-    return any(DRIVE.fullmatch(part) for part in name.split(RATIO))
+    return any(DRIVE.fullmatch(part) for part in PARTS.split(name))
 
 
 def evaluate(result: RunFigures, name: str) -> float:
@@ -248,6 +250,8 @@ def evaluate_with(result: RunFigures, name: str, distribution: Callable[[str], S
     if RATIO in name:
         above, below = (evaluate_with(result, part, distribution) for part in name.split(RATIO))
         return above / below if below else 0
+    if SUM in name:
+        return sum(evaluate_with(result, part, distribution) for part in name.split(SUM))
     if name.startswith("stat."):
         return counter_value(result, name.removeprefix("stat."))
     if match := JOB.fullmatch(name):
@@ -267,9 +271,9 @@ def evaluate_with(result: RunFigures, name: str, distribution: Callable[[str], S
 
 def aggregation(name: str) -> str:
     """Return how the values of several runs are combined: "mean", "min", "max" or "sum"."""
-    if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, DRIVE)):
+    if RATIO in name or SUM in name:
         return "mean"
-    if RATIO in name:
+    if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, DRIVE)):
         return "mean"
     _, field, _ = split_metric(name)
     if field in ("min", "max"):
@@ -323,10 +327,10 @@ def find_metric_error(
 ) -> MetricError | None:
     """Return what is wrong with a metric's name: (kind, the wrong word, the possible words); or
     None."""
-    if RATIO in name:
-        parts = name.split(RATIO)
+    parts = PARTS.split(name)
+    if len(parts) > 1:
         found = [find_metric_error(part, counters, histograms) for part in parts]
-        bad = [("metric", name, [])] if len(parts) > 2 else [row for row in found if row]
+        bad = [("metric", name, [])] if name.count(RATIO) > 1 else [row for row in found if row]
         return bad[0] if bad else None
     if DRIVE.fullmatch(name):
         return None

@@ -115,6 +115,9 @@ def column_head(column: str) -> tuple[str, str]:
     if metrics.RATIO in column:
         above, below = column.split(metrics.RATIO)
         return above, f"/ {below}"
+    if metrics.SUM in column:
+        above, _, below = column.partition(metrics.SUM)
+        return above, f"+ {below}"
     of_series = metrics.NAME.fullmatch(column)
     if of_series and of_series["series"]:
         return of_series["series"], of_series["field"]

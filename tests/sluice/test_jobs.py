@@ -9,7 +9,7 @@ from sluice.experiment import jobs, metrics, runner, summary
 from sluice.experiment.load import load
 from sluice.experiment.result import BadResult, check_line
 from sluice.experiment.schema import BadExperiment
-from sluice.report.wording import metric_words
+from sluice.report.wording import Words, metric_words
 from sluice.system.devtext import BadText
 
 SAID = """\
@@ -102,6 +102,21 @@ def test_a_metric_may_be_one_divided_by_another():
     assert metrics.find_metric_error("stat.disk.reads / job.a.ios", units, {}) is None
     assert metrics.find_metric_error("job.a.ios / stat.disk.raeds", units, {})[1] == "disk.raeds"
     assert metrics.find_metric_error("a.count / a.count / a.count", units, {})[0] == "metric"
+
+
+def test_a_metric_may_be_a_sum() -> None:
+    units = {"disk.reads": "requests"}
+    assert metrics.evaluate(result(), "stat.disk.reads + job.a.ios") == 14
+    assert metrics.evaluate(result(), "stat.disk.reads + job.a.ios / job.a.ios") == 2
+    assert metrics.jobs_in_metric("a.count + b.count / c.mean_ms") == ["a", "b", "c"]
+    assert metrics.aggregation("a.max_ms + b.max_ms") == "mean"
+    assert metrics.find_metric_error("stat.disk.reads + stat.disk.reads", units, {}) is None
+    error = metrics.find_metric_error("stat.disk.reads + stat.disk.raeds", units, {})
+    assert error and error[1] == "disk.raeds"
+    assert metric_words("stat.disk.reads + stat.disk.writes") == Words(
+        "reads from the disk + writes to the disk", "requests"
+    )
+    assert summary.column_head("stat.disk.reads + job.a.ios") == ("stat.disk.reads", "+ job.a.ios")
 
 
 def test_times_that_are_counted_have_units_and_shares():
