@@ -55,11 +55,11 @@ def archives() -> list[int]:
     return [sum(scaled(row[3]) for row in rows) for (_, archived), rows in pairs if archived]
 
 
-def build(make_image: MakeImage, words: str = "") -> tuple[Path, dict]:
-    """The disk after a build, and what kbuild said."""
+def build(make_image: MakeImage, words: str = "", args: str = "") -> tuple[Path, dict]:
+    """The disk after a build, and what kbuild said. args: further boot arguments."""
     words = f"sources={len(SOURCES)} scale={SCALE} {words}"
     disk = make_image(rc=RUN.format(words=words), size="64M")
-    result = run_rc(Config((Disk(disk),), args=ARGS, lab=True))
+    result = run_rc(Config((Disk(disk),), args=f"{ARGS} {args}".rstrip(), lab=True))
     assert result.status == 0, result.console
     [row] = jobs.parse_job_lines(result.console)
     return disk, row
@@ -112,6 +112,17 @@ def test_a_program_without_debug_symbols_is_smaller_and_has_no_hole(make_image: 
     assert row["object_bytes"] == less["object_bytes"], "the objects are the same"
     blocks = re.search(r"Blockcount: (\d+)", image.debugfs(stripped, "stat /program"))[1]
     assert int(blocks) * 512 >= part
+
+
+def test_freed_blocks_that_stay_dirty_change_no_file(make_image: MakeImage):
+    """Temporary files give their blocks back while these are dirty, and other files get them."""
+    (dropped, _), (kept, _) = (
+        build(make_image, "seed=3 work=1", f"update=aipu keep_freed={keep}") for keep in (0, 1)
+    )
+    assert files(dropped) == files(kept)
+    for path in files(dropped):
+        assert image.debugfs(dropped, f"cat {path}") == image.debugfs(kept, f"cat {path}")
+    image.check_image(kept)
 
 
 def test_the_same_seed_is_the_same_build_and_another_one_has_another_order(make_image: MakeImage):
