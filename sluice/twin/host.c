@@ -4,7 +4,8 @@
  *
  *   twin [-c COSTS] [-n] [-w FROM:END:LOG] -p PROGRAMS -m MEMORY
  *        -- BOOT ARGUMENTS
- *   twin [-c COSTS] -r DISKS [-t TRACE] -p PROGRAMS -m MEMORY
+ *   twin [-c COSTS] -r DISKS [-t TRACE] [-e DISK:EVENTS] -p PROGRAMS -m MEMORY
+ *        [-- BOOT ARGUMENTS]
  *
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
@@ -26,7 +27,10 @@
  *   printed.
  * - With -r trials are asked for on the standard input (resident.h). MEMORY is
  *   only read; DISKS is where in it the disks begin. With -t each trial leaves
- *   its trace in the file TRACE, where it would be in MEMORY.
+ *   its trace in the file TRACE, where it would be in MEMORY. With boot
+ *   arguments the machine boots first, once, and is asked for trials when a
+ *   program enquires for one: then what boots is not a trial's to pay.
+ * - With -e what happens to this disk goes to the file EVENTS (watch.h).
  * - With -w each write of the disk that is at [FROM, END) of MEMORY goes to the
  *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of
  * them, each has a sector that begins with its place and size in sectors, and
@@ -49,9 +53,11 @@
 #include "sluice/twin/program.h"
 #include "sluice/twin/resident.h"
 #include "sluice/twin/store.h"
+#include "sluice/twin/watch.h"
 #include "kernel/driver/driver.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/panic.h"
+#include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"
 
 void start(u32 hart, u64 dtb_phys); /* main.c */
@@ -88,7 +94,7 @@ void host_end(int status)
     *(u64 *)MEMORY_PHYS = (u64)trace_ring; /* engine.py finds the trace by it */
     if (trace_kept && trace_ring)
         keep_trace();
-    if (write_log && fclose(write_log))
+    if ((write_log && fclose(write_log)) || watch_end())
         _exit(STATUS_PANIC);
     _exit(status);
 }
@@ -176,6 +182,32 @@ static void log_writes(char *what)
         fail(what, "cannot be the log of a disk's writes");
 }
 
+/* DISK:EVENTS */
+static void watch(char *what)
+{
+    char *at = what;
+    u64 number = strtoul(at, &at, 10);
+    if (at == what || *at != ':')
+        fail(what, "want DISK:EVENTS");
+    watch_disk(number, at + 1);
+}
+
+static int answers; /* where they go; while the machine boots, what it says
+                     * goes to the standard error */
+
+static void boot_first(void)
+{
+    answers = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+static void ask_trial(void)
+{
+    uart_drain();
+    dup2(answers, STDOUT_FILENO);
+    resident_trial();
+}
+
 static void add_words(char **word, int n)
 {
     char *at = machine.bootargs;
@@ -192,9 +224,11 @@ int main(int argc, char **argv)
 {
     int option;
     const char *memory = NULL;
-    while ((option = getopt(argc, argv, "c:np:m:r:t:w:")) >= 0) {
+    while ((option = getopt(argc, argv, "c:e:np:m:r:t:w:")) >= 0) {
         if (option == 'c')
             costs_read(optarg);
+        else if (option == 'e')
+            watch(optarg);
         else if (option == 'n')
             costs_shown = true;
         else if (option == 'p')
@@ -213,10 +247,15 @@ int main(int argc, char **argv)
     if (!programs_folder || !memory)
         fail("options", "-p and -m are needed");
     map_memory(memory);
-    char *args[] = {disks ? resident_trial() : NULL};
-    if (disks)
+    bool boots_first = disks && optind < argc;
+    char *args[] = {disks && !boots_first ? resident_trial() : NULL};
+    if (args[0])
         add_words(args, 1);
     else
         add_words(argv + optind, argc - optind);
+    if (boots_first) {
+        boot_first();
+        watch_enquiry(ask_trial);
+    }
     start(0, 0);
 }

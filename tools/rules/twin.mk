@@ -8,7 +8,9 @@ TWIN_CC := $(HOSTCC) -Ibuild/twin/include $(HCFLAGS) -Wno-missing-field-initiali
     -funsigned-char -fno-common -ffp-contract=off $(TWIN_CC_$(HOST))
 # Hidden: a preloaded library that calls strlen means the C library's.
 TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder -fvisibility=hidden
-TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
+# What happens to a disk is seen between the kernel and its driver (sluice/twin/watch.h).
+TWIN_WRAPPED := ramdisk_open ramdisk_do uart_put
+TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(TWIN_WRAPPED:%=-Wl,--wrap=%)
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/counter.c machine/cpu.c machine/fdt.c machine/irq.c \

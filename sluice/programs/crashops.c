@@ -1,0 +1,208 @@
+/*
+ * crashops: does the operations of a workload of the crash laboratory
+ * (sluice/crash/), which cuts the power at each write that they cause.
+ *
+ * - It is process 1 of its machine. It mounts nothing until it has enquired for
+ *   a trial (sluice/twin/watch.h); then disk1 holds the text of the workload,
+ *   and disk2 the file system.
+ * - A line is an operation and its arguments; the text ends at a 0. Before each
+ *   operation it prints `@NUMBER`, and afterwards `=NUMBER RESULT`: 0, or
+ *   minus an error number. `@end` when all are done.
+ * - What a write puts at byte b of a file is a letter that the write's tag and
+ *   the sector of b choose: so wrong data and misplaced data are both seen.
+ */
+#include "user/lib.h"
+
+#define ENQUIRY    "\5"
+#define SECTOR     512
+#define WORDS      5
+#define TEXT_BYTES (8UL << 10) /* of a workload at most */
+
+static char text[TEXT_BYTES + 1];
+static char data[256UL << 10]; /* of one write at most */
+
+/* ---- operations: they return 0 or more, or -1 ---- */
+
+static i64 number(const char *word)
+{
+    i64 n = 0;
+    for (; isdigit(*word); word++)
+        n = 10 * n + (*word - '0');
+    return n;
+}
+
+/* Open, do, close: a close that fails is the operation's failure. */
+static i64 closed(int fd, i64 result)
+{
+    return fd >= 0 && close(fd) < 0 ? -1 : result;
+}
+
+static i64 put(const char *path, int flags, u64 at, u64 bytes, u64 tag)
+{
+    int fd = open(path, O_WRONLY | flags);
+    if (fd < 0)
+        return -1;
+    if (flags & O_APPEND)
+        at = lseek(fd, 0, SEEK_END);
+    for (u64 i = 0; i < bytes; i++)
+        data[i] = 'a' + (7 * tag + (at + i) / SECTOR) % 26;
+    i64 n =
+        flags & O_APPEND ? write(fd, data, bytes) : pwrite(fd, data, bytes, at);
+    return closed(fd, n == (i64)bytes ? 0 : -1);
+}
+
+static i64 do_creat(char **w)
+{
+    int fd = open(w[1], O_WRONLY | O_CREAT | O_EXCL, 0644);
+    return closed(fd, fd);
+}
+
+static i64 do_write(char **w)
+{
+    return put(w[1], 0, number(w[2]), number(w[3]), number(w[4]));
+}
+
+static i64 do_through(char **w)
+{
+    return put(w[1], O_SYNC, number(w[2]), number(w[3]), number(w[4]));
+}
+
+static i64 do_append(char **w)
+{
+    return put(w[1], O_APPEND, 0, number(w[2]), number(w[3]));
+}
+
+static i64 do_truncate(char **w)
+{
+    return truncate(w[1], number(w[2]));
+}
+
+static i64 do_link(char **w)
+{
+    return link(w[1], w[2]);
+}
+
+static i64 do_symlink(char **w)
+{
+    return symlink(w[1], w[2]);
+}
+
+static i64 do_unlink(char **w)
+{
+    return unlink(w[1]);
+}
+
+static i64 do_rename(char **w)
+{
+    return rename(w[1], w[2]);
+}
+
+static i64 do_mkdir(char **w)
+{
+    return mkdir(w[1], 0755);
+}
+
+static i64 do_rmdir(char **w)
+{
+    return rmdir(w[1]);
+}
+
+static i64 do_fsync(char **w)
+{
+    int fd = open(w[1], O_RDONLY);
+    return fd < 0 ? -1 : closed(fd, fsync(fd));
+}
+
+static i64 do_sync(char **w)
+{
+    (void)w;
+    return sync();
+}
+
+static i64 do_sleep(char **w)
+{
+    return sleep(number(w[1]) * NS_PER_MS);
+}
+
+static i64 do_mount(char **w)
+{
+    return mount("disk2", w[1], 0);
+}
+
+static i64 do_umount(char **w)
+{
+    return umount(w[1]);
+}
+
+static const struct operation {
+    const char *name;
+    u32 words;
+    i64 (*fn)(char **word);
+} operations[] = {
+    {"creat", 2, do_creat},       {"write", 5, do_write},
+    {"through", 5, do_through},   {"append", 4, do_append},
+    {"truncate", 3, do_truncate}, {"link", 3, do_link},
+    {"symlink", 3, do_symlink},   {"unlink", 2, do_unlink},
+    {"rename", 3, do_rename},     {"mkdir", 2, do_mkdir},
+    {"rmdir", 2, do_rmdir},       {"fsync", 2, do_fsync},
+    {"sync", 1, do_sync},         {"sleep", 2, do_sleep},
+    {"mount", 2, do_mount},       {"umount", 2, do_umount},
+};
+
+/* ---- a workload ---- */
+
+static i64 do_line(char *line)
+{
+    char *word[WORDS + 1];
+    u32 n = 0;
+    for (char *at = line; n <= WORDS && *at; n++) {
+        word[n] = at;
+        while (*at && *at != ' ')
+            at++;
+        if (*at)
+            *at++ = 0;
+    }
+    for (u32 i = 0; i < NELEM(operations); i++)
+        if (n == operations[i].words && !strcmp(word[0], operations[i].name))
+            return operations[i].fn(word);
+    diex("there is no operation %s of %u words", word[0], n);
+}
+
+/* Of disk1, when it holds the text. */
+static void read_workload(void)
+{
+    int fd = open("/dev/disk1", O_RDONLY);
+    if (fd < 0 || read(fd, text, TEXT_BYTES) != TEXT_BYTES)
+        die("/dev/disk1");
+    close(fd);
+}
+
+static void do_workload(void)
+{
+    u32 number = 0;
+    for (char *line = text; *line; number++) {
+        char *end = line;
+        while (*end && *end != '\n')
+            end++;
+        if (*end)
+            *end++ = 0;
+        printf("@%u\n", number);
+        fflush(stdout);
+        i64 result = do_line(line);
+        printf("=%u %d\n", number, result < 0 ? -errno : 0);
+        fflush(stdout);
+        line = end;
+    }
+    printf("@end\n");
+    fflush(stdout);
+}
+
+int main(void)
+{
+    printf(ENQUIRY);
+    fflush(stdout);
+    read_workload();
+    do_workload();
+    poweroff(0, false);
+    die("poweroff");
+}

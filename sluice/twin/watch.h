@@ -1,0 +1,35 @@
+/*
+ * What happens to one disk of the twin, in its order, as a file: for the crash
+ * laboratory (sluice/crash/), which asks what a power cut leaves.
+ *
+ *   KIND PLACE BYTES TIME_NS    four little-endian u64, and so many bytes
+ *
+ * - WATCH_WRITE: the bytes were written to this place of the disk.
+ * - WATCH_FLUSH: the disk was told to flush, and has. No bytes.
+ * - WATCH_TEXT: the bytes were written to the console. By what a program prints
+ *   between two of its system calls, each write belongs to one of them.
+ *
+ * The linker has these functions called in place of the kernel's own (--wrap in
+ * tools/rules/twin.mk): so the kernel knows nothing of it. Events are kept in
+ * memory until the machine ends.
+ */
+#ifndef SLUICE_TWIN_WATCH_H
+#define SLUICE_TWIN_WATCH_H
+
+#include "kernel/base/types.h"
+
+enum watch_kind { WATCH_WRITE, WATCH_FLUSH, WATCH_TEXT };
+
+/* A program writes this byte to the console when it wants its trial. */
+#define WATCH_ENQUIRY 5
+
+/* Keep the events of the disk with this number, for this file. */
+void watch_disk(u32 number, const char *path);
+
+/* Call this when a program writes WATCH_ENQUIRY, once. */
+void watch_enquiry(void (*fn)(void));
+
+/* The machine ends: write the file. 0 or -1. */
+int watch_end(void);
+
+#endif
