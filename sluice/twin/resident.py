@@ -61,16 +61,30 @@ class Resident:
     """A process that makes trials on these disks, one at a time; a context manager that ends it.
 
     guest: memory with the disks in it; it may be closed after the first trial. trace: a file to
-    which each trial writes its trace, in the form that trace.read takes.
+    which each trial writes its trace, in the form that trace.read takes. watch: a disk, and the file
+    to which each trial writes what happened to it (watch.h). boot: arguments with which the machine
+    boots once; then trials have none of their own, and begin where a program enquires for one.
+    twin, programs: other ones than this tree's.
     """
 
-    def __init__(self, guest: Guest, costs: Path | None = None, trace: Path | None = None) -> None:
+    def __init__(
+        self,
+        guest: Guest,
+        costs: Path | None = None,
+        trace: Path | None = None,
+        watch: tuple[int, Path] | None = None,
+        boot: str = "",
+        twin: Path = TWIN,
+        programs: Path = PROGRAMS,
+    ) -> None:
         self.places = list(guest.places)
         self.table = guest.argument()
-        line = [str(TWIN), "-p", str(PROGRAMS), "-r", str(self.places[0][0])]
+        line = [str(twin), "-p", str(programs), "-r", str(self.places[0][0])]
         line += ["-c", str(costs)] if costs else []
         line += ["-t", str(trace)] if trace else []
-        self.line = [*line, "-m", str(guest.path)]
+        line += ["-e", f"{watch[0]}:{watch[1]}"] if watch else []
+        line += ["-m", str(guest.path)]
+        self.line = [*line, "--", *boot.split(), self.table] if boot else line
 
     def __enter__(self) -> "Resident":
         self.errors = tempfile.TemporaryFile()  # what it says

@@ -1,0 +1,150 @@
+"""A campaign: workloads, all of their cuts, and what the judges say of each.
+
+`Laboratory` has the machine, the judge and the disk that all workloads begin with. `try_workload`
+records one and judges its cuts.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
+from sluice.crash.judge import Judge, Verdict
+from sluice.crash.machine import CrashMachine, Setup, apply_writes
+from sluice.crash.model import FoundTree, History, Promise
+from sluice.crash.recording import Event
+from sluice.crash.workloads import SETUP, Workload, moves_directory
+
+Plant = Callable[[list[Event]], list[Event]]  # a planted fault: what it makes of a recording
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cut that lost something: the workload, the cut, and what the judges said."""
+
+    workload: Workload
+    cut: Cut
+    wrong: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    """What came of a workload: cuts tried, different images among them, failures, and bytes of other
+    files that showed in cuts (`stale`); events: the recording. `refused`: operations that failed, as
+    they must."""
+
+    workload: Workload
+    cuts: int = 0
+    images: int = 0
+    stale_cuts: int = 0
+    refused: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+class Laboratory:
+    """A context manager: everything that judging workloads on one kind of machine needs."""
+
+    def __init__(self, setup: Setup, promise: Promise | None = None, volatile: bool = True) -> None:
+        self.machine = CrashMachine(setup)
+        self.promise = promise or Promise()
+        self.volatile = volatile
+
+    def __enter__(self) -> "Laboratory":
+        self.machine.__enter__()
+        try:
+            self.judge = Judge(self.machine)
+            made = self.machine.record(self.machine.empty, SETUP)
+            self.start = History(SETUP)
+            self.base = Base(apply_writes(self.machine.empty, made))
+            self.checked: dict[tuple[object, ...], tuple[list[str], int]] = {}
+        except BaseException:
+            self.machine.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.machine.__exit__(kind, value, trace)
+
+    def record(self, workload: Workload) -> list[Event]:
+        """Do a workload. Returns the events."""
+        return self.machine.record(self.base.disk, workload.whole())
+
+    def try_workload(
+        self,
+        workload: Workload,
+        plant: Plant | None = None,
+        most: int | None = None,
+        seed: int = 0,
+    ) -> Outcome:
+        """Judge all cuts of a workload. plant: a fault to plant into what it wrote; most: so many
+        failures are enough."""
+        events = self.record(workload)
+        history = History(workload.whole(), self.start)
+        outcome = Outcome(workload, refused=history.results.count(False))
+        if wrong := compare_results(events, history):
+            outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
+            return outcome
+        judging = Judging(self, workload, history)
+        for cut, image in iterate_cuts(
+            self.base, plant(events) if plant else events, seed, self.volatile
+        ):
+            outcome.cuts += 1
+            wrong_here, stale = judging.judge(cut, image)
+            outcome.stale_cuts += stale > 0
+            if wrong_here:
+                outcome.failures.append(Failure(workload, cut, tuple(wrong_here)))
+                if most and len(outcome.failures) >= most:
+                    break
+        outcome.images = len(judging.images)
+        return outcome
+
+
+class Judging:
+    """The judging of one workload's cuts."""
+
+    def __init__(self, laboratory: Laboratory, workload: Workload, history: History) -> None:
+        self.laboratory, self.history = laboratory, history
+        self.may_ask = moves_directory(workload.operations)
+        self.images: set[int] = set()
+        self.known: dict[tuple[int, int, bool], tuple[list[str], int]] = {}
+
+    def judge(self, cut: Cut, image: Image) -> tuple[list[str], int]:
+        """Return what is wrong with what a cut leaves, and how many stale bytes show."""
+        self.images.add(image.hash)
+        key = (image.hash, cut.returned, cut.under_way)
+        if key not in self.known:
+            verdict = self.laboratory.judge.verdict(image)
+            self.known[key] = self._compare(verdict, cut)
+        return self.known[key]
+
+    def _compare(self, verdict: Verdict, cut: Cut) -> tuple[list[str], int]:
+        """Compare a verdict's trees with the model."""
+        wrong = list(verdict.wrong)
+        if verdict.asks and not self.may_ask:
+            wrong.append(verdict.asks)
+        stale = 0
+        for who, tree in (("mount", verdict.mounted), ("e2fsck, then mount", verdict.repaired)):
+            if tree is not None:
+                said, n = self._check(tree, cut)
+                wrong += [f"{who}: {text}" for text in said]
+                stale = max(stale, n)
+        return wrong, stale
+
+    def _check(self, tree: FoundTree, cut: Cut) -> tuple[list[str], int]:
+        """Compare a tree with what the model allows."""
+        promise = self.laboratory.promise
+        return self.history.check(tree, cut.returned, cut.under_way, promise)
+
+
+def compare_results(events: Sequence[Event], history: History) -> str:
+    """Return how the kernel's results differ from the model's, or ""."""
+    for event in events:
+        if event.kind == "returned" and (event.error == 0) != history.results[event.mark]:
+            said = f"error {event.error}" if event.error else "success"
+            return f"{history.operations[event.mark]}: {said}, where the model has another result"
+    return ""

@@ -1,0 +1,177 @@
+"""Cuts of a recording: what may be on the platters when the power goes, as images.
+
+A drive with a volatile cache has brought any of the writes since the last flush onto its platters,
+and the power may go in the midst of one of them, between two sectors. A drive without such a cache
+has done each write that has ended; only one may be torn.
+
+An image is known by the differences from the base that all workloads of a campaign begin with: a
+hash is kept for each sector, and that of an image is their sum by exclusive or. So it costs as much
+as the writes that differ, and equal images of different workloads are found to be equal.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from random import Random
+
+from sluice.crash.recording import SECTOR, Event
+
+ALL_WAYS = 5  # as many other pending writes are lost in all ways
+RANDOM_WAYS = 12  # of more than that, so many ways, beside none, all, and all but one or only one
+RANDOM_TEARS = 3  # of a write, beside each number of first sectors
+
+Sectors = dict[int, tuple[int, bytes]]  # of an image, where it differs: its key and its data
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cut: after the event with this number; which pending writes are on the platters, by their
+    events' numbers; of the last one of `torn`, only these sectors. `returned`: operations done;
+    under_way: one more has begun."""
+
+    after: int
+    chosen: tuple[int, ...]
+    torn: int = -1
+    sectors: tuple[int, ...] = ()
+    returned: int = 0
+    under_way: bool = False
+
+
+class Base:
+    """The disk that all workloads begin with."""
+
+    def __init__(self, disk: bytes) -> None:
+        self.disk = disk
+
+    def key(self, sector: int, data: bytes) -> int:
+        """Return what a sector with this data adds to an image's hash: 0 if it is as at first."""
+        if self.disk[sector * SECTOR : (sector + 1) * SECTOR] == data:
+            return 0
+        digest = blake2b(data, digest_size=8, key=sector.to_bytes(4, "little")).digest()
+        return int.from_bytes(digest, "little")
+
+    def pieces(self, event: Event) -> list[tuple[int, int, bytes]]:
+        """Return the sectors of a write: number, key, data."""
+        first, data = event.at // SECTOR, event.data
+        pieces = ((first + i, data[i * SECTOR : (i + 1) * SECTOR]) for i in range(event.sectors()))
+        return [(sector, self.key(sector, piece), piece) for sector, piece in pieces]
+
+
+@dataclass
+class Image:
+    """What a cut leaves: the hash, and the sectors in which it differs from the base."""
+
+    base: Base
+    hash: int
+    sectors: list[Sectors]  # the later ones count
+
+    def bytes(self) -> bytes:
+        """Return the whole image."""
+        disk = bytearray(self.base.disk)
+        for sectors in self.sectors:
+            for sector, (_, data) in sectors.items():
+                disk[sector * SECTOR : (sector + 1) * SECTOR] = data
+        return bytes(disk)
+
+
+class Platters:
+    """What is durable so far, and what is pending in the drive's cache."""
+
+    def __init__(self, base: Base, volatile: bool) -> None:
+        self.base, self.volatile = base, volatile
+        self.durable: Sectors = {}
+        self.hash = 0
+        self.pending: dict[int, list[tuple[int, int, bytes]]] = {}
+
+    def write(self, number: int, event: Event) -> None:
+        """A write has come to the cache."""
+        if not self.volatile:
+            self.flush()
+        self.pending[number] = self.base.pieces(event)
+
+    def flush(self) -> None:
+        """All that is pending is durable."""
+        for pieces in self.pending.values():
+            for sector, key, data in pieces:
+                self.hash ^= self.durable.get(sector, (0, b""))[0] ^ key
+                self.durable[sector] = key, data
+        self.pending = {}
+
+    def image(self, cut: Cut) -> Image:
+        """Return what a cut leaves."""
+        new: Sectors = {}
+        for number in cut.chosen:
+            pieces = self.pending[number]
+            for i in cut.sectors if number == cut.torn else range(len(pieces)):
+                sector, key, data = pieces[i]
+                new[sector] = key, data
+        found = self.hash
+        for sector, (key, _) in new.items():
+            found ^= self.durable.get(sector, (0, b""))[0] ^ key
+        return Image(self.base, found, [self.durable, new])
+
+
+def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
+    """Return which of these writes may be on the platters: all ways, or some of many."""
+    n = len(others)
+    if n <= ALL_WAYS:
+        return [
+            tuple(other for i, other in enumerate(others) if way >> i & 1) for way in range(1 << n)
+        ]
+    ways = {(), tuple(others)}
+    for other in others:
+        ways.add((other,))
+        ways.add(tuple(o for o in others if o != other))
+    for _ in range(RANDOM_WAYS):
+        ways.add(tuple(o for o in others if rng.random() < 0.5))
+    return sorted(ways)
+
+
+def tears(count: int, rng: Random) -> list[tuple[int, ...]]:
+    """Return which sectors of a write of so many may be there, if not all or none: each number of
+    first ones, the last one, and some at random, as a drive may begin anywhere on a track."""
+    ways = {tuple(range(n)) for n in range(1, count)} | ({(count - 1,)} if count > 1 else set())
+    for _ in range(RANDOM_TEARS if count > 2 else 0):
+        ways.add(tuple(i for i in range(count) if rng.random() < 0.5))
+    return sorted(way for way in ways if 0 < len(way) < count)
+
+
+def iterate_cuts(
+    base: Base, events: Sequence[Event], seed: int = 0, volatile: bool = True
+) -> Iterator[tuple[Cut, Image]]:
+    """Yield the cuts of a recording, each with what it leaves."""
+    rng, platters = Random(seed), Platters(base, volatile)
+    returned, under_way = 0, False
+    for number, event in enumerate(events):
+        if event.kind == "flush":
+            platters.flush()
+        elif event.kind == "began":
+            under_way = True
+        elif event.kind == "returned":
+            returned, under_way = event.mark + 1, False
+            for chosen in choose(list(platters.pending), rng):
+                yield _cut(platters, Cut(number, chosen, -1, (), returned, under_way))
+        elif event.kind == "write":
+            platters.write(number, event)
+            others = [other for other in platters.pending if other != number]
+            for ways, sectors in _ways(event, others, rng):
+                for chosen in ways:
+                    torn = number if sectors else -1
+                    cut = Cut(number, (*chosen, number), torn, sectors, returned, under_way)
+                    yield _cut(platters, cut)
+
+
+def _ways(
+    event: Event, others: list[int], rng: Random
+) -> Iterator[tuple[list[tuple[int, ...]], tuple[int, ...]]]:
+    """Yield how the newest write may be there, with the ways of the others: whole with all of their
+    ways, torn with none or all of them."""
+    yield choose(others, rng), ()
+    few = [(), tuple(others)] if others else [()]
+    for sectors in tears(event.sectors(), rng):
+        yield few, sectors
+
+
+def _cut(platters: Platters, cut: Cut) -> tuple[Cut, Image]:
+    """Return a cut and what it leaves."""
+    return cut, platters.image(cut)

@@ -1,0 +1,158 @@
+"""A reader of small ext2 images, which shares nothing with the kernel.
+
+It reads names, types, sizes and data, and believes nothing: what cannot be right raises Damaged.
+"""
+
+import struct
+from dataclasses import dataclass
+
+from sluice.crash.model import Found, FoundTree
+
+ROOT, MAGIC = 2, 0xEF53
+DIRECT, LEVELS = 12, 3
+SPECIAL = ("lost+found",)  # e2fsck's own, in the root
+KINDS = {0x8000: "f", 0x4000: "d", 0xA000: "l"}
+MOST_BYTES = 64 << 20
+
+
+class Damaged(Exception):
+    """The error for an image that cannot be read; the text says where."""
+
+
+@dataclass(frozen=True)
+class Inode:
+    """An inode: its number, mode, links, size, and its 60 bytes of pointers or text."""
+
+    number: int
+    mode: int
+    links: int
+    size: int
+    sectors: int
+    block: bytes
+
+
+class Reader:
+    """The file system in an image."""
+
+    def __init__(self, image: bytes | bytearray) -> None:
+        self.image = image
+        head = struct.unpack_from("<7I", image, 1024)
+        self.block_bytes = 1024 << head[6]
+        self.first_block = struct.unpack_from("<I", image, 1024 + 20)[0]
+        self.inodes_each = struct.unpack_from("<I", image, 1024 + 40)[0]
+        magic, inode_bytes = struct.unpack_from("<H", image, 1024 + 56)[0], 128
+        if magic != MAGIC:
+            raise Damaged("the superblock has no magic number")
+        if struct.unpack_from("<I", image, 1024 + 76)[0]:
+            inode_bytes = struct.unpack_from("<H", image, 1024 + 88)[0]
+        self.inodes, self.blocks, self.inode_bytes = head[0], head[1], inode_bytes
+
+    def block(self, number: int, what: str) -> bytes:
+        """Return a block's data."""
+        if not 0 < number < self.blocks:
+            raise Damaged(f"{what}: block {number} is not on the disk")
+        return bytes(self.image[number * self.block_bytes : (number + 1) * self.block_bytes])
+
+    def inode(self, number: int) -> Inode:
+        """Return an inode."""
+        if not 0 < number <= self.inodes:
+            raise Damaged(f"there is no inode {number}")
+        group, index = divmod(number - 1, self.inodes_each)
+        descriptors = (self.first_block + 1) * self.block_bytes
+        table = struct.unpack_from("<I", self.image, descriptors + 32 * group + 8)[0]
+        at = table * self.block_bytes + index * self.inode_bytes
+        raw = self.image[at : at + 128]
+        mode, _, size = struct.unpack_from("<HHI", raw)
+        links, sectors = struct.unpack_from("<HI", raw, 26)
+        if mode & 0xF000 == 0x8000:
+            size |= struct.unpack_from("<I", raw, 108)[0] << 32
+        return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
+
+    def _pieces(self, numbers: tuple[int, ...], level: int, left: int, what: str) -> list[bytes]:
+        """Return the data that pointers of a level lead to, block by block, at most `left` blocks."""
+        each = (self.block_bytes // 4) ** level
+        found: list[bytes] = []
+        for number in numbers:
+            if len(found) >= left:
+                break
+            if not number:
+                found += [bytes(self.block_bytes)] * min(each, left - len(found))
+            elif level == 0:
+                found.append(self.block(number, what))
+            else:
+                inner = struct.unpack(f"<{self.block_bytes // 4}I", self.block(number, what))
+                found += self._pieces(inner, level - 1, left - len(found), what)
+        return found
+
+    def data(self, inode: Inode) -> bytes:
+        """Return a file's contents."""
+        if inode.size > MOST_BYTES:
+            raise Damaged(f"inode {inode.number} has {inode.size} bytes")
+        pointers = struct.unpack("<15I", inode.block)
+        nblocks = -(-inode.size // self.block_bytes)
+        what = f"inode {inode.number}"
+        found = self._pieces(pointers[:DIRECT], 0, nblocks, what)
+        for level in range(1, LEVELS + 1):
+            left = nblocks - len(found)
+            found += self._pieces((pointers[DIRECT + level - 1],), level, left, what)
+        return b"".join(found)[: inode.size]
+
+    def entries(self, inode: Inode) -> list[tuple[str, int]]:
+        """Return a directory's names, each with its inode's number, without `.` and `..`."""
+        data, found = self.data(inode), []
+        for start in range(0, len(data), self.block_bytes):
+            at, end = start, start + self.block_bytes
+            while at < end:
+                number, length, size, _ = struct.unpack_from("<IHBB", data, at)
+                if length < 8 + size or length % 4 or at + length > end:
+                    raise Damaged(f"directory {inode.number}: the entry at {at} is damaged")
+                name = data[at + 8 : at + 8 + size].decode(errors="backslashreplace")
+                if number and name not in (".", ".."):
+                    found.append((name, number))
+                at += length
+        return found
+
+    def text(self, inode: Inode) -> bytes:
+        """Return a symbolic link's text."""
+        return self.data(inode) if inode.sectors else inode.block[: inode.size]
+
+    def tree(self, husks: bool) -> FoundTree:
+        """Return all that the names of the disk lead to, with or without husks."""
+        self.husks = husks
+        found: FoundTree = {}
+        above = {ROOT}
+        self._add(found, "", self.inode(ROOT), above)
+        return found
+
+    def _add(self, found: FoundTree, path: str, directory: Inode, above: set[int]) -> None:
+        """Add what is in a directory. above: directories seen so far."""
+        for name, number in self.entries(directory):
+            inode, at = self.inode(number), f"{path}/{name}"
+            if not path and name in SPECIAL:
+                continue
+            if at in found:
+                raise Damaged(f"{at} is there twice")
+            kind = KINDS.get(inode.mode & 0xF000)
+            if kind is None or not inode.links:
+                raise Damaged(f"{at}: inode {number} is no file (mode {inode.mode:o})")
+            if kind == "d" and not inode.size and not self.husks:
+                continue
+            if kind == "d":
+                if number in above:
+                    raise Damaged(f"{at}: directory {number} has two names")
+                above.add(number)
+                found[at] = Found(kind, number)
+                self._add(found, at, inode, above)
+            else:
+                data = self.data(inode) if kind == "f" else self.text(inode)
+                found[at] = Found(kind, number, data)
+
+
+def read_tree(image: bytes | bytearray, husks: bool = True) -> FoundTree:
+    """Return the tree of files in an image, with or without husks: directories of no length, which a
+    file is while it gains its first name or loses its last one, and which e2fsck removes. Raises
+    Damaged."""
+    try:
+        return Reader(image).tree(husks)
+    except struct.error as error:
+        raise Damaged(f"the disk ends too early: {error}") from error

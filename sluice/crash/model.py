@@ -1,0 +1,330 @@
+"""The oracle: which trees of files a power cut may leave.
+
+`History` follows a workload operation by operation. At a cut, some operations have returned and at
+most one is under way. What may be found then is a `Promise` of the kernel's, and `History.check`
+compares what was found with it.
+
+- Names are those of some moment. With order="sync", the kernel's own order of writes, that moment is
+  now: before or after the operation that is under way. With "prefix", as a journal promises, it is any
+  moment since the last fsync or sync.
+- A file's size is one that it has had since it was last made durable (or, within one write, a number
+  of whole blocks between two of them). Each of its bytes is one that was there since then.
+- With stale=True, bytes that no durable version of the file has may be anything: the block's number
+  may reach the disk before the block's data. `check` counts them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sluice.crash.operations import Operation, pattern
+
+LEAST_BLOCK = 1024  # a write grows a file block by block, and no disk has smaller ones
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a path leads to: a file (f), a directory (d) or a symbolic link (l); its inode's number;
+    the file's data, or the link's text."""
+
+    kind: str
+    inode: int
+    data: bytes = b""
+
+
+FoundTree = dict[str, Found]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the kernel promises of a power cut."""
+
+    order: str = "sync"
+    stale: bool = True
+
+
+@dataclass(frozen=True)
+class Names:
+    """The tree at one moment: for each path the kind and the node, which numbers a file."""
+
+    at: dict[str, tuple[str, int]]
+
+    def below(self, path: str) -> list[str]:
+        """Return the paths under a directory."""
+        return [other for other in self.at if other.startswith(path + "/")]
+
+
+@dataclass
+class Versions:
+    """The contents that a node has had, each with the number of operations done by then. The first
+    one since which the file is durable is at `durable`."""
+
+    data: list[tuple[int, bytes]]
+    durable: list[tuple[int, int]] = field(default_factory=list)  # operations, index of the version
+
+
+class Refused(Exception):
+    """The error for an operation that the kernel must refuse."""
+
+
+def parent(path: str) -> str:
+    """Return the path of the directory that a path's last name is in."""
+    return path.rpartition("/")[0]
+
+
+class History:
+    """What a workload does to a disk, by a model. `results`: whether each operation succeeds."""
+
+    def __init__(self, operations: Sequence[Operation], start: "History | None" = None) -> None:
+        self.operations = tuple(operations)
+        self.files: dict[int, Versions] = {}
+        self.texts: dict[int, bytes] = {}
+        self.nodes = 0
+        self.results: list[bool] = []
+        self.names = [Names({})]
+        self.settled = [0]  # after so many operations: up to which moment names are durable
+        if start:
+            self._continue(start)
+        for i, op in enumerate(self.operations):
+            self._apply(i, op)
+
+    def _continue(self, start: "History") -> None:
+        """Begin with what another history ends with, all of it durable."""
+        self.nodes, self.texts = start.nodes, dict(start.texts)
+        self.names = [start.names[-1]]
+        for node, versions in start.files.items():
+            self.files[node] = Versions([(0, versions.data[-1][1])], [(0, 0)])
+
+    # ---- operations ----
+
+    def _apply(self, i: int, op: Operation) -> None:
+        """Do the i-th operation."""
+        self.now = i + 1
+        self.after = dict(self.names[-1].at)
+        settled = self.settled[-1]
+        try:
+            getattr(self, f"_{op.name}")(op)
+            self.results.append(True)
+            if op.name in ("fsync", "sync", "umount"):
+                settled = i + 1
+        except Refused:
+            self.results.append(False)
+        self.names.append(Names(self.after))
+        self.settled.append(settled)
+
+    def _file(self, path: str) -> int:
+        """Return the node of a file, following one symbolic link to nothing as the kernel does."""
+        kind, node = self.after.get(path, ("", 0))
+        if kind != "f":
+            raise Refused
+        return node
+
+    def _expect_free(self, path: str) -> None:
+        """Refuse a name that is there, or whose directory is not."""
+        if path in self.after or not self._is_directory(parent(path)):
+            raise Refused
+
+    def _is_directory(self, path: str) -> bool:
+        """Return whether a path leads to a directory; "" is the root."""
+        return not path or self.after.get(path, ("", 0))[0] == "d"
+
+    def _add(self, path: str, kind: str) -> int:
+        """Give a name to a new node. Returns its number."""
+        self._expect_free(path)
+        self.nodes += 1
+        self.after[path] = (kind, self.nodes)
+        return self.nodes
+
+    def _change(self, node: int, data: bytes) -> None:
+        """Give a file new contents."""
+        self.files[node].data.append((self.now, data))
+
+    def _settle(self, node: int) -> None:
+        """Make a file's contents durable."""
+        versions = self.files[node]
+        versions.durable.append((self.now, len(versions.data) - 1))
+
+    def _data(self, node: int) -> bytes:
+        """Return a file's contents."""
+        return self.files[node].data[-1][1]
+
+    def _creat(self, op: Operation) -> None:
+        node = self._add(op.words[0], "f")
+        self.files[node] = Versions([(self.now, b"")], [(0, 0)])
+
+    def _put(self, path: str, at: int | None, size: int, tag: int) -> int:
+        """Write to a file, at its end if `at` is None. Returns its node."""
+        node = self._file(path)
+        data = self._data(node)
+        at = len(data) if at is None else at
+        data = data.ljust(at, b"\0")
+        self._change(node, data[:at] + pattern(at, size, tag) + data[at + size :])
+        return node
+
+    def _write(self, op: Operation) -> None:
+        self._put(op.words[0], op.number(1), op.number(2), op.number(3))
+
+    def _through(self, op: Operation) -> None:
+        self._settle(self._put(op.words[0], op.number(1), op.number(2), op.number(3)))
+
+    def _append(self, op: Operation) -> None:
+        self._put(op.words[0], None, op.number(1), op.number(2))
+
+    def _truncate(self, op: Operation) -> None:
+        node, size = self._file(op.words[0]), op.number(1)
+        self._change(node, self._data(node)[:size].ljust(size, b"\0"))
+
+    def _link(self, op: Operation) -> None:
+        old, new = op.words
+        if self.after.get(old, ("d", 0))[0] == "d":
+            raise Refused
+        self._expect_free(new)
+        self.after[new] = self.after[old]
+
+    def _symlink(self, op: Operation) -> None:
+        self.texts[self._add(op.words[1], "l")] = op.words[0].encode()
+
+    def _unlink(self, op: Operation) -> None:
+        if self.after.get(op.words[0], ("d", 0))[0] == "d":
+            raise Refused
+        del self.after[op.words[0]]
+
+    def _mkdir(self, op: Operation) -> None:
+        self._add(op.words[0], "d")
+
+    def _rmdir(self, op: Operation) -> None:
+        path = op.words[0]
+        if self.after.get(path, ("", 0))[0] != "d" or Names(self.after).below(path):
+            raise Refused
+        del self.after[path]
+
+    def _rename(self, op: Operation) -> None:
+        old, new = op.words
+        if old not in self.after or not self._is_directory(parent(new)):
+            raise Refused
+        kind = self.after[old][0]
+        if kind == "d" and new.startswith(old + "/"):
+            raise Refused
+        if self.after.get(new) == self.after[old]:
+            return  # two names of one file: nothing happens
+        if new in self.after:
+            self._expect_replaceable(kind, new)
+        moved = {path: path.replace(old, new, 1) for path in Names(self.after).below(old)}
+        for path, to in {old: new, **moved}.items():
+            self.after[to] = self.after.pop(path)
+
+    def _expect_replaceable(self, kind: str, new: str) -> None:
+        """Refuse to put a file over a directory, or a directory over anything but an empty one."""
+        is_directory = self.after[new][0] == "d"
+        if (kind == "d") != is_directory or (is_directory and Names(self.after).below(new)):
+            raise Refused
+
+    def _fsync(self, op: Operation) -> None:
+        if op.words[0] in self.after and self.after[op.words[0]][0] == "d":
+            return
+        self._settle(self._file(op.words[0]))
+
+    def _sync(self, op: Operation) -> None:
+        for node in self.files:
+            self._settle(node)
+
+    _umount = _sync
+
+    def _mount(self, op: Operation) -> None:
+        pass
+
+    _sleep = _mount
+
+    # ---- what a cut may leave ----
+
+    def moments(self, returned: int, under_way: bool, promise: Promise) -> Sequence[int]:
+        """Return the moments whose names a cut may leave, by the number of operations done."""
+        last = returned + (1 if under_way else 0)
+        first = returned if promise.order == "sync" else self.settled[returned]
+        return range(first, last + 1)
+
+    def check(
+        self, found: FoundTree, returned: int, under_way: bool, promise: Promise
+    ) -> tuple[list[str], int]:
+        """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale bytes
+        the promise allows."""
+        moments = self.moments(returned, under_way, promise)
+        for moment in reversed(moments):
+            if self._same_names(found, moment):
+                break
+        else:
+            return [self._describe_names(found, moments)], 0
+        wrong, stale = [], 0
+        for path, (kind, node) in self.names[moment].at.items():
+            if kind == "f":
+                versions = self._window(node, returned, under_way)
+                text, n = check_contents(found[path].data, versions, promise)
+                wrong += [f"{path}: {text}"] if text else []
+                stale += n
+        return wrong, stale
+
+    def _same_names(self, found: FoundTree, moment: int) -> bool:
+        """Return whether a tree's names, kinds and links are those of a moment."""
+        names = self.names[moment].at
+        if found.keys() != names.keys():
+            return False
+        inode_of: dict[int, int] = {}
+        for path, (kind, node) in names.items():
+            there = found[path]
+            if there.kind != kind or inode_of.setdefault(node, there.inode) != there.inode:
+                return False
+            if kind == "l" and there.data != self.texts[node]:
+                return False
+        return len(set(inode_of.values())) == len(inode_of)
+
+    def _describe_names(self, found: FoundTree, moments: Sequence[int]) -> str:
+        """Say how a tree's names differ from those of the moments that it may show."""
+        parts = []
+        for moment in moments:
+            names = self.names[moment].at
+            lost, new = sorted(names.keys() - found.keys()), sorted(found.keys() - names.keys())
+            said = [f"no {path}" for path in lost] + [f"there is {path}" for path in new]
+            when = f"after {self.operations[moment - 1]}" if moment else "at the start"
+            parts.append(f"{', '.join(said) or 'links or kinds differ'} (as it was {when})")
+        return "the names are of no moment: " + "; or ".join(parts)
+
+    def _window(self, node: int, returned: int, under_way: bool) -> list[bytes]:
+        """Return the versions of a file that a cut may show, the durable one first."""
+        versions = self.files[node]
+        durable = max((at for done, at in versions.durable if done <= returned), default=0)
+        last = returned + (1 if under_way else 0)
+        return [data for done, data in versions.data[durable:] if done <= last] or [b""]
+
+
+def steps_between(sizes: Sequence[int]) -> Iterator[int]:
+    """Yield the sizes, and the whole blocks between two that follow each other."""
+    yield from sizes
+    for one, next_ in zip(sizes, sizes[1:], strict=False):
+        low, high = min(one, next_), max(one, next_)
+        yield from range(-(-low // LEAST_BLOCK) * LEAST_BLOCK, high, LEAST_BLOCK)
+
+
+def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tuple[str, int]:
+    """Compare a file's contents with the versions that it may show. Returns what is wrong, or "", and
+    the number of stale bytes that the promise allows."""
+    if data in window:
+        return "", 0
+    sizes = [len(version) for version in window]
+    if len(data) not in set(steps_between(sizes)):
+        either = " or ".join(map(str, sorted(set(sizes))))
+        return f"its size is {len(data)}, not {either}", 0
+    kept, stale = min(sizes), 0
+    for at in range(0, len(data), 512):
+        piece = data[at : at + 512]
+        may = {version[at : at + 512].ljust(512, b"\0")[: len(piece)] for version in window}
+        if piece in may or all(any(m[i] == b for m in may) for i, b in enumerate(piece)):
+            continue
+        if promise.stale and at + len(piece) > kept:
+            stale += len(piece)
+            continue
+        return f"its bytes from {at} on were never there: {piece[:16]!r}", 0
+    return "", stale
+
+
+def continue_history(start: History, operations: Sequence[Operation]) -> History:
+    """Return the history of operations on a disk that another history has made."""
+    return History(operations, start)

@@ -1,0 +1,100 @@
+"""Operations of a workload, as text: one a line, as sluice/programs/crashops.c does them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MOUNTED = "/mnt"  # where the machine mounts the disk; operations name files from its root
+TEXT_BYTES = 8 << 10  # of a workload at most, as in crashops.c
+# For each operation, the kind of each word behind it: a path, a number, or text.
+WORDS: dict[str, tuple[str, ...]] = {
+    "creat": ("path",),
+    "write": ("path", "number", "number", "number"),
+    "through": ("path", "number", "number", "number"),
+    "append": ("path", "number", "number"),
+    "truncate": ("path", "number"),
+    "link": ("path", "path"),
+    "symlink": ("text", "path"),
+    "unlink": ("path",),
+    "rename": ("path", "path"),
+    "mkdir": ("path",),
+    "rmdir": ("path",),
+    "fsync": ("path",),
+    "sync": (),
+    "sleep": ("number",),
+    "mount": ("path",),
+    "umount": ("path",),
+}
+
+
+class BadOperation(ValueError):
+    """The error for text that is no operation."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A system call of a workload: its name and its words. Paths begin at the disk's root."""
+
+    name: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join((self.name, *self.words))
+
+    def number(self, i: int) -> int:
+        """Return the number that is the operation's i-th word."""
+        return int(self.words[i])
+
+    def line(self) -> str:
+        """Return the operation as the machine gets it, with the disk mounted at MOUNTED."""
+        kinds = WORDS[self.name]
+        words = (
+            MOUNTED + word.rstrip("/") if kind == "path" else word
+            for kind, word in zip(kinds, self.words, strict=True)
+        )
+        return " ".join((self.name, *words))
+
+
+def parse_operation(text: str) -> Operation:
+    """Return the operation that the text is. Raises BadOperation, which says what is wrong."""
+    name, *words = text.split() or [""]
+    kinds = WORDS.get(name)
+    if kinds is None:
+        raise BadOperation(
+            f"{text!r}: there is no operation {name!r}; give one of {', '.join(WORDS)}"
+        )
+    if len(words) != len(kinds):
+        raise BadOperation(
+            f"{text!r}: {name} takes {len(kinds)} words ({', '.join(kinds) or 'none'})"
+        )
+    for kind, word in zip(kinds, words, strict=True):
+        if kind == "path" and not word.startswith("/"):
+            raise BadOperation(f"{text!r}: the path {word!r} must begin with /")
+        if kind == "number" and not (word.isascii() and word.isdigit()):
+            raise BadOperation(f"{text!r}: {word!r} is no number")
+    return Operation(name, tuple(words))
+
+
+def parse_operations(text: str) -> tuple[Operation, ...]:
+    """Return the operations of a text in which `;` or a line's end separates them."""
+    parts = (part.strip() for part in text.replace("\n", ";").split(";"))
+    return tuple(parse_operation(part) for part in parts if part)
+
+
+def machine_text(operations: Iterable[Operation]) -> bytes:
+    """Return the text that crashops reads. Raises BadOperation if it is too long."""
+    text = "".join(op.line() + "\n" for op in operations).encode()
+    if len(text) > TEXT_BYTES:
+        raise BadOperation(f"the workload has {len(text)} bytes; {TEXT_BYTES} is the most")
+    return text
+
+
+def describe(operations: Sequence[Operation]) -> str:
+    """Return operations on one line, which parse_operations reads."""
+    return "; ".join(map(str, operations))
+
+
+def pattern(at: int, size: int, tag: int) -> bytes:
+    """Return what a write with this tag puts at these bytes of a file."""
+    first, last = at // 512, (at + size + 511) // 512
+    sectors = b"".join(bytes([97 + (7 * tag + sector) % 26]) * 512 for sector in range(first, last))
+    return sectors[at - first * 512 :][:size]

@@ -1,0 +1,62 @@
+"""What the twin kept of a workload: writes, flushes and the console, in order (sluice/twin/watch.h)."""
+
+import re
+import struct
+from dataclasses import dataclass, field
+
+SECTOR = 512
+HEAD = struct.Struct("<4Q")
+WRITE, FLUSH, TEXT = range(3)
+MARK = re.compile(r"@(\d+)|=(\d+) (-?\d+)|@end")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened: a write of `data` at this byte of the disk, a flush, or an operation
+    that began or returned. `mark` is its number. time_ns: virtual."""
+
+    kind: str  # "write", "flush", "began", "returned", "end"
+    time_ns: int = 0
+    at: int = 0
+    data: bytes = field(default=b"", repr=False)
+    mark: int = 0
+    error: int = 0
+
+    def sectors(self) -> int:
+        """Return how many sectors a write has."""
+        return len(self.data) // SECTOR
+
+
+class BadRecording(Exception):
+    """The error for a machine that did not do the workload; the text says what it did."""
+
+
+def parse_events(data: bytes) -> list[Event]:
+    """Return the events of a file. Text that is no mark is left out."""
+    found: list[Event] = []
+    line, at = "", 0
+    while at < len(data):
+        kind, place, size, time_ns = HEAD.unpack_from(data, at)
+        at += HEAD.size
+        piece = data[at : at + size]
+        at += size
+        if kind == WRITE:
+            found.append(Event("write", time_ns, place, piece))
+        elif kind == FLUSH:
+            found.append(Event("flush", time_ns))
+        else:
+            *lines, line = (line + piece.decode(errors="replace")).split("\n")
+            found += [mark for text in lines if (mark := parse_mark(text, time_ns))]
+    return found
+
+
+def parse_mark(text: str, time_ns: int) -> Event | None:
+    """Return the event that a line of the console's marks, or None."""
+    match = MARK.fullmatch(text)
+    if not match:
+        return None
+    if match[1]:
+        return Event("began", time_ns, mark=int(match[1]))
+    if match[2]:
+        return Event("returned", time_ns, mark=int(match[2]), error=-int(match[3]))
+    return Event("end", time_ns)
