@@ -45,21 +45,15 @@ class Laboratory:
     """A context manager: everything that judging workloads on one kind of machine needs."""
 
     def __init__(self, setup: Setup, promise: Promise | None = None, volatile: bool = True) -> None:
-        self.machine = CrashMachine(setup)
-        self.promise = promise or Promise()
-        self.volatile = volatile
+        self.setup, self.promise, self.volatile = setup, promise or Promise(), volatile
 
     def __enter__(self) -> "Laboratory":
-        self.machine.__enter__()
-        try:
-            self.judge = Judge(self.machine)
-            made = self.machine.record(self.machine.empty, SETUP)
-            self.start = History(SETUP)
-            self.base = Base(apply_writes(self.machine.empty, made))
-            self.checked: dict[tuple[object, ...], tuple[list[str], int]] = {}
-        except BaseException:
-            self.machine.__exit__(None, None, None)
-            raise
+        with CrashMachine(self.setup) as maker:
+            made = maker.record(SETUP)
+            self.base = Base(apply_writes(maker.start_disk(), made))
+        self.start = History(SETUP)
+        self.machine = CrashMachine(self.setup, self.base.disk).__enter__()
+        self.judge = Judge(self.machine)
         return self
 
     def __exit__(
@@ -72,7 +66,7 @@ class Laboratory:
 
     def record(self, workload: Workload) -> list[Event]:
         """Do a workload. Returns the events."""
-        return self.machine.record(self.base.disk, workload.whole())
+        return self.machine.record(workload.whole())
 
     def try_workload(
         self,

@@ -57,16 +57,28 @@ class Reader:
         """Return an inode."""
         if not 0 < number <= self.inodes:
             raise Damaged(f"there is no inode {number}")
-        group, index = divmod(number - 1, self.inodes_each)
-        descriptors = (self.first_block + 1) * self.block_bytes
-        table = struct.unpack_from("<I", self.image, descriptors + 32 * group + 8)[0]
-        at = table * self.block_bytes + index * self.inode_bytes
+        at = self.inode_place(number)
         raw = self.image[at : at + 128]
         mode, _, size = struct.unpack_from("<HHI", raw)
         links, sectors = struct.unpack_from("<HI", raw, 26)
         if mode & 0xF000 == 0x8000:
             size |= struct.unpack_from("<I", raw, 108)[0] << 32
         return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
+
+    def descriptor(self, group: int) -> tuple[int, int, int]:
+        """Return the blocks of a group's two bitmaps, of blocks and of inodes, and of its inodes."""
+        at = (self.first_block + 1) * self.block_bytes + 32 * group
+        bitmap, inodes, table = struct.unpack_from("<3I", self.image, at)
+        return bitmap, inodes, table
+
+    def block_bitmap_place(self, group: int) -> int:
+        """Return the first byte of a group's bitmap of blocks."""
+        return self.descriptor(group)[0] * self.block_bytes
+
+    def inode_place(self, number: int) -> int:
+        """Return the first byte of an inode."""
+        group, index = divmod(number - 1, self.inodes_each)
+        return self.descriptor(group)[2] * self.block_bytes + index * self.inode_bytes
 
     def _pieces(self, numbers: tuple[int, ...], level: int, left: int, what: str) -> list[bytes]:
         """Return the data that pointers of a level lead to, block by block, at most `left` blocks."""

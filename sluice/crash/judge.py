@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from sluice.crash.cuts import Image
 from sluice.crash.ext2 import Damaged, read_tree
-from sluice.crash.machine import CrashMachine, apply_writes
+from sluice.crash.machine import CrashMachine, apply_writes, difference
 from sluice.crash.model import FoundTree
 from sluice.crash.operations import parse_operations
 from sluice.host.fault import HostFault
@@ -48,6 +48,7 @@ class Judge:
         self.path = machine.folder / "judged"
         self.said = machine.folder / "said"
         self.verdicts: dict[int, Verdict] = {}
+        self.checked: dict[int, list[str]] = {}
 
     def verdict(self, image: Image) -> Verdict:
         """Return what came of an image."""
@@ -78,12 +79,15 @@ class Judge:
 
     def _mount(self, disk: bytes, who: str, verdict: Verdict) -> bytes | None:
         """Mount a disk and unmount it. Returns the disk then, or None."""
-        done = self.machine.do(disk, MOUNT)
+        done = self.machine.do(MOUNT, difference(self.machine.start_disk(), disk))
         failed = [event for event in done.events if event.kind == "returned" and event.error]
         lines = done.console.splitlines()
         said = [line for line in lines if line[:1] not in ("@", "=") and EXPECTED not in line]
         if done.status or failed or said:
-            verdict.wrong.append(f"{who}: status {done.status}: {' '.join(said) or failed}")
+            errors = ", ".join(f"error {event.error}" for event in failed)
+            said = [f"status {done.status}"] * bool(done.status) + said + [errors] * bool(failed)
+            verdict.wrong.append(f"{who}: {'; '.join(said)}")
+        if done.status or failed:
             return None
         return apply_writes(disk, done.events)
 
@@ -108,6 +112,15 @@ class Judge:
 
     def _check(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect e2fsck to repair a disk without a question, and then to find nothing."""
+        key = hash(disk)
+        if key not in self.checked:
+            checked = Verdict()
+            self._check_new(disk, who, checked)
+            self.checked[key] = checked.wrong
+        verdict.wrong += self.checked[key]
+
+    def _check_new(self, disk: bytes, who: str, verdict: Verdict) -> None:
+        """Expect the same of a disk that is checked for the first time."""
         self.path.write_bytes(disk)
         if self._preen(disk, who, verdict) and (status := self._e2fsck("-fn")):
             verdict.wrong.append(f"{who} -fn: status {status}: {self._last()}")

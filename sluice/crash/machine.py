@@ -5,9 +5,11 @@ that is watched.
 """
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from types import TracebackType
 
 from sluice.crash.operations import MOUNTED, TEXT_BYTES, Operation, describe, machine_text
@@ -20,8 +22,8 @@ from sluice.twin.resident import Put, Resident
 
 PROGRAM = "crashops"
 MEMORY = "32M"
-WATCHED = 2  # the disk whose events are kept
-LIMIT_S = 60  # of the host's time, for a workload
+TEXT_DISK, WATCHED = 1, 2  # the disk with the workload, and that whose events are kept
+LIMIT_S = 600  # of the host's time, for a workload and all of its cuts
 MEMORY_FOLDER = Path("/dev/shm")
 
 
@@ -52,52 +54,44 @@ def memory_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 class CrashMachine:
-    """A context manager: the machine, and a folder in memory for its files."""
+    """A context manager: the machine, with `disk` as the disk that is watched, or an empty one, and a
+    folder in memory for files."""
 
-    def __init__(self, setup: Setup) -> None:
-        self.setup = setup
+    def __init__(self, setup: Setup, disk: bytes | None = None) -> None:
+        self.setup, self.disk = setup, disk
 
     def __enter__(self) -> "CrashMachine":
-        self.kept = memory_folder()
-        self.folder = Path(self.kept.name)
-        try:
-            self._start()
-        except BaseException:
-            self.kept.cleanup()
-            raise
+        with ExitStack() as stack:
+            self.folder = Path(stack.enter_context(memory_folder()))
+            self.watched = self.folder / "events"
+            config = Config(self._make_disks(), memory=MEMORY, lab=True, args=self.setup.args)
+            programs = self.folder / "programs"
+            programs.mkdir()
+            (programs / "init").symlink_to(PROGRAMS / PROGRAM)
+            self.resident = Resident(
+                stack.enter_context(config.guest(log=0)),
+                watch=(WATCHED, self.watched),
+                boot=config.charged_arguments(),
+                twin=self.setup.twin,
+                programs=programs,
+            )
+            stack.enter_context(self.resident)
+            self.stack = stack.pop_all()
         return self
 
-    def _start(self) -> None:
-        """Make the disks and start the resident."""
-        programs = self.folder / "programs"
-        programs.mkdir()
-        (programs / "init").symlink_to(PROGRAMS / PROGRAM)
-        files = {
-            "/bin/init": (BUILT / "programs" / "bin" / PROGRAM).read_bytes(),
-            f"{MOUNTED}/empty": b"",
-        }
-        make = {"programs": False, "block": self.setup.block}
-        root = image.make_image(self.folder / "root", image.Content(files, size="2M", **make))
-        empty = image.make_image(self.folder / "disk", image.Content(size=self.setup.size, **make))
-        text = self.folder / "text"
+    def _make_disks(self) -> tuple[Disk, ...]:
+        """Make the images of the disks. Returns the disks."""
+        program = (BUILT / "programs" / "bin" / PROGRAM).read_bytes()
+        files = {"/bin/init": program, f"{MOUNTED}/empty": b""}
+        block = self.setup.block
+        root, text, disk = (self.folder / name for name in ("root", "text", "disk"))
+        image.make_image(root, image.Content(files, programs=False, size="2M", block=block))
         text.write_bytes(bytes(TEXT_BYTES))
-        self.empty = empty.read_bytes()
-        self.watched = self.folder / "events"
-        disks = (root, text, empty)
-        config = Config(tuple(map(Disk, disks)), memory=MEMORY, lab=True, args=self.setup.args)
-        self.guest = config.guest(log=0)
-        self.resident = Resident(
-            self.guest,
-            watch=(WATCHED, self.watched),
-            boot=config.charged_arguments(),
-            twin=self.setup.twin,
-            programs=programs,
-        )
-        try:
-            self.resident.__enter__()
-        except BaseException:
-            self.guest.close()
-            raise
+        if self.disk is None:
+            empty = image.Content(programs=False, size=self.setup.size, block=block)
+            self.disk = image.make_image(disk, empty).read_bytes()
+        disk.write_bytes(self.disk)
+        return tuple(map(Disk, (root, text, disk)))
 
     def __exit__(
         self,
@@ -105,26 +99,49 @@ class CrashMachine:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.resident.close()
-        self.guest.close()
-        self.kept.cleanup()
+        self.stack.close()
 
-    def do(self, disk: bytes, operations: Sequence[Operation]) -> Done:
-        """Do operations on a disk. Returns what happened. Raises TwinDied if the machine did not
-        boot."""
-        text = machine_text(operations)
-        puts = (Put(1, 0, text), Put(2, 0, disk))
-        trial = self.resident.trial("", puts, LIMIT_S)
+    def start_disk(self) -> bytes:
+        """Return what the watched disk is at the beginning of each trial."""
+        assert self.disk is not None
+        return self.disk
+
+    def do(self, operations: Sequence[Operation], differs: Sequence[Put] = ()) -> Done:
+        """Do operations on the disk, which differs from the machine's by these puts. Returns what
+        happened. Raises TwinDied if the machine did not boot."""
+        text = Put(TEXT_DISK, 0, machine_text(operations))
+        trial = self.resident.trial("", (text, *differs))
         return Done(trial.status, trial.console, parse_events(self.watched.read_bytes()))
 
-    def record(self, disk: bytes, operations: Sequence[Operation]) -> list[Event]:
-        """Do operations on a disk. Returns the events. Raises BadRecording if the machine did not come
-        to their end."""
-        done = self.do(disk, operations)
+    def record(self, operations: Sequence[Operation]) -> list[Event]:
+        """Do operations on the machine's disk. Returns the events. Raises BadRecording if the machine
+        did not come to their end."""
+        done = self.do(operations)
         if done.status or not done.events or done.events[-1].kind != "end":
             said = done.console.strip()
             raise BadRecording(f"{describe(operations)}: status {done.status}: {said}")
         return done.events
+
+
+@contextmanager
+def limit_trials(machine: CrashMachine, limit_s: float = LIMIT_S) -> Iterator[None]:
+    """End the machine if what is done with it takes longer than this, of the host's time."""
+    watch = Timer(limit_s, machine.resident.process.kill)
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def difference(base: bytes, disk: bytes, step: int = 4096) -> list[Put]:
+    """Return the puts that make a disk of the base."""
+    pieces = range(0, len(base), step)
+    return [
+        Put(WATCHED, at, disk[at : at + step])
+        for at in pieces
+        if base[at : at + step] != disk[at : at + step]
+    ]
 
 
 def apply_writes(disk: bytes, events: Iterable[Event]) -> bytes:

@@ -16,7 +16,7 @@
 #include "sluice/twin/store.h"
 #include "kernel/machine/panic.h"
 
-#define MOST_PUTS 16
+#define MOST_PUTS 2048
 
 /* What a trial finds on its disks. */
 static struct put {
