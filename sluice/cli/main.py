@@ -33,6 +33,13 @@ VERBS: Verbs = {
         },
     ),
     "sweep": (f"{SLUICE}.sweep:sweep", "Measure an experiment over ranges of numbers."),
+    "crash": (
+        "The crash laboratory: what each power cut leaves.",
+        {
+            "run": (f"{SLUICE}.crash:run", "Cut the power at every write of many workloads."),
+            "show": (f"{SLUICE}.crash:show", "Tell one cut: the writes, and what was found."),
+        },
+    ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),
     "debug": (f"{SLUICE}.debug:debug", "Make a run again and stop it at one instant, in gdb."),
     "why": (f"{SLUICE}.why:why", "Say what a read waited for."),

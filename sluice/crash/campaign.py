@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
+from sluice.crash.ext2 import read_tree
 from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
 from sluice.crash.model import FoundTree, History, Promise
@@ -31,7 +32,7 @@ class Failure:
 class Outcome:
     """What came of a workload: cuts tried, different images among them, failures, and bytes of other
     files that showed in cuts (`stale`); events: the recording. `refused`: operations that failed, as
-    they must."""
+    they must; tried: the cuts, if they were to be kept."""
 
     workload: Workload
     cuts: int = 0
@@ -39,6 +40,7 @@ class Outcome:
     stale_cuts: int = 0
     refused: int = 0
     failures: list[Failure] = field(default_factory=list)
+    tried: list[Cut] = field(default_factory=list)
 
 
 class Laboratory:
@@ -68,12 +70,17 @@ class Laboratory:
         """Do a workload. Returns the events."""
         return self.machine.record(workload.whole())
 
+    def start_tree(self) -> FoundTree:
+        """Return what is on the disk at first."""
+        return read_tree(self.base.disk)
+
     def try_workload(
         self,
         workload: Workload,
         plant: Plant | None = None,
         most: int | None = None,
         seed: int = 0,
+        keep_cuts: bool = False,
     ) -> Outcome:
         """Judge all cuts of a workload. plant: a fault to plant into what it wrote; most: so many
         failures are enough."""
@@ -88,6 +95,7 @@ class Laboratory:
             self.base, plant(events) if plant else events, seed, self.volatile
         ):
             outcome.cuts += 1
+            outcome.tried += [cut] * keep_cuts
             wrong_here, stale = judging.judge(cut, image)
             outcome.stale_cuts += stale > 0
             if wrong_here:

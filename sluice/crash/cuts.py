@@ -26,8 +26,8 @@ Sectors = dict[int, tuple[int, bytes]]  # of an image, where it differs: its key
 @dataclass(frozen=True)
 class Cut:
     """A cut: after the event with this number; which pending writes are on the platters, by their
-    events' numbers; of the last one of `torn`, only these sectors. `returned`: operations done;
-    under_way: one more has begun."""
+    events' numbers; of the one that is `torn`, only these sectors. `returned`: operations done;
+    under_way: one more has begun. number: its place among the recording's cuts."""
 
     after: int
     chosen: tuple[int, ...]
@@ -35,6 +35,7 @@ class Cut:
     sectors: tuple[int, ...] = ()
     returned: int = 0
     under_way: bool = False
+    number: int = 0
 
 
 class Base:
@@ -141,37 +142,38 @@ def iterate_cuts(
 ) -> Iterator[tuple[Cut, Image]]:
     """Yield the cuts of a recording, each with what it leaves."""
     rng, platters = Random(seed), Platters(base, volatile)
-    returned, under_way = 0, False
-    for number, event in enumerate(events):
+    returned, under_way, n = 0, False, 0
+    for after, event in enumerate(events):
         if event.kind == "flush":
             platters.flush()
         elif event.kind == "began":
             under_way = True
         elif event.kind == "returned":
             returned, under_way = event.mark + 1, False
-            for chosen in choose(list(platters.pending), rng):
-                yield _cut(platters, Cut(number, chosen, -1, (), returned, under_way))
         elif event.kind == "write":
-            platters.write(number, event)
-            others = [other for other in platters.pending if other != number]
-            for ways, sectors in _ways(event, others, rng):
-                for chosen in ways:
-                    torn = number if sectors else -1
-                    cut = Cut(number, (*chosen, number), torn, sectors, returned, under_way)
-                    yield _cut(platters, cut)
+            platters.write(after, event)
+        for chosen, torn, sectors in _ways(after, event, list(platters.pending), rng):
+            cut = Cut(after, chosen, torn, sectors, returned, under_way, n)
+            n += 1
+            yield cut, platters.image(cut)
 
 
-def _ways(
-    event: Event, others: list[int], rng: Random
-) -> Iterator[tuple[list[tuple[int, ...]], tuple[int, ...]]]:
-    """Yield how the newest write may be there, with the ways of the others: whole with all of their
-    ways, torn with none or all of them."""
-    yield choose(others, rng), ()
+Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
+
+
+def _ways(after: int, event: Event, pending: list[int], rng: Random) -> Iterator[Way]:
+    """Yield what a cut after this event may leave that no cut before it has left, or that is less than
+    what must be there now: when an operation returns, all ways of the pending writes; at a write, it is
+    there as a whole, with all ways of the others, or torn, with none or all of them."""
+    if event.kind == "returned":
+        for chosen in choose(pending, rng):
+            yield chosen, -1, ()
+    if event.kind != "write":
+        return
+    others = [other for other in pending if other != after]
+    for chosen in choose(others, rng):
+        yield (*chosen, after), -1, ()
     few = [(), tuple(others)] if others else [()]
     for sectors in tears(event.sectors(), rng):
-        yield few, sectors
-
-
-def _cut(platters: Platters, cut: Cut) -> tuple[Cut, Image]:
-    """Return a cut and what it leaves."""
-    return cut, platters.image(cut)
+        for chosen in few:
+            yield (*chosen, after), after, sectors

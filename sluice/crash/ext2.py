@@ -109,6 +109,12 @@ class Reader:
             found += self._pieces((pointers[DIRECT + level - 1],), level, left, what)
         return b"".join(found)[: inode.size]
 
+    def blocks_of(self, inode: Inode) -> list[int]:
+        """Return the numbers of a file's first blocks, without those behind an indirect block."""
+        if inode.mode & 0xF000 == 0xA000 and not inode.sectors:
+            return []
+        return [number for number in struct.unpack("<13I", inode.block[:52]) if number]
+
     def entries(self, inode: Inode) -> list[tuple[str, int]]:
         """Return a directory's names, each with its inode's number, without `.` and `..`."""
         data, found = self.data(inode), []

@@ -1,0 +1,178 @@
+"""sluice crash: cut the power at every write of many workloads, and judge what is left."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from sluice.cli import options
+from sluice.cli.verb import Needs, verb
+
+CRASH = Needs(("run",), ("all", "twin"))
+GOES_ON = "all workloads so far are kept; the same command goes on from there"
+ORDERS = ("sync", "prefix")
+UNITS = {"s": 1, "m": 60, "h": 3600}
+MOST_LENGTH = 2
+
+
+def parse_time(text: str) -> str:
+    """Return a time as 90s, 10m or 2h. Raises BadParameter for other text."""
+    if not re.fullmatch(r"[0-9]{1,6}[smh]", text):
+        raise typer.BadParameter(f"{text}: give a time as 90s, 10m or 2h")
+    return text
+
+
+def parse_workload(text: str) -> str:
+    """Return a workload's name, or its operations. Raises BadParameter if it is neither."""
+    from sluice.crash.operations import BadOperation
+    from sluice.crash.workloads import find_workload
+
+    try:
+        find_workload(text)
+    except BadOperation as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
+def fault_names() -> list[str]:
+    """Return the names of the planted faults."""
+    from sluice.crash.faults import FAULTS
+
+    return [fault.name for fault in FAULTS]
+
+
+Args = Annotated[
+    str,
+    typer.Option(
+        metavar="ARGUMENTS",
+        help="Boot arguments, as 'write=async update=aipu drive=cheetah4lp drive_volatile=1'.",
+    ),
+]
+Block = Annotated[
+    str, typer.Option(**options.one_word("size", ("1K", "2K", "4K"), "The size of a block."))
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        **options.one_word(
+            "order",
+            ORDERS,
+            "What names a cut may leave: those of now (sync), or of any moment since the last fsync "
+            "(prefix, as a journal promises).",
+        )
+    ),
+]
+Durable = Annotated[
+    bool,
+    typer.Option("--durable", help="Each write that has ended is durable: no volatile cache."),
+]
+
+
+def request_of(args: str, block: str, order: str, durable: bool, **more: Any) -> Any:
+    """Return the request of a campaign on this machine."""
+    from sluice.crash.machine import Setup
+    from sluice.crash.model import Promise
+    from sluice.crash.request import CampaignRequest
+
+    said = f" --args '{args}'" if args else ""
+    said += f" --block {block}" if block != "4K" else ""
+    said += f" --order {order}" if order != ORDERS[0] else ""
+    said += " --durable" if durable else ""
+    setup, promise = Setup(args, block=block), Promise(order)
+    return CampaignRequest(setup, promise, not durable, options=said, **more)
+
+
+@verb(CRASH, "sluice crash run --length 1 --seeds 20", GOES_ON)
+def run(
+    length: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            max=MOST_LENGTH,
+            help="All workloads of one operation, or of up to two.",
+        ),
+    ] = 1,
+    seeds: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
+    ] = 0,
+    go_on: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Go on with further random ones for 90s, 10m or 2h.",
+            callback=options.value_callback(parse_time),
+        ),
+    ] = "",
+    args: Args = "",
+    block: Block = "4K",
+    order: Order = ORDERS[0],
+    durable: Durable = False,
+    jobs: options.Jobs = options.JOBS,
+    folder: options.Folder = None,
+) -> int:
+    """Try workloads: each is cut after each write and within it, with each choice of what a volatile
+    cache had written. Planted faults are tried, too, and must be found."""
+    from sluice.crash import request
+    from sluice.crash.workers import WorkerFailed
+    from sluice.experiment import commandline
+
+    for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
+    where = folder or request.FOLDER
+    asked = request_of(
+        args,
+        block,
+        order,
+        durable,
+        length=length,
+        seeds=seeds,
+        for_s=for_s,
+        jobs=jobs,
+        folder=where,
+    )
+    return commandline.exit_status(lambda: request.run_campaign(asked), (WorkerFailed,))
+
+
+@verb(CRASH, "sluice crash show 'creat /n; rename /f /n' --cut 40")
+def show(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="Its name, as 00+30, or its operations, as 'creat /n; fsync /n'.",
+            callback=options.value_callback(parse_workload),
+        ),
+    ],
+    cut: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Which cut; without it, the simplest that fails."
+        ),
+    ] = None,
+    fault: Annotated[
+        str,
+        typer.Option(
+            metavar="FAULT",
+            help="Plant this fault, as flush-lies.",
+            **options.completes("fault", fault_names),
+        ),
+    ] = "",
+    args: Args = "",
+    block: Block = "4K",
+    order: Order = ORDERS[0],
+    durable: Durable = False,
+    out: options.Out = None,
+) -> int:
+    """Tell one cut of a workload: its writes in order, where the power goes, what was found, and what
+    should be there."""
+    from sluice.crash import request
+    from sluice.crash.recording import BadRecording
+    from sluice.crash.operations import BadOperation
+    from sluice.experiment import commandline
+
+    asked = request_of(args, block, order, durable)
+    errors = (BadRecording, BadOperation)
+    return commandline.exit_status(
+        lambda: request.show_cut(asked, workload, cut, fault, out), errors
+    )

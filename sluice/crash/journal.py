@@ -1,0 +1,93 @@
+"""What campaigns have tried, kept: a line for each workload, from which a campaign goes on."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from sluice.crash.campaign import Outcome
+from sluice.crash.machine import Setup
+from sluice.crash.model import Promise
+from sluice.crash.workers import Task
+from sluice.host.paths import BUILD
+from sluice.twin.engine import twin_hash
+
+FOLDER = BUILD / "crash"
+CODE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of a task: its cuts, the images among them that differ, the cuts that show bytes of
+    other files, and the numbers of the cuts that failed, with what the judges said of the first."""
+
+    workload: str
+    fault: str
+    cuts: int
+    images: int
+    stale: int
+    refused: int
+    failed: tuple[int, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+
+def make_row(task: Task, outcome: Outcome) -> Row:
+    """Return the row of a task."""
+    failed = tuple(failure.cut.number for failure in outcome.failures)
+    wrong = outcome.failures[0].wrong if outcome.failures else ()
+    counts = (outcome.cuts, outcome.images, outcome.stale_cuts, outcome.refused)
+    return Row(task.workload, task.fault, *counts, failed, wrong)
+
+
+def hash_code() -> str:
+    """Return the hash of the laboratory's own code."""
+    digest = sha256()
+    for path in sorted(CODE.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def campaign_key(setup: Setup, promise: Promise, volatile: bool) -> str:
+    """Return a hash of all that decides about what comes of a workload."""
+    what = [
+        twin_hash(),
+        hash_code(),
+        setup.args,
+        setup.size,
+        setup.block,
+        volatile,
+        asdict(promise),
+    ]
+    return sha256(json.dumps(what).encode()).hexdigest()[:16]
+
+
+@dataclass
+class Journal:
+    """The rows of one campaign, by workload and fault, in a file to which lines are appended."""
+
+    path: Path
+    rows: dict[tuple[str, str], Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        whole, end, part = text.rpartition("\n")
+        if part:  # the last line of a campaign that was killed
+            self.path.write_text(whole + end, encoding="utf-8")
+        for line in whole.splitlines():
+            row = json.loads(line)
+            self._add(Row(**row | {name: tuple(row[name]) for name in ("failed", "wrong")}))
+
+    def _add(self, row: Row) -> None:
+        """Add a row."""
+        self.rows[row.workload, row.fault] = row
+
+    def append(self, row: Row) -> None:
+        """Add a row, also to the file."""
+        self._add(row)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
+
+    def has(self, task: Task) -> bool:
+        """Return whether a task has been tried."""
+        return (task.workload, task.fault) in self.rows

@@ -1,0 +1,203 @@
+"""`sluice crash`: a campaign as it is typed, its progress and its summary, and one cut told.
+
+A campaign first tries the planted faults, and then the workloads: all of one operation, all of two
+(--length 2), and random ones of three by seed (--seeds, --for). What was tried is kept under a hash of
+all that decides about it, so the same command goes on where it was stopped.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from sluice.crash.campaign import Laboratory
+from sluice.crash.faults import FAULTS, plant
+from sluice.crash.journal import FOLDER, Journal, Row, campaign_key, make_row
+from sluice.crash.machine import Setup
+from sluice.crash.model import Promise
+from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
+from sluice.crash.workers import Task, try_tasks
+from sluice.crash.workloads import all_workloads, find_workload, random_workload
+
+CRASHMONKEY = 1640  # workloads an hour on one machine, by its README
+SHOW_S = 2  # between lines of progress
+MOST_TOLD = 3  # failures that are told in full
+
+
+@dataclass(frozen=True)
+class CampaignRequest:
+    """A campaign: the machine, how many operations exhaustive workloads have at most, how many seeds
+    of random ones there are, for how long it goes on with further seeds, and where it is kept."""
+
+    setup: Setup
+    promise: Promise
+    volatile: bool = True
+    length: int = 1
+    seeds: int = 0
+    for_s: float = 0
+    jobs: int = 1
+    folder: Path = FOLDER
+    options: str = ""  # those of the command that say what machine it is
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of a campaign, for documents. Times are of this run of the command alone."""
+
+    args: str
+    workloads: int
+    cuts: int
+    images: int
+    stale_cuts: int
+    failures: int
+    faults: int
+    faults_found: int
+    seconds: float
+    cuts_a_minute: int
+    workloads_an_hour: int
+
+
+def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) -> Iterator[Task]:
+    """Yield what is to be tried and has not been."""
+    every = [Task(fault.workload, fault.name) for fault in FAULTS]
+    for length in range(1, request.length + 1):
+        every += [Task(workload.name) for workload in all_workloads(length)]
+    every += [Task(random_workload(seed).name) for seed in range(request.seeds)]
+    yield from (task for task in every if not journal.has(task))
+    seed = request.seeds
+    while time.monotonic() - began_s < request.for_s:
+        task = Task(random_workload(seed).name)
+        seed += 1
+        if not journal.has(task):
+            yield task
+
+
+def make_laboratory(request: CampaignRequest) -> Laboratory:
+    """Return the laboratory of a campaign."""
+    return Laboratory(request.setup, request.promise, request.volatile)
+
+
+def run_campaign(request: CampaignRequest) -> bool:
+    """Try all workloads of a campaign. Returns whether none failed and each planted fault was
+    found."""
+    key = campaign_key(request.setup, request.promise, request.volatile)
+    journal = Journal(request.folder / f"{key}.jsonl")
+    if journal.rows:
+        print(f"{len(journal.rows)} workloads were tried before")
+    began_s, shown_s, new = time.monotonic(), 0.0, []
+    tasks = iterate_tasks(request, journal, began_s)
+    for task, outcome in try_tasks(tasks, request.jobs, partial(make_laboratory, request)):
+        row = make_row(task, outcome)
+        journal.append(row)
+        new.append(row)
+        if time.monotonic() - shown_s > SHOW_S:
+            shown_s = time.monotonic()
+            show_progress(new, shown_s - began_s)
+    summary = summarise(request, journal, new, time.monotonic() - began_s)
+    (request.folder / f"{key}.json").write_text(json.dumps(asdict(summary), indent=1) + "\n")
+    print(format_summary(summary, request.folder / f"{key}.json"))
+    tell_failures(request, journal)
+    return not summary.failures and summary.faults_found == summary.faults
+
+
+def show_progress(rows: list[Row], seconds: float) -> None:
+    """Print how far a campaign is, on one line of a terminal."""
+    if sys.stderr.isatty():
+        cuts, failed = (
+            sum(row.cuts for row in rows),
+            sum(bool(r.failed) for r in rows if not r.fault),
+        )
+        text = f"{len(rows)} workloads, {cuts:,} cuts, {cuts / seconds * 60:,.0f} a minute"
+        print(f"\r{text}, {failed} failed \033[K", end="", file=sys.stderr, flush=True)
+
+
+def summarise(
+    request: CampaignRequest, journal: Journal, new: list[Row], seconds: float
+) -> Summary:
+    """Return what came of a campaign."""
+    rows = [row for row in journal.rows.values() if not row.fault]
+    faults = [row for row in journal.rows.values() if row.fault]
+    tried = [row for row in new if not row.fault]
+    return Summary(
+        request.setup.args,
+        len(rows),
+        sum(row.cuts for row in rows),
+        sum(row.images for row in rows),
+        sum(row.stale for row in rows),
+        sum(bool(row.failed) for row in rows),
+        len(FAULTS),
+        sum(bool(row.failed) for row in faults),
+        round(seconds, 1),
+        round(sum(row.cuts for row in tried) / seconds * 60),
+        round(len(tried) / seconds * 3600),
+    )
+
+
+def format_summary(summary: Summary, path: Path) -> str:
+    """Return a summary as text."""
+    times = summary.workloads_an_hour / CRASHMONKEY
+    lines = [
+        f"{summary.workloads:,} workloads, {summary.cuts:,} cuts, {summary.images:,} images",
+        f"{summary.faults_found} of {summary.faults} planted faults found",
+        f"{summary.stale_cuts:,} cuts show old bytes in blocks that no fsync had confirmed",
+        f"{summary.cuts_a_minute:,} cuts a minute; {summary.workloads_an_hour:,} workloads an hour, "
+        f"{times:.0f} times CrashMonkey's {CRASHMONKEY:,}",
+        f"{summary.failures} workloads lost something" if summary.failures else "Nothing was lost.",
+        f"The numbers are in {path}",
+    ]
+    return "\n".join(lines)
+
+
+def tell_failures(request: CampaignRequest, journal: Journal) -> None:
+    """Print the first failures, each reduced, and the planted faults that were not found."""
+    rows = list(journal.rows.values())
+    for row in rows:
+        if row.fault and not row.failed:
+            print(f"NOT FOUND: {row.fault}, in `{row.workload}`: the judges are wrong")
+    failed = sorted((row for row in rows if row.failed and not row.fault), key=row_length)
+    if not failed:
+        return
+    with make_laboratory(request) as laboratory:
+        for row in failed[:MOST_TOLD]:
+            workload = reduce_workload(laboratory, find_workload(row.workload), None)
+            story = tell(laboratory, workload)
+            if story:
+                print("\n" + format_story(story, laboratory, request.options))
+    for row in failed[MOST_TOLD:]:
+        print(f"also: sluice crash show '{row.workload}' --cut {row.failed[0]}{request.options}")
+
+
+def row_length(row: Row) -> int:
+    """Return how many operations a row's workload has."""
+    return len(find_workload(row.workload).operations)
+
+
+def show_cut(
+    request: CampaignRequest,
+    name: str,
+    number: int | None,
+    fault: str = "",
+    out: Path | None = None,
+) -> bool:
+    """Tell a workload's simplest failure, or its cut with this number. Returns whether nothing was
+    lost. out: where the cut's image goes."""
+    workload = find_workload(name)
+    with make_laboratory(request) as laboratory:
+        chosen = next((one for one in FAULTS if one.name == fault), None)
+        planted = plant(chosen, laboratory.base.disk) if chosen else None
+        if number is None:
+            story = tell(laboratory, workload, planted)
+        else:
+            story = tell_cut(laboratory, workload, number, planted)
+        if story is None:
+            print(f"{workload}: no cut loses anything")
+            return True
+        more = request.options + (f" --fault {fault}" if fault else "")
+        print(format_story(story, laboratory, more))
+        if out:
+            out.write_bytes(story.image)
+            print(f"The disk after this cut: {out}")
+        return not story.failure.wrong

@@ -1,0 +1,200 @@
+"""A failure, reduced and told: the shortest workload and cut that show it, as a story."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sluice.crash.campaign import Failure, Laboratory, Outcome, Plant
+from sluice.crash.cuts import Cut, iterate_cuts
+from sluice.crash.ext2 import Reader
+from sluice.crash.model import FoundTree
+from sluice.crash.operations import BadOperation, Operation, describe
+from sluice.crash.recording import Event
+from sluice.crash.workloads import Workload
+
+WIDTH = 96
+
+
+@dataclass(frozen=True)
+class Story:
+    """A cut with its recording and the image that it left. span: the first and the last event around
+    it after which every cut fails, or None; cuts: how many the workload has; failed: of them."""
+
+    failure: Failure
+    events: list[Event]
+    image: bytes
+    span: tuple[int, int] | None
+    cuts: int
+    failed: int
+
+
+def shorter(workload: Workload) -> Iterator[Workload]:
+    """Yield a workload without each of its operations."""
+    operations = workload.operations
+    for i in range(len(operations)):
+        less = operations[:i] + operations[i + 1 :]
+        if less:
+            yield Workload(describe(less), less)
+
+
+def reduce_workload(laboratory: Laboratory, workload: Workload, plant: Plant | None) -> Workload:
+    """Return the shortest workload that still fails: without one more operation none does."""
+    for less in shorter(workload):
+        if laboratory.try_workload(less, plant, most=1).failures:
+            return reduce_workload(laboratory, less, plant)
+    return workload
+
+
+def simplicity(failure: Failure) -> tuple[int, int, int]:
+    """Return what makes a cut easy to tell: nothing is torn, few writes are pending, it is early."""
+    cut = failure.cut
+    return cut.torn >= 0, len(cut.chosen), cut.after
+
+
+def find_span(
+    around: int, failures: Sequence[Failure], cuts: Sequence[Cut]
+) -> tuple[int, int] | None:
+    """Return the first and the last of the events around one after which every cut fails."""
+    failed = {failure.cut.number for failure in failures}
+    lost: dict[int, bool] = {}
+    for cut in cuts:
+        lost[cut.after] = lost.get(cut.after, True) and cut.number in failed
+    events = sorted(lost)
+    if not lost.get(around):
+        return None
+    first = last = events.index(around)
+    while first and lost[events[first - 1]]:
+        first -= 1
+    while last + 1 < len(events) and lost[events[last + 1]]:
+        last += 1
+    return events[first], events[last]
+
+
+def tell(laboratory: Laboratory, workload: Workload, plant: Plant | None = None) -> Story | None:
+    """Return the story of a workload's simplest failure, or None if there is none."""
+    outcome = laboratory.try_workload(workload, plant, keep_cuts=True)
+    if not outcome.failures:
+        return None
+    failure = min(outcome.failures, key=simplicity)
+    return make_story(laboratory, outcome, failure, plant)
+
+
+def tell_cut(
+    laboratory: Laboratory, workload: Workload, number: int, plant: Plant | None = None
+) -> Story:
+    """Return the story of one cut, also of one that loses nothing. Raises BadOperation if the workload
+    has no such cut."""
+    outcome = laboratory.try_workload(workload, plant, keep_cuts=True)
+    if not 0 <= number < len(outcome.tried):
+        raise BadOperation(f"--cut {number}: the workload has cuts 0 to {len(outcome.tried) - 1}")
+    none = Failure(workload, outcome.tried[number], ())
+    found = (failure for failure in outcome.failures if failure.cut.number == number)
+    return make_story(laboratory, outcome, next(found, none), plant)
+
+
+def make_story(
+    laboratory: Laboratory, outcome: Outcome, failure: Failure, plant: Plant | None
+) -> Story:
+    """Return the story of one of an outcome's cuts."""
+    events = laboratory.record(failure.workload)
+    events = plant(events) if plant else events
+    cuts = iterate_cuts(laboratory.base, events, volatile=laboratory.volatile)
+    image = next((image for cut, image in cuts if cut == failure.cut), None)
+    span = find_span(failure.cut.after, outcome.failures, outcome.tried)
+    disk = image.bytes() if image else laboratory.base.disk
+    return Story(failure, events, disk, span, outcome.cuts, len(outcome.failures))
+
+
+# ---- in words ----
+
+
+class Places:
+    """What is where on the disk, in words."""
+
+    def __init__(self, disk: bytes, tree: FoundTree) -> None:
+        self.reader = reader = Reader(disk)
+        self.at: dict[int, str] = {}
+        for group in range(-(-reader.inodes // reader.inodes_each)):
+            bitmap, inodes, table = reader.descriptor(group)
+            self.at |= {bitmap: "the bitmap of blocks", inodes: "the bitmap of inodes"}
+            nblocks = reader.inodes_each * reader.inode_bytes // reader.block_bytes
+            self.at |= {table + i: "a block of inodes" for i in range(nblocks)}
+        names = {"f": "data of {}", "d": "directory {}", "l": "the link {}"}
+        for path, found in {"/": None, **tree}.items():
+            inode = reader.inode(found.inode if found else 2)
+            kind = found.kind if found else "d"
+            for block in reader.blocks_of(inode):
+                self.at.setdefault(block, names[kind].format(short(path)))
+
+    def describe(self, event: Event) -> str:
+        """Say what a write changes."""
+        size = self.reader.block_bytes
+        blocks = range(event.at // size, (event.at + len(event.data) - 1) // size + 1)
+        if blocks.start == 0:
+            return "the superblock"
+        said = [self.at.get(block, "a block that was free") for block in blocks]
+        return ", ".join(dict.fromkeys(said))
+
+
+def short(path: str) -> str:
+    """Return a path, without the middle of a long one."""
+    return path if len(path) <= 40 else f"{path[:20]}...{path[-8:]}"
+
+
+def describe_event(event: Event, operations: Sequence[Operation], places: Places) -> str:
+    """Say what happened."""
+    if event.kind == "write":
+        return f"    write of {event.sectors()} sectors: {places.describe(event)}"
+    if event.kind == "flush":
+        return "    flush"
+    if event.kind == "end":
+        return "end"
+    if event.kind == "began":
+        return " ".join(short(word) for word in str(operations[event.mark]).split())
+    return f"  returned{f', error {event.error}' if event.error else ''}"
+
+
+def cached(cut: Cut, number: int, events: Sequence[Event]) -> str:
+    """Say what became of a write in the drive's cache."""
+    flushed = max((i for i in range(cut.after) if events[i].kind == "flush"), default=-1)
+    if number <= flushed or number > cut.after or events[number].kind != "write":
+        return ""
+    if number == cut.torn:
+        return f"  <- torn: only sectors {', '.join(map(str, cut.sectors))} of it are there"
+    return "" if number in cut.chosen else "  <- was still in the drive's cache: lost"
+
+
+def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
+    """Return a story as text. more: further options of the command that replays it."""
+    failure, events = story.failure, story.events
+    cut, workload = failure.cut, failure.workload
+    operations = workload.whole()
+    places = Places(laboratory.base.disk, laboratory.start_tree())
+    title = "Lost" if failure.wrong else "Kept"
+    lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
+    for i, event in enumerate(events[: cut.after + 1]):
+        said = describe_event(event, operations, places)
+        lines.append(f"  {i:3} {said}{cached(cut, i, events)}")
+    lines += ["      *** here the power goes ***", "", "What was found:"]
+    lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
+    lines += ["", "What should be there: " + expected(cut, operations)]
+    lines += [describe_span(story, operations, places)] if failure.wrong else []
+    lines.append(f"{story.failed} of the workload's {story.cuts} cuts fail. This one again:")
+    lines.append(f"  sluice crash show '{workload.name}' --cut {cut.number}{more}")
+    return "\n".join(lines)
+
+
+def describe_span(story: Story, operations: Sequence[Operation], places: Places) -> str:
+    """Say between which events the loss is certain, whatever the drive has done."""
+    if story.span is None:
+        return "Whether it is lost depends on what the drive's cache had written by then."
+    first, last = story.span
+    said = describe_event(story.events[first], operations, places).strip()
+    until = "to the end" if last == story.cuts else f"to event {last}"
+    return f"From event {first} ({said}) {until} every cut loses something."
+
+
+def expected(cut: Cut, operations: Sequence[Operation]) -> str:
+    """Say what a cut should leave."""
+    done = operations[: cut.returned]
+    said = f"what is there after {done[-1]}" if done else "what was there at first"
+    return f"{said}, or after {operations[cut.returned]}" if cut.under_way else said

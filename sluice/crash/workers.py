@@ -1,0 +1,107 @@
+"""Several processes that try workloads, each with a laboratory of its own.
+
+A worker ends with its pipe, and so with the process that started it. It ignores ^C, which is for that
+process.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from sluice.crash.campaign import Laboratory, Outcome
+from sluice.crash.faults import FAULTS, plant
+from sluice.crash.machine import limit_trials
+from sluice.crash.workloads import find_workload
+
+MOST_FAILURES = 3  # of a workload: then the next one is tried
+CONTEXT = multiprocessing.get_context("spawn")
+
+
+class WorkerFailed(Exception):
+    """The error for a worker that could not try a workload; the text says why."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A workload to try, by name; with a planted fault, by its name, or without one."""
+
+    workload: str
+    fault: str = ""
+
+
+def try_task(laboratory: Laboratory, task: Task) -> Outcome:
+    """Try a task's workload. Returns what came of it."""
+    workload = find_workload(task.workload)
+    with limit_trials(laboratory.machine):
+        if not task.fault:
+            return laboratory.try_workload(workload, most=MOST_FAILURES)
+        fault = next(fault for fault in FAULTS if fault.name == task.fault)
+        planted = plant(fault, laboratory.base.disk)
+        return laboratory.try_workload(workload, planted, most=1)
+
+
+def work(pipe: Connection, make: Callable[[], Laboratory]) -> None:
+    """Try each task that comes, until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with make() as laboratory:
+            while True:
+                task = pipe.recv()
+                try:
+                    pipe.send((task, try_task(laboratory, task)))
+                except EOFError:
+                    raise
+                except Exception as error:
+                    pipe.send((task, WorkerFailed(f"{task.workload}: {error!r}")))
+    except (EOFError, BrokenPipeError):
+        return
+
+
+@contextmanager
+def open_pipes(jobs: int, make: Callable[[], Laboratory]) -> Iterator[list[Connection]]:
+    """Start so many workers. Yields a pipe to each, and ends them."""
+    with ExitStack() as stack:
+        pipes = []
+        for _ in range(jobs):
+            ours, theirs = CONTEXT.Pipe()
+            worker: Any = CONTEXT.Process(target=work, args=(theirs, make), daemon=True)
+            worker.start()
+            theirs.close()
+            stack.callback(worker.join, 5)
+            stack.callback(worker.terminate)
+            stack.callback(ours.close)
+            pipes.append(ours)
+        yield pipes
+
+
+def try_tasks(
+    tasks: Iterable[Task], jobs: int, make: Callable[[], Laboratory]
+) -> Iterator[tuple[Task, Outcome]]:
+    """Try tasks on so many workers. Yields each with its outcome, as they come. Raises WorkerFailed."""
+    left = iter(tasks)
+    with open_pipes(jobs, make) as pipes:
+        busy = [pipe for pipe in pipes if send_next(pipe, left)]
+        while busy:
+            for pipe in wait(busy):
+                assert isinstance(pipe, Connection)
+                try:
+                    task, outcome = pipe.recv()
+                except EOFError:
+                    raise WorkerFailed("a worker has ended") from None
+                if isinstance(outcome, Exception):
+                    raise outcome
+                yield task, outcome
+                if not send_next(pipe, left):
+                    busy.remove(pipe)
+
+
+def send_next(pipe: Connection, tasks: Iterator[Task]) -> bool:
+    """Give a worker the next task. Returns whether there was one."""
+    task = next(tasks, None)
+    if task:
+        pipe.send(task)
+    return task is not None
