@@ -280,3 +280,61 @@ int ino_free(struct fs *fs, u32 ino, bool directory)
     fs->free_inodes++;
     return group_write(fs, g);
 }
+
+/* ---- after a power cut ---- */
+
+static int claim_bit(struct fs *fs, u32 bitmap, u32 bit)
+{
+    struct buf *b = bread(fs->disk, bitmap);
+    if (!b)
+        return -EIO;
+    if (bit_get(b->data, bit)) {
+        brelse(b);
+        return 0;
+    }
+    bit_flip(b->data, bit);
+    bdwrite(b, 0);
+    return 0;
+}
+
+int block_claim(struct fs *fs, u32 blkno)
+{
+    u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
+    return claim_bit(fs, group_of(fs, g)->block_bitmap,
+                     blkno - group_start(fs, g));
+}
+
+int ino_claim(struct fs *fs, u32 ino)
+{
+    u32 g = (ino - 1) / fs->inodes_per_group;
+    return claim_bit(fs, group_of(fs, g)->inode_bitmap,
+                     (ino - 1) % fs->inodes_per_group);
+}
+
+/* How many of a bitmap's n bits are clear. */
+static int count_clear(struct fs *fs, u32 bitmap, u32 n, u32 *clear)
+{
+    struct buf *b = bread(fs->disk, bitmap);
+    if (!b)
+        return -EIO;
+    *clear = 0;
+    for (u32 i = 0; i < n; i++)
+        *clear += !bit_get(b->data, i);
+    brelse(b);
+    return 0;
+}
+
+int groups_recount(struct fs *fs)
+{
+    fs->free_blocks = fs->free_inodes = 0;
+    for (u32 g = 0; g < fs->groups; g++) {
+        struct ext2_group *gd = group_of(fs, g);
+        u32 blocks, inodes;
+        TRY(count_clear(fs, gd->block_bitmap, group_blocks(fs, g), &blocks));
+        TRY(count_clear(fs, gd->inode_bitmap, fs->inodes_per_group, &inodes));
+        fs->free_blocks += gd->free_blocks_count = blocks;
+        fs->free_inodes += gd->free_inodes_count = inodes;
+        TRY(group_write(fs, g));
+    }
+    return 0;
+}

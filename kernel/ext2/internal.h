@@ -147,6 +147,15 @@ int blocks_free(struct fs *, u32 first, u32 n);
 /* A free inode's number for something of that mode in dir. */
 int ino_alloc(struct inode *dir, u32 mode, u32 *ino);
 int ino_free(struct fs *, u32 ino, bool directory);
+/* After a power cut, and fs->lock is held. It has an owner, so it is in use,
+ * whatever its bitmap says; afterwards all is counted again. */
+int block_claim(struct fs *, u32 blkno);
+int ino_claim(struct fs *, u32 ino);
+int groups_recount(struct fs *);
+
+/* claim.c: mark what inodes own as in use, if a power cut may have lost it; at
+ * mount. 0 or -EIO. */
+int claim_all(struct fs *);
 
 /* inode.c */
 void inodes_init(void);

@@ -360,7 +360,8 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
         return error;
     }
     super_begin(fs);
-    redo_finish(fs); /* prints what it cannot do */
+    if (!claim_all(fs))
+        redo_finish(fs); /* both print what they cannot do */
     d->mounted = true;
     *out = fs;
     return 0;

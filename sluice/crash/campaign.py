@@ -30,9 +30,9 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What came of a workload: cuts tried, different images among them, failures, and bytes of other
-    files that showed in cuts (`stale`); events: the recording. `refused`: operations that failed, as
-    they must; tried: the cuts, if they were to be kept."""
+    """What came of a workload: cuts tried, different images among them, failures, and bytes of
+    other files that showed in cuts (`stale`); events: the recording. `refused`: operations that
+    failed, as they must; tried: the cuts, if they were to be kept."""
 
     workload: Workload
     cuts: int = 0

@@ -85,13 +85,13 @@ class Platters:
         self.pending: dict[int, list[tuple[int, int, bytes]]] = {}
 
     def write(self, number: int, event: Event) -> None:
-        """A write has come to the cache."""
+        """Take a write into the cache."""
         if not self.volatile:
             self.flush()
         self.pending[number] = self.base.pieces(event)
 
     def flush(self) -> None:
-        """All that is pending is durable."""
+        """Make all that is pending durable."""
         for pieces in self.pending.values():
             for sector, key, data in pieces:
                 self.hash ^= self.durable.get(sector, (0, b""))[0] ^ key
@@ -162,9 +162,10 @@ Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, se
 
 
 def _ways(after: int, event: Event, pending: list[int], rng: Random) -> Iterator[Way]:
-    """Yield what a cut after this event may leave that no cut before it has left, or that is less than
-    what must be there now: when an operation returns, all ways of the pending writes; at a write, it is
-    there as a whole, with all ways of the others, or torn, with none or all of them."""
+    """Yield what a cut after this event may leave that no cut before it has left, or that is less
+    than what must be there now: when an operation returns, all ways of the pending writes; at a
+    write, it is there as a whole, with all ways of the others, or torn, with none or all of
+    them."""
     if event.kind == "returned":
         for chosen in choose(pending, rng):
             yield chosen, -1, ()

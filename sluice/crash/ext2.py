@@ -66,7 +66,8 @@ class Reader:
         return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
 
     def descriptor(self, group: int) -> tuple[int, int, int]:
-        """Return the blocks of a group's two bitmaps, of blocks and of inodes, and of its inodes."""
+        """Return the blocks of a group's two bitmaps, of blocks and of inodes, and of its
+        inodes."""
         at = (self.first_block + 1) * self.block_bytes + 32 * group
         bitmap, inodes, table = struct.unpack_from("<3I", self.image, at)
         return bitmap, inodes, table
@@ -81,7 +82,8 @@ class Reader:
         return self.descriptor(group)[2] * self.block_bytes + index * self.inode_bytes
 
     def _pieces(self, numbers: tuple[int, ...], level: int, left: int, what: str) -> list[bytes]:
-        """Return the data that pointers of a level lead to, block by block, at most `left` blocks."""
+        """Return the data that pointers of a level lead to, block by block, at most `left`
+        blocks."""
         each = (self.block_bytes // 4) ** level
         found: list[bytes] = []
         for number in numbers:
@@ -167,8 +169,8 @@ class Reader:
 
 
 def read_tree(image: bytes | bytearray, husks: bool = True) -> FoundTree:
-    """Return the tree of files in an image, with or without husks: directories of no length, which a
-    file is while it gains its first name or loses its last one, and which e2fsck removes. Raises
+    """Return the tree of files in an image, with or without husks: directories of no length, which
+    a file is while it gains its first name or loses its last one, and which e2fsck removes. Raises
     Damaged."""
     try:
         return Reader(image).tree(husks)

@@ -1,10 +1,11 @@
-"""Faults that are planted into recordings, of the kinds that the literature reports of file systems.
+"""Faults that are planted into recordings, of the kinds that the literature reports of file
+systems.
 
 Each changes what reached the drive, as a kernel with that fault would have written it: an order, a
 missing flush, a wrong size, a link count, a rename in two steps. Each campaign tries all of them. A
-judge that does not find one is no judge. Kinds: S. Mohan et al. (CrashMonkey, OSDI 2018), L. Lu et al.
-("A Study of Linux File System Evolution", FAST 2013), the fault types of LazyFS (M. Ramos et al.,
-VLDB 2024), and rotten bits (V. Prabhakaran et al., "IRON File Systems", SOSP 2005).
+judge that does not find one is no judge. Kinds: S. Mohan et al. (CrashMonkey, OSDI 2018), L. Lu et
+al. ("A Study of Linux File System Evolution", FAST 2013), the fault types of LazyFS (M. Ramos et
+al., VLDB 2024), and rotten bits (V. Prabhakaran et al., "IRON File Systems", SOSP 2005).
 """
 
 import struct

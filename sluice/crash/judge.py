@@ -4,25 +4,32 @@ Two ways lead from a cut to a disk in use, and both are tried on copies:
 
 - e2fsck comes first: it replays the journal, if there is one, and repairs without a question
   (`-p`, status 0 or 1); then `e2fsck -fn` has nothing to say. Then we mount and unmount.
-- We mount first and unmount. Then `e2fsck -p` asks nothing, and `e2fsck -fn` has nothing to say.
+- We mount first, fill the disk with a file, remove that, and unmount: so what is in use and called
+  free is overwritten. Then `e2fsck -p` asks nothing, and `e2fsck -fn` has nothing to say.
 
-Neither of e2fsck's two modes judges alone (shared facts about e2fsck 1.47): `-p` believes a disk that
-is marked clean, and `-fn` looks at the state before recovery.
+Neither of e2fsck's two modes judges alone (shared facts about e2fsck 1.47): `-p` believes a disk
+that is marked clean, and `-fn` looks at the state before recovery.
 """
 
 import os
 import shutil
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sluice.crash.cuts import Image
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.machine import CrashMachine, apply_writes, difference
 from sluice.crash.model import FoundTree
-from sluice.crash.operations import parse_operations
+from sluice.crash.operations import Operation, parse_operations
 from sluice.host.fault import HostFault
 
 MOUNT = parse_operations("mount /; umount /")
+USE = parse_operations(
+    "mount /; creat /judge; append /judge 250000 25; append /judge 250000 25;"
+    "unlink /judge; umount /"
+)
+ENOSPC = 28  # what the second write of USE may end with
 EXPECTED = "was not unmounted cleanly"  # what a mount says of each cut
 HAS_JOURNAL = 4  # of the compatible features
 ASKS = 4  # e2fsck's status when it would have to ask
@@ -60,7 +67,7 @@ class Judge:
     def judge(self, disk: bytes) -> Verdict:
         """Judge a disk."""
         verdict = Verdict()
-        mounted = self._mount(disk, "mount", verdict)
+        mounted = self._mount(disk, "mount", verdict, USE)
         if mounted is not None:
             verdict.mounted = self._read(mounted, "mount", verdict, husks=False)
             self._check(mounted, "mount, then e2fsck", verdict)
@@ -77,10 +84,12 @@ class Judge:
 
     # ---- the judges ----
 
-    def _mount(self, disk: bytes, who: str, verdict: Verdict) -> bytes | None:
-        """Mount a disk and unmount it. Returns the disk then, or None."""
-        done = self.machine.do(MOUNT, difference(self.machine.start_disk(), disk))
-        failed = [event for event in done.events if event.kind == "returned" and event.error]
+    def _mount(
+        self, disk: bytes, who: str, verdict: Verdict, operations: Sequence[Operation] = MOUNT
+    ) -> bytes | None:
+        """Mount a disk, perhaps use it, and unmount it. Returns the disk then, or None."""
+        done = self.machine.do(operations, difference(self.machine.start_disk(), disk))
+        failed = [event for event in done.events if event.error not in (0, ENOSPC)]
         lines = done.console.splitlines()
         said = [line for line in lines if line[:1] not in ("@", "=") and EXPECTED not in line]
         if done.status or failed or said:
@@ -127,10 +136,10 @@ class Judge:
 
     def _preen(self, disk: bytes, who: str, verdict: Verdict) -> bool:
         """Return whether e2fsck -p asks nothing about the file."""
-        if struct.unpack_from("<I", disk, 1024 + 92)[0] & HAS_JOURNAL:
-            if status := self._e2fsck("-E", "journal_only", "-p"):
-                verdict.wrong.append(f"{who}: the journal: status {status}: {self._last()}")
-                return False
+        has_journal = struct.unpack_from("<I", disk, 1024 + 92)[0] & HAS_JOURNAL
+        if has_journal and (status := self._e2fsck("-E", "journal_only", "-p")):
+            verdict.wrong.append(f"{who}: the journal: status {status}: {self._last()}")
+            return False
         if (status := self._e2fsck("-p")) > 1:
             verdict.wrong.append(f"{who} -p: status {status}: {self._last()}")
             return False

@@ -54,8 +54,8 @@ def memory_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 class CrashMachine:
-    """A context manager: the machine, with `disk` as the disk that is watched, or an empty one, and a
-    folder in memory for files."""
+    """A context manager: the machine, with `disk` as the disk that is watched, or an empty one, and
+    a folder in memory for files."""
 
     def __init__(self, setup: Setup, disk: bytes | None = None) -> None:
         self.setup, self.disk = setup, disk
@@ -114,8 +114,8 @@ class CrashMachine:
         return Done(trial.status, trial.console, parse_events(self.watched.read_bytes()))
 
     def record(self, operations: Sequence[Operation]) -> list[Event]:
-        """Do operations on the machine's disk. Returns the events. Raises BadRecording if the machine
-        did not come to their end."""
+        """Do operations on the machine's disk. Returns the events. Raises BadRecording if the
+        machine did not come to their end."""
         done = self.do(operations)
         if done.status or not done.events or done.events[-1].kind != "end":
             said = done.console.strip()

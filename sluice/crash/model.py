@@ -4,17 +4,18 @@
 most one is under way. What may be found then is a `Promise` of the kernel's, and `History.check`
 compares what was found with it.
 
-- Names are those of some moment. With order="sync", the kernel's own order of writes, that moment is
-  now: before or after the operation that is under way. With "prefix", as a journal promises, it is any
-  moment since the last fsync or sync.
-- A file's size is one that it has had since it was last made durable (or, within one write, a number
-  of whole blocks between two of them). Each of its bytes is one that was there since then.
+- Names are those of some moment. With order="sync", the kernel's own order of writes, that moment
+  is now: before or after the operation that is under way. With "prefix", as a journal promises, it
+  is any moment since the last fsync or sync.
+- A file's size is one that it has had since it was last made durable (or, within one write, a
+  number of whole blocks between two of them). Each of its bytes is one that was there since then.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
   may reach the disk before the block's data. `check` counts them.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sluice.crash.operations import Operation, pattern
 
@@ -245,8 +246,8 @@ class History:
     def check(
         self, found: FoundTree, returned: int, under_way: bool, promise: Promise
     ) -> tuple[list[str], int]:
-        """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale bytes
-        the promise allows."""
+        """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale
+        bytes the promise allows."""
         moments = self.moments(returned, under_way, promise)
         for moment in reversed(moments):
             if self._same_names(found, moment):
@@ -298,14 +299,14 @@ class History:
 def steps_between(sizes: Sequence[int]) -> Iterator[int]:
     """Yield the sizes, and the whole blocks between two that follow each other."""
     yield from sizes
-    for one, next_ in zip(sizes, sizes[1:], strict=False):
+    for one, next_ in pairwise(sizes):
         low, high = min(one, next_), max(one, next_)
         yield from range(-(-low // LEAST_BLOCK) * LEAST_BLOCK, high, LEAST_BLOCK)
 
 
 def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tuple[str, int]:
-    """Compare a file's contents with the versions that it may show. Returns what is wrong, or "", and
-    the number of stale bytes that the promise allows."""
+    """Compare a file's contents with the versions that it may show. Returns what is wrong, or "",
+    and the number of stale bytes that the promise allows."""
     if data in window:
         return "", 0
     sizes = [len(version) for version in window]

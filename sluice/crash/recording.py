@@ -1,4 +1,5 @@
-"""What the twin kept of a workload: writes, flushes and the console, in order (sluice/twin/watch.h)."""
+"""What the twin kept of a workload: writes, flushes and the console, in order
+(sluice/twin/watch.h)."""
 
 import re
 import struct

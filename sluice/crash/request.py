@@ -1,8 +1,8 @@
 """`sluice crash`: a campaign as it is typed, its progress and its summary, and one cut told.
 
 A campaign first tries the planted faults, and then the workloads: all of one operation, all of two
-(--length 2), and random ones of three by seed (--seeds, --for). What was tried is kept under a hash of
-all that decides about it, so the same command goes on where it was stopped.
+(--length 2), and random ones of three by seed (--seeds, --for). What was tried is kept under a hash
+of all that decides about it, so the same command goes on where it was stopped.
 """
 
 import json
@@ -29,8 +29,9 @@ MOST_TOLD = 3  # failures that are told in full
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    """A campaign: the machine, how many operations exhaustive workloads have at most, how many seeds
-    of random ones there are, for how long it goes on with further seeds, and where it is kept."""
+    """A campaign: the machine, how many operations exhaustive workloads have at most, how many
+    seeds of random ones there are, for how long it goes on with further seeds, and where it is
+    kept."""
 
     setup: Setup
     promise: Promise
@@ -143,8 +144,8 @@ def format_summary(summary: Summary, path: Path) -> str:
         f"{summary.workloads:,} workloads, {summary.cuts:,} cuts, {summary.images:,} images",
         f"{summary.faults_found} of {summary.faults} planted faults found",
         f"{summary.stale_cuts:,} cuts show old bytes in blocks that no fsync had confirmed",
-        f"{summary.cuts_a_minute:,} cuts a minute; {summary.workloads_an_hour:,} workloads an hour, "
-        f"{times:.0f} times CrashMonkey's {CRASHMONKEY:,}",
+        f"{summary.cuts_a_minute:,} cuts a minute",
+        f"{summary.workloads_an_hour:,} workloads an hour, {times:.0f} times CrashMonkey's",
         f"{summary.failures} workloads lost something" if summary.failures else "Nothing was lost.",
         f"The numbers are in {path}",
     ]

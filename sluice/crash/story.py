@@ -16,8 +16,9 @@ WIDTH = 96
 
 @dataclass(frozen=True)
 class Story:
-    """A cut with its recording and the image that it left. span: the first and the last event around
-    it after which every cut fails, or None; cuts: how many the workload has; failed: of them."""
+    """A cut with its recording and the image that it left. span: the first and the last event
+    around it after which every cut fails, or None; cuts: how many the workload has; failed: of
+    them."""
 
     failure: Failure
     events: list[Event]
@@ -45,7 +46,8 @@ def reduce_workload(laboratory: Laboratory, workload: Workload, plant: Plant | N
 
 
 def simplicity(failure: Failure) -> tuple[int, int, int]:
-    """Return what makes a cut easy to tell: nothing is torn, few writes are pending, it is early."""
+    """Return what makes a cut easy to tell: nothing is torn, few writes are pending, it is
+    early."""
     cut = failure.cut
     return cut.torn >= 0, len(cut.chosen), cut.after
 
@@ -81,8 +83,8 @@ def tell(laboratory: Laboratory, workload: Workload, plant: Plant | None = None)
 def tell_cut(
     laboratory: Laboratory, workload: Workload, number: int, plant: Plant | None = None
 ) -> Story:
-    """Return the story of one cut, also of one that loses nothing. Raises BadOperation if the workload
-    has no such cut."""
+    """Return the story of one cut, also of one that loses nothing. Raises BadOperation if the
+    workload has no such cut."""
     outcome = laboratory.try_workload(workload, plant, keep_cuts=True)
     if not 0 <= number < len(outcome.tried):
         raise BadOperation(f"--cut {number}: the workload has cuts 0 to {len(outcome.tried) - 1}")

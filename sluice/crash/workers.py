@@ -1,7 +1,7 @@
 """Several processes that try workloads, each with a laboratory of its own.
 
-A worker ends with its pipe, and so with the process that started it. It ignores ^C, which is for that
-process.
+A worker ends with its pipe, and so with the process that started it. It ignores ^C, which is for
+that process.
 """
 
 import multiprocessing
@@ -81,7 +81,8 @@ def open_pipes(jobs: int, make: Callable[[], Laboratory]) -> Iterator[list[Conne
 def try_tasks(
     tasks: Iterable[Task], jobs: int, make: Callable[[], Laboratory]
 ) -> Iterator[tuple[Task, Outcome]]:
-    """Try tasks on so many workers. Yields each with its outcome, as they come. Raises WorkerFailed."""
+    """Try tasks on so many workers. Yields each with its outcome, as they come. Raises
+    WorkerFailed."""
     left = iter(tasks)
     with open_pipes(jobs, make) as pipes:
         busy = [pipe for pipe in pipes if send_next(pipe, left)]

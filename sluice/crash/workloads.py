@@ -1,9 +1,10 @@
 """Workloads: all sequences of one and of two operations over a few files, and random longer ones.
 
-After ACE, the generator of CrashMonkey (J. Mohan et al., "Finding Crash-Consistency Bugs with Bounded
-Black-Box Crash Testing", OSDI 2018). A workload's name is that of its operations, as `03+17`. The
-disk has some files before, made by SETUP and unmounted, and blocks that hold a removed file's data.
-After its operations a workload waits until the update policy has written, and unmounts.
+After ACE, the generator of CrashMonkey (J. Mohan et al., "Finding Crash-Consistency Bugs with
+Bounded Black-Box Crash Testing", OSDI 2018). A workload's name is that of its operations, as
+`03+17`. The disk has some files before, made by SETUP and unmounted, and blocks that hold a removed
+file's data. After its operations a workload waits until the update policy has written, and
+unmounts.
 """
 
 from collections.abc import Iterator
@@ -128,8 +129,8 @@ def random_workload(seed: int, length: int = 3) -> Workload:
 
 
 def moves_directory(operations: tuple[Operation, ...]) -> bool:
-    """Return whether a workload may move a directory: then, before a mount, e2fsck -p may have to ask
-    about two names of it (book/pages/inside/ext2.md, promise 2)."""
+    """Return whether a workload may move a directory: then, before a mount, e2fsck -p may have to
+    ask about two names of it (book/pages/inside/ext2.md, promise 2)."""
     made = {op.words[0] for op in operations if op.name == "mkdir"} | {"/d", "/e"}
     moved = [op.words for op in operations if op.name == "rename"]
     return any(old in made or old in {new for _, new in moved} for old, _ in moved)

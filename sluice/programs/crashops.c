@@ -37,6 +37,16 @@ static i64 closed(int fd, i64 result)
     return fd >= 0 && close(fd) < 0 ? -1 : result;
 }
 
+/* What a write with this tag puts at these bytes of a file. */
+static void fill(u64 at, u64 bytes, u64 tag)
+{
+    for (u64 i = 0, n; i < bytes; i += n) {
+        u64 sector = (at + i) / SECTOR;
+        n = MIN(bytes - i, (sector + 1) * SECTOR - (at + i));
+        memset(data + i, 'a' + (7 * tag + sector) % 26, n);
+    }
+}
+
 static i64 put(const char *path, int flags, u64 at, u64 bytes, u64 tag)
 {
     int fd = open(path, O_WRONLY | flags);
@@ -44,8 +54,7 @@ static i64 put(const char *path, int flags, u64 at, u64 bytes, u64 tag)
         return -1;
     if (flags & O_APPEND)
         at = lseek(fd, 0, SEEK_END);
-    for (u64 i = 0; i < bytes; i++)
-        data[i] = 'a' + (7 * tag + (at + i) / SECTOR) % 26;
+    fill(at, bytes, tag);
     i64 n =
         flags & O_APPEND ? write(fd, data, bytes) : pwrite(fd, data, bytes, at);
     return closed(fd, n == (i64)bytes ? 0 : -1);

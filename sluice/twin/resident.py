@@ -61,10 +61,10 @@ class Resident:
     """A process that makes trials on these disks, one at a time; a context manager that ends it.
 
     guest: memory with the disks in it; it may be closed after the first trial. trace: a file to
-    which each trial writes its trace, in the form that trace.read takes. watch: a disk, and the file
-    to which each trial writes what happened to it (watch.h). boot: arguments with which the machine
-    boots once; then trials have none of their own, and begin where a program enquires for one.
-    twin, programs: other ones than this tree's.
+    which each trial writes its trace, in the form that trace.read takes. watch: a disk, and the
+    file to which each trial writes what happened to it (watch.h). boot: arguments with which the
+    machine boots once; then trials have none of their own, and begin where a program enquires for
+    one. twin, programs: other ones than this tree's.
     """
 
     def __init__(

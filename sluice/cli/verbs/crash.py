@@ -57,14 +57,14 @@ Order = Annotated[
         **options.one_word(
             "order",
             ORDERS,
-            "What names a cut may leave: those of now (sync), or of any moment since the last fsync "
-            "(prefix, as a journal promises).",
+            "Names that a cut may leave: those of now (sync), or of any moment since the last "
+            "fsync (prefix, as a journal promises).",
         )
     ),
 ]
 Durable = Annotated[
     bool,
-    typer.Option("--durable", help="Each write that has ended is durable: no volatile cache."),
+    typer.Option("--durable", help="A write that has ended is durable: no volatile cache."),
 ]
 
 
@@ -112,8 +112,8 @@ def run(
     jobs: options.Jobs = options.JOBS,
     folder: options.Folder = None,
 ) -> int:
-    """Try workloads: each is cut after each write and within it, with each choice of what a volatile
-    cache had written. Planted faults are tried, too, and must be found."""
+    """Try workloads: each is cut after each write and within it, with each choice of what a
+    volatile cache had written. Planted faults are tried, too, and must be found."""
     from sluice.crash import request
     from sluice.crash.workers import WorkerFailed
     from sluice.experiment import commandline
@@ -164,11 +164,11 @@ def show(
     durable: Durable = False,
     out: options.Out = None,
 ) -> int:
-    """Tell one cut of a workload: its writes in order, where the power goes, what was found, and what
-    should be there."""
+    """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
+    what should be there."""
     from sluice.crash import request
-    from sluice.crash.recording import BadRecording
     from sluice.crash.operations import BadOperation
+    from sluice.crash.recording import BadRecording
     from sluice.experiment import commandline
 
     asked = request_of(args, block, order, durable)

@@ -10,7 +10,7 @@
  * comparison failed; a broken invariant aborts. The images are written back
  * after the shutdown at the end, if `crash` was not among the commands.
  *
- * link: kernel/ext2/alloc.c kernel/ext2/dir.c kernel/ext2/data.c
+ * link: kernel/ext2/alloc.c kernel/ext2/claim.c kernel/ext2/dir.c kernel/ext2/data.c
  * link: kernel/ext2/features.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
