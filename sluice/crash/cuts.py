@@ -109,7 +109,7 @@ class Platters:
         found = self.hash
         for sector, (key, _) in new.items():
             found ^= self.durable.get(sector, (0, b""))[0] ^ key
-        return Image(self.base, found, [self.durable, new])
+        return Image(self.base, found, [dict(self.durable), new])
 
 
 def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:

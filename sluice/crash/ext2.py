@@ -37,15 +37,17 @@ class Reader:
     def __init__(self, image: bytes | bytearray) -> None:
         self.image = image
         head = struct.unpack_from("<7I", image, 1024)
-        self.block_bytes = 1024 << head[6]
-        self.first_block = struct.unpack_from("<I", image, 1024 + 20)[0]
-        self.inodes_each = struct.unpack_from("<I", image, 1024 + 40)[0]
+        self.block_bytes: int = 1024 << head[6]
+        self.first_block: int = struct.unpack_from("<I", image, 1024 + 20)[0]
+        self.inodes_each: int = struct.unpack_from("<I", image, 1024 + 40)[0]
         magic, inode_bytes = struct.unpack_from("<H", image, 1024 + 56)[0], 128
         if magic != MAGIC:
             raise Damaged("the superblock has no magic number")
         if struct.unpack_from("<I", image, 1024 + 76)[0]:
             inode_bytes = struct.unpack_from("<H", image, 1024 + 88)[0]
-        self.inodes, self.blocks, self.inode_bytes = head[0], head[1], inode_bytes
+        self.inodes: int = head[0]
+        self.blocks: int = head[1]
+        self.inode_bytes: int = inode_bytes
 
     def block(self, number: int, what: str) -> bytes:
         """Return a block's data."""
@@ -69,6 +71,9 @@ class Reader:
         """Return the blocks of a group's two bitmaps, of blocks and of inodes, and of its
         inodes."""
         at = (self.first_block + 1) * self.block_bytes + 32 * group
+        bitmap: int
+        inodes: int
+        table: int
         bitmap, inodes, table = struct.unpack_from("<3I", self.image, at)
         return bitmap, inodes, table
 

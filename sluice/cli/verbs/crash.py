@@ -115,11 +115,12 @@ def run(
     """Try workloads: each is cut after each write and within it, with each choice of what a
     volatile cache had written. Planted faults are tried, too, and must be found."""
     from sluice.crash import request
+    from sluice.crash.journal import FOLDER
     from sluice.crash.workers import WorkerFailed
     from sluice.experiment import commandline
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
-    where = folder or request.FOLDER
+    where = folder or FOLDER
     asked = request_of(
         args,
         block,

@@ -1,0 +1,373 @@
+"""The crash laboratory: the twin's record of a disk, cuts, the model, the judges, and the command.
+
+A few thousand cuts are tried here; `sluice crash run` tries as many as one wants.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluice.crash import request
+from sluice.crash.campaign import Laboratory, Outcome
+from sluice.crash.cuts import Base, choose, iterate_cuts, tears
+from sluice.crash.ext2 import Damaged, read_tree
+from sluice.crash.faults import FAULTS, Fault, Planter, plant
+from sluice.crash.machine import Setup, apply_writes
+from sluice.crash.model import Found, History, Promise, check_contents
+from sluice.crash.operations import BadOperation, parse_operation, parse_operations, pattern
+from sluice.crash.recording import SECTOR, Event, parse_events
+from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
+from sluice.crash.workloads import ALPHABET, SETUP, all_workloads, find_workload, random_workload
+from sluice.system import image
+from sluice.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
+)
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Iterator[Laboratory]:
+    with Laboratory(Setup()) as made:
+        yield made
+
+
+def try_text(laboratory: Laboratory, text: str, fault: Fault | None = None) -> Outcome:
+    planted = plant(fault, laboratory.base.disk) if fault else None
+    return laboratory.try_workload(find_workload(text), planted)
+
+
+# ---- operations and the model ----
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("creta /n", "there is no operation 'creta'"),
+        ("creat", "creat takes 1 words (path)"),
+        ("creat n", "the path 'n' must begin with /"),
+        ("truncate /f -1", "'-1' is no number"),
+    ],
+)
+def test_what_is_no_operation_is_refused_by_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(BadOperation) as refused:
+        parse_operation(text)
+    assert said in str(refused.value)
+    assert text in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["", "99", "0+", "3+99", ";"])
+def test_a_workload_that_does_not_exist_is_refused(name: str) -> None:
+    with pytest.raises(BadOperation):
+        find_workload(name)
+
+
+def test_workloads_are_named_counted_and_drawn_the_same_each_time() -> None:
+    singles, pairs = list(all_workloads(1)), list(all_workloads(2))
+    assert len(singles) == len(ALPHABET)
+    assert len({pair.name for pair in pairs}) == len(ALPHABET) ** 2
+    assert find_workload(pairs[77].name) == pairs[77]
+    assert random_workload(5) == random_workload(5)
+    assert len({random_workload(seed).name for seed in range(50)}) > 40
+    again = find_workload("; ".join(map(str, pairs[77].operations)))
+    assert again.operations == pairs[77].operations
+
+
+def test_the_model_and_the_kernel_agree_on_which_operations_fail(laboratory: Laboratory) -> None:
+    for text in (
+        "rename /d /d/n; rename /f /nowhere/n; rename /d/hard /h; rename /f /e",
+        "rename /e /f; rename /d /e; mkdir /f; rmdir /d; unlink /e; link /d /n",
+        "creat /f; symlink text /n; creat /n; truncate /e 5; write /e 0 5 1; fsync /e",
+    ):
+        assert not try_text(laboratory, text).failures
+
+
+def test_a_pattern_tells_a_tag_and_a_place() -> None:
+    whole = pattern(0, 4 * SECTOR, 1)
+    assert len(set(whole[::SECTOR])) == 4
+    assert pattern(700, 900, 1) == whole[700:1600]
+    assert pattern(0, 10, 1) != pattern(0, 10, 2)
+
+
+def history(text: str) -> History:
+    return History(parse_operations(text), History(SETUP))
+
+
+def test_names_are_those_before_or_after_the_operation_under_way() -> None:
+    start = {"/n": Found("f", 5)} | {
+        path: Found(kind, node) for path, (kind, node) in History(SETUP).names[-1].at.items()
+    }
+    found = start | {"/f": Found("f", start["/f"].inode, pattern(0, 5000, 1))}
+    whole = {
+        path: replace(one, data=contents(path)) if one.kind == "f" else one
+        for path, one in found.items()
+    }
+    made = history("creat /n; unlink /n")
+    without = {path: one for path, one in whole.items() if path != "/n"}
+    whole["/n"] = Found("f", 99)
+    sync, prefix = Promise("sync"), Promise("prefix")
+    assert not made.check(without, 0, True, sync)[0]
+    assert not made.check(whole, 0, True, sync)[0]
+    assert not made.check(whole, 1, True, sync)[0]
+    assert "no /n" in made.check(without, 1, False, sync)[0][0]
+    assert not made.check(without, 1, False, prefix)[0]
+    assert "there is /n" in made.check(whole, 2, False, sync)[0][0]
+
+
+def contents(path: str) -> bytes:
+    """What SETUP has in a file."""
+    made = History(SETUP)
+    kind, node = made.names[-1].at.get(path, ("", 0))
+    return made.files[node].data[-1][1] if kind == "f" else b""
+
+
+def test_two_names_of_one_file_lead_to_one_inode() -> None:
+    made = history("link /f /n")
+    names = {path: kind for path, (kind, _) in made.names[-1].at.items()}
+    apart = {
+        path: Found(kind, i, contents("/f" if path == "/n" else path))
+        for i, (path, kind) in enumerate(names.items())
+    }
+    apart["/d/hard"] = replace(apart["/d/hard"], inode=apart["/h"].inode)
+    assert "links or kinds differ" in made.check(apart, 1, False, Promise())[0][0]
+    apart["/n"] = replace(apart["/n"], inode=apart["/f"].inode)
+    assert not made.check(apart, 1, False, Promise())[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "wrong", "stale"),
+    [
+        (b"a" * 1000, "", 0),
+        (b"b" * 1000, "", 0),
+        (b"a" * 500 + b"b" * 500, "", 0),
+        (b"a" * 999, "its size is 999", 0),
+        (b"a" * 500 + b"c" * 500, "its bytes from 0 on", 0),
+        (b"\0" * 1000, "its bytes from 0 on", 0),
+        (b"b" * 1000 + b"b" * 1024, "", 0),
+        (b"b" * 1000 + b"?" * 1024, "", 488 + 512),
+    ],
+)
+def test_a_byte_is_one_that_was_there(data: bytes, wrong: str, stale: int) -> None:
+    window = [b"a" * 1000, b"b" * 1000] + ([b"b" * 2024] if len(data) > 1000 else [])
+    text, n = check_contents(data, window, Promise())
+    assert wrong in text if wrong else not text
+    assert n in (stale, stale + 512)
+    if stale:
+        assert check_contents(data, window, Promise(stale=False))[0]
+
+
+# ---- the twin's record, and cuts ----
+
+
+def test_the_record_has_writes_flushes_and_operations_in_order(laboratory: Laboratory) -> None:
+    events = laboratory.record(find_workload("write /f 0 4096 5; fsync /f"))
+    kinds = [event.kind for event in events]
+    began = [i for i, event in enumerate(events) if event.kind == "began"]
+    fsync = kinds[began[2] : began[3]]
+    assert fsync[0] == "began"
+    assert fsync[-2:] == ["flush", "returned"]
+    assert kinds[-1] == "end"
+    assert [e.time_ns for e in events] == sorted(e.time_ns for e in events)
+    disk = apply_writes(laboratory.base.disk, events)
+    assert read_tree(disk)["/f"].data[:4096] == pattern(0, 4096, 5)
+
+
+def test_a_machine_that_boots_once_does_each_workload_as_if_it_were_the_first(
+    laboratory: Laboratory,
+) -> None:
+    one, other = find_workload("unlink /f"), find_workload("creat /n; fsync /n")
+    before = laboratory.record(one)
+    laboratory.record(other)
+    assert laboratory.record(one) == before
+
+
+def test_the_reader_agrees_with_debugfs(laboratory: Laboratory, tmp_path: Path) -> None:
+    events = laboratory.record(find_workload("write /f 60000 100 7; symlink text /n"))
+    path = tmp_path / "disk.img"
+    path.write_bytes(apply_writes(laboratory.base.disk, events))
+    tree = read_tree(path.read_bytes())
+    for name in ("/f", "/d/g", "/h", "/d/hard"):
+        assert image.read_file(path, name) == tree[name].data
+    assert tree["/n"].data == b"text"
+    assert tree["/h"].inode == tree["/d/hard"].inode
+    image.check_image(path)
+
+
+def test_the_reader_refuses_what_cannot_be_right(laboratory: Laboratory) -> None:
+    planter = Planter(laboratory.base.disk, [])
+    at = planter.place_of("/f")
+    for offset, data in ((0, b"\0\0"), (40, b"\xff\xff\xff\7"), (4, b"\xff\xff\xff\x7f")):
+        disk = bytearray(laboratory.base.disk)
+        disk[at + offset : at + offset + len(data)] = data
+        with pytest.raises(Damaged):
+            read_tree(disk)
+    with pytest.raises(Damaged):
+        read_tree(bytes(100))
+
+
+def writes(*sectors: int, flushes: int = 0) -> list[Event]:
+    """Writes of so many sectors each, the last ones behind a flush."""
+    made = [
+        Event("write", 0, 8 * SECTOR * i, bytes([i + 1]) * SECTOR * n)
+        for i, n in enumerate(sectors)
+    ]
+    return made[:-1] + [Event("flush")] * flushes + made[-1:]
+
+
+def test_cuts_leave_each_subset_of_what_was_not_flushed() -> None:
+    base = Base(bytes(64 * SECTOR))
+    left = {image.bytes()[:: 8 * SECTOR][:3] for _, image in iterate_cuts(base, writes(1, 1, 1))}
+    subsets = {bytes(i + 1 if way >> i & 1 else 0 for i in range(3)) for way in range(8)}
+    assert left == subsets - {bytes(3)}  # nothing is there only before the first write
+    after = list(iterate_cuts(base, writes(1, 1, 1, flushes=1)))[-1][1].bytes()
+    assert after[: 8 * SECTOR * 3 : 8 * SECTOR] == b"\1\2\3"
+
+
+def test_a_drive_without_a_volatile_cache_loses_no_write_that_has_ended() -> None:
+    base = Base(bytes(64 * SECTOR))
+    cuts = [image for _, image in iterate_cuts(base, writes(1, 1, 1), volatile=False)]
+    left = [image.bytes()[:: 8 * SECTOR][:3] for image in cuts]
+    assert left == [b"\1\0\0", b"\1\2\0", b"\1\2\3"]
+
+
+def test_a_torn_write_leaves_each_number_of_first_sectors() -> None:
+    base = Base(bytes(64 * SECTOR))
+    left = {image.bytes()[: 8 * SECTOR : SECTOR] for _, image in iterate_cuts(base, writes(8))}
+    assert {b"\1" * n + bytes(8 - n) for n in range(1, 9)} <= left
+    assert bytes(7) + b"\1" in left
+
+
+def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
+    base = Base(bytes(64 * SECTOR))
+    events = [*writes(3, 2, 4), Event("flush"), *writes(2, 2)]
+    seen: dict[int, bytes] = {}
+    for _, left in iterate_cuts(base, events):
+        assert seen.setdefault(left.hash, left.bytes()) == left.bytes()
+    assert len(set(seen.values())) == len(seen)
+    again = Event("write", 0, 0, bytes(SECTOR))  # as it was at first
+    assert [left.hash for _, left in iterate_cuts(base, [again])] == [0]
+
+
+def test_of_many_pending_writes_all_none_and_all_but_one_are_there() -> None:
+    from random import Random
+
+    others = list(range(20))
+    ways = choose(others, Random(0))
+    assert {(), tuple(others)} <= set(ways)
+    assert all(tuple(o for o in others if o != other) in ways for other in others)
+    assert len(choose(others[:5], Random(0))) == 32
+    assert tears(1, Random(0)) == []
+    assert all(0 < len(way) < 8 for way in tears(8, Random(0)))
+
+
+def test_text_that_is_no_mark_is_no_event() -> None:
+    def text(said: bytes) -> bytes:
+        return struct.pack("<4Q", 2, 0, len(said), 7) + said
+
+    events = parse_events(text(b"ext2: hello\n@1") + text(b"2\n=12 -2\n"))
+    assert [(event.kind, event.mark, event.error) for event in events] == [
+        ("began", 12, 0),
+        ("returned", 12, 2),
+    ]
+
+
+# ---- judges ----
+
+
+def test_no_cut_of_one_operation_loses_anything(laboratory: Laboratory) -> None:
+    outcomes = [laboratory.try_workload(workload) for workload in list(all_workloads(1))[1::4]]
+    assert [failure for outcome in outcomes for failure in outcome.failures] == []
+    assert sum(outcome.cuts for outcome in outcomes) > 1500
+    assert sum(outcome.images for outcome in outcomes) > 100
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_each_planted_fault_is_found(laboratory: Laboratory, fault: Fault) -> None:
+    planted = plant(fault, laboratory.base.disk)
+    workload = find_workload(fault.workload)
+    assert planted(laboratory.record(workload)) != laboratory.record(workload)
+    assert laboratory.try_workload(workload, planted, most=1).failures
+
+
+def test_a_mount_after_a_cut_gives_nothing_away_that_a_file_owns(laboratory: Laboratory) -> None:
+    """Without claim.c the judge's file overwrote what fsync had confirmed, and a rename that the
+    mount finished made the disk read-only."""
+    for text in ("append /f 8000 1; fsync /f", "creat /n; rename /f /n"):
+        assert not try_text(laboratory, text).failures
+
+
+# ---- stories ----
+
+
+def test_a_failure_is_reduced_and_told(laboratory: Laboratory) -> None:
+    fault = next(fault for fault in FAULTS if fault.name == "flush-lies")
+
+    def no_flushes(events: list[Event]) -> list[Event]:
+        return [event for event in events if event.kind != "flush"]
+
+    long = find_workload("truncate /h 5000; unlink /d/g; creat /n")
+    short = reduce_workload(laboratory, long, no_flushes)
+    assert len(short.operations) == 1
+    workload = find_workload(fault.workload)
+    planted = plant(fault, laboratory.base.disk)
+    story = tell(laboratory, workload, planted)
+    assert story
+    text = format_story(story, laboratory, " --fault flush-lies")
+    for words in ("Lost: unlink /d/g", "directory /d", "here the power goes", "What was found:"):
+        assert words in text
+    number = int(text.split("--cut ")[1].split()[0])
+    assert f"sluice crash show '{workload.name}' --cut {number} --fault flush-lies" in text
+    again = tell_cut(laboratory, workload, number, planted)
+    assert again.failure == story.failure
+    assert again.image == story.image
+    with pytest.raises(BadOperation, match="cuts 0 to"):
+        tell_cut(laboratory, workload, 10**6)
+
+
+def test_a_cut_that_loses_nothing_is_told_too(laboratory: Laboratory) -> None:
+    story = tell_cut(laboratory, find_workload("creat /n"), 20)
+    text = format_story(story, laboratory)
+    assert text.startswith("Kept: creat /n")
+    assert "all that should be there" in text
+    assert tell(laboratory, find_workload("sync")) is None
+
+
+# ---- the command ----
+
+
+def test_a_campaign_goes_on_where_it_was_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "all_workloads", lambda length: [find_workload("49")])
+    monkeypatch.setattr(request, "FAULTS", FAULTS[:1])
+    asked = request.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
+    assert request.run_campaign(asked)
+    first = capsys.readouterr().out
+    assert "Nothing was lost." in first
+    assert "1 of 1 planted faults found" in first
+    (journal,) = tmp_path.glob("*.jsonl")
+    lines = journal.read_text().splitlines()
+    assert len(lines) == 3
+    journal.write_text("\n".join(lines[:2]) + "\n" + lines[2][:20])  # killed within a line
+    assert request.run_campaign(replace(asked, seeds=2))
+    assert "2 workloads were tried before" in capsys.readouterr().out
+    rows = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert len(rows) == 4
+    (summary,) = tmp_path.glob("*.json")
+    assert json.loads(summary.read_text())["workloads"] == 3
+
+
+def test_a_campaign_fails_if_a_planted_fault_is_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker knows all faults, and this process asks for one in another workload."""
+    blind = replace(FAULTS[0], workload="49")
+    monkeypatch.setattr(request, "FAULTS", (blind,))
+    monkeypatch.setattr(request, "all_workloads", lambda length: [])
+    asked = request.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
+    assert not request.run_campaign(asked)
+    assert "NOT FOUND: no-flushes" in capsys.readouterr().out
