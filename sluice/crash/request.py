@@ -18,6 +18,7 @@ from sluice.crash.faults import FAULTS, plant
 from sluice.crash.journal import FOLDER, Journal, Row, campaign_key, make_row
 from sluice.crash.machine import Setup
 from sluice.crash.model import Promise
+from sluice.crash.page import command_of, put_row
 from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
 from sluice.crash.workers import Task, try_tasks
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
@@ -42,6 +43,7 @@ class CampaignRequest:
     jobs: int = 1
     folder: Path = FOLDER
     options: str = ""  # those of the command that say what machine it is
+    page: bool = False  # the campaign's row goes into the book
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,17 @@ class Summary:
     workloads_an_hour: int
 
 
-def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) -> Iterator[Task]:
-    """Yield what is to be tried and has not been."""
+def list_tasks(request: CampaignRequest) -> list[Task]:
+    """Return what a campaign tries, without what it goes on with for a time."""
     every = [Task(fault.workload, fault.name) for fault in FAULTS]
     for length in range(1, request.length + 1):
         every += [Task(workload.name) for workload in all_workloads(length)]
-    every += [Task(random_workload(seed).name) for seed in range(request.seeds)]
-    yield from (task for task in every if not journal.has(task))
+    return every + [Task(random_workload(seed).name) for seed in range(request.seeds)]
+
+
+def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) -> Iterator[Task]:
+    """Yield what is to be tried and has not been."""
+    yield from (task for task in list_tasks(request) if not journal.has(task))
     seed = request.seeds
     while time.monotonic() - began_s < request.for_s:
         task = Task(random_workload(seed).name)
@@ -100,6 +106,8 @@ def run_campaign(request: CampaignRequest) -> bool:
     summary = summarise(request, journal, new, time.monotonic() - began_s)
     (request.folder / f"{key}.json").write_text(json.dumps(asdict(summary), indent=1) + "\n")
     print(format_summary(summary, request.folder / f"{key}.json"))
+    if request.page:
+        put_row(command_of(request.length, request.seeds, request.options), make_cells(summary))
     tell_failures(request, journal)
     return not summary.failures and summary.faults_found == summary.faults
 
@@ -119,7 +127,9 @@ def summarise(
     request: CampaignRequest, journal: Journal, new: list[Row], seconds: float
 ) -> Summary:
     """Return what came of a campaign."""
-    rows = [row for row in journal.rows.values() if not row.fault]
+    asked = {task.workload for task in list_tasks(request)} | {row.workload for row in new}
+    tried_ever = (row for row in journal.rows.values() if not row.fault)
+    rows = [row for row in tried_ever if row.workload in asked]
     faults = [row for row in journal.rows.values() if row.fault]
     tried = [row for row in new if not row.fault]
     return Summary(
@@ -135,6 +145,12 @@ def summarise(
         round(sum(row.cuts for row in tried) / seconds * 60),
         round(len(tried) / seconds * 3600),
     )
+
+
+def make_cells(summary: Summary) -> list[str]:
+    """Return the cells of a campaign's row in the book, which are the same on each computer."""
+    counts = (summary.workloads, summary.cuts, summary.images, summary.stale_cuts, summary.failures)
+    return [*(f"{n:,}" for n in counts), f"{summary.faults_found} of {summary.faults}"]
 
 
 def format_summary(summary: Summary, path: Path) -> str:

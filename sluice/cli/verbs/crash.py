@@ -109,6 +109,9 @@ def run(
     block: Block = "4K",
     order: Order = ORDERS[0],
     durable: Durable = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
+    ] = False,
     jobs: options.Jobs = options.JOBS,
     folder: options.Folder = None,
 ) -> int:
@@ -121,17 +124,8 @@ def run(
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
-    asked = request_of(
-        args,
-        block,
-        order,
-        durable,
-        length=length,
-        seeds=seeds,
-        for_s=for_s,
-        jobs=jobs,
-        folder=where,
-    )
+    campaign = {"length": length, "seeds": seeds, "for_s": for_s, "page": page}
+    asked = request_of(args, block, order, durable, jobs=jobs, folder=where, **campaign)
     return commandline.exit_status(lambda: request.run_campaign(asked), (WorkerFailed,))
 
 
