@@ -18,6 +18,7 @@ KINDS = {
     "replace": "Replacement: which clean buffer is the victim?",
     "prefetch": "Prefetching: what is read before it is asked for?",
     "place": "Placement: where on the disk does a block live?",
+    "order": "Order: how does metadata reach the disk?",
 }
 
 

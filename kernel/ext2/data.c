@@ -323,7 +323,7 @@ int ext2_fsync(struct inode *ip)
     struct disk *d = ip->fs->disk;
     int error = bflush_owner(d, owner_of(ip));
     if (!error && fs_writable(ip->fs) == 0)
-        error = inode_write(ip, true);
+        error = inode_sync(ip);
     int flush_error = disk_flush(d);
     error = error ?: flush_error;
     return error ?: ip->fs->failed ? -EIO : 0;

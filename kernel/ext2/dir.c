@@ -217,7 +217,7 @@ static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
 
 static int change_write(struct inode *dir, struct buf *b)
 {
-    TRY(write_now(dir->fs, b));
+    TRY(write_now(dir->fs, b, owner_of(dir)));
     dir->mtime_s = dir->ctime_s = now_s();
     return inode_write(dir, false);
 }
@@ -257,7 +257,7 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
         lay(e, name, dir->fs, ip->ino, ip->mode);
         if (laid || in_sector(s->room_at, end))
             break;
-        TRY(write_now(dir->fs, b));
+        TRY(write_now(dir->fs, b, owner_of(dir)));
     }
     show(e, ip->ino);
     dir->next_dir_slot = s->room_block;
@@ -362,7 +362,7 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
         lay(room, name, dir->fs, ip->ino, ip->mode);
         if (laid || in_sector(MIN(at, s->at), MAX(end, s->at + 1)))
             break;
-        TRY(write_now(dir->fs, b));
+        TRY(write_now(dir->fs, b, owner_of(dir)));
     }
     exchange(b->data, room, e, ip->ino);
     return change_write(dir, b);
@@ -408,7 +408,7 @@ int dir_init(struct inode *dir, u32 parent_ino)
     lay(e, "..", dir->fs, parent_ino, S_IFDIR);
     show(e, parent_ino);
     dir->size = dir->fs->block_bytes;
-    return write_now(dir->fs, b);
+    return write_now(dir->fs, b, owner_of(dir));
 }
 
 /* ---- looking through all entries ---- */

@@ -375,23 +375,37 @@ static void pack_empty(struct ext2_inode *raw, u32 dtime)
     memset(raw->block, 0, sizeof(raw->block));
 }
 
-int inode_write(struct inode *ip, bool wait)
+/* Copy the inode to *b, the buffer of the disk's inode. */
+static int put(struct inode *ip, struct buf **b)
 {
     assert(sleep_held(&ip->lock) && ip->valid);
     ip->dirty = false;
     TRY(fs_writable(ip->fs));
     struct ext2_inode *raw;
-    struct buf *b = raw_read(ip, &raw);
-    if (!b)
+    *b = raw_read(ip, &raw);
+    if (!*b)
         return fs_error(ip->fs, "inode %u cannot be written", ip->ino);
     if (ip->nlink)
         pack(ip, raw);
     else
         pack_empty(raw, MAX(now_s(), 1));
+    return 0;
+}
+
+int inode_write(struct inode *ip, bool wait)
+{
+    struct buf *b;
+    TRY(put(ip, &b));
     if (wait)
-        return write_now(ip->fs, b);
+        return write_now(ip->fs, b, 0);
     bdwrite(b, 0);
     return 0;
+}
+
+int inode_sync(struct inode *ip)
+{
+    struct buf *b;
+    return put(ip, &b) ?: write_stable(ip->fs, b);
 }
 
 int inode_write_husk(struct inode *ip)
@@ -404,7 +418,7 @@ int inode_write_husk(struct inode *ip)
     pack_empty(raw, 0);
     raw->mode = HUSK_MODE;
     raw->links_count = 2;
-    return write_now(ip->fs, b);
+    return write_now(ip->fs, b, 0);
 }
 
 int iget_was(struct fs *fs, struct ext2_named named, struct inode **out,

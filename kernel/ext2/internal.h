@@ -15,7 +15,8 @@
  *   just made, which nobody else can reach.
  * - Every number read from the disk is checked before it is used.
  * - Metadata that must reach the disk in order is written by write_now: if
- *   that fails, order is lost, and the file system goes read-only.
+ *   that fails, order is lost, and the file system goes read-only. What the
+ *   rest of these rules say of power cuts holds if the order policy is sync.
  * - No more than one sector is written as a whole: a power cut may leave any
  *   sectors of a block as they were and the others new. Inodes, descriptors,
  *   pointers, bits and the intent record lie in one sector each, and no two of
@@ -70,6 +71,7 @@ struct fs {
     u32 read_only;
     u32 failed;      /* damage or a lost write: ERROR flag */
     u32 failed_told; /* sync has been told */
+    u32 delays;      /* an order policy has delayed metadata */
     u32 complaints;  /* only grows */
 };
 
@@ -125,13 +127,26 @@ int fs_report(struct fs *, enum trouble, int error, const char *fmt, ...)
 #define fs_error(fs, ...)   fs_report(fs, FAILED, -EIO, __VA_ARGS__)
 /* Make sure the superblock says that there are files of this size. */
 int fs_allow_size(struct fs *, u64 bytes);
-/* bwrite_stable; what is written later is on the disk later, and a failure is
- * the file system's. 0 or -EIO. */
-int write_now(struct fs *, struct buf *);
-/* Write the record of a rename into the superblock; NULL: if the disk has one
- * still, of a rename that is done, write that there is none. 0 or -EIO. */
+/* Write the record of a rename into the superblock; NULL, or if the order
+ * policy delays metadata: if the disk has one still, of a rename that is done,
+ * write that there is none. 0 or -EIO. */
 int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
+/* Call fn for every mount; the first error, when all have been called. */
+int each_mount(int (*fn)(struct fs *));
+
+/* order.c */
+void order_init(void); /* owns the order kind */
+/* Write metadata of the owner on which later writes rely, as the order policy
+ * decides: by default it is on the disk before what is written later. A failure
+ * is the file system's. 0 or -EIO. */
+int write_now(struct fs *, struct buf *, u64 owner);
+/* The same, whatever the policy is. */
+int write_stable(struct fs *, struct buf *);
+/* Does the policy delay such a write of this block? */
+bool order_delays(struct fs *, u64 blkno);
+/* Write what was delayed, if any was. 0 or -EIO. */
+int order_settle(struct fs *);
 
 /* alloc.c; they take fs->lock */
 struct ext2_group *group_of(const struct fs *, u32 group);
@@ -164,8 +179,9 @@ int iget(struct fs *, u32 ino, struct inode **);
 /* A new inode: allocated, referenced, locked, with the names it will have
  * (2 if a directory); not yet on the disk. */
 int inode_make(struct inode *dir, u32 mode, struct inode **);
-/* Copy to the disk's inode; wait: and write that now. Locked. */
+/* Copy to the disk's inode; wait: and write_now. Locked. */
 int inode_write(struct inode *, bool wait);
+int inode_sync(struct inode *);       /* and write_stable */
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
 /* iget, if the disk has that inode, of that generation; else *out is NULL.
  * husk: it is one there. */

@@ -27,7 +27,7 @@ static int init_link(struct inode *ip, const char *target)
     }
     TRY(first_block(ip, &b));
     memcpy(b->data, target, ip->size);
-    return write_now(ip->fs, b);
+    return write_now(ip->fs, b, owner_of(ip));
 }
 
 /* The contents of a new inode, on the disk where it has blocks. */

@@ -110,7 +110,7 @@ static int prepare(struct inode *ip, u32 blkno, bool pointers)
     memset(b->data, 0, fs->block_bytes);
     if (!pointers)
         ((struct ext2_entry *)b->data)->length = fs->block_bytes;
-    return write_now(fs, b);
+    return write_now(fs, b, owner_of(ip));
 }
 
 /* Store pointer `at` of `table`, or of the inode if that is 0. */
@@ -125,7 +125,7 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
         return -EIO;
     ((u32 *)b->data)[at] = blkno;
     if (S_ISDIR(ip->mode))
-        return write_now(ip->fs, b);
+        return write_now(ip->fs, b, owner_of(ip));
     bdwrite(b, owner_of(ip));
     return 0;
 }
@@ -266,7 +266,7 @@ static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
             p[i] = 0;
     }
     if (clear && used)
-        return write_now(ip->fs, b);
+        return write_now(ip->fs, b, owner_of(ip));
     brelse(b);
     return 0;
 }

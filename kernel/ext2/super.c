@@ -109,6 +109,8 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
     HOLD(sleep, &fs->intent_lock);
+    if (intent && order_delays(fs, EXT2_SUPER_OFFSET / fs->block_bytes))
+        intent = NULL;
     sleep_lock(&fs->lock);
     if (intent)
         fs->intent = *intent;
@@ -119,13 +121,6 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
         return 0;
     int error = super_write(fs, false, true); /* others allocate meanwhile */
     return error ? fs_error(fs, "the superblock cannot be written") : 0;
-}
-
-int write_now(struct fs *fs, struct buf *b)
-{
-    if (bwrite_stable(b) < 0 || disk_order(fs->disk) < 0)
-        return fs_error(fs, "could not write what must be on the disk");
-    return 0;
 }
 
 /* ---- mounting ---- */
@@ -495,8 +490,7 @@ int ext2_umount(struct inode *root)
     return error;
 }
 
-/* Call fn for every mount; the first error, when all have been called. */
-static int each_mount(int (*fn)(struct fs *))
+int each_mount(int (*fn)(struct fs *))
 {
     int first = 0;
     HOLD(sleep, &mount_lock);
@@ -537,6 +531,7 @@ void ext2_init(void)
     sleep_lock_init(&mount_lock, "mounts");
     sleep_lock_init(&tree_lock, "tree");
     inodes_init();
+    order_init();
     const char *indirect = arg_text("indirect");
     far_indirect = indirect && !strcmp(indirect, "far");
     if (indirect && !far_indirect && strcmp(indirect, "near"))

@@ -11,8 +11,9 @@
  *   over; under check=1 the kernel panics; under faults=answer it answers this
  *   one question itself. A pointer that leads nowhere is not caught.
  * - A policy includes the header of its kind (update.h, write.h, sched.h,
- *   replace.h, prefetch.h or place.h), which includes this one, and, if it
- *   wants what policies share, headers of policies/lib. It compiles natively.
+ *   replace.h, prefetch.h, place.h or order.h), which includes this one, and,
+ *   if it wants what policies share, headers of policies/lib. It compiles
+ *   natively.
  *
  * A policy's file has, in this order: the algorithm and its source, as a
  * comment; enum { INTERVAL_MS, ... }, which names the rows of tunables[] that
@@ -30,6 +31,7 @@
 #include "kernel/policy/replace.h"
 #include "kernel/policy/prefetch.h"
 #include "kernel/policy/place.h"
+#include "kernel/policy/order.h"
 
 /* The kinds of policies. Each has a header, which opens with its question. */
 enum policy_kind {
@@ -39,6 +41,7 @@ enum policy_kind {
     POLICY_REPLACE,
     POLICY_PREFETCH,
     POLICY_PLACE,
+    POLICY_ORDER,
     POLICY_KINDS
 };
 
@@ -101,6 +104,7 @@ struct policy {
         struct replace_hooks replace;
         struct prefetch_hooks prefetch;
         struct place_hooks place;
+        struct order_hooks order;
     };
 };
 

@@ -53,6 +53,7 @@ static struct {
     [POLICY_REPLACE] = {"replace", "lru"},
     [POLICY_PREFETCH] = {"prefetch", "none"},
     [POLICY_PLACE] = {"place", "inplace"},
+    [POLICY_ORDER] = {"order", "sync"},
 };
 
 /* The hooks that a policy of a kind must have. */
@@ -69,6 +70,7 @@ static const struct {
     REQUIRED(WRITE, write.decide),     REQUIRED(SCHED, sched.next),
     REQUIRED(REPLACE, replace.insert), REQUIRED(REPLACE, replace.remove),
     REQUIRED(REPLACE, replace.victim), REQUIRED(PREFETCH, prefetch.readahead),
+    REQUIRED(ORDER, order.decide),
 };
 
 const struct policy *policy_in_use[POLICY_KINDS];

@@ -99,11 +99,15 @@ def test_unit(name: str) -> None:
 # ---- agreement with a model ----
 
 
+@pytest.mark.parametrize("delays", [0, 1])
 @pytest.mark.parametrize("seed", range(2 * SEEDS))
 @pytest.mark.parametrize("block", BLOCK_SIZES)
-def test_random_operations_agree_with_the_model(tmp_path: Path, block: int, seed: int) -> None:
+def test_random_operations_agree_with_the_model(
+    tmp_path: Path, block: int, seed: int, delays: int
+) -> None:
     image = make(tmp_path / "image", size="12M", block=block)
-    tool(image, script="random 1200 400000\n", seed=seed, buffers=16 + 100 * seed, far=seed % 2)
+    options = {"buffers": 16 + 100 * seed, "far": seed % 2, "delays": delays}
+    tool(image, script="random 1200 400000\n", seed=seed, **options)
     fsck(image)
 
 
@@ -122,7 +126,7 @@ def test_a_full_disk_loses_and_leaks_nothing(
 @pytest.mark.parametrize("seed", range(4 * SEEDS))
 def test_processes_that_meet_neither_deadlock_nor_corrupt(tmp_path: Path, seed: int) -> None:
     image = make(tmp_path / "image", block=BLOCK_SIZES[seed % 3])
-    out = tool(image, script="processes 7 1500\ninuse\n", seed=seed)
+    out = tool(image, script="processes 7 1500\ninuse\n", seed=seed, delays=seed % 2)
     assert "damaged" not in out
     assert "1 inodes in use" in out
     fsck(image)
@@ -473,6 +477,24 @@ def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, s
         fsck(cut)
         torn = int(cut.stem == "torn")
         tool(cut, script=f"facts {facts} {cut.suffix[1:]} {torn}\n", save=0, quiet=1)
+
+
+def test_only_where_metadata_is_delayed_must_e2fsck_ask_after_a_power_cut(tmp_path: Path) -> None:
+    """And all that it asks about can be repaired."""
+    script = "random 300 60000 / 0\n"
+    asked = dict.fromkeys((0, 1), 0)
+    for delays in asked:
+        folder = tmp_path / str(delays)
+        folder.mkdir()
+        image = make(folder / "image")
+        lines = f"{script}cuts 20 {folder}\ncrash\n"
+        tool(image, script=lines, seed=3, log=1, flush=5, delays=delays)
+        for cut in folder.glob("cut.*"):
+            preened = subprocess.run(("e2fsck", "-fp", cut), capture_output=True, check=False)
+            asked[delays] += preened.returncode == 4
+            command("e2fsck", "-fy", cut, check=1)
+            fsck(cut)
+    assert asked[0] == 0 and asked[1] > 0
 
 
 def test_after_a_power_cut_a_moved_directory_is_repaired_by_a_mount(tmp_path: Path) -> None:

@@ -188,7 +188,15 @@ def test_each_policy_of_this_tree_registers_what_its_path_says() -> None:
 
 def test_the_fields_of_a_table_are_those_of_the_header() -> None:
     size, fields = rowlayout.table_layout(tuple(compile_command()))
-    assert rowlayout.kinds() == ("update", "write", "sched", "replace", "prefetch", "place")
+    assert rowlayout.kinds() == (
+        "update",
+        "write",
+        "sched",
+        "replace",
+        "prefetch",
+        "place",
+        "order",
+    )
     assert fields["kind"].offset == 0 and fields["write.keeps"].size == 1
     assert not fields["write.keeps"].hook and fields["write.decide"].hook
     of_write = [f for name, f in fields.items() if "." not in name or name.startswith("write.")]

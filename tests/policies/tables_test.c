@@ -63,6 +63,9 @@ TEST(every_required_hook_is_there)
             break;
         case POLICY_PLACE:
             break;
+        case POLICY_ORDER:
+            check((*p)->order.decide);
+            break;
         default:
             check(!"a kind");
         }

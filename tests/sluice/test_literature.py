@@ -19,7 +19,7 @@ from sluice.host.paths import ROOT
 # With the other tests that load all experiments: what models predict is computed once.
 pytestmark = pytest.mark.xdist_group(GROUP)
 
-KINDS = ("update", "write", "sched", "replace", "prefetch", "place")
+KINDS = ("update", "write", "sched", "replace", "prefetch", "place", "order")
 HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
 SOURCE = re.compile(r"^ \* Sources?: ", re.M)
 

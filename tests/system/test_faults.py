@@ -90,6 +90,13 @@ WRONG = [
         "static enum write_mode decide(const struct write_info *w) { (void)w; return 99; }",
     ),
     Wrong(
+        "order",
+        "no_order",
+        "decide: no such mode",
+        ".decide = decide",
+        "static enum order_mode decide(const struct order_info *i) { (void)i; return 99; }",
+    ),
+    Wrong(
         "place",
         "off_disk",
         "place returned a sector off the disk",
@@ -101,6 +108,7 @@ WRONG = [
 REFUSED = [
     Wrong("prefetch", "hookless", "", "", ""),
     Wrong("update", "aimless", "", "", ""),
+    Wrong("order", "orderless", "", "", ""),
 ]
 # It lacks what every line about it would begin with.
 NAMELESS = """#include "kernel/policy/policy.h"

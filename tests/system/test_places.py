@@ -247,7 +247,9 @@ def of_kind(kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("queue_size", [4, 8, 256])
-@pytest.mark.parametrize("kind", ["sched", "update", "write", "replace", "prefetch", "place"])
+@pytest.mark.parametrize(
+    "kind", ["sched", "update", "write", "replace", "prefetch", "place", "order"]
+)
 def test_no_policy_gives_a_virtio_disk_more_pieces_than_it_takes(
     kind: str, queue_size: int, tmp_path: Path
 ) -> None:

@@ -45,7 +45,7 @@ def settings(listing: str, dice: random.Random) -> list[str]:
 def swaps(listing: str, seed: int) -> str:
     """A script of swaps and, between them, of other tunables."""
     dice = random.Random(seed)
-    kinds = re.findall(r"^(\w+): (.*)", listing, re.M)[:6]
+    kinds = re.findall(r"^(\w+): (.*)", listing, re.M)[:7]
     policies = [(kind, name) for kind, names in kinds for name in re.findall(r"\w+", names)]
     script = "".join(settings(listing, dice))
     for turn in range(SWAPS):

@@ -538,7 +538,7 @@ static void flush_some(void)
 }
 
 static const char *const kinds_named[] = {
-    "update", "write", "sched", "replace", "prefetch", "place",
+    "update", "write", "sched", "replace", "prefetch", "place", "order",
 };
 
 extern const struct policy *const __start_policies[];
@@ -553,7 +553,7 @@ static void swap_some(void)
 {
     const struct policy *p = *any_policy();
     char line[128], why[POLICY_LINE_BYTES];
-    if (p->kind == POLICY_PREFETCH) /* nobody owns it here */
+    if (p->kind == POLICY_PREFETCH || p->kind == POLICY_ORDER) /* not owned */
         return;
     snprintf(line, sizeof line, "use %s %s", kinds_named[p->kind], p->name);
     if (policy_control(line, why))

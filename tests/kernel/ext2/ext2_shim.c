@@ -12,6 +12,7 @@
 #include "kernel/cache/prefetch.h"
 #include "kernel/cache/stream.h"
 #include "kernel/machine/print.h"
+#include "kernel/policy/registry.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"
 
@@ -77,11 +78,84 @@ void boot_fail(const char *fmt, ...)
     panic("boot: %s", fmt);
 }
 
+/* ---- the order policy ---- */
+
+static enum order_mode decide_now(const struct order_info *)
+{
+    return ORDER_NOW;
+}
+
+static bool wrong; /* is the next answer? */
+
+static enum order_mode decide_delayed(const struct order_info *)
+{
+    return wrong ? ORDER_DELAYED + 1 : ORDER_DELAYED;
+}
+
+static const struct policy orders[] = {
+    [ORDERS_NOW] = {.kind = POLICY_ORDER, .order.decide = decide_now},
+    [ORDERS_NONE] = {.kind = POLICY_ORDER, .order.decide = decide_delayed},
+};
+const struct policy *policy_in_use[POLICY_KINDS];
+static struct policy_owner order_owner;
+
+void policy_own(enum policy_kind kind, struct policy_owner owner)
+{
+    if (kind != POLICY_ORDER)
+        panic("ext2 owns kind %u", kind);
+    order_owner = owner;
+    shim_use_order(shim.delays ? ORDERS_NONE : ORDERS_NOW);
+}
+
+void shim_use_order(enum shim_order which)
+{
+    order_owner.swap(&orders[which]);
+}
+
+void shim_wrong_order(void)
+{
+    wrong = true;
+}
+
+void policy_switch(const struct policy *to)
+{
+    policy_in_use[to->kind] = to;
+}
+
+const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
+                                  const char *what)
+{
+    kprintf("fault: kind %u, disk %u, block %lu: %s\n", kind, disk, about,
+            what);
+    return &orders[ORDERS_NOW];
+}
+
+void policy_check(const struct policy *p)
+{
+    if (p != policy_in_use[p->kind])
+        panic("a policy that is not in use is checked");
+}
+
 u64 random_u64(u64 *state); /* random.c */
 
 u64 shim_random(u64 below)
 {
     return random_u64(&shim.seed) % below;
+}
+
+u64 clock_ns(void)
+{
+    return NS_PER_S;
+}
+
+u64 bio_dirty(void)
+{
+    return 0;
+}
+
+u64 bio_buffers(void)
+{
+    return shim.buffers;
 }
 
 u64 clock_wall_ns(void)

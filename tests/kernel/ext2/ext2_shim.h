@@ -26,6 +26,7 @@ struct shim_options {
     u32 through_permille; /* chance that file data is written through */
     u32 now_s;            /* the time; 0: it moves by itself */
     u32 ahead_most;       /* what bio_ahead_most says */
+    u32 delays;           /* 1: the order policy delays all metadata */
     bool no_hints;        /* it does not take any */
     bool by_block;        /* it wants a call's blocks one by one */
     const struct readahead *readahead; /* what it answers; NULL: at random */
@@ -105,5 +106,11 @@ bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at);
 /* User memory: reads and writes of it fail from this address on. */
 #define SHIM_FAULT_NEVER (~0UL)
 extern u64 shim_fault_at;
+
+/* Put another order policy to use, as the registry would. From now on the one
+ * in use answers wrongly. */
+enum shim_order { ORDERS_NOW, ORDERS_NONE };
+void shim_use_order(enum shim_order);
+void shim_wrong_order(void);
 
 #endif

@@ -6,7 +6,7 @@
  * link: tests/kernel/ext2/ext2_rig.c tests/kernel/ext2/ext2_mounts.c
  * link: tests/kernel/ext2/ext2_places.c tests/kernel/ext2/ext2_files.c
  * link: tests/kernel/ext2/ext2_names.c tests/kernel/ext2/ext2_cuts.c
- * link: tests/kernel/ext2/ext2_torn.c
+ * link: tests/kernel/ext2/ext2_torn.c tests/kernel/ext2/ext2_order.c
  */
 #include "tests/kernel/ext2/ext2_rig.h"
 

@@ -11,7 +11,7 @@
  * after the shutdown at the end, if `crash` was not among the commands.
  *
  * link: kernel/ext2/alloc.c kernel/ext2/claim.c kernel/ext2/dir.c kernel/ext2/data.c
- * link: kernel/ext2/features.c
+ * link: kernel/ext2/features.c kernel/ext2/order.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
  * link: kernel/ext2/walk.c kernel/ext2/super.c tests/kernel/ext2/ext2_shim.c
@@ -304,6 +304,7 @@ static bool option(const char *word)
         {"block", &shim.block_bytes},
         {"buffers", &shim.buffers},
         {"far", &shim.far},
+        {"delays", &shim.delays},
         {"flush", &shim.flush_permille},
         {"read_errors", &shim.read_errors_permyriad},
         {"write_errors", &shim.write_errors_permyriad},

@@ -135,8 +135,8 @@ void watch_counters(void)
 
 void print_unmoved(void)
 {
-    static const char *const kinds[] = {"update",  "write",    "sched",
-                                        "replace", "prefetch", "place"};
+    static const char *const kinds[] = {"update",   "write", "sched", "replace",
+                                        "prefetch", "place", "order"};
     u32 i = 0;
     POLICY_EACH (p)
         for (struct policy_counter *c = (*p)->counters; c && c->name; c++, i++)

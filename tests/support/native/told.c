@@ -252,6 +252,22 @@ struct policy told_place = {
 };
 POLICY(told_place);
 
+/* ---- order ---- */
+
+static enum order_mode order_decide(const struct order_info *i)
+{
+    tell("order %lu", i->blkno);
+    return ORDER_NOW;
+}
+
+static const struct policy told_order = {
+    .kind = POLICY_ORDER,
+    .name = "told",
+    .about = "tells what it is asked",
+    .order = {.decide = order_decide},
+};
+POLICY(told_order);
+
 /* ---- the defaults ---- */
 
 #define DEFAULT(id, of_kind, ...)     \
@@ -337,3 +353,5 @@ static void none_readahead(struct stream *s, const struct access *a,
 DEFAULT(none, POLICY_PREFETCH, .prefetch = {.readahead = none_readahead});
 
 DEFAULT(inplace, POLICY_PLACE, .place = {NULL, NULL});
+
+DEFAULT(sync, POLICY_ORDER, .order = {.decide = order_decide});

@@ -1,0 +1,33 @@
+/*
+ * The order kind answers: how does metadata reach the disk?
+ *
+ * ext2 changes some of its metadata in steps, each of which relies on the one
+ * before it: a new inode, then its name. The kernel asks before each such
+ * write. What no later step relies on (bitmaps, counts) is always delayed.
+ */
+#pragma once
+
+#include "kernel/policy/common.h"
+
+enum order_mode {
+    ORDER_NOW,     /* write, and wait: later steps reach the disk later */
+    ORDER_DELAYED, /* only make the block dirty, as file data */
+};
+
+/* A block of metadata that has just changed, and on which later steps rely. */
+struct order_info {
+    u32 disk;
+    u64 blkno;
+    u64 owner;          /* of its blocks (struct block); 0: of several */
+    u64 dirty, buffers; /* blocks dirty now; buffers in the cache */
+    u64 now_ns;
+};
+
+/* The lock of the kind is held. */
+struct order_hooks {
+    /* (required) What to do with it. An fsync or a sync writes what is delayed,
+     * whatever the answer. */
+    enum order_mode (*decide)(const struct order_info *);
+};
+
+#include "kernel/policy/policy.h" /* the table, and POLICY() */

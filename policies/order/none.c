@@ -1,0 +1,28 @@
+/*
+ * None: metadata is delayed as file data is, and the update policy writes it in
+ * any order, as ext2 of Linux does. Only fsync and sync write it at once.
+ *
+ * Nothing waits when names are made or removed. A power cut may leave a name
+ * without its inode, a block that two files have, or a rename with both names
+ * or with neither: e2fsck then asks questions (-y answers them), and may put
+ * files into lost+found. An fsynced file keeps its contents, and may lose its
+ * name, if that is as new and its directory was not fsynced.
+ *
+ * Card, Ts'o and Tweedie describe it ("Design and Implementation of the Second
+ * Extended Filesystem", First Dutch International Symposium on Linux, 1994).
+ */
+#include "kernel/policy/order.h"
+
+static enum order_mode none_decide(const struct order_info *i)
+{
+    (void)i;
+    return ORDER_DELAYED;
+}
+
+static const struct policy none = {
+    .kind = POLICY_ORDER,
+    .name = "none",
+    .about = "metadata is delayed like data; only fsync and sync write it",
+    .order = {.decide = none_decide},
+};
+POLICY(none);

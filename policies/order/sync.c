@@ -1,0 +1,26 @@
+/*
+ * Sync: each step of a change of metadata is on the disk before the next one.
+ *
+ * A power cut at any instant leaves what e2fsck -p repairs without a question,
+ * and a rename is old or new. A new or removed name costs two writes or more,
+ * each of which its caller waits for.
+ *
+ * These are the rules of 4.2BSD (McKusick, Joy, Leffler, Fabry, "A Fast File
+ * System for UNIX", ACM TOCS 2(3), 1984), as Ganger and Patt state them
+ * ("Metadata Update Performance in File Systems", OSDI 1994, section 2).
+ */
+#include "kernel/policy/order.h"
+
+static enum order_mode sync_decide(const struct order_info *i)
+{
+    (void)i;
+    return ORDER_NOW;
+}
+
+static const struct policy sync = {
+    .kind = POLICY_ORDER,
+    .name = "sync",
+    .about = "metadata is written step by step, and each step is waited for",
+    .order = {.decide = sync_decide},
+};
+POLICY(sync);

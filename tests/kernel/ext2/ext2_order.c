@@ -1,0 +1,215 @@
+/*
+ * Order policies, of ext2_test: what waits under each of them, what an fsync
+ * and a sync promise where metadata is delayed, and that a swap or a wrong
+ * answer leaves nothing behind that the policy in use would have written.
+ */
+#include <stdlib.h>
+
+#include "tests/kernel/ext2/ext2_rig.h"
+
+/* Each makes or removes a name, or moves one. */
+static const char *const changes[] = {
+    "create /m/plain",        "mkdir /m/dir",
+    "mkdir /m/dir/sub",       "symlink somewhere /m/link",
+    "ln /m/plain /m/hard",    "mv /m/plain /m/dir/moved",
+    "mv /m/dir/sub /m/sub",   "create /m/other",
+    "mv /m/other /m/hard",    "rm /m/link",
+    "write /m/file 300000 1", "truncate /m/file 20000",
+    "rmdir /m/sub",
+};
+
+/* Do all changes; how many writes they wait for. */
+static u64 waits(void)
+{
+    u64 before = shim_writes_waited();
+    for (u32 i = 0; i < NELEM(changes); i++)
+        check_eq(rig_do("%s", changes[i]), 0);
+    return shim_writes_waited() - before;
+}
+
+/* Begin with an image that is mounted, under a policy. */
+static void begin(enum shim_order which)
+{
+    rig_make(NULL);
+    shim_use_order(which);
+    check_eq(rig_do("mount /m"), 0);
+}
+
+/* Is there such a path on the platters, with nothing of what is dirty? What is
+ * there must be whole, but for counts. */
+static bool on_disk(const char *path)
+{
+    u8 *image = malloc(rig_bytes());
+    shim_cut(rig_disk, image, 0);
+    bool found = image_ino(image, path);
+    free(rig_look(image, IMAGE_CUT, path));
+    free(image);
+    return found;
+}
+
+TEST(only_a_policy_that_orders_waits_for_changes_of_names)
+{
+    begin(ORDERS_NOW);
+    check(waits() > NELEM(changes));
+    rig_end();
+    begin(ORDERS_NONE);
+    check_eq(waits(), 0);
+    rig_end();
+}
+
+TEST(both_policies_leave_the_same_tree)
+{
+    char *trees[2];
+    for (u32 i = 0; i < 2; i++) {
+        begin(i ? ORDERS_NONE : ORDERS_NOW);
+        waits();
+        rig_end();
+        trees[i] = rig_look(rig_image(), IMAGE_WHOLE, "all changes");
+    }
+    check(!strcmp(trees[0], trees[1]));
+    free(trees[0]);
+    free(trees[1]);
+}
+
+TEST(what_is_delayed_is_on_the_disk_after_a_sync)
+{
+    begin(ORDERS_NONE);
+    waits();
+    check(!on_disk("/dir/moved"));
+    check_eq(rig_do("sync"), 0);
+    check(on_disk("/dir/moved") && on_disk("/hard") && !on_disk("/sub"));
+    rig_end();
+}
+
+/* Copy the contents of an inode to out; how many bytes. */
+static u64 contents(const u8 *image, u32 ino, u8 *out)
+{
+    u64 size = image_inode(image, ino)->size, n = image_block_bytes(image);
+    for (u64 block = 0; block * n < size; block++)
+        memcpy(out + block * n,
+               image_block(image, image_map(image, ino, block)), n);
+    return size;
+}
+
+/* The file of so many bytes by the pattern. */
+static void check_contents(const char *path, u64 size)
+{
+    static u8 got[400000];
+    struct inode *ip = rig_open(path);
+    u32 ino = ip->ino;
+    rig_close(ip);
+    u8 *image = malloc(rig_bytes());
+    shim_cut(rig_disk, image, 0);
+    check_eq(contents(image, ino, got), size);
+    for (u64 at = 0; at < size; at++)
+        check_eq(got[at], command_pattern(1, at));
+    free(image);
+}
+
+TEST(an_fsync_writes_the_file_with_its_inode_and_its_pointers)
+{
+    begin(ORDERS_NONE);
+    check_eq(rig_do("write /m/file 300000 1"), 0);
+    check_eq(rig_do("fsync /m/file"), 0);
+    check_contents("/m/file", 300000);
+    check_eq(rig_do("truncate /m/file 20000"), 0);
+    check_eq(rig_do("fsync /m/file"), 0);
+    check_contents("/m/file", 20000);
+    rig_end();
+}
+
+TEST(an_fsync_of_a_directory_writes_its_names)
+{
+    begin(ORDERS_NONE);
+    check_eq(rig_do("mkdir /m/d"), 0);
+    check_eq(rig_do("create /m/d/new"), 0);
+    check_eq(rig_do("fsync /m/d/new"), 0);
+    check_eq(rig_do("fsync /m/d"), 0);
+    check_eq(rig_do("fsync /m"), 0);
+    check(on_disk("/d/new"));
+    rig_end();
+}
+
+/* ---- swaps and faults ---- */
+
+TEST(a_swap_writes_what_the_old_policy_delayed)
+{
+    begin(ORDERS_NONE);
+    check_eq(rig_do("mkdir /m/d"), 0);
+    check(!on_disk("/d"));
+    shim_use_order(ORDERS_NOW);
+    check(on_disk("/d"));
+    check_eq(rig_do("create /m/d/new"), 0);
+    check(on_disk("/d/new"));
+    rig_end();
+}
+
+TEST(after_a_wrong_answer_nothing_stays_delayed)
+{
+    begin(ORDERS_NONE);
+    check_eq(rig_do("mkdir /m/d"), 0);
+    shim_use_order(ORDERS_NONE);
+    check_eq(rig_do("create /m/d/old"), 0);
+    check(!on_disk("/d/old"));
+    shim_wrong_order(); /* as if the policy in use began to answer so */
+    check_eq(rig_do("create /m/d/new"), 0);
+    check(strstr(shim_printed(), "decide: no such mode"));
+    check(on_disk("/d/old") && on_disk("/d/new"));
+    rig_end();
+}
+
+/* A process changes names while another swaps: from the moment at which both
+ * have ended, all is on the disk. */
+static u64 stops_at;
+
+static void change_or_swap(u32 i)
+{
+    if (i == 1)
+        shim_use_order(ORDERS_NOW);
+    else if (ext2_mkdir("/m/d/sub", 0755) || ext2_rename("/m/x", "/m/d/y"))
+        panic("mkdir or rename failed");
+}
+
+TEST(a_step_that_meets_a_swap_is_on_the_disk_when_both_have_ended)
+{
+    bool more = true;
+    for (stops_at = 1; more; stops_at++) {
+        begin(ORDERS_NONE);
+        check_eq(rig_do("mkdir /m/d"), 0);
+        check_eq(rig_do("create /m/x"), 0);
+        shim.spin_switches = true;
+        more = shim_fibres(2, change_or_swap, stops_at);
+        shim.spin_switches = false;
+        check(on_disk("/d/sub") && on_disk("/d/y") && !on_disk("/x"));
+        rig_end();
+    }
+    check(stops_at > 20);
+}
+
+/* ---- the record of a rename ---- */
+
+TEST(a_rename_whose_steps_are_delayed_leaves_no_record)
+{
+    begin(ORDERS_NONE);
+    check_eq(rig_do("mkdir /m/d"), 0);
+    check_eq(rig_do("create /m/x"), 0);
+    check_eq(rig_do("mv /m/x /m/d/y"), 0);
+    check_eq(rig_do("sync"), 0);
+    check_eq(image_super(rig_image())->intent.magic, 0);
+    rig_end();
+}
+
+TEST(a_record_of_another_policy_is_gone_before_a_state_like_its_own)
+{
+    begin(ORDERS_NOW);
+    check_eq(rig_do("mkdir /m/d"), 0);
+    check_eq(rig_do("create /m/x"), 0);
+    check_eq(rig_do("mv /m/x /m/d/y"), 0);
+    check_eq(image_super(rig_image())->intent.magic, EXT2_INTENT_MAGIC);
+    shim_use_order(ORDERS_NONE);
+    check_eq(rig_do("ln /m/d/y /m/x"), 0);
+    check_eq(image_super(rig_image())->intent.magic, 0);
+    check_eq(rig_do("sync"), 0);
+    check(on_disk("/x") && on_disk("/d/y"));
+    rig_end();
+}
