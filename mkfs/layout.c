@@ -401,6 +401,12 @@ static void fill_super(const struct fs *fs, struct ext2_super *s)
     s->feature_ro_compat =
         EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE;
     fill_identity(fs, s);
+    if (!fs->journal[0])
+        return;
+    s->feature_compat = EXT2_COMPAT_HAS_JOURNAL;
+    s->journal_inum = EXT2_JOURNAL_INO;
+    s->jnl_backup_type = 1; /* the next are there */
+    memcpy(s->jnl_blocks, fs->journal, sizeof(fs->journal));
 }
 
 void layout_write(struct fs *fs)

@@ -56,6 +56,9 @@ static const struct option_row {
      "seed of the UUID, of ageing and of places; default 0"},
     {'T', "time", SIZE, "SECONDS", &opt.time_s,
      "time of all files, in seconds since 1970; default 0"},
+    {'J', "journal", SIZE, "SIZE", &opt.journal_bytes,
+     "make a journal of this size, of 1,024 blocks or more, as mke2fs "
+     "-j\n" INDENT "does; default: none"},
     {256, "sparse", FLAG, NULL, &opt.sparse,
      "blocks of zeros in the folder's files become holes"},
     {262, "far-indirect", FLAG, NULL, &opt.far,
@@ -284,6 +287,7 @@ static void check_options(void)
         die("--time %lu: past %u, ext2's last second", opt.time_s, UINT32_MAX);
     if (opt.fragment_percent && !opt.fill_percent)
         die("--fragment %lu: only together with --fill", opt.fragment_percent);
+    journal_check(&opt);
     if (opt.spread)
         parse_spread();
     if (opt.fragment_percent == 100)
@@ -301,7 +305,7 @@ static void add_need(const struct fs *fs, const struct node *n, u64 *blocks,
 
 static void check_fits(const struct fs *fs, const struct node *root)
 {
-    u64 blocks = 0, inodes = 0;
+    u64 blocks = journal_blocks(fs), inodes = 0;
 
     add_need(fs, root, &blocks, &inodes);
     inodes--; /* the root's is reserved, not free */
@@ -389,6 +393,7 @@ int main(int argc, char **argv)
     check_fits(&fs, root);
 
     begin_image(&fs);
+    journal_lay(&fs);
     for (u32 i = 0; opt.at[i]; i++)
         lay_at(&fs, root, opt.at[i]);
     file_lay(&fs, root, 0);

@@ -7,6 +7,7 @@
  *   file.c    blocks and contents of files, links and directories
  *   age.c     filler files under /aged
  *   scatter.c files at places drawn at random
+ *   journal.c an empty journal
  *   log.c     reads disks with a virtual log
  *
  * - Everything is checked before the image is begun; it is written under a
@@ -28,6 +29,7 @@ struct options {
     u64 group_bytes;     /* 0: the format's maximum */
     u64 bytes_per_inode; /* 0: the default for the block size */
     u64 reserved_percent;
+    u64 journal_bytes; /* 0: none */
     u64 seed;
     u64 time_s;       /* of every file, since 1970 */
     u64 fill_percent; /* 0: no ageing */
@@ -69,6 +71,7 @@ struct fs {
     u32 *free_inodes; /* by group */
     u32 *directories; /* by group */
     u32 *lowest_free; /* by group: no free block is below */
+    u32 journal[17];  /* its inode's pointers and size; 0: there is none */
 };
 
 /* A file, directory or symbolic link to be. */
@@ -152,6 +155,11 @@ void scatter(struct fs *, struct node *root);
 
 /* age.c: fill the image with what --fill and --fragment ask for. */
 void age(struct fs *, struct node *aged);
+
+/* journal.c */
+void journal_check(const struct options *);
+u64 journal_blocks(const struct fs *); /* with indirect; 0: there is none */
+void journal_lay(struct fs *);
 
 /* log.c */
 u64 log_read(const char *path); /* a disk; returns the bytes of its blocks */

@@ -8,8 +8,9 @@
  * - Compatible: any may be there. sparse_super2 is the one that cannot be
  *   ignored: it says which groups begin with a copy of the superblock
  *   (super.c). A feature that is not known may do so, too. A journal is empty
- *   unless there is needs_recovery. A table of dir_index is dropped when its
- *   directory changes (dir.c).
+ *   unless there is needs_recovery, an incompatible feature: it is replayed
+ *   (recover.c). A table of dir_index is dropped when its directory changes
+ *   (dir.c).
  *
  * A feature that is known and not handled is refused by its name, with what to
  * do. Source of names and numbers: e2fsprogs 1.47, misc/ext4.5.in.
@@ -74,6 +75,13 @@ static void complain(struct fs *fs, const char *what, u32 bits,
         fs_report(fs, REFUSED, 0, "%s 0x%x are not known: " MAKE, what, bits);
 }
 
+/* Is there one, on this disk? */
+static bool has_journal(const struct ext2_super *sb)
+{
+    return sb->feature_compat & EXT2_COMPAT_HAS_JOURNAL &&
+           sb->journal_inum == EXT2_JOURNAL_INO && !sb->journal_dev;
+}
+
 int check_features(struct fs *fs, const struct ext2_super *sb)
 {
     fs->revision_0 = sb->rev_level == 0;
@@ -83,6 +91,9 @@ int check_features(struct fs *fs, const struct ext2_super *sb)
     if (fs->revision_0)
         return 0;
     u32 incompat = sb->feature_incompat & ~EXT2_INCOMPAT_KNOWN;
+    fs->needs_recovery = incompat & EXT2_INCOMPAT_RECOVER && has_journal(sb);
+    if (fs->needs_recovery)
+        incompat &= ~EXT2_INCOMPAT_RECOVER;
     complain(fs, "incompatible features", incompat, incompatible);
     if (incompat)
         return -EINVAL;

@@ -18,6 +18,7 @@
 #define EXT2_SUPER_BYTES  1024
 #define EXT2_MAGIC        0xef53
 #define EXT2_ROOT_INO     2
+#define EXT2_JOURNAL_INO  8
 #define EXT2_LINK_MAX     32000
 
 /* s_state */
@@ -26,9 +27,11 @@
 
 /* What a kernel must know to mount at all, and to write. Of the compatible
  * features, which may be ignored, one changes where groups begin. */
+#define EXT2_COMPAT_HAS_JOURNAL     0x4
 #define EXT2_COMPAT_SPARSE_SUPER2   0x200
 #define EXT2_COMPAT_KNOWN           0x1fff /* named by e2fsprogs 1.47 */
 #define EXT2_INCOMPAT_FILETYPE      0x2
+#define EXT2_INCOMPAT_RECOVER       0x4 /* the journal is to be replayed */
 #define EXT2_INCOMPAT_KNOWN         EXT2_INCOMPAT_FILETYPE
 #define EXT2_RO_COMPAT_SPARSE_SUPER 0x1
 #define EXT2_RO_COMPAT_LARGE_FILE   0x2
@@ -72,7 +75,12 @@ struct ext2_super {
     u32 algo_bitmap;
     u8 prealloc_blocks, prealloc_dir_blocks;
     u16 reserved_gdt_blocks;
-    u8 other[380];
+    u8 journal_uuid[16]; /* of a journal on another disk */
+    u32 journal_inum, journal_dev, last_orphan;
+    u8 hash[17], jnl_backup_type;
+    u8 some[14];
+    u32 jnl_blocks[17]; /* copies of inode 8's pointers and size */
+    u8 other[252];
     u32 super_groups[2]; /* with sparse_super2: that have a copy; 0: none */
     u8 others[108];
     struct ext2_intent intent;
@@ -80,6 +88,8 @@ struct ext2_super {
 };
 _Static_assert(sizeof(struct ext2_super) == EXT2_SUPER_BYTES, "superblock");
 _Static_assert(__builtin_offsetof(struct ext2_super, intent) == 704, "intent");
+_Static_assert(__builtin_offsetof(struct ext2_super, jnl_blocks) == 0x10c,
+               "jnl_blocks");
 
 struct ext2_group {
     u32 block_bitmap, inode_bitmap, inode_table; /* block numbers */

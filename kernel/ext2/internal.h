@@ -47,6 +47,7 @@ struct fs {
     u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
     bool file_types;    /* entries carry types */
     bool revision_0;
+    bool needs_recovery; /* the journal is to be replayed */
     bool two_supers;     /* copies of the superblock: in these groups only */
     u32 super_groups[2]; /* 0: none */
     u32 strange;         /* compatible features that are not known */
@@ -132,8 +133,13 @@ int fs_allow_size(struct fs *, u64 bytes);
  * write that there is none. 0 or -EIO. */
 int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
+/* The journal is empty: write that; failed: and that damage was found. */
+int super_recovered(struct fs *, bool failed);
 /* Call fn for every mount; the first error, when all have been called. */
 int each_mount(int (*fn)(struct fs *));
+
+/* recover.c: replay the journal; what was read of the disk is out of date. */
+int journal_replay(struct fs *);
 
 /* order.c */
 void order_init(void); /* owns the order kind */

@@ -335,6 +335,46 @@ static int root_open(struct fs *fs)
     return type < 0 ? type : refuse(fs, -EIO, "the root is no directory");
 }
 
+int super_recovered(struct fs *fs, bool failed)
+{
+    struct ext2_super *sb;
+    struct buf *b = super_read(fs, &sb);
+    if (!b)
+        return -EIO;
+    sb->feature_incompat &= ~EXT2_INCOMPAT_RECOVER;
+    if (failed)
+        sb->state |= EXT2_ERROR_FS;
+    return bwrite_stable(b) ?: bflush(fs->disk) ?: disk_order(fs->disk);
+}
+
+/* Fill the row of a disk with what its superblock says. */
+static int row_open(struct fs *fs, struct disk *d, u32 flags)
+{
+    *fs = (struct fs){.disk = d, .generation = now_s()};
+    sleep_lock_init(&fs->lock, "fs");
+    sleep_lock_init(&fs->intent_lock, "intent");
+    fs->read_only = d->read_only || (flags & MS_RDONLY);
+    return super_open(fs);
+}
+
+static void row_empty(struct fs *fs)
+{
+    inodes_forget(fs);
+    groups_free(fs);
+    binval_disk(fs->disk);
+}
+
+/* row_open, once more if the journal has changed what was read. */
+static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
+{
+    TRY(row_open(fs, d, flags));
+    if (!fs->needs_recovery)
+        return 0;
+    TRY(journal_replay(fs));
+    row_empty(fs);
+    return row_open(fs, d, flags);
+}
+
 /* Fill the row of a disk. mount_lock held. */
 static int fs_open(struct disk *d, u32 flags, struct fs **out)
 {
@@ -342,15 +382,9 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
     struct fs *fs = &mounts[d->id];
     if (fs->disk)
         return -EBUSY;
-    *fs = (struct fs){.disk = d, .generation = now_s()};
-    sleep_lock_init(&fs->lock, "fs");
-    sleep_lock_init(&fs->intent_lock, "intent");
-    fs->read_only = d->read_only || (flags & MS_RDONLY);
-    int error = super_open(fs) ?: root_open(fs);
+    int error = row_open_whole(fs, d, flags) ?: root_open(fs);
     if (error) {
-        inodes_forget(fs);
-        groups_free(fs);
-        binval_disk(d);
+        row_empty(fs);
         fs->disk = NULL;
         return error;
     }

@@ -260,11 +260,15 @@ def test_each_feature_is_handled_or_refused_by_its_name(
     fsck(image)
 
 
-def test_an_ext3_without_recovery_mounts_and_one_with_is_refused(tmp_path: Path) -> None:
+def test_an_ext3_mounts_and_recovery_without_a_journal_is_refused(tmp_path: Path) -> None:
+    """What a journal with transactions does is tested in test_recovery.py."""
     image = make(tmp_path / "image", kind="ext3")
     tool(image, script="random 500 100000\n")
     fsck(image)
     debugfs(image, "feature needs_recovery")
+    assert "journal replayed: 0 transactions" in tool(image, script="create /x\n")
+    fsck(image)
+    debugfs(image, "feature needs_recovery ^has_journal")
     out = tool(image, script="")
     assert "incompatible features 0x4: needs_recovery is not handled: e2fsck replays" in out
 

@@ -41,6 +41,42 @@ def file_blocks(path: Path, inside: str) -> list[int]:
     return [int(word) for word in image.debugfs(path, f"blocks {inside}").split()]
 
 
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_journal_is_as_mke2fs_makes_it(tmp_path: Path, block: str) -> None:
+    """But for its place, and for the pointers that follow from that."""
+    size = 1024 * int(block[:-1])
+    theirs = tmp_path / "theirs"
+    options = ("-q", "-F", "-t", "ext3", "-b", str(size), "-J", f"size={2048 * size >> 20}")
+    image.run_command("mke2fs", *options, theirs, "64M")
+    ours = mkfs(tmp_path / "ours", "-b", block, "-s", "64M", "-J", str(2048 * size))
+    for name in ("Journal inode", "Journal backup", "Journal features", "Total journal blocks"):
+        assert summary(ours)[name] == summary(theirs)[name], name
+    for name in ("Journal sequence", "Journal start"):
+        assert summary(ours)[name] == summary(theirs)[name], name
+    facts = (r"Mode: +(\d+)", r"Links: (\d+)", r"Size: (\d+)", r"Blockcount: (\d+)")
+    for fact in facts:
+        assert re.search(fact, inode(ours, "<8>"))[1] == re.search(fact, inode(theirs, "<8>"))[1]
+    assert "Backing up" not in image.run_command("e2fsck", "-fn", ours).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [
+        ("1023K", "a journal has 1024 to 10240000 blocks, here of 1024 bytes"),
+        ("2049000", "not a multiple of the block size 1024"),
+        ("1M", None),
+        ("16M", "does not fit"),
+    ],
+)
+def test_a_journal_of_a_wrong_size_is_refused(tmp_path: Path, size: str, says: str | None) -> None:
+    options = ("-b", "1K", "-s", "16M", "-J", size)
+    if says is None:
+        mkfs(tmp_path / "image", *options)
+    else:
+        assert says in refusal(tmp_path / "image", *options)
+        assert not list(tmp_path.iterdir())
+
+
 def inode(path: Path, inside: str) -> str:
     return image.debugfs(path, f"stat {inside}")
 

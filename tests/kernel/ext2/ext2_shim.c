@@ -220,6 +220,17 @@ void page_free(void *page)
     free(page);
 }
 
+void *mem_reserve(u64 bytes)
+{
+    return fails(FAULT_PAGE, NULL) ? NULL : malloc(MAX(bytes, 1));
+}
+
+void mem_release(void *start, u64 bytes)
+{
+    (void)bytes;
+    free(start);
+}
+
 /* ---- fibres ---- */
 
 static struct fibre {

@@ -1,0 +1,80 @@
+/*
+ * A file system of ext3 whose journal has transactions that are not at home:
+ * how mounting finds the journal, has it replayed, and says so on the disk.
+ *
+ * - It is done before anything else is read, even if the disk is mounted for
+ *   reading only, as Linux does it: else files would be damaged.
+ * - needs_recovery goes last, when the journal is empty. Until then all of it
+ *   is done again.
+ * - The journal is not written otherwise. Inodes on the list of orphans, which
+ *   Linux keeps for files without names, are left to e2fsck: they are
+ * allocated.
+ */
+#include "kernel/ext2/internal.h"
+#include "kernel/journal/journal.h"
+#include "kernel/machine/mem.h"
+
+/* Where each block of the journal's file lies. */
+static int find_blocks(struct inode *ip, u32 *where, u32 blocks)
+{
+    HOLD(inode, ip);
+    TRY(ivalid(ip));
+    for (u32 i = 0; i < blocks; i++) {
+        TRY(map(ip, i, &where[i]));
+        if (!where[i])
+            return -EIO;
+    }
+    return 0;
+}
+
+/* The number of its blocks; 0: it cannot be one. */
+static u32 count_blocks(struct inode *ip)
+{
+    HOLD(inode, ip);
+    u64 blocks = ip->size >> ip->fs->block_shift;
+    bool sound = ip->valid && S_ISREG(ip->mode) && blocks <= ip->fs->blocks;
+    return sound ? blocks : 0;
+}
+
+static int replay_from(struct inode *ip, struct recovered *found)
+{
+    struct fs *fs = ip->fs;
+    struct log log = {fs->disk, NULL, count_blocks(ip), fs->blocks};
+    u64 bytes = (u64)log.blocks * sizeof(u32);
+    found->wrong = "its inode is damaged";
+    if (!log.blocks)
+        return -EIO;
+    u32 *where = mem_reserve(bytes);
+    if (!where)
+        return -ENOMEM;
+    log.where = where;
+    int error = find_blocks(ip, where, log.blocks);
+    error = error ?: journal_recover(&log, found);
+    mem_release(where, bytes);
+    return error;
+}
+
+static int say(struct fs *fs, int error, const struct recovered *found)
+{
+    if (error)
+        return fs_report(fs, REFUSED, error,
+                         "the journal cannot be replayed: %s: run e2fsck",
+                         found->wrong ?: "the disk failed, or no memory");
+    fs_report(fs, REFUSED, 0, "journal replayed: %u transactions, %u blocks",
+              found->transactions, found->blocks);
+    return 0;
+}
+
+int journal_replay(struct fs *fs)
+{
+    struct inode *ip;
+    struct recovered found = {0};
+    if (fs->disk->read_only)
+        return fs_report(fs, REFUSED, -EROFS,
+                         "needs its journal replayed, and cannot be written");
+    TRY(iget(fs, EXT2_JOURNAL_INO, &ip));
+    int error = replay_from(ip, &found);
+    iput(ip);
+    TRY(say(fs, error, &found));
+    return super_recovered(fs, found.failed);
+}

@@ -1,0 +1,292 @@
+/*
+ * Recovery: the whole transactions of a log are replayed, in their order.
+ *
+ * The log is walked four times: to find its end; to check what the transactions
+ * say and count their revokes; to gather those; to copy the blocks home. So a
+ * log that is wrong is refused before anything is changed.
+ *
+ * - The end is the first block that is not where a head with the expected
+ *   sequence number should be, or of no known type. A transaction that has no
+ *   commit block there does not count, nor do its revokes.
+ * - A revoke in a transaction drops the block's copies in that transaction, too
+ *   and in all before it, but none that comes later. Revokes count whether or
+ *   not the superblock has their feature: Linux sets the bit late.
+ * - A commit block may stand alone: it ends an empty transaction.
+ * - A walk ends when it has come round the ring, whatever the log says.
+ * - At most one buffer is held. A damaged disk may name a block twice.
+ *
+ * Power cut: the homes are on the disk before the log is emptied, and replaying
+ * a log again does no harm.
+ */
+#include "kernel/journal/journal.h"
+#include "kernel/machine/mem.h"
+#include "kernel/base/string.h"
+
+/* A block and the last transaction that revokes it. */
+struct revoke {
+    u64 key; /* blkno + 1; 0: unused */
+    u32 sequence;
+};
+
+struct replay {
+    const struct log *log;
+    struct recovered *found;
+    struct journal_super super; /* as on the disk */
+    u32 first, blocks, start;   /* of the ring */
+    u32 sequence, end;          /* of the first; the one after the last */
+    u32 walked;                 /* blocks in this walk */
+    u8 *head, *copy;            /* a block each */
+    struct revoke *revokes;     /* a hash, at most half full */
+    u64 nrevokes, slots;        /* a power of two; 0: no revokes */
+};
+
+/* What a walk does with what it meets. */
+struct pass {
+    int (*tag)(struct replay *, u32 home, u32 flags, u32 at, u32 sequence);
+    int (*revoke)(struct replay *, u32 blkno, u32 sequence);
+};
+
+static int refuse(struct replay *r, int error, const char *why)
+{
+    r->found->wrong = why;
+    return error;
+}
+
+/* ---- the log's blocks ---- */
+
+static int read_block(struct replay *r, u32 at, void *to)
+{
+    struct buf *b = bread(r->log->disk, r->log->where[at]);
+    if (!b)
+        return -EIO;
+    memcpy(to, b->data, bio_block_bytes());
+    brelse(b);
+    return 0;
+}
+
+/* The next block of the ring. */
+static u32 after(struct replay *r, u32 at)
+{
+    r->walked++;
+    return at + 1 < r->blocks ? at + 1 : r->first;
+}
+
+/* ---- walking ---- */
+
+static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
+                    u32 *at)
+{
+    u32 byte = sizeof(struct journal_head), flags = 0;
+    while (byte + sizeof(struct journal_tag) <= bio_block_bytes() &&
+           !(flags & TAG_LAST)) {
+        struct journal_tag tag;
+        memcpy(&tag, r->head + byte, sizeof(tag));
+        flags = be16(tag.flags);
+        if (pass)
+            TRY(pass->tag(r, be32(tag.blkno), flags, *at, sequence));
+        *at = after(r, *at);
+        byte += sizeof(tag) + (flags & TAG_SAME_UUID ? 0 : TAG_UUID_BYTES);
+    }
+    return 0;
+}
+
+static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
+{
+    u32 bytes = be32(((struct journal_revokes *)r->head)->bytes);
+    if (bytes > bio_block_bytes())
+        return refuse(r, -EIO, "a block of revokes has a wrong length");
+    for (u32 byte = sizeof(struct journal_revokes); byte + 4 <= bytes;
+         byte += 4)
+        TRY(pass->revoke(r, be32(*(u32 *)(r->head + byte)), sequence));
+    return 0;
+}
+
+/* What is at this place of the log: one of enum journal_block, or 0 if it is no
+ * part of the transaction; -EIO. */
+static int type_at(struct replay *r, u32 at, u32 sequence)
+{
+    const struct journal_head *h = (struct journal_head *)r->head;
+    TRY(read_block(r, at, r->head));
+    bool is = be32(h->magic) == JOURNAL_MAGIC && be32(h->sequence) == sequence;
+    return is && be32(h->type) <= JOURNAL_REVOKE ? (int)be32(h->type) : 0;
+}
+
+/* Walk over the transactions before r->end; without a pass, find it. */
+static int walk(struct replay *r, const struct pass *pass)
+{
+    u32 at = r->start, sequence = r->sequence;
+    r->walked = 0;
+    while (r->walked < r->blocks && (!pass || sequence != r->end)) {
+        int type = type_at(r, at, sequence);
+        if (type < 0)
+            return type;
+        at = after(r, at);
+        if (type == JOURNAL_DESCRIPTOR)
+            TRY(each_tag(r, pass, sequence, &at));
+        else if (type == JOURNAL_REVOKE && pass)
+            TRY(each_revoke(r, pass, sequence));
+        else if (type == JOURNAL_COMMIT)
+            sequence++;
+        else if (type != JOURNAL_REVOKE)
+            break;
+    }
+    if (!pass)
+        r->end = sequence;
+    return 0;
+}
+
+/* ---- revokes ---- */
+
+static struct revoke *slot_of(const struct replay *r, u32 blkno)
+{
+    u64 key = blkno + 1UL;
+    u64 i = key * 0x9e3779b97f4a7c15UL & (r->slots - 1);
+    while (r->revokes[i].key && r->revokes[i].key != key)
+        i = (i + 1) & (r->slots - 1);
+    return &r->revokes[i];
+}
+
+static int gather_revoke(struct replay *r, u32 blkno, u32 sequence)
+{
+    *slot_of(r, blkno) = (struct revoke){blkno + 1UL, sequence};
+    return 0;
+}
+
+static bool is_revoked(const struct replay *r, u32 home, u32 sequence)
+{
+    if (!r->slots)
+        return false;
+    const struct revoke *v = slot_of(r, home);
+    return v->key && (i32)(v->sequence - sequence) >= 0;
+}
+
+/* ---- the passes ---- */
+
+static int check_tag(struct replay *r, u32 home, u32, u32, u32)
+{
+    if (home < r->log->fs_blocks)
+        return 0;
+    return refuse(r, -EIO, "a block has its home past the file system");
+}
+
+static int count_revoke(struct replay *r, u32, u32)
+{
+    r->nrevokes++;
+    return 0;
+}
+
+static int skip_tag(struct replay *, u32, u32, u32, u32)
+{
+    return 0;
+}
+
+static int skip_revoke(struct replay *, u32, u32)
+{
+    return 0;
+}
+
+static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
+                      u32 sequence)
+{
+    if (is_revoked(r, home, sequence)) {
+        r->found->revoked++;
+        return 0;
+    }
+    TRY(read_block(r, at, r->copy));
+    if (flags & TAG_ESCAPED)
+        *(u32 *)r->copy = be32(JOURNAL_MAGIC);
+    struct buf *b = getblk(r->log->disk, home);
+    memcpy(b->data, r->copy, bio_block_bytes());
+    bdwrite(b, 0);
+    r->found->blocks++;
+    return 0;
+}
+
+static int gather(struct replay *r)
+{
+    static const struct pass gathering = {skip_tag, gather_revoke};
+    if (!r->nrevokes)
+        return 0;
+    for (r->slots = 1; r->slots < 2 * r->nrevokes;)
+        r->slots *= 2;
+    r->revokes = mem_reserve(r->slots * sizeof(*r->revokes));
+    if (!r->revokes)
+        return -ENOMEM;
+    memset(r->revokes, 0, r->slots * sizeof(*r->revokes));
+    return walk(r, &gathering);
+}
+
+static int replay(struct replay *r)
+{
+    static const struct pass checking = {check_tag, count_revoke};
+    static const struct pass replaying = {replay_tag, skip_revoke};
+    int error = walk(r, NULL) ?: walk(r, &checking) ?: gather(r);
+    error = error ?: walk(r, &replaying);
+    if (r->revokes)
+        mem_release(r->revokes, r->slots * sizeof(*r->revokes));
+    r->found->transactions = r->end - r->sequence;
+    return error;
+}
+
+/* ---- the superblock ---- */
+
+static int check_super(struct replay *r)
+{
+    const struct journal_super *s = &r->super;
+    u32 type = be32(s->head.type);
+    r->blocks = be32(s->blocks);
+    r->first = be32(s->first);
+    r->start = be32(s->start);
+    r->sequence = r->end = be32(s->sequence);
+    r->found->failed = s->error;
+    if (be32(s->head.magic) != JOURNAL_MAGIC ||
+        (type != JOURNAL_SUPER_1 && type != JOURNAL_SUPER_2) ||
+        be32(s->block_bytes) != bio_block_bytes() ||
+        r->blocks > r->log->blocks || r->first >= r->blocks ||
+        r->start >= r->blocks)
+        return refuse(r, -EIO, "its superblock makes no sense");
+    if (type == JOURNAL_SUPER_2 &&
+        (be32(s->feature_incompat) & ~JOURNAL_INCOMPAT_REVOKE ||
+         s->feature_ro_compat))
+        return refuse(r, -EINVAL, "it has features that are not handled");
+    return 0;
+}
+
+/* Empty the log. Its numbers go on: none that is in it may be used again. */
+static int empty(struct replay *r)
+{
+    struct disk *d = r->log->disk;
+    TRY(bflush(d) ?: disk_order(d));
+    struct buf *b = bread(d, r->log->where[0]);
+    if (!b)
+        return -EIO;
+    struct journal_super *s = b->data;
+    s->start = 0;
+    s->sequence = be32(r->end + 1);
+    return bwrite_stable(b) ?: disk_order(d);
+}
+
+static int recover(struct replay *r)
+{
+    TRY(read_block(r, 0, r->copy));
+    memcpy(&r->super, r->copy, sizeof(r->super));
+    TRY(check_super(r));
+    TRY(r->start ? replay(r) : 0);
+    return empty(r);
+}
+
+int journal_recover(const struct log *log, struct recovered *found)
+{
+    u32 bytes = bio_block_bytes();
+    *found = (struct recovered){0};
+    if (!log->blocks)
+        return -EIO;
+    u8 *two = mem_reserve(2 * bytes);
+    if (!two)
+        return -ENOMEM;
+    struct replay r = {
+        .log = log, .found = found, .head = two, .copy = two + bytes};
+    int error = recover(&r);
+    mem_release(two, 2 * bytes);
+    return error;
+}

@@ -1,0 +1,365 @@
+"""The kernel's recovery of an ext3 journal leaves the bytes that e2fsck's leaves.
+
+Logs are made of the difference of two states of an image, by tests/support/logwriter.py and by
+debugfs, an outside writer. Each is recovered by `e2fsck -E journal_only -p` and by a mount of ours.
+"""
+
+import random
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from logwriter import MAGIC, SUPER_1, SUPER_AT, Image, Transaction
+
+from sluice.host.limits import HANG_S
+from sluice.host.paths import MKFS, NATIVE
+
+pytestmark = pytest.mark.native
+TOOL = NATIVE / "ext2_tool"
+BEFORE = "mkdir /d\nwrite /d/old 20000 1\nwrite /keep 9000 2\nmany /d 40 name\n"
+AFTER = """write /d/new 300000 3
+truncate /d/old 5000
+rm /d/name7
+mkdir /d/sub
+mv /keep /d/sub/kept
+"""
+
+
+def run(*words: str | Path, script: str = "", check: int = 0) -> str:
+    done = subprocess.run(
+        [str(word) for word in words],
+        input=script.encode(),
+        capture_output=True,
+        timeout=HANG_S,
+        check=False,
+    )
+    said = done.stdout.decode() + done.stderr.decode()
+    assert done.returncode <= check, f"{words}: {done.returncode}\n{said}"
+    return said
+
+
+@dataclass(frozen=True)
+class States:
+    """An image with an empty journal in two states, and the blocks in which they differ."""
+
+    before: Path
+    after: Path
+    changed: dict[int, bytes]
+
+
+def make_states(folder: Path, block: str = "1K", journal: str = "1M") -> States:
+    before, after = folder / "before", folder / "after"
+    size = 1024 * int(block[:-1])
+    run(MKFS, "-b", block, "-s", "12M", "-J", journal, before)
+    run(TOOL, before, script=BEFORE)
+    shutil.copy(before, after)
+    run(TOOL, after, script=AFTER)
+    old, new = Image(before), Image(after)
+    numbers = range(1 + SUPER_AT // size, len(old.data) // size)
+    changed = {n: new.block(n) for n in numbers if old.block(n) != new.block(n)}
+    assert len(changed) > 20
+    return States(before, after, changed)
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> States:
+    return make_states(tmp_path_factory.mktemp("states"))
+
+
+def body(path: Path) -> bytes:
+    """All that a recovery may change, but the superblock, in which a mount changes times."""
+    data = path.read_bytes()
+    return data[:SUPER_AT] + data[SUPER_AT + 1024 :]
+
+
+def recover_both(path: Path, check: int = 0) -> str:
+    """Recover copies of an image in both ways, and compare them. Returns what the mount said."""
+    theirs, ours = path.with_suffix(".theirs"), path.with_suffix(".ours")
+    shutil.copy(path, theirs)
+    shutil.copy(path, ours)
+    run("e2fsck", "-E", "journal_only", "-p", theirs, check=check)
+    said = run(TOOL, ours)
+    assert "journal replayed" in said
+    assert body(ours) == body(theirs)
+    assert not Image(ours).word(SUPER_AT + 96) & 4
+    return said
+
+
+def split(changed: dict[int, bytes], parts: int) -> list[Transaction]:
+    homes = list(changed)
+    return [Transaction({h: changed[h] for h in homes[i::parts]}) for i in range(parts)]
+
+
+def expect_after(states: States, path: Path) -> None:
+    """Expect that the recovered image has the later state."""
+    image, after = Image(path.with_suffix(".ours")), Image(states.after)
+    assert all(image.block(n) == after.block(n) for n in states.changed)
+    assert "LOST" not in run("e2fsck", "-fn", image.path, check=0)
+
+
+def begin(states: States, tmp_path: Path) -> Image:
+    return Image(Path(shutil.copy(states.before, tmp_path / "image")))
+
+
+# ---- whole logs ----
+
+
+@pytest.mark.parametrize("block", ["1K", "2K", "4K", "8K"])
+def test_whole_transactions_are_replayed(tmp_path: Path, block: str) -> None:
+    if block == "8K":  # e2fsck takes it, if not all kernels of Linux
+        states = make_states(tmp_path, block, "8M")
+    else:
+        states = make_states(tmp_path, block, {"1K": "1M", "2K": "2M", "4K": "4M"}[block])
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 3))
+    said = recover_both(image.save())
+    assert f"3 transactions, {len(states.changed)} blocks" in said
+    expect_after(states, image.path)
+
+
+@pytest.mark.parametrize("start", [1, 5, 1000, 1020, 1023])
+@pytest.mark.parametrize("sequence", [0, 1, 2**31 - 2, 2**32 - 2])
+def test_a_log_goes_round_its_ring_and_its_numbers(
+    states: States, tmp_path: Path, start: int, sequence: int
+) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 5), start, sequence)
+    recover_both(image.save())
+    expect_after(states, image.path)
+    left = Image(image.path.with_suffix(".ours"))
+    assert left.get("start") == 0 and left.get("sequence") == (sequence + 6) % 2**32
+
+
+def stale(changed: dict[int, bytes]) -> dict[int, bytes]:
+    return {home: bytes(len(data)) for home, data in changed.items()}
+
+
+def test_the_last_copy_of_a_block_wins(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log([Transaction(stale(states.changed)), Transaction(states.changed)])
+    recover_both(image.save())
+    expect_after(states, image.path)
+
+
+@pytest.mark.parametrize("with_uuid", [True, False])
+@pytest.mark.parametrize("marks_last", [True, False])
+def test_a_full_descriptor_is_followed_by_another(
+    states: States, tmp_path: Path, with_uuid: bool, marks_last: bool
+) -> None:
+    """Only the last one, which is not full, needs its mark."""
+    image = begin(states, tmp_path)
+    room = (image.block_bytes - 12 - (16 if with_uuid else 0)) // 8
+    free = [n for n in range(11000, 11000 + 2 * room) if n not in image.where]
+    blocks = {n: bytes([n % 251]) * image.block_bytes for n in free}
+    image.write_log([Transaction(blocks, with_uuid=with_uuid, marks_last=marks_last)])
+    assert f"1 transactions, {2 * room} blocks" in recover_both(image.save())
+
+
+def test_a_block_that_begins_with_the_magic_is_as_it_was(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    block = struct.pack(">II", MAGIC, 7) * (image.block_bytes // 8)
+    image.write_log([Transaction({11000: block, 11001: bytes(image.block_bytes)})])
+    recover_both(image.save())
+    assert Image(image.path.with_suffix(".ours")).block(11000) == block
+
+
+def test_a_commit_block_alone_is_a_transaction(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log([Transaction(), *split(states.changed, 2), Transaction()])
+    assert "4 transactions" in recover_both(image.save())
+    expect_after(states, image.path)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"type": SUPER_1, "users": 0}, {"first": 7}, {"blocks": 512}, {"users": 0}]
+)
+def test_other_superblocks_are_obeyed(
+    states: States, tmp_path: Path, fields: dict[str, int]
+) -> None:
+    image = begin(states, tmp_path)
+    image.set(**fields)
+    image.write_log(split(states.changed, 3), start=image.get("blocks") - 4)
+    recover_both(image.save())
+    expect_after(states, image.path)
+
+
+def test_an_empty_log_is_recovered_too(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log([])
+    image.set(start=0, sequence=41)
+    assert "0 transactions, 0 blocks" in recover_both(image.save())
+    assert Image(image.path.with_suffix(".ours")).get("sequence") == 42
+
+
+# ---- transactions that do not count ----
+
+
+@pytest.mark.parametrize(
+    "last",
+    [{"committed": False}, {"commit_off_by": 1}, {"commit_off_by": -1}, {"marks_last": False}],
+    ids=str,
+)
+def test_what_was_not_committed_is_not_replayed(
+    states: States, tmp_path: Path, last: dict[str, int]
+) -> None:
+    image = begin(states, tmp_path)
+    odd = Transaction(stale(states.changed), **last)
+    image.write_log([*split(states.changed, 2), odd, *split(states.changed, 1)])
+    assert "2 transactions" in recover_both(image.save())
+    expect_after(states, image.path)
+
+
+def test_a_log_of_other_numbers_is_not_replayed(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 2), sequence=7)
+    image.set(sequence=6)
+    assert "0 transactions" in recover_both(image.save())
+
+
+# ---- revokes ----
+
+
+@pytest.mark.parametrize("incompat", [0, 1])
+@pytest.mark.parametrize("of", [0, 1, 2])
+def test_a_revoke_drops_what_is_not_newer(
+    states: States, tmp_path: Path, of: int, incompat: int
+) -> None:
+    """Block 11000 is in the first and the last of three; one of them revokes it, and 11001."""
+    image = begin(states, tmp_path)
+    one, two, three = (bytes([n]) * image.block_bytes for n in (1, 2, 3))
+    three_of_them = [
+        Transaction({11000: one, 11001: one, 11002: one}),
+        Transaction({11003: two, 11001: two}),
+        Transaction({11000: three, 11004: three}),
+    ]
+    three_of_them[of].revokes = (11000, 11001, 9999)
+    image.set(incompat=incompat)
+    image.write_log(three_of_them)
+    recover_both(image.save())
+    ours = Image(image.path.with_suffix(".ours"))
+    assert (ours.block(11000) == three) == (of < 2)
+    assert (ours.block(11001) == two) == (of < 1)
+
+
+def test_revokes_of_what_was_not_committed_do_not_count(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    homes = tuple(states.changed)
+    odd = Transaction(revokes=homes, committed=False)
+    image.write_log([Transaction(states.changed), odd])
+    recover_both(image.save())
+    expect_after(states, image.path)
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 18, 20, 22])
+def test_only_whole_numbers_of_a_revoke_count(states: States, tmp_path: Path, count: int) -> None:
+    image = begin(states, tmp_path)
+    last = Transaction(revokes=(11000, 11001), revoked_bytes=count)
+    image.write_log([Transaction({11000: b"x" * 1024, 11001: b"y" * 1024}), last])
+    recover_both(image.save())
+
+
+# ---- logs that are refused ----
+
+
+def expect_refused(image: Image, why: str) -> None:
+    """Expect that a mount says why, and changes nothing."""
+    image.save()
+    before = image.path.read_bytes()
+    said = run(TOOL, image.path)
+    assert f"the journal cannot be replayed: {why}" in said and "run e2fsck" in said
+    assert "mount: -" in said
+    assert image.path.read_bytes() == before
+
+
+def test_a_revoke_that_is_longer_than_its_block_is_refused(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    last = Transaction(revokes=(11000,), revoked_bytes=1028)
+    image.write_log([*split(states.changed, 2), last])
+    expect_refused(image, "a block of revokes has a wrong length")
+
+
+def test_a_home_past_the_end_is_refused(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log([*split(states.changed, 2), Transaction({12288: bytes(1024)})])
+    expect_refused(image, "a block has its home past the file system")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"type": 2}, {"block_bytes": 2048}, {"blocks": 1025}, {"first": 1024}, {"start": 1024}],
+    ids=str,
+)
+def test_a_wrong_superblock_is_refused(
+    states: States, tmp_path: Path, fields: dict[str, int]
+) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 2))
+    image.set(**fields)
+    expect_refused(image, "its superblock makes no sense")
+
+
+@pytest.mark.parametrize("fields", [{"incompat": 2}, {"incompat": 0x11}, {"ro_compat": 1}], ids=str)
+def test_features_that_are_not_handled_are_refused(
+    states: States, tmp_path: Path, fields: dict[str, int]
+) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 2))
+    image.set(**fields)
+    expect_refused(image, "it has features that are not handled")
+
+
+def test_a_log_that_tells_of_damage_is_replayed_and_mounted_for_reading(
+    states: States, tmp_path: Path
+) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 2))
+    image.set(error=1)
+    image.save()
+    said = run(TOOL, image.path, script="create /x\nstat /d/new\n")
+    assert "read-only: damage was found before" in said and "create: -30" in said
+    assert "size 300000" in said
+
+
+# ---- an outside writer, and power cuts ----
+
+
+def test_a_log_of_debugfs_is_replayed(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    lines = ["jo"]
+    for i, (home, data) in enumerate(states.changed.items()):
+        (tmp_path / f"b{i}").write_bytes(data)
+        lines.append(f"jw -b {home} {tmp_path / f'b{i}'}")
+    lines += ["jw -r 11000,11001", "jc"]
+    run("debugfs", "-w", image.path, script="\n".join(lines) + "\n")
+    recover_both(image.path)
+    expect_after(states, image.path)
+
+
+def test_a_power_cut_during_recovery_loses_nothing(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    image.write_log(split(states.changed, 3))
+    image.save()
+    run(TOOL, "log=1", "seed=5", image.path, script=f"cuts 40 {tmp_path}\ncrash\n")
+    cuts = [*tmp_path.glob("cut.*"), *tmp_path.glob("torn.*")]
+    assert len(cuts) > 20
+    for cut in cuts:
+        run("e2fsck", "-E", "journal_only", "-p", cut, check=1)
+        got, after = Image(cut), Image(states.after)
+        assert all(got.block(n) == after.block(n) for n in states.changed), cut.name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_logs_end_in_no_panic(states: States, tmp_path: Path, seed: int) -> None:
+
+    dice = random.Random(seed)
+    for _ in range(25):
+        image = begin(states, tmp_path)
+        image.write_log(split(states.changed, 4), start=dice.choice((1, 900)))
+        for _ in range(dice.randrange(1, 6)):
+            at = image.where[dice.choice((0, 0, 1, 2, 3, dice.randrange(60)))] * image.block_bytes
+            at += dice.choice((dice.randrange(80), dice.randrange(image.block_bytes)))
+            image.data[at] = dice.randrange(256)
+        run(TOOL, "quiet=1", "save=0", image.save(), script="write /after 3000 1\n")
