@@ -215,7 +215,7 @@ void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
 
 /* ---- cleaning ---- */
 
-/* Is a the better victim? u is used / block_pages. */
+/* True if a is the better victim. u is used / block_pages. */
 static bool rather(const struct flash *t, const struct die *d,
                    const struct block *a, const struct block *b)
 {
@@ -267,7 +267,7 @@ static void clean(struct flash *t, u32 die, u32 block)
     ++*t->counts[2];
 }
 
-/* The die will program a page of the host's: how long does it clean before?
+/* The die will program a page of the host's. Returns how long it cleans before.
  * Without `change`, the tables stay as they are. */
 static u64 make_room(struct flash *t, u32 die, bool change)
 {
@@ -327,8 +327,9 @@ static u64 cross(const struct flash *t, struct clocks *k, u32 die, u64 from_ns)
     return begin_ns;
 }
 
-/* Its die is told at from_ns of a page. Is the page in the row that it was told
- * of last, before it has begun with that? */
+/* A die receives a command for a page of `row` at from_ns. True if its last
+ * command was for that row and has not begun, so that one operation does both.
+ */
 static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
 {
     return w->row == row && w->program == program && from_ns <= w->begin_ns;

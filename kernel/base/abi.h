@@ -231,7 +231,8 @@ struct rusage {
 #define TTY_COOKED      1 /* lines, echo, ^U ^D, ^C to the foreground group */
 #define TTY_RAW         2 /* every byte as it comes, no echo; ^C is a byte */
 #define TTY_FOREGROUND  3 /* argument: the process group that ^C kills */
-#define TTY_INTERRUPTED 4 /* was ^C typed? Raw: bytes up to it are dropped */
+#define TTY_INTERRUPTED 4 /* true if ^C was typed. Raw: drops bytes up to it \
+                           */
 
 /* mount() */
 #define MS_RDONLY 1

@@ -37,7 +37,7 @@ static inline bool list_empty(const struct list *l)
     return l->next == l;
 }
 
-/* Is this node on a list? */
+/* True if this node is on a list. */
 static inline bool list_on(const struct list *n)
 {
     return n->next && n->next != n;

@@ -72,7 +72,7 @@ static inline struct buf *buf_of(struct block *b)
     return CONTAINER(b, struct buf, block);
 }
 
-/* Is b one of this disk's (NULL: any) and this owner's (0: any)? */
+/* True if b is this disk's (NULL: any disk) and this owner's (0: any owner). */
 static inline bool concerns(const struct buf *b, const struct disk *d,
                             u64 owner)
 {
@@ -101,7 +101,7 @@ static inline void trace_block_at(u64 now_ns, enum trace_event event,
     trace_at(now_ns, event, b->block.disk, b->block.blkno, myproc()->pid, arg);
 }
 
-/* Is the block on the disk? */
+/* True if the disk has a block with this number. */
 static inline bool on_disk(const struct disk *d, u64 blkno)
 {
     return blkno < d->nsectors / (bcache.block_bytes / SECTOR_BYTES);
@@ -175,7 +175,7 @@ void undelay(struct buf *b);
 /* Its write failed at that time; 0: it was written, or its data dropped. */
 void set_failed(struct buf *b, u64 now_ns);
 
-/* Is it dirty because its write failed, and in the pause before the next? */
+/* True if the last write failed and the pause before the next is not over. */
 static inline bool in_pause(const struct buf *b, u64 now_ns)
 {
     return b->flags & B_ERROR && b->failed_ns && b->retry_ns > now_ns;
@@ -190,7 +190,7 @@ void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
 
 void replace_init(void); /* without the lock: owns the replace kind */
 
-/* Does the policy have this buffer while it is not busy? */
+/* True if the policy has this buffer while it is not busy. */
 bool may_go(const struct buf *b);
 
 /* Give a buffer that is not busy any more to the policy, if the policy may have
@@ -213,15 +213,16 @@ void write_init(void); /* owns the write kind */
  * become evictable. Caller holds bcache.lock, which is released meanwhile. */
 void make_room(void);
 
-/* Does the policy hold this dirty buffer's asynchronous write back, which the
- * update policy starts or which makes room? So many writes are about to be
- * queued before it. Caller holds bcache.lock. */
+/* True if the policy holds back this dirty buffer's asynchronous write, which
+ * the update policy starts or which makes room. `before` writes are about to be
+ * queued ahead of it. Caller holds bcache.lock. */
 bool write_holds_back(struct buf *b, u64 before);
 
-/* Does the cache keep its contents without power? */
+/* True if the cache keeps its contents without power. */
 bool write_keeps(void);
 
-/* Does the policy want a call each second? The call: it may sleep. */
+/* True if the policy wants a call of write_second each second. write_second
+ * may sleep. */
 bool write_wants_seconds(void);
 void write_second(u64 now_ns);
 

@@ -149,8 +149,8 @@ static void wait_writing(struct disk *d, u64 owner)
     }
 }
 
-/* Is a buffer on the list dirty because its last write failed? Caller holds the
- * lock. */
+/* True if a buffer on the list is dirty because its last write failed. Caller
+ * holds the lock. */
 static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
 {
     LIST_EACH (n, l) {

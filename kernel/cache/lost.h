@@ -60,7 +60,7 @@ int lost_tell(const struct disk *, u64 owner, u64 *told, bool fsync);
  */
 int lost_tell_sync(const struct disk *);
 
-/* Has metadata of the disk been lost? */
+/* True if metadata of the disk has been lost. */
 bool lost_structure(const struct disk *);
 
 /* The owner's file was removed; the disk was unmounted. */

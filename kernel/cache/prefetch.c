@@ -43,7 +43,7 @@ bool prefetch_by_block(void)
     return hooks()->by_block && hooks()->by_block();
 }
 
-/* Do n blocks from this one on lie in the file? */
+/* True if n blocks from this one on lie in the file. */
 static bool in_file(i64 first, u64 n, u64 file_blocks)
 {
     return first >= 0 && n <= file_blocks && (u64)first <= file_blocks - n;

@@ -10,10 +10,10 @@ void prefetch_init(void); /* owns the prefetch kind */
 struct readahead prefetch_readahead(struct disk *, struct streams *,
                                     struct access *);
 
-/* Does the policy in use act on the hints of programs? */
+/* True if the policy in use acts on the hints of programs. */
 bool prefetch_takes_hints(void);
 
-/* Does it want each block of a call to be a read of its own? */
+/* True if the policy wants each block of a call to be a read of its own. */
 bool prefetch_by_block(void);
 
 /* Block i of a read-ahead request, i from 0 to n * times - 1. */

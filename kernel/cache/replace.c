@@ -36,7 +36,7 @@ void make_not_evictable(struct buf *b)
     replace()->remove(&b->block);
 }
 
-/* Is this pointer, which a policy gave, an evictable buffer's? */
+/* True if this pointer, which a policy gave, is an evictable buffer's. */
 static bool is_evictable(const struct block *v)
 {
     u64 offset = (u64)v - (u64)bcache.bufs;

@@ -56,8 +56,9 @@ void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
 
 /* ---- the queue ---- */
 
-/* Is the scheduler notified of what happens to this request? Not while a swap
- * is pending: adopt() presents the whole queue. Caller holds d->lock. */
+/* True if the scheduler is notified of what happens to this request. False
+ * while a swap is pending: adopt() presents the whole queue. Caller holds
+ * d->lock. */
 static bool scheduler_sees(const struct disk *d, const struct request *r)
 {
     return d->sched == policy_in_use[POLICY_SCHED] &&

@@ -44,7 +44,7 @@ struct translation {
     const struct policy *fallback; /* places the blocks after a fault */
     /* Where the sectors of a read are; NO_SECTOR: they were never written. */
     u64 (*find)(const struct disk *, const struct request *);
-    /* Is there no place for this write? May it go to this one? */
+    /* True if there is no place for this write; if it may go to this place. */
     bool (*is_full)(const struct disk *, const struct request *);
     bool (*may_take)(const struct disk *, const struct request *, u64 physical);
     /* The write is dispatched to r->physical. */

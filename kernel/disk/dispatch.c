@@ -13,7 +13,7 @@ COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
 
 /* ---- the scheduler ---- */
 
-/* Is there nothing to ask the scheduler about? Caller holds d->lock. */
+/* True if there is nothing to ask the scheduler about. Caller holds d->lock. */
 static bool idle(const struct disk *d)
 {
     const struct queue *q = &d->queue;

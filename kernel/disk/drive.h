@@ -1,7 +1,7 @@
 /*
- * Models of drives: when is a request done? Pure arithmetic over a row of
- * figures, in integer nanoseconds; no device is touched, no clock is read.
- * Compiles natively.
+ * Models of drives, which compute when a request is done. Pure arithmetic over
+ * a row of figures, in integer nanoseconds; no device is touched, no clock is
+ * read. Compiles natively.
  *
  * - This is the boundary between the kernel and the drives that it imitates,
  *   which are no part of it: drives/model/ has the arithmetic and explains the

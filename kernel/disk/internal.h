@@ -45,9 +45,9 @@ struct io *command_gather(struct disk *, struct request *r, u64 physical,
 
 /* ---- candidate.c ---- */
 
-/* The scheduler has chosen a candidate: queue it, and those that may be joined
- * to it, as writes. May it be dispatched now? The lock is released meanwhile.
- */
+/* The scheduler has chosen a candidate: queue it as a write, with its
+ * neighbours that may be merged with it. Returns true if the drive can take a
+ * command now. The lock is released meanwhile. */
 bool candidate_take_up(struct disk *, struct io *);
 
 /* ---- model.c ---- */

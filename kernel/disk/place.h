@@ -29,8 +29,8 @@ static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
                                             : place_ask(d, r, now_ns);
 }
 
-/* May the request be dispatched at now_ns to this physical sector, beside its
- * neighbour? Caller holds the disk's lock. */
+/* True if the request may be dispatched at now_ns to this physical sector, next
+ * to its neighbour. Caller holds the disk's lock. */
 bool place_may_be(struct disk *, const struct request *, u64 physical,
                   u64 now_ns);
 

@@ -16,7 +16,7 @@
 u64 clock_ns(void);
 bool clock_is_virtual(void);
 
-/* Is time charged? Then so much more passes. */
+/* True in charged time: clock_spend then moves the clock on by ns. */
 extern bool clock_charged;
 void clock_spend(u64 ns);
 
@@ -36,7 +36,7 @@ struct timer {
 /* Set t to fire at when_ns (at once if that is past); t must not be set. */
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg);
 
-/* Is t set, and has not fired? From any hart. */
+/* True if t is set and has not fired. From any hart. */
 static inline bool timer_is_set(const struct timer *t)
 {
     return __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE);

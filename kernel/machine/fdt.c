@@ -99,7 +99,7 @@ static const char *string_in(struct span s)
     panic("fdt: a string has no end");
 }
 
-/* Is text one of the strings in the span? */
+/* True if text is one of the strings in the span. */
 static bool holds(struct span s, const char *text)
 {
     while (s.bytes) {

@@ -57,7 +57,7 @@ static void print_call(u64 return_address)
 }
 
 /*
- * Can there be a frame that ends at fp? A caller's frame lies above `below`,
+ * True if a frame can end at fp. A caller's frame lies above `below`,
  * its callee's, unless trap.S has changed the stack because of an overflow.
  */
 static bool has_frame(u64 fp, u64 below)

@@ -17,8 +17,9 @@
 #define debug_assert(cond) ((void)sizeof(!!(cond)))
 #endif
 
-/* Is this hart panicking? Does not return if another one is. Every hart calls
- * this when it spins for a lock or takes an ipi, so a panic stops all harts. */
+/* True if this hart is panicking. Does not return if another hart is. Every
+ * hart calls this when it spins for a lock or takes an ipi, so a panic stops
+ * all harts. */
 bool panicking(void);
 
 /* power.c: power off, by the test device (sifive,test1); status 0 to 255

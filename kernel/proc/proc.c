@@ -215,8 +215,8 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
     return pid;
 }
 
-/* A dead child that pid stands for, or NULL; *any: does it stand for a living
- * one? Caller holds runqueue.lock. */
+/* A dead child that pid stands for, or NULL; then *any is true if pid stands
+ * for a living child. Caller holds runqueue.lock. */
 static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
 {
     *any = false;
@@ -251,7 +251,7 @@ i64 proc_wait(i64 pid, int *status, u32 flags)
 
 /* ---- kill, groups ---- */
 
-/* Does pid, as kill() takes it, stand for this process or its group? */
+/* True if pid, as kill() takes it, stands for this process or its group. */
 static bool is_meant(const struct proc *p, i64 pid)
 {
     return p->state != UNUSED &&

@@ -1,7 +1,7 @@
 /*
- * Detours: writes on the way to a request. Which write can the arm do first,
- * by the model of the drive, and how much later does the request begin then?
- * For a drive that takes one command at a time.
+ * Detours: writes on the way to a request. The model of the drive
+ * says which write the arm can do first, and how much later the request then
+ * begins. For a drive that takes one command at a time.
  *
  * A scheduler calls detours_start() when it starts.
  */

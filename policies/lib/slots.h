@@ -15,7 +15,7 @@ struct slots {
     const struct request *r;
     u64 now_ns;
     u64 patience_ns; /* as in nearest.h */
-    /* (optional) Is this track, by its number on the disk, a choice? */
+    /* (optional) True if this track, by its number on the disk, may be used. */
     bool (*may)(const struct queue *, u64 track);
 };
 

@@ -68,7 +68,7 @@ static struct tunable tunables[] = {
 /* The end of the log, on each disk. */
 static struct end {
     u64 next, end; /* the next place, and where its segment ends */
-    bool moved_on; /* to another segment: are enough of them empty? */
+    bool moved_on; /* to another segment: count the empty ones */
     u64 written;   /* blocks, ever */
     u64 others;    /* of them, what was not moved, and its sectors of the map */
     u64 at[AGES];  /* how many blocks were, when the segment was written */
@@ -153,8 +153,9 @@ static u64 left(const struct queue *q)
     return (e->end - e->next) / SLOT - queue_used(q, e->next, e->end);
 }
 
-/* Has the last cleaning given back too little? Unknown, if others wrote
- * meanwhile, or it has not ended: one that began in idle time gives way. */
+/* True if the last cleaning gave back too little. False if that is unknown:
+ * others wrote meanwhile, or the cleaning has not ended, since cleaning that
+ * began in idle time gives way to requests. */
 static bool was_in_vain(const struct queue *q, bool idle, u64 room)
 {
     const struct end *e = &ends[q->disk];

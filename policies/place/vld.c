@@ -89,7 +89,7 @@ static u64 empty_track(const struct queue *q)
     return NO_SECTOR;
 }
 
-/* Is the track filled, but for what is left free? */
+/* True if no more of the track is free than left_percent. */
 static bool is_filled(const struct queue *q, u64 track)
 {
     u64 slots = q->tracks.sectors / SLOT;

@@ -98,7 +98,7 @@ static void learn(struct stream *s, const struct access *a)
     s->word[DISTANCE] = MIN(s->word[DISTANCE], s->word[DEGREE] - 1);
 }
 
-/* Is the read at the trigger of the last set, or behind? */
+/* True if the read is at the trigger of the last set, or behind it. */
 static bool at_trigger(const struct stream *s, const struct access *a)
 {
     return s->word[DEGREE] > tunables[THRESHOLD].value &&

@@ -28,7 +28,7 @@ static struct tunable tunables[] = {
 
 enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
 
-/* How many blocks next, after `last` blocks? */
+/* The size of the next read-ahead, in blocks, after one of `last` blocks. */
 static u64 grown(u64 last, const struct access *a)
 {
     u64 most = MAX(1, tunables[CLUSTER_KB].value * 1024 / a->block_bytes);

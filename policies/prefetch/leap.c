@@ -128,7 +128,7 @@ static i64 find_trend(const struct history *h)
     return trend;
 }
 
-/* Is the read one of those that the last prefetch started? */
+/* True if the last prefetch started this read. */
 static bool was_started(const struct history *h, const struct access *a)
 {
     i64 from = a->block - h->first;

@@ -58,7 +58,7 @@ static u64 most_evictable, last_place;
 
 static struct ghosts a1out, coming;
 
-/* Was the block's name remembered? If so, forget it. */
+/* Forget the block's ghost entry. True if it had one. */
 static bool recall(const struct block *b)
 {
     bool remembered = ghosts_forget(&coming, b->disk, b->blkno) ||

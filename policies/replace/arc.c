@@ -75,7 +75,7 @@ static void arc_coming(u32 disk, u64 blkno)
         target = MIN(target + MAX(1, b2.n / b1.n), most);
 }
 
-/* Was the block's name remembered? If so, forget it. */
+/* Forget the block's ghost entry. True if it had one. */
 static bool recall(const struct block *b)
 {
     bool in_b1 = ghosts_forget(&b1, b->disk, b->blkno);

@@ -118,7 +118,7 @@ static void become(struct block *b, u64 kind)
     tree_insert(tree_of(b), &b->node, uses);
 }
 
-/* Is a block, or name, with this number in the stack? */
+/* True if a block or ghost entry with this number is in the stack. */
 static bool in_stack(u64 place)
 {
     const struct block *bottom = oldest(LIR);

@@ -147,7 +147,7 @@ static void mglru_remove(struct block *b)
     tree_remove(&slots[slot_of(b->word[STATE])].evictable, &b->node);
 }
 
-/* Did its name leave not long ago? Then that is a refault of its tier. */
+/* If the block was evicted not long ago, count a refault of its tier. */
 static void heed_refault(const struct block *b)
 {
     const struct ghost *g = ghosts_find(&ghosts, b->disk, b->blkno);

@@ -134,7 +134,7 @@ static u64 least(u32 disk, u64 blkno)
     return count;
 }
 
-/* Is the block in the doorkeeper? If `enter`, it is afterwards. */
+/* True if the block is in the doorkeeper. If `enter`, it is put there. */
 static bool noted(u32 disk, u64 blkno, bool enter)
 {
     bool was = true;

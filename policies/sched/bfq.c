@@ -264,15 +264,15 @@ static u64 turn_ends_ns(const struct disk_turns *d)
     return d->since_ns + tunables[TIMEOUT_MS].value * NS_PER_MS;
 }
 
-/* The queue in service is empty: until when does the disk stay idle for it? */
+/* The queue in service is empty: the time until which the disk idles for it. */
 static u64 idle_until_ns(const struct disk_turns *d)
 {
     u64 done_ns = d->process[d->serving].done_ns;
     return MIN(done_ns + idle_ns(d), turn_ends_ns(d));
 }
 
-/* Is the command that was under way done? And has the queue in service been
- * waited for in vain? */
+/* Note that the command under way is done, and end the turn of a queue in
+ * service whose next request did not come in time. */
 static void catch_up(struct disk_turns *d, const struct queue *q, u64 now_ns)
 {
     if (d->last != NO_QUEUE && q->done_ns <= now_ns) {
@@ -285,8 +285,8 @@ static void catch_up(struct disk_turns *d, const struct queue *q, u64 now_ns)
         end_turn(d, EMPTIED);
 }
 
-/* A process has asked for a request, with none queued: how long did it take,
- * since its last was done? The average moves by an eighth. */
+/* A process without queued requests has made one: add the time since its last
+ * was done to the average of think times, with the weight 1/8. */
 static void note_think(struct disk_turns *d, u64 which, u64 now_ns)
 {
     struct process *p = &d->process[which];

@@ -24,8 +24,11 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a queue: when the head is back at the beginning; is it there? */
-enum { BACK_NS, BACK };
+/* The words of a queue. */
+enum {
+    BACK_NS, /* when the head is back at the beginning */
+    BACK,    /* true if the head has been sent there */
+};
 
 /* Send the head to the end and back. */
 static void turn(struct queue *q, u64 now_ns)

@@ -43,7 +43,7 @@ static struct policy_counter counters[] = {
 
 /* The words of a queue. */
 enum {
-    WRITING,     /* is it a batch of writes? */
+    WRITING,     /* true in a batch of writes */
     LEFT,        /* how many more requests may go in it */
     PASSED,      /* how many times in turn writes were passed over */
     OTHER_SWEEP, /* where the other sweep stopped */
@@ -54,7 +54,8 @@ static enum direction kind(const struct queue *q)
     return q->word[WRITING] ? WRITES : READS;
 }
 
-/* Is it the writes' turn? If not, and some wait, they are passed over. */
+/* True if the next batch is of writes. If writes wait and it is not, they are
+ * passed over once more. */
 static bool turn_of_writes(struct queue *q)
 {
     bool reads = queue_oldest(q, READS), writes = queue_oldest(q, WRITES);

@@ -42,7 +42,8 @@ static u64 not_late(const struct request *write, u64 late_ns)
     return 0;
 }
 
-/* If a free write has gone before this request: was it free? */
+/* If a free write has gone before this request, count it as late unless the
+ * request begins when it was to. */
 static void keep_promise(struct queue *q, const struct request *r, u64 now_ns)
 {
     if (q->word[FOR] != r->arrival + 1)

@@ -100,7 +100,7 @@ static struct device {
         u64 entered_ns, number; /* of those that ever entered */
     } places[MOST_INSIDE];
     u64 look_ns; /* when the depths are looked at next */
-    /* Is a command under way? Its domain, and when it came and entered. */
+    /* True if a command is under way. Its domain; when it came and entered. */
     bool under_way;
     u64 of, queued_ns, entered_ns;
 } devices[MAX_DISKS];
@@ -257,7 +257,7 @@ static bool is_unwaited(const struct request *r)
     return r->write && !r->waited;
 }
 
-/* May the first request of the domain that waits enter? */
+/* True if the domain's first waiting request may enter. */
 static bool may_enter(const struct device *dev, const struct domain *d)
 {
     u64 unwaited = MAX(tunables[DEVICE_DEPTH].value * 3 / 4, 1);

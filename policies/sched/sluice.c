@@ -133,8 +133,8 @@ static void sluice_start(void)
     detours_start();
 }
 
-/* A foreground request has come, and it is the only one: how long was the disk
- * left alone? The average moves by an eighth. */
+/* A foreground request has come, and it is the only one: add the time for which
+ * the disk was left alone to the average of such gaps, with the weight 1/8. */
 static void note_gap(struct queue *q, u64 now_ns)
 {
     u64 done_ns = q->word[DONE_NS], alone_ns = now_ns - done_ns;
@@ -166,7 +166,7 @@ static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
         q->word[WAITED] -= r->waited;
 }
 
-/* Is the block due within so many ticks? */
+/* True if the block is due within in_ticks. */
 static bool is_due_in(const struct request *r, u64 in_ticks)
 {
     return !r->candidate ||
@@ -333,13 +333,13 @@ static struct request *before(struct queue *q, const struct request *read,
     return on_the_way_to(q, write);
 }
 
-/* Has no read come for so long that none is expected? */
+/* True if no read has come for so long that none is expected. */
 static bool idle(const struct queue *q, u64 now_ns)
 {
     return now_ns >= q->word[DONE_NS] + turn_ns(q, PAUSE);
 }
 
-/* Is the moment right for a write that is wanted, though no read waits? */
+/* True if a write that is wanted may go now, when no read waits. */
 static bool quiet(const struct queue *q, u64 now_ns)
 {
     return idle(q, now_ns) ||
@@ -348,8 +348,8 @@ static bool quiet(const struct queue *q, u64 now_ns)
             now_ns - wanted_since_ns(q) >= turn_ns(q, PAUSE));
 }
 
-/* Has a write been wanted for so long that it goes before a read, at any
- * price? */
+/* True if a write has been wanted for so long that it goes before a read at any
+ * price. */
 static bool late(const struct queue *q, u64 now_ns)
 {
     return !q->word[BESIDE] && now_ns - wanted_since_ns(q) >= LATE_NS;

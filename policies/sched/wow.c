@@ -42,10 +42,10 @@ static struct policy_counter counters[] = {
 enum {
     HAND,      /* the sector under the hand */
     GROUP_END, /* where the group that is being written ends */
-    DRAINING,  /* are dirty blocks written until low_blocks are left? */
+    DRAINING,  /* true until no more than low_blocks are dirty */
 };
 
-/* Was a block of the group modified again? From now on, none was. */
+/* True if a block of the group was modified again. Resets that for all. */
 static bool was_modified(const struct queue *q, struct request *r, u64 end)
 {
     bool modified = false;

@@ -7,8 +7,8 @@
  *     queue * dirty / (share_percent of the cache)
  *
  * requests, rounded down: `queue` requests when share_percent of the cache is
- * dirty. If it has fewer, as many of the disk's blocks are written, oldest
- * first, as fill it up to that. So a disk that is busy with reads is left
+ * dirty. A shorter queue is filled up to that length with the disk's oldest
+ * dirty blocks. So a disk that is busy with reads is left
  * alone, an idle disk is used, and when writers are ahead of the disk their
  * blocks are written however long its queue is.
  *
