@@ -59,7 +59,7 @@ int next(int q) {
 
 
 def renamed(text: str) -> str:
-    """The text with other names, spacing and comments."""
+    """Return the text with other names, spacing and comments."""
     made = re.sub(r"\w+", lambda match: RENAMED.get(match[0], match[0]), text)
     return "/* all my own work */\n" + made.replace("    ", "\t")
 
@@ -261,7 +261,7 @@ SOLUTIONS = {
 
 
 def decisions(text: str, folder: Path) -> Decisions:
-    """What a kernel decides in one test."""
+    """Return what a kernel decides in one test."""
     seen: set[int] = set()
     record = grading.grade_submission(
         LAB,

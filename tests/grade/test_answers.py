@@ -120,7 +120,7 @@ def test_checks_know_right_from_wrong_and_tell_no_number(
 
 
 def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Iterable[int]]) -> int:
-    """How many tries it takes to find the answers, each of which is one of those known."""
+    """Return how many tries it takes to find the answers, each of which is one of those known."""
     (group, hashed), *_ = json.loads((folder / answers.CHECKS).read_text())["right"].items()
     for tries, values in enumerate(product(*(known[name] for name in right)), 1):
         if answers.slow_hash("me", group, values) == hashed:

@@ -28,7 +28,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """With modes and times, as unzip does."""
+    """Unpack with modes and times, as unzip does."""
     with zipfile.ZipFile(archive) as opened:
         for info in opened.infolist():
             path = Path(opened.extract(info, folder))
@@ -72,7 +72,7 @@ def autograder(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def graded(root: Path, files: dict[str, str]) -> dict:
-    """What Gradescope reads after a submission of these files."""
+    """Return what Gradescope reads after a submission of these files."""
     shutil.rmtree(root / "submission", ignore_errors=True)
     for name, text in files.items():
         path = root / "submission" / name

@@ -43,7 +43,7 @@ def was(graded: Path) -> dict:
 
 
 def replay(graded: Path, certificate_file: Path, out: Path) -> int:
-    """The exit status of `sluice lab recheck`."""
+    """Return the exit status of `sluice lab recheck`."""
     return scoring.recheck(certificate_file, graded / "handed-in", out)
 
 
@@ -86,20 +86,20 @@ def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> 
 
 
 def leaves(part: dict, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The path of each value of a certificate that is no table."""
+    """Yield the path of each value of a certificate that is no table."""
     for name, value in part.items():
         yield from leaves(value, (*at, name)) if isinstance(value, dict) else [(*at, name)]
 
 
 def other(value: object) -> object:
-    """A value of the same kind that is not this one."""
+    """Return a value of the same kind that is not this one."""
     if isinstance(value, int | float):
         return value + 1
     return "0" * 40 if value != "0" * 40 else "1" * 40
 
 
 def with_other(whole: dict, at: tuple[str, ...]) -> dict:
-    """A certificate with another value at this path."""
+    """Return a certificate with another value at this path."""
     made = copy.deepcopy(whole)
     part = made
     for name in at[:-1]:
@@ -109,7 +109,7 @@ def with_other(whole: dict, at: tuple[str, ...]) -> dict:
 
 
 def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What `sluice lab recheck` says of a certificate that it does not confirm."""
+    """Return what `sluice lab recheck` says of a certificate that it does not confirm."""
     file, out = folder / "changed.json", folder / "out"
     file.write_text(json.dumps(made))
     try:
@@ -194,7 +194,7 @@ def test_a_commit_has_the_sources_of_this_tree_or_not(tmp_path: Path) -> None:
 
 
 def read(folder: Path, text: str) -> dict:
-    """The certificate that this text is."""
+    """Return the certificate that this text is."""
     (folder / "bad.json").write_text(text)
     return certificate.read_certificate(folder / "bad.json")
 

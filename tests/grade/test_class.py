@@ -354,7 +354,8 @@ OVERLAPS = """(() => {
 
 
 def full_page() -> str:
-    """A class's page with a bit of everything: long names, a leaderboard, a pair, a refusal."""
+    """Return a class's page with a bit of everything: long names, a leaderboard, a pair, a
+    refusal."""
 
     def one(points: float, value: float) -> Record:
         limits = {"measured": True, "value": value, "full": 10.0, "none": 90.0, "unit": "ms"}

@@ -47,14 +47,15 @@ LONG_ROW = (
 
 
 def with_text(lab: Lab, before: str = "", after: str = "") -> dict[str, str]:
-    """The lab's solution with text put before and after that of its first file."""
+    """Return the lab's solution with text put before and after that of its first file."""
     files = tree.solution_files(lab)
     file = next(iter(files))
     return files | {file: before + files[file] + after}
 
 
 def macro(inside: str) -> str:
-    """A macro that puts this text into an object, beside the policies that headers register."""
+    """Return a macro that puts this text into an object, beside the policies that headers
+    register."""
     return f"#define section(s) section({AS.format('policies', inside)})\n"
 
 
@@ -212,7 +213,7 @@ OBJECT = BUILT / "policies/sched/clook.o"
 
 
 def changed(data: bytes, at: int, form: str, value: int) -> bytes:
-    """The data with another number at this place."""
+    """Return the data with another number at this place."""
     made = bytearray(data)
     struct.pack_into(form, made, at, value)
     return bytes(made)
@@ -333,7 +334,7 @@ def kernel() -> bytes:
 
 
 def flipped(data: bytes, symbol: str) -> bytes:
-    """The kernel with another bit at the place of a global symbol."""
+    """Return the kernel with another bit at the place of a global symbol."""
     made = elf.parse(data)
     at = made.global_symbol(symbol).value
     section = next(
@@ -411,7 +412,7 @@ def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Pa
 
 
 def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
-    """What a shell says, shut in with a folder that has one file."""
+    """Return the result of a shell that is shut in with a folder that has one file."""
     with sandbox.sandbox_folder() as tree:
         (tree.path / "mine").write_text("x")
         programs, folders = compiler.needed_programs(*names), compiler.compiler_folders()
@@ -545,7 +546,7 @@ def test_what_ends_leaves_nothing_of_its_process_group_behind(
 
 
 def words_of(path: Path) -> str:
-    """A command line; empty if it is gone."""
+    """Return a command line; empty if it is gone."""
     try:
         return path.read_text()
     except OSError:

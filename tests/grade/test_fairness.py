@@ -16,7 +16,7 @@ WRONG = Case("wrong", EDITS, frozenset({"rise"}))
 
 
 def unfair(case: Case, *of_rise: float, fall: float = 80) -> list[str]:
-    """The complaints about these points of the group rise, with nonces 1, 2 and so on."""
+    """Return the complaints about these points in the group `rise`, of nonces 1, 2 and so on."""
     by_nonce: dict[str, Points] = {
         str(i): {"rise": rise, "fall": fall} for i, rise in enumerate(of_rise, 1)
     }

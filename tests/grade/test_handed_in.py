@@ -25,7 +25,7 @@ Pack = Callable[[dict[str, bytes]], Path]
 
 
 def packed(kind: str, path: Path, files: dict[str, bytes]) -> Path:
-    """A folder or an archive of these files."""
+    """Return a folder or an archive of these files."""
     if kind == "folder":
         for name, data in files.items():
             (path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def boot(folder: Path) -> str:
-    """The commands of `make qemu`, each on one line."""
+    """Return the commands of `make qemu`, each on one line."""
     return make(folder, "-n", "SETUP=no", "qemu").stdout.replace("\\\n", " ")
 
 

@@ -149,7 +149,8 @@ def test_a_hostile_archive_is_refused_with_words(
 
 
 def tar_with(path: Path, *infos: tarfile.TarInfo) -> Path:
-    """An archive of headers as they stand, each with as many zeros as it says, up to a little."""
+    """Return an archive of these headers. After each come as many zeros as its size says, at
+    most 1 MiB."""
     with gzip.open(path, "wb", 1) as file:
         for info in infos:
             file.write(info.tobuf() + bytes(min(-(-info.size // 512) * 512, MIB)))
@@ -163,14 +164,14 @@ def tar_info(name: str = FILE, kind: bytes = tarfile.REGTYPE, size: int = 0) -> 
 
 
 def pax_line(key: str, value: str) -> bytes:
-    """As POSIX's headers have it: its length counts itself."""
+    """Return a line of a POSIX header, whose length counts itself."""
     rest = f" {key}={value}\n".encode()
     length = next(n for n in range(len(rest) + 9) if n == len(str(n)) + len(rest))
     return str(length).encode() + rest
 
 
 def with_pax(path: Path, *lines: bytes) -> Path:
-    """A header of POSIX's before the file."""
+    """Return an archive with a POSIX header before the file."""
     data = b"".join(lines)
     with gzip.open(path, "wb", 1) as file:
         file.write(tar_info("x", tarfile.XHDTYPE, len(data)).tobuf())
@@ -324,7 +325,7 @@ def folders_in_folders(folder: Path) -> Path:
 
 
 def zip_of_names(folder: Path) -> Path:
-    """A list of many members, made by hand: none of them is there."""
+    """Return an archive with a list of many members, made by hand: none of them is there."""
     path = zip_of(folder / "a.zip")
     data = path.read_bytes()
     start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
@@ -352,7 +353,7 @@ def names_of_names(folder: Path) -> Path:
 
 
 def packed_zeros(folder: Path) -> Path:
-    """Gigabytes, as they are said to be, of which some megabytes are there."""
+    """Return an archive of gigabytes, as it says, of which some megabytes are there."""
     with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
         file.write(tar_info("build/x", size=8**11 - 1).tobuf())
         for _ in range(2 * LOW["MOST_UNPACKED"] // MIB):

@@ -100,13 +100,14 @@ def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
 
 
 def split(code: str) -> set[str]:
-    """The statements and conditions of C code that are not there by chance, without blanks."""
+    """Return the statements and conditions of C code that are not there by chance, without
+    blanks."""
     found = (squeezed(line) for line in re.split(r"[;{}]|\breturn\b", source.blank_comments(code)))
     return {line for line in found if len(line) >= LONG}
 
 
 def with_holes(lab: Lab) -> dict[str, str]:
-    """The lab's files with its holes."""
+    """Return the lab's files with its holes."""
     made: dict[str, str] = {}
     for hole in lab.holes:
         made |= tree.cut_hole(hole, made.get(hole.file))
@@ -115,7 +116,7 @@ def with_holes(lab: Lab) -> dict[str, str]:
 
 @cache
 def own_statements() -> dict[str, set[str]]:
-    """The statements that only the solution has, by the lab's name."""
+    """Return the statements that only the solution has, by the lab's name."""
     found: dict[str, set[str]] = {lab.name: set() for lab in LABS}
     for one in LABS:
         cut = with_holes(one)
@@ -128,7 +129,8 @@ def own_statements() -> dict[str, set[str]]:
 
 
 def statements(lab: Lab) -> set[str]:
-    """Those that a student of this lab may not see: its own, and those of the labs after it."""
+    """Return the statements that a student of this lab may not see: its own, and those of the labs
+    after it."""
     return set().union(
         *(own_statements()[other.name] for other in LABS if other.order >= lab.order)
     )
@@ -190,13 +192,14 @@ def test_where_functions_of_other_labs_are_missing_an_example_says_so(
 
 @cache
 def leaks(text: str) -> frozenset[str]:
-    """The statements of any lab's solution in a text."""
+    """Return the statements of any lab's solution in a text."""
     words = squeezed(text)
     return frozenset(line for line in statements(LABS[0]) if line in words)
 
 
 def is_own_source(path: Path, lab: Lab) -> bool:
-    """Is it C of the tree that the lab is not about? Another policy may do what a solution does."""
+    """True if this is C of the tree that the lab is not about. Another policy may do what a
+    solution does."""
     return (
         path.parts[0] in ("kernel", "policies", "drives", "user", "mkfs")
         and str(path) not in lab.files
@@ -204,7 +207,7 @@ def is_own_source(path: Path, lab: Lab) -> bool:
 
 
 def texts_in(out: Path) -> dict[Path, str]:
-    """The texts of a tree, by their paths in it."""
+    """Return the texts of a tree, by their paths in it."""
     files = {path.relative_to(out): path for path in out.rglob("*") if path.suffix in TEXTS}
     return {
         name: path.read_text(errors="replace")

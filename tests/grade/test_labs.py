@@ -75,8 +75,8 @@ A_BOOT = 8000  # events that a machine traces while it works as long as one boot
 
 
 def one_group_each(lab: Lab) -> dict[str, str]:
-    """For each mistake of a lab, by name, a group that must notice it: of its groups the one that
-    has the fewest so far."""
+    """Return, by the name of each mistake of a lab, a group that must notice it: of its groups the
+    one that has the fewest mistakes so far."""
     chosen: dict[str, str] = {}
     for mistake in load_mistakes(lab):
         used = Counter(chosen.values())
@@ -85,7 +85,7 @@ def one_group_each(lab: Lab) -> dict[str, str]:
 
 
 def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
-    """The first of the mistakes for which one_group_each chooses a group, by the group."""
+    """Return the first of the mistakes for which one_group_each chooses a group, by the group."""
     of = one_group_each(lab)
     return {of[mistake.name]: mistake for mistake in reversed(load_mistakes(lab))}
 
@@ -100,7 +100,7 @@ def beside_its_lab(
 
 
 def each_lab_on(engine: str) -> pytest.MarkDecorator:
-    """For a test that asks this engine about each lab."""
+    """Return the mark of a test that asks this engine about each lab."""
     of_labs = [beside_its_lab(lab, engine=engine) for lab in LABS]
     return pytest.mark.parametrize("lab", of_labs)
 
@@ -118,8 +118,8 @@ def known() -> Known:
 
 
 def kept(run: Run, folder: Path) -> Run:
-    """The run, with files that stay when the test that made it has passed; not the large disk with
-    the programs."""
+    """Return the run, with files that stay when the test that made it has passed; not the large
+    disk with the programs."""
     large = shutil.ignore_patterns("root*.img")
     shutil.copytree(run.folder, folder, copy_function=image.link_or_copy, ignore=large)
     return replace(run, folder=folder)
@@ -249,7 +249,7 @@ def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
 
 
 def its_group_has_lost(so_far: list[Outcome], test: grading.Test) -> bool:
-    """Has a test of the same group failed?"""
+    """True if a test of the same group has failed."""
     return any(not outcome.has_all_points for outcome in so_far if outcome.group == test.group.name)
 
 
@@ -266,7 +266,7 @@ def lost_more_than(points: float, named: str = "") -> Enough:
 def on_the_twin(
     lab: Lab, files: dict[str, str], folder: Path, only: str, nonce: str = NONCE
 ) -> Record:
-    """What the twin with these files put in gets in these groups."""
+    """Return the record of the twin with these files put in, graded in these groups."""
     bench = twin_grading.make_bench(
         lab, twin_grading.build_twin(folder, lab, files), folder / "runs", nonce, files
     )
@@ -276,7 +276,7 @@ def on_the_twin(
 def graded(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
-    """What this tree gets with these files put in."""
+    """Return what this tree gets with these files put in."""
     whole = tree.lab_files(lab) | {file: text for file, text in files.items() if file in lab.files}
     command = f"make grade LAB={lab.name}"
     return grading.grade_submission(lab, lambda: whole, folder, nonce, command, only)
@@ -285,13 +285,13 @@ def graded(
 def graded_faster(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
-    """The same, of the twin if the lab's tests can ask it."""
+    """Return what graded() does, but from the twin if the lab's tests can use it."""
     faster = graded if twin_grading.refusal(lab) else on_the_twin
     return faster(lab, files, folder, only, nonce)
 
 
 def lost(record: Record) -> dict[str, list[str]]:
-    """What did not get its points, by group."""
+    """Return the tests that did not get their points, by group."""
     return {
         group.name: [
             f"{t.title}: {t.came}"
@@ -304,8 +304,8 @@ def lost(record: Record) -> dict[str, list[str]]:
 
 
 def graded_apart(lab: Lab, folder: Path) -> tuple[Record, Cost]:
-    """What the solution gets in a process of its own, and what that takes. A shell starts it, as
-    `make` does, because this process is larger (grading.used)."""
+    """Return what the solution gets in a process of its own, and what that takes. A shell starts
+    it, as `make` does, because this process is larger (grading.used)."""
     for file, text in tree.solution_files(lab).items():
         path = folder / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -444,7 +444,8 @@ def test_each_hole_matters(
 
 
 def in_a_students_tree(lab: Lab) -> dict[str, str]:
-    """The sources of a student's tree in which nothing is solved but the lab and what it needs."""
+    """Return the sources of a student's tree in which nothing is solved but the lab and what it
+    needs."""
     made = tree.cut_holes(lab, {}, frozenset(lab.needs))
     for hole in lab.holes:
         text = made[hole.file]
@@ -454,7 +455,7 @@ def in_a_students_tree(lab: Lab) -> dict[str, str]:
 
 
 def kernel_of(files: dict[str, str], folder: Path) -> Path:
-    """The kernel of this tree with these files put in."""
+    """Return the kernel of this tree with these files put in."""
     objects = {}
     for file, text in files.items():
         with sandbox.sandbox_folder() as apart:

@@ -7,7 +7,7 @@ from grade.engine.record import Outcome, Record
 
 
 def record(mean_ms: float | None, worst_ms: float | None, secret_ms: float = 1) -> Record:
-    """Of somebody's submission; None: not measured."""
+    """Return a student's record with these values; None: not measured."""
 
     def test(name: str, value: float | None, hidden: bool = False) -> Outcome:
         limits = {"value": value, "full": 10.0, "none": 90.0, "unit": "ms"}
@@ -19,7 +19,7 @@ def record(mean_ms: float | None, worst_ms: float | None, secret_ms: float = 1) 
 
 
 def right_or_wrong(group: str, name: str, points: float, hidden: bool = False) -> Outcome:
-    """A test that measures nothing, and is worth one point."""
+    """Return a test that measures nothing, and is worth one point."""
     return Outcome(group, name, "", hidden, points, 1)
 
 

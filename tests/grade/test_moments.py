@@ -23,14 +23,14 @@ AT = re.compile(r"at ([\d,.]+) ms of virtual time \(event (\d+) of (runs/[\w-]+/
 
 
 def outcome(edits: tuple[Edit, ...], folder: Path, only: str) -> Outcome:
-    """The one test of the elevator's solution with these edits."""
+    """Return the one test of the elevator's solution with these edits."""
     files = tree.solution_files(LAB, edits)
     (test,) = grading.grade_submission(LAB, lambda: files, folder, "3", "make grade", only).tests
     return test
 
 
 def events_told(folder: Path, message: str) -> list[Event]:
-    """The events that a message names, as the trace files have them."""
+    """Return the events that a message names, as the trace files have them."""
     found = []
     for time, number, file in AT.findall(message):
         event = list(trace.load(folder / file)[1])[int(number)]
@@ -71,7 +71,7 @@ def test_a_wrong_choice_is_told_with_its_moment_and_when_the_solution_made_it(
 
 
 def step(name: str, time_ns: int, block: int = 8) -> Event:
-    """An event of a write."""
+    """Return an event of a write."""
     return Event(time_ns, name, 1, block, 0, 8, True)
 
 

@@ -39,7 +39,7 @@ NONCE = "7"
 
 
 def there(folder: Path) -> set[Path]:
-    """All files and folders in a folder, but what Python makes of its own."""
+    """Return all files and folders in a folder, but what Python makes of its own."""
     return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
@@ -92,7 +92,7 @@ ORDER = 1 + max(lab.order for lab in load_labs())
 
 
 def written(folder: Path) -> dict[str, str]:
-    """The files of a lab, as they are for a new one of this name."""
+    """Return the files of a lab, as they are for a new one of this name."""
     return {
         str(path.relative_to(folder)): template.fill_in(path.read_text(), NAME, ORDER)
         for path in there(folder)
@@ -116,7 +116,7 @@ def test_the_page_builds_the_lab_that_newlab_makes() -> None:
 
 
 def graded(files: dict[str, str], folder: Path, only: str = "") -> Record:
-    """What the template's tests say of these files, as those of test_labs do for labs."""
+    """Return what the template's tests say of these files, as those of test_labs do for labs."""
     return grading.grade_submission(LAB, lambda: files, folder, NONCE, "make grade", only)
 
 

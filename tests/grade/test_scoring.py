@@ -407,7 +407,7 @@ def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
 
 
 def attack(old: str, new: str) -> dict[str, str]:
-    """The lab's file with other words in its function."""
+    """Return the lab's file with other words in its function."""
     return tree.apply_edits((Edit(FILE, "clook_next", old, new),))
 
 
@@ -589,7 +589,8 @@ def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path)
 
 
 def with_late_ends(events: trace.Events, works: list[tuple[str, int]]) -> list[trace.Event]:
-    """Each command of the small disks is done a millisecond late; what is traced until then."""
+    """Return the events with each command of the small disks ending a millisecond later than the
+    one before. `works` are the names and delays of events that are added to each end."""
     made, late_ns = [], 0
     for event in events:
         if event.name == "completed" and event.disk != DATA_DISK:

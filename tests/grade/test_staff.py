@@ -39,13 +39,13 @@ def one_line(text: str) -> str:
 
 
 def sections(path: Path) -> dict[int, str]:
-    """The numbered sections of a page, each with its heading."""
+    """Return the numbered sections of a page, each with its heading."""
     parts = SECTION.split(path.read_text())[1:]
     return {int(n): f"{head}\n{body}" for n, head, body in zip(*[iter(parts)] * 3, strict=True)}
 
 
 def asked_in_handout(lab: Lab) -> list[str]:
-    """The questions of a handout's last section."""
+    """Return the questions of a handout's last section."""
     text = (lab.folder / "handout.md").read_text().partition("## To think about")[2]
     return [one_line(question) for question in re.split(r"^\d+\. ", text, flags=re.M)[1:]]
 
@@ -90,7 +90,7 @@ class Proof:
 
 
 def proofs() -> Iterator[Proof]:
-    """All that the pages name as evidence."""
+    """Yield all that the pages name as evidence."""
     for lab in LABS:
         for path in sorted((lab.folder / "staff").glob("*.md")):
             for evidence in EVIDENCE.findall(path.read_text()):
@@ -100,7 +100,7 @@ def proofs() -> Iterator[Proof]:
 
 
 def lacking(proof: Proof) -> str:
-    """What is wrong with a proof; "" if nothing is."""
+    """Return what is wrong with a proof, or an empty string."""
     path = ROOT / proof.file
     if not path.exists():
         return f"{proof.page}: there is no {proof.file}"
@@ -158,13 +158,13 @@ def test_the_checker_asks_only_about_a_lost_inode_with_contents(
 
 
 def hours(lab: Lab) -> float:
-    """How long the lab takes, by its handout."""
+    """Return how long the lab takes, by its handout."""
     text = (lab.folder / "handout.md").read_text()
     return HOURS[re.search(r"This lab takes (?:about )?([^.]+)\.", text)[1]]
 
 
 def rows(text: str) -> list[list[str]]:
-    """The cells of all tables."""
+    """Return the cells of all tables."""
     return [
         [cell.strip(" `") for cell in line.strip("|").split("|")]
         for line in text.splitlines()

@@ -19,7 +19,7 @@ def section(lab: Lab) -> str:
 
 
 def in_virtual_time(lab: Lab) -> list[tuple[str, str]]:
-    """The commands and boot arguments of each `sluice run` in the section."""
+    """Return the commands and boot arguments of each `sluice run` in the section."""
     lines = re.findall(r"^ +bin/sluice (run .*)$", section(lab), re.M)
     return [(words[1], words[3]) for words in map(shlex.split, lines) if words[2] == "--args"]
 

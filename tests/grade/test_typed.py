@@ -23,7 +23,7 @@ NOT_TYPED = ("make qemu",)  # it waits for somebody who types
 
 
 def typed(text: str) -> list[str]:
-    """The commands of a text's code blocks that can be typed as they stand."""
+    """Return the commands of a text's code blocks that can be typed as they stand."""
     lines = [line.strip() for line in blocks(text)] + [line for line, _ in fenced(text)]
     ours = [line for line in lines if re.match(r"make |make$|bin/sluice ", line)]
     commands = [re.sub(r"\s+#\s.*$", "", line) for line in ours]
@@ -57,7 +57,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def handed_out(folder: Path, variables: str) -> Path:
-    """A student's tree of the lab that these variables name."""
+    """Return a student's tree of the lab that these variables name."""
     say(f"make SETUP=no skeleton OUT={folder} {variables}", ROOT)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     return folder
@@ -113,7 +113,7 @@ def test_a_student_types_what_the_guide_says(tmp_path: Path) -> None:
 
 
 def lines_for_gdb(handout: str) -> list[str]:
-    """What the handout has a student type into gdb."""
+    """Return what the handout has a student type into gdb."""
     return re.findall(
         r"(?:^    |`)((?:hbreak|break|continue|backtrace|delete)\b[^`\n]*)", handout, re.M
     )

@@ -52,7 +52,7 @@ def kernel_flags() -> list[str]:
 
 
 def syntax(*options: object, source: str) -> subprocess.CompletedProcess[str]:
-    """What the kernel's compiler says of a source of the tree."""
+    """Return what the kernel's compiler says of a source of the tree."""
     line = [*kernel_flags(), "-Werror", "-fsyntax-only", *map(str, options), source]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
 

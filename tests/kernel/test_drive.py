@@ -72,12 +72,12 @@ def run(*words: str | Path, tool: Path = TOOL) -> str:
 
 
 def figures(text: str) -> dict[str, float]:
-    """The lines "name value" of a result."""
+    """Return the lines "name value" of a result."""
     return {name: float(value) for name, value in re.findall(r"^([a-z]\w*) (\S+)$", text, re.M)}
 
 
 def service(drive: str, requests: list[Request], tmp_path: Path, *options: str) -> list[int]:
-    """The time each request took, in ns, and that they were served in turn."""
+    """Return the time that each request took, in ns. They must have been served in turn."""
     trace = tmp_path / "made.trace"
     trace.write_text(
         "".join(

@@ -26,13 +26,13 @@ FLASH = ("flash", "flash_cb", "flash_nv", "flash_planes")
 
 
 def rows() -> dict[str, dict]:
-    """What the compiled rows hold."""
+    """Return what the compiled rows hold."""
     tool = subprocess.run([NATIVE / "drive_rows_tool"], capture_output=True, text=True, check=True)
     return tomllib.loads(tool.stdout)
 
 
 def flat(row: dict) -> dict:
-    """A row with its nested tables as dotted names."""
+    """Return a row with its nested tables as dotted names."""
     found = {}
     for name, figure in row.items():
         inner = flat(figure) if isinstance(figure, dict) else {"": figure}
@@ -41,13 +41,13 @@ def flat(row: dict) -> dict:
 
 
 def expected(name: str) -> dict:
-    """The row that the table says: a drive's own figures over those of its kind."""
+    """Return the row that the table says: a drive's own figures over those of its kind."""
     kind = TABLE[name].get("kind")
     return figures("default") | (figures(kind) if kind else {}) | figures(name)
 
 
 def figures(name: str) -> dict:
-    """The figures of a part of the table, by field."""
+    """Return the figures of a part of the table, by field."""
     own = {field: value for field, value in TABLE[name].items() if field not in ("kind", "from")}
     return flat(own)
 
@@ -56,7 +56,7 @@ KINDS = ("seen", "quoted", "class", "derived", "chosen")
 
 
 def sources(name: str) -> list[tuple[str, str]]:
-    """Each field of a part of the table for which a source is given, with the source."""
+    """Return each field of a part of the table for which a source is given, with the source."""
     said = TABLE[name].get("from", {})
     return [(field, source) for fields, source in said.items() for field in fields.split(", ")]
 

@@ -82,7 +82,7 @@ def debugfs(image: Path, request: str) -> str:
 
 
 def unit_names() -> list[str]:
-    """The tests in the program; collecting needs it built."""
+    """Return the tests in the program; collecting needs it built."""
     if not UNITS.exists():
         return ["not_built"]
     return subprocess.run([UNITS], capture_output=True, text=True, check=True).stdout.split()

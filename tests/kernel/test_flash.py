@@ -32,7 +32,7 @@ class Done:
 def tool(
     f: Figures, sectors: int, commands: list[Command], *words: str
 ) -> tuple[list[Done], list[int]]:
-    """What the C model does, command by command, and the map at the end."""
+    """Return what the C model does, command by command, and the map at the end."""
     told = "".join(f"{now} {way} {sector} {n}\n" for now, way, sector, n in commands)
     run = subprocess.run(
         [TOOL, str(sectors), *f.words(), *words],
@@ -263,7 +263,7 @@ def test_a_copy_changes_nothing_and_knows_the_time_of_a_command(cleaning: int) -
 
 
 def lambert_w(x: float) -> float:
-    """The W with W e^W = x and W > -1, for -1/e < x < 0, by Newton's method."""
+    """Return the W with W e^W = x and W > -1, for -1/e < x < 0, by Newton's method."""
     w = 0.0
     for _ in range(100):
         w -= (w * math.exp(w) - x) / (math.exp(w) * (w + 1))

@@ -6,8 +6,8 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
 
 - ARC: the target size of T1 changes by |B2| / |B1| or |B1| / |B2|. The paper and libCacheSim add
   the fraction, ours adds whole blocks, because the kernel has no floating point.
-- LIRS: our policy is not told the size of the cache, so which blocks are LIR while the cache fills
-  differs. The paper does not limit the stack; libCacheSim limits it to twice the cache, and ours
+- LIRS: our policy does not know the size of the cache, so other blocks are LIR while it fills. The
+  paper does not limit the stack; libCacheSim limits it to twice the cache, and ours
   has names in it for as many blocks as the cache. At a hit of an HIR block that is not in the
   stack, libCacheSim takes the LIR block at the bottom out of its place, although no block becomes
   LIR; the paper does not, nor does ours.
@@ -83,8 +83,8 @@ def environment() -> Path:
     return folder / "bin" / "python"
 
 
-def told(seed: int) -> dict[str, list[int]]:
-    """What libCacheSim hits."""
+def hits_of_judge(seed: int) -> dict[str, list[int]]:
+    """Return the hits that libCacheSim counts."""
     asked = json.dumps({"trace": trace(seed), "sizes": {name: sizes(name) for name in TOLD}})
     words = [environment(), HERE / "judge.py"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=True)
@@ -119,9 +119,9 @@ def test_the_book_says_how_far_the_others_differ() -> None:
 @pytest.mark.skipif(not WHOLE, reason="FULL=1 asks libCacheSim itself")
 @pytest.mark.skipif(not HERE_TOO, reason="libcachesim is there for Linux on x86-64")
 def test_libcachesim_says_so_itself() -> None:
-    assert told(1) == TOLD
+    assert hits_of_judge(1) == TOLD
     for seed in SEEDS[1:]:
-        said = told(seed)
+        said = hits_of_judge(seed)
         models = {
             name: [model(trace(seed), n) for n in sizes(name)] for name, model in JUDGED.items()
         }

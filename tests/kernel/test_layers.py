@@ -115,7 +115,7 @@ def header_of(kind: str) -> str:
 
 
 def declared_by(headers: set[str]) -> set[str]:
-    """What these headers declare."""
+    """Return what these headers declare."""
     return set().union(*(declared_functions(ROOT / header) for header in headers))
 
 

@@ -24,20 +24,20 @@ def mkfs(path: Path, *options: str | Path) -> Path:
 
 
 def refusal(path: Path, *options: str | Path) -> str:
-    """What mkfs says of options it must refuse."""
+    """Return what mkfs says of options it must refuse."""
     done = image.run_command(MKFS, *options, path, check=False)
     assert done.returncode == 1, f"{options}: status {done.returncode}"
     return done.stdout.decode()
 
 
 def summary(path: Path) -> dict[str, str]:
-    """The superblock's fields, as dumpe2fs prints them."""
+    """Return the superblock's fields, as dumpe2fs prints them."""
     text = image.run_command("dumpe2fs", "-h", path).stdout.decode(errors="replace")
     return dict(re.findall(r"^([A-Z][^:\n]*): +(.*)$", text, re.MULTILINE))
 
 
 def file_blocks(path: Path, inside: str) -> list[int]:
-    """A file's blocks, indirect ones included, in the order of the file."""
+    """Return a file's blocks, indirect ones included, in the order of the file."""
     return [int(word) for word in image.debugfs(path, f"blocks {inside}").split()]
 
 
@@ -82,7 +82,7 @@ def inode(path: Path, inside: str) -> str:
 
 
 def free_extents(path: Path) -> list[int]:
-    """The lengths of the runs of free blocks."""
+    """Return the lengths of the runs of free blocks."""
     text = image.run_command("dumpe2fs", path).stdout.decode(errors="replace")
     runs = re.findall(r"^  Free blocks: (.*)$", text, re.MULTILINE)
     pairs = [run.split("-") for line in runs for run in line.split(", ") if run]
@@ -90,7 +90,7 @@ def free_extents(path: Path) -> list[int]:
 
 
 def splitmix64(seed: int, words: int) -> bytes:
-    """The generator of --pattern, written from its description."""
+    """Return the bytes of --pattern's generator, written from its description."""
     mask = (1 << 64) - 1
     out = []
     for k in range(1, words + 1):

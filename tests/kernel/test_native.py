@@ -12,7 +12,7 @@ MAIN, POLICIES = " * link: tests/support/native/main.c", " * link: tests/support
 
 
 def programs(base: str) -> list[str]:
-    """The programs of tests whose sources name this one."""
+    """Return the programs of tests whose sources name this one."""
     paths = sorted(ROOT.glob("tests/**/*_test.c"))
     return [path.stem for path in paths if base in path.read_text()]
 

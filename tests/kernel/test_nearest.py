@@ -20,7 +20,7 @@ TRIALS = 40_000
 
 
 def measure(drive: str, *words: object) -> tuple[dict[str, int], float]:
-    """What nearest_tool says: the drive's figures, and the mean time in sectors."""
+    """Return what nearest_tool prints: the drive's figures, and the mean time in sectors."""
     command = [NATIVE / "nearest_tool", drive, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True)
     *words_of, mean = done.stdout.split()

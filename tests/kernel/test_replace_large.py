@@ -37,7 +37,7 @@ def large(size: int, uses: int) -> tuple[int, ...]:
 
 @cache
 def real() -> tuple[int, ...]:
-    """The blocks that the requests to a real disk used; twice, as they come again."""
+    """Return the blocks that the requests to a real disk used; twice, as they come again."""
     blocks = []
     for line in CHEETAH.read_text().splitlines():
         _, _, first, sectors, *_ = line.split()

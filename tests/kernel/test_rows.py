@@ -66,7 +66,7 @@ ASKS = f"{BYTES}static struct policy_memory mine = {{.bytes = bytes}};\n"
 
 
 def memory(variable: str, lab: Lab = OPEN, said: str = "&mine") -> dict:
-    """A policy of the lab whose .memory is as said, with this text before its table."""
+    """Return a policy of the lab whose .memory is as said, with this text before its table."""
     table = IPU if lab is OPEN else CLOOK
     return {"old": table, "new": f"{variable}\n{table}\n    .memory = {said},", "lab": lab}
 
@@ -230,7 +230,7 @@ def test_a_policy_of_the_open_lab_may_ask_for_memory(tmp_path: Path) -> None:
 
 
 def policies_in(kernel: Path) -> set[str]:
-    """The sources of policies that a kernel has, by the names that the compiler leaves.
+    """Return the sources of policies that a kernel has, by the names that the compiler leaves.
 
     A file of kernel/ and a policy may have one name. So a name is a policy's if it is there more
     often than kernel/ has files of that name.
@@ -357,7 +357,7 @@ DEVICE(again);
 
 
 def of_another_name(file: str, old: str, new: str) -> str:
-    """A source of this tree with a name of another's."""
+    """Return a source of this tree with a name of another's."""
     text = (ROOT / file).read_text()
     assert text.count(old) == 1
     return text.replace(old, new)

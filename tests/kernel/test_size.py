@@ -14,13 +14,13 @@ LIMITS = read_architecture()["limit"]
 
 
 def code_lines(text: str) -> int:
-    """How many lines hold code."""
+    """Return how many lines hold code."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     return sum(bool(line.strip()) for line in code.splitlines())
 
 
 def size(*folders: str) -> int:
-    """Of all C and assembler sources in these folders."""
+    """Return the lines of code of all C and assembler sources in these folders."""
     return sum(code_lines(p.read_text()) for f in folders for p in (ROOT / f).rglob("*.[chS]"))
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
 
 def plain(width: int, grey: int) -> bytes:
-    """A PNG of one line, all of one grey, whose data is in two chunks."""
+    """Return a PNG of one line, all of one grey, whose data is in two chunks."""
     form = struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)
     data = zlib.compress(bytes([0] + [grey] * width))
     halves = encode_chunk(b"IDAT", data[:5]) + encode_chunk(b"IDAT", data[5:])

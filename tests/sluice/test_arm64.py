@@ -61,7 +61,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def figures(name: str, count: int, console: Path) -> list[str]:
-    """The results of an experiment's first runs, without what names the twin's own bytes."""
+    """Return the results of an experiment's first runs, without the keys that hash the twin's own
+    bytes."""
     lines, runs_of = [], twin_variant(load(experiment_file(name), "quick")).runs
     for run in [run for run in runs_of if run.variables["seed"] == 1][:count]:
         result = runs.make_run(run, console)[0]

@@ -153,8 +153,8 @@ def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
 
 
 def second_arm(shown: list[Study]) -> Study:
-    """The study of reads with one more arm, of the policies of AIPU on another machine, which has
-    less of everything."""
+    """Return the study of reads with one more arm, of the policies of AIPU on another machine,
+    which has less of everything."""
     of = next(study for study in shown if study.experiment.name == "reads")
     more = json.loads(json.dumps([r for r in of.results if r["arm"] == "AIPU"]))
     for one in more:
@@ -270,7 +270,7 @@ CORE = {"PU": "PU", "IPU": "IPU", "BSD syncer": "syncer"}  # and the arms here t
 
 
 def worst_ms(of: Study, arm: str, wait_s: int) -> float:
-    """The longest response of an arm, from the results themselves."""
+    """Return the longest response of an arm, from the results themselves."""
     responses = {"reads": "r", "writes": "hist.disk1.read_response"}[of.experiment.name]
     [found] = [r for r in of.results if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)]
     return metrics.evaluate(found, f"{responses}.max_ms")

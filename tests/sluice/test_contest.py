@@ -47,7 +47,7 @@ def contest(folder: Path, text: str = TEXT) -> Experiment:
 
 
 def result(arm: str, load: int, seed: int, mean_ms: float) -> dict:
-    """As much of a run's result as is judged."""
+    """Return a run's result with only the parts that are judged."""
     line = {"job": "r", "ios": 1, "response_ns": {"mean": mean_ms * MS}, "histogram": [[100, 1]]}
     counters = {"disk.reads": (PROMISE[arm], ""), "disk.writes": (WRITES[arm], "")}
     at = {"load": load, "seed": seed}
@@ -58,8 +58,8 @@ SEEDS = (1, 2, 3, 4, 5)
 
 
 def results(means: dict[str, float], seeds: tuple[int, ...] = SEEDS) -> list[dict]:
-    """Of all arms, with these means under load 1 and the twofold under load 2; the seeds
-    differ far more than the arms, but all arms alike."""
+    """Return results of all arms: these means under load 1, twice the means under load 2.
+    The seeds differ far more than the arms, but in the same way for all arms."""
     return [
         result(arm, load, seed, mean * load + 3 * (seed - 3))
         for arm, mean in means.items()

@@ -106,7 +106,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What `sluice experiment run` does."""
+    """Run `sluice experiment run` with these words to its end."""
     line = [*LINE, "experiment", "run", "--no-report", path]
     words = (f"--engine={ENGINE}", "--folder", str(folder), *words)
     return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)

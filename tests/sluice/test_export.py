@@ -67,7 +67,7 @@ def files(rec: Recording, toml: Path) -> Path:
 
 
 def tool(folder: Path, *words: str) -> str:
-    """What a tool prints."""
+    """Run a tool and return its output."""
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
@@ -76,7 +76,7 @@ def counter(result: dict, name: str) -> int:
 
 
 def command(*words: object) -> subprocess.CompletedProcess[str]:
-    """What `sluice export` runs."""
+    """Run `sluice export` with these words to its end."""
     line = [*LINE, "export", *map(str, words)]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -279,8 +279,8 @@ def numbers(data: bytes) -> Iterator[int]:
 
 
 def read_histogram(text: str) -> Counter[int]:
-    """How often each value was counted: of those that share a count, the highest. The format is V2,
-    compressed, of HdrHistogram, which has no package for every processor."""
+    """Return how often each value was counted. A count of several values has the highest of them.
+    The format is V2, compressed, of HdrHistogram, which has no package for every processor."""
     raw = base64.b64decode(text, validate=True)
     cookie, size = struct.unpack_from(">Ii", raw)
     assert (cookie, size) == (0x1C849314, len(raw) - 8)
@@ -299,7 +299,7 @@ def read_histogram(text: str) -> Counter[int]:
 
 
 def percentile(histogram: Counter[int], percent: float) -> int:
-    """The value that so many percent of the values do not exceed."""
+    """Return the value that `percent` per cent of the values do not exceed."""
     rank = max(int(percent / 100 * histogram.total() + 0.5), 1)
     ordered = sorted(histogram)
     sums = accumulate(histogram[value] for value in ordered)
@@ -451,7 +451,7 @@ def test_the_fio_file_adds_up_to_the_kernels_counters(files, rec, result):
 
 
 def read_as_fio_plot_does(path: Path) -> dict:
-    """The row that fio-plot 1.1.21 makes of a file with one job (fiolib/jsonimport.py and
+    """Return the row that fio-plot 1.1.21 makes of a file with one job (fiolib/jsonimport.py and
     jsonparsing_support.py). It has no wheel, so it is no pin; its own reader was run by hand."""
     told = json.loads(path.read_text())
     (one,) = told["jobs"]
@@ -507,7 +507,7 @@ def test_requests_in_sequence_are_no_random_ones() -> None:
 
 
 def of_bins(bins: Counter[int], percent: float) -> int:
-    """The bin in which so many of all are reached."""
+    """Return the middle of the bin in which the running sum reaches `percent` per cent."""
     need = percent / 100 * bins.total()
     for middle, n in sorted(bins.items()):
         need -= n

@@ -27,7 +27,7 @@ SIZE = "quick"
 
 
 def paths() -> list:
-    """The experiments, those of one workload in one group."""
+    """Return the experiments, those of one workload in one group."""
     found = experiment_files()
     groups = {path: hash_value(read_toml(path)[0]["workload"])[:8] for path in found}
     return [
@@ -96,7 +96,7 @@ def made() -> dict[str, dict]:
 
 
 def result(run: Run, made: dict[str, dict], console: Path) -> dict:
-    """The result of a run, which is made unless an equal run was."""
+    """Return the result of a run, which is made unless an equal run was."""
     key = runs.result_key(run)
     if key not in made:
         made[key], _ = runs.make_run(run, console)
@@ -104,7 +104,7 @@ def result(run: Run, made: dict[str, dict], console: Path) -> dict:
 
 
 def wrong(experiment: Experiment, made: dict[str, dict], console: Path) -> list[Verdict]:
-    """What is wrong once the experiment has been made. Its text shows every verdict."""
+    """Make the experiment and return its verdicts that are wrong. Its text shows every verdict."""
     results = [result(run, made, console) for run in experiment.runs]
     verdicts = [
         verdict for verdict in expect.judge_experiment(experiment, results) if not verdict.contest

@@ -59,7 +59,8 @@ def test_few_trials_have_no_interval_and_equal_ones_a_point():
 
 
 def result(arm: str, size: int, seed: int, mean_ms: float) -> dict:
-    """As much of a run's result as is judged: all responses are of the mean's bucket."""
+    """Return a run's result with only the parts that are judged. All responses are of the mean's
+    bucket."""
     low = 1 << (int(mean_ms * MS).bit_length() - 1)
     times = {"mean": mean_ms * MS, "max": mean_ms * MS}
     job = {"job": "r", "ios": 1, "response_ns": times, "histogram": [[low, 3]]}

@@ -47,7 +47,7 @@ def shipped(request: pytest.FixtureRequest) -> list[Experiment]:
 
 
 def arms_with(experiment: Experiment, kind: str, name: str) -> set[str]:
-    """The arms that use the policy."""
+    """Return the arms that use the policy."""
     return {run.arm for run in experiment.runs if run.config["policies"][kind] == name}
 
 

@@ -59,7 +59,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_in(page: Page, load: int, policies: dict, tunables: dict) -> dict:
-    """A run in the page: its boot arguments, console, trace and scene."""
+    """Return a run in the page: its boot arguments, console, trace and scene."""
     got = page.value(
         f"runOf((() => {{ const s = settingsOf(loads[{load}]);"
         f" Object.assign(s.policies, {json.dumps(policies)}); s.tunables = {json.dumps(tunables)};"
@@ -72,7 +72,7 @@ def run_in(page: Page, load: int, policies: dict, tunables: dict) -> dict:
 
 
 def run_natively(load: int, args: str, folder: Path) -> SimpleNamespace:
-    """The same run in the native twin: its console, and its trace."""
+    """Return the console and the trace of the same run in the native twin."""
     run = LOADS[load].run()
     machine = runs.build_machine(run, folder)
     with machine.guest() as guest:
@@ -102,7 +102,7 @@ def test_a_run_in_the_page_is_that_of_the_native_twin_to_the_last_byte(
 
 
 def shown_by_python(load: int, here: dict, folder: Path) -> dict:
-    """What sluice/theatre shows of the run, from the native twin's console and trace."""
+    """Return what sluice/theatre shows of the run, from the native twin's console and trace."""
     there = run_natively(load, here["args"], folder)
     words = dict(word.split("=") for word in here["args"].split())
     policies = {kind: words[kind] for kind in there.run.config["policies"]}

@@ -128,7 +128,7 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
 
 
 def measured(choice: MatrixRequest) -> list[dict[str, Cell]]:
-    """Of each setting, what was measured, by policy."""
+    """Return the measured cells of each setting, by policy."""
     assert matrix.execute(choice)
     found = matrix.parse_settings((choice.out / "matrix.json").read_text())
     return [{cell.policy: cell for cell in one.cells} for one in found]

@@ -23,7 +23,7 @@ LOAD = {"reads_per_s": 40, "writes_per_s": 20, "blocks": inf, "service_ms": 10, 
 
 
 def carson_setia(write: str, update: str, sched: str = "fcfs", **given: float) -> dict[str, float]:
-    """What the model says; tunables are given with a point, parameters without."""
+    """Return what the model says; tunables are given with a point, parameters without."""
     tunables = TUNABLES | {name.replace("__", "."): v for name, v in given.items() if "__" in name}
     parameters = LOAD | {name: v for name, v in given.items() if "__" not in name}
     system = System({"write": write, "update": update, "sched": sched}, tunables, "fixed")
@@ -165,7 +165,7 @@ def changed(path: Path, old: str, new: str) -> int:
 
 
 def measured(arm: str, blocks: int, seed: int, ms: float) -> dict:
-    """As much of a run's result as is judged."""
+    """Return a run's result with only the parts that are judged."""
     exact = {"mean": ms * 10**6}
     line = {"job": "read", "ios": 1, "response_ns": exact, "histogram": [[int(ms * 10**6), 1]]}
     return {"arm": arm, "variables": {"blocks": blocks, "seed": seed}, "jobs": [line]}

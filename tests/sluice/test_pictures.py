@@ -56,7 +56,8 @@ DRAWN = """(() => {
 
 
 def made_up(name: str, number: int, bursts: dict[int, int]) -> dict:
-    """A run of 4 s: a read each 90 ms, and writes in bursts. bursts: how many at which ms."""
+    """Return a run of 4 s: a read each 90 ms, and writes in bursts. bursts: how many at which
+    ms."""
     asked = [(i * 90 * MS, 0, i * 37 % CYLINDERS) for i in range(44)]
     asked += [
         (at * MS + k, 1, (at + k * 7) % CYLINDERS) for at, n in bursts.items() for k in range(n)

@@ -61,7 +61,7 @@ ROWS = [
 
 
 def program(done: Path, text: str = TEXT[:-2], status: int = 0) -> list[str]:
-    """A command that prints, and then writes a file."""
+    """Return a command that prints, and then writes a file."""
     return [sys.executable, "-c", PRINTS.format(text=text, done=str(done), status=status)]
 
 

@@ -48,12 +48,12 @@ def kept(toml: Path) -> Kept:
 
 
 def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
-    """What `sluice debug` runs, with commands of gdb."""
+    """Run `sluice debug` with these commands of gdb."""
     return done("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
-    """The command, ended."""
+    """Run `sluice debug` with these words to its end."""
     return subprocess.run(
         [*LINE, "debug", *words],
         cwd=ROOT,
@@ -66,7 +66,7 @@ def done(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def stops(said: str) -> list[int]:
-    """The events at which gdb said that it stopped."""
+    """Return the events at which gdb said that it stopped."""
     return [int(number) for number in re.findall(r"^event (\d+)  ", said, re.M)]
 
 
@@ -153,7 +153,7 @@ def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept)
     start = last_flush // 2
 
     def after(i: int, step: int, *names: str) -> int:
-        """The next event with one of these names, in this direction."""
+        """Return the next event with one of these names, in this direction."""
         i += step
         while names and events[i].name not in names:
             i += step

@@ -95,7 +95,7 @@ PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-
 
 
 def command(verb: str, *words: object) -> subprocess.CompletedProcess[str]:
-    """A verb's work."""
+    """Run a verb's work to its end."""
     line = [*LINE, *verb.split(), *map(str, words)]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -266,7 +266,7 @@ def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
 
 
 def only_writing(results: list[dict]) -> list[dict]:
-    """The same results, of a load that has one read of the file system's own blocks."""
+    """Return the same results, of a load that has one read of the file system's own blocks."""
     for row in results:
         disk = result.disk_series(row)
         disk["reads"] = [1] + [0] * (len(disk["reads"]) - 1)
@@ -403,7 +403,7 @@ def test_mogul_s_report_begins_with_the_two_arms_of_its_claim(size: str):
 
 
 def metrics_of_all() -> set[str]:
-    """Every metric that the experiments here show."""
+    """Return every metric that the experiments here show."""
     shown = [read_toml(path)[0] for path in experiment_files()]
     columns = {name for e in shown for name in e.get("plot", {}).get("columns", [])}
     return columns | {row["metric"] for e in shown for row in e.get("expectations", [])}
@@ -596,7 +596,7 @@ def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, res
 
 
 def axis_titles(spec: object) -> set[str]:
-    """The titles of all axes of a specification."""
+    """Return the titles of all axes of a specification."""
     if isinstance(spec, list):
         return set().union(*map(axis_titles, spec))
     if not isinstance(spec, dict):

@@ -56,7 +56,7 @@ def wait_for(path: Path) -> None:
 
 
 def is_locked(root: Path) -> bool:
-    """Does a make build there?"""
+    """True if a make builds there."""
     try:
         with hold_lock(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
             return False
@@ -222,7 +222,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
 
 
 def spoil(tree: Path) -> None:
-    """The programs and the kernel are others now, and do not work."""
+    """Replace the programs and the kernel by others that do not work."""
     (tree / "user/bin/dd.c").write_text("int main(void)\n{\n    return 1;\n}\n")
     queue = tree / "kernel/disk/queue.c"
     queue.write_text(queue.read_text() + "int spoilt;\n")

@@ -83,7 +83,7 @@ def sweep_over(tiny: Path) -> Callable[..., Sweep]:
 
 
 def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
-    """The points of a sweep, and what was wrong with some; the journal is in the folder."""
+    """Return the points of a sweep, and what was wrong with some; the journal is in the folder."""
     with open_measurer(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
         return full_sweep.measure_points(sweep, measurer, done)
 
@@ -437,8 +437,9 @@ def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() ->
 
 @pytest.mark.native
 def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
-    def told(**variables: list) -> tuple[str, str]:
-        """What the table has of a point with these runs, and what is said of it."""
+    def texts_of(**variables: list) -> tuple[str, str]:
+        """Return the last cell of a point's row for runs with these variables, and the note about
+        the runs."""
         lists = [dict(zip(variables, row, strict=True)) for row in product(*variables.values())]
         rows = [{"read.mean_ms": 20 + i % 3, **row} for i, row in enumerate(lists)]
         point = Measured(1, {"arm": "a"}, {"read.mean_ms": 21.0}, rows)
@@ -448,11 +449,11 @@ def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
             sweep, [point]
         )
 
-    assert told(seed=[1]) == ("21", "1 run each, so no interval.")
-    assert told(seed=[1, 2]) == ("21", "2 runs each, too few for an interval.")
+    assert texts_of(seed=[1]) == ("21", "1 run each, so no interval.")
+    assert texts_of(seed=[1, 2]) == ("21", "2 runs each, too few for an interval.")
     several = "6 runs each, which differ in more than the seed, so no interval."
-    assert told(seed=[1, 2, 3], scale=[1, 2]) == ("21", several)
-    figure, said = told(seed=[1, 2, 3, 4, 5, 6])
+    assert texts_of(seed=[1, 2, 3], scale=[1, 2]) == ("21", several)
+    figure, said = texts_of(seed=[1, 2, 3, 4, 5, 6])
     assert re.fullmatch(r"21 \(20\.\d+ to 21\.\d+\)", figure)
     assert said == "6 runs each; in brackets are 95 % intervals of means."
 

@@ -23,7 +23,7 @@ NBUF, K = Range("nbuf", "machine", 1000, 2400, 12, False), Choice("k", "variable
 
 
 def sweep_over(*axes: Choice | Range, arms: tuple[str, ...] = ("a",)) -> Sweep:
-    """A grid with two objectives."""
+    """Return a grid with two objectives."""
     every = [Choice("arm", "arm", arms), *axes]
     maker = SimpleNamespace(axes=every)
     return Sweep("", Path(), "", "grid", 0, [MEAN, MAX], [], maker)
@@ -35,8 +35,7 @@ def point(number: int, mean_ms: float, max_ms: float, **of: object) -> Measured:
 
 
 def texts(spec: dict) -> list[tuple[float, float, str, str]]:
-    """The texts of a picture that are seen: x and y, in what they are in, the words, and where in
-    them that place is."""
+    """Return the visible texts of a picture: x and y, the words, and the SVG anchor."""
     drawn = picture.draw_svg(theme.finish_spec(spec))
     return [(float(x), float(y), words, anchor) for anchor, x, y, words in TEXT.findall(drawn)]
 
@@ -46,7 +45,7 @@ def words_of(spec: dict) -> set[str]:
 
 
 def field_over_two(times: float) -> dict:
-    """A picture of points over two numbers; `times`: the greatest by the least value."""
+    """Return a picture of points over two numbers; `times`: the greatest by the least value."""
     points = [
         point(i, 1 + (times - 1) * (n - 1000) / 1400, 1, nbuf=n, k=k)
         for i, (n, k) in enumerate((n, k) for n in NBUF.grid() for k in K.values)
@@ -77,7 +76,7 @@ def pareto(points: list[Measured], *axes: Choice | Range) -> dict:
 
 
 def rings(spec: dict) -> list[tuple[float, float]]:
-    """Where the points of the front are marked."""
+    """Return the places at which the points of the front are marked."""
     (layer,) = (of for of in spec["layer"] if of["mark"].get("stroke") == surface.FRONT)
     return [(row["x"], row["y"]) for row in layer["data"]["values"]]
 

@@ -33,14 +33,14 @@ arm = "only"
 
 
 def swept(folder: Path, *rows: str) -> Experiment:
-    """The experiment with these rows at the end of its one expectation."""
+    """Return the experiment with these rows at the end of its one expectation."""
     path = folder / "swept.toml"
     path.write_text(SWEPT + "\n".join(rows) + "\n")
     return load(path)
 
 
 def result(reads: int, histogram: list[list[int]]) -> dict:
-    """As much of a run's result as is judged."""
+    """Return a run's result with only the parts that are judged."""
     line = {"job": "r", "ios": reads, "response_ns": {}, "histogram": histogram}
     return {"arm": "only", "variables": {"reads": reads}, "jobs": [line]}
 

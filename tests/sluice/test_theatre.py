@@ -74,7 +74,7 @@ UNPACKED = """(async (run) => {
 
 
 def unpacked_by(page: Page, shown: dict) -> dict:
-    """A scene, packed by Python and unpacked by the page."""
+    """Return a scene, packed by Python and unpacked by the page."""
     return page.value(UNPACKED % (json.dumps(GROUPS), json.dumps(pack_run(shown))))
 
 
@@ -95,7 +95,8 @@ def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers
 
 
 def made_up(seed: int, turn: int, requests: int = 300, commands: int = 200) -> dict:
-    """A scene in which nothing follows from anything, so each guess of packing.py is wrong."""
+    """Return a scene in which nothing follows from anything, so each guess of packing.py is
+    wrong."""
     chance = random.Random(seed)
 
     def some(n: int, below: int, least: int = 0) -> list[int]:
@@ -225,7 +226,7 @@ def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explain
             assert shown == [waiting, at_drive, len(dirty)], at_ns
 
 
-def told(page: Page) -> str:
+def difference_text(page: Page) -> str:
     return page.value("document.getElementById('told').textContent")
 
 
@@ -239,7 +240,7 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     assert longest[0] > 75 * 0.011 > 0.5 > longest[1]
     page.key("n")  # the next slow read
     page.key("ArrowRight")
-    said = told(page)
+    said = difference_text(page)
     of_pu = said.split("AIPU at ")[0]
     assert re.search(r"; iogen read waits for a read, for [\d.]+ s so far", of_pu), said
     assert re.search(r"; The queue: \d\d+ requests queued \(1 read\), the oldest for", of_pu), said
@@ -336,7 +337,7 @@ def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> 
     assert page.value("differ") == min(one[same][0], other[same][0])
     page.key("d")
     assert page.value("now === differ")
-    assert f"The runs differ from {one[same][0] / 1e9:.1f}"[:-1] in told(page)
+    assert f"The runs differ from {one[same][0] / 1e9:.1f}"[:-1] in difference_text(page)
 
 
 def test_keys_zoom_play_and_step(page: Page) -> None:
@@ -433,7 +434,7 @@ COUNT = """(canvas) => {
 
 
 def pixels(page: Page, canvas: str) -> dict[str, int]:
-    """How many pixels of a picture, as it is drawn, have each of these colours of the page."""
+    """Return how many pixels of a drawn picture have each of these colours of the page."""
     return page.value(f"({COUNT})({canvas})")
 
 

@@ -93,7 +93,7 @@ WORDS = "requests=/dev/disk1 filename=/trace part=1m"
 def disks(
     folder: Path, packed: bytes, script: str, parts: int = PARTS, size: str = "1M"
 ) -> tuple[Disk, Disk]:
-    """A root disk with the program and parts, and a disk with requests."""
+    """Return a root disk with the program and parts, and a disk with requests."""
     options = [word for i in range(parts) for word in ("--file", f"/trace{i}={size}")]
     files = {"/bin/ioplay": (PROGRAMS / "ioplay").read_bytes()}
     content = Content(files=files, rc=script, size="24M", options=tuple(options))
@@ -223,7 +223,7 @@ def test_as_many_parts_are_replayed_as_an_experiment_makes_and_more_are_refused(
 
 
 def ahead(requests: np.ndarray, **given: object) -> tuple[int, int]:
-    """Of a replay: the blocks that were read ahead, and the windows that were opened for them."""
+    """Return the numbers of blocks that a replay read ahead and of windows that it opened."""
     of = {"policies": {"prefetch": "ondemand"}, "size_mb": 64, "buffers": 1024}
     counters = sluice.replay(requests, **of | given).counters
     return counters["bio.ahead"], counters["ondemand.opened"]
@@ -952,7 +952,7 @@ def test_vscsi_is_recognised_whatever_its_name(tmp_path: Path) -> None:
 
 
 def left_out(path: Path, name: str = "", count: int | None = None) -> tuple[int, str]:
-    """How many requests were read, and what was left out."""
+    """Return how many requests were read, and what was left out."""
     left = LeftOut()
     return len(reader.read_requests(path, name, count, left_out=left)), str(left)
 
@@ -1158,7 +1158,7 @@ def test_all_commands_of_scsi_that_write_are_writes(tmp_path: Path, code: int) -
 
 
 def bytes_of(requests: np.ndarray) -> np.ndarray:
-    """Every byte that is asked for, in order: time, place, direction."""
+    """Return every byte that is asked for, in order: time, place, direction."""
     rows = []
     for time_ns, offset, size, write in requests.tolist():
         rows += [(time_ns, offset + i, write) for i in range(0, size, 512)]
@@ -1757,30 +1757,30 @@ def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> Non
 
 @pytest.mark.native
 def test_waits_for_a_process_are_told_of_an_open_loop() -> None:
-    def told(late_ms: float, loop: str = "open") -> list[str]:
+    def note(late_ms: float, loop: str = "open") -> list[str]:
         points = [SimpleNamespace(figures={replay.LATE: ms}) for ms in (0, late_ms)]
         return replay.late_requests_note(points, loop, 64)
 
-    assert told(3)[0].startswith("Up to 3 ms of a response time is the wait for one of the 64")
-    assert told(3, "closed") == told(0.5) == []
+    assert note(3)[0].startswith("Up to 3 ms of a response time is the wait for one of the 64")
+    assert note(3, "closed") == note(0.5) == []
 
 
 @pytest.mark.native
 def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
-    def told(*dirty: float, wrote: int = 9999) -> list[str]:
+    def note(*dirty: float, wrote: int = 9999) -> list[str]:
         named = (replay.DIRTY, replay.WROTE)
         figures = [dict(zip(named, (left, wrote), strict=True)) for left in dirty]
         return replay.dirty_blocks_note([SimpleNamespace(figures=of) for of in figures])
 
-    (said,) = told(0, 1234, 5)
+    (said,) = note(0, 1234, 5)
     assert said.startswith("Up to 1,234 blocks were still dirty at the end: their writes are not")
-    assert told(0) == told(1, wrote=0) == []
+    assert note(0) == note(1, wrote=0) == []
 
 
 @pytest.mark.native
 def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
-    def told(rows: list[tuple[int, int]]) -> list[str]:
-        """Of points with so many buffers, in which so many blocks gave way."""
+    def note(rows: list[tuple[int, int]]) -> list[str]:
+        """Return the notes about points with these numbers of buffers and of evicted blocks."""
         named = (replay.EVICTIONS, replay.DIRTY_VICTIMS)
         points = [
             SimpleNamespace(point={"nbuf": n}, figures=dict.fromkeys(named, gone))
@@ -1788,10 +1788,10 @@ def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
         ]
         return replay.roomy_caches_note(points, 4096)
 
-    (said,) = told([(64, 9), (2000, 0), (2000, 3)])
+    (said,) = note([(64, 9), (2000, 0), (2000, 3)])
     assert said.startswith("With 2,000 buffers no block had to give way, so replacement policies")
     assert "--cache=" in said
-    assert told([(64, 1), (2000, 3)]) == []
+    assert note([(64, 1), (2000, 3)]) == []
 
 
 @ON_TWIN

@@ -23,7 +23,7 @@ MeanMs = Callable[[dict], float | None]  # of a run's variables, with all values
 
 
 def small(**more: object) -> Search:
-    """A search among few values, under two loads."""
+    """Return a search among few values, under two loads."""
     whole = tuning.read_search(FILE)
     of = replace(whole.of, sweep=whole.of.sweep | {"load": ["steady", "log"], "drive": ["rz58"]})
     row = {"values": CHOICES, "metrics": ["read.mean_ms"], "candidates": 24, "finalists": 4}

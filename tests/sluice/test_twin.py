@@ -182,8 +182,8 @@ STREAMS = "iogen output=text name=x filename=/f bs=4k nr=100 rw=read streams=3 s
 
 
 def one_by_one() -> str:
-    """The script. A pause before each command, because the second in which the shell reads the
-    script is written into its inode."""
+    """Return the script with a pause before each command, because the second in which the shell
+    reads the script is written into its inode."""
     policies = [p for kind in KINDS for p in sorted((ROOT / "policies" / kind).glob("*.c"))]
     uses = [f"{path.parent.name} {path.stem}" for path in policies]
     lines = ["policy use update none"]
@@ -244,13 +244,13 @@ def test_a_copy_with_another_clock_than_the_file_says_has_another_name() -> None
 
 
 def large_config(experiment: Experiment) -> dict:
-    """The configuration of a run whose disks are no RAM disks."""
+    """Return the configuration of a run whose disks are no RAM disks."""
     config = experiment.runs[0].config
     return config | {"root": config["root"] | {"size": "7G"}}
 
 
 def plain_and_trace(machine: Config) -> tuple[subprocess.CompletedProcess, tuple]:
-    """A plain run of the twin, and its trace."""
+    """Return a plain run of the twin, and its trace."""
     with machine.guest() as guest:
         pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
         done = subprocess.run(engine.twin_command(machine, guest), timeout=HANG_S, **pipes)

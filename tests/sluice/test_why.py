@@ -70,7 +70,7 @@ def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) ->
 
 
 def kept_of(events: list[Event], config: dict = CONFIG) -> Kept:
-    """A run with this trace, of which all is the measured part."""
+    """Return a run with this trace, all of which is the measured part."""
     run = SimpleNamespace(config=config, experiment="made", number=1, name="by hand")
     done = sorted(pair_requests(events).done, key=lambda r: r.number)
     names = {2: "updated", 3: "reader"}
@@ -265,7 +265,7 @@ def test_the_links_of_every_read_follow_each_other_and_add_up_to_the_ns(explaine
 
 
 def assert_all_cases(chains: list[Chain]) -> None:
-    """The run has what the test is about."""
+    """Check that the run has all that the test is about."""
     assert any(len(c.command.requests) > 1 for c in chains)
     assert any("prefetched" in c.origin.words for c in chains)
     assert {"miss"} < {c.command.kind for c in chains}

@@ -26,13 +26,13 @@ class Ran:
 
 
 def decision(event: trace.Event) -> tuple:
-    """An event without its times."""
+    """Return an event without its times."""
     argument = None if event.name in TIMED else event.argument
     return (event.name, event.disk, event.block, event.pid, argument, event.write)
 
 
 def phys_of(console: str) -> int:
-    """Where in memory the trace is, as END printed it."""
+    """Return the physical address of the trace, as END printed it."""
     return int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
 
 
@@ -47,7 +47,7 @@ def ran(begin: Callable[..., subprocess.Popen], config: Config) -> Ran:
 
 
 def machine_and_twin(config: Config) -> tuple[Ran, Ran]:
-    """The machine, then the twin, with charged time."""
+    """Return the machine's run, then the twin's, with charged time."""
     config = replace(config, charged=True)
     return ran(qemu.start, config), ran(engine.start_twin, config)
 

@@ -25,7 +25,7 @@ LISTENS = "DevTools listening on "
 
 
 def program() -> str:
-    """Chromium's path. Skips the test if there is none."""
+    """Return Chromium's path. Skips the test if there is none."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         pytest.skip(f"there is no browser: none of {', '.join(NAMES)} is installed")
@@ -49,7 +49,7 @@ class Driven:
         self.socket = self.loop.run_until_complete(self._connect(address))
 
     def disconnect(self) -> None:
-        """When the browser has ended."""
+        """Drop the connection when the browser has ended."""
         self.loop.run_until_complete(asyncio.sleep(0))  # the socket's tasks see its end
         self.loop.close()
 
@@ -68,7 +68,7 @@ class Driven:
                 return message["result"]
 
     def do(self, method: str, **parameters: object) -> dict:
-        """A command of the protocol: its result."""
+        """Run a command of the protocol and return its result."""
         number = next(self.numbers)
         text = json.dumps({"id": number, "method": method, "params": parameters})
         self.loop.run_until_complete(self._say(text))
@@ -120,7 +120,7 @@ class Page(Driven):
             self.errors.append(str(details.get("exception", details)))
 
     def value(self, expression: str) -> object:
-        """What an expression of JavaScript gives; a promise is waited for."""
+        """Return the value of an expression of JavaScript; a promise is waited for."""
         asked = self.do(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -134,7 +134,7 @@ class Page(Driven):
         )
 
     def visit(self, path: Path, width: int = 1600, height: int = 1100) -> None:
-        """Like open, for a page that does not say when it is ready: wait until all is loaded."""
+        """Open a page that does not say when it is ready: wait until all is loaded."""
         loaded = "location.protocol == 'file:' && document.readyState == 'complete'"
         self._open(path.as_uri(), width, height, loaded)
 

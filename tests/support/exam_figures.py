@@ -31,7 +31,7 @@ def way(block: int) -> list[int]:
 
 
 def largest_bytes(depth: int) -> int:
-    """The size of the largest file that needs blocks of pointers of this depth only."""
+    """Return the size of the largest file that needs blocks of pointers of this depth only."""
     return BLOCK_BYTES * (DIRECT + sum(POINTERS**i for i in range(1, depth + 1)))
 
 
@@ -50,23 +50,23 @@ def place(block: int) -> tuple[int, int]:
 
 
 def turn_ms() -> float:
-    """One turn of the platter."""
+    """Return one turn of the platter."""
     return 60_000 / 5400
 
 
 def transfer_ms() -> float:
-    """A block passes under the head, in the outer zone."""
+    """Return the time in which a block passes under the head, in the outer zone."""
     return turn_ms() * BLOCK_SECTORS / TRACK_SECTORS
 
 
 def seek_ms(cyls: int) -> float:
-    """A seek: a root for short ones, a line for long ones."""
+    """Return the time of a seek: a root for short ones, a line for long ones."""
     short_ns = A_NS + isqrt(B_NS * B_NS * cyls)
     return (short_ns if cyls < KNEE_CYLS else C_NS + E_NS * cyls) / 1e6
 
 
 def read_hit_ms() -> float:
-    """A read that the drive's own cache has: overhead, and the bus."""
+    """Return the time of a read that the drive's own cache has: overhead, and the bus."""
     return (896_000 + BLOCK_SECTORS * 102_400) / 1e6
 
 
@@ -77,7 +77,7 @@ SSD_WAIT_MS = 600 * 0.1
 
 
 def writes_of_one_block(changes_s: Iterable[int], age_s: int, until_s: int) -> int:
-    """How often a block is written at its age, that is changed at these times."""
+    """Return how often a block that is changed at these times is written at its age."""
     due_s, writes = None, 0
     for now_s in [*changes_s, until_s]:
         if due_s is not None and due_s < now_s:
@@ -96,7 +96,7 @@ def clook(queue: list[int], head: int) -> int:
 
 
 def sstf(queue: list[int], head: int) -> int:
-    """The nearest; of two at one distance the lower."""
+    """Return the nearest request; of two at one distance the lower."""
     return min(queue, key=lambda sector: (abs(sector - head), sector))
 
 
@@ -107,7 +107,8 @@ def fcfs(queue: list[int], head: int) -> int:
 def served_with_arrival(
     choice: Callable[[list[int], int], int], late: int, at: int | None
 ) -> list[int]:
-    """The order in which the queue is served. `late` arrives while the drive works on `at`."""
+    """Return the order in which the queue is served. `late` arrives while the drive works on
+    `at`."""
     queue, head, order = list(QUEUE), HEAD, []
     while queue:
         chosen = choice(queue, head)
@@ -120,12 +121,12 @@ def served_with_arrival(
 
 
 def served(choice: Callable[[list[int], int], int]) -> list[int]:
-    """The order, if no more arrives."""
+    """Return the order in which the queue is served if no more requests arrive."""
     return served_with_arrival(choice, 0, None)
 
 
 def travelled(order: list[int]) -> int:
-    """The sectors that the head travels between requests."""
+    """Return the sectors that the head travels between requests."""
     heads = [HEAD, *(sector + BLOCK_SECTORS for sector in order)]
     return sum(abs(sector - head) for sector, head in zip(order, heads, strict=False))
 
@@ -134,7 +135,8 @@ def travelled(order: list[int]) -> int:
 
 
 def sequential_ms(reads: int, read_ms: float, think_ms: float, ahead: bool) -> float:
-    """How long a program takes that reads and computes; ahead: one block."""
+    """Return how long a program takes that reads and computes. With `ahead`, one block is read
+    ahead."""
     if not ahead:
         return reads * (read_ms + think_ms)
     now_ms, disk_ms = 0.0, read_ms  # of the program; when the disk has the block that is asked for
@@ -145,7 +147,7 @@ def sequential_ms(reads: int, read_ms: float, think_ms: float, ahead: bool) -> f
 
 
 def asked_ahead(blocks: Iterable[int]) -> list[int]:
-    """The reads of one block each for which the block after them is asked for."""
+    """Return the reads of one block each for which the block after them is asked for."""
     found, next_block = [], 0
     for block in blocks:
         if next_block - 1 <= block <= next_block:
@@ -173,12 +175,12 @@ def scan(ages: list[int], range_s: int) -> list[int]:
 
 
 def first_scan(blocks: int) -> Counter[int]:
-    """How many ages have how many blocks after a burst's first scan."""
+    """Return how many ages have n blocks after a burst's first scan, by n."""
     return Counter(Counter(scan([0] * blocks, RANGE_S)).values())
 
 
 def declustered(blocks: int, range_s: int = RANGE_S) -> dict[int, int]:
-    """How many blocks of a burst are written how many seconds early."""
+    """Return the number of a burst's blocks that are written early, by how many seconds early."""
     ages, early, second = [0] * blocks, Counter(), 0
     while ages:
         new = scan(ages, range_s)
@@ -194,25 +196,26 @@ NAMES = 8192
 
 
 def factor(a: float, b: float) -> float:
-    """a / b, at most 2 and at least a half; 0 / 0 counts as 1."""
+    """Return a / b, at most 2 and at least 1/2; 0 / 0 counts as 1."""
     ratio = 1.0 if a == b else a / b if b else 2.0
     return min(2.0, max(0.5, ratio))
 
 
 def high_mark(high: float, dirtied: list[int]) -> float:
-    """The high mark after steps in which so many blocks became dirty, but for the first step."""
+    """Return the high mark after steps in which these numbers of blocks became dirty. The
+    first step only starts the comparison."""
     for before, now in pairwise(dirtied):
         high *= factor(before, now)
     return high
 
 
 def low_mark(low: float, dirtied: tuple[int, int], cleaned: tuple[int, int]) -> float:
-    """The low mark after a step."""
+    """Return the low mark after a step."""
     return low * factor(dirtied[0] * cleaned[1], dirtied[1] * cleaned[0])
 
 
 def bounds(most: int, reads: int, hits: int, ghost_hits: int, ghost_misses: int) -> list[int]:
-    """The bound of the high mark under each reading of the formula."""
+    """Return the bound of the high mark under each reading of the formula."""
     against = (
         hits - ghost_hits + ghost_misses,
         hits + ghost_hits + ghost_misses,
@@ -222,7 +225,7 @@ def bounds(most: int, reads: int, hits: int, ghost_hits: int, ghost_misses: int)
 
 
 def every(buffers: int) -> int:
-    """One in so many block numbers is followed."""
+    """Return n: one in n block numbers is followed."""
     return -(-buffers // NAMES)
 
 
@@ -230,7 +233,7 @@ def every(buffers: int) -> int:
 
 
 def listed(numbers: Iterable[int]) -> str:
-    """As an answer has them."""
+    """Return the numbers as an answer lists them."""
     return ", ".join(f"{number:,}" for number in numbers)
 
 

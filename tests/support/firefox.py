@@ -58,7 +58,7 @@ class Firefox(Driven):
             self.errors.append(message["params"]["text"])
 
     def value(self, expression: str) -> object:
-        """What an expression of JavaScript gives, which is text; a promise is waited for."""
+        """Return the value of an expression of JavaScript, as text; a promise is waited for."""
         target = {"context": self.context}
         asked = self.do(
             *("script.evaluate",), expression=expression, target=target, awaitPromise=True

@@ -32,7 +32,7 @@ class Figures:
         return self.block_pages * self.planes
 
     def words(self) -> list[str]:
-        """For flash_tool."""
+        """Return the figures as words of flash_tool's command line."""
         return [f"{name}={value}" for name, value in vars(self).items()]
 
 
@@ -74,7 +74,8 @@ class Die:
         return b * self.f.block_pages + i // self.f.planes
 
     def joins(self, what: str, row: int, from_ns: int) -> bool:
-        """The die is told of one page more for what it has not begun."""
+        """True if the die's last operation is of this row and has not begun, so it does this page
+        too."""
         told, its_row, begin_ns = self.told
         return (told, its_row) == (what, row) and from_ns <= begin_ns
 
@@ -220,7 +221,7 @@ class Drive:
         return come_ns
 
     def program_page(self, page: int, from_ns: int) -> tuple[int, int]:
-        """When it begins to cross, and when it is programmed."""
+        """Return when the page begins to cross the bus, and when it is programmed."""
         die = self.dies[page % self.ndies]
         moved, erased = die.make_room()
         moves = -(-moved // self.f.planes)
@@ -239,7 +240,7 @@ class Drive:
         return begin_ns, die.free_ns
 
     def waits(self, page: int) -> Waiting | None:
-        """Its last place in the cache, if no other page has taken that."""
+        """Return the page's last entry in the cache, or None if it has left the cache."""
         w = self.last.get(page)
         return w if w in self.cache[-self.f.cache_pages :] else None
 
@@ -285,7 +286,7 @@ class Drive:
         return self.free_ns
 
     def places(self) -> list[int]:
-        """Where each page is in its die."""
+        """Return where each page is in its die."""
         found = {}
         for die in self.dies:
             for b, block in enumerate(die.blocks):

@@ -18,18 +18,18 @@ MACHINES = (".json", ".xml", ".csv")  # the endings of what programs read
 
 
 def forms() -> list[ModuleType]:
-    """All forms."""
+    """Return all forms."""
     names = [found.name for found in pkgutil.iter_modules(formats.__path__)]
     return [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
 
 
 def schema_of(form: ModuleType) -> Path:
-    """Where what is documented of a form is written down, if it is."""
+    """Return the file that has what is documented of a form, if there is one."""
     return HERE / f"{form.__name__.rpartition('.')[2]}.schema.json"
 
 
 def element(node: ElementTree.Element) -> dict:
-    """An XML element as JSON."""
+    """Return an XML element as JSON."""
     children = [element(child) for child in node]
     return {
         "tag": node.tag,
@@ -40,7 +40,7 @@ def element(node: ElementTree.Element) -> dict:
 
 
 def document(path: Path) -> object:
-    """What a file holds, as JSON: XML's elements, CSV's rows, of a text the last line."""
+    """Return a file's contents as JSON: XML's elements, CSV's rows, of a text the last line."""
     text = path.read_text()
     if path.suffix == ".xml":
         return element(ElementTree.fromstring(text))
@@ -50,7 +50,7 @@ def document(path: Path) -> object:
 
 
 def complaints(form: ModuleType, path: Path) -> list[str]:
-    """What is not as it is documented."""
+    """Return the parts of a file that are not as its form's documentation says."""
     schema = json.loads(schema_of(form).read_text())
     Draft202012Validator.check_schema(schema)
     found = Draft202012Validator(schema).iter_errors(document(path))
@@ -58,7 +58,7 @@ def complaints(form: ModuleType, path: Path) -> list[str]:
 
 
 def expect_all_forms(folder: Path) -> None:
-    """Every form is in the folder, and as it is documented."""
+    """Check that every form is in the folder, and as it is documented."""
     for form in forms():
         path = folder / form.FILE
         if path.exists() and schema_of(form).exists():

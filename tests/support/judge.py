@@ -22,7 +22,7 @@ POLICIES = {
 
 
 def hits(name: str, trace: list[int], size: int) -> int:
-    """All blocks are as large as the unit of the cache's size."""
+    """Return the hits of a policy. All blocks are as large as the unit of the cache's size."""
     cache, request, found = POLICIES[name](size), libcachesim.Request(), 0
     for i, block in enumerate(trace):
         request.obj_id, request.obj_size, request.clock_time = block, 1, i

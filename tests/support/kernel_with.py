@@ -8,7 +8,8 @@ from sluice.host.paths import ROOT
 
 
 def kernel_with(tree: Path, files: dict[str, str]) -> Path:
-    """The kernel with these sources added, by their paths; tree: an empty folder to build in."""
+    """Return the kernel with these sources added, by their paths; tree: an empty folder to build
+    in."""
     for folder in (
         "kernel",
         "policies",

@@ -39,7 +39,7 @@ class LabRun:
         return [write for write in self.writes if not write.owner]
 
     def most_in_a_second(self) -> int:
-        """Of file data."""
+        """Return the largest number of writes of file data within a second."""
         seconds: dict[int, int] = defaultdict(int)
         for write in self.of_files():
             seconds[int(write.time_s)] += 1
@@ -50,7 +50,7 @@ class LabRun:
 
 
 def writes_of(events: Iterable[trace.Event]) -> tuple[list[Write], int]:
-    """The writes of blocks that were dirty, and the most that were dirty at a time."""
+    """Return the writes of blocks that were dirty, and the most that were dirty at a time."""
     owners: dict[int, int] = {}
     writes, most = [], 0
     for event in events:

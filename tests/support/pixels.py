@@ -12,7 +12,7 @@ RGB, RGBA = 2, 6  # colour types of a PNG
 
 
 def encoded(picture: np.ndarray) -> bytes:
-    """A PNG file of a picture."""
+    """Return a PNG file of a picture."""
     height, width, _ = picture.shape
     rows = np.rint(picture).astype(np.uint8).reshape(height, width * 3)
     form = struct.pack(">IIBBBBB", width, height, 8, RGB, 0, 0, 0)
@@ -26,13 +26,14 @@ def encoded(picture: np.ndarray) -> bytes:
 
 
 def nearest(left: int, up: int, corner: int) -> int:
-    """Of three bytes, the one nearest to left + up - corner: Paeth's predictor."""
+    """Return the byte of three that is nearest to left + up - corner: Paeth's predictor."""
     guess = left + up - corner
     return min((left, up, corner), key=lambda n: abs(guess - n))
 
 
 def decoded(png: bytes) -> np.ndarray:
-    """The picture in a PNG file of 8 bits a colour; what is transparent is mixed with white."""
+    """Return the picture in a PNG file of 8 bits a colour; what is transparent is mixed with
+    white."""
     found = list(read_chunks(png))
     width, height, depth, kind, *_ = struct.unpack(">IIBBBBB", dict(found)[b"IHDR"])
     assert (depth, kind) in ((8, RGB), (8, RGBA)), "this is another form of PNG"

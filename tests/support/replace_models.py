@@ -13,7 +13,8 @@ from operator import floordiv, truediv
 
 
 def optimal(trace: Sequence[int], size: int) -> int:
-    """Belady's: the victim is the block whose next use is furthest away."""
+    """Return the hits of Belady's policy: the victim is the block whose next use is furthest
+    away."""
     last: dict[int, int] = {}
     next_use = [len(trace) + i for i in range(len(trace))]
     for i, block in enumerate(trace):
@@ -232,9 +233,9 @@ def lirs(trace: Sequence[int], size: int) -> int:
 
 
 def judged_lirs(trace: Sequence[int], size: int) -> int:
-    """As libCacheSim has it. It knows the size from the start, and remembers names until the stack
-    is twice as long. A hit of an HIR block that is not in the stack costs an LIR block its place,
-    although none takes that."""
+    """Return the hits of LIRS as libCacheSim has it. It knows the size from the start, and
+    remembers names until the stack is twice as long. A hit of an HIR block that is not in the stack
+    costs an LIR block its place, although none takes that."""
     stack: OrderedDict[int, str] = OrderedDict()
     queue: OrderedDict[int, None] = OrderedDict()
     names: OrderedDict[int, None] = OrderedDict()
@@ -393,7 +394,8 @@ class Counts:
 
 
 def wtinylfu(trace: Sequence[int], size: int) -> int:
-    """The paper's, for a cache as large as the blocks that it had so far."""
+    """Return the hits of the paper's W-TinyLFU, for a cache as large as the blocks that it had so
+    far."""
     window, probation, protected = (OrderedDict() for _ in range(3))
     counts = Counts()
     hits = most = 0
@@ -446,10 +448,12 @@ CAFFEINES = ("hot first", "hundredth", "refuse", "marked", "at rest")
 
 
 def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int:
-    """As the paper has it, for a cache as large as the blocks that it had so far, and with no
-    hot block allowed at first. The clock has blocks and names by the places where they stand.
+    """Return the hits of CLOCK-Pro as its paper has it, for a cache as large as the blocks that it
+    had so far, and with no hot block allowed at first. The clock has blocks and names by the places
+    where they stand.
 
-    also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them."""
+    also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them.
+    """
     kind: dict[int, str] = {}  # "hot", "cold", "test" or "name"
     place: dict[int, int] = {}
     hot: OrderedDict[int, None] = OrderedDict()  # the first is at the hand
@@ -509,7 +513,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
             end_tests(place[next(iter(hot))])
 
     def cool(before: int) -> bool:
-        """The hot hand makes a block cold that stands before this place. False: there is none."""
+        """Move the hot hand: it makes the next hot block cold that stands before this place. False:
+        there is none."""
         while hot and place[next(iter(hot))] < before:
             at_hand = next(iter(hot))
             end_tests(place[at_hand])
@@ -533,7 +538,7 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
         return in_test
 
     def heat(block: int) -> None:
-        """It was used in its test; the hot hand moves as far as it must."""
+        """Make a block hot that was used in its test; the hot hand moves as far as it must."""
         nonlocal names
         if "refuse" in also:
             warm = may_heat(block)
@@ -587,8 +592,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
 
 
 def judged_clockpro(trace: Sequence[int], size: int) -> int:
-    """As libCacheSim has it: once as many blocks are cold as may be, half of the cache, it takes in
-    no block. So none is ever evicted, and none becomes hot."""
+    """Return the hits of CLOCK-Pro as libCacheSim has it: once as many blocks are cold as may be,
+    half of the cache, it takes in no block. So none is ever evicted, and none becomes hot."""
     kept: set[int] = set()
     hits = 0
     for block in trace:
@@ -599,7 +604,7 @@ def judged_clockpro(trace: Sequence[int], size: int) -> int:
 
 
 def mglru(trace: Sequence[int], size: int) -> int:
-    """As the policy's head has it, which says where Linux differs."""
+    """Return the hits of MGLRU as the policy's head has it, which says where Linux differs."""
     generations: dict[int, deque[int]] = {1: deque(), 2: deque()}  # the oldest first
     uses: dict[int, int] = {}
     names: OrderedDict[int, tuple[int, int]] = OrderedDict()  # the youngest then, the tier

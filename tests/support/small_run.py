@@ -49,7 +49,8 @@ iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=700 -- \\
 
 
 def explainers_of(folder: Path) -> list[Explainer]:
-    """The runs, which are made once and kept; their experiment is written into the folder."""
+    """Return the runs, which are made once and kept; their experiment is written into the
+    folder."""
     path = folder / NAME
     path.write_text(SMALL)
     return [Explainer(find_or_record(run, FOLDER)) for run in load(path).runs]

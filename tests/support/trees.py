@@ -22,7 +22,7 @@ SKIPPED = (
 
 
 def copy_of_tree(folder: Path, *without: str) -> Path:
-    """The tree as built, times included, without these folders of it; .venv is shared."""
+    """Return the tree as built, times included, without these folders of it; .venv is shared."""
     copy = folder / "tree"
     copy.mkdir()
     skipped = [f"--exclude={name}" for name in (*SKIPPED, *(f"./{name}" for name in without))]

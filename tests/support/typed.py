@@ -24,8 +24,8 @@ def enter(*words: object) -> int:
 
 
 def work(home: str, **values: object) -> list[str]:
-    """The words behind `python` that do a verb's work with these values of its options, without
-    reading a command line. home: MODULE:FUNCTION, of the verbs."""
+    """Return the words behind `python` that do a verb's work with these values of its options,
+    without reading a command line. home: MODULE:FUNCTION, of the verbs."""
     values = {name: {"path": str(v)} if isinstance(v, Path) else v for name, v in values.items()}
     return ["-m", "sluice.cli.work", f"sluice.cli.verbs.{home}", json.dumps(values)]
 

@@ -32,7 +32,7 @@ class Outcomes:
 
 @cache
 def names(program: str) -> list[str]:
-    """The tests in a program; collecting needs it built."""
+    """Return the tests in a program; collecting needs it built."""
     path = NATIVE / program
     if not path.exists():
         return ["not_built"]
@@ -63,8 +63,8 @@ def outcomes(program: str) -> Outcomes:
 
 
 def of_programs(*programs: str, group: str = "") -> list[ParameterSet]:
-    """A parameter (program, name) for each test of these. group: of pytest-xdist, if all programs
-    belong to one worker."""
+    """Return a parameter (program, name) for each test of these programs. group: of pytest-xdist,
+    if all programs belong to one worker."""
     return [
         pytest.param(program, name, id=name, marks=pytest.mark.xdist_group(group or program))
         for program in programs

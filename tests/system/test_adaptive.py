@@ -70,7 +70,7 @@ def test_a_throttled_writer_waits_at_the_limit(lab: Lab) -> None:
 
 
 def mean_high_mark(lab: Lab, rate_iops: int) -> float:
-    """Of 20 s of so many writes a second, after as long at ten."""
+    """Return the mean high mark of 20 s with rate_iops writes a second, after 20 s with ten."""
     run = lab(
         "iogen bs=4k rate_iops=10 runtime_s=20 rw=write filename=/w\ngrep ahlw /dev/stat\n"
         f"iogen bs=4k rate_iops={rate_iops} runtime_s=20 rw=write filename=/x\n",

@@ -15,7 +15,7 @@ EIO = "input/output error"
 
 
 def failing(path: Path, iotype: str, sector: int | None = None) -> Disk:
-    """A disk whose transfers of that type fail; of one sector or of all."""
+    """Return a disk whose transfers of that type fail; of one sector or of all."""
     rule = f"inject-error.0.event=none,file.inject-error.0.iotype={iotype}"
     if sector is not None:
         rule += f",file.inject-error.0.sector={sector}"
@@ -24,7 +24,7 @@ def failing(path: Path, iotype: str, sector: int | None = None) -> Disk:
 
 
 def sector_of(path: Path, inside: str, index: int = 0) -> int:
-    """The first sector of a file's block, on an image of 4 KiB blocks."""
+    """Return the first sector of a file's block, on an image of 4 KiB blocks."""
     return int(image.debugfs(path, f"blocks {inside}").split()[index]) * 8
 
 

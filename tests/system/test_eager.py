@@ -23,7 +23,8 @@ WRITES = 4000
 
 
 def measure(drive: str, how: str, used: int) -> dict[str, float]:
-    """What eager_tool says; it fails if the map is not found again after the power is cut."""
+    """Return the figures that eager_tool prints. It fails if the map is not found again after a
+    power cut."""
     command = [NATIVE / "eager_tool", drive, str(PART[drive][0]), how, str(used), str(WRITES), "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ class Screen:
                 self.column += 1
 
     def text(self, row: int) -> str:
-        """A row's text, from 0; -1 is the one for messages."""
+        """Return a row's text, counted from 0; -1 is the row for messages."""
         return "".join(self.rows[row]).rstrip()
 
 

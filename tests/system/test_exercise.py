@@ -170,7 +170,7 @@ def test_a_wrong_run_is_kept_with_its_command_unless_it_was_stopped(
 
 
 def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[int, str, Path]:
-    """What a twin with this script ends with and prints, and its disk."""
+    """Return a twin's exit status and console after this script, and its disk."""
     root = image.make_image(folder / "root.img", Content(rc=script, size="24M"))
     machine = Config((Disk(root),), memory="64M", args=args, lab=True)
     return *outcome.boot_twin(machine), root
@@ -213,7 +213,8 @@ BOTH = "scribble {0} -s 5 -n 2000 -m 2000000 /m/f & churn {0} -s 5 -n 2000 /m/d;
 def boot_two(
     script: str, folder: Path, args: str, size: str, options: tuple[str, ...] = ()
 ) -> tuple[int, str, Path]:
-    """What a twin with this script ends with and prints, with a second disk at /m, and that."""
+    """Return a twin's exit status and console after this script, with a second disk at /m, and that
+    disk."""
     rc = f"mkdir /m; mount disk1 /m; mkdir /m/d; {script}\n"
     root = image.make_image(folder / "root.img", Content(rc=rc, size="24M"))
     content = Content(programs=False, size=size, options=options)

@@ -13,7 +13,7 @@ DATA = ("--file", "/data=8M", "--file", "/a=4K", "--file", "/b=4K")
 
 
 def contend(tmp_path, words: str, args: str) -> list[tuple[int, float]]:
-    """How often each of two processes had its turn, and its longest wait in ms."""
+    """Return how often each of two processes had the lock, and its longest wait in ms."""
     path = image.make_image(tmp_path / "disk.img", Content(rc=f"contend {words}\n", options=DATA))
     result = run_rc(Config((Disk(path),), args=f"drive=fixed check=1 {args}", lab=True))
     assert result.status == 0, result.console

@@ -25,7 +25,7 @@ class Wrong:
         return f"{self.kind}/{self.name}"
 
     def text(self) -> str:
-        """The policy's file."""
+        """Return the policy's file."""
         return f"""#include "kernel/policy/policy.h"
         {self.code}
         static const struct policy wrong = {{
@@ -39,7 +39,7 @@ class Wrong:
 
 
 def prefetch(name: str, request: str) -> Wrong:
-    """A request off the file."""
+    """Return a policy that reads ahead off the file."""
     code = f"""static void ahead(struct stream *s, const struct access *a, struct readahead *w)
     {{
         (void)s, (void)a;
@@ -50,7 +50,7 @@ def prefetch(name: str, request: str) -> Wrong:
 
 
 def sched(name: str, says: str, answer: str) -> Wrong:
-    """A wrong choice."""
+    """Return a policy that makes a wrong choice."""
     code = f"""static struct request *next(struct queue *q, u64 now_ns)
     {{
         static struct request other;
@@ -61,7 +61,7 @@ def sched(name: str, says: str, answer: str) -> Wrong:
 
 
 def replace(name: str, answer: str) -> Wrong:
-    """A wrong victim."""
+    """Return a policy that names a wrong victim."""
     code = f"""static struct block other, *used;
     static void insert(struct block *b, bool reuse) {{ (void)b, (void)reuse; }}
     static void remove(struct block *b) {{ used = b; }}

@@ -14,7 +14,7 @@ from sluice.system.qemu import Config, Disk, Machine
 
 
 def gdb(socket: Path, *commands: str) -> str:
-    """What gdb prints for these commands, attached as `make gdb` attaches."""
+    """Return what gdb prints for these commands, attached as `make gdb` attaches."""
     attach = (ROOT / "tools/gdb/attach.gdb").read_text().replace("build/gdb.sock", str(socket))
     script = socket.with_suffix(".gdb")
     script.write_text("\n".join([attach, *commands, "detach", "quit", ""]))

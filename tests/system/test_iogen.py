@@ -32,12 +32,12 @@ class Run:
     image: Path
 
     def jobs(self) -> list[dict]:
-        """What iogen has printed."""
+        """Return what iogen has printed."""
         lines = [s for s in self.console.splitlines() if s.startswith("iogen {")]
         return [json.loads(line.removeprefix("iogen ")) for line in lines]
 
     def log(self, path: str = "/log") -> list[tuple[int, int, int, str]]:
-        """A log: start_ns, response_ns, block, r or w."""
+        """Return the rows of a log: start_ns, response_ns, block, r or w."""
         lines = image.read_file(self.image, path).decode().splitlines()
         return [
             (int(start), int(response), int(block), kind)

@@ -24,7 +24,7 @@ INSTRUCTION_NS = 32
 
 
 def table(name: str) -> list[list[int]]:
-    """The rows of a table of measured.c, without the masks of headers."""
+    """Return the rows of a table of measured.c, without the masks of headers."""
     text = re.search(rf"{name}\[\] = {{\n(.*?)^}};", MEASURED, re.M | re.S)[1]
     rows = re.findall(r"\{([^{}]*)(?:\{|\})", text) or re.findall(r"\d+", text)
     return [[int(n) for n in re.findall(r"\d+", row)] for row in rows if not row.startswith("0x")]
@@ -41,7 +41,7 @@ def scaled(size: int) -> int:
 
 
 def of_folders() -> list[list[list[int]]]:
-    """The sources of each folder."""
+    """Return the sources of each folder."""
     found, at = [], 0
     for count, _ in FOLDERS:
         found.append(SOURCES[at : at + count])
@@ -50,7 +50,7 @@ def of_folders() -> list[list[list[int]]]:
 
 
 def archives() -> list[int]:
-    """The size of each archive."""
+    """Return the size of each archive."""
     pairs = zip(FOLDERS, of_folders(), strict=True)
     return [sum(scaled(row[3]) for row in rows) for (_, archived), rows in pairs if archived]
 
@@ -66,7 +66,7 @@ def build(make_image: MakeImage, words: str = "", args: str = "") -> tuple[Path,
 
 
 def files(disk: Path) -> dict[str, int]:
-    """The files of all directories that kbuild makes, with their sizes."""
+    """Return the files of all directories that kbuild makes, with their sizes."""
     found = {}
     for name in ["", "tmp", "include", *(f"folder{i}" for i in range(len(FOLDERS)))]:
         for line in image.debugfs(disk, f"ls -p /{name}").splitlines():

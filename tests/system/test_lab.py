@@ -53,7 +53,7 @@ def test_runs_are_identical_to_the_last_bit_even_beside_busy_loops(tmp_path):
 
 
 def random_read_ms(console: str) -> float:
-    """The mean of `bench random`, in virtual milliseconds."""
+    """Return the mean of `bench random`, in virtual milliseconds."""
     line = next(line for line in console.splitlines() if line.startswith("random "))
     _, count, _, ns, _ = line.split()
     return int(ns) / int(count) / 1e6

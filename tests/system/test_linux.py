@@ -42,7 +42,7 @@ ENTRIES = [
 
 
 def read_back(data: bytes) -> Iterator[tuple[cpio.Entry, list[int]]]:
-    """Each entry of an archive, and the fields of its header."""
+    """Yield each entry of an archive, and the fields of its header."""
     at = 0
     while True:
         assert at % 4 == 0 and data[at : at + 6] == b"070701"
@@ -309,7 +309,7 @@ def test_a_system_is_faster_only_if_it_was_so_in_every_round(
 
 
 def round_of(ours: float, theirs: float) -> beside.Round:
-    """A round with the same speeds in each line."""
+    """Return a round with the same speeds in each line."""
     return {line.name: {"Sluice": ours, "Linux": theirs} for line in beside.LINES}
 
 

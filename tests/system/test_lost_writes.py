@@ -31,7 +31,7 @@ def data(make_image: MakeImage) -> Path:
 
 
 def failing_blocks(path: Path, inside: str) -> Disk:
-    """A disk on which no block of this file can be written."""
+    """Return a disk on which no block of this file can be written."""
     drive = "driver=raw,file.driver=blkdebug,file.image.driver=file"
     drive += f",file.image.filename={quote_qemu(path)}"
     for i, block in enumerate(image.debugfs(path, f"blocks {inside}").split()):
@@ -49,13 +49,13 @@ def mounted(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Ma
 
 
 def overwrite(machine: Machine, more: str = "") -> tuple[int, str]:
-    """The end of a program that overwrites the file, and what was said."""
+    """Return the exit status of a program that overwrites the file, and its messages."""
     output = machine.run(f"dd if=/dev/zero of=/mnt/bad bs=4k count={BLOCKS} conv=notrunc{more}")
     return output.status, output.text
 
 
 def fsync(machine: Machine, name: str) -> int:
-    """How a program ends that opens the file anew and calls fsync."""
+    """Return the exit status of a program that opens the file anew and calls fsync."""
     return machine.run(f"dd if=/dev/null of=/mnt/{name} conv=notrunc,fsync").status
 
 
@@ -107,7 +107,7 @@ def full(small: Path, boot: Boot, make_image: MakeImage) -> Machine:
 
 
 def make_space(small: Path) -> None:
-    """The host's disk is full no more."""
+    """Make room on the host's disk, which was full."""
     subprocess.run(["mount", "-o", "remount,size=100m", small], check=True)
 
 
@@ -143,8 +143,8 @@ def test_processes_that_share_a_description_are_told_together_and_not_again(
 
 
 def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFFERS) -> list[str]:
-    """The lines that a script's `echo` prints, which begin with `>`, on a disk1 that is full for a
-    while."""
+    """Return the lines that a script's `echo` prints, which begin with `>`, on a disk1 that is full
+    for a while."""
     root = make_image(rc=f"mkdir /mnt\nmount disk1 /mnt\nsleep 10\n{script}poweroff\n")
     args = f"nbuf={buffers} drive=fixed full_from_s=10 full_for_s=30"
     result = run_rc(Config((Disk(root), Disk(data)), lab=True, args=args))
@@ -152,7 +152,7 @@ def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFF
 
 
 def shown(name: str, command: str) -> str:
-    """The lines of a script that run a command and print how it ends."""
+    """Return the lines of a script that run a command and print how it ends."""
     return f"{command} 2> /dev/null && echo '>' {name} well || echo '>' {name} failed\n"
 
 

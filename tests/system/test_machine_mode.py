@@ -97,7 +97,7 @@ def attempt(driver: Driver, tmp_path: Path) -> Try:
 
 
 def answers(made: list[Made]) -> list[int]:
-    """What was answered; -1 for a refusal."""
+    """Return the answers to the calls; -1 for a refusal."""
     return [-1 if one.answer == REFUSED else one.answer for one in made]
 
 
@@ -149,7 +149,8 @@ def test_regions_are_settled_before_another_hart_starts(attempt: Try) -> None:
 
 
 def walks() -> list[Call]:
-    """The processor takes all pages of machine mode, the trace and the disks for page tables."""
+    """Return calls that make the processor take all pages of machine mode, the trace and the disks
+    for page tables."""
     pages = (START, START + PAGE, *range(RING, RING_END, PAGE), *range(DISKS, DISKS_END, PAGE))
     return [Call(WALK, (page, 0, 0, 0)) for page in pages]
 

@@ -110,7 +110,7 @@ echo compared
 
 
 def counted(text: str) -> dict[str, int]:
-    """The counters of disks by name."""
+    """Return the counters of disks by name."""
     return {name: int(n) for name, n in re.findall(r"^disk\.(\w+) (\d+) ", text, re.M)}
 
 
@@ -142,8 +142,8 @@ def args(drive: str, policy: str) -> str:
 
 
 def judge(result: Result, disk: Logged, policy: str) -> dict[str, int]:
-    """No file has changed, the file system is sound, and cleaning has come to its end. Returns
-    the counters of disks."""
+    """Check that no file has changed, that the file system is sound, and that cleaning has come to
+    its end. Returns the counters of disks."""
     assert result.status == 0, result.console
     assert "compared" in result.console, result.console
     assert "lost" not in result.console and "wrong" not in result.console, result.console
@@ -206,7 +206,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def virtio(path: Path, queue_size: int) -> Disk:
-    """A virtio disk. A command has at most queue_size - 2 pieces, and 64 in this kernel."""
+    """Return a virtio disk. A command has at most queue_size - 2 pieces, and 64 in this kernel."""
     return Disk(path, device=f"queue-size={queue_size},seg-max-adjust=on")
 
 

@@ -18,7 +18,7 @@ def of_kind(kind: str) -> list[str]:
 
 
 def in_use(machine: Machine) -> dict[str, str]:
-    """The policy in use of each kind, as /dev/policy has it in brackets."""
+    """Return the policy in use of each kind, as /dev/policy has it in brackets."""
     text = machine.check("cat /dev/policy")
     return {kind: re.search(rf"^{kind}\b.*?\[(\w+)\]", text, re.M | re.S)[1] for kind in KINDS}
 

@@ -64,7 +64,7 @@ def test_what_was_fsynced_survives_a_power_cut(
 
 
 def updates(machine: Machine) -> int:
-    """How many times the periodic update has written everything."""
+    """Return how many times the periodic update has written everything."""
     return int(machine.check("grep '^pu.updates' /dev/stat").split()[1])
 
 
@@ -104,7 +104,7 @@ def mail() -> str:
 
 
 def entries(log: Path) -> list[tuple[int, bytes] | None]:
-    """The writes in a log, each its place in bytes and its data; None is a flush."""
+    """Return the writes in a log, each its place in bytes and its data; None is a flush."""
     data, at, found = log.read_bytes(), SECTOR, []
     while at + ENTRY.size <= len(data):
         sector, sectors, flags, _ = ENTRY.unpack_from(data, at)
@@ -118,9 +118,8 @@ def entries(log: Path) -> list[tuple[int, bytes] | None]:
 
 
 def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
-    """The disk when the power goes after n entries: all writes before the last flush are on the
-    platters, and of those since any, whole or in part.
-    """
+    """Return the disk when the power goes after n entries: all writes before the last flush are on
+    the platters, and of those since any, whole or in part."""
     flushed = max((i for i in range(n) if log[i] is None), default=0)
     disk = bytearray(before)
     for i, write in enumerate(log[:n]):
@@ -133,16 +132,15 @@ def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.
 
 
 def written(count: int, rng: random.Random) -> list[int]:
-    """Which sectors of a write of so many are on the platters: none, all, the first ones, as a
-    drive writes in ascending order, or any, as one may begin anywhere on a track.
-    """
+    """Return the sectors of a write that are on the platters: none, all, the first ones, as a drive
+    writes in ascending order, or any, as a drive may begin anywhere on a track."""
     ways = [[], range(count), range(rng.randrange(count + 1))]
     ways.append([sector for sector in range(count) if rng.random() < 0.5])
     return list(rng.choice(ways))
 
 
 def names(path: Path, folder: str) -> set[int]:
-    """The messages in a folder of the disk."""
+    """Return the messages in a folder of the disk."""
     lines = image.debugfs(path, f"ls -p {folder}").splitlines()
     rows = [line.split("/") for line in lines if line.count("/") > 5]
     found = [row[5].removeprefix(LONG) for row in rows if row[1] != "0"]
@@ -190,7 +188,8 @@ PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # what the page has made f
 
 
 def page_command(part: str) -> dict[str, str]:
-    """ARGS and DO: the boot arguments and commands of the page's `sluice run` with this part."""
+    """Return ARGS and DO: the boot arguments and commands of the page's `sluice run` with this
+    part."""
     lines = PAGE.read_text().splitlines()
     line = next(line for line in lines if line.startswith("sluice run ") and part in line)
     _, _, commands, _, args = shlex.split(line)
@@ -198,13 +197,13 @@ def page_command(part: str) -> dict[str, str]:
 
 
 def uptimes(args: str, commands: str, folder: Path) -> list[float]:
-    """What `uptime` printed, in seconds."""
+    """Return what `uptime` printed, in seconds."""
     console = run_rc(run.config(args, commands, 64, "128M", folder)).console
     return [float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console)]
 
 
 def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
-    """What the page's command takes for a message in virtual time."""
+    """Return what the page's command takes for a message in virtual time."""
     given = page_command("drive_volatile=1")
     args = given["ARGS"].replace("drive_volatile=1", f"drive_volatile={volatile}")
     assert PADS[1].strip() in PAGE.read_text()

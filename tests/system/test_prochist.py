@@ -51,7 +51,7 @@ def run(tmp_path_factory):
 
 
 def exact_values(events) -> dict[int | None, dict[str, list[int]]]:
-    """The values behind each histogram, by process (None: all) and name."""
+    """Return the values behind each histogram, by process (None: all) and name."""
     values = defaultdict(lambda: defaultdict(list))
     issued: dict[int, int] = {}
     queued = 0
@@ -75,7 +75,7 @@ def exact_values(events) -> dict[int | None, dict[str, list[int]]]:
 
 
 def bucket_of(histogram: dict, quantile: float) -> tuple[int, int]:
-    """Where the quantile lies: from, to (exclusive)."""
+    """Return the bucket in which the quantile lies: from, to (exclusive)."""
     rank, seen = math.ceil(quantile * histogram["count"]), 0
     for low, high, count in histogram["buckets"]:
         seen += count

@@ -104,7 +104,7 @@ def test_the_supervisor_reaches_neither_the_disks_nor_what_is_not_its_own(
 
 
 def left_by(make_image: MakeImage, device: str) -> tuple[str, bytes]:
-    """What SCRIPT shows of the disk's counters, and what it leaves there."""
+    """Return what SCRIPT shows of the disk's counters, and what it leaves there."""
     counters = "grep '^disk\\.[a-z_]* ' /dev/stat\n"
     path = make_image(rc=SCRIPT + counters, options=("--file", "/data=4M"))
     result = run_rc(Config((Disk(path, device=device),), args=ARGS, lab=True))
@@ -217,7 +217,7 @@ def test_a_run_is_the_same_whether_its_log_of_moves_has_room(make_image: MakeIma
 
 
 def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
-    """A file of that size with these pieces."""
+    """Return a file of that size with these pieces."""
     with path.open("wb") as file:
         file.truncate(size)
         for at, data in pieces.items():
@@ -271,8 +271,8 @@ ODD = {
 
 
 def evidence_of(moves: list[tuple[int, int]], end: int, folder: Path) -> list[Move]:
-    """What the grader takes from a log with these records, of which machine mode says that it ends
-    there."""
+    """Return the moves that the grader takes from a log with these records, whose end machine mode
+    puts at `end`."""
     disks = [sparse(folder / name, size, {}) for name, size in (("a", DISK), ("b", 2 << 20))]
     word = linked_kernel.move_log_end(elf.read(KERNEL)) - MEMORY_START
     with Guest("64M", tuple(disks), log=KEPT, kept=folder / "memory") as memory:

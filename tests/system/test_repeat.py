@@ -71,7 +71,7 @@ def busy_host() -> Iterator[None]:
 
 
 def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:
-    """What one trial of so many reads writes."""
+    """Return what one trial of so many reads writes."""
     folder.mkdir()
     text = experiment_file("mogul-4.1-fast").read_text()
     path = folder / "mogul.toml"
@@ -99,7 +99,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def console(disk: Path, **config: object) -> str:
-    """What the short run shows, on a disk of its own."""
+    """Return what the short run shows, on a disk of its own."""
     config = {"args": ARGS} | config
     with tempfile.TemporaryDirectory(dir=disk.parent) as folder:
         own = Disk(Path(shutil.copy(disk, folder)), device=config.pop("device", ""))
@@ -109,7 +109,7 @@ def console(disk: Path, **config: object) -> str:
 
 
 def of_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
-    """The consoles that come with boot arguments so long, by blanks at their end."""
+    """Return the lengths of boot arguments that print the same console, by the console."""
     with ThreadPoolExecutor(2) as pool:
         shown = pool.map(lambda length: console(disk, args=ARGS.ljust(length)), lengths)
     found: dict[str, list[int]] = {}
@@ -212,7 +212,7 @@ def validate(*words: object) -> subprocess.CompletedProcess:
 
 
 def small_experiment(folder: Path, clock: str) -> Path:
-    """An experiment of two runs with this clock."""
+    """Return an experiment of two runs with this clock."""
     path = folder / "small.toml"
     path.write_text(SMALL.replace("[machine.", f'[machine]\nclock = "{clock}"\n[machine.', 1))
     return path
@@ -275,7 +275,7 @@ exec {prefix}gcc "$@" {more}
 
 
 def other_compiler(folder: Path, more: str) -> str:
-    """The prefix of a compiler that makes other instructions: ours, with more options."""
+    """Return the prefix of a compiler that makes other instructions: ours, with more options."""
     prefix = find_tool("prefix")
     ours = Path(shutil.which(prefix + "gcc"))
     start = ours.name.removesuffix("gcc")

@@ -45,7 +45,7 @@ class Run:
         return self.stat[name][0]
 
     def worst_ms(self, kind: str) -> float:
-        """The longest response of a read or a write."""
+        """Return the longest response of a read or a write."""
         return self.hist[f"disk0.{kind}_response"]["buckets"][-1][1] / 1e6
 
     def mean_ms(self, kind: str) -> float:

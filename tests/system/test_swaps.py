@@ -34,7 +34,7 @@ def load(n: int) -> str:
 
 
 def settings(listing: str, dice: random.Random) -> list[str]:
-    """A control line for each tunable, with a value of its range."""
+    """Return a control line for each tunable, with a value of its range."""
     lines = []
     for name, unit, low, high in TUNABLE.findall(listing):
         most = min(int(high), max(int(low), SOON.get(unit, int(high))))
@@ -43,7 +43,7 @@ def settings(listing: str, dice: random.Random) -> list[str]:
 
 
 def swaps(listing: str, seed: int) -> str:
-    """A script of swaps and, between them, of other tunables."""
+    """Return a script of swaps and, between them, of other tunables."""
     dice = random.Random(seed)
     kinds = re.findall(r"^(\w+): (.*)", listing, re.M)[:7]
     policies = [(kind, name) for kind, names in kinds for name in re.findall(r"\w+", names)]

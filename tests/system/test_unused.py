@@ -75,8 +75,8 @@ TUNABLES = "static struct tunable tunables[] = {\n"
 
 
 def one_more_of_each() -> dict[str, str]:
-    """The sources of a kernel with a policy, a drive, a counter and a tunable more. Each is the
-    first of its kind, so that each look-up by name passes it."""
+    """Return the sources of a kernel with a policy, a drive, a counter and a tunable more. Each is
+    the first of its kind, so that each look-up by name passes it."""
     pu = (ROOT / "policies/update/pu.c").read_text()
     policy = pu.replace("static const struct policy pu =", "static const struct policy more =")
     acp = (ROOT / "policies/update/acp.c").read_text()
@@ -131,7 +131,7 @@ def made(run: Run, folder: Path, kernel: Path = KERNEL) -> Left:
 
 
 def small_run(folder: Path, shift: int = 5, drive: str = "rz58") -> Run:
-    """The run of SMALL with these variables."""
+    """Return the run of SMALL with these variables."""
     path = folder / "small.toml"
     path.write_text(SMALL)
     variables = {"shift": shift, "drive": drive}

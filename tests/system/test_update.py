@@ -20,7 +20,7 @@ Lab = Callable[..., LabRun]
 
 
 def ages_s(run: LabRun) -> tuple[float, float]:
-    """The least and the most, of the file data that LOAD makes dirty."""
+    """Return the least and the greatest age of the file data that LOAD makes dirty."""
     ages = [write.age_s for write in run.of_files()]
     assert len(ages) == 2 * BLOCKS
     return min(ages), max(ages)
@@ -74,7 +74,7 @@ def test_aipu_forces_structure_and_nothing_else(lab: Lab) -> None:
 
 
 def files_left_in_part(run: LabRun) -> int:
-    """How often a file's blocks were written within a second, but not all that were dirty."""
+    """Return how often some of a file's dirty blocks, but not all, were written within a second."""
     times = 0
     for file in by_file(run):
         for write in file:

@@ -54,8 +54,8 @@ def lay_out(path: Path, nsummaries: int = 0) -> Path:
 
 
 def logical(disk: bytes, to: Path) -> Path:
-    """The file system on a disk with a virtual log, as an image of its own: as mkfs reads it, and
-    the same as Python does."""
+    """Return the file system on a disk with a virtual log, as an image of its own: as mkfs reads
+    it, and the same as Python does."""
     disk_file = to.with_suffix(".disk")
     disk_file.write_bytes(disk)
     image.run_command(MKFS, "--from-log", disk_file, to)
@@ -66,7 +66,7 @@ def logical(disk: bytes, to: Path) -> Path:
 def written(
     folder: Path, policy: str, drive: str = ALIGNED
 ) -> tuple[bytes, list[tuple[int, bytes]]]:
-    """A disk before messages arrived on it, and its writes since, in their order."""
+    """Return a disk before messages arrived on it, and its writes since, in their order."""
     args, nsummaries = POLICIES[policy]
     args = args.replace(ALIGNED, drive)
     rc = mail().replace("echo finished", "grep disk.moved /dev/stat\necho finished")
@@ -93,7 +93,7 @@ def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[in
 
 
 def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> bytes:
-    """The disk after n writes, and of the next one so many sectors: it is torn."""
+    """Return the disk after n writes and the first sectors of the next write, which is torn."""
     disk = bytearray(before)
     at, data = log[n]
     for start, written in [*log[:n], (at, data[: sectors * SECTOR])]:
@@ -102,7 +102,7 @@ def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> by
 
 
 def arrived(path: Path) -> int:
-    """How many messages a file system proves to be on it; all of them must be whole."""
+    """Return how many messages are proved to be on a file system; all of them must be whole."""
     new = names(path, "/mail/new")
     last = max(new | names(path, "/mail/tmp") | {0})
     for i in range(last):
@@ -132,7 +132,7 @@ def test_mail_survives_a_power_cut_at_any_sector(
 
 
 def on_second_disk(make_image: MakeImage, disk: Path, script: str) -> str:
-    """What a machine says that mounts the disk at /mnt and then runs a script."""
+    """Return the output of a machine that mounts the disk at /mnt and then runs a script."""
     root = make_image(rc=f"mkdir /mnt && mount disk1 /mnt || exit 9\n{script}\n")
     config = Config((Disk(root), Disk(disk)), lab=True, args=f"{ARGS} disk0.drive=fixed")
     result = run_rc(config)
@@ -160,7 +160,8 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
 
 
 def refused(make_image: MakeImage, disk: Path, args: str) -> str:
-    """What the kernel says that does not boot with this disk. One that does boot ends at once."""
+    """Return the console of a kernel that refuses to boot with this disk. One that does boot ends
+    at once and fails the test."""
     config = Config((Disk(make_image(rc="echo booted\n")), Disk(disk)), lab=True, args=args)
     result = run_rc(config)
     assert result.status == 100, result.console

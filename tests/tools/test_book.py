@@ -48,17 +48,17 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def soup(path: Path) -> BeautifulSoup:
-    """A page of a book that is built, which nothing changes."""
+    """Return a page of a book that is built, which nothing changes."""
     return BeautifulSoup(path.read_text(), "html.parser")
 
 
 def codes(path: Path) -> set[str]:
-    """What a page shows as code."""
+    """Return what a page shows as code."""
     return {code.get_text() for code in soup(path).find_all("code")}
 
 
 def built(folder: Path, text: str) -> str:
-    """The text of a book of one page."""
+    """Return the text of a book of one page."""
     pages = folder / "pages"
     (pages / "_static").mkdir(parents=True, exist_ok=True)
     shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
@@ -446,7 +446,8 @@ def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
 
 
 def words_of(page: Path) -> str:
-    """The text of a page in which words may be links: without titles, code and other links."""
+    """Return the text of a page in which words may be links: without titles, code and other
+    links."""
     article = BeautifulSoup(page.read_text(), "html.parser").find("article")
     for other in article.select("h1, h2, h3, h4, h5, h6, code, pre, svg, .rubric"):
         other.decompose()
@@ -605,7 +606,7 @@ def test_the_search_works_without_a_server(book: Path) -> None:
 
 
 def examples(page: str, language: str) -> list[str]:
-    """The blocks of code of a page that are in a language."""
+    """Return the blocks of code of a page that are in a language."""
     text = (build.PAGES / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 

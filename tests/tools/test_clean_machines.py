@@ -39,13 +39,13 @@ def steps() -> list[tuple[str, dict]]:
 
 
 def goals(command: str) -> list[str]:
-    """The goals of every make in a command."""
+    """Return the goals of every make in a command."""
     words = re.findall(r"(?:^|&& |sluice )make ((?:[\w./=-]+ ?)+)", command)
     return [goal for word in words for goal in shlex.split(word) if "=" not in goal]
 
 
 def make_goals() -> set[str]:
-    """The goals of make that are not those of an earlier release."""
+    """Return the goals of make that are not those of an earlier release."""
     text = "".join((ROOT / name).read_text() for name in ("Makefile", "tools/rules/commands.mk"))
     return set(re.findall(r"^([a-z-]+):", text, re.M))
 

@@ -25,13 +25,13 @@ INK_ON = ("paper", "note", "code")
 
 
 def variables(style: str) -> dict[str, str]:
-    """The variables of all :root rules."""
+    """Return the variables of all :root rules."""
     roots = re.findall(r":root \{(.*?)\}", style, re.S)
     return dict(re.findall(r"--(\w+): (#\w+);", " ".join(roots)))
 
 
 def schemes(style: str) -> dict[str, dict[str, str]]:
-    """The variables of a light and of a dark page."""
+    """Return the variables of a light and of a dark page."""
     light, *dark = re.split(re.escape(DARK), style)
     rules = [re.match(r"(?:[^{}]*\{[^{}]*\})*", part)[0] for part in dark]
     outside = light + "".join(part[len(rule) :] for part, rule in zip(dark, rules, strict=True))
@@ -40,7 +40,7 @@ def schemes(style: str) -> dict[str, dict[str, str]]:
 
 
 def brightness(colour: str) -> float:
-    """The relative luminance of a colour as #rgb or #rrggbb."""
+    """Return the relative luminance of a colour as #rgb or #rrggbb."""
     digits = colour.removeprefix("#")
     digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
@@ -49,7 +49,7 @@ def brightness(colour: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio of two colours, from 1 to 21."""
+    """Return the ratio of two colours, from 1 to 21."""
     dark, light = sorted(map(brightness, (one, other)))
     return (light + 0.05) / (dark + 0.05)
 

@@ -87,7 +87,7 @@ class Shown:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Each document, and its text."""
+    """Yield each document, and its text."""
     for name in (*DOCUMENTS, *HANDOUTS, *HINTS, *CHAPTERS, *STAFFS):
         yield str(name), (ROOT / name).read_text()
     for name in DOCSTRINGS:
@@ -95,14 +95,14 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def done_by(line: str) -> list[str]:
-    """The commands that `sluice run` is to do (test_try_it.py does them)."""
+    """Return the commands that `sluice run` is to do (test_try_it.py does them)."""
     if not re.match(r"(bin/)?sluice run '", line):
         return []
     return [command.strip() for command in shlex.split(line)[2].split(";")]
 
 
 def is_command(line: str) -> bool:
-    """Does code within a sentence begin as a command does?"""
+    """True if code within a sentence begins as a command does."""
     first = line.split()[0] if line.split() else ""
     several = " " in line and not first.endswith("=")
     known_first = first in {"make", *SLUICE, *HOST, *PROGRAMS} or first.startswith(
@@ -112,7 +112,8 @@ def is_command(line: str) -> bool:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The lines of code blocks: indented, after an empty line or one that is."""
+    """Yield the lines of code blocks: indented, after an empty line or another line of the
+    block."""
     inside = False
     for before, line in pairwise(["", *text.splitlines()]):
         inside = line.startswith("    ") and (inside or not before.strip())
@@ -121,7 +122,8 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def fenced(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines between fences that say ```sh, or ```{typed}; is it the latter?"""
+    """Yield each line between fences that say ```sh, or ```{typed}, and whether the fence is the
+    latter."""
     for kind, body in FENCED.findall(text):
         for line in body.splitlines() if kind in ("sh", "{typed}") else ():
             if line.strip() and not OPTION.match(line):
@@ -129,7 +131,7 @@ def fenced(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def shown() -> Iterator[Shown]:
-    """All that the documents show."""
+    """Yield all that the documents show."""
     for where, text in texts():
         text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
         for line, typed in fenced(text):
@@ -156,7 +158,7 @@ def expect(there: bool, what: str) -> None:
 
 @cache
 def makefile() -> str:
-    """What says which goals and variables there are."""
+    """Return the text that says which goals and variables there are."""
     rules = sorted(ROOT.glob("tools/rules/*.mk"))
     files = [ROOT / "Makefile", *rules, ROOT / "sluice/cli/old_goals.toml"]
     return "".join(path.read_text() for path in files)
@@ -185,7 +187,7 @@ def boot_arguments() -> set[str]:
 
 @cache
 def scenarios(lab: str) -> set[str]:
-    """The names of a lab's runs."""
+    """Return the names of a lab's runs."""
     sources = ROOT.glob(f"grade/labs/{lab}/**/*.py")
     return {name for path in sources for name in re.findall(r'name="([\w-]+)"', path.read_text())}
 
@@ -212,7 +214,7 @@ def experiments() -> list[str]:
 
 @cache
 def there() -> dict[str, set[str]]:
-    """What there is, by the variable that names it."""
+    """Return the names that exist, by the variable that takes them."""
     return {
         "LAB": {lab.name for lab in load_labs()} | new_labs(),
         "SIZE": {"quick", "full"},
@@ -225,7 +227,8 @@ def there() -> dict[str, set[str]]:
 
 
 def check_variable(name: str, value: str) -> None:
-    """That the Makefile, or what it runs, has it, and that the value names what there is."""
+    """Check that the Makefile, or what it runs, has the variable, and that its value names
+    something that exists."""
     in_make = re.search(rf"\b{name}\b", re.sub(r"#.*", "", makefile()))
     expect(
         bool(in_make) or name in ENVIRONMENT.findall(texts_of_tests()), f"{name}=: make has no such"
@@ -262,7 +265,7 @@ CLONE = "path/to/the/clone"  # stands for the reader's
 
 @cache
 def help_of_pip(verb: str) -> str:
-    """What pip says of one of its commands."""
+    """Return what pip says of one of its commands."""
     line = [sys.executable, "-m", "pip", verb, "--help"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"pip {verb}: no such command")

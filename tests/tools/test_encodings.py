@@ -30,7 +30,7 @@ def is_true(node: ast.expr | None) -> bool:
 
 
 def mode_of(call: ast.Call, name: str) -> str:
-    """The mode in which a call opens a file; "" if it is not a constant."""
+    """Return the mode in which a call opens a file; "" if it is not a constant."""
     named = {word.arg: word.value for word in call.keywords}
     place = 1 if name == "open" and isinstance(call.func, ast.Name) else MODES[name]
     given = call.args[place] if place is not None and len(call.args) > place else None
@@ -57,7 +57,7 @@ def leaves_it_to_python(call: ast.Call) -> bool:
 
 
 def faults(source: bytes) -> Iterator[int]:
-    """The lines of such calls."""
+    """Yield the lines of such calls."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and leaves_it_to_python(node):
             yield node.lineno
@@ -129,7 +129,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def said_by(script: str, **env: str) -> str:
-    """What the program prints in these surroundings, of which each call without an encoding is
+    """Return the program's output in these surroundings, in which each call without an encoding is
     an error."""
     words = [sys.executable, "-X", "warn_default_encoding", "-c", script]
     done = subprocess.run(words, env=os.environ | env, capture_output=True, timeout=300)

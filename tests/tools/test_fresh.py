@@ -43,7 +43,7 @@ def mounted_below(folder: Path) -> list[str]:
 
 
 def is_run(words: str) -> bool:
-    """Is there a process with these words in its command line?"""
+    """True if a process has these words in its command line."""
     lines = Path("/proc").glob("[0-9]*/cmdline")
     for line in lines:
         try:

@@ -88,7 +88,7 @@ SOME = ("findings", "newlab", "version")
 
 
 def goals() -> set[str]:
-    """The goals that `make help` lists."""
+    """Return the goals that `make help` lists."""
     listed = re.findall(r"^make (\S+)", make(ROOT, "help").stdout, re.M)
     return {*listed, *(name for name, row in table().items() if "verb" in row)}
 

@@ -46,7 +46,7 @@ histogram = "read"
 
 
 def started(words: list[str | Path]) -> subprocess.Popen[str]:
-    """A command in a group of its own, as a shell starts it."""
+    """Return a command in a group of its own, as a shell starts it."""
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(
         [sys.executable, "-m", *words], cwd=ROOT, start_new_session=True, **both
@@ -54,7 +54,7 @@ def started(words: list[str | Path]) -> subprocess.Popen[str]:
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
-    """All that it prints once ^C has been typed; it must end as it should."""
+    """Return all that the command prints once ^C has been typed; it must end as it should."""
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=HANG_S)[0]
     assert "Traceback" not in said

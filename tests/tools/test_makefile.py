@@ -40,7 +40,7 @@ def bare(tmp_path: Path) -> Path:
 
 
 def rebuilt(said: str) -> set[str]:
-    """The objects that make's output says it compiled."""
+    """Return the objects that make's output says it compiled."""
     return set(re.findall(r"^  CC (\S+)", said, re.M))
 
 

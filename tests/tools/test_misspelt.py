@@ -84,7 +84,7 @@ FREE = {
 
 
 def names_of(table: dict) -> set[str]:
-    """The variables of a table."""
+    """Return the variables of a table."""
     return {re.match(r"[A-Z0-9]+", name)[0] for name in table if name.split()[0].isupper()
             or name.split(",")[0].isupper()}  # fmt: skip
 

@@ -78,7 +78,7 @@ static int small(struct list *l, int a)
 
 
 def found(row: dict[str, str]) -> list[Change]:
-    """The changes of today's source that a row names."""
+    """Return the changes of today's source that a row names."""
     source = Source(row["file"], (ROOT / row["file"]).read_text())
     keys = ("function", "context", "old", "new")
     return [c for c in source.list_changes() if all(getattr(c, key) == row[key] for key in keys)]
@@ -146,7 +146,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 def tried(row: dict[str, str]) -> object:
-    """A row as a parameter of a test; with FULL=1 only if the change takes long."""
+    """Return a row as a parameter of a test; with FULL=1 only if the change takes long."""
     long = not WHOLE and row["file"] in IN_MOST_PROGRAMS
     marks = [pytest.mark.skip(reason="only with FULL=1")] if long else []
     return pytest.param(row, id=Path(row["file"]).stem, marks=marks)

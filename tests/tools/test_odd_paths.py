@@ -151,7 +151,7 @@ def make(clone: Path, *words: str) -> str:
 
 
 def solution(clone: Path, lab: str) -> list[str]:
-    """The word of make grade that names the lab's solution, if the tree itself is not it."""
+    """Return the word of make grade that names the lab's solution, if the tree itself is not it."""
     if lab != "first-block":
         return []
     out = clone.parent / "solution"

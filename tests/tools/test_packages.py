@@ -24,7 +24,7 @@ def modules(package: str) -> list[Path]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The modules of the tree that a module imports, wherever in it that stands."""
+    """Yield the modules of the tree that a module imports, wherever in it that stands."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: an import names the whole module"

@@ -51,7 +51,7 @@ SOME = [(OLDEST, "x86_64"), ("3.14.0", "aarch64")]
 
 
 def pins(group: str) -> dict[str, tuple[str, set[str]]]:
-    """The version and the sums of each package of a group."""
+    """Return the version and the sums of each package of a group."""
     text = (FOLDER / f"{group}.txt").read_text()
     return {m[1]: (m[2], set(re.findall(r"sha256:([0-9a-f]+)", m[3]))) for m in PIN.finditer(text)}
 
@@ -80,7 +80,7 @@ def test_groups_do_not_differ_about_a_version() -> None:
 
 
 def names(requirements: list[str]) -> set[str]:
-    """The packages that requirements name."""
+    """Return the packages that requirements name."""
     return {canonicalize_name(Requirement(text).name) for text in requirements}
 
 
@@ -116,7 +116,7 @@ def test_an_installed_package_depends_on_the_groups_of_what_it_can_do() -> None:
 
 
 def names_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The modules that an import may load."""
+    """Yield the modules that an import may load."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif node.module:
@@ -125,7 +125,8 @@ def names_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The modules that a module imports when it is loaded: not within functions, not for types."""
+    """Yield the modules that a module imports when it is loaded: not within functions, not for
+    types."""
 
     def of(node: ast.AST) -> Iterator[str]:
         for child in ast.iter_child_nodes(node):
@@ -145,7 +146,7 @@ def file_of(module: str) -> Path | None:
 
 
 def packages_of(module: str) -> set[str]:
-    """The packages, as the index names them, that loading this module needs."""
+    """Return the packages, as the index names them, that loading this module needs."""
     homes = packages_distributions()
     found, seen, waiting = set(), set(), [module]
     while waiting:
@@ -163,7 +164,7 @@ def packages_of(module: str) -> set[str]:
 
 
 def named(verbs: dict[str, tuple], before: str = "") -> Iterator[tuple[str, Callable]]:
-    """The verbs of a table and of its groups: their words and their functions."""
+    """Yield the verbs of a table and of its groups: their words and their functions."""
     for word, (first, second) in verbs.items():
         if isinstance(second, dict):
             yield from named(second, f"{before}{word} ")
@@ -176,7 +177,8 @@ FUNCTIONS = dict(named(VERBS))
 
 
 def groups_of(function: Callable, **values: object) -> set[str]:
-    """The groups that a verb needs with its defaults, or with other values of its options."""
+    """Return the groups that a verb needs with its defaults, or with other values of its
+    options."""
     usual = {param.name: param.default for param in command_of(function, "", "").params}
     return {g for group in function.about.needs(usual | values).groups for g in CONTAINS[group]}
 

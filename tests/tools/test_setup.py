@@ -205,7 +205,7 @@ OF_TESTS = {"gdb-multiarch", "bubblewrap", "blktrace"}
 
 
 def missing(tree: Path, group: str) -> set[str]:
-    """The packages that a group misses where nothing is there."""
+    """Return the packages that a group misses where nothing is there."""
     (tree / "bin/python3").unlink(missing_ok=True)
     add(tree, "apt-get", "exit 1")
     said = run(tree, "tools/setup.sh", group).stdout
@@ -252,7 +252,7 @@ def test_a_kernel_is_booted_without_any_python(complete: Path) -> None:
 
 
 def groups_of_packages(tree: Path) -> set[str]:
-    """The groups of which the cache holds the packages."""
+    """Return the groups of which the cache holds the packages."""
     folders = (tree / "home/.cache/sluice").glob("*-*-cpython-311-fake")
     return {path.name.split("-")[0] for path in folders}
 

@@ -120,7 +120,7 @@ def test_a_line_without_times_and_command_is_refused(line: str):
 
 
 def build_of(linked: Path) -> str:
-    """What strace says of a build with one source, one archive and a linked program."""
+    """Return what strace says of a build with one source, one archive and a linked program."""
     said = []
 
     def process(pid: int, program: str, *lines: str) -> None:

@@ -12,12 +12,12 @@ SOURCES = [p for at in ("user", "sluice/programs", "tools/bench") for p in (ROOT
 
 
 def calls_of_open(text: str) -> list[str]:
-    """The arguments of each call of open()."""
+    """Return the arguments of each call of open()."""
     return re.findall(r"\bopen\(((?:[^()]|\([^()]*\))*)\)", text)
 
 
 def lacks_mode(arguments: str) -> bool:
-    """Does open() create a file with whatever is in the third register?"""
+    """True if open() creates a file with whatever is in the third register."""
     return "O_CREAT" in arguments and re.sub(r"\([^()]*\)", "", arguments).count(",") < 2
 
 

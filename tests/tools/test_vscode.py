@@ -65,7 +65,7 @@ def tasks() -> dict[str, dict]:
 
 
 def filled(text: str, folder: Path, inputs: dict[str, str]) -> str:
-    """A setting with its variables replaced."""
+    """Return a setting with its variables replaced."""
     text = text.replace("${workspaceFolder}", str(folder))
     text = re.sub(r"\$\{input:(\w+)\}", lambda found: inputs[found[1]], text)
     assert "${" not in text
@@ -115,7 +115,8 @@ class Session:
         return line
 
     def do(self, command: str) -> str:
-        """What a command prints, its result in the last line, which is no error."""
+        """Run a command, which must not fail, and return its output, with the result in the last
+        line."""
         number = next(self.numbers)
         self.process.stdin.write(f"{number}{command}\n")
         self.process.stdin.flush()
@@ -140,7 +141,7 @@ class Session:
         return self.stopped()
 
     def stopped(self) -> str:
-        """The next stop, which may have come already."""
+        """Return the next stop, which may have come already."""
         while not self.stop:
             self.line()
         stop, self.stop = self.stop, ""

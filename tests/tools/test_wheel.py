@@ -59,13 +59,14 @@ TRACE = "".join(
 
 
 def python_packages() -> list[Path]:
-    """The folders of the groups that the wheel depends on, as this Python has them."""
+    """Return the folders of the groups that the wheel depends on, as this Python has them."""
     return [path for path in map(Path, sys.path) if path.name.split("-")[0] in GROUPS]
 
 
 @cache
 def shut_in(root: Path) -> tuple[str, ...]:
-    """The beginning of a command line that hides the clone, or nothing if that cannot be done."""
+    """Return the beginning of a command line that hides the clone, or nothing if that cannot be
+    done."""
     line = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
     line += ("--perms", "1777", "--tmpfs", "/dev/shm", "--tmpfs", str(ROOT))
     here = Path(os.path.commonpath([root, ROOT])) == ROOT
@@ -74,7 +75,7 @@ def shut_in(root: Path) -> tuple[str, ...]:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """The hash of each file in a folder."""
+    """Return the hash of each file in a folder."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -83,7 +84,8 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def module_of(verb: str) -> list[str]:
-    """The module of a verb, on a snapshot if there is one, for trees without a command `sluice`."""
+    """Return the module of a verb, on a snapshot if there is one, for trees without a command
+    `sluice`."""
     return ["-m", "sluice.host.snapshot", "-m", f"sluice.cli.{verb}"]
 
 
@@ -96,7 +98,8 @@ class Installed:
     site: Path  # its site-packages
 
     def line(self, room: Path, *words: object, user: int = 0) -> list[str]:
-        """The command line that runs Python with these words, in its own folder, as a user."""
+        """Return the command line that runs Python with these words, in its own folder, as a
+        user."""
         line = list(shut_in(self.environment))
         if line:
             line += ["--bind", str(room), str(room), "--chdir", str(room)]
@@ -188,14 +191,14 @@ def link_packages(environment: Path, site: Path) -> None:
 
 
 def figures(results: Path) -> list[dict]:
-    """The results of an experiment, without their keys: a twin that was compiled in another folder
-    has another hash."""
+    """Return the results of an experiment, without their keys: a twin that was compiled in another
+    folder has another hash."""
     rows = [json.loads(line) for line in results.read_text().splitlines()]
     return [{name: value for name, value in row.items() if name != "key"} for row in rows]
 
 
 def in_clone(folder: Path, engine_name: str) -> list[dict]:
-    """The results of EXPERIMENT, made in the clone."""
+    """Return the results of EXPERIMENT, made in the clone."""
     main = ["-m", "sluice.cli", *VERBS["experiment"]]
     words = main if MAIN.exists() else module_of("experiment")
     words += ["--no-report", f"--engine={engine_name}", f"--folder={folder}", *EXPERIMENT]
