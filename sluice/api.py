@@ -367,7 +367,7 @@ def _expect_dict(
 
 
 def machine_table(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int) -> Unchecked:
-    """Return the machine with this disk and so many buffers, as the table [machine] of an
+    """Return the machine with this disk and this many buffers, as the table [machine] of an
     experiment's file.
 
     Its memory is large enough for the requests and the buffers. Raises BadReplay.

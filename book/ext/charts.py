@@ -16,7 +16,7 @@ FAINT = "#654321"  # for its lines, which are to be seen less
 WIDTH, HEIGHT = 600, 260
 BAR = 22  # the height of a bar, and what is between them
 INTERVAL = {"type": "rule", "strokeWidth": 1.5}
-WIDE = 20  # the largest value so many times the least: a logarithmic axis
+WIDE = 20  # from this ratio of the largest to the least value on: a logarithmic axis
 
 
 def chart_rows(kept: dict, body: dict, arms: list[str], metric: str) -> list[dict]:

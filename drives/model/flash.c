@@ -335,7 +335,8 @@ static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
     return w->row == row && w->program == program && from_ns <= w->begin_ns;
 }
 
-/* A die that is told at from_ns reads a page. Returns when it has crossed. */
+/* A die that gets a command at from_ns reads a page. Returns when the page has
+ * crossed. */
 static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
                      u64 from_ns)
 {
@@ -349,8 +350,8 @@ static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
     return here_ns;
 }
 
-/* A die that is told at from_ns cleans for so long, takes a page and programs
- * it at this place. Returns when the page begins to cross. */
+/* A die that gets a command at from_ns cleans for clean_ns, takes a page and
+ * programs it at this place. Returns when the page begins to cross. */
 static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
                         u32 at, u64 from_ns, u64 clean_ns)
 {

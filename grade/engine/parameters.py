@@ -21,7 +21,7 @@ DRIVES = (*TURNING, "fixed")
 SPARES = 3  # one more than the most disks beside the three
 MOST_DISKS = 3 + SPARES - 1
 PAD_KB = 1024  # the most space before the files
-LONG = 8  # a name of at least so many letters keeps its length
+LONG = 8  # a name of at least this many letters keeps its length
 PATH = re.compile(r"(?<![\w./-])/[\w./-]*")
 JOB = re.compile(r"\b(name|until)=(\w+)")
 

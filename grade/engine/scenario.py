@@ -48,7 +48,7 @@ class Scenario:
     `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
     their contents by path; programs: of sluice/programs, which are then in /bin, too; data: files
     of zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the
-    trace for so many times 1024 events (none may be lost); pattern: the seed of these files'
+    trace for this many times 1024 events (none may be lost); pattern: the seed of these files'
     contents, if not 0; fields: of their inodes, by debugfs's names; at: their places on the disk,
     as mkfs takes them; drives: the nonce chooses the data disk's drive from these; virtual_s: after
     this time the machine is stuck (0: never, because gdb's stops make the clock jump to the next

@@ -27,7 +27,7 @@ from zlib import crc32
 from grade.code.source import blank_comments
 
 WORDS = 8  # words of a fingerprint
-WINDOW = 4  # at least one of so many neighbouring fingerprints is kept
+WINDOW = 4  # at least one of this many neighbouring fingerprints is kept
 LEAST = 20  # fewer fingerprints or decisions (behaviour.py) are not compared
 ALIKE = 0.8  # least share: common fingerprints, by those of both together
 WORD = re.compile(r"[A-Za-z_]\w*|\d\w*|->|\S")

@@ -122,7 +122,7 @@ void buf_let_go(struct buf *b);
 void buf_set_io(struct buf *b, bool write, bool waited);
 void buf_prepare(struct buf *b, u32 direction, bool waited);
 
-void count_misses(u64 n); /* so many blocks were not found in the cache */
+void count_misses(u64 n); /* n blocks were not found in the cache */
 
 void buf_unhold(void); /* the process has let go of a buffer */
 
@@ -253,5 +253,5 @@ u64 scan_ends(void);
 
 /* ---- flush.c ---- */
 
-/* Count a burst: so many writes have been started at once. */
+/* Count a burst of writes that have been started at once. */
 void bio_burst(const struct disk *, u64 blocks);

@@ -139,14 +139,14 @@ struct tracks drive_tracks(const struct drive_model *, u64 sectors);
 
 void drive_start(struct drive *, const struct drive_model *);
 
-/* Then a flash drive that is a disk of so many sectors needs so much memory,
+/* Then a flash drive that is a disk of this many sectors needs this memory,
  * and counts the pages that it writes for the host and moves, and the blocks
  * that it erases. */
 u64 flash_bytes(const struct drive_model *, u64 sectors);
 void flash_start(struct drive *, void *memory, u64 sectors, u64 *counts[3]);
 
-/* The model's cache in so many segments, 1 to MAX_SEGMENTS: it stays as large,
- * and as large a part of a segment is read ahead. */
+/* The model's cache in this many segments, 1 to MAX_SEGMENTS: it stays as
+ * large, and as large a part of a segment is read ahead. */
 struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
 
 /* How the drive reads ahead: "track" for AHEAD_TRACK. Returns why not, or NULL.

@@ -33,7 +33,7 @@ GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 #define poison(page) ((void)0)
 #endif
 
-#define LISTED 0xf4ee11edU /* no page is referred to so often */
+#define LISTED 0xf4ee11edU /* more than any page's references */
 
 void mem_init(u64 first_phys, u64 end_phys)
 {
@@ -53,7 +53,7 @@ static u32 *refs_of(const void *page)
     return &mem.refs[(phys - mem.first) / PAGE_SIZE];
 }
 
-/* Take the first free pages that lie in one piece of so many bytes. Meanwhile
+/* Take the first free pages that lie in one piece of this many bytes. Meanwhile
  * the counts say what is on the list. A count that was never written is LISTED
  * by a chance of 1 in 2^32. Caller holds mem.lock. */
 static void *take_free(u64 bytes)

@@ -1,5 +1,5 @@
 /*
- * What computing costs in charged time (kernel/machine/clock.c): so many
+ * What computing costs in charged time (kernel/machine/clock.c): this many
  * instructions for each of the things below, by the table in costs.h. The
  * events of the trace have rows, too; trace() charges them.
  *

@@ -1,14 +1,14 @@
 /*
- * Ghosts: names of blocks that a policy remembers without their data, the
- * oldest first. The lock that the kernel holds while it calls the policy's
- * hooks guards the list.
+ * Ghost entries: the names (disk and number) of blocks that a policy remembers
+ * without their data, the oldest first. The lock that the kernel holds while it
+ * calls the policy's hooks guards the list.
  */
 #ifndef SLUICE_LIB_GHOST_H
 #define SLUICE_LIB_GHOST_H
 
 #include "kernel/policy/common.h"
 
-/* One name. */
+/* A ghost entry. */
 struct ghost {
     struct tree_node named;
     struct list aged;
@@ -28,7 +28,7 @@ struct ghosts {
  * of the room, where the room of another list may begin. */
 struct ghost *ghosts_init(struct ghosts *, struct ghost *room, u64 most);
 
-/* The size of a room for so many names. */
+/* The bytes that this many ghost entries take. */
 static inline u64 ghosts_bytes(u64 most)
 {
     return most * sizeof(struct ghost);

@@ -17,7 +17,7 @@
  */
 #include "policies/lib/marks.h"
 
-#define ONE   65536UL /* ratios are in so many parts */
+#define ONE   65536UL /* ratios are in parts of this */
 #define LARGE (ONE * ONE / 2)
 #define PARTS 1024UL /* and exact marks in such parts of a block */
 

@@ -26,9 +26,9 @@ struct track_slots {
 };
 struct track_slots slots_of_track(const struct queue *, u64 track);
 
-/* The nearest free slot on so many heads of so many cylinders, from the sector
- * `base` on, if the search begins at the track of head_sector, which is one of
- * them. NO_SECTOR: none is free. The disk has tracks that are alike. */
+/* The nearest free slot on this many heads of this many cylinders, from the
+ * sector `base` on, if the search begins at the track of head_sector, which is
+ * one of them. NO_SECTOR: none is free. The disk has tracks that are alike. */
 u64 slots_nearest(const struct slots *, u64 base, u32 heads, u32 cyls,
                   u64 head_sector);
 

@@ -73,11 +73,11 @@ static struct end {
     u64 others;    /* of them, what was not moved, and its sectors of the map */
     u64 at[AGES];  /* how many blocks were, when the segment was written */
     u64 tried;     /* segments cleaned since the others wrote anything */
-    u64 until;     /* until the others are so many, nothing is cleaned */
+    u64 until;     /* nothing is cleaned while `others` is below this */
     /* Of the last cleaning, when it began: */
     bool unjudged; /* what it gave back has not been looked at */
     bool idle;     /* the disk */
-    u64 room;      /* for so many blocks, at the end of the log */
+    u64 room;      /* free blocks at the end of the log */
     u64 since;     /* how many the others were */
 } ends[MAX_DISKS];
 

@@ -39,7 +39,7 @@ static struct tunable tunables[] = {
 static struct {
     u64 filled;  /* the one that is being filled */
     u64 emptied; /* that the compactor empties */
-    u64 none;    /* was empty: so many more writes until they are looked at */
+    u64 none;    /* was empty: how many more writes until they are scanned */
 } tracks[MAX_DISKS];
 
 static u64 used_on(const struct queue *q, u64 track)

@@ -98,7 +98,7 @@ static bool remember(struct stream *s, const struct access *a,
     return distance;
 }
 
-/* Number i of the newest distances; 0: there were not so many. */
+/* Number i of the newest distances; 0: there were fewer. */
 static i64 newest(const struct history *h, u64 i)
 {
     return i < h->n ? h->distance[(h->n - 1 - i) % HISTORY] : 0;

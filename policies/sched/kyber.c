@@ -1,7 +1,8 @@
 /*
- * Kyber: reads and writes are two domains, and each may have only so many
- * requests in the device at a time. These depths follow the latencies: a domain
- * that meets its target gives way while the device is congested.
+ * Kyber: reads and writes are two domains, and each may have only a limited
+ * number of requests in the device at a time. These depths follow the
+ * latencies: a domain that meets its target gives way while the device is
+ * congested.
  *
  * - Round robin. Requests enter the device in batches, 16 reads, then 8 writes,
  *   each kind in order of arrival, as long as the domain has a token left and

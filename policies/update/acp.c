@@ -59,7 +59,7 @@ static struct {
     u64 chunk;    /* the current one, or NO_CHUNK */
     u64 last;     /* the one before it */
     u64 left;     /* blocks that this scan may still write */
-    u64 done_at;  /* the batch is done when so many writes are */
+    u64 done_at;  /* the batch is done when this many writes are */
     bool nothing; /* the last scan found nothing dirty */
 } now;
 

@@ -54,7 +54,7 @@ static struct {
     u64 uses;        /* of the cache, when it last scanned */
     u64 unused_ns;   /* since when there are no more */
     bool batch;      /* a whole batch was written: go on after it */
-    u64 done_at;     /* that is when so many writes are done */
+    u64 done_at;     /* that is when this many writes are done */
     u64 left;        /* blocks that this batch may still have */
     u64 most, wrote; /* of the last batch */
 } state;

@@ -261,7 +261,9 @@ TRACE = {
     "count": Field("number", "requests from the first on; if not given, all", None, 1),
     "scale": Field("real", "how many times as fast it is", 1.0),
     "join_kb": Field("number", "neighbours become one request up to this size; 0: not", 0, 0, 1024),
-    "join_ms": Field("number", "only those that came within so many ms, at scale 1", 3, 0, 10_000),
+    "join_ms": Field(
+        "number", "only those that came within this many ms, at scale 1", 3, 0, 10_000
+    ),
     "split_kb": Field("number", "longer requests become several", 1024, 1, 1024),
     "fit": Field(
         "text",
@@ -308,7 +310,7 @@ EXPECTATION = {
     "along": Field("text", "or, for each value of this variable, with the value before"),
     "crosses": Field("text", "or, along this variable, where the value meets that of `than`"),
     "times": Field("real", "times this", 1.0),
-    "within_percent": Field("real", "with ==: a difference of so many percent is allowed"),
+    "within_percent": Field("real", "with ==: a difference of this many percent is allowed"),
     "median_percent": Field(
         "real", "with the model: at least half of the points are no farther off"
     ),

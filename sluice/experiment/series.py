@@ -15,7 +15,7 @@ MOST_BINS = 1000
 MS = 10**6
 COUNTED = ("queued", "completed", "flush")  # events
 STEPS = (1, 2, 5)  # of the bins' widths, times a power of ten
-HEAT_BITS = 3  # a bucket of response times keeps so many of their first bits
+HEAT_BITS = 3  # a bucket of response times keeps this many of their first bits
 
 
 def bin_width_ms(length_ms: int) -> int:

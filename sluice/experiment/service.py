@@ -41,8 +41,8 @@ TOLD: tuple[DriveSetting, ...] = (
     *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
     "drive_ahead",  # the last: it depends on the others
 )
-LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
-SOON_NS = 10_000  # a request that is done so soon was none for the drive
+LATE_NS = 2_000_000  # the most by which a busy kernel notes late that a command is done
+SOON_NS = 10_000  # a request that is done sooner than this never reached the drive
 PARTS = ("command", "busy", "seek", "rotation", "transfer")
 Purpose = Literal["read", "write", "map", "moved"]
 PURPOSES: tuple[Purpose, ...] = (

@@ -166,7 +166,7 @@ def print_left_out(path: Path, left_out: str) -> None:
 
 
 def memory_mb(count: int, buffers: int = BUFFERS) -> int:
-    """Return how many MiB of memory a machine needs to replay so many requests with so many
+    """Return how many MiB of memory a machine needs to replay this many requests with this many
     buffers. A machine has at most MOST_MB."""
     more = max(0, buffers - BUFFERS) * BUFFER_BYTES >> 20
     return LEAST_MB + -(-REQUEST_BYTES * count >> 20) + more

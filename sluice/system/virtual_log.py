@@ -71,12 +71,12 @@ def encode_sector(s: LogSector) -> bytes:
 
 
 def log_capacity(nslots: int, nsummaries: int = 0) -> int:
-    """Return how many blocks a log on so many slots holds."""
+    """Return how many blocks a log on this many slots holds."""
     return (nslots - 1 - SPARE - nsummaries) * ENTRIES // (ENTRIES + 1)
 
 
 def encode_label(log: int, nslots: int, nsummaries: int = 0) -> bytes:
-    """Return the label, the first sector, of a new log on so many slots."""
+    """Return the label, the first sector, of a new log on this many slots."""
     sizes = (log_capacity(nslots, nsummaries), nslots, nsummaries)
     return encode_sector(LogSector(log, 0, 0, LABEL, sizes))
 
@@ -90,7 +90,7 @@ def encode_tail(log: int, root: Pointer) -> bytes:
 def lay_out_log(
     image: bytes, nslots: int, log: int = 1, nsummaries: int = 0, seed: int = 0
 ) -> bytes:
-    """Return a disk of so many slots with a virtual log whose blocks hold an image.
+    """Return a disk of this many slots with a virtual log whose blocks hold an image.
 
     Blocks of zeros are left unwritten; the others lie in their order from slot 1 on, followed by
     the map. seed: if it is not 0, all blocks of the image count as written, and they and the map

@@ -112,7 +112,7 @@ def highest_byte(requests: np.ndarray) -> int:
 
 
 def fit_requests(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
-    """Return the requests for a disk with room for so many bytes.
+    """Return the requests for a disk with room for this many bytes.
 
     name: the trace's, for messages. Raises BadTraceFile if they do not fit, or come too late.
     """

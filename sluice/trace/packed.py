@@ -18,7 +18,7 @@ LONGEST = 1 << 20  # bytes of a request, REQUEST_MAX in ioplay.c
 
 
 def packed_bytes(count: int) -> int:
-    """Return the length of the file of so many requests, in bytes."""
+    """Return the length in bytes of the file of this many requests."""
     data = HEAD.size + count * REQUEST.itemsize
     return data + -data % SECTOR
 

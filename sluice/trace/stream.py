@@ -98,7 +98,7 @@ def open_zstandard(path: Path) -> BinaryIO:
 
 
 class Readable(Protocol):
-    """What gives its next bytes, up to so many."""
+    """An object whose read(n) returns its next n bytes, or fewer at the end."""
 
     def read(self, most: int, /) -> bytes: ...
 

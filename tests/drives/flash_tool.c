@@ -2,7 +2,7 @@
  * What a flash drive does with commands: for tests/kernel/test_flash.py, whose
  * model in Python must do the same.
  *
- *   flash_tool SECTORS [NAME=VALUE]...    of a disk of so many sectors
+ *   flash_tool SECTORS [NAME=VALUE]...    of a disk of this many sectors
  *
  * NAME: a figure of struct flash_figures, service_ns or bus_ns, instead of what
  * the row `flash` has; or check, see below.

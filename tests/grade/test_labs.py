@@ -254,7 +254,7 @@ def its_group_has_lost(so_far: list[Outcome], test: grading.Test) -> bool:
 
 
 def lost_more_than(points: float, named: str = "") -> Enough:
-    """Have so many points been lost, and has one of these tests said `named`?"""
+    """Return a check that is true once more than `points` are lost and some test said `named`."""
 
     def enough(so_far: list[Outcome], _: grading.Test) -> bool:
         said = "".join(f"{outcome.expected} {outcome.came}\n" for outcome in so_far)

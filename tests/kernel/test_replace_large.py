@@ -21,7 +21,7 @@ APART = {"wtinylfu": 0.001}
 
 @cache
 def large(size: int, uses: int) -> tuple[int, ...]:
-    """Uses for a cache of so many blocks: loops longer than the cache, popular blocks, a scan."""
+    """Uses for a cache of this many blocks: loops longer than the cache, popular blocks, a scan."""
     random = splitmix64(size)
     blocks = []
     for i in range(uses):

@@ -45,7 +45,7 @@ static void check_says(const struct policy *p, const char *want)
     exit(1);
 }
 
-/* With so much added to a static variable, or a word of it, the check says
+/* With this added to a static variable, or a word of it, the check says
  * this; NULL: nothing. */
 static void plant(const struct policy *p, const char *variable, u32 word,
                   i64 more, const char *want)

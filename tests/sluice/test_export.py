@@ -513,7 +513,7 @@ def of_bins(bins: Counter[int], percent: float) -> int:
         need -= n
         if need <= 0:
             return middle
-    raise AssertionError("not so many")
+    raise AssertionError("the bins hold fewer")
 
 
 def test_fios_bins_and_percentiles_are_those_of_the_kernels_histogram(files, result):

@@ -328,7 +328,7 @@ def without(line: int, folder: Path) -> Path:
     return made
 
 
-LONGER = 20  # times: so long without an end, and machine mode hangs
+LONGER = 20  # times the usual time: machine mode that takes longer hangs
 
 
 @pytest.fixture(scope="module")

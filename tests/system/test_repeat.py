@@ -71,7 +71,7 @@ def busy_host() -> Iterator[None]:
 
 
 def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:
-    """Return what one trial of so many reads writes."""
+    """Return what one trial of this many reads writes."""
     folder.mkdir()
     text = experiment_file("mogul-4.1-fast").read_text()
     path = folder / "mogul.toml"

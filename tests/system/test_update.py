@@ -111,7 +111,7 @@ def test_bsd_syncer_writes_whole_files_by_30_s_and_structure_by_10_s(lab: Lab) -
 
 
 def scanned(lab: Lab, policy: str, blocks: int) -> int:
-    """Buffers looked at in an update of so many dirty blocks."""
+    """Return how many buffers an update with this many dirty blocks scans."""
     script = f"""
 sync
 iogen bs=4k nr={blocks} rw=write filename=/x

@@ -12,7 +12,7 @@ from itertools import groupby
 import gdb
 
 NS_PER_MS = 1_000_000
-ALIKE = 4  # so many requests in a row, which differ in their sector alone, are one line
+ALIKE = 4  # this many requests in a row that differ in their sector alone share a line
 
 
 @contextmanager

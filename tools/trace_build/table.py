@@ -2,7 +2,7 @@
 
 from tools.trace_build.figures import Figures, deciles
 
-SHARES = 10000  # a share is written as so many parts of this
+SHARES = 10000  # the unit of shares: one part of this many
 WORD_BITS = 64
 COLUMN = 76  # of the comment's text
 

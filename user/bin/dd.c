@@ -70,7 +70,7 @@ static void parse(char *arg)
         usage_exit(usage);
 }
 
-/* The bytes of so many blocks; the program ends if no file has them. */
+/* The bytes of this many blocks; the program ends if no file has them. */
 static u64 offset_of(u64 blocks, const char *what)
 {
     u64 offset;

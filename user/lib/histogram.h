@@ -22,8 +22,8 @@ struct histogram {
 
 void histogram_add(struct histogram *, u64 value);
 
-/* The least value that so many of 1000 values do not exceed: the middle of its
- * bucket, and never above the maximum; 0 if there are no values. */
+/* The least value that this many of 1000 values do not exceed: the middle of
+ * its bucket, and never above the maximum; 0 if there are no values. */
 u64 histogram_quantile(const struct histogram *, u64 of_1000);
 
 /* As JSON: {"min":0,"max":0,"mean":0,"std":0}. Mean and standard deviation

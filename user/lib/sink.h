@@ -10,7 +10,7 @@ struct sink {
 
 void sink_format(struct sink *, const char *fmt, va_list);
 
-/* What a printf function returns that put so many bytes: their number, or -1
+/* What a printf function returns that put this many bytes: their number, or -1
  * and ERANGE if an int cannot hold it. */
 int format_result(size_t total);
 

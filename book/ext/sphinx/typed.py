@@ -2,7 +2,7 @@
 
 All commands of a page are typed one after the other into one machine in virtual time
 (book/ext/sessions.py), so that a page tells one story and its answers are the same on every
-build. `:lines:` shows the first so many lines of each answer only, `:quiet:` none.
+build. `:lines:` takes a number and shows only that many first lines of each answer, `:quiet:` none.
 """
 
 from docutils import nodes

@@ -149,7 +149,7 @@ class Cut:
     until_ns: int  # when the next write was done: until then the disk was so
     repaired: Repaired
     known: Known
-    torn: int = 0  # so many sectors of the next write are there, too
+    torn: int = 0  # how many sectors of the next write are there, too
 
     @property
     def e2fsck_output(self) -> str:

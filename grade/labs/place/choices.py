@@ -200,7 +200,7 @@ def check(
 ) -> Tally:
     """Return how many writes did not go to the nearest free slot. Raises Wrong.
 
-    kinds: of the choices that count. least: there must be so many. none: the share of wrong ones
+    kinds: of the choices that count. least: how many there must be. none: the share of wrong ones
     from which on there are no points.
     """
     seen, wrong, first = 0, 0, None

@@ -125,7 +125,7 @@ class Disk:
 class Fresh:
     """A disk whose pieces of the map were written once each, with blocks anywhere.
 
-    free: so many places are free; the others have blocks past the file system.
+    free: how many places are free; the others have blocks past the file system.
     """
 
     drive: str
@@ -182,7 +182,7 @@ def machine(name: str, drive: str, lay: Lay, lines: list[str], **more: object) -
 
 
 def files(rng: Random, blocks: int) -> dict[str, object]:
-    """Return fields of a scenario: two files of so many blocks, with data in each block."""
+    """Return fields of a scenario: two files of this many blocks, with data in each block."""
     first = rng.randrange(blocks // 3, blocks // 2)
     data = (("/f", f"{4 * first}K"), ("/g", f"{4 * (blocks - first)}K"))
     return {"data": data, "pattern": rng.randrange(1, 1 << 30)}

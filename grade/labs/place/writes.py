@@ -18,7 +18,7 @@ DONE = len(PATIENCE_US) + 1
 
 
 def write_command(rng: Random, writes: int) -> str:
-    """Return the command that writes so many random blocks of a file, and waits for each."""
+    """Return the command that writes this many random blocks of a file, and waits for each."""
     words = f"rw=randwrite filename=/data/g bs=4k seed={rng.randrange(1, 10**9)}"
     return f"iogen {words} nr={writes} > /dev/null"
 
@@ -33,7 +33,7 @@ def writer(
 ) -> Scenario:
     """Return a machine that writes random blocks while the arm has several patiences in turn.
 
-    used: blocks of files. free: if only so many places of the disk are free. writes: for each
+    used: blocks of files. free: how many places of the disk are free, if not all. writes: for each
     patience.
     """
     rng = bench.random(name)

@@ -24,7 +24,7 @@ SEEN = 1 / 3  # of the steps must have bursts: under the slowest rate one in two
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of so many buffers, and where its marks begin, in blocks."""
+    """A cache of `buffers` buffers, and where its marks begin, in blocks."""
 
     buffers: int = 1000
     high: int = 100

@@ -12,9 +12,9 @@ WARM, DONE = 1, 2  # beacons
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of so many buffers.
+    """A cache of `buffers` buffers.
 
-    most_percent: of them, where the high mark begins and ends. A burst of so many blocks takes the
+    most_percent: of them, where the high mark begins and ends. A burst of that size takes the
     disk less than a step.
     """
 

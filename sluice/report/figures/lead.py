@@ -16,7 +16,7 @@ from sluice.report.wording import Words, metric_words
 
 ORDER = 0
 ABOUT = "All trials together, as in the table. Of several trials, a short stroke is each one."
-WIDE = 20  # the largest value so many times the least: points on a logarithmic axis
+WIDE = 20  # from this ratio of the largest to the least value on: points on a logarithmic axis
 BAR = 30  # height of a row
 BAR_OF_CROWD = 23
 ROW = 24

@@ -17,7 +17,7 @@ ABOUT = (
     "Crosses, if there are any, are what the analytic model says."
 )
 MODEL = "model"
-WIDE = 20  # the largest value so many times the least: a logarithmic axis
+WIDE = 20  # from this ratio of the largest to the least value on: a logarithmic axis
 COLUMNS = 3
 HEAD = 40  # letters in a line of the head of a panel
 

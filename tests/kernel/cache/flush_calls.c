@@ -109,7 +109,7 @@ TEST(flush_older_writes_what_is_so_old)
     end_commands();
 }
 
-/* Until when the write policy lets writes start: a queue of so many. */
+/* Until when the write policy lets writes start: a queue of this length. */
 static u64 queue_most;
 
 static enum write_mode decide_by_queue(const struct write_info *w)

@@ -36,7 +36,7 @@ static u64 end_of(const struct access *a)
     return a->block + a->nblocks;
 }
 
-/* Blocks of so many KB, `least` at least. */
+/* How many blocks this many KB are, `least` at least. */
 static u64 blocks_of(u64 kb, const struct access *a, u64 least)
 {
     u64 n = (kb << 10) / a->block_bytes;

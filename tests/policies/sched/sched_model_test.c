@@ -101,7 +101,7 @@ struct model {
         u64 *value, least, most;
         const u64 *not_below; /* (optional) the least is this value */
     } tunables[6];
-    u32 moved; /* so many counters, the first ones, move in the last run */
+    u32 moved; /* how many counters, the first ones, move in the last run */
     bool in_some_run;      /* or in another */
     bool candidates_alone; /* asked when there are dirty blocks and nothing else
                             */

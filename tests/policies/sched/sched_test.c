@@ -850,7 +850,7 @@ TEST(satf_refuses_a_machine_where_no_disk_has_a_model)
 
 /* ---- BFQ ---- */
 
-/* A request of so many sectors of a process. */
+/* A process's request of this many sectors. */
 static void ask(const struct policy *p, struct request *r, u32 pid, u64 sector,
                 u32 nsectors)
 {
@@ -875,7 +875,7 @@ static void leave_write(const struct policy *p, struct request *r, u64 sector,
     p->sched.queued(&queue, r, clock_now_ns);
 }
 
-/* The next command is of this process, and takes so long. */
+/* The next command is of this process, and takes this long. */
 static void serve_for(const struct policy *p, u32 pid, u64 us)
 {
     struct request *r = serve(p);
@@ -1065,7 +1065,7 @@ static const struct policy *kyber(u64 device_depth)
     return p;
 }
 
-/* Queue so many reads and writes, the first of each at the highest sector. */
+/* Queue this many reads and writes, the first of each at the highest sector. */
 static void submit_falling(const struct policy *p, u32 reads, u32 writes)
 {
     for (u32 i = 0; i < reads; i++)

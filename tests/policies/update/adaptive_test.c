@@ -219,7 +219,7 @@ TEST(hac_fills_each_disks_queue_and_passes_over_the_blocks_of_a_busy_one)
 
 static struct cache_state state;
 
-/* A step in which so many blocks became dirty and so many clean. */
+/* A step in which this many blocks became dirty and this many clean. */
 static void step(struct marks *m, u64 dirtied, u64 cleaned)
 {
     state.dirtied += dirtied;
@@ -285,7 +285,7 @@ TEST(marks_go_on_from_where_no_limit_bent_them)
     check_eq(m.low, 0);
 }
 
-/* marks.c's arithmetic: ratios in so many parts, marks in so many of a block,
+/* marks.c's arithmetic: ratios in parts of ONE, marks in parts of a block,
  * both rounded to the nearest. */
 #define RATIO 65536UL
 #define BLOCK 1024UL
@@ -309,7 +309,8 @@ static u64 by_at_most_two(u64 mark, u64 ratio)
     return nearest(mark * by, RATIO);
 }
 
-/* After a step in which so much became dirty and clean, and in the one before.
+/* After a step in which these blocks became dirty and clean, and the step
+ * before.
  */
 static void want_marks(struct marks *m, const u64 now[2], const u64 before[2],
                        u64 buffers)
@@ -890,9 +891,9 @@ TEST(awol_counts_and_bounds_its_marks_as_its_model)
     }
 }
 
-/* In a cache of so many buffers, it follows one block in `every`, and each
- * ghost cache has room for `most` names: the first of them is there until one
- * more comes. */
+/* In a cache of this many buffers, the policy follows one block in `every`, and
+ * each ghost cache has room for `most` names: the first of them is there until
+ * one more comes. */
 static void check_follows(u64 buffers, u64 every, u64 most)
 {
     model_start("none");
