@@ -308,9 +308,9 @@ def compare_machines(was: Certificate, now: Certificate) -> list[str]:
     return lines
 
 
-def format_points(of: Certificate, test: str) -> str:
+def format_points(certificate: Certificate, test: str) -> str:
     """Return the points of a test, as words of a message."""
-    return f"{of['points'][test]:g}" if test in of["points"] else "no"
+    return f"{certificate['points'][test]:g}" if test in certificate["points"] else "no"
 
 
 def compare_points(was: Certificate, now: Certificate) -> list[str]:

@@ -23,9 +23,9 @@ ABOUT = (
 )
 
 
-def fixed_scale(of: Spec, present: list[str]) -> Spec:
+def fixed_scale(values: Spec, present: list[str]) -> Spec:
     """Return a scale on which each name has the same value in all pictures."""
-    return {"domain": present, "range": [of[name] for name in present]}
+    return {"domain": present, "range": [values[name] for name in present]}
 
 
 def present_names(curves: list[Curves], name: str, order: Spec) -> list[str]:
@@ -33,25 +33,25 @@ def present_names(curves: list[Curves], name: str, order: Spec) -> list[str]:
     return [word for word in order if word in {getattr(c, name) for c in curves}]
 
 
-def kernel_channel(curves: list[Curves], of: Spec, **more: object) -> Spec:
+def kernel_channel(curves: list[Curves], values: Spec, **more: object) -> Spec:
     """Return the channel that distinguishes your kernel from the reference."""
     names = present_names(curves, "who", COLOURS)
     return {
         "field": "who",
         "type": "nominal",
         "title": None,
-        "scale": fixed_scale(of, names),
+        "scale": fixed_scale(values, names),
         **more,
     }
 
 
-def kernel_channels(curves: list[Curves], extent: str, of: Spec) -> Spec:
+def kernel_channels(curves: list[Curves], extent: str, extents: Spec) -> Spec:
     """Return the channels that distinguish yours from the reference: colour, size, opacity."""
     return {
         "color": kernel_channel(
             curves, COLOURS, legend={"symbolType": "circle", "symbolSize": 120}
         ),
-        extent: kernel_channel(curves, of, legend=None),
+        extent: kernel_channel(curves, extents, legend=None),
         "opacity": kernel_channel(curves, FAINT, legend=None),
     }
 

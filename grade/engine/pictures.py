@@ -26,9 +26,9 @@ class Curves:
 
     who: str
     what: str
-    response: Points = field(default_factory=list)  # ms, and percent that took no longer
-    progress: Points = field(default_factory=list)  # s, and how many had come
-    places: Points = field(default_factory=list)  # s when dispatched, and MB on the disk
+    response: Points = field(default_factory=list)  # x: ms; y: the percentage that took no longer
+    progress: Points = field(default_factory=list)  # x: s; y: how many requests had come
+    places: Points = field(default_factory=list)  # x: time of dispatch, s; y: place on the disk, MB
 
 
 @dataclass

@@ -265,11 +265,11 @@ class Run:
             if start_ns <= fault.event.time_ns < end_ns:
                 raise self.fault_error(fault)
 
-    def moment(self, of: "trace.Event | Request | Write", step: str = "queued") -> Moment:
+    def moment(self, what: "trace.Event | Request | Write", step: str = "queued") -> Moment:
         """Return the moment of an event, or of a step of a request: queued, issued or completed."""
-        if isinstance(of, trace.Event):
-            return Moment(self.folder.name, self.events.index(of), of)
-        request = of.request if isinstance(of, Write) else of
+        if isinstance(what, trace.Event):
+            return Moment(self.folder.name, self.events.index(what), what)
+        request = what.request if isinstance(what, Write) else what
         wanted = (getattr(request, f"{step}_ns"), step, request.disk, request.sector, request.write)
         for number, event in self.events.select_named(step):
             if wanted == (event.time_ns, event.name, event.disk, event.block, event.write):
@@ -281,12 +281,12 @@ class Run:
         condition: bool,
         expected: str,
         came: str,
-        of: "trace.Event | Request | Write | None",
+        what: "trace.Event | Request | Write | None",
         step: str = "queued",
     ) -> None:
-        """Raise Wrong, with the moment of `of`, unless the condition holds."""
+        """Raise Wrong, with the moment of `what`, unless the condition holds."""
         if not condition:
-            raise Wrong(expected, came, self.moment(of, step) if of else None)
+            raise Wrong(expected, came, self.moment(what, step) if what else None)
 
     def sectors(self, path: str) -> dict[int, int]:
         """Return the number of each block of a file on the data disk, by its first sector."""

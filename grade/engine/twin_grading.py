@@ -121,11 +121,11 @@ class OnTwin(Workbench):
 def make_bench(lab: Lab, twin: Path, runs: Path, nonce: str, files: Mapping[str, str]) -> OnTwin:
     """Return a workbench for a twin that was built from these files in its own folder."""
 
-    def machine_kernel(of: Path) -> Path:
-        if of == engine.TWIN:
+    def machine_kernel(kernel: Path) -> Path:
+        if kernel == engine.TWIN:
             return lab.reference
-        made = of.with_name("kernel.elf")
-        return made if made.exists() else tree.build_kernel(of.parent, lab, files)
+        made = kernel.with_name("kernel.elf")
+        return made if made.exists() else tree.build_kernel(kernel.parent, lab, files)
 
     budget_s = grading.BUDGET_S
     return OnTwin(

@@ -113,7 +113,7 @@ def check_sections(file: str, made: Elf) -> None:
     names = [section.name for section in made.sections[1:]]
     for section in made.sections[1:]:
         name, flags = section.name, section.flags
-        if name == STACK_NOTE and flags == EXEC:  # as GCC 14 says it
+        if name == STACK_NOTE and flags == EXEC:  # GCC 14's mark of an executable stack
             raise Refused(f"{file} puts code on the stack: {INNER}")
         if (section.type, flags) not in allowed_section_kinds(file, name):
             raise refusal(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")

@@ -161,33 +161,34 @@ def play_matches(experiment: Experiment, results: list[RunResult]) -> list[Match
     return found
 
 
-def describe_match(arm: str, of: Match) -> str:
+def describe_match(arm: str, match: Match) -> str:
     """Return the arm's value and the rivals that decide the match, in words."""
-    if not of.rivals:
+    if not match.rivals:
         return (
             "not all of its runs have been made"
-            if of.against
+            if match.against
             else "no other arm gives the same promise"
         )
-    kind = {True: "next", False: "better", None: of.open_word}[of.is_won]
-    shown = [f"{one.arm} {one.value:,.6g}" for one in of.deciding_rivals]
-    return f"{arm} {of.own:,.6g}; {kind}: {', '.join(shown)}; {of.deciding_rivals[0].less.describe}"
+    kind = {True: "next", False: "better", None: match.open_word}[match.is_won]
+    shown = [f"{one.arm} {one.value:,.6g}" for one in match.deciding_rivals]
+    less = match.deciding_rivals[0].less
+    return f"{arm} {match.own:,.6g}; {kind}: {', '.join(shown)}; {less.describe}"
 
 
-def match_verdict(arm: str, of: Match) -> Verdict:
+def match_verdict(arm: str, match: Match) -> Verdict:
     """Return the verdict of a match."""
     says = (
-        f"{arm} has no more {of.metric} than {of.against}"
-        if of.against
-        else f"{arm} has the least {of.metric} of {len(of.rivals) + 1} arms"
+        f"{arm} has no more {match.metric} than {match.against}"
+        if match.against
+        else f"{arm} has the least {match.metric} of {len(match.rivals) + 1} arms"
     )
-    open_ = of.open_word if of.is_won is None else ""
-    why = describe_match(arm, of)
-    return Verdict(says + setting_words(of.at), of.is_won, why, contest=True, open=open_)
+    open_ = match.open_word if match.is_won is None else ""
+    why = describe_match(arm, match)
+    return Verdict(says + setting_words(match.at), match.is_won, why, contest=True, open=open_)
 
 
 def judge(experiment: Experiment, results: list[RunResult]) -> list[Verdict]:
     """Return a verdict for each setting and metric; none if the experiment is no contest."""
     row = experiment.contest
     found = play_matches(experiment, results)
-    return [match_verdict(row["arm"], of) for of in found] if row else []
+    return [match_verdict(row["arm"], match) for match in found] if row else []

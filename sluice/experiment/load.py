@@ -614,7 +614,7 @@ def variant_with_policy(raw: Unchecked, policy: str) -> Arm:
 @dataclass(frozen=True)
 class Opened:
     """A file in a size, before its runs are made: its values, the checker with its problems, the
-    names of its arms (`here`: those that run), and its variables: swept, constant in all runs, and
+    names of its arms and of those that run, and its variables: swept, constant in all runs, and
     each arm's own."""
 
     c: Checker
@@ -622,7 +622,7 @@ class Opened:
     top: FileTables
     size: str
     names: list[str]
-    here: list[str]
+    chosen_arms: list[str]
     sweep: dict[str, list[Value]]
     constants: Variables
     own: list[Variables]
@@ -655,8 +655,8 @@ def open_experiment(path: Path, size: str = FULL, policy: str = "", arms: Arms =
         raise BadExperiment("\n".join(c.problems))
     size, sweep, constants = select_size(c, top, size)
     own = arm_variables(c, raw["arms"], [*sweep, *constants])
-    here = select_arms(c, top, size, names, policy)
-    return Opened(c, raw, top, size, names, here, sweep, constants, own)
+    chosen = select_arms(c, top, size, names, policy)
+    return Opened(c, raw, top, size, names, chosen, sweep, constants, own)
 
 
 def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Experiment:
@@ -666,34 +666,34 @@ def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Exp
     policy: a policy that is measured too, in an arm of its name next to those of the file. arms:
     more arms, in the form of the file's.
     """
-    of = open_experiment(path, size, policy, arms)
-    c, names, here = of.c, of.names, of.here
-    name = path.stem if of.size == FULL else f"{path.stem}-{of.size}"
+    opened = open_experiment(path, size, policy, arms)
+    c, names, chosen = opened.c, opened.names, opened.chosen_arms
+    name = path.stem if opened.size == FULL else f"{path.stem}-{opened.size}"
     name += f"+{policy}" if policy else ""
     runs: list[Run] = []
-    indices = [i for i, arm in enumerate(names) if arm in here]
-    for i, point in itertools.product(indices, sweep_points(c, of.sweep)):
-        variables = of.constants | of.own[i] | point
-        made = build_config(c, of.raw, i, variables)
+    indices = [i for i, arm in enumerate(names) if arm in chosen]
+    for i, point in itertools.product(indices, sweep_points(c, opened.sweep)):
+        variables = opened.constants | opened.own[i] | point
+        made = build_config(c, opened.raw, i, variables)
         limit_s = made.pop("host_limit_s")
-        said = predict_run(c, of.raw, variables, made)
-        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
-    rest = check_presentation(c, of.top, runs, of.size, of.sweep)
-    left_out = set(names) - set(here)
+        predicted = predict_run(c, opened.raw, variables, made)
+        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, predicted))
+    rest = check_presentation(c, opened.top, runs, opened.size, opened.sweep)
+    left_out = set(names) - set(chosen)
     rest.expectations = [
         row
         for row in rest.expectations
-        if row["size"] in (None, of.size) and not {row["arm"], row["than"]} & left_out
+        if row["size"] in (None, opened.size) and not {row["arm"], row["than"]} & left_out
     ]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     drives = dict.fromkeys(measured_drive(run.config) for run in runs)
-    drive, top = ", ".join(drives), of.top
-    about = (name, path, of.size, policy, top["claim"], top["source"], drive)
+    drive, top = ", ".join(drives), opened.top
+    about = (name, path, opened.size, policy, top["claim"], top["source"], drive)
     return Experiment(
         *about,
         runs,
-        here,
+        chosen,
         rest.plot,
         rest.published,
         rest.expectations,

@@ -15,13 +15,13 @@ from sluice.experiment.result import disk_series, drop_seed, measured_disk
 from sluice.experiment.schema import CHARGED, MEASURED, Experiment
 from sluice.host import printing
 
-COUNT = 8  # characters of a count beside a bar
-OCTAVE = 13  # and of the heading of a row
+COUNT = 8  # characters of the count next to a bar
+OCTAVE = 13  # characters of a row's heading
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 PUBLISHED = "  published"  # begins a row with the source's figures
-SPREAD = "  95 %, range"  # begins one with the intervals of means, and the ranges of extremes
-MODEL = "  model"  # begins one with what theory says, and how far off was measured
+SPREAD = "  95 %, range"  # begins a row with intervals of means and ranges of extremes
+MODEL = "  model"  # begins a row with theory's figures, and the measured deviation
 SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
 SPARK_COLUMNS = 60  # at most; fewer where the terminal is narrow
 LEAST_COLUMNS = 10

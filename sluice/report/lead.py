@@ -37,13 +37,13 @@ ALMOST = 1.05  # times as much: no difference worth a number
 
 def lead_metric(study: Study) -> str | None:
     """Return the metric that the page begins with; None if the experiment names none."""
-    of = study.experiment
-    often = Counter(row["metric"] for row in of.expectations)
+    experiment = study.experiment
+    often = Counter(row["metric"] for row in experiment.expectations)
     ranked = sorted(often, key=lambda name: (-often[name], ".max" not in name))
-    contested = of.contest["metrics"] if of.contest else []
+    contested = experiment.contest["metrics"] if experiment.contest else []
     response = [f"{study.job}.max_ms"] if study.job else []
-    named = [of.plot["lead"]] if of.plot.get("lead") else []
-    return next(iter([*named, *ranked, *contested, *response, *of.plot["columns"]]), None)
+    named = [experiment.plot["lead"]] if experiment.plot.get("lead") else []
+    return next(iter([*named, *ranked, *contested, *response, *experiment.plot["columns"]]), None)
 
 
 def values_by_setting(study: Study, name: str) -> dict[str, dict[str, float]]:
@@ -65,15 +65,15 @@ def setting_trials(study: Study, at: str, arm: str) -> list[RunResult]:
     return found
 
 
-def quote_value(said: Words, name: str, runs: list[RunResult]) -> str:
+def quote_value(words: Words, name: str, runs: list[RunResult]) -> str:
     """Return the metric over these runs as text: an extreme as the range over the trials, a mean
     with its interval."""
     whole, found = metrics.aggregate(runs, name), significance.spread_of_trials(runs, name)
     if not found or found.low == found.high:
-        return said.value(whole)
+        return words.value(whole)
     if metrics.aggregation(name) in ("min", "max"):
-        return f"{said.value(found.low)} to {said.value(found.high)}"
-    return f"{said.value(whole)} (95 %: {said.value(found.low)} to {said.value(found.high)})"
+        return f"{words.value(found.low)} to {words.value(found.high)}"
+    return f"{words.value(whole)} (95 %: {words.value(found.low)} to {words.value(found.high)})"
 
 
 def compare_less(name: str, runs: list[RunResult], others: list[RunResult]) -> Claim:
@@ -142,7 +142,7 @@ def ratio_words(more: float, less: float) -> str:
     return f": {ratio:.0f} to 1" if ratio >= 9.95 else f": {ratio:.2g} to 1"
 
 
-def pair_sentence(study: Study, name: str, said: Words, found: Pair) -> str:
+def pair_sentence(study: Study, name: str, words: Words, found: Pair) -> str:
     """Return a sentence about two arms, the one with the larger value first."""
     rows = sorted(zip(found.values, found.arms, strict=True), reverse=True)
     (more, arm), (least, other) = rows
@@ -154,8 +154,8 @@ def pair_sentence(study: Study, name: str, said: Words, found: Pair) -> str:
     elif less.met is None:
         apart_by = f": {NO_DIFFERENCE}"
     return (
-        f"{said.capital}{at}: {quote_value(said, name, runs)} with {arm}, "
-        f"{quote_value(said, name, others)} with {other}{apart_by}."
+        f"{words.capital}{at}: {quote_value(words, name, runs)} with {arm}, "
+        f"{quote_value(words, name, others)} with {other}{apart_by}."
     )
 
 
@@ -197,15 +197,15 @@ def rank_words(place: Standing) -> str:
     return f"{NO_DIFFERENCE} from {same} of the others" if same else "the least"
 
 
-def contest_sentence(study: Study, name: str, said: Words, place: Standing) -> str:
+def contest_sentence(study: Study, name: str, words: Words, place: Standing) -> str:
     """Return a sentence about the position of the contest's arm."""
     best, worst = (
-        f"{quote_value(said, name, setting_trials(study, place.at, one.arm))} with {one.arm}"
+        f"{quote_value(words, name, setting_trials(study, place.at, one.arm))} with {one.arm}"
         for one in (place.order[0], place.order[-1])
     )
     where = f" (at {place.at})" if place.at else ""
     return (
-        f"{said.capital}{where}: {quote_value(said, name, place.own.runs)} with {place.own.arm}, "
+        f"{words.capital}{where}: {quote_value(words, name, place.own.runs)} with {place.own.arm}, "
         f"{rank_words(place)}; of the {len(place.order)} others "
         f"the least is {best}, the most {worst}."
     )
@@ -224,11 +224,11 @@ def sentence_arms(study: Study) -> list[str]:
     return list(found.arms) if found else []
 
 
-def trend_sentence(study: Study, name: str, said: Words) -> str:
+def trend_sentence(study: Study, name: str, words: Words) -> str:
     """Return a sentence about the first and the last value of the only arm."""
     ends = [study.systems[0], study.systems[-1]]
-    texts = [f"{quote_value(said, name, s.trials)} at {in_words(s.setting)}" for s in ends]
-    return f"{said.capital} with {ends[0].arm}: from {texts[0]} to {texts[1]}."
+    texts = [f"{quote_value(words, name, s.trials)} at {in_words(s.setting)}" for s in ends]
+    return f"{words.capital} with {ends[0].arm}: from {texts[0]} to {texts[1]}."
 
 
 def lead_sentence(study: Study) -> str:
@@ -236,17 +236,17 @@ def lead_sentence(study: Study) -> str:
     name = lead_metric(study)
     if name is None:
         return ""
-    said = metric_words(name)
+    words = metric_words(name)
     place = contest_standing(study, name)
     if place:
-        return contest_sentence(study, name, said, place)
+        return contest_sentence(study, name, words, place)
     found = compared_pair(study, name)
     if found:
-        return pair_sentence(study, name, said, found)
+        return pair_sentence(study, name, words, found)
     if len(study.systems) > 1:
-        return trend_sentence(study, name, said)
+        return trend_sentence(study, name, words)
     [system] = study.systems
-    return f"{said.capital}: {quote_value(said, name, system.trials)} with {system.arm}."
+    return f"{words.capital}: {quote_value(words, name, system.trials)} with {system.arm}."
 
 
 def verdict_counts(verdicts: list[Verdict]) -> str:

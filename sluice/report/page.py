@@ -120,11 +120,15 @@ def run_arguments(study: Study) -> str:
     It is "" if there are no runs, or if a policy of --with is among the arms, because those
     commands do not have --with.
     """
-    of, which = study.experiment, example_runs(study)
-    if not which or of.policy:
+    experiment, which = study.experiment, example_runs(study)
+    if not which or experiment.policy:
         return ""
-    name = of.path.stem if of.path.is_relative_to(EXPERIMENTS) else str(of.path)
-    size = f" --size={of.size}" if of.size != FULL else ""
+    name = (
+        experiment.path.stem
+        if experiment.path.is_relative_to(EXPERIMENTS)
+        else str(experiment.path)
+    )
+    size = f" --size={experiment.size}" if experiment.size != FULL else ""
     second = "".join(f" --second={n}" for n in which[1:])
     return f"{shlex.quote(name)}{size} --run={which[0]}{second}"
 
@@ -178,9 +182,10 @@ def commands_section(study: Study) -> str:
 
 def verdict_metrics(study: Study) -> list[str]:
     """Return the metrics that verdicts may name."""
-    of = study.experiment
-    named = [row["metric"] for row in of.expectations]
-    return named + ([*of.contest["metrics"], *of.contest["no_more"]] if of.contest else [])
+    experiment = study.experiment
+    named = [row["metric"] for row in experiment.expectations]
+    contest = experiment.contest
+    return named + ([*contest["metrics"], *contest["no_more"]] if contest else [])
 
 
 def verdict_row(study: Study, verdict: Verdict) -> str:

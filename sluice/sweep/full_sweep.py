@@ -55,7 +55,7 @@ class Sweep:
     def runs(self) -> int:
         """The number of runs that all points have together."""
         swept = {axis.name for axis in self.axes}
-        others = (row for name, row in self.maker.of.sweep.items() if name not in swept)
+        others = (row for name, row in self.maker.opened.sweep.items() if name not in swept)
         return self.count * math.prod(map(len, others))
 
 

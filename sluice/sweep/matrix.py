@@ -231,10 +231,10 @@ def policies_text(row: full_sweep.Row) -> str:
 def describe_setting(row: full_sweep.Row, sweep: full_sweep.Sweep) -> str:
     """Return the size of the cache, as far as it is a number, and what else tells a setting of a
     sweep from its others, in words."""
-    lists = {axis.name: axis.grid() for axis in sweep.axes} | sweep.maker.of.sweep
+    lists = {axis.name: axis.grid() for axis in sweep.axes} | sweep.maker.opened.sweep
     names = (name for name, values in lists.items() if len(values) > 1)
     told = {n: row[n] for n in names if n not in (*NOT_VARIED, *load_catalogue().policies)}
-    size = row.get(NBUF, sweep.maker.of.raw.get("machine", {}).get(NBUF))
+    size = row.get(NBUF, sweep.maker.opened.raw.get("machine", {}).get(NBUF))
     told |= {NBUF: size} if isinstance(size, int) else {}
     return ", ".join(
         f"{value} buffers" if name == NBUF else f"{name} {value}" for name, value in told.items()

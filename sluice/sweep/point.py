@@ -15,7 +15,7 @@ class Maker:
     """Makes the runs of points. A point has a run for each combination of the experiment's
     variables that the sweep does not go over, such as the seed."""
 
-    of: Opened
+    opened: Opened
     name: str  # of the experiment
     axes: list[Axis]
 
@@ -26,30 +26,30 @@ class Maker:
     def raw(self, point: Point, arm: int) -> Unchecked:
         """Return the file's values with those of the point. An arm's own values override those of
         all arms."""
-        arms = list(self.of.raw["arms"])
+        arms = list(self.opened.raw["arms"])
         own = {
             table: arms[arm].get(table, {}) | self.values(kind, point)
             for table, kind in (("policies", "policy"), ("tunables", "tunable"))
         }
         arms[arm] = arms[arm] | own
-        machine = self.of.raw.get("machine", {}) | self.values("machine", point)
-        return self.of.raw | {"arms": arms, "machine": machine}
+        machine = self.opened.raw.get("machine", {}) | self.values("machine", point)
+        return self.opened.raw | {"arms": arms, "machine": machine}
 
     def other_variables(self, point: Point) -> list[Variables]:
         """Return each combination of the other variables."""
-        others = {name: row for name, row in self.of.sweep.items() if name not in point}
+        others = {name: row for name, row in self.opened.sweep.items() if name not in point}
         return [dict(zip(others, row, strict=True)) for row in itertools.product(*others.values())]
 
     def runs(self, point: Point, number: int) -> list[Run]:
         """Return the runs of a point. Raises BadSweep if the file does not allow the point."""
         name = str(point[ARM])
-        arm = self.of.names.index(name)
+        arm = self.opened.names.index(name)
         raw = self.raw(point, arm)
         found: list[Run] = []
-        c = replace(self.of.c, problems={})
+        c = replace(self.opened.c, problems={})
         for rest in self.other_variables(point):
             swept = self.values("variable", point) | rest
-            made = build_config(c, raw, arm, self.of.constants | self.of.own[arm] | swept)
+            made = build_config(c, raw, arm, self.opened.constants | self.opened.own[arm] | swept)
             limit_s = made.pop("host_limit_s")
             told = {axis: value for axis, value in point.items() if axis != ARM} | rest
             made |= {"engine": TWIN, "clock": CHARGED}

@@ -22,9 +22,9 @@ SEED = "seed"
 SHOWN = 8  # of them on the terminal
 
 
-def format_value(of: Value) -> str:
+def format_value(value: Value) -> str:
     """Return a swept value as text, for a table."""
-    return of if isinstance(of, str) else format_number(of) if of else "0"
+    return value if isinstance(value, str) else format_number(value) if value else "0"
 
 
 def best_points(sweep: Sweep, points: list[Measured]) -> list[Measured]:
@@ -42,7 +42,7 @@ def table_title(sweep: Sweep) -> str:
 def varies_only_seed(sweep: Sweep) -> bool:
     """Return whether the runs of a point differ only in their seed."""
     swept = {axis.name for axis in sweep.axes}
-    lists = sweep.maker.of.sweep.items()
+    lists = sweep.maker.opened.sweep.items()
     return all(name == SEED or name in swept or len(values) == 1 for name, values in lists)
 
 

@@ -99,7 +99,7 @@ class Range:
 Axis = Choice | Range
 
 
-def sweepable_names(of: Opened, known: Known) -> dict[str, str]:
+def sweepable_names(opened: Opened, known: Known) -> dict[str, str]:
     """Return the kind of every name that may be swept.
 
     A variable hides a number of [machine] of the same name, because the file sets the number from
@@ -107,7 +107,7 @@ def sweepable_names(of: Opened, known: Known) -> dict[str, str]:
     """
     found = {name: "machine" for name, row in MACHINE.items() if row.kind == "number"}
     found |= dict.fromkeys(known.tunables, "tunable") | dict.fromkeys(known.policies, "policy")
-    names = [*of.sweep, *of.constants, *(name for own in of.own for name in own)]
+    names = [*opened.sweep, *opened.constants, *(name for own in opened.own for name in own)]
     return found | dict.fromkeys(names, "variable") | {ARM: ARM}
 
 
@@ -141,7 +141,7 @@ def expect_within(axis: Axis, known: Known) -> None:
 
 
 def parse_range(name: str, kind: str, match: re.Match[str]) -> Range:
-    """Return the range of an item. Raises BadSweep."""
+    """Return the axis of an item that gives a range. Raises BadSweep."""
     low, high = parse_number(match[1]), parse_number(match[2])
     if isinstance(low, float) or isinstance(high, float):
         low, high = float(low), float(high)
@@ -159,15 +159,15 @@ def parse_range(name: str, kind: str, match: re.Match[str]) -> Range:
     return Range(name, kind, low, high, steps, bool(match[4]))
 
 
-def parse_choices(name: str, kind: str, text: str, of: Opened, known: Known) -> Choice:
-    """Return the list of values of an item. Raises BadSweep."""
+def parse_choices(name: str, kind: str, text: str, opened: Opened, known: Known) -> Choice:
+    """Return the axis of an item that lists its values, as A|B. Raises BadSweep."""
     words = [word.strip() for word in text.split("|")]
     if len(set(words)) < len(words) or "" in words:
         raise BadSweep(f"{text}: every value must be there, and only once")
     if kind in (ARM, "policy"):
-        there = of.here if kind == ARM else known.policies[name]
+        possible = opened.chosen_arms if kind == ARM else known.policies[name]
         for word in words:
-            expect_known(kind if kind == ARM else f"{name} policy", word, there)
+            expect_known(kind if kind == ARM else f"{name} policy", word, possible)
         return Choice(name, kind, tuple(words))
     numbers = [parse_number(word) if re.fullmatch(NUMBER, word) else word for word in words]
     texts = [value for value in numbers if isinstance(value, str)]
@@ -182,12 +182,12 @@ def expect_known(what: str, name: str, names: list[str]) -> None:
         raise BadSweep(f'unknown {what} "{name}"; {suggest(name, names)}')
 
 
-def parse_axis(item: str, of: Opened, known: Known) -> Axis:
-    """Return the axis of an item. Raises BadSweep."""
+def parse_axis(item: str, opened: Opened, known: Known) -> Axis:
+    """Return the axis that an item of --over describes. Raises BadSweep."""
     match = ITEM.fullmatch(item)
     if not match:
         raise BadSweep("must be NAME=LOW..HIGH or NAME=A|B")
-    name, values, kinds = match[1].strip(), match[2].strip(), sweepable_names(of, known)
+    name, values, kinds = match[1].strip(), match[2].strip(), sweepable_names(opened, known)
     expect_known("variable, tunable, policy or number of the machine", name, list(kinds))
     found = RANGE.fullmatch(values)
     if ".." in values and not found:
@@ -195,18 +195,18 @@ def parse_axis(item: str, of: Opened, known: Known) -> Axis:
     if found:
         axis: Axis = parse_range(name, kinds[name], found)
     else:
-        axis = parse_choices(name, kinds[name], values, of, known)
+        axis = parse_choices(name, kinds[name], values, opened, known)
     expect_within(axis, known)
     return axis
 
 
-def parse_axes(text: str, of: Opened, known: Known) -> list[Axis]:
+def parse_axes(text: str, opened: Opened, known: Known) -> list[Axis]:
     """Return the axes of a sweep. If `arm` is not among them, it becomes the first. Raises
     BadSweep."""
     found: list[Axis] = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         try:
-            axis = parse_axis(item, of, known)
+            axis = parse_axis(item, opened, known)
             if axis.name in [other.name for other in found]:
                 raise BadSweep("stands there twice")
         except BadSweep as error:
@@ -215,7 +215,7 @@ def parse_axes(text: str, of: Opened, known: Known) -> list[Axis]:
     if not found:
         raise BadSweep('--over: say what the sweep goes over, as --over="nbuf=256..4096:5:log"')
     if ARM not in [axis.name for axis in found]:
-        found.insert(0, Choice(ARM, ARM, tuple(of.here)))
+        found.insert(0, Choice(ARM, ARM, tuple(opened.chosen_arms)))
     return found
 
 

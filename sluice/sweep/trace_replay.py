@@ -357,14 +357,14 @@ def roomy_caches_note(points: list[Measured], usual: int) -> list[str]:
 
 def usual_buffers(sweep: Sweep) -> int:
     """Return how many buffers the experiment has where the sweep does not say."""
-    buffers: int = sweep.maker.of.raw["machine"][NBUF]
+    buffers: int = sweep.maker.opened.raw["machine"][NBUF]
     return buffers
 
 
 def usual_settings_note(sweep: Sweep) -> str:
     """Return a sentence that names the usual policies, and the size of the cache if the table does
     not say it."""
-    policies = load_catalogue().defaults | sweep.maker.of.raw["policies"]
+    policies = load_catalogue().defaults | sweep.maker.opened.raw["policies"]
     told = [f"{kind}={name}" for kind, name in policies.items() if kind != PLACE]
     axis = next((axis for axis in sweep.axes if axis.name == NBUF), None)
     sizes = [int(size) for size in axis.grid()] if axis else [usual_buffers(sweep)]

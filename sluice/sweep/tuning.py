@@ -41,7 +41,7 @@ class Search:
     """A search: a file in its size `full`, and its table [tune]."""
 
     path: Path
-    of: Opened
+    opened: Opened
     tune: TuneTable
 
     @property
@@ -73,31 +73,33 @@ class Search:
     def seeds(self) -> tuple[list[Value], list[Value]]:
         """The seeds that screen, and the others."""
         count = self.tune["screened"]
-        return self.of.sweep[SEED][:count], self.of.sweep[SEED][count:]
+        return self.opened.sweep[SEED][:count], self.opened.sweep[SEED][count:]
 
     @property
     def runs(self) -> int:
         """The number of runs; fewer are made if a candidate comes twice."""
         first, others = map(len, self.seeds)
-        settings = math.prod(len(row) for name, row in self.of.sweep.items() if name != SEED)
+        settings = math.prod(len(row) for name, row in self.opened.sweep.items() if name != SEED)
         return settings * (
             first * (self.tune["candidates"] + 1) + others * (self.tune["finalists"] + 1)
         )
 
     def maker(self, seeds: list[Value], axes: list[Axis]) -> Maker:
         """Return the maker of runs with these seeds and axes."""
-        of = replace(self.of, sweep=self.of.sweep | {SEED: seeds})
+        of = replace(self.opened, sweep=self.opened.sweep | {SEED: seeds})
         return Maker(of, f"{self.path.stem}@{TWIN}", axes)
 
     def changed_values(self, point: Point) -> Point:
         """Return the values of a point that differ from the arm's."""
-        raw = self.of.raw["arms"][self.of.names.index(self.arm)]
-        own = self.of.raw.get("policies", {}) | raw.get("policies", {}) | raw.get("tunables", {})
+        raw = self.opened.raw["arms"][self.opened.names.index(self.arm)]
+        own = (
+            self.opened.raw.get("policies", {}) | raw.get("policies", {}) | raw.get("tunables", {})
+        )
         return {n: value for n, value in point.items() if n != ARM and value != own.get(n)}
 
     def to_arm(self, point: Point, name: str) -> Arm:
         """Return the point in the form of an arm of the file."""
-        raw: Arm = self.of.raw["arms"][self.of.names.index(self.arm)]
+        raw: Arm = self.opened.raw["arms"][self.opened.names.index(self.arm)]
 
         def values(kind: str) -> Point:
             """Return the part of the point that is of this kind."""
@@ -204,7 +206,7 @@ def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> 
             answers = [measurer.find(run) for run in of_point]
             figures = [answer for answer in answers if answer is not None]
             variables = [
-                tuple((n, v) for n, v in run.variables.items() if n in search.of.sweep)
+                tuple((n, v) for n, v in run.variables.items() if n in search.opened.sweep)
                 for run in of_point
             ]
             whole = len(figures) == len(answers)

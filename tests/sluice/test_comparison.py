@@ -269,10 +269,10 @@ def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: li
 CORE = {"PU": "PU", "IPU": "IPU", "BSD syncer": "syncer"}  # and the arms here that are of it
 
 
-def worst_ms(of: Study, arm: str, wait_s: int) -> float:
+def worst_ms(study: Study, arm: str, wait_s: int) -> float:
     """Return the longest response of an arm, from the results themselves."""
-    responses = {"reads": "r", "writes": "hist.disk1.read_response"}[of.experiment.name]
-    [found] = [r for r in of.results if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)]
+    responses = {"reads": "r", "writes": "hist.disk1.read_response"}[study.experiment.name]
+    [found] = [r for r in study.results if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)]
     return metrics.evaluate(found, f"{responses}.max_ms")
 
 

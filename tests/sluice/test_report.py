@@ -228,9 +228,9 @@ def mogul() -> Experiment:
     return load(experiment_file("mogul-4.1-fast"), "quick")
 
 
-def without_figures(of: Experiment) -> Study:
-    runs = [{"arm": run.arm, "variables": run.variables} for run in of.runs]
-    return Study(replace(of, plot={"columns": []}, expectations=[], contest=None), runs)
+def without_figures(experiment: Experiment) -> Study:
+    runs = [{"arm": run.arm, "variables": run.variables} for run in experiment.runs]
+    return Study(replace(experiment, plot={"columns": []}, expectations=[], contest=None), runs)
 
 
 def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):

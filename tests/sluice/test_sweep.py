@@ -443,7 +443,7 @@ def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
         lists = [dict(zip(variables, row, strict=True)) for row in product(*variables.values())]
         rows = [{"read.mean_ms": 20 + i % 3, **row} for i, row in enumerate(lists)]
         point = Measured(1, {"arm": "a"}, {"read.mean_ms": 21.0}, rows)
-        maker = SimpleNamespace(axes=AXES[:1], of=SimpleNamespace(sweep=variables))
+        maker = SimpleNamespace(axes=AXES[:1], opened=SimpleNamespace(sweep=variables))
         sweep = Sweep("", Path(), "", "grid", 1, [Objective("read.mean_ms", False)], [], maker)
         return presentation.point_table(sweep, [point])[1][-1], presentation.describe_runs(
             sweep, [point]

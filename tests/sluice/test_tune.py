@@ -25,9 +25,11 @@ MeanMs = Callable[[dict], float | None]  # of a run's variables, with all values
 def small(**more: object) -> Search:
     """Return a search among few values, under two loads."""
     whole = tuning.read_search(FILE)
-    of = replace(whole.of, sweep=whole.of.sweep | {"load": ["steady", "log"], "drive": ["rz58"]})
+    opened = replace(
+        whole.opened, sweep=whole.opened.sweep | {"load": ["steady", "log"], "drive": ["rz58"]}
+    )
     row = {"values": CHOICES, "metrics": ["read.mean_ms"], "candidates": 24, "finalists": 4}
-    return Search(whole.path, of, whole.tune | row | more)
+    return Search(whole.path, opened, whole.tune | row | more)
 
 
 class Measurer:

@@ -52,17 +52,17 @@ class Wrong:
     console: str
 
 
-def make_disk(path: Path, of: DrawnDisk, setting: Setting, root: bool) -> Path:
+def make_disk(path: Path, drawn: DrawnDisk, setting: Setting, root: bool) -> Path:
     """Make a disk of the setting and return its path."""
     content = Content(
         files=setting.files if root else {},
         programs=root,
-        size=f"{of.size_mb}M",
+        size=f"{drawn.size_mb}M",
         block=setting.block,
-        options=("-i", str(of.inode_bytes)),
-        log_places=of.places,
-        log_summaries=of.summaries,
-        log_seed=of.scattered,
+        options=("-i", str(drawn.inode_bytes)),
+        log_places=drawn.places,
+        log_summaries=drawn.summaries,
+        log_seed=drawn.scattered,
     )
     return image.make_image(path, content)
 
@@ -133,22 +133,22 @@ def parse_sums(console: str, lost: list[str]) -> list[str]:
     return [line for line in lines if not any(f" {path}" in line for path in lost)]
 
 
-def check_disk(path: Path, of: DrawnDisk, may_mend: bool = False) -> str:
+def check_disk(path: Path, drawn: DrawnDisk, may_mend: bool = False) -> str:
     """Return what is wrong with a disk; empty if nothing is.
 
     may_mend: it need only be sound when e2fsck has mended it.
     """
     plain = path
-    if of.places:
+    if drawn.places:
         plain = path.with_suffix(".blocks")
         plain.write_bytes(virtual_log.read_logical_disk(path.read_bytes()))
     done = image.run_command("e2fsck", "-fn", plain, check=False)
     if done.returncode and may_mend:
         image.run_command("e2fsck", "-fy", plain, check=False)
         done = image.run_command("e2fsck", "-fn", plain, check=False)
-        if of.places:
-            log = {"nsummaries": of.summaries, "seed": of.scattered}
-            path.write_bytes(virtual_log.lay_out_log(plain.read_bytes(), of.places, **log))
+        if drawn.places:
+            log = {"nsummaries": drawn.summaries, "seed": drawn.scattered}
+            path.write_bytes(virtual_log.lay_out_log(plain.read_bytes(), drawn.places, **log))
     return f"e2fsck of {path.name}: {done.stdout.decode()}" if done.returncode else ""
 
 

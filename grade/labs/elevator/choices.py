@@ -44,6 +44,7 @@ class Choice:
 
     @property
     def kind(self) -> Kind:
+        """Where the lowest queued sector from `passed` on lies; see Kind."""
         near = bisect_left(self.queued, self.passed)
         if near < len(self.queued) and self.queued[near] <= self.head:
             return Kind.HERE

@@ -34,22 +34,23 @@ def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
     A program that is started is read, too, but has few blocks.
     """
     sectors = run.sectors("/r")
-    full, least = Names(cache.buffers), Names(cache.buffers - cache.highest_mark)
+    # what the whole cache would hold, and what is left of it above the highest mark
+    whole, rest = Names(cache.buffers), Names(cache.buffers - cache.highest_mark)
     found: dict[int, Counter[str]] = {}
     for _, event in run.events.select_named("hit", "miss", "dirtied", "writing"):
         block = (event.disk, event.block)
         if event.name == "dirtied":
-            full.remember(block)
+            whole.remember(block)
         elif event.name == "writing":
             if event.argument:  # it was dirty
-                least.remember(block)
+                rest.remember(block)
         elif event.disk == run.data_disk and event.block * BLOCK_SECTORS in sectors:
             kinds = found.setdefault(event.time_ns // STEP_NS, Counter())
             kinds[event.name] += 1
-            kinds["ghost hit"] += event.name == "hit" and block not in least.blocks
-            kinds["ghost miss"] += event.name == "miss" and block in full.blocks
-            full.remember(block)
-            least.remember(block)
+            kinds["ghost hit"] += event.name == "hit" and block not in rest.blocks
+            kinds["ghost miss"] += event.name == "miss" and block in whole.blocks
+            whole.remember(block)
+            rest.remember(block)
     return found
 
 

@@ -25,14 +25,14 @@ LETTER = 7.4  # width of one, about
 GAP = 6  # before and behind what is written at a bar
 
 
-def rows(study: Study, name: str, said: Words, wide: bool) -> list[Datum]:
+def rows(study: Study, name: str, words: Words, wide: bool) -> list[Datum]:
     """Return the value of each arm in each setting, with the text at it. wide: whether there is
     room for the source's figure."""
     found = []
     for system in study.systems:
         value = lead.system_value(system, name)
         source = published(study.experiment, system.trials[0], name)
-        text = said.value(value) + (f"  (the source: {source})" if source and wide else "")
+        text = words.value(value) + (f"  (the source: {source})" if source and wide else "")
         at = in_words(system.setting)
         found.append({"arm": system.arm, "at": at, "v": round(value, 6), "text": text})
     return found
@@ -49,27 +49,27 @@ def trial_rows(study: Study, name: str) -> list[Datum]:
     ]
 
 
-def value_axis(said: Words, found: list[Datum], labelled: bool) -> Spec:
+def value_axis(words: Words, values: list[Datum], labelled: bool) -> Spec:
     """Return the axis of the values. labelled: whether values stand at the bars, so that the axis
     must begin at 0."""
-    most, least = max(row["v"] for row in found), min(row["v"] for row in found)
+    most, least = max(row["v"] for row in values), min(row["v"] for row in values)
     log = not labelled and least > 0 and most >= WIDE * least
     scale = {"type": "log", "nice": False, "padding": 8} if log else {"zero": True}
     axis = theme.log_axis(least, most) if log else {"tickCount": 5}
-    encoding = {"field": "v", "type": "quantitative", "title": said.heading}
+    encoding = {"field": "v", "type": "quantitative", "title": words.heading}
     return {**encoding, "scale": scale, "axis": axis}
 
 
 def setting_bars(
-    study: Study, found: list[Datum], trials: list[Datum], said: Words, width: int
+    study: Study, values: list[Datum], trials: list[Datum], words: Words, width: int
 ) -> Spec:
     """Return the bars of one setting, the longest first, with their values."""
-    order = [row["arm"] for row in sorted(found, key=lambda row: -row["v"])]
+    order = [row["arm"] for row in sorted(values, key=lambda row: -row["v"])]
     names = max(len(arm) for arm in order) * LETTER
-    texts = max(len(row["text"]) for row in found) * LETTER + 2 * GAP
-    most = max(row["v"] for row in found) or 1
+    texts = max(len(row["text"]) for row in values) * LETTER + 2 * GAP
+    most = max(row["v"] for row in values) or 1
     inner = width - 2 * MARGIN - names
-    x = value_axis(said, found, labelled=True)
+    x = value_axis(words, values, labelled=True)
     x["axis"] = {"tickCount": 5 if width > theme.NARROW else 2}
     x["scale"] = {"domain": [0, most * inner / max(inner - texts, inner / 3)], "nice": False}
     y: Spec = {"field": "arm", "type": "nominal", "sort": order, "title": None}
@@ -86,7 +86,7 @@ def setting_bars(
         layers.insert(1, {"data": {"values": trials}, "mark": stroke})
     step = BAR_OF_CROWD if len(order) > len(theme.ARM_COLOURS) else BAR
     return {
-        "data": {"values": found},
+        "data": {"values": values},
         "width": inner,
         "height": {"step": step},
         "encoding": {"x": x, "y": y},
@@ -94,16 +94,16 @@ def setting_bars(
     }
 
 
-def sweep_lines(study: Study, variable: str, found: list[Datum], said: Words, width: int) -> Spec:
+def sweep_lines(study: Study, variable: str, values: list[Datum], words: Words, width: int) -> Spec:
     """Return a line for each arm along the one swept variable."""
     by_words = {in_words(at): at[variable] for at in study.settings}
-    for row in found:
+    for row in values:
         row["x"] = by_words[row["at"]]
-    y = value_axis(said, found, labelled=False)
+    y = value_axis(words, values, labelled=False)
     legend = {"symbolType": "stroke", "columns": 2 if width == theme.NARROW else 0}
     line = {"mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 60, "filled": True}}}
     return {
-        "data": {"values": found},
+        "data": {"values": values},
         "width": width - 4 * MARGIN,
         "height": 320,
         "encoding": {
@@ -115,7 +115,7 @@ def sweep_lines(study: Study, variable: str, found: list[Datum], said: Words, wi
     }
 
 
-def setting_points(study: Study, found: list[Datum], said: Words, width: int) -> Spec:
+def setting_points(study: Study, values: list[Datum], words: Words, width: int) -> Spec:
     """Return a row for each setting, with a point for each arm."""
     order = [in_words(at) for at in study.settings]
     names = min(max(map(len, order)) * LETTER, width * 0.4)
@@ -123,11 +123,11 @@ def setting_points(study: Study, found: list[Datum], said: Words, width: int) ->
     y["axis"] = {"labelLimit": names + 10, "grid": True, "ticks": False, "labelPadding": 8}
     legend = {"symbolType": "circle", "columns": 2 if width == theme.NARROW else 0}
     return {
-        "data": {"values": found},
+        "data": {"values": values},
         "width": width - 2 * MARGIN - names,
         "height": {"step": ROW},
         "encoding": {
-            "x": value_axis(said, found, labelled=False),
+            "x": value_axis(words, values, labelled=False),
             "y": y,
             "color": theme.arm_colour(study, legend=legend),
         },
@@ -135,13 +135,13 @@ def setting_points(study: Study, found: list[Datum], said: Words, width: int) ->
     }
 
 
-def bar_groups(study: Study, found: list[Datum], said: Words, width: int) -> Spec:
+def bar_groups(study: Study, values: list[Datum], words: Words, width: int) -> Spec:
     """Return a group of bars for each setting."""
     panels = []
-    for at in distinct([row["at"] for row in found]):
-        here = [row for row in found if row["at"] == at]
+    for at in distinct([row["at"] for row in values]):
+        here = [row for row in values if row["at"] == at]
         panels.append(
-            {"title": theme.panel_title(at), **setting_bars(study, here, [], said, width)}
+            {"title": theme.panel_title(at), **setting_bars(study, here, [], words, width)}
         )
     return {"vconcat": panels}
 
@@ -153,17 +153,17 @@ def swept_variables(study: Study) -> list[str]:
 
 def picture(study: Study, name: str, width: int) -> Spec:
     """Return the picture, in the form that suits the number of settings and arms."""
-    said = metric_words(name)
-    found = rows(study, name, said, width > theme.NARROW)
+    words = metric_words(name)
+    values = rows(study, name, words, width > theme.NARROW)
     along = swept_variables(study)
     if len(study.settings) == 1:
-        return setting_bars(study, found, trial_rows(study, name), said, width)
+        return setting_bars(study, values, trial_rows(study, name), words, width)
     if theme.is_crowded(study):
-        return bar_groups(study, found, said, width)
+        return bar_groups(study, values, words, width)
     numbers = all(isinstance(at[along[0]], int | float) for at in study.settings)
     if len(along) == 1 and numbers:
-        return sweep_lines(study, along[0], found, said, width)
-    return setting_points(study, found, said, width)
+        return sweep_lines(study, along[0], values, words, width)
+    return setting_points(study, values, words, width)
 
 
 def specs(study: Study, width: int = theme.WHOLE) -> dict[str, Spec]:

@@ -572,7 +572,7 @@ static void count_a_lock(void)
     locks++;
 }
 
-/* Lock and unlock once, and once more to let go of it. */
+/* The lock is taken once to find the block, and once more to release it. */
 TEST(a_cached_block_costs_the_caches_lock_once)
 {
     boot("nbuf=64 update=told");

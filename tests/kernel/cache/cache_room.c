@@ -520,6 +520,8 @@ TEST(a_sixteenth_of_the_cache_is_written_when_no_clean_buffer_is_left)
     check_at_rest();
 }
 
+/* Boot with a write policy whose no_clean returns `answer`, and fill the cache
+ * with dirty blocks. */
 static void boot_no_clean(u64 answer)
 {
     told_write.write.no_clean = told_no_clean;

@@ -76,7 +76,7 @@ TEST(a_dirty_block_is_on_the_list_of_its_owner_alone)
     end_commands();
 }
 
-/* Most of 1,024 owners on one list, if their numbers are so far apart. */
+/* The most owners on one list, of 1,024 whose numbers are `step` apart. */
 static u64 longest_list(u64 step)
 {
     u32 users[OWNER_LISTS] = {0}, longest = 0;

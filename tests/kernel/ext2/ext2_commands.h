@@ -19,8 +19,9 @@ extern FILE *command_out;         /* where commands print */
 extern struct disk *command_disk; /* what `mount` mounts */
 extern bool command_failed;       /* a comparison has */
 
-/* Do what the line says, which is cut into words: 0 or -errno. More commands
- * may be given, up to a row without a name. Panics if there is no such one. */
+/* Run a command line, which is cut into words. Returns 0 or -errno. More
+ * commands may be given, up to a row without a name. Panics if there is no such
+ * one. */
 int command_run(char *line, const struct command *more);
 
 u64 command_number(const char *word); /* 0 if there is none */

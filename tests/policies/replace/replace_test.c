@@ -231,9 +231,9 @@ static const struct history {
      "evict 2; insert 0 1;"    /* T1 0* 1* 3 */
      "evict 3 0 1"},
 
-    /* 4 blocks, of which one is HIR. S is the stack, the bottom first; h is an
-     * HIR block there, names are in brackets; Q has the HIR blocks. The first
-     * block of all is HIR, since there must be one. */
+    /* 4 blocks, of which one is HIR. S is the stack, the bottom first. In it,
+     * 4h is an HIR block and (4) is a ghost entry. Q has the HIR blocks. The
+     * first block of all is HIR, since there must be one. */
     {"lirs_keeps_what_came_again_while_it_was_in_the_stack", "lirs",
      "set hir_percent=25;"
      "insert 0-3;"  /* S 1 2 3, Q 0 */

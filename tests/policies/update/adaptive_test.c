@@ -640,9 +640,10 @@ TEST(balanced_lets_more_become_dirty_than_clean_below_its_setpoint)
     check_eq(dirtied_for(20, 200), 0 + 1);
 }
 
-/* A writer far faster than the disk, which cleans two blocks at a time, in
- * 3,600 blocks: Linux 6.12 settles at 6,020 of its setpoint of 6,014, and its
- * limit is 7,200. Here the setpoint is 630, and `free` is 540. */
+/* The writer is far faster than the disk, which cleans two blocks at a time,
+ * and the cache has 3,600 blocks. The setpoint is 630, and `free` is 540.
+ * Linux 6.12 settles as close: at 6,020, with a setpoint of 6,014 and a limit
+ * of 7,200. */
 TEST(balanced_lets_a_fast_writer_come_to_the_setpoint)
 {
     const struct policy *p = balanced_with(0);
