@@ -6,10 +6,10 @@ the versions of the programs that made them. A machine of a lab runs in virtual 
 (ARCHITECTURE.md), so another grading of the same files with the same nonce, tree and tools has the
 same certificate, to the byte. `sluice lab recheck` makes one and compares.
 
-A replay compares everything in a certificate. A certificate that has more fields, has a field
+The comparison is of everything in a certificate. A certificate that has more fields, has a field
 twice, or differs in one field is not confirmed, and the field is named.
 
-The certificate is not signed. Whoever doubts one replays it.
+The certificate is not signed. Whoever doubts one rechecks it.
 """
 
 import json
@@ -82,7 +82,7 @@ class Certificate(TypedDict):
 
 
 class BadCertificate(Exception):
-    """A certificate that cannot be replayed; the text says why."""
+    """The error for a certificate that cannot be rechecked; the text says why."""
 
 
 # ---- what a grade is made from ----
@@ -240,7 +240,7 @@ def read_certificate(path: Path) -> Certificate:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
     if version != VERSION:
         raise BadCertificate(
-            f"{path}: a certificate of version {version!r:.20}, not {VERSION}: replay it with the "
+            f"{path}: a certificate of version {version!r:.20}, not {VERSION}: recheck it with the "
             "tree that made it"
         )
     wrong = find_form_error(found)
@@ -339,12 +339,12 @@ def find_differences(was: Certificate, now: Certificate) -> list[str]:
 
 
 def is_confirmed(was: Certificate, now: Certificate) -> bool:
-    """Return True if the replay confirms everything in the certificate."""
+    """Return True if the new grade confirms everything in the certificate."""
     return not find_differences(was, now) and not compare_versions(was, now)
 
 
 def format_comparison(was: Certificate, now: Certificate) -> str:
-    """Return the result of a replay as text for a person."""
+    """Return the result of a recheck as text for a person."""
     found, others = find_differences(was, now), compare_versions(was, now)
     score = f"{now['score']:g} of {now['most']:g} points"
     lines = ["The grade is not the same:", *(f"  {line}" for line in found)]
@@ -352,7 +352,7 @@ def format_comparison(was: Certificate, now: Certificate) -> str:
         same = "the kernel, and each machine's trace and console, to the byte"
         lines = [f"The grade is the same: {score}, {same}. Machines: {', '.join(now['runs'])}"]
     if others and found:
-        lines.append("These versions differ; install those of the certificate, and replay again:")
+        lines.append("These versions differ; install those of the certificate, and recheck again:")
     elif others:
         lines.append("The certificate is not confirmed, for it was made by other versions:")
     elif found:

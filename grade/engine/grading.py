@@ -117,7 +117,7 @@ def choose_tests(lab: Lab, names: str) -> list[Test]:
     return [test for test in found if set(test.names) & set(wanted)]
 
 
-def suggest_replay(bench: Workbench, lab: str, message: str) -> str:
+def suggest_debugging(bench: Workbench, lab: str, message: str) -> str:
     """Return the advice how to stop a student's machine at the first moment in a message.
 
     It is empty if the message has no moment, or if that run cannot be made again.
@@ -125,7 +125,7 @@ def suggest_replay(bench: Workbench, lab: str, message: str) -> str:
     moment = MOMENT.search(message)
     if not moment or not (bench.folder / moment["run"] / rerun_files.ABOUT).exists():
         return ""
-    command = rerun_files.replay_command(lab, moment["run"], int(moment["number"]))
+    command = rerun_files.debug_command(lab, moment["run"], int(moment["number"]))
     return f"`{command}` stops there, in gdb, once `make grade` has made this run"
 
 
@@ -135,7 +135,7 @@ def record_failure(
     """Put into a test's result what was wrong, and how often, if that was counted."""
     told = bench.describe_moment(wrong.moment) if wrong.moment else ""
     result.expected = wrong.expected
-    stop = suggest_replay(bench, lab, f"{wrong.came}\n{told}")
+    stop = suggest_debugging(bench, lab, f"{wrong.came}\n{told}")
     result.came = make_printable("\n".join(filter(None, [wrong.came, told, count, stop])))
 
 

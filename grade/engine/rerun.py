@@ -25,7 +25,7 @@ from sluice.system.requests import Request, pair_requests
 from sluice.system.trace import Event
 
 
-class NoReplay(Exception):
+class NoRerun(Exception):
     """A folder without a run that can be made again; the text says why."""
 
 
@@ -99,21 +99,21 @@ class Remade:
 
 
 def read_run(folder: Path) -> Remade:
-    """Return the run in a folder. Raises NoReplay."""
+    """Return the run in a folder. Raises NoRerun."""
     path = folder if folder.is_absolute() else ROOT / folder
     try:
         config, log = launch.read(path)
         about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
         lost, _ = trace.load(path / TRACE_FILE)
     except FileNotFoundError as error:
-        raise NoReplay(
+        raise NoRerun(
             f"{folder}: there is no {Path(error.filename).name}: give the folder of a run that "
-            "`make grade LAB=` has made; a run that needs QEMU's own disks cannot be replayed"
+            "`make grade LAB=` has made; a run that needs QEMU's own disks cannot be made again"
         ) from None
     except (KeyError, ValueError) as error:
-        raise NoReplay(f"{folder}: damaged: {error}; make it again by `make grade`") from None
+        raise NoRerun(f"{folder}: damaged: {error}; make it again by `make grade`") from None
     images = (disk.image for disk in config.disks if disk.image)
     gone = [str(path) for path in (config.kernel, *images) if not path.exists()]
     if gone:
-        raise NoReplay(f"{folder}: {gone[0]} is gone; make it again by `make grade`")
+        raise NoRerun(f"{folder}: {gone[0]} is gone; make it again by `make grade`")
     return Remade(path, config, log, lost, about["phys"], about["records"])

@@ -2,7 +2,7 @@
 
 Beside the trace and the images a run's folder has machine.json, the machine that made it
 (sluice/debug/launch.py), and about.json: where in that machine's memory the trace lay. A run whose
-disks are QEMU's own devices has neither, because a replay has RAM disks only.
+disks are QEMU's own devices has neither, because a run that is made again has RAM disks only.
 """
 
 import json
@@ -18,7 +18,7 @@ ABOUT = "about.json"
 def write_rerun_files(
     folder: Path, config: Config, fresh: list[Path], log: int, phys: int, records: int
 ) -> None:
-    """Write the files that a replay of a run needs.
+    """Write the files with which a run can be made again.
 
     fresh: the images of its disks before the run.
     """
@@ -29,6 +29,6 @@ def write_rerun_files(
     launch.write(replace(config, disks=disks, kernel=config.kernel.resolve()), folder, log)
 
 
-def replay_command(lab: str, run: str, event: int) -> str:
+def debug_command(lab: str, run: str, event: int) -> str:
     """Return the command that stops a student's run of a lab at an event."""
     return f"bin/sluice debug --graded build/grade/{lab}/runs/{run} --at event:{event}"

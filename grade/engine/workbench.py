@@ -328,7 +328,7 @@ class Workbench:
                 return self._run_machine(kernel, config, guest, scenario, folder)
             finally:
                 if guest.images and (folder / TRACE_FILE).exists():
-                    store_replay_files(kernel, config, guest, fresh, folder)
+                    store_rerun_files(kernel, config, guest, fresh, folder)
 
     def _make_machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
         return make_machine(scenario, kernel, disks, "-nic", "none")
@@ -384,7 +384,7 @@ class Workbench:
         return describe_bad_end(process.returncode, watch.stopped, console, cpu_s, wanted)
 
 
-def store_replay_files(
+def store_rerun_files(
     kernel: Path, config: Config, guest: Guest, fresh: list[Path], folder: Path
 ) -> None:
     """Keep what `sluice debug --graded` needs of a machine that has ended, if it has a trace."""

@@ -6,7 +6,7 @@
  *   the rotational slack. Each write is judged as if all of this time had
  *   passed.
  * - Dispatch takes time, too. Before a write the search ends, a dirty block
- *   must be claimed and its command made; before the request after it, the end
+ *   must be taken and its command made; before the request after it, the end
  *   of the write must be noticed and the scheduler asked. A command that comes
  *   too late waits for a turn of the platter. So both latencies are measured,
  *   and every write is judged by their recent maximum plus 25 %. If the slack

@@ -23,7 +23,7 @@ struct ghosts {
     struct list oldest_first, spare;
 };
 
-/* An empty list, whose names live in room[0] to room[most - 1], which is the
+/* An empty list, whose entries are room[0] to room[most - 1], which is the
  * policy's, as in its struct policy_memory; most is at least 1. Returns the end
  * of the room, where the room of another list may begin. */
 struct ghost *ghosts_init(struct ghosts *, struct ghost *room, u64 most);

@@ -1,5 +1,5 @@
 /*
- * In place: a block lives where the file system put it, and is updated there.
+ * In place: a block stays where the file system put it, and is updated there.
  * That is what the kernel does without a hook.
  */
 #include "kernel/policy/place.h"

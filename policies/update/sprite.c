@@ -4,7 +4,7 @@
  * written, also those that are younger.
  *
  * So a file is written once and whole, and its blocks are likely to lie
- * together. A file that lives for less than age_ms is never written. A block
+ * together. A file that is removed within age_ms is never written. A block
  * that belongs to no file (metadata of the file system) is written at its own
  * age.
  *

@@ -1,4 +1,4 @@
-"""Becomes the machine of a replay: what gdb starts, for the first time and to go back.
+"""Becomes the machine of a run that is made again. gdb starts it, also to go back.
 
     python -m sluice.debug.launch FOLDER SOCKET_FD
 

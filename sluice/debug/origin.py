@@ -1,4 +1,4 @@
-"""The interface of a run that can be replayed: an experiment's (stored_run.py) or a graded one."""
+"""The interface of a run that can be made again, an experiment's (stored_run.py) or a grade's."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -120,8 +120,8 @@ def local_client(count: int, threads: bool) -> Iterator[Client]:
 
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
     # Without a dashboard: threads that start at once do not all find its module imported. To a
-    # worker it is an error that its cluster closes while it says that it lives. What goes wrong in
-    # its work comes to the caller by itself.
+    # worker it is an error that its cluster closes while it reports itself alive. What goes wrong
+    # in its work comes to the caller by itself.
     quiet = {
         "silence_logs": logging.CRITICAL,
         "dashboard_address": "127.0.0.1:0",

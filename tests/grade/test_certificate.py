@@ -42,15 +42,15 @@ def was(graded: Path) -> dict:
     return certificate.read_certificate(graded / certificate.FILE)
 
 
-def replay(graded: Path, certificate_file: Path, out: Path) -> int:
+def recheck(graded: Path, certificate_file: Path, out: Path) -> int:
     """Return the exit status of `sluice lab recheck`."""
     return scoring.recheck(certificate_file, graded / "handed-in", out)
 
 
-def test_a_replayed_grade_is_the_same_to_the_byte(
+def test_a_rechecked_grade_is_the_same_to_the_byte(
     graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert replay(graded, graded / certificate.FILE, tmp_path) == 0
+    assert recheck(graded, graded / certificate.FILE, tmp_path) == 0
     assert "The grade is the same: 5 of 5 points" in capsys.readouterr().out
     assert (tmp_path / certificate.FILE).read_bytes() == (graded / certificate.FILE).read_bytes()
     for name in ("trace", "console.txt"):
@@ -59,7 +59,7 @@ def test_a_replayed_grade_is_the_same_to_the_byte(
     assert (tmp_path / "kernel.elf").read_bytes() == (graded / "kernel.elf").read_bytes()
 
 
-def test_a_forged_certificate_is_told_from_what_its_replay_gives(
+def test_a_forged_certificate_is_told_from_what_its_recheck_gives(
     graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     was["points"][TEST] = 4
@@ -67,7 +67,7 @@ def test_a_forged_certificate_is_told_from_what_its_replay_gives(
     was["versions"]["qemu"] = "QEMU emulator version 0.9"
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(was))
-    assert replay(graded, forged, tmp_path) == 1
+    assert recheck(graded, forged, tmp_path) == 1
     told = capsys.readouterr().out
     assert f"test {TEST}: 4 points there, 5 here" in told
     assert f"run {RUN}: another trace\n" in told
@@ -108,12 +108,12 @@ def with_other(whole: dict, at: tuple[str, ...]) -> dict:
     return made
 
 
-def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def rechecked(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """Return what `sluice lab recheck` says of a certificate that it does not confirm."""
     file, out = folder / "changed.json", folder / "out"
     file.write_text(json.dumps(made))
     try:
-        assert replay(graded, file, out) == 1
+        assert recheck(graded, file, out) == 1
     except (BadCertificate, BadLab, NoTest) as error:
         return str(error)
     return capsys.readouterr().out
@@ -122,7 +122,7 @@ def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixtu
 def test_no_field_of_a_certificate_can_be_changed(
     graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each is changed alone, and the replay names it."""
+    """Each is changed alone, and the recheck names it."""
     words = {  # what a field is called in a message
         "kernel": "the submission's kernel",
         "reference": "the solution's kernel",
@@ -132,7 +132,7 @@ def test_no_field_of_a_certificate_can_be_changed(
     changed = list(leaves(was))
     assert {at[0] for at in changed} == set(certificate.SHAPE)
     for at in changed:
-        told = replayed(tmp_path, with_other(was, at), graded, capsys)
+        told = rechecked(tmp_path, with_other(was, at), graded, capsys)
         parts = [words.get(name, name) for name in at if name not in ("files", "versions")]
         assert [name for name in parts if name not in told] == [], told
         assert "grade is the same" not in told or at[0] == "versions", at
@@ -230,7 +230,7 @@ MISSHAPEN: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, (v, _) in MISSHAPEN.items()])
-def test_each_part_that_a_replay_reads_is_looked_at_first(
+def test_each_part_that_a_recheck_reads_is_looked_at_first(
     was: dict, tmp_path: Path, name: str, value: object
 ) -> None:
     was[name.strip()] = value
@@ -248,7 +248,7 @@ def test_what_was_graded_there_and_does_not_build_here_is_refused(
 
     monkeypatch.setattr(grading, "build_kernel", build)
     with pytest.raises(BadCertificate, match=r"(?s)graded there, and here it is not:.*clook.c:3"):
-        replay(graded, graded / certificate.FILE, tmp_path)
+        recheck(graded, graded / certificate.FILE, tmp_path)
 
 
 def test_a_grade_of_an_unknown_lab_or_test_is_refused(
@@ -257,10 +257,10 @@ def test_a_grade_of_an_unknown_lab_or_test_is_refused(
     file = tmp_path / "other.json"
     file.write_text(json.dumps(was | {"lab": "nowhere"}))
     with pytest.raises(BadLab, match="nowhere"):
-        replay(graded, file, tmp_path)
+        recheck(graded, file, tmp_path)
     file.write_text(json.dumps(was | {"points": {"return.no_such_test": 5}}))
     with pytest.raises(NoTest, match="no_such_test"):
-        replay(graded, file, tmp_path)
+        recheck(graded, file, tmp_path)
 
 
 def test_what_was_not_graded_has_no_certificate() -> None:

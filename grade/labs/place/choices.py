@@ -53,7 +53,7 @@ class Choice:
         return not self.fault and self.looked and on_time
 
 
-def replay_commands(log: Log, commands: list[Command]) -> Iterator[Command]:
+def follow_commands(log: Log, commands: list[Command]) -> Iterator[Command]:
     """Yield the commands; the log is as it was when each was given to the drive."""
     told: dict[int, int] = {}
     for command in commands:
@@ -104,7 +104,7 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     log = Log.read_log((run.folder / "data.img").read_bytes())
     asked, lines, known = [], [], set()
     commands = run.commands
-    for c in replay_commands(log, [c for c in commands if c.kind is not log_disk.Kind.NOTHING]):
+    for c in follow_commands(log, [c for c in commands if c.kind is not log_disk.Kind.NOTHING]):
         if c.write and c.kind in (log_disk.Kind.DATA, log_disk.Kind.MAP):
             lines += [f"+ {place}" for place in log.free - known]
             lines += [f"- {place}" for place in known - log.free]

@@ -10,7 +10,7 @@ from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 from sluice.system.virtual_log import DamagedLogError, Log
 
-from .choices import replay_commands
+from .choices import follow_commands
 from .disks import DRIVE, READ, Grown, files, machine, nslots
 
 BLOCKS = (480, 540)  # of files
@@ -70,7 +70,7 @@ def expect_walk(run: Run) -> None:
 def expect_places(run: Run) -> None:
     """Raise Wrong unless each block is read from where it is."""
     log, read = read_log(run), set()
-    for c in replay_commands(log, run.commands):
+    for c in follow_commands(log, run.commands):
         if c.write or c.kind not in (log_disk.Kind.DATA, log_disk.Kind.NOTHING):
             continue
         at = log.map.get(c.block)
@@ -92,7 +92,7 @@ def expect_kept(run: Run) -> None:
     log, there = read_log(run), read_log(run, "data.after.img").map
     commands = run.commands
     cut = [c for c in commands if c.write and not c.done_ns]
-    for _ in replay_commands(log, [c for c in commands if c not in cut]):
+    for _ in follow_commands(log, [c for c in commands if c not in cut]):
         pass
     writes = [c for c in commands if c.write and c.kind is log_disk.Kind.DATA]
     last = {c.block: c for c in writes}

@@ -57,7 +57,7 @@ def load_graded(folder: Path) -> "Remade":
 
     try:
         return rerun.read_run(folder)
-    except rerun.NoReplay as error:
+    except rerun.NoRerun as error:
         raise BadExperiment(str(error)) from None
 
 
