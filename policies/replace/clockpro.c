@@ -111,7 +111,8 @@ static void change(struct block *b, u64 kind, u64 place)
     become(b, kind, place);
 }
 
-/* The first test, of a block or a name, ends if it began before this place. */
+/* End the oldest test, of a block or a ghost entry, if it began before this
+ * place of the clock. */
 static bool end_test(u64 before)
 {
     struct block *b = first_of(TEST);

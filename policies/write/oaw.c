@@ -101,6 +101,8 @@ static void probe(u64 now_ns)
     probed_ns = now_ns;
 }
 
+/* Start the write of a block that is held back, unless its disk has no room in
+ * its queue. Stops at the last such block. */
 static enum visit release(struct block *b, u64 now_ns)
 {
     (void)now_ns;

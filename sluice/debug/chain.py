@@ -64,7 +64,7 @@ class Link:
     begin_ns: int
     end_ns: int
     words: str
-    command: Command | None = None  # that the drive was at
+    command: Command | None = None  # which the drive was serving
     origin: Origin | None = None
 
     @property
@@ -78,7 +78,7 @@ class Chain:
     """A read, and the links that its response time consists of."""
 
     read: Request
-    command: Command  # that it was part of
+    command: Command  # of which the read was a part
     origin: Origin
     links: list[Link]
 

@@ -49,7 +49,7 @@ class Kept:
     trace: Path
     lost: int
     phys: int  # the address of the trace in the machine's memory
-    records: int  # that it has room for
+    records: int  # how many records the trace has room for
 
     kernel = KERNEL
     log = 0  # of the disks' moves, none is kept

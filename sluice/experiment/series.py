@@ -45,7 +45,7 @@ class DiskSeries:
     """The numbers of one disk, for each bin."""
 
     bins: int
-    bin: int = 0  # where the queue's length is noted up to
+    bin: int = 0  # the bin up to which the queue's length is known
     queue: int = 0  # requests queued and not completed
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class Choice:
     """An axis with a list of values."""
 
     name: str
-    kind: str  # what the name is the name of
+    kind: str  # variable, tunable, policy, machine or arm
     values: tuple[Value, ...]
 
     def value_at(self, share: float) -> Value:

@@ -155,7 +155,7 @@ class Queue:
     drive: Drive
     in_order: bool  # FCFS; else C-LOOK
     waiting: list[tuple[float, int, Command]] = field(default_factory=list)  # when queued
-    free_ns: float = 0  # when the drive is
+    free_ns: float = 0  # when the drive can begin its next command
     head: int = 0
     done_ns: dict[int, float] = field(default_factory=dict)
 

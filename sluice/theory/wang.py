@@ -17,9 +17,10 @@ the mean time is
     to fill a track   (s + sum over i = m + 1 .. n of (n - i) / (1 + i)) / (n - m)
     that was empty
 
-The first is the mean of the used sectors before the first free one, with exactly p n free ones
-at random. The second takes the tracks as endless, which matters for p n of a few sectors only. The
-third is the first, for a track that becomes fuller from write to write, with the switch to it.
+The first is the mean number of used sectors before the first free one, if exactly p n sectors are
+free, at random places. The second takes the tracks as endless, which matters for p n of a few
+sectors only. The third is the first, for a track that becomes fuller from write to write, with the
+switch to it.
 
 But a track that is filled in this way is not used at random: each write takes the first free
 sector after a random place, so used sectors gather in runs, and a longer run grows faster. That

@@ -101,7 +101,7 @@ def form_of(values: Mapping[str, int], who: str = "me") -> str:
 def test_checks_know_right_from_wrong_and_tell_no_number(
     handed_out: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """As in a student's tree, which has no solution; a group is right as a whole."""
+    """The tree is a student's, which has no solution; a group is right as a whole."""
     right = {"many": 1234567, "few": 3}
     folder = handed_out(**right)
 
@@ -142,7 +142,8 @@ def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) 
 
 
 def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
-    """Even who knows the small numbers of a group would try for years to find the others."""
+    """A student who knows the small numbers of a group would still try for years to find the
+    others."""
     scene = import_file(find_lab(LAB).folder / "scene.py")
     for group, asked in scene.CHECKED.items():
         tries = prod(LARGE.get(question, 1) for question in asked)

@@ -241,7 +241,7 @@ def test_each_part_that_a_recheck_reads_is_looked_at_first(
 def test_what_was_graded_there_and_does_not_build_here_is_refused(
     graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with a compiler that finds another warning. What it said is told."""
+    """A compiler that finds another warning does this. What it said is told."""
 
     def build(*_: object) -> Path:
         raise BuildFailed("clook.c:3: error: unused variable")

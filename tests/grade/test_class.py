@@ -294,7 +294,8 @@ def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
 def test_those_of_one_name_are_refused_and_stop_no_other(
     client: Client, scoring: Scoring, tmp_path: Path, name: str, names: list[str]
 ) -> None:
-    """Also if only the form of an accent differs. Which of them counts, a person says."""
+    """Names that differ in the form of an accent only are the same. Which of them counts, a person
+    says."""
     folder = hand_in(tmp_path / "in", {"bob": "x" * 40})
     for other in names:
         (folder / other).write_bytes(b"")
@@ -473,7 +474,7 @@ def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
 
 
 def test_a_log_says_why_a_submission_was_not_graded_and_the_page_what_it_counts() -> None:
-    """As a first-time instructor reads both: 0 points need a reason, and a mean its number."""
+    """A first-time instructor reads both: 0 points need a reason, and a mean its number."""
     group = GroupResult("rise", "", False, 5, 5)
     test = Outcome("rise", "a_test", "", False, 5, 5)
     good = Record("x", "X", "7", score=5, most=5, groups=[group], tests=[test])

@@ -499,7 +499,7 @@ def test_a_tree_is_not_changed_by_what_is_shut_in_with_it() -> None:
 
 
 def test_a_compiler_has_no_network(surrounding: str) -> None:
-    """Not even to this machine; where there are no namespaces, it has."""
+    """It cannot reach this machine either. Where there are no namespaces, it can."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         script = f"bash -c 'exec 3<> /dev/tcp/127.0.0.1/{port} && echo connected'"

@@ -41,7 +41,7 @@ def test_who_has_the_best_mean_place_is_first_and_who_was_not_measured_is_not_th
 
 
 def test_who_is_wrong_elsewhere_is_not_ranked_however_fast_and_the_page_says_why() -> None:
-    """As three submissions with shortest seek first were, which led the elevator's."""
+    """Three submissions with shortest seek first once led the elevator's leaderboard."""
     fast, sly = record(1, 1), record(2, 2)
     fast.tests += [right_or_wrong("rise", "up", 0), right_or_wrong("rise", "on", 0)]
     sly.tests.append(right_or_wrong("long", "thousands", 0, hidden=True))

@@ -60,7 +60,7 @@ def syntax(*options: object, source: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.native
 @pytest.mark.parametrize("source", ["kernel/base/string.c", "kernel/cache/bio.c", "user/bin/seq.c"])
 def test_a_compiler_without_stdint_will_do(tmp_path: Path, source: str) -> None:
-    """As gcc 15 of Debian sid for riscv64-unknown-elf is."""
+    """Debian sid's gcc 15 for riscv64-unknown-elf has none."""
     for folder in ("include", "include-fixed"):
         asked = [kernel_flags()[0], f"-print-file-name={folder}"]
         own = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

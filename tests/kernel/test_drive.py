@@ -266,7 +266,7 @@ def test_the_figures_of_a_row_fit_together(row: Row) -> None:
 
 @each_row
 def test_a_longer_seek_takes_no_less(row: Row) -> None:
-    """But for where two published formulas meet: there by 2 %."""
+    """Where two published formulas meet, it may take 2 % less."""
     curve = [int(ns) for ns in re.findall(r" (\d+)", run("-d", row.name, "-s"))]
     assert len(curve) == row.cylinders
     assert curve[0] == 0

@@ -241,7 +241,7 @@ def test_a_small_write_cache_loses_what_planes_save(places: int, least: float, m
 @pytest.mark.parametrize("cleaning", [GREEDY, COST_BENEFIT])
 def test_a_copy_changes_nothing_and_knows_the_time_of_a_command(cleaning: int) -> None:
     """A question before each command has the same answer as the command, where that writes at most
-    a page of each die and no more than the cache holds. And all goes on as without questions."""
+    a page of each die and no more than the cache holds. All goes on as without questions."""
     f = replace(ROW, cleaning=cleaning)
     chance = random.Random(7)
     commands = [

@@ -130,7 +130,7 @@ def test_a_policy_uses_only_what_its_kind_and_the_library_declare(path: Path) ->
 
 
 def test_the_headers_of_the_kinds_declare_what_policies_call() -> None:
-    """So what a policy may use is not nothing."""
+    """Otherwise the test of what policies use would pass with empty headers."""
     assert "flush_all" in declared_by({header_of("update")})
     assert "queue_at_or_after" in declared_by({header_of("sched")})
     assert "queue_approach" in declared_by(COMMON)
@@ -197,7 +197,7 @@ def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
 
 
 def test_only_clock_reads_a_clock() -> None:
-    """And machine mode, which holds the trace's times against it."""
+    """Machine mode also reads it, to check the times in the trace."""
     reads = re.compile(r"\b(rdtimeh?|rdcycle|rdinstret|c?s?time|stimecmp|mcycle|cycle)\b")
     readers = set()
     for path in [*OBJECTS, *OF_POLICIES, *OF_DRIVES]:

@@ -162,8 +162,8 @@ def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_pat
 
 
 def test_what_is_wrong_with_each_file_is_named_at_once(tmp_path: Path) -> None:
-    """As in ../shared/attacks/a04-open-keeps: one file looks into the table of policies, and
-    another one sets a field. A student is to mend both after one message."""
+    """The files are those of ../shared/attacks/a04-open-keeps: one file looks into the table of
+    policies, and another one sets a field. A student is to mend both after one message."""
     looks = "\nstatic const struct policy *const *volatile row = &ipu_registered;\n"
     work = dict(tree.solution_files(OPEN))
     work["policies/update/own.c"] += looks
@@ -205,7 +205,7 @@ def test_the_fields_of_a_table_are_those_of_the_header() -> None:
 
 
 def test_any_hook_of_its_kind_may_be_added(tmp_path: Path) -> None:
-    """And what lab.toml lists."""
+    """Functions that lab.toml lists may be used as well."""
     more = """
 static void queued(struct queue *q, struct request *r, u64 now_ns)
 {

@@ -105,7 +105,7 @@ def test_pages_and_addresses_of_any_host_do(
 
 @pytest.mark.parametrize("name", UNITS)
 def test_native_tests_pass(name: str, built: Path) -> None:
-    """Those of policies, the cache and the disks, without sanitizers."""
+    """The tests are those of policies, the cache and the disks, without sanitizers."""
     tree = built.parents[1]
     makefile = tree / "Makefile"
     makefile.write_text(makefile.read_text().replace(SANITIZED, ""))

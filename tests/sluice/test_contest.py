@@ -154,7 +154,7 @@ def test_an_arm_that_lacks_runs_is_not_in_it(tmp_path: Path):
 
 
 def test_of_half_made_results_nothing_is_told(tmp_path: Path):
-    """As an interrupted experiment leaves them: of the arms some trials, and not the same."""
+    """An interrupted experiment leaves some trials of each arm, and not the same trials."""
     some = [
         r
         for r in results({"ours": 9, "old": 10, "late": 1})

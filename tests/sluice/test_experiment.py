@@ -483,7 +483,7 @@ def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has
 
 
 def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
-    """Also where the machine makes the runs."""
+    """The bytes are the same, too, if the machine makes the runs."""
     changed(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
     folders = [tmp_path / "a", tmp_path / "b"]
     with ThreadPoolExecutor() as pool:

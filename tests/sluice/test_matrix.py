@@ -253,7 +253,7 @@ def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
 
 
 def test_a_matrix_speaks_of_its_own_options(tmp_path: Path, capsys, monkeypatch) -> None:
-    """Not of --over, nor of a variable that sluice replay has."""
+    """It does not mention --over, or a variable that sluice replay has."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
@@ -279,7 +279,7 @@ def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
 @ON_TWIN
 @pytest.mark.usefixtures("lru")
 def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> None:
-    """Also if there is one size only, and of an experiment, which has its own."""
+    """It has the size even if there is one size only, or if an experiment has its own."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
     two = tmp_path / "two.toml"

@@ -112,7 +112,7 @@ def test_a_likeness_is_as_wide_as_the_character(charset: str) -> None:
 def test_a_reader_that_goes_away_changes_nothing_but_the_output(
     status: int, tmp_path: Path
 ) -> None:
-    """As `| head -1` does. The file is written, and the status is the command's own."""
+    """The reader is `| head -1`. The file is written, and the status is the command's own."""
     process = subprocess.Popen(
         program(tmp_path / "file", status=status),
         cwd=ROOT,

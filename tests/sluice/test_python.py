@@ -48,7 +48,7 @@ def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["drive_parts", "drive_replay", "drive_times", "places"])
 def test_what_commands_start_runs_where_addresses_are_limited(tool: str) -> None:
-    """As clusters limit them, by `ulimit -v`: with a sanitizer it would not start."""
+    """Clusters limit them by `ulimit -v`: with a sanitizer, the program would not start."""
     words = ["prlimit", f"--as={2 << 30}", api.NATIVE / f"{tool}_tool", "-l"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "anitizer" not in done.stderr + done.stdout
@@ -93,7 +93,7 @@ def test_numbers_may_be_those_of_numpy(table) -> None:
 
 
 def test_the_largest_cache_and_the_largest_disk_are_replayed(table) -> None:
-    """Those that the refusals name."""
+    """They are those that the refusals name."""
     with pytest.raises(sluice.BadReplay) as refused:
         sluice.replay(table, buffers=0)
     most = int(str(refused.value).split()[-1])
@@ -287,7 +287,7 @@ def test_a_wrong_argument_of_fit_is_refused(table, given: dict, why: str) -> Non
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "u1", "i1", "u8", "i8", ">i8", ">f8"])
 def test_a_column_may_be_of_any_type_of_number(dtype: str) -> None:
-    """And strided, read-only, or masked without a masked value."""
+    """It may also be strided, read-only, or masked without a masked value."""
     plain = np.repeat(np.array([3, 5], dtype), 2)
     plain.flags.writeable = False
     for column in (plain[::2], plain[::-2], np.ma.array(plain[::2], mask=[0, 0])):

@@ -238,7 +238,7 @@ def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys) -> None:
 
 
 def test_the_trace_has_wrapped(kept: Kept) -> None:
-    """Or the tests above would not try that."""
+    """Otherwise the tests above would not try a wrapped trace."""
     assert kept.lost > kept.records == 2048
     assert kept.phys > MEMORY_START
     assert kept.trace.stat().st_size == trace.TRACE_FILE.size + 2048 * trace.RECORD.size

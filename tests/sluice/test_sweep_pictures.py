@@ -131,7 +131,7 @@ def test_a_label_at_the_right_edge_is_to_the_left_of_its_point() -> None:
 
 
 def test_all_labels_of_an_axis_are_in_the_middle_below_their_marks() -> None:
-    """Those at its ends, too."""
+    """The labels at its ends are no exception."""
     points = [point(i, ms, ms) for i, ms in enumerate((0.2204, 0.3801))]
     seen = {words: anchor for x, y, words, anchor in texts(pareto(points)) if y == 17}
     assert len(seen) > 4

@@ -740,7 +740,7 @@ BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head'
     ],
 )
 def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why) -> None:
-    """Also beyond the first piece that is read at a time."""
+    """The byte may be beyond the first piece that is read."""
     path = sample(name)
     head, record = BINARY[name]
     data, wrong = path.read_bytes(), PIECE + 3
@@ -814,7 +814,7 @@ def test_a_file_with_a_head_only_has_no_request(sample, name: str) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "export", "fio3"])
 def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
-    """That of UTF-8, at the beginning only."""
+    """It is UTF-8's, and skipped at the beginning only."""
     path = sample(name)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert (
@@ -891,7 +891,7 @@ def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize(("name", "written"), [(n, w) for n, all in WRITTEN.items() for w in all])
 def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: bytes) -> None:
-    """As the only line, and in a line that is longer than what is looked at."""
+    """The record is the only line, or in a line that is longer than the part that is examined."""
     path = tmp_path / "w"
     for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * HEAD):
         path.write_bytes(data)
@@ -926,7 +926,7 @@ def test_heads_are_recognised_however_they_are_written(sample) -> None:
 def test_quotes_that_cannot_be_read_are_refused_with_words(
     tmp_path: Path, data: bytes, why: str
 ) -> None:
-    """Also while it is looked which format it is."""
+    """They are refused while the format is being recognised, too."""
     path = tmp_path / "x"
     path.write_bytes(data)
     with pytest.raises(BadTraceFile, match="looks like no known format"):
@@ -1480,7 +1480,7 @@ def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path
     ],
 )
 def test_a_replay_is_open_if_any_of_its_commands_is(commands: str, is_open: bool) -> None:
-    """So that no limit of time ends before the trace does."""
+    """An open replay has no limit of time that ends before the trace does."""
     assert trace_disk.is_open_loop(commands, {"loop": "closed"}) is is_open
 
 
@@ -1823,7 +1823,7 @@ def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Pa
 
 
 def test_a_replay_speaks_of_its_own_options(asked, capsys) -> None:
-    """Not of the experiment's file that it writes, nor of --over."""
+    """It does not mention the experiment's file that it writes, or --over."""
     for given, why in (
         (["--policies", "lur=x"], "--policies: lur=x: unknown"),
         (["--format", "msr"], f"{asked().trace}:1: "),

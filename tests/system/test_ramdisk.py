@@ -182,7 +182,7 @@ def test_a_kernel_whose_device_tree_is_in_a_disk_does_not_boot(
 def test_a_device_tree_beside_the_disks_leaves_them_alone(
     make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, behind: bool
 ) -> None:
-    """As QEMU 7.2 and 10 place it: below 3 GiB, and at the end of memory."""
+    """QEMU 7.2 and 10 differ: it is below 3 GiB, or at the end of memory."""
     if behind:
         monkeypatch.setattr(guest, "LEAST", 256 << 20)
     path = make_image(rc="true", size="4M")

@@ -578,7 +578,7 @@ def test_no_page_needs_the_network(book: Path) -> None:
 
 
 def test_every_link_between_pages_and_into_the_tree_leads_somewhere(book: Path) -> None:
-    """Those into the tree are relative to build/book/, which need not be there."""
+    """Links into the tree are relative to build/book/, which need not be there."""
     place = ROOT / "build" / "book"
     for path in book.rglob("*.html"):
         page = place / path.relative_to(book)

@@ -141,7 +141,7 @@ def test_the_container_is_made_of_files_that_are_there() -> None:
 
 
 def test_setting_up_packages_alone_makes_no_environment(tmp_path: Path) -> None:
-    """As in the container: of the tree there are the copied scripts only."""
+    """The container has only the copied scripts of the tree."""
     (tmp_path / "tools").mkdir()
     for name in ("setup.sh", "find_tool.sh"):
         (tmp_path / "tools" / name).write_text((ROOT / "tools" / name).read_text())

@@ -414,7 +414,7 @@ def test_what_make_run_is_to_do_is_looked_up_too() -> None:
 
 
 def test_the_documents_show_commands_of_every_kind() -> None:
-    """So that a change of how they are written does not let all pass unseen."""
+    """Otherwise a change of how they are written would let all of them pass unseen."""
     found = list(shown())
     firsts = {command.first for command in found}
     assert len(found) > 80

@@ -50,21 +50,21 @@ def names(count: int) -> list[str]:
     return [f"{LONG}, of number {n}" for n in range(count)]
 
 
-def of_repeat() -> str:
+def render_repeat() -> str:
     rows = [
         repeat.Compared(name, "QEMU_10.0.8_Debian", 1234, 1230, [TEXT * 3]) for name in names(3)
     ]
     return repeat.table(rows)
 
 
-def of_fair() -> str:
+def render_fair() -> str:
     groups = {f"group-{n}": 12.5 for n in range(9)}
     lab = SimpleNamespace(groups=[SimpleNamespace(name=n, points=p) for n, p in groups.items()])
     points = {name: (0.0, most / 2) for name, most in groups.items()}
     return fair.table(lab, [Row(Case(name), points, [TEXT]) for name in names(3)])
 
 
-def of_mutants() -> str:
+def render_mutants() -> str:
     found = []
     for state in (KILLED, SURVIVED):
         change = Change("kernel/cache/a_file_of_a_long_name.c", "f", 1, 1, 0, 1, "a", "b", "a")
@@ -72,11 +72,11 @@ def of_mutants() -> str:
     return mutants.format_outcomes(found)
 
 
-def of_costs() -> str:
+def render_costs() -> str:
     return "\n".join(costs.table(names(3), [MOST] * 3, [0.5] * 3))
 
 
-def of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def render_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     events = [Event(10**12 + n, "completed", 3, 1 << 40, 12345, 2**30, True) for n in range(99)]
     monkeypatch.setattr(moments, "load", lambda file: (None, packed(events)))
     said = moments.list_events_around(tmp_path, 50)
@@ -84,28 +84,28 @@ def of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return said
 
 
-def of_bench() -> str:
+def render_bench() -> str:
     row = real_time.Row(LONG, "MB/s", [1.0, 2.0, MOST], 2.5, 1e6, [0.5, 1, 2])
     return real_time.format_rows([row], {"cpu": TEXT, "qemu": TEXT})
 
 
-def of_bench_beside_linux() -> str:
+def render_bench_beside_linux() -> str:
     return beside.format_rows([beside.Row(LONG, "MB/s", [1.0, MOST], [0.5, 3.0])])
 
 
-def of_targets() -> str:
+def render_targets() -> str:
     rows = [targets.Row(LONG, MOST, "us", MOST), targets.Row("short", 1, "times")]
     lines = [line for row in rows for line in targets.TABLE.format_row(*row.format_cells())]
     return "\n".join([*targets.TABLE.format_head(), *lines])
 
 
-def of_fresh() -> str:
+def render_fresh() -> str:
     row = ("make experiment SIZE=quick", "12345", "12345", "123456", "123456", "1234567", "FAILED")
     lines = [line for _ in range(2) for line in fresh.TABLE.format_row(*row)]
     return "\n".join([*fresh.TABLE.format_head(), *lines])
 
 
-def of_tune() -> str:
+def render_tune() -> str:
     cell = "**-40.7 % (-55.3 to -26.4)**"
     text = [TEXT, "", *tune.table_head("candidate", tune.CHANGES, "screened", "other seeds")]
     text += [
@@ -119,7 +119,7 @@ def of_tune() -> str:
     return said
 
 
-def of_why() -> str:
+def render_why() -> str:
     origin = Origin("a process of a long name, which has forked very often", 5, 1234)
     write = SimpleNamespace(write=True, requests=[], cylinders=(0, 1234), begin_ns=5)
     kinds = ((WAIT, "wait"), (OTHER, TEXT), (SERVICE, "seek"))
@@ -135,7 +135,7 @@ def graded(picture: str = "") -> Record:
     return Record("elevator", "The elevator", "7", groups=[group, other], tests=[test])
 
 
-def of_grade() -> str:
+def render_grade() -> str:
     width = printing.line_width()
     said = people.text(graded("-----[-----------------------------*----"), width)
     refused = people.text(Record("elevator", "The elevator", "7", "refused", TEXT), width)
@@ -144,29 +144,29 @@ def of_grade() -> str:
     return "\n".join(line for line in lines if not line.strip().startswith(people.COMMANDS))
 
 
-def of_matrix() -> str:
+def render_matrix() -> str:
     cells = [matrix.Cell(f"a-policy-{n}", [0.5], [12.0, 13.0], [0.25]) for n in range(3)]
     return matrix.table_lines([matrix.Setting(LONG, "nbuf=1234 prefetch=ondemand", cells)])
 
 
-def of_findings() -> str:
+def render_findings() -> str:
     found = [findings.Finding(name, word, word) for name in names(2) for word in WORDS]
     found += [findings.Finding(findings.OURS, word, "") for word in WORDS]
     return "\n".join(findings.format_findings(found))
 
 
-def of_list(capsys: pytest.CaptureFixture[str]) -> str:
+def render_list(capsys: pytest.CaptureFixture[str]) -> str:
     selection.list_runs(load(experiment_file("mogul-4.1-fast")))
     return "\n".join(capsys.readouterr().out.splitlines()[2:])
 
 
-def of_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+def render_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(experiments, "experiment_files", list)
-    export.print_formats()
+    export.render_formats()
     return capsys.readouterr().out
 
 
-def of_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
+def render_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
     counts = {name: {-1: 1, 0: 123_456, 12: 7} for name in names(3)}
     monkeypatch.setattr(summary, "group_trials", lambda results: {n: [n] for n in counts})
     monkeypatch.setattr(summary, "octave_counts", lambda trials, job: counts[trials[0]])
@@ -175,7 +175,7 @@ def of_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
     return said
 
 
-def of_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
+def render_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
     series = {"bin_ms": 100, "bins": 500}
     firsts = {name: [{"series": series}] for name in names(3)}
     monkeypatch.setattr(summary, "group_trials", lambda results: firsts)
@@ -185,9 +185,24 @@ def of_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 TABLES = [
-    *(of_repeat, of_fair, of_mutants, of_costs, of_events, of_bench),
-    *(of_bench_beside_linux, of_targets, of_fresh, of_tune, of_why, of_grade, of_matrix),
-    *(of_findings, of_list, of_formats, of_histogram, of_sparklines),
+    render_repeat,
+    render_fair,
+    render_mutants,
+    render_costs,
+    render_events,
+    render_bench,
+    render_bench_beside_linux,
+    render_targets,
+    render_fresh,
+    render_tune,
+    render_why,
+    render_grade,
+    render_matrix,
+    render_findings,
+    render_list,
+    render_formats,
+    render_histogram,
+    render_sparklines,
 ]
 
 

@@ -26,7 +26,7 @@ from sluice.export.recording import Recording
 from sluice.system.requests import Request
 
 ABOUT = "JSON as fio's json+, a job for each process and disk"
-VERSION = "fio-3.33"  # whose layout it is
+VERSION = "fio-3.33"  # the layout is that of this version
 SECTOR_BYTES = 512
 FioTable = dict[str, Any]  # a table of fio's JSON: numbers, texts, and further tables
 KIB = 1024

@@ -613,7 +613,8 @@ TEST(the_oldest_dirty_blocks_are_written_those_that_are_due_first)
 #define IS_LOST \
     " cannot be written and is lost: fsync, close and sync will say so\n"
 
-/* While all sleep: a command ends, or the daemon's part in lost.h is done. */
+/* When all processes sleep: end the oldest command, or go on to the time at
+ * which the daemon tries failed writes again. */
 static bool end_or_retry(void)
 {
     if (in_flight())
