@@ -231,8 +231,7 @@ struct rusage {
 #define TTY_COOKED      1 /* lines, echo, ^U ^D, ^C to the foreground group */
 #define TTY_RAW         2 /* every byte as it comes, no echo; ^C is a byte */
 #define TTY_FOREGROUND  3 /* argument: the process group that ^C kills */
-#define TTY_INTERRUPTED 4 /* true if ^C was typed. Raw: drops bytes up to it \
-                           */
+#define TTY_INTERRUPTED 4 /* ^C was typed. Raw: bytes up to it are dropped */
 
 /* mount() */
 #define MS_RDONLY 1

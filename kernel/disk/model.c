@@ -7,14 +7,13 @@
  *   device move the data within that instant.
  * - The drive holds up to the disk's depth of commands and chooses among them.
  * - What a scheduler may ask of the drive is asked of a copy. With
- *   drive_misjudged_percent= the answers are wrong by this share, as they would
- * be for a host that knows its drive only by measuring it.
+ *   drive_misjudged_percent= the share by which answers are wrong, as they
+ *   would be for a host that knows its drive only by measuring it.
  */
 #include "kernel/disk/internal.h"
 #include "kernel/machine/args.h"
 
-#define SEGMENTS_KEPT_NS NS_PER_S /* for this long, when not needed any more \
-                                   */
+#define SEGMENTS_KEPT_NS NS_PER_S /* how long, when not needed any more */
 
 COUNTER(mode_selects, "disk.mode_selects", "commands",
         "that divided a drive's cache anew");

@@ -41,8 +41,7 @@ struct ghost *ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
 /* The name, or NULL. */
 struct ghost *ghosts_find(const struct ghosts *, u32 disk, u64 blkno);
 
-/* True if there is a ghost entry of the block. ghosts_forget also removes it.
- */
+/* True if the block has a ghost entry. ghosts_forget also removes it. */
 bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
 bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
 
