@@ -162,7 +162,7 @@ def render_list(capsys: pytest.CaptureFixture[str]) -> str:
 
 def render_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(experiments, "experiment_files", list)
-    export.render_formats()
+    export.print_formats()
     return capsys.readouterr().out
 
 
