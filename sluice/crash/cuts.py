@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
 
-from sluice.crash.recording import SECTOR, Event
+from sluice.crash.disk_events import SECTOR, Event
 
 ALL_WAYS = 5  # as many other pending writes are lost in all ways
 RANDOM_WAYS = 12  # of more than that, so many ways, beside none, all, and all but one or only one

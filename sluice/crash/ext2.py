@@ -6,7 +6,7 @@ It reads names, types, sizes and data, and believes nothing: what cannot be righ
 import struct
 from dataclasses import dataclass
 
-from sluice.crash.model import Found, FoundTree
+from sluice.crash.oracle import Found, FoundTree
 
 ROOT, MAGIC = 2, 0xEF53
 DIRECT, LEVELS = 12, 3

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from sluice.crash.disk_events import SECTOR, Event
 from sluice.crash.ext2 import Reader, read_tree
-from sluice.crash.recording import SECTOR, Event
 
 Events = list[Event]
 SUPER, STATE, CLEAN = 1024, 58, 1  # where the superblock is, and in it the state
@@ -68,12 +68,12 @@ class Planter:
 
     # ---- changes ----
 
-    def without(self, numbers: Iterable[int]) -> Events:
+    def drop_events(self, numbers: Iterable[int]) -> Events:
         """Return the events without these."""
         gone = set(numbers)
         return [event for i, event in enumerate(self.events) if i not in gone]
 
-    def patched(self, numbers: Iterable[int], at: int, data: bytes) -> Events:
+    def patch_writes(self, numbers: Iterable[int], at: int, data: bytes) -> Events:
         """Return the events with these bytes of the disk in each of these writes."""
         found = list(self.events)
         for i in numbers:
@@ -83,13 +83,13 @@ class Planter:
             found[i] = replace(event, data=new)
         return found
 
-    def swapped(self, one: int, other: int) -> Events:
+    def swap_events(self, one: int, other: int) -> Events:
         """Return the events with two exchanged."""
         found = list(self.events)
         found[one], found[other] = found[other], found[one]
         return found
 
-    def early(self, operation: int) -> Events:
+    def return_at_once(self, operation: int) -> Events:
         """Return the events with an operation's return right after its beginning."""
         span = self.span(operation)
         found = list(self.events)
@@ -109,60 +109,60 @@ class Fault:
 
 
 def no_flushes(p: Planter) -> Events:
-    return p.without(i for i, event in enumerate(p.events) if event.kind == "flush")
+    return p.drop_events(i for i, event in enumerate(p.events) if event.kind == "flush")
 
 
 def flush_lies(p: Planter) -> Events:
-    return p.without(i for i in p.span(1) if p.events[i].kind == "flush")
+    return p.drop_events(i for i in p.span(1) if p.events[i].kind == "flush")
 
 
 def fsync_without_data(p: Planter) -> Events:
-    return p.without(p.covering(p.block_of("/f")[0], p.writes(1) + p.writes(2)))
+    return p.drop_events(p.covering(p.block_of("/f")[0], p.writes(1) + p.writes(2)))
 
 
 def fsync_without_inode(p: Planter) -> Events:
-    return p.without(p.covering(p.place_of("/f"), p.writes(1) + p.writes(2)))
+    return p.drop_events(p.covering(p.place_of("/f"), p.writes(1) + p.writes(2)))
 
 
 def fsync_without_flush(p: Planter) -> Events:
-    return p.without(i for i in p.span(2) if p.events[i].kind == "flush")
+    return p.drop_events(i for i in p.span(2) if p.events[i].kind == "flush")
 
 
 def returns_early(p: Planter) -> Events:
-    return p.early(2)
+    return p.return_at_once(2)
 
 
 def wrong_size(p: Planter) -> Events:
     at = p.place_of("/f")
-    return p.patched(p.covering(at), at + SIZE, (10_000).to_bytes(4, "little"))
+    return p.patch_writes(p.covering(at), at + SIZE, (10_000).to_bytes(4, "little"))
 
 
 def name_is_not_written(p: Planter) -> Events:
-    return p.without(p.covering(p.block_of("/d")[0]))
+    return p.drop_events(p.covering(p.block_of("/d")[0]))
 
 
 def stale_directory(p: Planter) -> Events:
     at, size = p.block_of("/d")
-    return p.patched(p.covering(at), at, p.disk[at : at + size])
+    return p.patch_writes(p.covering(at), at, p.disk[at : at + size])
 
 
 def name_before_inode(p: Planter) -> Events:
-    return p.swapped(*p.writes(1)[:2])
+    return p.swap_events(*p.writes(1)[:2])
 
 
 def old_name_goes_first(p: Planter) -> Events:
     old = p.covering(p.block_of("/d")[0], p.writes(1))
     new = p.covering(p.block_of("")[0], p.writes(1))
-    return p.swapped(new[0], old[-1])
+    return p.swap_events(new[0], old[-1])
 
 
 def no_intent(p: Planter) -> Events:
-    return p.without(p.covering(SUPER, p.writes(1)))
+    return p.drop_events(p.covering(SUPER, p.writes(1)))
 
 
 def links_too_few(p: Planter) -> Events:
     at = p.place_of("/f")
-    return p.patched(p.covering(at), at + LINKS, (1).to_bytes(2, "little"))
+    return p.patch_writes(p.covering(at), at + LINKS, (1).to_bytes(2, "little"))
 
 
 def goes_astray(p: Planter) -> Events:
@@ -184,36 +184,36 @@ def half_a_block(p: Planter) -> Events:
 
 def rotten_inode(p: Planter) -> Events:
     at = p.place_of("/f")
-    return p.patched(p.covering(at), at + MODE, b"\0\0")
+    return p.patch_writes(p.covering(at), at + MODE, b"\0\0")
 
 
 def rotten_directory(p: Planter) -> Events:
     at = p.block_of("/d")[0]
-    return p.patched(p.covering(at), at + 4, b"\7\0")
+    return p.patch_writes(p.covering(at), at + 4, b"\7\0")
 
 
 def rotten_bitmap(p: Planter) -> Events:
     at = p.reader.block_bitmap_place(0)
-    return p.patched(p.covering(at), at, b"\0\0\0\0\0\0\0\0")
+    return p.patch_writes(p.covering(at), at, b"\0\0\0\0\0\0\0\0")
 
 
 def rotten_pointers(p: Planter) -> Events:
     at = p.place_of("/f") + POINTERS + 4 * INDIRECT
-    return p.patched(p.covering(at), at, b"\xff\xff\xff\x7f")
+    return p.patch_writes(p.covering(at), at, b"\xff\xff\xff\x7f")
 
 
 def shared_block(p: Planter) -> Events:
     at = p.place_of("/f") + POINTERS
-    return p.patched(p.covering(at), at, p.inode_of("/h").block[:4])
+    return p.patch_writes(p.covering(at), at, p.inode_of("/h").block[:4])
 
 
 def clean_too_early(p: Planter) -> Events:
-    return p.patched(p.covering(SUPER), SUPER + STATE, bytes([CLEAN, 0]))
+    return p.patch_writes(p.covering(SUPER), SUPER + STATE, bytes([CLEAN, 0]))
 
 
 def zeros_for_data(p: Planter) -> Events:
     at, size = p.block_of("/f")
-    return p.patched(p.covering(at), at, bytes(size))
+    return p.patch_writes(p.covering(at), at, bytes(size))
 
 
 OVERWRITE = "write /f 0 4096 10; fsync /f"

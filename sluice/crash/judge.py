@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from sluice.crash.cuts import Image
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.machine import CrashMachine, apply_writes, difference
-from sluice.crash.model import FoundTree
 from sluice.crash.operations import Operation, parse_operations
+from sluice.crash.oracle import FoundTree
 from sluice.host.fault import HostFault
 
 MOUNT = parse_operations("mount /; umount /")
@@ -88,7 +88,7 @@ class Judge:
         self, disk: bytes, who: str, verdict: Verdict, operations: Sequence[Operation] = MOUNT
     ) -> bytes | None:
         """Mount a disk, perhaps use it, and unmount it. Returns the disk then, or None."""
-        done = self.machine.do(operations, difference(self.machine.start_disk(), disk))
+        done = self.machine.run_operations(operations, difference(self.machine.start_disk(), disk))
         failed = [event for event in done.events if event.error not in (0, ENOSPC)]
         lines = done.console.splitlines()
         said = [line for line in lines if line[:1] not in ("@", "=") and EXPECTED not in line]
@@ -116,7 +116,9 @@ class Judge:
         if not self._preen(disk, "e2fsck", verdict):
             return None
         if status := self._e2fsck("-fn"):
-            verdict.wrong.append(f"e2fsck -p, then e2fsck -fn: status {status}: {self._last()}")
+            verdict.wrong.append(
+                f"e2fsck -p, then e2fsck -fn: status {status}: {self._read_message()}"
+            )
         return self.path.read_bytes()
 
     def _check(self, disk: bytes, who: str, verdict: Verdict) -> None:
@@ -132,16 +134,16 @@ class Judge:
         """Expect the same of a disk that is checked for the first time."""
         self.path.write_bytes(disk)
         if self._preen(disk, who, verdict) and (status := self._e2fsck("-fn")):
-            verdict.wrong.append(f"{who} -fn: status {status}: {self._last()}")
+            verdict.wrong.append(f"{who} -fn: status {status}: {self._read_message()}")
 
     def _preen(self, disk: bytes, who: str, verdict: Verdict) -> bool:
         """Return whether e2fsck -p asks nothing about the file."""
         has_journal = struct.unpack_from("<I", disk, 1024 + 92)[0] & HAS_JOURNAL
         if has_journal and (status := self._e2fsck("-E", "journal_only", "-p")):
-            verdict.wrong.append(f"{who}: the journal: status {status}: {self._last()}")
+            verdict.wrong.append(f"{who}: the journal: status {status}: {self._read_message()}")
             return False
         if (status := self._e2fsck("-p")) > 1:
-            verdict.wrong.append(f"{who} -p: status {status}: {self._last()}")
+            verdict.wrong.append(f"{who} -p: status {status}: {self._read_message()}")
             return False
         return True
 
@@ -156,7 +158,7 @@ class Judge:
             raise HostFault(f"signal {-status} ended e2fsck")
         return status
 
-    def _last(self) -> str:
+    def _read_message(self) -> str:
         """Return what e2fsck said, on one line."""
         said = self.said.read_text(errors="replace").replace(str(self.path), "the disk")
         lines = (" ".join(line.split()) for line in said.splitlines())

@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Timer
 from types import TracebackType
 
+from sluice.crash.disk_events import BadRecording, Event, parse_events
 from sluice.crash.operations import MOUNTED, TEXT_BYTES, Operation, describe, machine_text
-from sluice.crash.recording import BadRecording, Event, parse_events
 from sluice.host.paths import BUILT
 from sluice.system import image
 from sluice.system.qemu import Config, Disk
@@ -106,7 +106,7 @@ class CrashMachine:
         assert self.disk is not None
         return self.disk
 
-    def do(self, operations: Sequence[Operation], differs: Sequence[Put] = ()) -> Done:
+    def run_operations(self, operations: Sequence[Operation], differs: Sequence[Put] = ()) -> Done:
         """Do operations on the disk, which differs from the machine's by these puts. Returns what
         happened. Raises TwinDied if the machine did not boot."""
         text = Put(TEXT_DISK, 0, machine_text(operations))
@@ -116,7 +116,7 @@ class CrashMachine:
     def record(self, operations: Sequence[Operation]) -> list[Event]:
         """Do operations on the machine's disk. Returns the events. Raises BadRecording if the
         machine did not come to their end."""
-        done = self.do(operations)
+        done = self.run_operations(operations)
         if done.status or not done.events or done.events[-1].kind != "end":
             said = done.console.strip()
             raise BadRecording(f"{describe(operations)}: status {done.status}: {said}")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sluice.crash.campaign import Failure, Laboratory, Outcome, Plant
 from sluice.crash.cuts import Cut, iterate_cuts
+from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Reader
-from sluice.crash.model import FoundTree
+from sluice.crash.laboratory import Failure, Laboratory, Outcome, Plant
 from sluice.crash.operations import BadOperation, Operation, describe
-from sluice.crash.recording import Event
+from sluice.crash.oracle import FoundTree
 from sluice.crash.workloads import Workload
 
 WIDTH = 96
@@ -155,7 +155,7 @@ def describe_event(event: Event, operations: Sequence[Operation], places: Places
     return f"  returned{f', error {event.error}' if event.error else ''}"
 
 
-def cached(cut: Cut, number: int, events: Sequence[Event]) -> str:
+def describe_fate(cut: Cut, number: int, events: Sequence[Event]) -> str:
     """Say what became of a write in the drive's cache."""
     flushed = max((i for i in range(cut.after) if events[i].kind == "flush"), default=-1)
     if number <= flushed or number > cut.after or events[number].kind != "write":
@@ -169,16 +169,16 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     """Return a story as text. more: further options of the command that replays it."""
     failure, events = story.failure, story.events
     cut, workload = failure.cut, failure.workload
-    operations = workload.whole()
+    operations = workload.all_operations()
     places = Places(laboratory.base.disk, laboratory.start_tree())
     title = "Lost" if failure.wrong else "Kept"
     lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
     for i, event in enumerate(events[: cut.after + 1]):
         said = describe_event(event, operations, places)
-        lines.append(f"  {i:3} {said}{cached(cut, i, events)}")
+        lines.append(f"  {i:3} {said}{describe_fate(cut, i, events)}")
     lines += ["      *** here the power goes ***", "", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
-    lines += ["", "What should be there: " + expected(cut, operations)]
+    lines += ["", "What should be there: " + describe_expected(cut, operations)]
     lines += [describe_span(story, operations, places)] if failure.wrong else []
     lines.append(f"{story.failed} of the workload's {story.cuts} cuts fail. This one again:")
     lines.append(f"  sluice crash show '{workload.name}' --cut {cut.number}{more}")
@@ -195,7 +195,7 @@ def describe_span(story: Story, operations: Sequence[Operation], places: Places)
     return f"From event {first} ({said}) {until} every cut loses something."
 
 
-def expected(cut: Cut, operations: Sequence[Operation]) -> str:
+def describe_expected(cut: Cut, operations: Sequence[Operation]) -> str:
     """Say what a cut should leave."""
     done = operations[: cut.returned]
     said = f"what is there after {done[-1]}" if done else "what was there at first"

@@ -87,7 +87,7 @@ class Workload:
     name: str
     operations: tuple[Operation, ...]
 
-    def whole(self) -> tuple[Operation, ...]:
+    def all_operations(self) -> tuple[Operation, ...]:
         """Return all that the machine does: the disk is mounted before and unmounted after."""
         return (*FIRST, *self.operations, *LAST)
 

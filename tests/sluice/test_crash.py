@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from sluice.crash import request
-from sluice.crash.campaign import Laboratory, Outcome
+from sluice.crash import campaign_run
 from sluice.crash.cuts import Base, choose, iterate_cuts, tears
+from sluice.crash.disk_events import SECTOR, Event, parse_events
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.faults import FAULTS, Fault, Planter, plant
+from sluice.crash.laboratory import Laboratory, Outcome
 from sluice.crash.machine import Setup, apply_writes
-from sluice.crash.model import Found, History, Promise, check_contents
 from sluice.crash.operations import BadOperation, parse_operation, parse_operations, pattern
-from sluice.crash.recording import SECTOR, Event, parse_events
+from sluice.crash.oracle import Found, History, Promise, check_contents
 from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
 from sluice.crash.workloads import ALPHABET, SETUP, all_workloads, find_workload, random_workload
 from sluice.system import image
@@ -342,10 +342,10 @@ def test_a_cut_that_loses_nothing_is_told_too(laboratory: Laboratory) -> None:
 def test_a_campaign_goes_on_where_it_was_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request, "all_workloads", lambda length: [find_workload("49")])
-    monkeypatch.setattr(request, "FAULTS", FAULTS[:1])
-    asked = request.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
-    assert request.run_campaign(asked)
+    monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [find_workload("49")])
+    monkeypatch.setattr(campaign_run, "FAULTS", FAULTS[:1])
+    asked = campaign_run.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
+    assert campaign_run.run_campaign(asked)
     first = capsys.readouterr().out
     assert "Nothing was lost." in first
     assert "1 of 1 planted faults found" in first
@@ -353,7 +353,7 @@ def test_a_campaign_goes_on_where_it_was_stopped(
     lines = journal.read_text().splitlines()
     assert len(lines) == 3
     journal.write_text("\n".join(lines[:2]) + "\n" + lines[2][:20])  # killed within a line
-    assert request.run_campaign(replace(asked, seeds=2))
+    assert campaign_run.run_campaign(replace(asked, seeds=2))
     assert "2 workloads were tried before" in capsys.readouterr().out
     rows = [json.loads(line) for line in journal.read_text().splitlines()]
     assert len(rows) == 4
@@ -366,8 +366,8 @@ def test_a_campaign_fails_if_a_planted_fault_is_not_found(
 ) -> None:
     """A worker knows all faults, and this process asks for one in another workload."""
     blind = replace(FAULTS[0], workload="49")
-    monkeypatch.setattr(request, "FAULTS", (blind,))
-    monkeypatch.setattr(request, "all_workloads", lambda length: [])
-    asked = request.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
-    assert not request.run_campaign(asked)
+    monkeypatch.setattr(campaign_run, "FAULTS", (blind,))
+    monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
+    asked = campaign_run.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
+    assert not campaign_run.run_campaign(asked)
     assert "NOT FOUND: no-flushes" in capsys.readouterr().out

@@ -70,9 +70,9 @@ Durable = Annotated[
 
 def request_of(args: str, block: str, order: str, durable: bool, **more: Any) -> Any:
     """Return the request of a campaign on this machine."""
+    from sluice.crash.campaign_run import CampaignRequest
     from sluice.crash.machine import Setup
-    from sluice.crash.model import Promise
-    from sluice.crash.request import CampaignRequest
+    from sluice.crash.oracle import Promise
 
     said = f" --args '{args}'" if args else ""
     said += f" --block {block}" if block != "4K" else ""
@@ -117,16 +117,16 @@ def run(
 ) -> int:
     """Try workloads: each is cut after each write and within it, with each choice of what a
     volatile cache had written. Planted faults are tried, too, and must be found."""
-    from sluice.crash import request
-    from sluice.crash.journal import FOLDER
-    from sluice.crash.workers import WorkerFailed
+    from sluice.crash import campaign_run
+    from sluice.crash.crews import WorkerFailed
+    from sluice.crash.tried import FOLDER
     from sluice.experiment import commandline
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
     campaign = {"length": length, "seeds": seeds, "for_s": for_s, "page": page}
     asked = request_of(args, block, order, durable, jobs=jobs, folder=where, **campaign)
-    return commandline.exit_status(lambda: request.run_campaign(asked), (WorkerFailed,))
+    return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
 
 @verb(CRASH, "sluice crash show 'creat /n; rename /f /n' --cut 40")
@@ -161,13 +161,13 @@ def show(
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
     what should be there."""
-    from sluice.crash import request
+    from sluice.crash import campaign_run
+    from sluice.crash.disk_events import BadRecording
     from sluice.crash.operations import BadOperation
-    from sluice.crash.recording import BadRecording
     from sluice.experiment import commandline
 
     asked = request_of(args, block, order, durable)
     errors = (BadRecording, BadOperation)
     return commandline.exit_status(
-        lambda: request.show_cut(asked, workload, cut, fault, out), errors
+        lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
     )

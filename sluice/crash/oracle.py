@@ -49,7 +49,7 @@ class Names:
 
     at: dict[str, tuple[str, int]]
 
-    def below(self, path: str) -> list[str]:
+    def paths_under(self, path: str) -> list[str]:
         """Return the paths under a directory."""
         return [other for other in self.at if other.startswith(path + "/")]
 
@@ -103,7 +103,7 @@ class History:
         self.after = dict(self.names[-1].at)
         settled = self.settled[-1]
         try:
-            getattr(self, f"_{op.name}")(op)
+            getattr(self, f"_do_{op.name}")(op)
             self.results.append(True)
             if op.name in ("fsync", "sync", "umount"):
                 settled = i + 1
@@ -148,7 +148,7 @@ class History:
         """Return a file's contents."""
         return self.files[node].data[-1][1]
 
-    def _creat(self, op: Operation) -> None:
+    def _do_creat(self, op: Operation) -> None:
         node = self._add(op.words[0], "f")
         self.files[node] = Versions([(self.now, b"")], [(0, 0)])
 
@@ -161,44 +161,44 @@ class History:
         self._change(node, data[:at] + pattern(at, size, tag) + data[at + size :])
         return node
 
-    def _write(self, op: Operation) -> None:
+    def _do_write(self, op: Operation) -> None:
         self._put(op.words[0], op.number(1), op.number(2), op.number(3))
 
-    def _through(self, op: Operation) -> None:
+    def _do_through(self, op: Operation) -> None:
         self._settle(self._put(op.words[0], op.number(1), op.number(2), op.number(3)))
 
-    def _append(self, op: Operation) -> None:
+    def _do_append(self, op: Operation) -> None:
         self._put(op.words[0], None, op.number(1), op.number(2))
 
-    def _truncate(self, op: Operation) -> None:
+    def _do_truncate(self, op: Operation) -> None:
         node, size = self._file(op.words[0]), op.number(1)
         self._change(node, self._data(node)[:size].ljust(size, b"\0"))
 
-    def _link(self, op: Operation) -> None:
+    def _do_link(self, op: Operation) -> None:
         old, new = op.words
         if self.after.get(old, ("d", 0))[0] == "d":
             raise Refused
         self._expect_free(new)
         self.after[new] = self.after[old]
 
-    def _symlink(self, op: Operation) -> None:
+    def _do_symlink(self, op: Operation) -> None:
         self.texts[self._add(op.words[1], "l")] = op.words[0].encode()
 
-    def _unlink(self, op: Operation) -> None:
+    def _do_unlink(self, op: Operation) -> None:
         if self.after.get(op.words[0], ("d", 0))[0] == "d":
             raise Refused
         del self.after[op.words[0]]
 
-    def _mkdir(self, op: Operation) -> None:
+    def _do_mkdir(self, op: Operation) -> None:
         self._add(op.words[0], "d")
 
-    def _rmdir(self, op: Operation) -> None:
+    def _do_rmdir(self, op: Operation) -> None:
         path = op.words[0]
-        if self.after.get(path, ("", 0))[0] != "d" or Names(self.after).below(path):
+        if self.after.get(path, ("", 0))[0] != "d" or Names(self.after).paths_under(path):
             raise Refused
         del self.after[path]
 
-    def _rename(self, op: Operation) -> None:
+    def _do_rename(self, op: Operation) -> None:
         old, new = op.words
         if old not in self.after or not self._is_directory(parent(new)):
             raise Refused
@@ -209,31 +209,31 @@ class History:
             return  # two names of one file: nothing happens
         if new in self.after:
             self._expect_replaceable(kind, new)
-        moved = {path: path.replace(old, new, 1) for path in Names(self.after).below(old)}
+        moved = {path: path.replace(old, new, 1) for path in Names(self.after).paths_under(old)}
         for path, to in {old: new, **moved}.items():
             self.after[to] = self.after.pop(path)
 
     def _expect_replaceable(self, kind: str, new: str) -> None:
         """Refuse to put a file over a directory, or a directory over anything but an empty one."""
         is_directory = self.after[new][0] == "d"
-        if (kind == "d") != is_directory or (is_directory and Names(self.after).below(new)):
+        if (kind == "d") != is_directory or (is_directory and Names(self.after).paths_under(new)):
             raise Refused
 
-    def _fsync(self, op: Operation) -> None:
+    def _do_fsync(self, op: Operation) -> None:
         if op.words[0] in self.after and self.after[op.words[0]][0] == "d":
             return
         self._settle(self._file(op.words[0]))
 
-    def _sync(self, op: Operation) -> None:
+    def _do_sync(self, op: Operation) -> None:
         for node in self.files:
             self._settle(node)
 
-    _umount = _sync
+    _do_umount = _do_sync
 
-    def _mount(self, op: Operation) -> None:
+    def _do_mount(self, op: Operation) -> None:
         pass
 
-    _sleep = _mount
+    _do_sleep = _do_mount
 
     # ---- what a cut may leave ----
 

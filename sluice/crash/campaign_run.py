@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from sluice.crash.campaign import Laboratory
+from sluice.crash.campaign_table import command_of, put_row
+from sluice.crash.crews import Task, try_tasks
 from sluice.crash.faults import FAULTS, plant
-from sluice.crash.journal import FOLDER, Journal, Row, campaign_key, make_row
+from sluice.crash.laboratory import Laboratory
 from sluice.crash.machine import Setup
-from sluice.crash.model import Promise
-from sluice.crash.page import command_of, put_row
+from sluice.crash.oracle import Promise
 from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
-from sluice.crash.workers import Task, try_tasks
+from sluice.crash.tried import FOLDER, Journal, Row, campaign_key, make_row
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
 
 CRASHMONKEY = 1640  # workloads an hour on one machine, by its README

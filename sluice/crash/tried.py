@@ -5,18 +5,20 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from sluice.crash.campaign import Outcome
+from sluice.crash.crews import Task
+from sluice.crash.laboratory import Outcome
 from sluice.crash.machine import Setup
-from sluice.crash.model import Promise
-from sluice.crash.workers import Task
+from sluice.crash.oracle import Promise
 from sluice.host.paths import BUILD
 from sluice.twin.engine import twin_hash
 
 FOLDER = BUILD / "crash"
 CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
-DECIDES = ("campaign", "cuts", "ext2", "faults", "judge", "machine", "model", "operations")
-DECIDES += ("recording", "workers", "workloads")
+DECIDES = (
+    *("crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory", "machine"),
+    *("operations", "oracle", "workloads"),
+)
 
 
 @dataclass(frozen=True)

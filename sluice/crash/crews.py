@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from sluice.crash.campaign import Laboratory, Outcome
 from sluice.crash.faults import FAULTS, plant
+from sluice.crash.laboratory import Laboratory, Outcome
 from sluice.crash.machine import limit_trials
 from sluice.crash.workloads import find_workload
 
@@ -44,7 +44,7 @@ def try_task(laboratory: Laboratory, task: Task) -> Outcome:
         return laboratory.try_workload(workload, planted, most=1)
 
 
-def work(pipe: Connection, make: Callable[[], Laboratory]) -> None:
+def serve_tasks(pipe: Connection, make: Callable[[], Laboratory]) -> None:
     """Try each task that comes, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -68,7 +68,7 @@ def open_pipes(jobs: int, make: Callable[[], Laboratory]) -> Iterator[list[Conne
         pipes = []
         for _ in range(jobs):
             ours, theirs = CONTEXT.Pipe()
-            worker: Any = CONTEXT.Process(target=work, args=(theirs, make), daemon=True)
+            worker: Any = CONTEXT.Process(target=serve_tasks, args=(theirs, make), daemon=True)
             worker.start()
             theirs.close()
             stack.callback(worker.join, 5)

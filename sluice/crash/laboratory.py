@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
+from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import read_tree
 from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
-from sluice.crash.model import FoundTree, History, Promise
-from sluice.crash.recording import Event
+from sluice.crash.oracle import FoundTree, History, Promise
 from sluice.crash.workloads import SETUP, Workload, moves_directory
 
 Plant = Callable[[list[Event]], list[Event]]  # a planted fault: what it makes of a recording
@@ -68,7 +68,7 @@ class Laboratory:
 
     def record(self, workload: Workload) -> list[Event]:
         """Do a workload. Returns the events."""
-        return self.machine.record(workload.whole())
+        return self.machine.record(workload.all_operations())
 
     def start_tree(self) -> FoundTree:
         """Return what is on the disk at first."""
@@ -85,7 +85,7 @@ class Laboratory:
         """Judge all cuts of a workload. plant: a fault to plant into what it wrote; most: so many
         failures are enough."""
         events = self.record(workload)
-        history = History(workload.whole(), self.start)
+        history = History(workload.all_operations(), self.start)
         outcome = Outcome(workload, refused=history.results.count(False))
         if wrong := compare_results(events, history):
             outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
