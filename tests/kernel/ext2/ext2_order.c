@@ -27,6 +27,16 @@ static u64 waits(void)
     return shim_writes_waited() - before;
 }
 
+/* The size of a path's inode there. */
+static u64 size_on_disk(const char *path)
+{
+    u8 *image = malloc(rig_bytes());
+    shim_cut(rig_disk, image, 0);
+    u64 size = image_inode(image, image_ino(image, path))->size;
+    free(image);
+    return size;
+}
+
 /* Begin with an image that is mounted, under a policy. */
 static void begin(enum shim_order which)
 {
@@ -103,6 +113,7 @@ static void check_contents(const char *path, u64 size)
     check_eq(contents(image, ino, got), size);
     for (u64 at = 0; at < size; at++)
         check_eq(got[at], command_pattern(1, at));
+    check_eq(image_map(image, ino, size / 1024 + 1), 0);
     free(image);
 }
 
@@ -148,13 +159,13 @@ TEST(after_a_wrong_answer_nothing_stays_delayed)
 {
     begin(ORDERS_NONE);
     check_eq(rig_do("mkdir /m/d"), 0);
-    shim_use_order(ORDERS_NONE);
-    check_eq(rig_do("create /m/d/old"), 0);
-    check(!on_disk("/d/old"));
+    shim_use_order(ORDERS_NONE); /* which writes it */
+    check_eq(rig_do("create /m/old"), 0);
+    check(!on_disk("/old"));
     shim_wrong_order(); /* as if the policy in use began to answer so */
     check_eq(rig_do("create /m/d/new"), 0);
     check(strstr(shim_printed(), "decide: no such mode"));
-    check(on_disk("/d/old") && on_disk("/d/new"));
+    check(on_disk("/old") && on_disk("/d/new"));
     rig_end();
 }
 
@@ -164,10 +175,10 @@ static u64 stops_at;
 
 static void change_or_swap(u32 i)
 {
-    if (i == 1)
+    if (i == 2)
         shim_use_order(ORDERS_NOW);
-    else if (ext2_mkdir("/m/d/sub", 0755) || ext2_rename("/m/x", "/m/d/y"))
-        panic("mkdir or rename failed");
+    else if (ext2_rename("/m/x", "/m/d/y") || ext2_mkdir("/m/d/sub", 0755))
+        panic("rename or mkdir failed");
 }
 
 TEST(a_step_that_meets_a_swap_is_on_the_disk_when_both_have_ended)
@@ -181,6 +192,7 @@ TEST(a_step_that_meets_a_swap_is_on_the_disk_when_both_have_ended)
         more = shim_fibres(2, change_or_swap, stops_at);
         shim.spin_switches = false;
         check(on_disk("/d/sub") && on_disk("/d/y") && !on_disk("/x"));
+        check_eq(size_on_disk("/d/sub"), 1024); /* it is no husk */
         rig_end();
     }
     check(stops_at > 20);

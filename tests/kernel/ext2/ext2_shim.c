@@ -867,6 +867,7 @@ static void make_dirty(struct buf *b)
 
 void bdwrite(struct buf *b, u64 owner)
 {
+    maybe_reschedule();
     b->block.owner = owner;
     make_dirty(b);
     let_go(b);
@@ -1077,21 +1078,44 @@ struct flushing {
     struct disk *disk;
     u64 owner;
     int error;
+    bool busy; /* a process has one that is to be written */
 };
+
+static bool concerns(const struct shim_buf *s, const struct flushing *f)
+{
+    return s->buf.flags & B_DELWRI && (!f->disk || s->buf.disk == f->disk) &&
+           (!f->owner || s->buf.block.owner == f->owner);
+}
+
+static void find_busy(struct shim_buf *s, void *arg)
+{
+    struct flushing *f = arg;
+    f->busy |= concerns(s, f) && s->buf.flags & B_BUSY;
+}
 
 static void flush_one(struct shim_buf *s, void *arg)
 {
     struct flushing *f = arg;
-    if (s->buf.flags & B_DELWRI && !(s->buf.flags & B_BUSY) &&
-        (!f->disk || s->buf.disk == f->disk) &&
-        (!f->owner || s->buf.block.owner == f->owner) && write_dirty(s))
+    if (concerns(s, f) && !(s->buf.flags & B_BUSY) && write_dirty(s))
         f->error = -EIO;
+}
+
+/* As the cache does, it waits for processes that have dirty buffers. */
+static void wait_for_busy(struct flushing *f)
+{
+    do {
+        f->busy = false;
+        each(find_busy, f);
+        if (f->busy)
+            reschedule(true);
+    } while (f->busy);
 }
 
 int bflush_owner(struct disk *d, u64 owner)
 {
     may_sleep();
-    struct flushing f = {d, owner, 0};
+    struct flushing f = {d, owner, 0, false};
+    wait_for_busy(&f);
     each(flush_one, &f);
     return f.error;
 }
