@@ -208,9 +208,9 @@ def metric_words(metric: str) -> Words:
         above, below = (metric_words(part) for part in metric.split(metrics.RATIO))
         return Words(f"{above.heading} / {below.heading}", "")
     if metrics.SUM in metric:
-        each = [metric_words(part) for part in metric.split(metrics.SUM)]
-        unit = each[0].unit if len({words.unit for words in each}) == 1 else ""
-        return Words(" + ".join(words.text for words in each), unit)
+        parts = [metric_words(part) for part in metric.split(metrics.SUM)]
+        unit = parts[0].unit if len({words.unit for words in parts}) == 1 else ""
+        return Words(" + ".join(words.text for words in parts), unit)
     if metric.startswith("stat."):
         return counter_words(metric.removeprefix("stat."))
     if match := metrics.JOB.fullmatch(metric):

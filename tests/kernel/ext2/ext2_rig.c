@@ -1,7 +1,8 @@
 /*
  * See ext2_rig.h.
  *
- * link: kernel/ext2/alloc.c kernel/ext2/claim.c kernel/ext2/dir.c kernel/ext2/data.c
+ * link: kernel/ext2/alloc.c kernel/ext2/claim.c
+ * link: kernel/ext2/dir.c kernel/ext2/data.c
  * link: kernel/ext2/features.c kernel/ext2/order.c
  * link: kernel/ext2/recover.c kernel/journal/recover.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
