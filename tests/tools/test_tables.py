@@ -284,6 +284,8 @@ PADDED = {
     "grade/labs/place/disks.py": "bytes of a disk",
     "grade/labs/delayed-write/tests/which.py": "bytes of a file",
     "sluice/wasm/loads.py": "bytes of a disk",
+    "sluice/crash/oracle.py": "bytes of a file",
+    "sluice/crash/story.py": "the numbers of events, each before a sentence",
     "sluice/host/reading.py": "the numbers of a list, whose lines it folds",
     "sluice/cli/verbs/pages.py": "short names in front of questions",
     "tools/machine_mode/machines.py": "bytes of a file",
