@@ -66,13 +66,17 @@ static int finish_entering(struct unfinished *u)
     return error ?: dir_search(u->to, u->name, &u->new);
 }
 
-/* Remove a name of what is replaced, and it, if that is its last name. */
+/* Remove a name of what is replaced, and it, if that is its last name. Only a
+ * file with one name is given another by a rename. The disk's count may be
+ * older: of names that were removed just before. */
 static int remove_leftover(struct unfinished *u, const struct search *s)
 {
     struct inode *ip = u->replaced;
     bool last = !names(&u->new, ip);
-    if (last && !u->husk)
+    if (last && !u->husk) {
+        ip->nlink = 1;
         return remove_name(u->from, s, ip);
+    }
     int error = dir_remove(u->from, s);
     return error || last || u->husk ? error : set_links(ip, 1, false);
 }
