@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from sluice.crash.disk_events import SECTOR, Event
-from sluice.crash.ext2 import Reader, read_tree
+from sluice.crash.ext2 import Inode, Reader, read_tree
 
 Events = list[Event]
 SUPER, STATE, CLEAN = 1024, 58, 1  # where the superblock is, and in it the state
@@ -48,7 +48,7 @@ class Planter:
         pointer = struct.unpack_from("<I", self.inode_of(path).block)[0]
         return pointer * self.reader.block_bytes, self.reader.block_bytes
 
-    def inode_of(self, path: str):  # type: ignore[no-untyped-def]
+    def inode_of(self, path: str) -> Inode:
         """Return a path's inode as it is at first; "" is the root."""
         return self.reader.inode(self.tree[path].inode if path else 2)
 
@@ -166,10 +166,9 @@ def links_too_few(p: Planter) -> Events:
 
 
 def goes_astray(p: Planter) -> Events:
-    found, size = list(p.events), p.reader.block_bytes
-    for i in p.covering(p.block_of("/f")[0], p.writes(1)):
+    found = list(p.events)
+    for i in p.covering(p.block_of("/f")[0]):
         found[i] = replace(found[i], at=p.block_of("/h")[0])
-    assert size
     return found
 
 
@@ -242,7 +241,7 @@ FAULTS = (
     ),
     Fault("no-intent", "a rename is not written down before", "rename /f /h", no_intent),
     Fault("few-links", "a count of links is too small", "link /f /n", links_too_few),
-    Fault("astray", "a write goes to another place", "write /f 0 4096 10", goes_astray),
+    Fault("astray", "a write goes to another place", OVERWRITE, goes_astray),
     Fault("half-a-block", "only a block's first sector is written", OVERWRITE, half_a_block),
     Fault("rotten-inode", "an inode's mode is lost", "append /f 6000 10", rotten_inode),
     Fault("rotten-directory", "a name's length is wrong", "unlink /d/g", rotten_directory),
