@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sluice.crash.campaign_table import command_of, put_row
 from sluice.crash.crews import Task, try_tasks
-from sluice.crash.faults import FAULTS, plant
+from sluice.crash.faults import FAULTS, list_faults, plant
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.machine import Setup
 from sluice.crash.oracle import Promise
@@ -65,7 +65,8 @@ class Summary:
 
 def list_tasks(request: CampaignRequest) -> list[Task]:
     """Return what a campaign tries, without what it goes on with for a time."""
-    every = [Task(fault.workload, fault.name) for fault in FAULTS]
+    faults = list_faults(request.volatile)
+    every = [Task(fault.workload, fault.name) for fault in faults]
     for length in range(1, request.length + 1):
         every += [Task(workload.name) for workload in all_workloads(length)]
     return every + [Task(random_workload(seed).name) for seed in range(request.seeds)]
@@ -139,7 +140,7 @@ def summarise(
         sum(row.images for row in rows),
         sum(row.stale for row in rows),
         sum(bool(row.failed) for row in rows),
-        len(FAULTS),
+        len(list_faults(request.volatile)),
         sum(bool(row.failed) for row in faults),
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),

@@ -78,16 +78,14 @@ class Image:
 class Platters:
     """What is durable so far, and what is pending in the drive's cache."""
 
-    def __init__(self, base: Base, volatile: bool) -> None:
-        self.base, self.volatile = base, volatile
+    def __init__(self, base: Base) -> None:
+        self.base = base
         self.durable: Sectors = {}
         self.hash = 0
         self.pending: dict[int, list[tuple[int, int, bytes]]] = {}
 
     def write(self, number: int, event: Event) -> None:
         """Take a write into the cache."""
-        if not self.volatile:
-            self.flush()
         self.pending[number] = self.base.pieces(event)
 
     def flush(self) -> None:
@@ -141,12 +139,12 @@ def iterate_cuts(
     base: Base, events: Sequence[Event], seed: int = 0, volatile: bool = True
 ) -> Iterator[tuple[Cut, Image]]:
     """Yield the cuts of a recording, each with what it leaves."""
-    rng, platters = Random(seed), Platters(base, volatile)
+    rng, platters = Random(seed), Platters(base)
     returned, under_way, n = 0, False, 0
     for after, event in enumerate(events):
-        if event.kind == "flush":
+        if event.kind == "flush" or not volatile:
             platters.flush()
-        elif event.kind == "began":
+        if event.kind == "began":
             under_way = True
         elif event.kind == "returned":
             returned, under_way = event.mark + 1, False

@@ -100,12 +100,13 @@ class Planter:
 @dataclass(frozen=True)
 class Fault:
     """A planted fault: its name, what it is, the workload in which it must be found, and how it
-    changes what was written."""
+    changes what was written. of_cache: it does harm only if the drive's cache is volatile."""
 
     name: str
     about: str
     workload: str
     change: Callable[[Planter], Events]
+    of_cache: bool = False
 
 
 def no_flushes(p: Planter) -> Events:
@@ -217,8 +218,8 @@ def zeros_for_data(p: Planter) -> Events:
 
 OVERWRITE = "write /f 0 4096 10; fsync /f"
 FAULTS = (
-    Fault("no-flushes", "no flush reaches the drive", "rename /d/g /n", no_flushes),
-    Fault("flush-lies", "a flush does nothing", "unlink /d/g", flush_lies),
+    Fault("no-flushes", "no flush reaches the drive", "rename /d/g /n", no_flushes, True),
+    Fault("flush-lies", "a flush does nothing", "unlink /d/g", flush_lies, True),
     Fault("fsync-without-data", "fsync does not write the data", OVERWRITE, fsync_without_data),
     Fault(
         "fsync-without-inode",
@@ -226,7 +227,7 @@ FAULTS = (
         "append /f 6000 10; fsync /f",
         fsync_without_inode,
     ),
-    Fault("fsync-without-flush", "fsync does not flush", OVERWRITE, fsync_without_flush),
+    Fault("fsync-without-flush", "fsync does not flush", OVERWRITE, fsync_without_flush, True),
     Fault("fsync-too-early", "fsync returns before it has written", OVERWRITE, returns_early),
     Fault("sync-too-early", "sync returns early", "write /f 0 4096 10; sync", returns_early),
     Fault("wrong-size", "an inode has a wrong size", "write /f 4000 3000 10", wrong_size),
@@ -251,6 +252,11 @@ FAULTS = (
     Fault("clean-too-early", "a disk in use is marked clean", "unlink /d/g", clean_too_early),
     Fault("zeros", "zeros are written for data", OVERWRITE, zeros_for_data),
 )
+
+
+def list_faults(volatile: bool) -> list[Fault]:
+    """Return the faults that do harm on a drive with or without a volatile cache."""
+    return [fault for fault in FAULTS if volatile or not fault.of_cache]
 
 
 def plant(fault: Fault, disk: bytes) -> Callable[[Events], Events]:

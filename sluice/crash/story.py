@@ -155,9 +155,10 @@ def describe_event(event: Event, operations: Sequence[Operation], places: Places
     return f"  returned{f', error {event.error}' if event.error else ''}"
 
 
-def describe_fate(cut: Cut, number: int, events: Sequence[Event]) -> str:
+def describe_fate(cut: Cut, number: int, events: Sequence[Event], volatile: bool) -> str:
     """Say what became of a write in the drive's cache."""
-    flushed = max((i for i in range(cut.after) if events[i].kind == "flush"), default=-1)
+    flushes = (i for i in range(cut.after) if events[i].kind == "flush" or not volatile)
+    flushed = max(flushes, default=-1)
     if number <= flushed or number > cut.after or events[number].kind != "write":
         return ""
     if number == cut.torn:
@@ -175,7 +176,7 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
     for i, event in enumerate(events[: cut.after + 1]):
         said = describe_event(event, operations, places)
-        lines.append(f"  {i:3} {said}{describe_fate(cut, i, events)}")
+        lines.append(f"  {i:3} {said}{describe_fate(cut, i, events, laboratory.volatile)}")
     lines += ["      *** here the power goes ***", "", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
     lines += ["", "What should be there: " + describe_expected(cut, operations)]

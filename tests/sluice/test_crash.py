@@ -229,9 +229,10 @@ def test_cuts_leave_each_subset_of_what_was_not_flushed() -> None:
 
 def test_a_drive_without_a_volatile_cache_loses_no_write_that_has_ended() -> None:
     base = Base(bytes(64 * SECTOR))
-    cuts = [image for _, image in iterate_cuts(base, writes(1, 1, 1), volatile=False)]
+    events = [*writes(1, 1, 1), Event("returned")]
+    cuts = [image for _, image in iterate_cuts(base, events, volatile=False)]
     left = [image.bytes()[:: 8 * SECTOR][:3] for image in cuts]
-    assert left == [b"\1\0\0", b"\1\2\0", b"\1\2\3"]
+    assert left == [b"\1\0\0", b"\1\2\0", b"\1\2\3", b"\1\2\3"]
 
 
 def test_a_torn_write_leaves_each_number_of_first_sectors() -> None:
@@ -349,7 +350,7 @@ def test_a_campaign_goes_on_where_it_was_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [find_workload("49")])
-    monkeypatch.setattr(campaign_run, "FAULTS", FAULTS[:1])
+    monkeypatch.setattr(campaign_run, "list_faults", lambda volatile: FAULTS[:1])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
     assert campaign_run.run_campaign(asked)
     first = capsys.readouterr().out
@@ -372,7 +373,7 @@ def test_a_campaign_fails_if_a_planted_fault_is_not_found(
 ) -> None:
     """A worker knows all faults, and this process asks for one in another workload."""
     blind = replace(FAULTS[0], workload="49")
-    monkeypatch.setattr(campaign_run, "FAULTS", (blind,))
+    monkeypatch.setattr(campaign_run, "list_faults", lambda volatile: [blind])
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
     assert not campaign_run.run_campaign(asked)

@@ -294,7 +294,7 @@ def test_a_trial_finds_what_was_put_on_its_disk(tmp_path: Path) -> None:
 @pytest.mark.native
 def test_a_resident_twin_that_ends_says_why(tmp_path: Path) -> None:
     path = image.make_image(tmp_path / "root.img", Content(rc="while true; do true; done\n"))
-    for puts, why in (([], "killed"), ([Put(0, 0, b"")] * 17, "want PUTS BOOT ARGUMENTS")):
+    for puts, why in (([], "killed"), ([Put(0, 0, b"")] * 2049, "want PUTS BOOT ARGUMENTS")):
         with (
             Config((Disk(path),), lab=True).guest() as guest,
             Resident(guest) as resident,
