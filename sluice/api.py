@@ -226,8 +226,9 @@ def replay(
     as in fit(); events: whether the result has the kernel's trace, its last 2^18 events.
 
     What is not given is the kernel's own: the policies sched=clook, replace=lru, write=async,
-    update=pu, prefetch=none and place=inplace, and each tunable's default. The disk is the first
-    1024 MiB of a cheetah4lp. `sluice replay` has write=delayed, update=aipu and the whole drive.
+    update=pu, prefetch=none, place=inplace and order=sync, and each tunable's default. The disk is
+    the first 1024 MiB of a cheetah4lp. `sluice replay` has write=delayed, update=aipu and the whole
+    drive.
 
     Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do the replay.
     """
