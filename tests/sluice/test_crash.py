@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.crash import campaign_run
+from sluice.crash import campaign_run, campaign_table
 from sluice.crash.cuts import Base, choose, iterate_cuts, tears
 from sluice.crash.disk_events import SECTOR, Event, parse_events
 from sluice.crash.ext2 import Damaged, read_tree
@@ -378,3 +378,43 @@ def test_a_campaign_fails_if_a_planted_fault_is_not_found(
     asked = campaign_run.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
     assert not campaign_run.run_campaign(asked)
     assert "NOT FOUND: no-flushes" in capsys.readouterr().out
+
+
+def test_the_page_has_this_kernels_counts_and_no_loss() -> None:
+    rows = campaign_table.read_rows()
+    assert len(rows) > 5
+    for command, cells in rows.items():
+        found, planted = cells[-1].split(" of ")
+        assert cells[-2] == "0", command
+        assert found == planted, command
+    cells = rows[campaign_table.command_of(1, 0, " --args 'write=through'")]
+    with Laboratory(Setup("write=through")) as made:
+        cuts = images = 0
+        for workload in all_workloads(1):
+            left = [left.hash for _, left in iterate_cuts(made.base, made.record(workload))]
+            cuts, images = cuts + len(left), images + len(set(left))
+    assert cells[:3] == [f"{len(ALPHABET)}", f"{cuts:,}", f"{images:,}"]
+
+
+def test_the_page_tells_the_story_that_the_command_tells(laboratory: Laboratory) -> None:
+    fault = next(fault for fault in FAULTS if fault.name == "name-first")
+    planted = plant(fault, laboratory.base.disk)
+    story = tell(laboratory, find_workload(fault.workload), planted)
+    assert story
+    text = format_story(story, laboratory, " --fault name-first")
+    assert f"```text\n{text}\n```" in campaign_table.PAGE.read_text()
+
+
+def test_a_campaigns_row_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    page = tmp_path / "crash.md"
+    page.write_text(campaign_table.PAGE.read_text())
+    before = campaign_table.read_rows(page)
+    command = next(iter(before))
+    campaign_table.put_row(command, ["7"] * 6, page)
+    campaign_table.put_row("sluice crash run --length 1 --seeds 9", ["8"] * 6, page)
+    after = campaign_table.read_rows(page)
+    assert after[command] == ["7"] * 6
+    assert list(after) == [*before, "sluice crash run --length 1 --seeds 9"]
+    (tmp_path / "other.md").write_text("no table")
+    with pytest.raises(ValueError, match="no table of campaigns"):
+        campaign_table.put_row(command, [], tmp_path / "other.md")
