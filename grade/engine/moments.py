@@ -26,9 +26,11 @@ ASKED = {
     "prefetch": "what to prefetch when a program reads block {} of a file",
     "replace": "which buffer makes room for block {}",
     "write": "what a write does",
+    "order": "whether the changed metadata of block {} is written now",
 }
 OF_REQUESTS = {"queued", "issued", "completed", "failed"}  # events; their block is a sector
-OF_A_DISK = {"sched", "place", "prefetch"}  # kinds that answer for a disk; others, for the cache
+# Kinds that answer for a disk; others, for the cache.
+OF_A_DISK = {"sched", "place", "prefetch", "order"}
 
 
 @cache

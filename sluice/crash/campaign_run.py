@@ -105,8 +105,9 @@ def run_campaign(request: CampaignRequest) -> bool:
             shown_s = time.monotonic()
             show_progress(new, shown_s - began_s)
     summary = summarise(request, journal, new, time.monotonic() - began_s)
-    (request.folder / f"{key}.json").write_text(json.dumps(asdict(summary), indent=1) + "\n")
-    print(format_summary(summary, request.folder / f"{key}.json"))
+    path = request.folder / f"{key}.json"
+    path.write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="utf-8")
+    print(format_summary(summary, path))
     if request.page:
         put_row(command_of(request.length, request.seeds, request.options), make_cells(summary))
     tell_failures(request, journal)

@@ -160,6 +160,7 @@ class Judge:
 
     def _read_message(self) -> str:
         """Return what e2fsck said, on one line."""
-        said = self.said.read_text(errors="replace").replace(str(self.path), "the disk")
+        said = self.said.read_text(encoding="utf-8", errors="replace")
+        said = said.replace(str(self.path), "the disk")
         lines = (" ".join(line.split()) for line in said.splitlines())
         return "; ".join(line for line in lines if line)[:400]

@@ -603,7 +603,7 @@ def variant_with_policy(raw: Unchecked, policy: str) -> Arm:
     if len(kinds) > 1:
         places = " and ".join(f"policies/{kind}/{policy}.c" for kind in sorted(kinds))
         raise BadExperiment(
-            f"--with={policy}: two policies have this name, {places}: make an arm of the one meant"
+            f"--with={policy}: several policies have this name, {places}: make an arm of one"
         )
     first: Arm = raw["arms"][0]
     if policy in first.get("policies", {}).values():

@@ -53,7 +53,6 @@ FOLDER = ROOT / "results"
 WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
 HASH_DIGITS = 12  # of a kernel's hash, in results/
 ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 6, 4  # of figures, the least that are kept
-DRAWN = "drawn"  # a kind of use (is=), in a chart
 ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
 MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
@@ -207,8 +206,7 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
         return used.get(metric, set()) - {*compact.OTHERS}
 
     def digits(metric: str) -> int:
-        kinds = ours(metric)
-        return ALL_DIGITS if DRAWN in kinds else QUOTED_DIGITS if kinds else SHOWN_DIGITS
+        return QUOTED_DIGITS if ours(metric) else SHOWN_DIGITS
 
     def quoted_figures(kind: compact.Other) -> dict[str, float]:
         return {name: v for name, v in row[kind].items() if kind in used.get(name, ())}
@@ -225,9 +223,9 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
 
 
 def pare(kept: StoredResults, quoted: list[Source]) -> StoredResults:
-    """Return what of the full form documents need. Figures that charts draw keep ALL_DIGITS, those
-    that documents quote QUOTED_DIGITS, both with their interval; those that only the experiment's
-    page shows, SHOWN_DIGITS. quoted: what documents name; without an arm, it is each arm."""
+    """Return what of the full form documents need. Figures that documents quote or draw keep
+    QUOTED_DIGITS, with their interval; those that only the experiment's page shows, SHOWN_DIGITS.
+    quoted: what documents name; without an arm, it is each arm."""
     short: StoredResults = {
         **kept,
         "kernel": kept["kernel"][:HASH_DIGITS],

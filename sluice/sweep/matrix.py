@@ -183,7 +183,7 @@ def metrics_text(*metrics: str) -> str:
 def trace_load(name: str, path: Path, request: MatrixRequest) -> Load:
     """Return a trace, to be replayed. Raises BadTraceFile if it is not there, and BadSweep if it
     reads nothing, or if a place policy is to be tried."""
-    replay.expect_no_place(request.others, "--with")
+    replay.expect_no_idle_kind(request.others, "--with")
     if not path.exists():
         raise BadTraceFile(f"--trace: {path}: there is no such file")
     asked = replay.ReplayRequest(

@@ -46,7 +46,11 @@ TEMPLATE = ROOT / "sluice" / "trace" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
 USUAL = "usual"  # the first arm
 BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel's own are others
-PLACE = "place"  # the kind of policies that need a disk with a virtual log, which a trace has not
+# Kinds of policies that change nothing in a replay, and why.
+IDLE_KINDS = {
+    "place": "a trace is replayed on a disk without a virtual log",
+    "order": "a trace writes a file that is there, and no metadata",
+}
 # Endings of traces' files: how they are packed, and how their formats are usually called.
 ENDINGS = (
     *(".gz", ".bz2", ".xz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
@@ -115,7 +119,7 @@ def replay_arms() -> dict[str, dict[str, str]]:
     rows: dict[str, dict[str, str]] = {USUAL: {}}
     usual = load_catalogue().defaults | BASE
     for kind, names in load_catalogue().policies.items():
-        others = [name for name in names if name != usual[kind] and kind != PLACE]
+        others = [name for name in names if name != usual[kind] and kind not in IDLE_KINDS]
         rows |= {f"{kind}={name}": {kind: name} for name in others}
     return rows
 
@@ -268,18 +272,16 @@ def write_experiment(request: ReplayRequest) -> Path:
     return target
 
 
-def expect_no_place(text: str, name: str = "--policies") -> None:
-    """Raise BadSweep if policies that are to be tried are place policies."""
-    if re.search(rf"\b{PLACE}\s*=", text):
-        raise BadSweep(
-            f"{name}: {PLACE}: does nothing here, because a trace is replayed on a disk without a "
-            "virtual log"
-        )
+def expect_no_idle_kind(text: str, name: str = "--policies") -> None:
+    """Raise BadSweep if policies that are to be tried are of a kind that does nothing here."""
+    for kind, why in IDLE_KINDS.items():
+        if re.search(rf"\b{kind}\s*=", text):
+            raise BadSweep(f"{name}: {kind}: does nothing here, because {why}")
 
 
 def sweep_axes_text(request: ReplayRequest) -> str:
     """Return what the sweep goes over. Raises BadSweep."""
-    expect_no_place(request.policies)
+    expect_no_idle_kind(request.policies)
     arm = USUAL if request.policies else "|".join(replay_arms())
     items = [f"arm={arm}", *filter(None, [request.policies])]
     if request.cache:
@@ -365,7 +367,7 @@ def usual_settings_note(sweep: Sweep) -> str:
     """Return a sentence that names the usual policies, and the size of the cache if the table does
     not say it."""
     policies = load_catalogue().defaults | sweep.maker.opened.raw["policies"]
-    told = [f"{kind}={name}" for kind, name in policies.items() if kind != PLACE]
+    told = [f"{kind}={name}" for kind, name in policies.items() if kind not in IDLE_KINDS]
     axis = next((axis for axis in sweep.axes if axis.name == NBUF), None)
     sizes = [int(size) for size in axis.grid()] if axis else [usual_buffers(sweep)]
     if len(sizes) == 1:

@@ -297,9 +297,7 @@ def test_two_sets_of_one_name_are_refused_with_both_places(
 
 
 def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
-    why = (
-        r"--with=none: two policies have this name, policies/prefetch/none\.c and policies/update/"
-    )
+    why = r"--with=none: several policies have this name, policies/order/none\.c and policies/pref"
     with pytest.raises(BadExperiment, match=why):
         load(small, policy="none")
 

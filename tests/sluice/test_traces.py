@@ -1652,6 +1652,7 @@ def test_traces_of_different_paths_are_different_experiments_and_have_their_name
         ({"cache": "0.1"}, "--cache=0.1: 0.1 % of the"),
         ({"policies": "replace=lur"}, '--over: replace=lur: unknown replace policy "lur"'),
         ({"policies": "sched=sstf, place=eager"}, "--policies: place: does nothing here, because"),
+        ({"policies": "order=none"}, "--policies: order: does nothing here, because a trace"),
         ({"metrics": "trace.mean"}, "--metrics: trace.mean"),
     ],
 )

@@ -46,14 +46,14 @@ class Cell:
     base: dict | None
 
     @property
-    def at(self) -> dict:
+    def setting(self) -> dict:
         """The setting."""
         return self.ours["at"] if self.ours else self.row.get("where", {})
 
     @property
     def key(self) -> tuple[str, ...]:
         """What is equal in the cells that stand in one line."""
-        words = (self.row["arm"], setting_words(self.at), self.row["metric"])
+        words = (self.row["arm"], setting_words(self.setting), self.row["metric"])
         return (self.experiment.name, *words, other_words(self.row))
 
 
@@ -108,7 +108,7 @@ def asks(row: dict, cell: Cell) -> bool:
         and (row["arm"], row["metric"]) == (cell.row["arm"], cell.row["metric"])
         and row.get("than") != MODEL_SAYS
         and not row.keys() & {"along", "crosses"}
-        and is_of(row, cell.at)
+        and is_of(row, cell.setting)
     )
 
 
@@ -152,7 +152,8 @@ def cell_row(cells: list[Cell], computed: bool) -> list[str]:
     one, measured = cells[0], by_kind.get(MEASURED)
     model = next((cell for kind, cell in by_kind.items() if kind != MEASURED), None)
     than = f", difference from {other_words(one.row)}" if "than" in one.row else ""
-    line = [one.row["arm"] + setting_words(one.at) + than, metric_words(one.row["metric"]).heading]
+    arm = one.row["arm"] + setting_words(one.setting) + than
+    line = [arm, metric_words(one.row["metric"]).heading]
     if measured:
         line += [measured.row["value"], our_figure(measured), verdict_words(measured)]
     else:
