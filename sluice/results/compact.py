@@ -12,7 +12,8 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     stands for the metric and "%" for the setting; "*" alone: as the line above.
                     Any other verdict has [says, paper] there
     contest         the values of a setting, then a list for each metric, in the order of CONTEST;
-                    what is empty at the end is left out
+                    what is empty at the end is left out. A metric is its number among the columns,
+                    from 0, or its name if it is none of them
     sampled         the names of the variables of a sample
     samples         the values of a run's variables, and its mark: for each arm, in the order of
                     the rows
@@ -275,21 +276,23 @@ def decode_verdicts(
         )
 
 
-def encode_match(match: StoredMatch) -> list[Any]:
+def encode_match(match: StoredMatch, columns: list[str]) -> list[Any]:
     """Return the values of a match in the order of CONTEST, without those that are empty at the
-    end."""
-    values = [match[name] for name in CONTEST]
+    end. columns: of the rows."""
+    values: list[Any] = [match[name] for name in CONTEST]
+    if match["metric"] in columns:
+        values[0] = columns.index(match["metric"])
     while values[-1] == EMPTY[len(values) - 1]:
         values.pop()
     return values
 
 
-def decode_match(at: Variables, line: list[Any]) -> StoredMatch:
+def decode_match(at: Variables, line: list[Any], columns: list[str]) -> StoredMatch:
     """Return the stored row of a match in a setting, from its values in the order of CONTEST."""
     metric, won, best, behind, ends, against = line + EMPTY[len(line) :]
     return {
         "at": at,
-        "metric": metric,
+        "metric": columns[metric] if isinstance(metric, int) else metric,
         "won": won,
         "best": best,
         "behind": behind,
@@ -339,7 +342,8 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
     verdicts = [*encode_verdicts(kept, expected, rows[0]["trials"])]
     settings = groupby(kept["contest"], key=lambda match: match["at"])
     contest = [
-        [list(setting.values()), *map(encode_match, matches)] for setting, matches in settings
+        [list(setting.values()), *(encode_match(match, columns) for match in matches)]
+        for setting, matches in settings
     ]
     samples = [[*row["variables"].values(), row["mark"]] for row in kept["samples"]]
     sampled = list(kept["samples"][0]["variables"])
@@ -367,7 +371,7 @@ def decode(text: str, expectations: list[Expectation]) -> StoredResults:
     at, columns, trials = (found.pop(name) for name in ("at", "columns", "trials"))
     expected = {key(row): row for row in expectations}
     contest = [
-        decode_match(dict(zip(at, values, strict=True)), match)
+        decode_match(dict(zip(at, values, strict=True)), match, columns)
         for values, *here in found["contest"]
         for match in here
     ]
