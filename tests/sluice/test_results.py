@@ -281,7 +281,7 @@ def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
         {"from": "e", "is": "model", "metric": "n"},
     ]
     kept = store.pare_row(row, quoted)
-    assert kept["measured"] == {"m": 1.23457, "n": 1.235, "o": 1.23456789}
+    assert kept["measured"] == {"m": 1.23457, "n": 1.235, "o": 1.23457}
     assert kept["interval"] == {"m": [1.23457, 1.3], "o": [1.2345678, 1.3]}
     assert kept["model"] == {"n": 1.23456789}
 
@@ -429,7 +429,7 @@ def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
     )
     longest = {row["arm"]: row["measured"]["read.max_ms"] for row in read("mogul-4.1-fast")["rows"]}
     for arm, panel in shown.items():
-        assert 0.9 * longest[arm] < panel["longest_ms"] <= longest[arm]
+        assert 0.9 < panel["longest_ms"] / longest[arm] < 1 + 1e-5  # one is stored with six digits
         seen_us = max(low for _, low, _ in panel["read_heat"])
         assert seen_us <= panel["longest_ms"] * 1000 < bucket_high(seen_us)
 
