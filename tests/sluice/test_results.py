@@ -282,7 +282,7 @@ def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
     ]
     kept = store.pare_row(row, quoted)
     assert kept["measured"] == {"m": 1.23457, "n": 1.235, "o": 1.23457}
-    assert kept["interval"] == {"m": [1.23457, 1.3], "o": [1.2345678, 1.3]}
+    assert kept["interval"] == {"m": [1.23457, 1.3], "o": [1.23457, 1.3]}
     assert kept["model"] == {"n": 1.23456789}
 
 
