@@ -493,7 +493,8 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     expect_all_forms(tmp_path)
     assert record.score == 0
     assert record.tests[0].came == "it flooded the console"
-    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 1 << 20
+    # The watch looks once a second: what a fast host prints until then, and far from all.
+    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 16 << 20
 
 
 def test_what_does_not_build_has_its_results_and_says_why(tmp_path: Path) -> None:
