@@ -480,6 +480,7 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grade.engine.workbench.FILE_BYTES", 64 << 10)
+    monkeypatch.setattr("grade.engine.watchdog.LOOK_S", 0.05)  # a fast host prints 1 MB a second
     old = "spin_lock(&bcache.lock);"
     flood = f'for (;;)\nkprintf("100 of 100 points\\n");\n{old}'
     lab = find_lab("delayed-write")
@@ -493,8 +494,7 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     expect_all_forms(tmp_path)
     assert record.score == 0
     assert record.tests[0].came == "it flooded the console"
-    # The watch looks once a second: what a fast host prints until then, and far from all.
-    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 16 << 20
+    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 1 << 20
 
 
 def test_what_does_not_build_has_its_results_and_says_why(tmp_path: Path) -> None:
