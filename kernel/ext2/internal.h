@@ -149,7 +149,7 @@ void order_init(void); /* owns the order kind */
 int write_now(struct fs *, struct buf *, u64 owner);
 /* The same, whatever the policy is. */
 int write_stable(struct fs *, struct buf *);
-/* Does the policy delay such a write of this block? */
+/* True if the policy delays such a write of this block. */
 bool order_delays(struct fs *, u64 blkno);
 /* Write what was delayed, if any was. 0 or -EIO. */
 int order_settle(struct fs *);
