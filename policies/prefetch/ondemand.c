@@ -23,7 +23,10 @@
  * streams, and each gets windows that grow; in Linux they share one state, and
  * windows grow later. The limit after a miss inside a window is the papers';
  * Linux 6.12 has none. The kernel reads the first missing block of a call by
- * a command of its own, if it is not at the call's beginning.
+ * a command of its own, if it is not at the call's beginning. And blocks that
+ * are never asked for fill prefetching's share of the cache until they are
+ * evicted, where Linux has no share: to a reader of every second block, half
+ * of each window is such blocks, so soon there is no room for the other half.
  *
  * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
  * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).
