@@ -76,9 +76,9 @@ typedef int64_t i64;
     }
 #define HOLD(kind, lock)     HOLD_(kind, lock, __COUNTER__)
 #define HOLD_(kind, lock, n) HOLD_AS_(kind, lock, n)
-#define HOLD_AS_(kind, lock, n)                                            \
-    __auto_type const held_##n##_ __attribute__((cleanup(kind##_give_))) = \
-        kind##_take_(lock)
+#define HOLD_AS_(kind, lock, n)                  \
+    typeof(kind##_take_(NULL)) const held_##n##_ \
+        __attribute__((cleanup(kind##_give_), unused)) = kind##_take_(lock)
 
 /*
  * A pointer that gives back what it points to when it goes out of scope:

@@ -37,7 +37,7 @@ FOLDER = BUILD / "repeat"
 SHOWN = 5  # figures that differ, for each run
 MADE_BY = ("key", "kernel", "images", "experiment")  # of a result: what made it, not what came out
 BUILDING = "build.log"
-GOALS = ("all", "build/native/drive_replay_tool")
+GOALS = ("all", "build/native/drive_parts_tool", "build/native/drive_replay_tool")
 LEFT_OUT = (".git", ".venv", "build")  # of a copy of the tree
 
 

@@ -31,44 +31,44 @@ OLD = {
     "run": ("machine python", "", "DO ARGS MEM FS_MB"),
     "test": ("test", "", "T FULL LAB"),
     "mutants": ("test", "native twin", "COUNT SEED FILES MUTANT JOBS"),
-    "exercise": ("run", "drive_replay_tool twin", "SEED COUNT ENGINE JOBS"),
+    "exercise": ("run", "drive_parts_tool drive_replay_tool twin", "SEED COUNT ENGINE JOBS"),
     "fresh": ("fresh", "", "FULL NEWEST"),
     "bench": ("run", "", "LINUX ROUNDS"),
-    "experiment": ("report", "drive_replay_tool twin", "E SIZE ENGINE WITH N JOBS SCHEDULER LIST"),
+    "experiment": ("report", "drive_parts_tool drive_replay_tool twin", "E SIZE ENGINE WITH N JOBS SCHEDULER LIST"),
     "sweep": (
         "sweep",
-        "twin drive_replay_tool",
+        "twin drive_parts_tool drive_replay_tool",
         "E SIZE OVER HOW POINTS METRICS JOBS SCHEDULER",
     ),
     "trace": (
         "sweep",
-        "twin drive_replay_tool",
+        "twin drive_parts_tool drive_replay_tool",
         "FILE FORMAT POLICIES CACHE DRIVE SCALE COUNT FIT LOOP INFLIGHT METRICS JOBS SCHEDULER",
     ),
     "matrix": (
         "sweep",
-        "twin drive_replay_tool",
+        "twin drive_parts_tool drive_replay_tool",
         "TRACES E CACHE WITH DRIVE COUNT OUT JOBS SCHEDULER",
     ),
     "twin-costs": ("run", "twin", ""),
-    "agree": ("run", "drive_replay_tool twin", "ENGINE E SIZE"),
-    "repeat": ("run", "drive_replay_tool twin", "QEMU_OTHER E SIZE JOBS"),
+    "agree": ("run", "drive_parts_tool drive_replay_tool twin", "ENGINE E SIZE"),
+    "repeat": ("run", "drive_parts_tool drive_replay_tool twin", "QEMU_OTHER E SIZE JOBS"),
     "tune": ("sweep", "twin", "E JOBS JUDGE"),
     "measure-build": ("measure", "", ""),
-    "results": ("report", "drive_replay_tool twin", "E JOBS SCHEDULER"),
-    "findings": ("report", "drive_replay_tool", "E"),
-    "results-check": ("report", "drive_replay_tool", "E JOBS SCHEDULER"),
-    "results-same": ("report", "drive_replay_tool", "E JOBS SCHEDULER"),
-    "results-tables": ("report", "drive_replay_tool", "E"),
-    "export": ("run", "drive_replay_tool", "E SIZE N FORMAT OUT LIST"),
-    "report": ("report", "drive_replay_tool", "E SIZE"),
-    "book": ("book", "drive_replay_tool", "FULL JOBS"),
+    "results": ("report", "drive_parts_tool drive_replay_tool twin", "E JOBS SCHEDULER"),
+    "findings": ("report", "drive_parts_tool drive_replay_tool", "E"),
+    "results-check": ("report", "drive_parts_tool drive_replay_tool", "E JOBS SCHEDULER"),
+    "results-same": ("report", "drive_parts_tool drive_replay_tool", "E JOBS SCHEDULER"),
+    "results-tables": ("report", "drive_parts_tool drive_replay_tool", "E"),
+    "export": ("run", "drive_parts_tool drive_replay_tool", "E SIZE N FORMAT OUT LIST"),
+    "report": ("report", "drive_parts_tool drive_replay_tool", "E SIZE"),
+    "book": ("book", "drive_parts_tool drive_replay_tool", "FULL JOBS"),
     "grade": ("grade", GRADING, "LAB SUBMISSION TEST NONCE OUT GDB"),
     "replay": ("grade gdb", GRADING, "AT E SIZE N RUN DO GDB_OPTIONS CERTIFICATE SUBMISSION OUT"),
-    "why": ("run", "drive_parts_tool", "E SIZE N READ"),
+    "why": ("run", "drive_parts_tool drive_replay_tool", "E SIZE N READ"),
     "theatre": ("report", "drive_parts_tool drive_replay_tool", "E SIZE N N2"),
     "animation": ("report", "drive_parts_tool drive_replay_tool", "E SIZE N N2 OUT"),
-    "live": ("live", "complete drive_replay_tool", ""),
+    "live": ("live", "complete drive_parts_tool drive_replay_tool", ""),
     "events": ("grade", None, "EVENT RUN"),
     "example": ("grade", GRADING, "LAB OUT"),
     "class": ("grade", GRADING, "SUBMISSIONS LAB OUT LATE JOBS NONCE SCHEDULER"),
@@ -312,9 +312,9 @@ def test_a_verb_installs_then_builds_then_works_on_a_snapshot(called: list[list[
     lines = [line for line in called if "tools/find_tool.sh" not in line]
     assert lines[0] == ["sh", "tools/setup.sh", "sweep"]
     make = ["make", "--no-print-directory", "SETUP=no", "JOBS=3"]
-    assert lines[1:4] == [[*make, goal] for goal in ("all", "twin", verb.DRIVES)]
+    assert lines[1:5] == [[*make, goal] for goal in ("all", "twin", *verb.DRIVES)]
     snapshot = ["-m", "sluice.host.snapshot", "-m", "sluice.cli.work", HOMES["sweep"]]
-    assert lines[4][:-1] == snapshot
+    assert lines[5][:-1] == snapshot
 
 
 def test_a_verb_whose_needs_cannot_be_met_does_not_begin(called: list[list[str]]) -> None:

@@ -16,7 +16,7 @@ Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed, or t
 def needs_of_bench(values: dict[str, Any]) -> Needs:
     """Return what is needed to measure, alone or beside Linux."""
     if values["linux"] or values["linux_policies"]:
-        return Needs(("run",), ("all", *GUEST, DRIVES, "twin"), LESS)
+        return Needs(("run",), ("all", *GUEST, *DRIVES, "twin"), LESS)
     return Needs(("run",))
 
 
@@ -71,7 +71,7 @@ def mutants(
 def needs_of_exercise(values: dict[str, Any]) -> Needs:
     """Return what the runs need: the debug kernel is in no snapshot."""
     live = values["engine"] == MACHINE
-    needs = Needs(("run",), ("all", DRIVES), NONE if live else WHOLE)
+    needs = Needs(("run",), ("all", *DRIVES), NONE if live else WHOLE)
     return needs.adding(DEBUG_KERNEL if live else TWIN)
 
 

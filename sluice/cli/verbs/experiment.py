@@ -8,7 +8,7 @@ from sluice.cli import options
 from sluice.cli.verb import DRIVES, NONE, Needs, verb
 
 DEFAULT = "mogul-4.1"  # the beginning of the names that are run if none is given
-REPORT = Needs(("report",), ("all", DRIVES))
+REPORT = Needs(("report",), ("all", *DRIVES))
 MACHINE = "machine"
 
 

@@ -94,7 +94,7 @@ def export_run(
 
 
 @verb(
-    Needs(("run",), ("all", DRIVES)),
+    Needs(("run",), ("all", *DRIVES)),
     "sluice export mogul-4.1-fast --size quick --run 11 --format csv",
     "no file was written",
     check_export,

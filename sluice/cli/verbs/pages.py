@@ -12,7 +12,7 @@ from sluice.host import clone
 
 
 @verb(
-    Needs(("live",), ("all", "build/live/wasm/complete", DRIVES)),
+    Needs(("live",), ("all", "build/live/wasm/complete", *DRIVES)),
     "sluice live",
     "no page was written",
 )
@@ -31,7 +31,7 @@ def live() -> int:
     return 0
 
 
-@verb(Needs(("book",), ("all", DRIVES)), "sluice book", "the book that was there is unchanged")
+@verb(Needs(("book",), ("all", *DRIVES)), "sluice book", "the book that was there is unchanged")
 def book(
     full: Annotated[bool, typer.Option("--full", help="First measure what it shows.")] = False,
     jobs: options.Jobs = options.JOBS,

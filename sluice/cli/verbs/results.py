@@ -3,7 +3,7 @@
 from sluice.cli import options
 from sluice.cli.verb import DRIVES, Needs, verb
 
-REPORT = Needs(("report",), ("all", DRIVES))
+REPORT = Needs(("report",), ("all", *DRIVES))
 KEPT = "what is printed above as stored or changed is written"
 
 

@@ -8,7 +8,7 @@ from sluice.cli import options
 from sluice.cli.verb import DRIVES, Needs, verb
 
 WAYS = ("grid", "random", "quasi", "search")
-SWEEP = Needs(("sweep",), ("all", "twin", DRIVES))
+SWEEP = Needs(("sweep",), ("all", "twin", *DRIVES))
 GOES_ON = "all runs so far are kept; the same command goes on from there"
 
 

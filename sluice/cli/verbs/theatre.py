@@ -7,7 +7,7 @@ import typer
 
 from sluice.cli import options
 from sluice.cli.status_line import show_step
-from sluice.cli.verb import DRIVES, PARTS, Needs, verb
+from sluice.cli.verb import DRIVES, Needs, verb
 
 if TYPE_CHECKING:
     from sluice.theatre.scene import Scene
@@ -98,7 +98,7 @@ def show_runs(
 
 
 @verb(
-    Needs(("report",), ("all", PARTS, DRIVES)),
+    Needs(("report",), ("all", *DRIVES)),
     "sluice theatre mogul-4.1-fast --size quick --run 11 --second 16",
     "nothing was written; traces that were made are kept",
     options.check_run,

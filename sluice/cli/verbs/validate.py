@@ -29,7 +29,7 @@ def describe_failure(error: Exception) -> str:
 
 
 @verb(
-    Needs(("run",), ("all", DRIVES, "twin")),
+    Needs(("run",), ("all", *DRIVES, "twin")),
     "sluice validate repeat mogul-4.1-fast --size quick",
     "runs that are done are kept in build/repeat; the same command goes on",
     options.check_size,

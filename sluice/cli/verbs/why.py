@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import PARTS, Needs, verb
+from sluice.cli.verb import DRIVES, Needs, verb
 
 
 def explain(name: str, number: int | None, size: str, which: str, folder: Path) -> bool:
@@ -31,7 +31,7 @@ def explain(name: str, number: int | None, size: str, which: str, folder: Path) 
 
 
 @verb(
-    Needs(("run",), ("all", PARTS)),
+    Needs(("run",), ("all", *DRIVES)),
     "sluice why mogul-4.1-fast --size quick --run 11 --read longest",
     "the run's trace is kept, if it was made",
     options.check_run,
