@@ -38,6 +38,7 @@ VERBS: Verbs = {
         {
             "run": (f"{SLUICE}.crash:run", "Cut the power at every write of many workloads."),
             "show": (f"{SLUICE}.crash:show", "Tell one cut: the writes, and what was found."),
+            "linux": (f"{SLUICE}.crash:linux", "Cut Linux's file systems, with the same judges."),
         },
     ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),

@@ -126,9 +126,14 @@ def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
     return sorted(ways)
 
 
-def tears(count: int, rng: Random) -> list[tuple[int, ...]]:
+def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
     """Return which sectors of a write of so many may be there, if not all or none: each number of
-    first ones, the last one, and some at random, as a drive may begin anywhere on a track."""
+    first ones, the last one, and some at random, as a drive may begin anywhere on a track. A write
+    of more than `grain` sectors is torn between groups of so many."""
+    if grain > 1 and count > grain:
+        groups = [range(at, min(at + grain, count)) for at in range(0, count, grain)]
+        ways_of_groups = tears(len(groups), rng)
+        return [tuple(i for group in way for i in groups[group]) for way in ways_of_groups]
     ways = {tuple(range(n)) for n in range(1, count)} | ({(count - 1,)} if count > 1 else set())
     for _ in range(RANDOM_TEARS if count > 2 else 0):
         ways.add(tuple(i for i in range(count) if rng.random() < 0.5))
@@ -136,9 +141,9 @@ def tears(count: int, rng: Random) -> list[tuple[int, ...]]:
 
 
 def iterate_cuts(
-    base: Base, events: Sequence[Event], seed: int = 0, volatile: bool = True
+    base: Base, events: Sequence[Event], seed: int = 0, volatile: bool = True, grain: int = 1
 ) -> Iterator[tuple[Cut, Image]]:
-    """Yield the cuts of a recording, each with what it leaves."""
+    """Yield the cuts of a recording, each with what it leaves. grain: how large writes are torn."""
     rng, platters = Random(seed), Platters(base)
     returned, under_way, n = 0, False, 0
     for after, event in enumerate(events):
@@ -150,7 +155,7 @@ def iterate_cuts(
             returned, under_way = event.mark + 1, False
         elif event.kind == "write":
             platters.write(after, event)
-        for chosen, torn, sectors in _ways(after, event, list(platters.pending), rng):
+        for chosen, torn, sectors in _ways(after, event, list(platters.pending), rng, grain):
             cut = Cut(after, chosen, torn, sectors, returned, under_way, n)
             n += 1
             yield cut, platters.image(cut)
@@ -159,7 +164,7 @@ def iterate_cuts(
 Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
 
 
-def _ways(after: int, event: Event, pending: list[int], rng: Random) -> Iterator[Way]:
+def _ways(after: int, event: Event, pending: list[int], rng: Random, grain: int) -> Iterator[Way]:
     """Yield what a cut after this event may leave that no cut before it has left, or that is less
     than what must be there now: when an operation returns, all ways of the pending writes; at a
     write, it is there as a whole, with all ways of the others, or torn, with none or all of
@@ -173,6 +178,6 @@ def _ways(after: int, event: Event, pending: list[int], rng: Random) -> Iterator
     for chosen in choose(others, rng):
         yield (*chosen, after), -1, ()
     few = [(), tuple(others)] if others else [()]
-    for sectors in tears(event.sectors(), rng):
+    for sectors in tears(event.sectors(), rng, grain):
         for chosen in few:
             yield (*chosen, after), after, sectors

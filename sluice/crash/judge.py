@@ -6,23 +6,17 @@ Two ways lead from a cut to a disk in use, and both are tried on copies:
   (`-p`, status 0 or 1); then `e2fsck -fn` has nothing to say. Then we mount and unmount.
 - We mount first, fill the disk with a file, remove that, and unmount: so what is in use and called
   free is overwritten. Then `e2fsck -p` asks nothing, and `e2fsck -fn` has nothing to say.
-
-Neither of e2fsck's two modes judges alone (shared facts about e2fsck 1.47): `-p` believes a disk
-that is marked clean, and `-fn` looks at the state before recovery.
 """
 
-import os
-import shutil
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sluice.crash.checker import Checker
 from sluice.crash.cuts import Image
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.machine import CrashMachine, apply_writes, difference
 from sluice.crash.operations import Operation, parse_operations
 from sluice.crash.oracle import FoundTree
-from sluice.host.fault import HostFault
 
 MOUNT = parse_operations("mount /; umount /")
 USE = parse_operations(
@@ -31,9 +25,6 @@ USE = parse_operations(
 )
 ENOSPC = 28  # what the second write of USE may end with
 EXPECTED = "was not unmounted cleanly"  # what a mount says of each cut
-HAS_JOURNAL = 4  # of the compatible features
-ASKS = 4  # e2fsck's status when it would have to ask
-E2FSCK = shutil.which("e2fsck", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") or "e2fsck"
 
 
 @dataclass
@@ -52,8 +43,7 @@ class Judge:
 
     def __init__(self, machine: CrashMachine) -> None:
         self.machine = machine
-        self.path = machine.folder / "judged"
-        self.said = machine.folder / "said"
+        self.checker = Checker(machine.folder)
         self.verdicts: dict[int, Verdict] = {}
         self.checked: dict[int, list[str]] = {}
 
@@ -112,14 +102,13 @@ class Judge:
 
     def _repair(self, disk: bytes, verdict: Verdict) -> bytes | None:
         """Repair a copy of a disk. Returns it, or None."""
-        self.path.write_bytes(disk)
-        if not self._preen(disk, "e2fsck", verdict):
+        if asked := self.checker.preen(disk, "e2fsck"):
+            verdict.wrong.append(asked)
             return None
-        if status := self._e2fsck("-fn"):
-            verdict.wrong.append(
-                f"e2fsck -p, then e2fsck -fn: status {status}: {self._read_message()}"
-            )
-        return self.path.read_bytes()
+        if status := self.checker.run("-fn"):
+            said = self.checker.message()
+            verdict.wrong.append(f"e2fsck -p, then e2fsck -fn: status {status}: {said}")
+        return self.checker.path.read_bytes()
 
     def _check(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect e2fsck to repair a disk without a question, and then to find nothing."""
@@ -132,35 +121,7 @@ class Judge:
 
     def _check_new(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect the same of a disk that is checked for the first time."""
-        self.path.write_bytes(disk)
-        if self._preen(disk, who, verdict) and (status := self._e2fsck("-fn")):
-            verdict.wrong.append(f"{who} -fn: status {status}: {self._read_message()}")
-
-    def _preen(self, disk: bytes, who: str, verdict: Verdict) -> bool:
-        """Return whether e2fsck -p asks nothing about the file."""
-        has_journal = struct.unpack_from("<I", disk, 1024 + 92)[0] & HAS_JOURNAL
-        if has_journal and (status := self._e2fsck("-E", "journal_only", "-p")):
-            verdict.wrong.append(f"{who}: the journal: status {status}: {self._read_message()}")
-            return False
-        if (status := self._e2fsck("-p")) > 1:
-            verdict.wrong.append(f"{who} -p: status {status}: {self._read_message()}")
-            return False
-        return True
-
-    def _e2fsck(self, *options: str) -> int:
-        """Run e2fsck on the file. Returns its status."""
-        out = (os.POSIX_SPAWN_OPEN, 1, str(self.said), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        actions = [out, (os.POSIX_SPAWN_DUP2, 1, 2)]
-        words = [E2FSCK, *options, str(self.path)]
-        pid = os.posix_spawn(E2FSCK, words, {"PATH": os.defpath}, file_actions=actions)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if status < 0:
-            raise HostFault(f"signal {-status} ended e2fsck")
-        return status
-
-    def _read_message(self) -> str:
-        """Return what e2fsck said, on one line."""
-        said = self.said.read_text(encoding="utf-8", errors="replace")
-        said = said.replace(str(self.path), "the disk")
-        lines = (" ".join(line.split()) for line in said.splitlines())
-        return "; ".join(line for line in lines if line)[:400]
+        if asked := self.checker.preen(disk, who):
+            verdict.wrong.append(asked)
+        elif status := self.checker.run("-fn"):
+            verdict.wrong.append(f"{who} -fn: status {status}: {self.checker.message()}")

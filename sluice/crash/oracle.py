@@ -250,20 +250,20 @@ class History:
         bytes the promise allows."""
         moments = self.moments(returned, under_way, promise)
         for moment in reversed(moments):
-            if self._same_names(found, moment):
+            if self.shows_names(found, moment):
                 break
         else:
             return [self._describe_names(found, moments)], 0
         wrong, stale = [], 0
         for path, (kind, node) in self.names[moment].at.items():
             if kind == "f":
-                versions = self._window(node, returned, under_way)
+                versions = self.window(node, returned, under_way)
                 text, n = check_contents(found[path].data, versions, promise)
                 wrong += [f"{path}: {text}"] if text else []
                 stale += n
         return wrong, stale
 
-    def _same_names(self, found: FoundTree, moment: int) -> bool:
+    def shows_names(self, found: FoundTree, moment: int) -> bool:
         """Return whether a tree's names, kinds and links are those of a moment."""
         names = self.names[moment].at
         if found.keys() != names.keys():
@@ -288,7 +288,7 @@ class History:
             parts.append(f"{', '.join(said) or 'links or kinds differ'} (as it was {when})")
         return "the names are of no moment: " + "; or ".join(parts)
 
-    def _window(self, node: int, returned: int, under_way: bool) -> list[bytes]:
+    def window(self, node: int, returned: int, under_way: bool) -> list[bytes]:
         """Return the versions of a file that a cut may show, the durable one first."""
         versions = self.files[node]
         durable = max((at for done, at in versions.durable if done <= returned), default=0)

@@ -166,6 +166,21 @@ def describe_fate(cut: Cut, number: int, events: Sequence[Event], volatile: bool
     return "" if number in cut.chosen else "  <- was still in the drive's cache: lost"
 
 
+def list_events(
+    cut: Cut,
+    events: Sequence[Event],
+    operations: Sequence[Operation],
+    places: Places,
+    volatile: bool,
+) -> list[str]:
+    """Return a line for each event until the cut, and for the cut."""
+    lines = []
+    for i, event in enumerate(events[: cut.after + 1]):
+        said = describe_event(event, operations, places)
+        lines.append(f"  {i:3} {said}{describe_fate(cut, i, events, volatile)}")
+    return [*lines, "      *** here the power goes ***"]
+
+
 def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     """Return a story as text. more: further options of the command that replays it."""
     failure, events = story.failure, story.events
@@ -174,10 +189,8 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     places = Places(laboratory.base.disk, laboratory.start_tree())
     title = "Lost" if failure.wrong else "Kept"
     lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
-    for i, event in enumerate(events[: cut.after + 1]):
-        said = describe_event(event, operations, places)
-        lines.append(f"  {i:3} {said}{describe_fate(cut, i, events, laboratory.volatile)}")
-    lines += ["      *** here the power goes ***", "", "What was found:"]
+    lines += list_events(cut, events, operations, places, laboratory.volatile)
+    lines += ["", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
     lines += ["", "What should be there: " + describe_expected(cut, operations)]
     lines += [describe_span(story, operations, places)] if failure.wrong else []

@@ -16,8 +16,8 @@ FOLDER = BUILD / "crash"
 CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
-    *("crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory", "machine"),
-    *("operations", "oracle", "workloads"),
+    *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
+    *("machine", "operations", "oracle", "workloads"),
 )
 
 

@@ -35,7 +35,7 @@ ASKED := $(patsubst sluice/programs/%.c,%,$(wildcard sluice/programs/*.c))
 
 # Programs of the Linux guest (sluice bench --linux): an object file of Sluice's, or one of
 # tools/bench/guest, with the library's object files and the system calls of calls.c.
-GUEST := $(addprefix build/guest/,init bench pages true)
+GUEST := $(addprefix build/guest/,init bench pages true crashcases crashops)
 
 $(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
 $(eval $(call command_file,build/lib.command,$(ULINK) $(ULIB)))
@@ -70,13 +70,16 @@ $(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/sluice/programs/%.o
 	$(call run,LD,$(ULINK) $(call room,$*) -s -o $@ $< build/user/lib.a -lgcc)
 
 $(eval $(call compile,build/guest/%.o: tools/bench/guest/%.c build/user.command,$$(KCC) $$(UCFLAGS)))
-build/guest/init: build/guest/init.o
+build/guest/init: build/guest/init.o build/guest/start.o
 build/guest/bench: build/parts/load/bench.o
 build/guest/pages: build/guest/pages.o
 build/guest/true: build/parts/bin/true.o
+build/guest/crashcases: $(addprefix build/guest/,crashcases.o crash.o start.o)
+build/guest/crashops: build/sluice/programs/crashops.o $(addprefix build/guest/,crashcalls.o crash.o)
+build/guest/crashops: WRAP := -Wl,--wrap=write -Wl,--wrap=open
 $(GUEST): build/guest/calls.o build/user/lib.a $(wildcard user/user.ld user/pages.mk)
 	@mkdir -p $(@D)
-	$(call run,LD,$(ULINK) -s -o $@ $(filter %.o,$^) build/user/lib.a -lgcc)
+	$(call run,LD,$(ULINK) $(WRAP) -s -o $@ $(filter %.o,$^) build/user/lib.a -lgcc)
 
 # The root disk of `make qemu`. It is made again, and what was written to it is lost,
 # only when a program in it or FS_MB has changed.

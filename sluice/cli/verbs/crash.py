@@ -9,6 +9,7 @@ from sluice.cli import options
 from sluice.cli.verb import Needs, verb
 
 CRASH = Needs(("run",), ("all", "twin"))
+GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -30,6 +31,17 @@ def parse_workload(text: str) -> str:
     try:
         find_workload(text)
     except BadOperation as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
+def parse_mount_option(text: str) -> str:
+    """Return how a file system is mounted. Raises BadParameter if the text does not say so."""
+    from tools.crash_linux.linux_guest import parse_mount
+
+    try:
+        parse_mount(text)
+    except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return text
 
@@ -171,3 +183,47 @@ def show(
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
     )
+
+
+@verb(
+    Needs(("run",), ("all", "twin", *GUEST)),
+    "sluice crash linux --mount 'ext4 -o data=writeback'",
+)
+def linux(
+    mount: Annotated[
+        str,
+        typer.Option(
+            metavar="MOUNT",
+            help="One file system, as 'ext4 -o data=writeback' or 'sluice -o order=none'.",
+            show_default="all that the book's table has",
+            callback=options.value_callback(parse_mount_option),
+        ),
+    ] = "",
+    workload: Annotated[
+        str,
+        typer.Option(
+            metavar="WORKLOAD",
+            help="One workload, told: its name, or its operations, as 'append /f 6000 1'.",
+            callback=options.value_callback(parse_workload),
+            show_default="all of one operation, and some that programs do",
+        ),
+    ] = "",
+    seeds: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
+    ] = 0,
+    cuts: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", min=0, help="Cuts of a workload, drawn at random; 0: all."),
+    ] = 200,
+    page: Annotated[
+        bool, typer.Option("--page", help="Put the rows into the book's page.")
+    ] = False,
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Cut the power of Linux's file systems, in a guest that is fetched, and of ours. What each cut
+    shows is counted by kinds, and compared with what is known of each."""
+    from tools.crash_linux.command import Request, choose_workloads, run_comparison
+    from tools.crash_linux.linux_guest import parse_mount
+
+    mounts = (parse_mount(mount),) if mount else ()
+    return run_comparison(Request(mounts, choose_workloads(workload, seeds), cuts, jobs, page))

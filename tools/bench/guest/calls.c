@@ -60,9 +60,8 @@ i64 linux_call(u64 number, u64 a, u64 b, u64 c, u64 d, u64 e)
     return (i64)a0 < 0 ? syscall_failed(a0) : (i64)a0;
 }
 
-/* Reads past the cache; Sluice's raw disks do so always. */
-#define LINUX_O_DIRECT 0x4000
-#define RAW_DISK       "/dev/disk"
+/* They are read past the cache, as Sluice's raw disks always are. */
+#define RAW_DISK "/dev/disk"
 
 int open(const char *path, int flags, ...)
 {
