@@ -202,7 +202,8 @@ def test_our_own_kernel_shows_what_is_expected_of_it(capsys: pytest.CaptureFixtu
 
 def test_what_is_not_as_expected_is_told() -> None:
     workload, expected = find_workload("sync"), find_mode(parse_mount("ext4"))
-    result = command.Result(expected, "Linux", [Count(workload)])
+    assert list(command.Result(expected, "Linux", [Count(workload)]).surprises()) == []
+    result = command.Result(expected, "Linux", [Count(workload)] * 2)
     assert next(iter(result.surprises())).startswith("no zeros, which is known of it")
     lost = Count(workload, kinds={"synced": 1, "zeros": 2}, first={"synced": (Cut(0, ()), "")})
     result = command.Result(expected, "Linux", [lost])
