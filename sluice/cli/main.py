@@ -39,6 +39,8 @@ VERBS: Verbs = {
             "run": (f"{SLUICE}.crash:run", "Cut the power at every write of many workloads."),
             "show": (f"{SLUICE}.crash:show", "Tell one cut: the writes, and what was found."),
             "linux": (f"{SLUICE}.crash:linux", "Cut Linux's file systems, with the same judges."),
+            "try": (f"{SLUICE}.crash:try_", "Look for what your change of the sources loses."),
+            "sources": (f"{SLUICE}.crash:sources", "Plant faults into the sources: all are found."),
         },
     ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),

@@ -17,6 +17,7 @@ from sluice.crash.campaign_table import command_of, put_row
 from sluice.crash.crews import Task, try_tasks
 from sluice.crash.faults import FAULTS, list_faults, plant
 from sluice.crash.laboratory import Laboratory
+from sluice.crash.log_disk import LogLaboratory, with_setup
 from sluice.crash.machine import Setup
 from sluice.crash.oracle import Promise
 from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
@@ -44,6 +45,7 @@ class CampaignRequest:
     folder: Path = FOLDER
     options: str = ""  # those of the command that say what machine it is
     page: bool = False  # the campaign's row goes into the book
+    log: bool = False  # the disk has a log that has to be replayed
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) ->
 
 def make_laboratory(request: CampaignRequest) -> Laboratory:
     """Return the laboratory of a campaign."""
-    return Laboratory(request.setup, request.promise, request.volatile)
+    kind = LogLaboratory if request.log else Laboratory
+    setup = with_setup(request.setup) if request.log else request.setup
+    return kind(setup, request.promise, request.volatile)
 
 
 def run_campaign(request: CampaignRequest) -> bool:

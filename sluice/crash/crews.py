@@ -7,7 +7,7 @@ that process.
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -44,31 +44,40 @@ def try_task(laboratory: Laboratory, task: Task) -> Outcome:
         return laboratory.try_workload(workload, planted, most=1)
 
 
-def serve_tasks(pipe: Connection, make: Callable[[], Laboratory]) -> None:
+Attempt = Callable[[Any, Any], Any]  # from what a worker has and a task to what came of it
+
+
+def serve_tasks(
+    pipe: Connection, make: Callable[[], AbstractContextManager[Any]], attempt: Attempt
+) -> None:
     """Try each task that comes, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with make() as laboratory:
+        with make() as equipment:
             while True:
                 task = pipe.recv()
                 try:
-                    pipe.send((task, try_task(laboratory, task)))
+                    pipe.send((task, attempt(equipment, task)))
                 except EOFError:
                     raise
                 except Exception as error:
-                    pipe.send((task, WorkerFailed(f"{task.workload}: {error!r}")))
+                    pipe.send((task, WorkerFailed(f"{task}: {error!r}")))
     except (EOFError, BrokenPipeError):
         return
 
 
 @contextmanager
-def open_pipes(jobs: int, make: Callable[[], Laboratory]) -> Iterator[list[Connection]]:
+def open_pipes(
+    jobs: int, make: Callable[[], AbstractContextManager[Any]], attempt: Attempt
+) -> Iterator[list[Connection]]:
     """Start so many workers. Yields a pipe to each, and ends them."""
     with ExitStack() as stack:
         pipes = []
         for _ in range(jobs):
             ours, theirs = CONTEXT.Pipe()
-            worker: Any = CONTEXT.Process(target=serve_tasks, args=(theirs, make), daemon=True)
+            worker: Any = CONTEXT.Process(
+                target=serve_tasks, args=(theirs, make, attempt), daemon=True
+            )
             worker.start()
             theirs.close()
             stack.callback(worker.join, 5)
@@ -79,12 +88,15 @@ def open_pipes(jobs: int, make: Callable[[], Laboratory]) -> Iterator[list[Conne
 
 
 def try_tasks(
-    tasks: Iterable[Task], jobs: int, make: Callable[[], Laboratory]
-) -> Iterator[tuple[Task, Outcome]]:
-    """Try tasks on so many workers. Yields each with its outcome, as they come. Raises
-    WorkerFailed."""
+    tasks: Iterable[Any],
+    jobs: int,
+    make: Callable[[], AbstractContextManager[Any]],
+    attempt: Attempt = try_task,
+) -> Iterator[tuple[Any, Any]]:
+    """Try tasks on so many workers. Yields each with its outcome, as they come. make: what a worker
+    has, such as a laboratory. Raises WorkerFailed."""
     left = iter(tasks)
-    with open_pipes(jobs, make) as pipes:
+    with open_pipes(jobs, make, attempt) as pipes:
         busy = [pipe for pipe in pipes if send_next(pipe, left)]
         while busy:
             for pipe in wait(busy):
@@ -100,7 +112,7 @@ def try_tasks(
                     busy.remove(pipe)
 
 
-def send_next(pipe: Connection, tasks: Iterator[Task]) -> bool:
+def send_next(pipe: Connection, tasks: Iterator[Any]) -> bool:
     """Give a worker the next task. Returns whether there was one."""
     task = next(tasks, None)
     if task:

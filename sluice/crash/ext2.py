@@ -4,6 +4,7 @@ It reads names, types, sizes and data, and believes nothing: what cannot be righ
 """
 
 import struct
+from collections import Counter
 from dataclasses import dataclass
 
 from sluice.crash.oracle import Found, FoundTree
@@ -147,7 +148,17 @@ class Reader:
         found: FoundTree = {}
         above = {ROOT}
         self._add(found, "", self.inode(ROOT), above)
+        self._expect_links(found)
         return found
+
+    def _expect_links(self, found: FoundTree) -> None:
+        """Raise Damaged if a file has more names than its inode counts: it would be removed with
+        one of them. A directory's count may be older than its names."""
+        names = Counter(one.inode for one in found.values() if one.kind != "d")
+        for path, one in found.items():
+            links = self.inode(one.inode).links
+            if names[one.inode] > links:
+                raise Damaged(f"{path}: it has {names[one.inode]} names, and counts {links}")
 
     def _add(self, found: FoundTree, path: str, directory: Inode, above: set[int]) -> None:
         """Add what is in a directory. above: directories seen so far."""

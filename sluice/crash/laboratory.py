@@ -5,7 +5,7 @@ records one and judges its cuts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
@@ -15,6 +15,7 @@ from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
 from sluice.crash.oracle import FoundTree, History, Promise
 from sluice.crash.workloads import SETUP, Workload, moves_directory
+from sluice.twin.engine import TWIN
 
 Plant = Callable[[list[Event]], list[Event]]  # a planted fault: what it makes of a recording
 
@@ -50,13 +51,18 @@ class Laboratory:
         self.setup, self.promise, self.volatile = setup, promise or Promise(), volatile
 
     def __enter__(self) -> "Laboratory":
-        with CrashMachine(self.setup) as maker:
-            made = maker.record(SETUP)
-            self.base = Base(apply_writes(maker.start_disk(), made))
-        self.start = History(SETUP)
+        disk, self.start = self.make_start()
+        self.base = Base(disk)
         self.machine = CrashMachine(self.setup, self.base.disk).__enter__()
         self.judge = Judge(self.machine)
         return self
+
+    def make_start(self) -> tuple[bytes, History]:
+        """Make what all workloads begin with, by this tree's own twin. Returns the disk, and how it
+        came to be."""
+        with CrashMachine(replace(self.setup, twin=TWIN)) as maker:
+            made = maker.record(SETUP)
+            return apply_writes(maker.start_disk(), made), History(SETUP)
 
     def __exit__(
         self,

@@ -45,6 +45,7 @@ FILES = (
         "*.toml",
         "build/*.command",
         "build/mkfs/mkfs",
+        "build/mkfs/*.o",
         "build/native/*_tool",
     ),
 )

@@ -1,6 +1,6 @@
 """The kernel's recovery of an ext3 journal leaves the bytes that e2fsck's leaves.
 
-Logs are made of the difference of two states of an image, by tests/support/logwriter.py and by
+Logs are made of the difference of two states of an image, by sluice/crash/logwriter.py and by
 debugfs, an outside writer. Each is recovered by `e2fsck -E journal_only -p` and by a mount of ours.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from logwriter import MAGIC, SUPER_1, SUPER_AT, Image, Transaction
 
+from sluice.crash.logwriter import MAGIC, SUPER_1, SUPER_AT, Image, Transaction
 from sluice.host.limits import HANG_S
 from sluice.host.paths import MKFS, NATIVE
 

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from logwriter import Image, Transaction
 
+from sluice.crash.logwriter import Image, Transaction
 from sluice.host.paths import MKFS
 from sluice.system import image
 from sluice.system.qemu import Disk

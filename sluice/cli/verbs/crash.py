@@ -90,6 +90,7 @@ def request_of(args: str, block: str, order: str, durable: bool, **more: Any) ->
     said += f" --block {block}" if block != "4K" else ""
     said += f" --order {order}" if order != ORDERS[0] else ""
     said += " --durable" if durable else ""
+    said += " --log" if more.get("log") else ""
     setup, promise = Setup(args, block=block), Promise(order)
     return CampaignRequest(setup, promise, not durable, options=said, **more)
 
@@ -169,6 +170,12 @@ def show(
     block: Block = "4K",
     order: Order = ORDERS[0],
     durable: Durable = False,
+    log: Annotated[
+        bool,
+        typer.Option(
+            "--log", help="The disk is of ext3 and its log has to be replayed; blocks of 1K."
+        ),
+    ] = False,
     out: options.Out = None,
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
@@ -178,7 +185,7 @@ def show(
     from sluice.crash.operations import BadOperation
     from sluice.experiment import commandline
 
-    asked = request_of(args, block, order, durable)
+    asked = request_of(args, block, order, durable, log=log)
     errors = (BadRecording, BadOperation)
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
@@ -227,3 +234,61 @@ def linux(
 
     mounts = (parse_mount(mount),) if mount else ()
     return run_comparison(Request(mounts, choose_workloads(workload, seeds), cuts, jobs, page))
+
+
+def source_fault_names() -> list[str]:
+    """Return the names of the faults that are planted into sources."""
+    from sluice.crash.source_faults import load_faults
+
+    return [fault.name for fault in load_faults()]
+
+
+@verb(CRASH, "sluice crash try")
+def try_(
+    go_on: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Look for a loss so long: 90s, 10m or 2h.",
+            callback=options.value_callback(parse_time),
+        ),
+    ] = "45s",
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Try what you have changed in the sources: end at the first loss, and tell its shortest story.
+    The workloads that have found most planted faults come first."""
+    from sluice.crash.crews import WorkerFailed
+    from sluice.crash.try_run import run_attempts
+    from sluice.experiment import commandline
+
+    seconds = int(go_on[:-1]) * UNITS[go_on[-1]]
+    return commandline.exit_status(lambda: run_attempts(seconds, jobs), (WorkerFailed,))
+
+
+@verb(CRASH, "sluice crash sources old-name-first --story")
+def sources(
+    fault: Annotated[
+        str,
+        typer.Argument(
+            metavar="[FAULT]",
+            help="One of them, by name; without it, all.",
+            **options.completes("fault", source_fault_names),
+        ),
+    ] = "",
+    story: Annotated[
+        bool, typer.Option("--story", help="Judge all cuts, and tell the simplest that loses.")
+    ] = False,
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Plant each fault of the catalogue into the sources, build the twin with it, and judge that:
+    all must be found."""
+    from sluice.crash.crews import WorkerFailed
+    from sluice.crash.source_faults import BadFault, find_fault, load_faults
+    from sluice.crash.source_run import run_faults
+    from sluice.experiment import commandline
+
+    errors = (WorkerFailed, BadFault)
+    return commandline.exit_status(
+        lambda: run_faults([find_fault(fault)] if fault else load_faults(), jobs, story), errors
+    )

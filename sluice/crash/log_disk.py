@@ -1,0 +1,143 @@
+"""A disk of ext3 whose log has to be replayed, for cuts within that replay.
+
+Our mkfs makes the disk, and the kernel the files on it. Then more operations are done on a copy,
+and what they wrote becomes transactions of a log: only the log has them. So a mount, or e2fsck,
+must bring all of them home, whenever the power goes meanwhile. The log has what recovery can get
+wrong:
+
+- it goes round the end of its ring;
+- a block that has a file's data has an older copy in it, which is revoked;
+- a file's data begins with the log's magic number, which is escaped there;
+- behind the last commit block there is a transaction that was not committed.
+"""
+
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from sluice.crash.disk_events import Event
+from sluice.crash.ext2 import Reader, read_tree
+from sluice.crash.laboratory import Laboratory
+from sluice.crash.logwriter import MAGIC, RECOVER, SUPER_AT, Image, Transaction
+from sluice.crash.machine import CrashMachine, Setup, apply_writes, memory_folder
+from sluice.crash.operations import parse_operations
+from sluice.crash.oracle import History
+from sluice.crash.workloads import SETUP
+from sluice.host.paths import MKFS
+from sluice.twin.engine import TWIN
+
+BLOCK, SIZE, JOURNAL = "1K", "2M", "1M"  # the shortest log has 1,024 blocks
+START = 1000  # of the log: it has more than 24 blocks, so it goes round
+INCOMPATIBLE = 96  # in the superblock, whose block it begins
+# Each is a transaction; the last one was not committed.
+LOGGED = [
+    parse_operations(text)
+    for text in (
+        "mount /; mkdir /logged; creat /logged/f; write /logged/f 0 9000 6; sync",
+        "rename /d/g /logged/g; unlink /d/hard; append /h 3000 7; sync",
+        "truncate /f 1500; link /f /logged/link; umount /",
+        "mount /; unlink /h; unlink /logged/f; umount /",
+    )
+]
+COMMITTED = tuple(op for operations in LOGGED[:-1] for op in operations)
+
+
+def make_disk(mkfs: Path, path: Path) -> subprocess.CompletedProcess[str]:
+    """Have mkfs make an empty disk with a log."""
+    line = [str(mkfs), "-b", BLOCK, "-s", SIZE, "-J", JOURNAL, str(path)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def with_setup(setup: Setup) -> Setup:
+    """Return a machine for such a disk."""
+    return replace(setup, block=BLOCK)
+
+
+def changed_blocks(events: list[Event], size: int) -> dict[int, bytes]:
+    """Return the blocks that events write, each as it is then."""
+    found: dict[int, bytes] = {}
+    for event in events:
+        for at in range(0, len(event.data), size):
+            found[(event.at + at) // size] = event.data[at : at + size]
+    return found
+
+
+def split_events(events: list[Event], counts: list[int]) -> list[list[Event]]:
+    """Return the events of so many operations each."""
+    parts: list[list[Event]] = [[] for _ in counts]
+    ends = [sum(counts[: i + 1]) for i in range(len(counts))]
+    for event in events:
+        done = event.mark if event.kind == "began" else None
+        if done is not None:
+            now = next(i for i, end in enumerate(ends) if done < end)
+        if event.kind == "write":
+            parts[now].append(event)
+    return parts
+
+
+class LogLaboratory(Laboratory):
+    """A laboratory whose workloads begin with the mount of a disk that has such a log."""
+
+    def make_start(self) -> tuple[bytes, History]:
+        """Make the disk. Returns it, and how what it must have after recovery came to be."""
+        good = replace(self.setup, twin=TWIN)
+        with memory_folder() as name:
+            path = Path(name) / "disk"
+            made = make_disk(MKFS, path)
+            if made.returncode:
+                raise RuntimeError(f"mkfs: {made.stderr}")
+            with CrashMachine(good, path.read_bytes()) as maker:
+                disk = apply_writes(maker.start_disk(), maker.record(SETUP))
+            with CrashMachine(good, disk) as maker:
+                events = maker.record([op for operations in LOGGED for op in operations])
+            history = History(COMMITTED, History(SETUP))
+            path.write_bytes(disk)
+            log = Image(path)
+            transactions = make_transactions(log, events)
+            put_magic(apply_writes(disk, events), history, transactions, log.block_bytes)
+            log.write_log(transactions, START)
+            return bytes(log.data), history
+
+
+def make_transactions(log: Image, events: list[Event]) -> list[Transaction]:
+    """Return the transactions of a log, with a revoked copy among them."""
+    parts = split_events(events, [len(operations) for operations in LOGGED])
+    made = [Transaction(changed_blocks(part, log.block_bytes)) for part in parts]
+    planted = Reader(log.data)
+    file = planted.inode(read_tree(log.data)["/h"].inode)
+    home = struct.unpack_from("<I", file.block)[0]
+    made[0].blocks[home] = b"revoked." * (log.block_bytes // 8)
+    made[1].revokes = (home,)
+    made[1].blocks.pop(home, None)
+    made[2].blocks.pop(home, None)
+    made[-1].committed = False
+    for transaction in made:
+        keep_needing(transaction, SUPER_AT // log.block_bytes)
+    return made
+
+
+def keep_needing(transaction: Transaction, home: int) -> None:
+    """Have a logged superblock say that the log has to be replayed, as ext3 writes it: the last
+    copy must not come home without that before the log is empty."""
+    block = bytearray(transaction.blocks.get(home, b""))
+    if block:
+        (features,) = struct.unpack_from("<I", block, INCOMPATIBLE)
+        struct.pack_into("<I", block, INCOMPATIBLE, features | RECOVER)
+        transaction.blocks[home] = bytes(block)
+
+
+def put_magic(
+    disk: bytes, history: History, transactions: list[Transaction], block_bytes: int
+) -> None:
+    """Begin a file's data with the magic number, in the log and in the model."""
+    reader = Reader(disk)
+    home = struct.unpack_from("<I", reader.inode(read_tree(disk)["/f"].inode).block)[0]
+    magic = struct.pack(">I", MAGIC)
+    _, node = history.names[-1].at["/f"]
+    done, data = history.files[node].data[-1]
+    history.files[node].data[-1] = done, magic + data[4:]
+    transactions[1].blocks[home] = (magic + data[4:])[:block_bytes].ljust(block_bytes, b"\0")
+    for later in transactions[2:]:
+        if home in later.blocks:
+            later.blocks[home] = magic + later.blocks[home][4:]

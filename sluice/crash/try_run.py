@@ -1,0 +1,161 @@
+"""`sluice crash try`: a campaign for a change of the sources that was just made.
+
+It ends at the first workload that loses something, reduces it and tells its simplest story. The
+workloads are ordered by how soon they find: first those that have found planted faults of the
+sources (source_faults.toml), the one that found most first; then all of one operation; then random
+ones, until the time is over.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from types import TracebackType
+
+from sluice.crash.crews import try_tasks
+from sluice.crash.disk_events import BadRecording
+from sluice.crash.ext2 import Damaged
+from sluice.crash.judge import Verdict
+from sluice.crash.laboratory import Laboratory
+from sluice.crash.log_disk import LogLaboratory, with_setup
+from sluice.crash.machine import Setup, limit_trials
+from sluice.crash.source_faults import load_faults
+from sluice.crash.story import format_story, reduce_workload, tell
+from sluice.crash.workloads import all_workloads, find_workload, random_workload
+
+BLOCKS = ("4K", "1K")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A workload to try, by name, on a disk: "files" or "log", with blocks of this size."""
+
+    on: str
+    block: str
+    workload: str
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of an attempt: its cuts, and what the judges said first, or ""."""
+
+    cuts: int
+    wrong: str
+
+
+def open_laboratory(attempt: Attempt) -> Laboratory:
+    """Return the laboratory of an attempt's disk."""
+    setup = Setup(block=attempt.block)
+    return LogLaboratory(with_setup(setup)) if attempt.on == "log" else Laboratory(setup)
+
+
+class Laboratories:
+    """A context manager: a laboratory for each kind of disk, made when it is first wanted."""
+
+    def __enter__(self) -> "Laboratories":
+        self.stack, self.made = ExitStack(), dict[tuple[str, str], Laboratory]()
+        return self
+
+    def find(self, attempt: Attempt) -> Laboratory:
+        """Return the laboratory for an attempt. Raises BadRecording or Damaged if already the disk
+        with which workloads begin cannot be made."""
+        key = attempt.on, attempt.block
+        if key not in self.made:
+            laboratory = self.stack.enter_context(open_laboratory(attempt))
+            expect_whole(laboratory, attempt)
+            self.made[key] = laboratory
+        return self.made[key]
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stack.close()
+
+
+def expect_whole(laboratory: Laboratory, attempt: Attempt) -> None:
+    """Raise Damaged if the disk with which workloads begin is not whole."""
+    if attempt.on == "log":
+        return  # its log has to be replayed first
+    verdict = Verdict()
+    laboratory.judge.check(laboratory.base.disk, "files made without a power cut", verdict)
+    if verdict.wrong:
+        raise Damaged(verdict.wrong[0])
+
+
+def make_attempt(laboratories: Laboratories, attempt: Attempt) -> Tried:
+    """Try an attempt's workload, up to the first cut that loses something."""
+    try:
+        laboratory = laboratories.find(attempt)
+        with limit_trials(laboratory.machine):
+            outcome = laboratory.try_workload(find_workload(attempt.workload), most=1)
+    except (BadRecording, Damaged) as error:
+        return Tried(0, str(error))
+    first = next(iter(outcome.failures), None)
+    return Tried(outcome.cuts, first.wrong[0] if first else "")
+
+
+def iterate_attempts(end_s: float) -> Iterator[Attempt]:
+    """Yield the attempts, the soonest to find first, until a time of the monotonic clock."""
+    found = Counter(
+        Attempt(fault.on, fault.block, fault.workload)
+        for fault in load_faults()
+        if fault.on != "image"
+    )
+    yield from (attempt for attempt, _ in found.most_common())
+    singles = [Attempt("files", BLOCKS[1], workload.name) for workload in all_workloads(1)]
+    seeds = (Attempt("files", BLOCKS[s % 2], random_workload(s).name) for s in range(1 << 30))
+    for further in (iter(singles), seeds):
+        for attempt in further:
+            if time.monotonic() > end_s:
+                return
+            yield attempt
+
+
+def find_failure(seconds: float, jobs: int) -> tuple[Attempt | None, str]:
+    """Try workloads for so long. Returns the first attempt that failed, and what was said of it;
+    or None, and what was tried."""
+    began_s = time.monotonic()
+    workloads = cuts = 0
+    attempts = iterate_attempts(began_s + seconds)
+    for attempt, tried in try_tasks(attempts, jobs, Laboratories, make_attempt):
+        workloads, cuts = workloads + 1, cuts + tried.cuts
+        if tried.wrong:
+            return attempt, tried.wrong
+    took_s = time.monotonic() - began_s
+    return None, f"{workloads} workloads, {cuts:,} cuts in {took_s:.0f} s: nothing was lost"
+
+
+def describe_disk(attempt: Attempt) -> str:
+    """Return the options of `sluice crash show` for an attempt's disk."""
+    if attempt.on == "log":
+        return " --log"
+    return f" --block {attempt.block}" if attempt.block != BLOCKS[0] else ""
+
+
+def tell_attempt(attempt: Attempt, wrong: str) -> str:
+    """Return the shortest story of an attempt that failed; or what was said, if no cut was needed
+    for it."""
+    with suppress(BadRecording, Damaged), open_laboratory(attempt) as laboratory:
+        expect_whole(laboratory, attempt)
+        workload = reduce_workload(laboratory, find_workload(attempt.workload), None)
+        story = tell(laboratory, workload)
+        if story and story.failure.cut.number < story.cuts:
+            return format_story(story, laboratory, describe_disk(attempt))
+    return f"Wrong without a power cut: {find_workload(attempt.workload)}\n  {wrong}"
+
+
+def run_attempts(seconds: float, jobs: int) -> bool:
+    """Try workloads until one loses something, which is told, or the time is over. Returns whether
+    nothing was lost."""
+    began_s = time.monotonic()
+    attempt, said = find_failure(seconds, jobs)
+    if attempt is None:
+        print(said)
+        return True
+    print(tell_attempt(attempt, said))
+    print(f"Found and told in {time.monotonic() - began_s:.0f} s.")
+    return False
