@@ -7,8 +7,8 @@
  * - needs_recovery goes last, when the journal is empty. Until then all of it
  *   is done again.
  * - The journal is not written otherwise. Inodes on the list of orphans, which
- *   Linux keeps for files without names, are left to e2fsck: they are
- * allocated.
+ *   Linux keeps for files without names, are left to e2fsck. Their bitmaps call
+ *   them in use, so nothing is given their blocks.
  */
 #include "kernel/ext2/internal.h"
 #include "kernel/journal/journal.h"

@@ -40,6 +40,7 @@ VERBS: Verbs = {
             "show": (f"{SLUICE}.crash:show", "Tell one cut: the writes, and what was found."),
             "linux": (f"{SLUICE}.crash:linux", "Cut Linux's file systems, with the same judges."),
             "try": (f"{SLUICE}.crash:try_", "Look for what your change of the sources loses."),
+            "inject": (f"{SLUICE}.crash:inject", "Let the disk fail, lie, vanish and rot."),
             "sources": (f"{SLUICE}.crash:sources", "Plant faults into the sources: all are found."),
         },
     ),

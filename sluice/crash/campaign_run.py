@@ -17,9 +17,9 @@ from sluice.crash.campaign_table import command_of, put_row
 from sluice.crash.crews import Task, try_tasks
 from sluice.crash.faults import FAULTS, list_faults, plant
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.log_disk import LogLaboratory, with_setup
 from sluice.crash.machine import Setup
 from sluice.crash.oracle import Promise
+from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.story import format_story, reduce_workload, tell, tell_cut
 from sluice.crash.tried import FOLDER, Journal, Row, campaign_key, make_row
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
@@ -88,7 +88,7 @@ def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) ->
 def make_laboratory(request: CampaignRequest) -> Laboratory:
     """Return the laboratory of a campaign."""
     kind = LogLaboratory if request.log else Laboratory
-    setup = with_setup(request.setup) if request.log else request.setup
+    setup = fit_setup(request.setup) if request.log else request.setup
     return kind(setup, request.promise, request.volatile)
 
 

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 
 SECTOR = 512
 HEAD = struct.Struct("<4Q")
-WRITE, FLUSH, TEXT = range(3)
+WRITE, FLUSH, TEXT, FAULTED = range(4)
 MARK = re.compile(r"@(\d+)|=(\d+) (-?\d+)|@end")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: a write of `data` at this byte of the disk, a flush, or an operation
-    that began or returned. `mark` is its number. time_ns: virtual."""
+    """Something that happened: a write of `data` at this byte of the disk, a flush, a command that
+    met a fault of the disk, or an operation that began or returned. `mark` is the operation's
+    number. time_ns: virtual."""
 
-    kind: str  # "write", "flush", "began", "returned", "end"
+    kind: str  # "write", "flush", "faulted", "began", "returned", "end"
     time_ns: int = 0
     at: int = 0
     data: bytes = field(default=b"", repr=False)
@@ -45,6 +46,8 @@ def parse_events(data: bytes) -> list[Event]:
             found.append(Event("write", time_ns, place, piece))
         elif kind == FLUSH:
             found.append(Event("flush", time_ns))
+        elif kind == FAULTED:
+            found.append(Event("faulted", time_ns))
         else:
             *lines, line = (line + piece.decode(errors="replace")).split("\n")
             found += [mark for text in lines if (mark := parse_mark(text, time_ns))]

@@ -106,7 +106,7 @@ class Log:
 
     def put(self, data: bytes) -> None:
         """Append a block."""
-        self.image.put(self.at, data.ljust(self.image.block_bytes, b"\0"))
+        self.image.put(self.at, data + bytes(max(0, self.image.block_bytes - len(data))))
         self.at += 1
         if self.at == self.image.get("blocks"):
             self.at = self.image.get("first")

@@ -23,6 +23,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "sleep": ("number",),
     "mount": ("path",),
     "umount": ("path",),
+    "read": ("path",),
+    "fault": ("text", "number", "number"),  # of the disk: its kind, after, count (watch.h)
 }
 
 

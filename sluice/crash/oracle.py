@@ -233,7 +233,10 @@ class History:
     def _do_mount(self, op: Operation) -> None:
         pass
 
-    _do_sleep = _do_mount
+    _do_sleep = _do_fault = _do_mount
+
+    def _do_read(self, op: Operation) -> None:
+        self._file(op.words[0])
 
     # ---- what a cut may leave ----
 

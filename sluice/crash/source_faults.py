@@ -83,7 +83,7 @@ def read_command(name: str) -> list[str]:
 
 def run_compiler(line: list[str], fault: SourceFault) -> None:
     """Run a compiler in the tree. Raises BadFault if it fails."""
-    done = subprocess.run(line, cwd=TREE, capture_output=True, text=True, check=False)
+    done = subprocess.run(line, cwd=TREE, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise BadFault(f"{fault.name}: the compiler refuses it:\n{done.stderr.strip()}")
 
@@ -100,7 +100,9 @@ def build_with(fault: SourceFault, folder: Path) -> Path:
     replaced = f"{objects}/{source.stem}.o"
     if replaced not in linker:
         raise BadFault(f"{fault.name}: {fault.file} is no part of {name}")
-    source.write_text(fault.plant((TREE / fault.file).read_text(encoding="utf-8")))
+    source.write_text(
+        fault.plant((TREE / fault.file).read_text(encoding="utf-8")), encoding="utf-8"
+    )
     compiler = read_command("host.command" if of_mkfs else "twin/kernel.command")
     run_compiler([*compiler, "-w", "-c", "-o", str(made), str(source)], fault)
     line = [str(made) if word == replaced else word for word in linker]

@@ -12,8 +12,8 @@ from sluice.crash.crews import try_tasks
 from sluice.crash.disk_events import BadRecording
 from sluice.crash.judge import E2FSCK
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.log_disk import LogLaboratory, make_disk, with_setup
 from sluice.crash.machine import MEMORY_FOLDER, Setup, limit_trials
+from sluice.crash.replayed_disk import LogLaboratory, fit_setup, make_disk
 from sluice.crash.source_faults import SourceFault, build_with
 from sluice.crash.story import format_story, make_story, simplicity
 from sluice.crash.workloads import Workload, find_workload
@@ -34,7 +34,7 @@ class Found:
 def open_laboratory(fault: SourceFault, twin: Path) -> Laboratory:
     """Return the laboratory of a fault's disk, with a twin."""
     setup = Setup(block=fault.block, twin=twin)
-    return LogLaboratory(with_setup(setup)) if fault.on == "log" else Laboratory(setup)
+    return LogLaboratory(fit_setup(setup)) if fault.on == "log" else Laboratory(setup)
 
 
 def judge_image(mkfs: Path, folder: Path) -> str:
@@ -43,7 +43,9 @@ def judge_image(mkfs: Path, folder: Path) -> str:
     made = make_disk(mkfs, path)
     if made.returncode:
         return f"mkfs: {made.stderr.strip()}"
-    done = subprocess.run([E2FSCK, "-fn", str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [E2FSCK, "-fn", str(path)], capture_output=True, encoding="utf-8", check=False
+    )
     said = "; ".join(line for line in done.stdout.splitlines() if "?" in line or ":" in line)
     return f"e2fsck -fn: status {done.returncode}: {said}" if done.returncode else ""
 

@@ -146,8 +146,8 @@ def describe_event(event: Event, operations: Sequence[Operation], places: Places
     """Say what happened."""
     if event.kind == "write":
         return f"    write of {event.sectors()} sectors: {places.describe(event)}"
-    if event.kind == "flush":
-        return "    flush"
+    if event.kind in ("flush", "faulted"):
+        return f"    {event.kind}"
     if event.kind == "end":
         return "end"
     if event.kind == "began":

@@ -18,8 +18,8 @@ from sluice.crash.disk_events import BadRecording
 from sluice.crash.ext2 import Damaged
 from sluice.crash.judge import Verdict
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.log_disk import LogLaboratory, with_setup
 from sluice.crash.machine import Setup, limit_trials
+from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.source_faults import load_faults
 from sluice.crash.story import format_story, reduce_workload, tell
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
@@ -47,7 +47,7 @@ class Tried:
 def open_laboratory(attempt: Attempt) -> Laboratory:
     """Return the laboratory of an attempt's disk."""
     setup = Setup(block=attempt.block)
-    return LogLaboratory(with_setup(setup)) if attempt.on == "log" else Laboratory(setup)
+    return LogLaboratory(fit_setup(setup)) if attempt.on == "log" else Laboratory(setup)
 
 
 class Laboratories:

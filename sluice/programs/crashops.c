@@ -14,6 +14,7 @@
 #include "user/lib.h"
 
 #define ENQUIRY    "\5"
+#define FAULT      "\6"
 #define SECTOR     512
 #define WORDS      5
 #define TEXT_BYTES (8UL << 10) /* of a workload at most */
@@ -122,6 +123,23 @@ static i64 do_fsync(char **w)
     return fd < 0 ? -1 : closed(fd, fsync(fd));
 }
 
+static i64 do_read(char **w)
+{
+    int fd = open(w[1], O_RDONLY);
+    i64 n = fd < 0 ? -1 : 1;
+    while (n > 0)
+        n = read(fd, data, sizeof data);
+    return fd < 0 ? -1 : closed(fd, n);
+}
+
+/* sluice/twin/watch.h */
+static i64 do_fault(char **w)
+{
+    printf(FAULT "%s %s %s\n", w[1], w[2], w[3]);
+    fflush(stdout);
+    return 0;
+}
+
 static i64 do_sync(char **w)
 {
     (void)w;
@@ -156,6 +174,7 @@ static const struct operation {
     {"rmdir", 2, do_rmdir},       {"fsync", 2, do_fsync},
     {"sync", 1, do_sync},         {"sleep", 2, do_sleep},
     {"mount", 2, do_mount},       {"umount", 2, do_umount},
+    {"read", 2, do_read},         {"fault", 4, do_fault},
 };
 
 /* ---- a workload ---- */

@@ -1,7 +1,9 @@
 /* The events of one disk of the twin (watch.h). */
 #include "sluice/twin/watch.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +16,9 @@
 
 static const char *watch_path;
 static u32 watched_number;
-static const struct ramdisk *watched; /* since the kernel has opened it */
+static const struct ramdisk *watched;      /* since the kernel has opened it */
+static const struct device_client *client; /* of the watched disk */
+static void *client_arg;
 static void (*on_enquiry)(void);
 
 static char *events;
@@ -64,6 +68,66 @@ int watch_end(void)
     return file < 0 || close(file) ? -1 : 0;
 }
 
+/* ---- faults of the disk ---- */
+
+enum fault { FAIL_READ, FAIL_WRITE, FAIL_FLUSH, FLUSH_LIES, VANISHES, FAULTS };
+static const char *const fault_names[FAULTS] = {"read", "write", "flush", "lie",
+                                                "vanish"};
+static const enum command_kind fault_of[] = {COMMAND_READ, COMMAND_WRITE,
+                                             COMMAND_FLUSH, COMMAND_FLUSH};
+static enum fault fault;
+static u64 fault_after, fault_left; /* commands: before it, and with it */
+
+/* What stands behind WATCH_FAULT: KIND AFTER COUNT. */
+static void set_fault(const char *line)
+{
+    char name[16];
+    if (sscanf(line, "%15s %lu %lu", name, &fault_after, &fault_left) != 3)
+        panic("twin: no fault of a disk: %s", line);
+    for (fault = 0; strcmp(name, fault_names[fault]); fault++)
+        if (fault + 1 == FAULTS)
+            panic("twin: there is no fault %s", name);
+}
+
+/* Does the fault come with this command of the watched disk? */
+static bool fault_hits(enum command_kind kind)
+{
+    if (!fault_left || (fault != VANISHES && fault_of[fault] != kind))
+        return false;
+    if (fault_after > 1) {
+        fault_after--;
+        return false;
+    }
+    fault_left--;
+    return true;
+}
+
+static void fail_command(struct span *first)
+{
+    keep_head(WATCH_FAULTED, 0, 0);
+    client->begin(client_arg);
+    client->ended(client_arg, first, -EIO);
+    client->end(client_arg);
+}
+
+/* A program's text may come in pieces. */
+static void look_for_fault(const char *text, u64 n)
+{
+    static char line[64];
+    static u32 length;
+    for (u64 i = 0; i < n; i++) {
+        if (text[i] == WATCH_FAULT) {
+            length = 1;
+        } else if (length && text[i] == '\n') {
+            line[length] = 0;
+            set_fault(line + 1);
+            length = 0;
+        } else if (length && length + 1 < sizeof line) {
+            line[length++] = text[i];
+        }
+    }
+}
+
 /* ---- in place of the kernel's own ---- */
 
 #define WRAPPED(type, name, ...)     \
@@ -71,13 +135,15 @@ int watch_end(void)
     type __wrap_##name(__VA_ARGS__); \
     type __wrap_##name(__VA_ARGS__)
 
-WRAPPED(struct ramdisk *, ramdisk_open, u32 i,
-        const struct device_client *client, void *arg,
-        struct device_facts *facts)
+WRAPPED(struct ramdisk *, ramdisk_open, u32 i, const struct device_client *to,
+        void *arg, struct device_facts *facts)
 {
-    struct ramdisk *r = __real_ramdisk_open(i, client, arg, facts);
-    if (watch_path && i == watched_number)
+    struct ramdisk *r = __real_ramdisk_open(i, to, arg, facts);
+    if (watch_path && i == watched_number) {
         watched = r;
+        client = to;
+        client_arg = arg;
+    }
     return r;
 }
 
@@ -94,10 +160,15 @@ static void watch_write(u64 place, const struct span *first)
 WRAPPED(void, ramdisk_do, struct ramdisk *r, enum command_kind kind, u64 sector,
         struct span *first)
 {
+    bool hit = watched && r == watched && fault_hits(kind);
+    if (hit && fault != FLUSH_LIES) {
+        fail_command(first);
+        return;
+    }
     if (r == watched && kind == COMMAND_WRITE)
         watch_write(sector * SECTOR_BYTES, first);
     else if (r == watched && kind == COMMAND_FLUSH)
-        keep_head(WATCH_FLUSH, 0, 0);
+        keep_head(hit ? WATCH_FAULTED : WATCH_FLUSH, 0, 0);
     __real_ramdisk_do(r, kind, sector, first);
 }
 
@@ -106,6 +177,7 @@ WRAPPED(void, uart_put, const char *text, u64 n)
     if (watch_path) {
         keep_head(WATCH_TEXT, 0, n);
         keep(text, n);
+        look_for_fault(text, n);
     }
     __real_uart_put(text, n);
     if (on_enquiry && memchr(text, WATCH_ENQUIRY, n)) {

@@ -8,6 +8,8 @@
  * - WATCH_FLUSH: the disk was told to flush, and has. No bytes.
  * - WATCH_TEXT: the bytes were written to the console. By what a program prints
  *   between two of its system calls, each write belongs to one of them.
+ * - WATCH_FAULTED: a command met the fault that a program had asked for. No
+ *   bytes.
  *
  * The linker has these functions called in place of the kernel's own (--wrap in
  * tools/rules/twin.mk): so the kernel knows nothing of it. Events are kept in
@@ -18,7 +20,14 @@
 
 #include "kernel/base/types.h"
 
-enum watch_kind { WATCH_WRITE, WATCH_FLUSH, WATCH_TEXT };
+enum watch_kind { WATCH_WRITE, WATCH_FLUSH, WATCH_TEXT, WATCH_FAULTED };
+
+/* A program writes this byte to the console, and behind it a line `KIND AFTER
+ * COUNT`, for a fault of the watched disk: of its commands from now on, the
+ * AFTER-th and those behind it, COUNT in all, fail, if they are of the KIND
+ * read, write or flush; or of any kind (vanish); or a flush does nothing and
+ * says it has (lie). */
+#define WATCH_FAULT 6
 
 /* A program writes this byte to the console when it wants its trial. */
 #define WATCH_ENQUIRY 5

@@ -16,9 +16,9 @@ from sluice.crash import try_run
 from sluice.crash.campaign_table import PAGE
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.log_disk import LogLaboratory, with_setup
 from sluice.crash.machine import Setup
 from sluice.crash.operations import parse_operations
+from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.source_faults import BadFault, SourceFault, build_with, find_fault, load_faults
 from sluice.crash.source_run import open_laboratory, run_faults, try_fault
 from sluice.crash.try_run import Attempt, find_failure, tell_attempt
@@ -130,7 +130,7 @@ def find_inode(disk: bytes, number: int) -> int:
 
 
 def test_no_cut_within_the_replay_of_a_log_loses_anything() -> None:
-    with LogLaboratory(with_setup(Setup())) as laboratory:
+    with LogLaboratory(fit_setup(Setup())) as laboratory:
         outcome = laboratory.try_workload(find_workload("sync"))
         assert outcome.failures == []
         assert outcome.cuts > 200

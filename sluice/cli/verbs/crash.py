@@ -292,3 +292,18 @@ def sources(
     return commandline.exit_status(
         lambda: run_faults([find_fault(fault)] if fault else load_faults(), jobs, story), errors
     )
+
+
+@verb(CRASH, "sluice crash inject --flips 100")
+def inject(
+    flips: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", min=1, help="Random bits that rot in each structure."),
+    ] = 24,
+) -> int:
+    """Let commands of the disk fail, flushes lie, the disk vanish, and bits rot in each structure.
+    Print what came of it, and what must not be."""
+    from sluice.crash.inject import run_injection
+    from sluice.experiment import commandline
+
+    return commandline.exit_status(lambda: run_injection(flips))

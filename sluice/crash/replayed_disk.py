@@ -46,10 +46,10 @@ COMMITTED = tuple(op for operations in LOGGED[:-1] for op in operations)
 def make_disk(mkfs: Path, path: Path) -> subprocess.CompletedProcess[str]:
     """Have mkfs make an empty disk with a log."""
     line = [str(mkfs), "-b", BLOCK, "-s", SIZE, "-J", JOURNAL, str(path)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return subprocess.run(line, capture_output=True, encoding="utf-8", check=False)
 
 
-def with_setup(setup: Setup) -> Setup:
+def fit_setup(setup: Setup) -> Setup:
     """Return a machine for such a disk."""
     return replace(setup, block=BLOCK)
 
@@ -137,7 +137,7 @@ def put_magic(
     _, node = history.names[-1].at["/f"]
     done, data = history.files[node].data[-1]
     history.files[node].data[-1] = done, magic + data[4:]
-    transactions[1].blocks[home] = (magic + data[4:])[:block_bytes].ljust(block_bytes, b"\0")
+    transactions[1].blocks[home] = (magic + data[4:] + bytes(block_bytes))[:block_bytes]
     for later in transactions[2:]:
         if home in later.blocks:
             later.blocks[home] = magic + later.blocks[home][4:]
