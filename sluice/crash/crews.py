@@ -18,6 +18,7 @@ from sluice.crash.machine import limit_trials
 from sluice.crash.workloads import find_workload
 
 MOST_FAILURES = 3  # of a workload: then the next one is tried
+END_S = 10  # for a worker to finish a trial and end, when its pipe has ended
 CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -80,8 +81,8 @@ def open_pipes(
             )
             worker.start()
             theirs.close()
-            stack.callback(worker.join, 5)
             stack.callback(worker.terminate)
+            stack.callback(worker.join, END_S)  # it removes its folder in memory
             stack.callback(ours.close)
             pipes.append(ours)
         yield pipes
