@@ -103,6 +103,12 @@ def drive_bytes(name: str) -> int | None:
     return int(found[1]) * 512 if found else None
 
 
+def has_volatile_cache(name: str) -> bool:
+    """Return whether a power cut may lose writes that the drive has completed."""
+    rows = re.findall(r"^(\w+):.*((?:\n +.*)*)", drives_text(), re.M)
+    return any(row == name and "volatile_cache=1" in figures for row, figures in rows)
+
+
 def boot(config: Config) -> str:
     """Boot a machine that ends by itself, or its twin where there is no QEMU. Returns what its
     console showed."""

@@ -71,6 +71,7 @@ class Checker:
     lines: Lines
     known: Known
     drive_times: bool = False  # what the drive did with its time is found out
+    loss_ages: bool = False  # what a power cut would lose is found out
     problems: dict[str, None] = field(default_factory=dict)  # in order, each once
 
     def add_problem(self, keys: Keys, text: str, words: str = "") -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.experiment import jobs, metrics, sets, theory, trace_disk
-from sluice.experiment.catalogue import load_catalogue
+from sluice.experiment.catalogue import has_volatile_cache, load_catalogue
 from sluice.experiment.check import Checker, format_toml
 from sluice.experiment.locate import Lines
 from sluice.experiment.locate import Path as Keys
@@ -210,6 +210,19 @@ def expect_log(c: Checker, keys: Keys, machine: MachineConfig, place: object) ->
         c.add_problem(keys, f"{said} (log_places)")
 
 
+def expect_stable_writes(c: Checker, machine: MachineConfig) -> None:
+    """Add a problem with loss_ages if a completed write of the measured drive may still be lost.
+    Without loss_ages, take the key away: then a configuration is what it was before the key."""
+    if not machine["loss_ages"]:
+        del machine["loss_ages"]
+        return
+    name = "data" if machine["data"] else "root"
+    drive = (machine["data"] or machine["root"])["drive"]
+    if has_volatile_cache(drive):
+        said = f"loss_ages = 1: the cache of {drive} is volatile, and no event tells of its flushes"
+        c.add_problem(("machine", name, "drive"), said)
+
+
 def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> Configuration:
     """Return everything that affects a run's result, checked."""
 
@@ -224,6 +237,7 @@ def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> 
     machine = c.check_table(("machine",), check_part("machine"), MACHINE, MachineConfig)
     machine["root"] = check_disk(c, "root", machine["root"])
     machine["data"] = check_disk(c, "data", machine["data"]) if machine["data"] else None
+    expect_stable_writes(c, machine)
     if "trace" in raw:
         # The trace's path is text, whatever is in it. What else the table says may be a variable.
         path = {name: value for name, value in raw["trace"].items() if name == "file"}
@@ -292,6 +306,8 @@ def check_metric(c: Checker, keys: Keys, name: str, commands: str) -> None:
         check_job(c, keys, of, commands)
     if not bad and metrics.needs_drive_times(name) and not c.drive_times:
         c.add_problem(keys, f'"{name}" needs drive_times = 1 in [machine]', name)
+    if not bad and metrics.needs_loss_ages(name) and not c.loss_ages:
+        c.add_problem(keys, f'"{name}" needs loss_ages = 1 in [machine]', name)
 
 
 def check_job(c: Checker, keys: Keys, name: str, commands: str) -> None:
@@ -639,6 +655,7 @@ def open_experiment(path: Path, size: str = FULL, policy: str = "", arms: Arms =
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     c.drive_times = top["machine"].get("drive_times") == 1
+    c.loss_ages = top["machine"].get("loss_ages") == 1
     if policy and raw["arms"]:
         raw["arms"].append(variant_with_policy(raw, policy))
     raw["arms"] += arms

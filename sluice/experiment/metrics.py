@@ -20,6 +20,17 @@ controller), busy (the arm, with what came before), seek, rotation, transfer; lo
 busy, seek and rotation; or service, all of them. drive.idle_ms: it had no command; drive.unknown:
 commands whose parts are not known.
 
+Of what a power cut at a random time of the run would lose (loss.py has the definitions), if the
+experiment asks for it by loss_ages = 1:
+
+    loss.data.oldest.mean_ms       the age of the oldest modification that is lost
+    loss.data.age.p95_ms           the age of a modification that is lost
+    loss.data.kib                  the blocks that are lost, in the mean
+    loss.data.nothing_percent      of the cuts, those that lose nothing
+
+data is what programs wrote to files; loss.all has the inodes and bitmaps, too. An age has mean, max
+and whole percentiles.
+
 Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
 and so on, and over_450 (how many were longer). share50 is a percentile of the sum: with bursts in
 blocks, half of all blocks are in bursts of at most share50 blocks. Where the unit is time, all but
@@ -38,7 +49,7 @@ from fractions import Fraction
 from functools import cache, partial
 from statistics import mean
 
-from sluice.experiment import jobs, utilisation
+from sluice.experiment import jobs, loss, utilisation
 from sluice.experiment.records import JobLine, RunFigures
 from sluice.experiment.service import PURPOSES
 from sluice.host.matching import match_whole
@@ -54,10 +65,16 @@ DRIVE = re.compile(
     rf"\.({utilisation.COMMANDS}(?!_)|(?:{'|'.join(utilisation.TIMES)})(?=_))|(idle)(?=_)|(unknown)(?!_))"
     r"(_ns|_us|_ms|_s|)"
 )
+LOSS = re.compile(
+    r"loss\.(data|all)\.(?:((?:age|oldest)\.(?:mean|max|p100|p\d\d?))(_ns|_us|_ms|_s)"
+    r"|(kib|nothing_percent))"
+)
+OWN = re.compile(rf"{DRIVE.pattern}|{LOSS.pattern}")  # of neither the kernel nor a job
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
 OFTEN = ("mean", "std", "min", "max", "p50", "p90", "p99", "p99.9")  # fields that a message offers
+LOSS_OFTEN, LOSS_OTHERS = ("mean", "max", "p50", "p95"), ("kib", "nothing_percent")
 RATIO, SUM = " / ", " + "
 PARTS = re.compile(rf"{re.escape(RATIO)}|{re.escape(SUM)}")
 MetricError = tuple[str, str, list[str]]  # a kind, the wrong word, the possible words
@@ -195,7 +212,7 @@ def jobs_in_metric(name: str) -> list[str]:
     parts = [
         part
         for part in PARTS.split(name)
-        if not part.startswith(("stat.", "hist.")) and not DRIVE.fullmatch(part)
+        if not part.startswith(("stat.", "hist.")) and not OWN.fullmatch(part)
     ]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
     found = [match[1] if match else split_metric(part)[0] for part, match in matches]
@@ -232,6 +249,11 @@ def needs_drive_times(name: str) -> bool:
     return any(DRIVE.fullmatch(part) for part in PARTS.split(name))
 
 
+def needs_loss_ages(name: str) -> bool:
+    """Return whether the metric needs what a power cut would lose."""
+    return any(LOSS.fullmatch(part) for part in PARTS.split(name))
+
+
 def evaluate(result: RunFigures, name: str) -> float:
     """Return the metric's value in one run. Raises BadResult if its job has not printed it."""
     return evaluate_all(result, [name])[name]
@@ -262,6 +284,10 @@ def evaluate_with(result: RunFigures, name: str, distribution: Callable[[str], S
             result["drive"], purpose or single[0] or single[1], what
         )
         return found / SCALE_NS[suffix] if suffix else found
+    if match := LOSS.fullmatch(name):
+        of, age, suffix, other = match.groups()
+        figure = loss.loss_value(result["loss"], of, age or other)
+        return figure / SCALE_NS[suffix] if suffix else figure
     from_series, field, suffix = split_metric(name)
     row, scale = distribution(from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):
@@ -273,7 +299,7 @@ def aggregation(name: str) -> str:
     """Return how the values of several runs are combined: "mean", "min", "max" or "sum"."""
     if RATIO in name or SUM in name:
         return "mean"
-    if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, DRIVE)):
+    if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, OWN)):
         return "mean"
     _, field, _ = split_metric(name)
     if field in ("min", "max"):
@@ -311,6 +337,9 @@ def similar_metrics(name: str) -> list[str]:
             f"drive.{purpose}.{part}" for purpose in (*PURPOSES, utilisation.ALL) for part in parts
         ]
         return [*whole, "drive.idle_ms", "drive.unknown"]
+    if name.startswith("loss."):
+        ages = [f"{age}.{field}_ms" for age in ("age", "oldest") for field in LOSS_OFTEN]
+        return [f"loss.{of}.{what}" for of in ("data", "all") for what in (*ages, *LOSS_OTHERS)]
     series = name.rpartition(".")[0]
     fields = [f"{field}{unit}" for field in OFTEN for unit in ("", *SCALE_NS)]
     return [f"{series}.{field}" for field in ("count", *fields)] if series else []
@@ -332,7 +361,7 @@ def find_metric_error(
         found = [find_metric_error(part, counters, histograms) for part in parts]
         bad = [("metric", name, [])] if name.count(RATIO) > 1 else [row for row in found if row]
         return bad[0] if bad else None
-    if DRIVE.fullmatch(name):
+    if OWN.fullmatch(name):
         return None
     match = NAME.fullmatch(name)
     if not match:

@@ -82,6 +82,7 @@ class MachineConfig(TypedDict):
     full_from_s: int | None
     full_for_s: int | None
     drive_times: int
+    loss_ages: NotRequired[int]  # 1, or not there
     trace_k: int
     virtual_limit_s: int
     host_limit_s: NotRequired[int]  # no result depends on it, so a run has it by itself
@@ -283,6 +284,30 @@ class DriveTimes(TypedDict):
     unknown: int  # commands
 
 
+class LossAges(TypedDict):
+    """An age of what a cut loses (loss.py): its mean, and its percentiles from 0 to 100."""
+
+    mean_ns: int
+    percentiles_ns: list[int]
+
+
+class Lost(TypedDict):
+    """What a cut at a random time loses of one kind (loss.py). bytes: of blocks, in the mean.
+    nothing_ppm: of cuts that lose nothing."""
+
+    age: LossAges
+    oldest: LossAges
+    bytes: int
+    nothing_ppm: int
+
+
+class LossFigures(TypedDict):
+    """What a cut at a random time loses, of the files and of all (loss.py)."""
+
+    data: Lost
+    all: Lost
+
+
 class ConsoleFigures(TypedDict):
     """The part of a result that comes from the console. counters: by how much each grew, and its
     unit."""
@@ -298,6 +323,7 @@ class RunFigures(ConsoleFigures):
 
     arm: str
     drive: NotRequired[DriveTimes]
+    loss: NotRequired[LossFigures]
 
 
 class TraceFigures(TypedDict):
@@ -305,6 +331,7 @@ class TraceFigures(TypedDict):
 
     series: TraceSeries
     drive: NotRequired[DriveTimes]
+    loss: NotRequired[LossFigures]
 
 
 class KernelRecord(TypedDict):

@@ -20,6 +20,7 @@ In the order of the line, with times virtual:
                       measured command on. `lost` events of that time had been
                       overwritten in the ring: only from bin from_bin on is it whole
     drive             what the drive did with its time (utilisation.py), if drive_times = 1
+    loss              what a power cut would lose, and how old it is (loss.py), if loss_ages = 1
 
 In `series`, `disks` has of each disk that had requests, bin by bin:
 
@@ -86,7 +87,7 @@ LINE = {
         "flushes": [(int, int, int, int)],
     },
 }
-OPTIONAL = {"compiler": str, "drive": {ANY: object}}  # may be in a line, too
+OPTIONAL = {"compiler": str, "drive": {ANY: object}, "loss": {ANY: object}}  # may be in a line, too
 
 
 class BadResult(ValueError):

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.experiment import jobs, series, trace_disk, utilisation
+from sluice.experiment import jobs, loss, series, trace_disk, utilisation
 from sluice.experiment.catalogue import kernel_compiler, kernel_hash
 from sluice.experiment.files import CACHE, Image, cached_image, hash_value
 from sluice.experiment.programs import root_disk_programs
@@ -232,6 +232,8 @@ def trace_figures(
         told["drive"] = utilisation.drive_utilisation(
             run, events, lost_since, *(ms * MS for ms in times_ms)
         )
+    if run.config.get("loss_ages"):
+        told["loss"] = loss.loss_figures(run, events, lost_since, *(ms * MS for ms in times_ms))
     return told
 
 

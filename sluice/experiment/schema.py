@@ -193,6 +193,7 @@ MACHINE = {
     ),
     "full_for_s": Field("number", "how long it does; if not given, 0", None, 0, 1000000),
     "drive_times": Field("number", "1: find out what the drive did with its time", 0, 0, 1),
+    "loss_ages": Field("number", "1: find out what a power cut would lose, and how old", 0, 0, 1),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),

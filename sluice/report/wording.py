@@ -154,6 +154,20 @@ def drive_words(match: re.Match[str]) -> Words:
     return Words(many if what == utilisation.COMMANDS else f"{DRIVE_TIMES[what]} of {many}", unit)
 
 
+def loss_words(match: re.Match[str]) -> Words:
+    """Return the words for what a power cut loses."""
+    of, age, suffix, other = match.groups()
+    whose = "of files" if of == "data" else "of all blocks"
+    if other == "kib":
+        return Words(f"loss {whose} at a cut", "KiB")
+    if other:
+        return Words(f"cuts without a loss {whose}", "%")
+    which, _, field = age.partition(".")
+    noun = f"age of {'the oldest loss' if which == 'oldest' else 'a loss'} {whose}"
+    what = {"mean": "mean", "max": "highest"}.get(field, f"{field[1:]}th percentile of the")
+    return Words(f"{what} {noun}", UNITS[suffix])
+
+
 def words_per_command(above: str, below: str) -> Words | None:
     """Return the words for a time of the drive per command of its purpose, or None if the ratio is
     another one."""
@@ -217,6 +231,8 @@ def metric_words(metric: str) -> Words:
         return job_number_words(*match.groups())
     if match := metrics.DRIVE.fullmatch(metric):
         return drive_words(match)
+    if match := metrics.LOSS.fullmatch(metric):
+        return loss_words(match)
     return series_words(*metrics.split_metric(metric))
 
 

@@ -110,6 +110,7 @@ def result_hash(result: RunResult) -> str:
     """Return a hash of all that was measured in a run. Counters that stayed 0 do not count, because
     a kernel with one more policy has more of them."""
     measured: dict[str, object] = {name: result.get(name) for name in MEASURED}
+    measured |= {name: result[name] for name in ("loss",) if name in result}
     measured["counters"] = {name: grew for name, (grew, _) in result["counters"].items() if grew}
     return sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -102,7 +102,7 @@ def expect_metric(name: str, commands: str) -> None:
         expect_known(*bad)
     elif bad:
         raise BadSweep(f"is no metric; {metrics.suggest_metric(name)}")
-    if metrics.needs_drive_times(name):
+    if metrics.needs_drive_times(name) or metrics.needs_loss_ages(name):
         raise BadSweep("is not known in a sweep, which reads no traces: ask an experiment")
     for job in metrics.jobs_in_metric(name):
         expect_known("job", job, jobs.job_names(commands))
@@ -128,7 +128,9 @@ def parse_sweep(
     name, in_table = f"{experiment.name}@{TWIN}", experiment.plot["columns"]
     commands = of.top["workload"].get("commands", "")
     columns = [
-        column for column in in_table if not metrics.needs_drive_times(column)
+        column
+        for column in in_table
+        if not metrics.needs_drive_times(column) and not metrics.needs_loss_ages(column)
     ]  # as in METRICS
     objectives = parse_objectives(want, columns, commands)
     found = parse_axes(over, of, load_catalogue())

@@ -129,23 +129,29 @@ static void print_figures(void)
                z->track_skew, z->cyl_skew);
 }
 
+static void list_platters(const struct drive_model *m)
+{
+    u32 n = cylinders(m);
+    printf("    sectors=%" PRIu64 " room=%" PRIu64 " cylinders=%u heads=%u"
+           " outer_sectors=%u\n",
+           m->sectors, drive_room(m), n, m->heads, m->zones->sectors);
+    printf("    rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u segments=%u"
+           " depth=%u\n",
+           m->rpm, drive_rotation_ns(m), m->bus_ns, m->segments, m->depth);
+    printf("    seek_1_ns=%" PRIu64 " seek_mean_ns=%" PRIu64
+           " seek_full_ns=%" PRIu64 "\n",
+           drive_seek_ns(m, 1), mean_seek_ns(m), drive_seek_ns(m, n - 1));
+}
+
 static void list_drives(void)
 {
     const struct drive_model *m;
     for (u32 i = 0; (m = drive_row(i)); i++) {
         printf("%s: %s\n", m->name, m->about);
-        if (!m->zones)
-            continue;
-        u32 n = cylinders(m);
-        printf("    sectors=%" PRIu64 " room=%" PRIu64 " cylinders=%u heads=%u"
-               " outer_sectors=%u\n",
-               m->sectors, drive_room(m), n, m->heads, m->zones->sectors);
-        printf("    rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u segments=%u"
-               " depth=%u\n",
-               m->rpm, drive_rotation_ns(m), m->bus_ns, m->segments, m->depth);
-        printf("    seek_1_ns=%" PRIu64 " seek_mean_ns=%" PRIu64
-               " seek_full_ns=%" PRIu64 "\n",
-               drive_seek_ns(m, 1), mean_seek_ns(m), drive_seek_ns(m, n - 1));
+        if (m->zones)
+            list_platters(m);
+        if (m->volatile_cache)
+            printf("  volatile_cache=1\n");
     }
 }
 

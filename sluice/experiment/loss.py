@@ -1,0 +1,248 @@
+"""Computes from the trace of a run what a power cut at a random time would lose, and how old it is.
+
+A result has it (`loss`) if the experiment asks for it: loss_ages = 1 in [machine].
+
+A modification is what one write call changes in one block of the measured disk: the events
+`dirtied` and `absorbed`, and `writing` of a block that was clean. It is lost if the power goes
+before a write of its block that began after it has `completed`. A block that is dropped
+(`cancelled`), because its file was removed, is not lost after that. A buffer is busy while it is
+written, so no modification comes in the midst of a write.
+
+The time of the cut is uniform over the measured part of the run. Two ages are told of it:
+
+    age      of one of the modifications that the cut loses, each as likely as the others. Cuts that
+             lose more count for more
+    oldest   of the oldest modification that the cut loses. Cuts are equally likely; one that loses
+             nothing has the age 0
+
+Both are time averages over the trace, so they are exact: no cut is drawn. While a modification is
+in danger its age grows evenly, so a distribution is a sum of uniform pieces, [from, to) in ns.
+
+`data` is what programs wrote into files, with the blocks that say where a file's blocks are; `all`
+has the inodes, bitmaps and descriptors, too. Two things are not in the trace, and not here: the
+last modification of a block that was dirty before and is written in the same call (write policy
+async), and when a drive's volatile cache is flushed. So drives with such a cache are refused.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from sluice.experiment.records import LossAges, LossFigures, Lost
+from sluice.experiment.schema import Run
+from sluice.system.trace import BadTrace, Event, filter_named
+
+SECTOR = 512
+Piece = tuple[int, int]  # ages in ns, [from, to), at which something was in danger
+Lifetime = tuple[int, int]  # in ns since power-on, [from, to): something was in danger
+PERCENTILES = range(101)
+KIB = 1024
+
+
+@dataclass
+class Danger:
+    """What of one kind has been in danger so far: lifetimes of modifications and of blocks."""
+
+    modifications: list[Lifetime] = field(default_factory=list)
+    blocks: list[Lifetime] = field(default_factory=list)
+
+
+@dataclass
+class Block:
+    """A block of the disk: when it was modified, as far as that is not on the disk; which part of
+    that is in a write that is under way; and its owner, 0 for the file system's own."""
+
+    dirty: list[int] = field(default_factory=list)
+    in_flight: list[int] = field(default_factory=list)
+    owner: int | None = None
+
+    def begin(self) -> int | None:
+        """Return since when the block has been in danger, or None if it is not."""
+        return min(chain(self.in_flight, self.dirty), default=None)
+
+
+class Follower:
+    """Follows the blocks of a disk through a trace. sectors: of a block."""
+
+    def __init__(self, sectors: int) -> None:
+        self.sectors = sectors
+        self.blocks: dict[int, Block] = defaultdict(Block)
+        self.data, self.metadata = Danger(), Danger()
+
+    def follow(self, events: Iterable[Event], disk: int) -> None:
+        """Take all events of a disk."""
+        names = ("dirtied", "absorbed", "writing", "completed", "failed", "cancelled")
+        ended: Event | None = None  # the last `completed`, until it is known not to have failed
+        for e in filter_named(events, *names):
+            if e.disk != disk:
+                continue
+            if e.name == "failed":
+                self.fail(e)
+                ended = None
+                continue
+            if ended:
+                self.complete(ended)
+                ended = None
+            if e.name == "completed":
+                ended = e if e.write else None
+            else:
+                self.change(e)
+        if ended:
+            self.complete(ended)
+
+    def change(self, e: Event) -> None:
+        """Take an event of the cache."""
+        block = self.blocks[e.block]
+        if e.name in ("dirtied", "absorbed"):
+            block.owner = e.argument
+            block.dirty.append(e.time_ns)
+        elif e.name == "writing":
+            new = [] if e.argument or block.dirty else [e.time_ns]
+            block.in_flight += block.dirty + new
+            block.dirty = []
+        else:
+            self.settle(block, e.time_ns, block.dirty)
+
+    def complete(self, e: Event) -> None:
+        """Take the end of a write."""
+        block = self.blocks[e.block // self.sectors]
+        self.settle(block, e.time_ns, block.in_flight)
+
+    def fail(self, e: Event) -> None:
+        """Take the end of a write that failed: the block is as dirty as before."""
+        block = self.blocks[e.block // self.sectors]
+        if e.write:
+            block.dirty = block.in_flight + block.dirty
+            block.in_flight = []
+
+    def settle(self, block: Block, now_ns: int, safe: list[int]) -> None:
+        """Note that these modifications of the block, its dirty or its written ones, are in danger
+        no more."""
+        danger = self.metadata if block.owner == 0 else self.data
+        began_ns = block.begin()
+        danger.modifications += [(at_ns, now_ns) for at_ns in safe]
+        safe.clear()
+        if began_ns is not None:
+            danger.blocks.append((began_ns, block.begin() or now_ns))
+
+    def end(self, now_ns: int) -> None:
+        """Note that the run has ended: what is in danger then is so until then."""
+        for block in self.blocks.values():
+            self.settle(block, now_ns, block.dirty)
+            self.settle(block, now_ns, block.in_flight)
+
+    def list_lost(self, data_only: bool = True) -> dict[int, list[int]]:
+        """Return the blocks that a cut after the last event loses: when each was modified."""
+        return {
+            number: sorted(chain(block.in_flight, block.dirty))
+            for number, block in self.blocks.items()
+            if block.begin() is not None and not (data_only and block.owner == 0)
+        }
+
+
+def clip(lifetimes: Iterable[Lifetime], start_ns: int, end_ns: int) -> Iterator[tuple[int, Piece]]:
+    """Yield the beginning of each lifetime, and the ages that it has in [start_ns, end_ns)."""
+    for begin_ns, until_ns in lifetimes:
+        low, high = max(begin_ns, start_ns) - begin_ns, min(until_ns, end_ns) - begin_ns
+        if low < high:
+            yield begin_ns, (low, high)
+
+
+def oldest_pieces(lifetimes: Iterable[Lifetime], start_ns: int, end_ns: int) -> list[Piece]:
+    """Return the ages of the oldest that is in danger, while anything is.
+
+    The one that began first is the oldest until its end. After it comes the next that lives on.
+    """
+    found, covered_ns = [], start_ns
+    for begin_ns, (low, high) in sorted(clip(lifetimes, start_ns, end_ns)):
+        low = max(low, covered_ns - begin_ns)
+        if low < high:
+            found.append((low, high))
+            covered_ns = begin_ns + high
+    return found
+
+
+def percentiles(pieces: list[Piece], nothing_ns: int) -> list[int]:
+    """Return the percentiles 0 to 100 of the sum of uniform pieces, in whole ns, upwards.
+    nothing_ns: how long the age was 0."""
+    steps = [(low, 1) for low, _ in pieces] + [(high, -1) for _, high in pieces]
+    whole_ns = sum(high - low for low, high in pieces) + nothing_ns
+    found: list[int] = []
+    below_ns, at, density = nothing_ns, 0, 0
+    for age, step in sorted(steps):
+        reached_ns = below_ns + density * (age - at)
+        while len(found) < len(PERCENTILES) and len(found) * whole_ns <= reached_ns * 100:
+            missing = len(found) * whole_ns - below_ns * 100
+            found.append(at + max(0, -(-missing // (100 * density))) if density else at)
+        below_ns, at, density = reached_ns, age, density + step
+    return found + [at] * (len(PERCENTILES) - len(found))
+
+
+def summarise(pieces: list[Piece], nothing_ns: int = 0) -> LossAges:
+    """Return the mean and the percentiles of an age."""
+    whole_ns = sum(high - low for low, high in pieces) + nothing_ns
+    twice = sum((high - low) * (high + low) for low, high in pieces)
+    return {
+        "mean_ns": twice // (2 * whole_ns) if whole_ns else 0,
+        "percentiles_ns": percentiles(pieces, nothing_ns),
+    }
+
+
+def describe(danger: Danger, block_bytes: int, start_ns: int, end_ns: int) -> Lost:
+    """Return what a cut in [start_ns, end_ns) loses of one kind."""
+    ages = [piece for _, piece in clip(danger.modifications, start_ns, end_ns)]
+    oldest = oldest_pieces(danger.modifications, start_ns, end_ns)
+    blocks_ns = sum(high - low for _, (low, high) in clip(danger.blocks, start_ns, end_ns))
+    span_ns = end_ns - start_ns
+    nothing_ns = span_ns - sum(high - low for low, high in oldest)
+    return {
+        "age": summarise(ages),
+        "oldest": summarise(oldest, nothing_ns),
+        "bytes": blocks_ns * block_bytes // span_ns,
+        "nothing_ppm": nothing_ns * 10**6 // span_ns,
+    }
+
+
+def follow_disk(run: Run, events: Iterable[Event]) -> Follower:
+    """Return the blocks of the measured disk, followed through all events."""
+    follower = Follower(block_bytes(run) // SECTOR)
+    follower.follow(events, 1 if run.config["data"] else 0)
+    return follower
+
+
+def block_bytes(run: Run) -> int:
+    """Return the size of a block of the run's disks."""
+    return int(run.config["block"].removesuffix("K")) * KIB
+
+
+def loss_figures(
+    run: Run, events: Iterable[Event], lost: int, start_ns: int, end_ns: int
+) -> LossFigures:
+    """Return what a cut at a random time of the measured part loses of the measured disk. Raises
+    BadTrace if events were lost."""
+    if lost:
+        raise BadTrace(f"loss_ages: {lost} events were overwritten: a larger trace_k keeps them")
+    followed = follow_disk(run, events)
+    followed.end(end_ns)
+    data, rest = followed.data, followed.metadata
+    both = Danger(data.modifications + rest.modifications, data.blocks + rest.blocks)
+    return {
+        "data": describe(data, block_bytes(run), start_ns, end_ns),
+        "all": describe(both, block_bytes(run), start_ns, end_ns),
+    }
+
+
+def loss_value(figures: LossFigures, of: str, what: str) -> float:
+    """Return a figure by the words of a metric. of: "data" or "all". what: "kib",
+    "nothing_percent", or an age and a field, as "oldest.p95", in ns."""
+    lost = figures["data"] if of == "data" else figures["all"]
+    if what == "kib":
+        return lost["bytes"] / KIB
+    if what == "nothing_percent":
+        return lost["nothing_ppm"] / 10**4
+    age, _, name = what.partition(".")
+    ages = lost["age"] if age == "age" else lost["oldest"]
+    if name == "mean":
+        return ages["mean_ns"]
+    return ages["percentiles_ns"][100 if name == "max" else int(name.removeprefix("p"))]
