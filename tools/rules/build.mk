@@ -21,6 +21,7 @@ endef
 include tools/rules/kernel.mk tools/rules/host.mk tools/rules/user.mk
 ifneq ($(TWIN),)
 include tools/rules/twin.mk
+include tools/rules/blocks.mk
 endif
 ifneq ($(LIVE),)
 include tools/rules/live.mk

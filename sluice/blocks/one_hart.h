@@ -1,0 +1,17 @@
+/*
+ * Included before every file of the replayer. It has one hart and one thread,
+ * so an atomic operation is a plain one, and needs no lock of the bus.
+ */
+#ifndef SLUICE_BLOCKS_ONE_HART_H
+#define SLUICE_BLOCKS_ONE_HART_H
+
+#define __atomic_fetch_add(at, n, order) \
+    ({                                   \
+        __typeof__(*(at)) was_ = *(at);  \
+        *(at) = was_ + (n);              \
+        was_;                            \
+    })
+#define __atomic_store_n(at, value, order) ((void)(*(at) = (value)))
+#define __atomic_load_n(at, order)         (*(at))
+
+#endif

@@ -1,0 +1,429 @@
+/*
+ * The replayer: requests of a trace go straight to the kernel's cache, its
+ * policies, its disk queue and its drives, which are compiled for the host.
+ * No process, system call or file system is in the way.
+ *
+ *   replayer [-c] [-f N] [-h N] [-p] [-l LOG] [-t EVENTS] -v BYTES REQUESTS
+ *            -- BOOT ARGUMENTS
+ *
+ * - REQUESTS is a file in the form of sluice/trace/packed.py, or `-` for the
+ *   standard input. It is read once, from the start on, so memory does not
+ *   grow with the trace. A count of 0 means: up to the end.
+ * - -v: the volume's size in bytes. drive= names a row of drives/. A row that
+ *   is smaller than the volume is scaled to it (scaled.c).
+ * - -c: a closed loop, in which the times are ignored. -f: how many requests
+ *   are under way at once at most (64). The loop is that of ioplay.c.
+ * - -l: LOG gets a record of 24 bytes for each request, in the order in which
+ *   they end: its number, and in ns after the first moment when it was due (in
+ *   a closed loop: started), and its response time.
+ * - -t: EVENTS gets the kernel's trace, if trace_k= asks for one.
+ * - -p: progress on the standard error, as lines `replayed N`.
+ * - -h: a hang. No request ended while nothing could run N times (10^8).
+ * - The first moment of the trace is two seconds after power-on. Computing
+ *   takes no virtual time, and there is no limit to virtual time but 2^63 ns.
+ *
+ * Prints one line of JSON. Times are in ns; quantiles are those of buckets that
+ * are at most 1/128 of a value wide (kernel/measure/hist.h).
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/blocks/fibers.h"
+#include "sluice/blocks/hart.h"
+#include "sluice/blocks/request.h"
+#include "sluice/blocks/scaled.h"
+#include "kernel/base/stat.h"
+#include "kernel/driver/driver.h"
+#include "kernel/machine/panic.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/measure/hist.h"
+#include "kernel/measure/trace.h"
+
+#define MAGIC    "sluice requests\n"
+#define FIRST_NS (2 * NS_PER_S)
+#define PIECE    4096 /* requests read at a time */
+#define LATEST   (1UL << 62)
+
+struct head {
+    char magic[16];
+    u64 form, count;
+};
+
+struct record {
+    u64 time_ns, offset;
+    u32 bytes, write;
+};
+_Static_assert(sizeof(struct record) == 24, "as in the file");
+
+struct logged {
+    u64 number, start_ns, response_ns;
+};
+
+static struct {
+    bool closed, progress;
+    u64 volume_bytes, inflight, hang;
+    const char *log, *events;
+} options = {.inflight = 64, .hang = 100000000};
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+fail(const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    fprintf(stderr, "replayer: ");
+    vfprintf(stderr, fmt, list);
+    fprintf(stderr, "\n");
+    va_end(list);
+    exit(STATUS_BOOT_FAIL);
+}
+
+/* ---- the requests ---- */
+
+static struct {
+    const char *path;
+    FILE *file;
+    struct record piece[PIECE];
+    u64 at, n;       /* in the piece */
+    u64 taken, most; /* requests; most: of the head, or UNLIMITED */
+    u64 last_ns;
+} input;
+
+static void input_open(const char *path)
+{
+    struct head head;
+    bool standard = !strcmp(path, "-");
+    input.path = standard ? "standard input" : path;
+    input.file = standard ? stdin : fopen(path, "rb");
+    if (!input.file)
+        fail("%s: cannot be opened", path);
+    if (fread(&head, sizeof head, 1, input.file) != 1 ||
+        memcmp(head.magic, MAGIC, sizeof head.magic) || head.form != 1)
+        fail("%s: has no requests of form 1", input.path);
+    input.most = head.count ? head.count : ~0UL;
+}
+
+static void check(const struct record *r)
+{
+    u64 size = options.volume_bytes;
+    if (!r->bytes || r->write > 1)
+        fail("%s: request %lu: %u bytes, direction %u", input.path, input.taken,
+             r->bytes, r->write);
+    if (r->offset > size || r->bytes > size - r->offset)
+        fail("%s: request %lu: ends at %lu, beyond the volume's %lu bytes",
+             input.path, input.taken, r->offset + r->bytes, size);
+    if (r->time_ns > LATEST || r->time_ns < input.last_ns)
+        fail("%s: request %lu: is due before the one before it", input.path,
+             input.taken);
+    input.last_ns = r->time_ns;
+}
+
+/* The next request; false: there is none. */
+static bool input_next(struct record *r, u64 *number)
+{
+    if (input.taken == input.most)
+        return false;
+    if (input.at == input.n) {
+        input.at = 0;
+        input.n = fread(input.piece, sizeof *r, PIECE, input.file);
+        if (!input.n && input.most != ~0UL)
+            fail("%s: has %lu requests, and its head says %lu", input.path,
+                 input.taken, input.most);
+        if (!input.n)
+            return false;
+    }
+    *r = input.piece[input.at++];
+    check(r);
+    *number = input.taken++;
+    return true;
+}
+
+/* ---- what is measured ---- */
+
+struct times {
+    u64 count, min, max;
+    unsigned __int128 sum, squares;
+    u64 *bucket; /* HIST_BUCKETS */
+};
+
+static struct {
+    struct times all, reads, writes;
+    u64 bytes, errors, late_ns, end_ns;
+    u64 active; /* under way */
+    FILE *log;
+} sums;
+
+static void times_add(struct times *t, u64 ns)
+{
+    t->min = t->count ? MIN(t->min, ns) : ns;
+    t->max = MAX(t->max, ns);
+    t->count++;
+    t->sum += ns;
+    t->squares += (unsigned __int128)ns * ns;
+    t->bucket[ns < 128 ? ns : hist_bucket(ns)]++;
+}
+
+static u64 quantile(const struct times *t, u64 per_10000)
+{
+    u64 rank = ((unsigned __int128)t->count * per_10000 + 9999) / 10000, n = 0;
+    for (u32 i = 0; i < HIST_BUCKETS; i++) {
+        n += t->bucket[i];
+        if (n && n >= rank)
+            return MIN(t->max, hist_low(i + 1) - 1);
+    }
+    return 0;
+}
+
+static void times_print(const char *name, const struct times *t)
+{
+    u64 n = MAX(t->count, 1), mean = t->sum / n;
+    double square = (double)(t->squares / n) - (double)mean * mean;
+    u64 low = 0, high = 1UL << 62;
+    while (low + 1 < high) {
+        u64 middle = (low + high) / 2;
+        if ((double)middle * middle <= MAX(square, 0.0))
+            low = middle;
+        else
+            high = middle;
+    }
+    printf("\"%s\":{\"count\":%lu,\"min\":%lu,\"mean\":%lu,\"std\":%lu,"
+           "\"p50\":%lu,\"p90\":%lu,\"p99\":%lu,\"p99.9\":%lu,"
+           "\"p99.99\":%lu,\"max\":%lu},",
+           name, t->count, t->min, mean, low, quantile(t, 5000),
+           quantile(t, 9000), quantile(t, 9900), quantile(t, 9990),
+           quantile(t, 9999), t->max);
+}
+
+static void done(const struct record *r, u64 number, u64 start_ns, u64 late_ns,
+                 int error)
+{
+    u64 now_ns = clock_ns(), response_ns = now_ns - start_ns;
+    sums.end_ns = now_ns;
+    sums.late_ns = MAX(sums.late_ns, late_ns);
+    if (error) {
+        sums.errors++;
+        return;
+    }
+    sums.bytes += r->bytes;
+    times_add(&sums.all, response_ns);
+    times_add(r->write ? &sums.writes : &sums.reads, response_ns);
+    struct logged logged = {number, start_ns - FIRST_NS, response_ns};
+    if (sums.log && fwrite(&logged, sizeof logged, 1, sums.log) != 1)
+        fail("%s: cannot be written", options.log);
+}
+
+/* ---- the end ---- */
+
+extern struct stat_row __start_stats[], __stop_stats[];
+
+static void print_counters(void)
+{
+    printf("\"counters\":{");
+    const char *comma = "";
+    for (struct stat_row *s = __start_stats; s < __stop_stats; s++) {
+        printf("%s\"%s\":%lu", comma, s->name, s->read ? s->read() : s->value);
+        comma = ",";
+    }
+    printf("}");
+}
+
+static double seconds(struct timeval t)
+{
+    return t.tv_sec + t.tv_usec / 1e6;
+}
+
+static void keep_events(void)
+{
+    const struct trace_ring *ring = trace_kept();
+    FILE *f = ring ? fopen(options.events, "wb") : NULL;
+    u64 n = ring ? MIN(ring->written, ring->records) : 0;
+    if (!f ||
+        fwrite(ring, sizeof *ring + n * sizeof ring->record[0], 1, f) != 1 ||
+        fclose(f))
+        fail("%s: cannot be written, or trace_k= is missing", options.events);
+}
+
+/* The most memory since the program began; getrusage has the parent's, too. */
+static u64 memory_kb(void)
+{
+    char line[128];
+    u64 kb = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && !kb && fgets(line, sizeof line, f))
+        sscanf(line, "VmHWM: %lu", &kb);
+    if (f)
+        fclose(f);
+    return kb;
+}
+
+static void finish(void) __attribute__((noreturn));
+static void finish(void)
+{
+    struct rusage used;
+    if (!input.taken)
+        fail("%s: has no request", input.path);
+    if ((sums.log && fclose(sums.log)))
+        fail("%s: cannot be written", options.log);
+    if (options.events)
+        keep_events();
+    getrusage(RUSAGE_SELF, &used);
+    printf("{\"requests\":%lu,\"bytes\":%lu,\"errors\":%lu,\"late_ns\":%lu,"
+           "\"elapsed_ns\":%lu,",
+           input.taken, sums.bytes, sums.errors, sums.late_ns,
+           sums.end_ns - FIRST_NS);
+    times_print("all", &sums.all);
+    times_print("reads", &sums.reads);
+    times_print("writes", &sums.writes);
+    printf("\"cpu_s\":%.3f,\"memory_kb\":%lu,",
+           seconds(used.ru_utime) + seconds(used.ru_stime), memory_kb());
+    print_counters();
+    printf("}\n");
+    fflush(stdout);
+    _exit(sums.errors ? 1 : 0);
+}
+
+static void show_progress(u64 number)
+{
+    static time_t last;
+    time_t now = time(NULL);
+    if (now == last)
+        return;
+    last = now;
+    fprintf(stderr, "replayed %lu\n", number);
+}
+
+/* ---- the requests' fibers ---- */
+
+static bool ended;             /* the trace has no more requests */
+static struct streams streams; /* of all reads */
+
+static void expect_progress(void)
+{
+    static u64 idle_times;
+    idle_times += fibers_idle_times();
+    if (sums.active && idle_times > options.hang)
+        fail("no request ended while nothing could run %lu times, up to %lu s "
+             "of virtual time: a policy hangs",
+             idle_times, clock_ns() / NS_PER_S);
+    idle_times = 0;
+}
+
+static void serve(void *arg)
+{
+    struct disk *d = disk_get(0);
+    struct record r;
+    u64 number = 0;
+    (void)arg;
+    for (;;) {
+        turn_take();
+        if (!ended)
+            ended = !input_next(&r, &number);
+        if (ended) {
+            if (!sums.active)
+                finish();
+            for (;;)
+                turn_take(); /* which it keeps: nobody else needs it */
+        }
+        if (options.progress && number % 16384 == 0)
+            show_progress(number);
+        u64 due_ns = FIRST_NS + (options.closed ? 0 : r.time_ns);
+        fiber_wait_until(MAX(due_ns, FIRST_NS));
+        turn_pass();
+        sums.active++;
+        u64 now_ns = clock_ns();
+        u64 start_ns = options.closed ? now_ns : due_ns;
+        int error = request_do(d, &streams, r.offset, r.bytes, r.write);
+        sums.active--;
+        expect_progress();
+        done(&r, number, start_ns, now_ns - start_ns, error);
+        if (ended && !sums.active)
+            finish();
+    }
+}
+
+/* ---- the beginning ---- */
+
+static u64 number_of(const char *text, const char *what)
+{
+    char *end;
+    u64 n = strtoul(text, &end, 10);
+    if (*end || end == text || !n)
+        fail("%s %s: must be a whole number above 0", what, text);
+    return n;
+}
+
+static void add_word(const char *word)
+{
+    char *at = machine.bootargs;
+    u64 used = strlen(at), room = sizeof machine.bootargs - used;
+    int n = snprintf(at + used, room, "%s%s", used ? " " : "", word);
+    if (n < 0 || (u64)n >= room)
+        fail("boot arguments: too long");
+}
+
+/* Boot arguments; the drive is scaled to the volume. */
+static void add_words(char **word, int n)
+{
+    add_word("charged_ns=1");
+    for (int i = 0; i < n; i++) {
+        if (strncmp(word[i], "drive=", 6)) {
+            add_word(word[i]);
+            continue;
+        }
+        char text[128];
+        const char *name =
+            drive_scaled_to(word[i] + 6, options.volume_bytes / SECTOR_BYTES);
+        snprintf(text, sizeof text, "drive=%s", name ? name : word[i] + 6);
+        add_word(text);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int option;
+    while ((option = getopt(argc, argv, "cf:h:l:pt:v:")) >= 0) {
+        if (option == 'c')
+            options.closed = true;
+        else if (option == 'f')
+            options.inflight = number_of(optarg, "-f");
+        else if (option == 'h')
+            options.hang = number_of(optarg, "-h");
+        else if (option == 'l')
+            options.log = optarg;
+        else if (option == 'p')
+            options.progress = true;
+        else if (option == 't')
+            options.events = optarg;
+        else if (option == 'v')
+            options.volume_bytes = number_of(optarg, "-v");
+        else
+            return STATUS_BOOT_FAIL;
+    }
+    if (!options.volume_bytes || optind >= argc)
+        fail("-v BYTES and REQUESTS are needed");
+    options.volume_bytes = options.volume_bytes / BLOCK_BYTES * BLOCK_BYTES;
+    input_open(argv[optind]);
+    if (options.log && !(sums.log = fopen(options.log, "wb")))
+        fail("%s: cannot be written", options.log);
+    sums.all.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
+    sums.reads.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
+    sums.writes.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
+    volume_make(options.volume_bytes / SECTOR_BYTES);
+    add_words(argv + optind + 1, argc - optind - 1);
+    fibers_init();
+    volume_boot(machine.bootargs);
+    fibers_start(options.inflight, serve);
+    fibers_run();
+}
+
+/* User mode, which is never entered, belongs to the file with switch_to. */
+struct trapframe *user_frame;
+void user_called(void);
+void user_called(void)
+{
+    panic("there is no user mode");
+}

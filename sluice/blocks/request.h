@@ -1,0 +1,18 @@
+/* A request of a trace, as it goes to the cache (request.c). */
+#ifndef SLUICE_BLOCKS_REQUEST_H
+#define SLUICE_BLOCKS_REQUEST_H
+
+#include "kernel/cache/prefetch.h"
+#include "kernel/disk/disk.h"
+
+#define BLOCK_BYTES 4096
+
+/* Read or write these bytes of the disk, through the cache. The streams are
+ * those of all readers of the disk. 0 or -EIO. */
+int request_do(struct disk *, struct streams *, u64 offset, u64 bytes,
+               bool write);
+
+/* Make the disk and its cache, as the boot arguments want them (boot.c). */
+void volume_boot(const char *arguments);
+
+#endif

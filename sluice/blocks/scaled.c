@@ -1,0 +1,83 @@
+/*
+ * A row of drives/ scaled to a volume.
+ *
+ * A larger disk of the same kind has more tracks and longer ones. Both grow by
+ * the same factor, about the root of the sizes' ratio. What a trace's times
+ * depend on stays: a rotation, and the time of a seek over a given share of the
+ * disk. So a request that was alone takes as long as on the row's own disk, but
+ * its data pass faster. The drive's cache holds as many tracks as before.
+ *
+ * Rows without a size of their own (flash, fixed times) need no scaling.
+ */
+#include "sluice/blocks/scaled.h"
+
+#include "drives/row.h"
+
+#define MOST_ZONES  64
+#define MOST_POINTS 256
+
+static struct drive_model scaled = {
+    .name = "scaled", .about = "a row, scaled to a volume", .service_ns = 1};
+DRIVE(scaled);
+
+static struct zone zones[MOST_ZONES];
+static struct seek_point points[MOST_POINTS];
+
+static u64 root_up(u64 x)
+{
+    u64 r = 1;
+    while (r * r < x)
+        r++;
+    return r;
+}
+
+static void scale_zones(const struct drive_model *m, u64 tracks, u64 sectors)
+{
+    for (u32 i = 0; i + 1 < MOST_ZONES && m->zones[i].sectors; i++) {
+        const struct zone *z = &m->zones[i];
+        zones[i] = (struct zone){
+            .first_cyl = z->first_cyl * tracks,
+            .last_cyl = (z->last_cyl + 1) * tracks - 1,
+            .sectors = z->sectors * sectors,
+            .track_skew = z->track_skew * sectors,
+            .cyl_skew = z->cyl_skew * sectors,
+        };
+    }
+    scaled.zones = zones;
+    scaled.gaps = NULL;
+}
+
+/* A seek over the same share of the disk takes the same time. */
+static void scale_seeks(const struct drive_model *m, u64 tracks)
+{
+    struct seek_curve *c = &scaled.seek;
+    for (u32 i = 0; c->table && i + 1 < MOST_POINTS && m->seek.table[i].cyls;
+         i++) {
+        points[i] = m->seek.table[i];
+        points[i].cyls *= tracks;
+    }
+    c->table = c->table ? points : NULL;
+    c->knee_cyls *= tracks;
+    u64 square = (u64)c->b_ns * c->b_ns / tracks;
+    c->b_ns = root_up(square);
+    c->e_ns = (c->e_ns + tracks / 2) / tracks;
+}
+
+const char *drive_scaled_to(const char *name, u64 nsectors)
+{
+    const struct drive_model *m = drive_find(name);
+    if (!m || !m->sectors || m->sectors >= nsectors || !m->zones)
+        return m ? name : NULL;
+    u64 ratio = (nsectors + m->sectors - 1) / m->sectors;
+    u64 tracks = root_up(ratio), sectors = (ratio + tracks - 1) / tracks;
+    scaled = *m;
+    scaled.name = "scaled";
+    scaled.sectors = m->sectors * tracks * sectors;
+    scaled.spares = m->spares * sectors;
+    scaled.bus_ns = MAX(m->bus_ns / sectors, 1);
+    scaled.segment_sectors = m->segment_sectors * sectors;
+    scaled.read_ahead_sectors = m->read_ahead_sectors * sectors;
+    scale_zones(m, tracks, sectors);
+    scale_seeks(m, tracks);
+    return scaled.name;
+}

@@ -1,0 +1,24 @@
+# The replayer (sluice/blocks/replayer.c): the kernel's cache, disks, policies and drives, compiled
+# for the host with nothing above them. Included by the Makefile after twin.mk, whose
+# kernel/machine/riscv.h it shares.
+
+BLOCKS_CC := $(TWIN_CC) -O2 -flto=1 -fno-fat-lto-objects -fvisibility=hidden \
+    -no-pie -fno-pie -include sluice/blocks/one_hart.h
+BLOCKS_KERNEL := $(addprefix kernel/machine/,args.c clock.c gathered.c print.c text.c) \
+    $(addprefix kernel/measure/,hist.c stat.c trace.c) kernel/policy/registry.c \
+    kernel/proc/sleeplock.c kernel/proc/wait.c \
+    $(wildcard kernel/cache/*.c kernel/disk/*.c kernel/base/*.c kernel/vlog/*.c policies/*/*.c drives/*.c drives/model/*.c)
+BLOCKS_SRC := $(BLOCKS_KERNEL) $(wildcard sluice/blocks/*.c)
+BLOCKS_OBJ := $(patsubst %.c,build/blocks/%.o,$(BLOCKS_SRC)) \
+    build/twin/sluice/twin/switch_$(HOST).o
+$(eval $(call command_file,build/blocks.command,$(BLOCKS_CC) $(BLOCKS_OBJ)))
+
+twin: build/blocks/replayer
+$(filter build/blocks/%,$(BLOCKS_OBJ)): build/blocks.command build/twin/include/kernel/machine/riscv.h
+$(eval $(call compile,$(filter build/blocks/%,$(BLOCKS_OBJ)): build/blocks/%.o: %.c,$$(BLOCKS_CC) $$(TWIN_RENAMED)))
+build/blocks/replayer: $(BLOCKS_OBJ) build/blocks.command
+	$(call run,LD,$(BLOCKS_CC) -o $@ $(BLOCKS_OBJ))
+build/blocks/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
+    -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
+
+-include $(wildcard build/blocks/*/*.d build/blocks/*/*/*.d)
