@@ -28,7 +28,7 @@ from sluice.host.nearest import suggest
 from sluice.host.paths import ROOT
 
 WHOLE, LESS, NONE = "whole", "without the twin", "none"  # what a snapshot for a verb has
-# What finds out, after a run, what the model of its drive did. A file of an experiment says whether.
+# What finds out, after a run, what its drive's model did. An experiment's file says whether.
 DRIVES = ("build/native/drive_parts_tool", "build/native/drive_replay_tool")
 GRADING = ("build/native/drive_times_tool", "build/native/places_tool")
 DEBUG_KERNEL = "build/debug/kernel/kernel.elf"
