@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from sluice.crash.checker import E2FSCK
 from sluice.crash.cuts import Cut, iterate_cuts
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Damaged, Reader, read_tree
-from sluice.crash.judge import E2FSCK
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.logwriter import Image
 from sluice.crash.machine import CrashMachine, Done, Setup, apply_writes, difference

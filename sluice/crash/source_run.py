@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluice.crash.checker import E2FSCK
 from sluice.crash.crews import try_tasks
 from sluice.crash.disk_events import BadRecording
-from sluice.crash.judge import E2FSCK
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.machine import MEMORY_FOLDER, Setup, limit_trials
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup, make_disk
