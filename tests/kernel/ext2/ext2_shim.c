@@ -613,12 +613,20 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
 
 int disk_transfer(struct disk *d, struct io *ios, u32 n)
 {
-    if (fails(FAULT_READ, d))
-        return -EIO;
-    for (u32 i = 0; i < n; i++)
-        memcpy(ios[i].span.data,
-               shim_of(d)->now + ios[i].request.sector * SECTOR_BYTES,
-               ios[i].request.nsectors * SECTOR_BYTES);
+    for (u32 i = 0; i < n; i++) {
+        u64 sector = ios[i].request.sector;
+        u8 *at = shim_of(d)->now + sector * SECTOR_BYTES;
+        u64 bytes = ios[i].request.nsectors * SECTOR_BYTES;
+        bool write = ios[i].request.write;
+        if (fails(write ? FAULT_WRITE : FAULT_READ, d))
+            return -EIO;
+        memcpy(write ? at : ios[i].span.data, write ? ios[i].span.data : at,
+               bytes);
+        if (!write)
+            continue;
+        keep_write(shim_of(d), sector * SECTOR_BYTES / shim.block_bytes, at);
+        log_write(d, sector * SECTOR_BYTES / shim.block_bytes, at);
+    }
     return 0;
 }
 
