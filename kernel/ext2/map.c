@@ -126,7 +126,7 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
     ((u32 *)b->data)[at] = blkno;
     if (S_ISDIR(ip->mode))
         return write_now(ip->fs, b, owner_of(ip));
-    bdwrite(b, owner_of(ip));
+    write_late(ip->fs, b, owner_of(ip));
     return 0;
 }
 

@@ -395,6 +395,33 @@ bool sleep_held(const struct sleeplock *lk)
     return lk->holder == myproc();
 }
 
+/* Who waits sees for itself when it may go on. */
+void sleep_on(const void *chan, struct spinlock *lk)
+{
+    (void)chan;
+    spin_unlock(lk);
+    reschedule(true);
+    spin_lock(lk);
+}
+
+int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
+{
+    (void)deadline_ns;
+    sleep_on(chan, lk);
+    return 0;
+}
+
+void wakeup(const void *chan)
+{
+    (void)chan;
+}
+
+struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+{
+    (void)fn, (void)arg;
+    panic("a thread begins: %s", name);
+}
+
 /* ---- disks ---- */
 
 struct shim_buf {
@@ -720,7 +747,7 @@ static void maybe_write(struct shim_buf *s, void *arg)
 static void maybe_drop(struct shim_buf *s, void *arg)
 {
     (void)arg;
-    if (!(s->buf.flags & (B_BUSY | B_DELWRI)) &&
+    if (!(s->buf.flags & (B_BUSY | B_DELWRI | B_PINNED)) &&
         s->used + shim.buffers < clock_of_uses)
         drop(s);
 }
@@ -1131,6 +1158,68 @@ int bflush_owner(struct disk *d, u64 owner)
 int bflush(struct disk *d)
 {
     return bflush_owner(d, 0);
+}
+
+/* All is data here, as the owner alone is known. */
+int bflush_data(struct disk *d)
+{
+    return bflush(d);
+}
+
+/* ---- pinned buffers ---- */
+
+void bpin(struct buf *b, u64 owner)
+{
+    maybe_reschedule();
+    b->block.owner = owner;
+    dirty -= !!(b->flags & B_DELWRI);
+    b->flags &= ~B_DELWRI;
+    b->flags |= B_PINNED | B_VALID;
+    let_go(b);
+}
+
+static void unpin(struct shim_buf *s, void *d)
+{
+    if (s->buf.disk != d || !(s->buf.flags & B_PINNED))
+        return;
+    s->buf.flags &= ~B_PINNED;
+    s->buf.flags |= B_DELWRI;
+    dirty++;
+}
+
+void bunpin(struct disk *d)
+{
+    each(unpin, d);
+}
+
+struct pinned {
+    const struct disk *disk;
+    void (*fn)(void *, u64, const void *);
+    void *arg;
+    u64 n;
+};
+
+static void show_pinned(struct shim_buf *s, void *arg)
+{
+    struct pinned *p = arg;
+    if (s->buf.disk != p->disk || !(s->buf.flags & B_PINNED))
+        return;
+    p->n++;
+    if (p->fn)
+        p->fn(p->arg, s->buf.block.blkno, s->kept);
+}
+
+u64 bpinned(const struct disk *d)
+{
+    struct pinned p = {.disk = d};
+    each(show_pinned, &p);
+    return p.n;
+}
+
+void bpinned_each(const struct disk *d,
+                  void (*fn)(void *arg, u64 blkno, const void *data), void *arg)
+{
+    each(show_pinned, &(struct pinned){d, fn, arg, 0});
 }
 
 /* ---- moving bytes ---- */

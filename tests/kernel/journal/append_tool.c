@@ -10,6 +10,7 @@
  * Prints how many blocks of the ring are left.
  *
  * link: kernel/journal/append.c kernel/journal/recover.c
+ * link: kernel/journal/transaction.c
  * link: kernel/ext2/alloc.c kernel/ext2/claim.c kernel/ext2/dir.c
  * link: kernel/ext2/data.c
  * link: kernel/ext2/features.c kernel/ext2/order.c kernel/ext2/recover.c
