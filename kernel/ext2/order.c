@@ -32,6 +32,7 @@ static struct {
     u64 changes; /* lock: of the policy in use */
     u64 due_ns;  /* mount_lock: when the next transaction is to be committed */
     bool has_thread; /* set once */
+    u64 wakes;       /* lock: of the thread */
 } order = {.lock = SPINLOCK("order policy", RANK_POLICY)};
 
 /* The answer was wrong. Caller holds the lock. */
@@ -134,9 +135,17 @@ static const struct policy *in_use(u64 *changes)
     return policy_in_use[POLICY_ORDER];
 }
 
+static void wake_thread(void)
+{
+    HOLD(spin, &order.lock);
+    order.wakes++;
+    wakeup(&order);
+}
+
 static int open_found(struct fs *fs, struct log *log, const char **why)
 {
-    struct journal_user user = {blocks_give_back, fs};
+    struct journal_user user = {blocks_give_back, wake_thread, fs,
+                                2 * fs->groups};
     *why = "the cache has too few buffers: raise nbuf";
     if (bio_buffers() < BUFFERS_LEAST)
         return -EINVAL;
@@ -277,12 +286,23 @@ static int commit_if_due(struct fs *fs)
     return 0;
 }
 
+/* Sleep until that time (NEVER_NS: no time), or until the thread is woken. */
+static void rest(u64 until_ns)
+{
+    HOLD(spin, &order.lock);
+    u64 seen = order.wakes;
+    int timeout = 0;
+    while (seen == order.wakes && !timeout)
+        timeout = sleep_until(&order, &order.lock,
+                              until_ns == NEVER_NS ? 0 : until_ns);
+}
+
 static void commit_thread(void *)
 {
     for (;;) {
         order.due_ns = NEVER_NS;
         each_mount(commit_if_due);
-        journal_rest(order.due_ns);
+        rest(order.due_ns);
     }
 }
 
@@ -325,7 +345,7 @@ static const char *refuses(const struct policy *to)
 void order_init(void)
 {
     policy_own(POLICY_ORDER, (struct policy_owner){.swap = swap,
-                                                   .tuned = journal_wake,
+                                                   .tuned = wake_thread,
                                                    .refuses = refuses,
                                                    .buffers = bio_buffers()});
 }

@@ -15,7 +15,6 @@
  */
 #include "kernel/journal/journal.h"
 #include "kernel/base/string.h"
-#include "kernel/machine/mem.h"
 
 /* A transaction being written. */
 struct appending {
@@ -24,8 +23,7 @@ struct appending {
     u32 nblocks;
     u32 at, used;   /* next place in the log; places used */
     struct io *ios; /* for each place */
-    u8 *own, *next; /* blocks made here; the next one */
-    u64 own_bytes;
+    u8 *next;       /* the next block that is made here */
 };
 
 static u32 in_descriptor(void)
@@ -44,9 +42,9 @@ static u32 pieces(u32 n, u32 most)
     return (n + most - 1) / most;
 }
 
-static bool is_escaped(const struct logged *l)
+bool journal_escapes(const void *data)
 {
-    return *(const u32 *)l->data == be32(JOURNAL_MAGIC);
+    return *(const u32 *)data == be32(JOURNAL_MAGIC);
 }
 
 u32 journal_room(u32 nblocks, u32 nrevokes)
@@ -102,7 +100,7 @@ static void add_revokes(struct appending *a, const u32 *revokes, u32 n)
 static void add_copy(struct appending *a, const struct logged *l)
 {
     const void *data = l->data;
-    if (is_escaped(l)) {
+    if (journal_escapes(l->data)) {
         void *copy = make(a);
         data = memcpy(copy, data, bio_block_bytes());
         *(u32 *)copy = 0;
@@ -117,7 +115,7 @@ static void add_blocks(struct appending *a, const struct logged *l, u32 n)
     tag_at += sizeof(struct journal_head);
     for (u32 i = 0; i < n; i++) {
         u32 flags = (i ? TAG_SAME_UUID : 0) | (i == n - 1 ? TAG_LAST : 0) |
-                    (is_escaped(&l[i]) ? TAG_ESCAPED : 0);
+                    (journal_escapes(l[i].data) ? TAG_ESCAPED : 0);
         struct journal_tag tag = {be32(l[i].home), 0, be16(flags)};
         memcpy(tag_at, &tag, sizeof(tag));
         tag_at += sizeof(tag) + (i ? 0 : TAG_UUID_BYTES);
@@ -150,29 +148,31 @@ static int append(struct appending *a, const u32 *revokes, u32 nrevokes)
 }
 
 /* How many blocks are made here, rather than written from where they are. */
-static u32 count_own(const struct logged *blocks, u32 n, u32 room)
+static u32 count_own(u32 room, u32 nblocks, u32 nescaped)
 {
-    u32 own = room - n;
-    for (u32 i = 0; i < n; i++)
-        own += is_escaped(&blocks[i]);
-    return own;
+    return room - nblocks + nescaped;
 }
 
-int journal_append(struct ring *ring, const struct logged *blocks, u32 n,
-                   const u32 *revokes, u32 nrevokes)
+u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
-    u32 room = journal_room(n, nrevokes);
+    u64 room = journal_room(nblocks, nrevokes);
+    return (u64)count_own(room, nblocks, nescaped) * bio_block_bytes() +
+           room * sizeof(struct io);
+}
+
+int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
+                   u32 n, const u32 *revokes, u32 nrevokes)
+{
+    u32 room = journal_room(n, nrevokes), nescaped = 0;
     if (room > ring->free)
         return -ENOSPC;
-    struct appending a = {
-        .ring = ring, .blocks = blocks, .nblocks = n, .at = ring->head};
-    a.own_bytes = (u64)count_own(blocks, n, room) * bio_block_bytes();
-    a.ios = mem_reserve(room * sizeof(struct io));
-    a.own = a.next = mem_reserve(a.own_bytes);
-    int error = a.ios && a.own ? append(&a, revokes, nrevokes) : -ENOMEM;
-    if (a.ios)
-        mem_release(a.ios, room * sizeof(struct io));
-    if (a.own)
-        mem_release(a.own, a.own_bytes);
-    return error;
+    for (u32 i = 0; i < n; i++)
+        nescaped += journal_escapes(blocks[i].data);
+    struct appending a = {.ring = ring,
+                          .blocks = blocks,
+                          .nblocks = n,
+                          .at = ring->head,
+                          .next = memory};
+    a.ios = memory + (u64)count_own(room, n, nescaped) * bio_block_bytes();
+    return append(&a, revokes, nrevokes);
 }

@@ -49,10 +49,16 @@ struct logged {
 /* How many blocks of the log a transaction takes. */
 u32 journal_room(u32 nblocks, u32 nrevokes);
 
+/* A block that begins as the log's own do is escaped: copied, and changed. */
+bool journal_escapes(const void *data);
+
+/* How much memory appending so many takes; no less than for fewer. */
+u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes);
+
 /* Append a whole transaction; it is on the disk on return. -ENOSPC: there is no
- * room for it, and nothing was written. -EIO or -ENOMEM: it does not count.
- * May sleep; no buffer is held. */
-int journal_append(struct ring *, const struct logged *, u32 n,
+ * room for it, and nothing was written. -EIO: it does not count.
+ * May sleep; no buffer is held. The memory is of at least journal_bytes. */
+int journal_append(struct ring *, void *memory, const struct logged *, u32 n,
                    const u32 *revokes, u32 nrevokes);
 
 /* ---- transactions ---- */
@@ -62,7 +68,9 @@ struct journal_user {
     /* These blocks, given to journal_free, are free from now on: adds the
      * changes of bitmaps and counts to the transaction. 0 or -EIO. */
     int (*give_back)(void *arg, u32 first, u32 n);
+    void (*begun)(void); /* a transaction has its first change */
     void *arg;
+    u32 changes; /* how many blocks giving back changes at most */
 };
 
 struct freed_page;
@@ -134,8 +142,3 @@ bool journal_is_large(const struct journal *);
  * has been written before the call. 0, -EIO or -ENOMEM; then a later call tries
  * it again, unless the journal has failed. In no operation. */
 int journal_commit(struct journal *);
-
-/* Sleep until that time (NEVER_NS: no time), or until a transaction has its
- * first change, or journal_wake is called. */
-void journal_rest(u64 until_ns);
-void journal_wake(void);

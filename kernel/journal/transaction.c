@@ -52,11 +52,6 @@ COUNTER(revoked, "journal.revoked", "blocks", "revoked");
 COUNTER(joined, "journal.joined", "times", "a commit was shared");
 COUNTER(checkpoints, "journal.checkpoints", "times", "all was written home");
 
-static struct {
-    struct spinlock lock;
-    u64 wakes; /* lock */
-} rest = {.lock = SPINLOCK("journal rest", RANK_POLICY)};
-
 void journal_init(struct journal *j)
 {
     j->lock = SPINLOCK("transactions", RANK_POLICY);
@@ -65,24 +60,7 @@ void journal_init(struct journal *j)
 
 /* ---- waiting ---- */
 
-void journal_wake(void)
-{
-    HOLD(spin, &rest.lock);
-    rest.wakes++;
-    wakeup(&rest);
-}
-
-void journal_rest(u64 until_ns)
-{
-    HOLD(spin, &rest.lock);
-    u64 seen = rest.wakes;
-    int timeout = 0;
-    while (seen == rest.wakes && !timeout)
-        timeout =
-            sleep_until(&rest, &rest.lock, until_ns == NEVER_NS ? 0 : until_ns);
-}
-
-/* Caller holds the lock, as for the next two. */
+/* Caller holds the lock, as for the next one. */
 static void wait(struct journal *j)
 {
     j->waiting++;
@@ -166,7 +144,7 @@ static void note_change(struct journal *j)
         j->begun_ns = clock_ns();
     spin_unlock(&j->lock);
     if (first)
-        journal_wake();
+        j->user.begun();
 }
 
 void journal_add(struct journal *j, struct buf *b, u64 owner)
@@ -333,71 +311,78 @@ static int checkpoint(struct journal *j, bool empty)
     return 0;
 }
 
-struct gathering {
+/* What a commit writes, and the memory for that. */
+struct batch {
+    void *memory;
+    u64 bytes, n, most;
     struct logged *blocks;
-    u64 n, most;
+    u32 *revokes, nrevokes;
 };
+
+static void count_escaped(void *arg, u64, const void *data)
+{
+    *(u32 *)arg += journal_escapes(data);
+}
+
+/* Take all memory for what is pinned, and for what giving back will change. */
+static int reserve(struct journal *j, struct batch *b)
+{
+    u32 more = MIN(2 * j->nfreed, j->user.changes), nescaped = more;
+    bpinned_each(j->log.disk, count_escaped, &nescaped);
+    b->most = bpinned(j->log.disk) + more;
+    b->nrevokes = gather_revokes(j, NULL);
+    u64 append_bytes = journal_bytes(b->most, nescaped, b->nrevokes);
+    b->bytes = append_bytes + b->most * sizeof(struct logged) +
+               b->nrevokes * sizeof(u32);
+    b->memory = mem_reserve(b->bytes);
+    b->blocks = b->memory + append_bytes;
+    b->revokes = (u32 *)(b->blocks + b->most);
+    return b->memory ? 0 : -ENOMEM;
+}
 
 static void gather(void *arg, u64 blkno, const void *data)
 {
-    struct gathering *g = arg;
-    assert(g->n < g->most);
-    g->blocks[g->n++] = (struct logged){blkno, data};
-}
-
-/* The transaction is on the disk. */
-static void appended(struct journal *j, const struct gathering *g,
-                     const u32 *revokes, u32 nrevokes)
-{
-    for (u64 i = 0; i < g->n; i++)
-        set_logged(j, g->blocks[i].home, true);
-    for (u32 i = 0; i < nrevokes; i++)
-        set_logged(j, revokes[i], false);
-    forget_freed(j);
-    bunpin(j->log.disk);
-    count(&commits, 1);
-    count(&logged, g->n);
-    count(&revoked, nrevokes);
+    struct batch *b = arg;
+    assert(b->n < b->most);
+    b->blocks[b->n++] = (struct logged){blkno, data};
 }
 
 /* Append all that is pinned, and the revokes. */
-static int append_all(struct journal *j)
+static int append_all(struct journal *j, struct batch *b)
 {
-    u64 most = bpinned(j->log.disk);
-    u32 nrevokes = gather_revokes(j, NULL);
-    if (!most && !nrevokes)
+    bpinned_each(j->log.disk, gather, b);
+    gather_revokes(j, b->revokes);
+    if (!b->n && !b->nrevokes)
         return 0;
-    u64 block_bytes = most * sizeof(struct logged) + 1;
-    u64 revoke_bytes = (u64)nrevokes * sizeof(u32) + 1;
-    struct gathering g = {mem_reserve(block_bytes), 0, most};
-    u32 *revokes = mem_reserve(revoke_bytes);
-    int error = g.blocks && revokes ? 0 : -ENOMEM;
-    if (!error) {
-        bpinned_each(j->log.disk, gather, &g);
-        gather_revokes(j, revokes);
-        error = journal_append(&j->ring, g.blocks, g.n, revokes, nrevokes);
-        j->failed = error && error != -ENOMEM;
-    }
-    if (!error)
-        appended(j, &g, revokes, nrevokes);
-    if (g.blocks)
-        mem_release(g.blocks, block_bytes);
-    if (revokes)
-        mem_release(revokes, revoke_bytes);
-    return error;
+    TRY(journal_append(&j->ring, b->memory, b->blocks, b->n, b->revokes,
+                       b->nrevokes));
+    for (u64 i = 0; i < b->n; i++)
+        set_logged(j, b->blocks[i].home, true);
+    for (u32 i = 0; i < b->nrevokes; i++)
+        set_logged(j, b->revokes[i], false);
+    forget_freed(j);
+    bunpin(j->log.disk);
+    count(&commits, 1);
+    count(&logged, b->n);
+    count(&revoked, b->nrevokes);
+    return 0;
 }
 
-/* The gate is closed, and nobody is inside. */
+/* The gate is closed, and nobody is inside. Once a block has been given back no
+ * operation may begin before all is on the disk: without the memory for that,
+ * nothing is done. */
 static int commit_all(struct journal *j, bool close)
 {
+    struct batch b = {0};
     TRY(bflush_data(j->log.disk));
+    TRY(reserve(j, &b));
     myproc()->operations++;
     int error = give_back(j);
     myproc()->operations--;
-    /* What has been given back must not be so again. */
-    j->failed |= error;
+    error = error ?: append_all(j, &b);
+    mem_release(b.memory, b.bytes);
+    j->failed |= error != 0;
     TRY(error);
-    TRY(append_all(j));
     if (close || j->ring.free < ring_blocks(j) / 2)
         TRY(checkpoint(j, close));
     return 0;

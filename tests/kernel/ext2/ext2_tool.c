@@ -81,6 +81,15 @@ static int cmd_facts(char **w)
     return 0;
 }
 
+/* nomemory N: the N-th request for memory from now on fails; 0: none. Prints
+ * whether the last such has. */
+static int cmd_nomemory(char **w)
+{
+    printf("memory %s\n", shim_failed() ? "failed" : "was there");
+    shim_fail(FAULT_PAGE, NULL, command_number(w[1]), false);
+    return 0;
+}
+
 static int cmd_crash(char **w)
 {
     (void)w;
@@ -280,13 +289,10 @@ static int cmd_processes(char **w)
 /* ---- the program ---- */
 
 static const struct command own_commands[] = {
-    {"abuse", 1, cmd_abuse},
-    {"crash", 1, cmd_crash},
-    {"cuts", 3, cmd_cuts},
-    {"facts", 4, cmd_facts},
-    {"processes", 3, cmd_processes},
-    {"random", 2, cmd_random},
-    {0},
+    {"abuse", 1, cmd_abuse},       {"crash", 1, cmd_crash},
+    {"cuts", 3, cmd_cuts},         {"facts", 4, cmd_facts},
+    {"nomemory", 2, cmd_nomemory}, {"processes", 3, cmd_processes},
+    {"random", 2, cmd_random},     {0},
 };
 
 static void run_line(char *line)

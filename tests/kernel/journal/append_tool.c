@@ -45,18 +45,21 @@ static u32 *numbers(u32 *n)
 
 static bool append_one(struct ring *ring, struct disk *d)
 {
-    u32 n, nrevokes;
+    u32 n, nrevokes, escaped = 0;
     if (scanf("%u", &n) != 1)
         return false;
     struct logged *blocks = calloc(n + 1, sizeof(*blocks));
     for (u32 i = 0; i < n; i++) {
         blocks[i].home = number();
         blocks[i].data = shim_bytes(d) + (u64)number() * shim.block_bytes;
+        escaped += journal_escapes(blocks[i].data);
     }
     u32 *revokes = numbers(&nrevokes);
-    int error = journal_append(ring, blocks, n, revokes, nrevokes);
+    void *memory = malloc(journal_bytes(n, escaped, nrevokes));
+    int error = journal_append(ring, memory, blocks, n, revokes, nrevokes);
     if (error)
         printf("append: %d\n", error);
+    free(memory);
     free(blocks);
     free(revokes);
     return true;
