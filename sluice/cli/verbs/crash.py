@@ -49,9 +49,9 @@ def parse_mount_option(text: str) -> str:
 
 def fault_names() -> list[str]:
     """Return the names of the planted faults."""
-    from sluice.crash.faults import FAULTS
+    from sluice.crash.log_faults import EVERY_FAULT
 
-    return [fault.name for fault in FAULTS]
+    return [fault.name for fault in EVERY_FAULT]
 
 
 Args = Annotated[
@@ -89,7 +89,7 @@ def request_of(args: str, block: str, order: str, durable: bool, journal: bool, 
     """Return the request of a campaign on this machine."""
     from sluice.crash.campaign_run import CampaignRequest
     from sluice.crash.machine import Setup
-    from sluice.crash.oracle import Promise
+    from sluice.crash.oracle import promise_of
 
     said = f" --args '{args}'" if args else ""
     said += f" --block {block}" if block != "4K" else ""
@@ -98,7 +98,7 @@ def request_of(args: str, block: str, order: str, durable: bool, journal: bool, 
     said += " --log" if more.get("log") else ""
     said += " --journal" if journal else ""
     size = JOURNALS[block] if journal else ""
-    setup, promise = Setup(args, block=block, journal=size), Promise(order)
+    setup, promise = Setup(args, block=block, journal=size), promise_of(order)
     return CampaignRequest(setup, promise, not durable, options=said, **more)
 
 
