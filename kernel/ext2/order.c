@@ -306,6 +306,14 @@ static void commit_thread(void *)
     }
 }
 
+/* False: there is no room for it. */
+static bool start_thread(void)
+{
+    if (!order.has_thread)
+        order.has_thread = kthread_try("commit", commit_thread, NULL);
+    return order.has_thread;
+}
+
 /* ---- swaps ---- */
 
 static void change_over(const struct policy *to)
@@ -318,9 +326,8 @@ static void change_over(const struct policy *to)
 
 static void swap(const struct policy *to)
 {
-    if (logs(to) && !order.has_thread)
-        kthread("commit", commit_thread, NULL);
-    order.has_thread |= logs(to);
+    if (logs(to) && !start_thread())
+        panic("order: no room for the thread that commits"); /* at boot only */
     change_over(to);
     each_mount(order_follow); /* prints what it cannot do */
 }
@@ -339,6 +346,8 @@ static const char *refuses(const struct policy *to)
     if (each_mount(lacks_journal))
         return "a disk that is mounted has no journal: mkfs --journal makes "
                "one";
+    if (!start_thread())
+        return "no process is free for its thread: end one";
     return NULL;
 }
 

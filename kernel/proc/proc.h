@@ -74,6 +74,8 @@ void proc_idle(void) __attribute__((noreturn));
 /* Start a kernel thread; fn does not return. The first one is process 1. Panics
  * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
+/* The same, but NULL if there is no room. */
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg);
 
 /* Name a process, cut to what fits. */
 void proc_name(struct proc *, const char *name);

@@ -429,7 +429,7 @@ void wakeup(const void *chan)
     (void)chan;
 }
 
-struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
 {
     /* It never runs: only syncs commit. */
     (void)name, (void)fn, (void)arg;
