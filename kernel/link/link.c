@@ -40,13 +40,8 @@
 
 _Static_assert(MACHINES *(IN_FLIGHT + 2) < NIC_RING, "buffers for all notes");
 
-COUNTER(rounds, "link.rounds", "rounds", "in which machines agreed on a time");
-COUNTER(lost, "link.lost", "frames", "lost on purpose (link_loss_percent)");
-COUNTER(late, "link.late", "frames", "late on purpose (link_reorder_percent)");
-
 enum { NOTE_HELLO, NOTE_FRAME, NOTE_ROUND, NOTE_END };
 
-/* The host also reads it, from a capture (sluice/export/capture.py). */
 struct note {
     struct ethernet ethernet;
     u8 machine, kind;
@@ -56,6 +51,7 @@ struct note {
 } __attribute__((packed));
 
 static struct {
+    bool on;
     const struct link_row *row; /* NULL: none */
     const u8 *mac;
     u32 self, machines;
@@ -77,6 +73,13 @@ static struct {
         struct nic_buffer *buffer;
     } * coming; /* for each buffer */
 } link;
+
+COUNTER_WITH(rounds, "link.rounds", "rounds",
+             "in which machines agreed on a time", &link.on);
+COUNTER_WITH(lost, "link.lost", "frames", "lost on purpose (link_loss_percent)",
+             &link.on);
+COUNTER_WITH(late, "link.late", "frames",
+             "late on purpose (link_reorder_percent)", &link.on);
 
 static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
                 u32 bytes)
@@ -255,6 +258,7 @@ void link_init(const u8 *mac)
     if (!clock_charged)
         boot_fail("link=%s: a link is for charged time (charged_ns=)", name);
     link.row = find(name);
+    link.on = true;
     link.mac = mac;
     link.machines = arg_number("link_machines", 2, 2, MACHINES);
     link.self = arg_number("link_machine", 0, 0, link.machines - 1);

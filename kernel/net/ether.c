@@ -19,14 +19,15 @@
 #define ASKED      3 /* times, before a host counts as unreachable */
 #define ASK_NS     NS_PER_S
 
-COUNTER(received, "net.received", "frames", "came");
-COUNTER(sent, "net.sent", "frames", "given to the device or the link");
-COUNTER(damaged, "net.damaged", "packets",
-        "malformed, or with a wrong checksum");
-COUNTER(dropped, "net.dropped", "packets",
-        "without room, a socket or a known address");
-
 struct net net;
+
+COUNTER_WITH(received, "net.received", "frames", "came", &net.up);
+COUNTER_WITH(sent, "net.sent", "frames", "given to the device or the link",
+             &net.up);
+COUNTER_WITH(damaged, "net.damaged", "packets",
+             "malformed, or with a wrong checksum", &net.up);
+COUNTER_WITH(dropped, "net.dropped", "packets",
+             "without room, a socket or a known address", &net.up);
 
 void net_damaged(void)
 {

@@ -24,8 +24,8 @@
 #define OFFSET   0x1fff /* in units of 8 bytes */
 #define ECHO_ASK 8      /* ICMP types */
 
-COUNTER(expired, "net.expired", "datagrams",
-        "given up because fragments did not come");
+COUNTER_WITH(expired, "net.expired", "datagrams",
+             "given up because fragments did not come", &net.up);
 
 static struct list free, partial; /* net.lock: the oldest first */
 static u32 npartial;

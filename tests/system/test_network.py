@@ -1,12 +1,14 @@
 """Two machines on one link, in one virtual time: what they say to each other, and that each run is
 the same to the byte."""
 
+import re
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from book.ext.inventory import list_statistics
 from sluice.host.limits import HANG_S
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine, Result
@@ -26,6 +28,9 @@ grep net /dev/stat
 uptime
 poweroff
 """
+ROOMS = ("kernel/link/", "kernel/net/")
+PAGE = 4096
+BUFFERS = 2 * 256 * 2048 + 64 * 16384  # bytes: frames each way, and datagrams
 ALONE = "ping -c 1 10.0.0.1\nudpecho -l\npoweroff\n"
 
 
@@ -120,3 +125,21 @@ def test_a_machine_without_a_device_has_no_sockets(tmp_path: Path) -> None:
         assert machine.wait().status == 0
     assert "ping: the network: no such device" in machine.console
     assert "udpecho: port 7: no such device" in machine.console
+
+
+def test_a_machine_without_a_device_has_no_trace_of_the_network(tmp_path: Path) -> None:
+    """No row of /dev/stat, and none of the memory for frames and datagrams."""
+    disk = image.make_image(tmp_path / "disk.img", image.Content(rc="cat /dev/stat; poweroff\n"))
+
+    def rows(*options: str) -> dict[str, int]:
+        with Machine(Config((Disk(disk),), options=options)) as machine:
+            assert machine.wait().status == 0
+        found = re.findall(r"^([a-z][\w.]+) (\d+) +\w+$", machine.console, re.M)
+        return {name: int(value) for name, value in found}
+
+    without, with_one = rows(), rows("-device", "virtio-net-device,bus=virtio-mmio-bus.7")
+    ours = {row.name for row in list_statistics() if row.where.startswith(ROOMS)}
+    assert ours >= {"net.received", "net.damaged", "link.rounds"}
+    assert "mem.free" in without and not ours & set(without)
+    assert {name for name in ours if name.startswith("net.")} == set(with_one) - set(without)
+    assert without["mem.free"] - with_one["mem.free"] >= BUFFERS // PAGE
