@@ -41,7 +41,9 @@ struct datagram {
     u32 from, to;
     u16 id, port;
     u8 protocol;
-    u32 start, bytes; /* what a program gets: bytes of data from start on */
+    u32 start, bytes; /* what a program gets: bytes of data from start on; of
+                         fragments 0, until the last one has come */
+    u32 end;          /* of fragments: up to where bytes have come */
     u32 missing;      /* of fragments: bytes that have not come */
     u64 since_ns;     /* of fragments: when the first came */
     u64 have[DATAGRAM_MAX / 8 / 64]; /* of fragments: a bit for 8 bytes */

@@ -24,6 +24,10 @@
 #define OFFSET   0x1fff /* in units of 8 bytes */
 #define ECHO_ASK 8      /* ICMP types */
 
+/* From here on addresses are those of many hosts, and no sender's: an answer
+ * to one would go to all. */
+#define MANY 0xe0000000
+
 COUNTER_WITH(expired, "net.expired", "datagrams",
              "given up because fragments did not come", &net.up);
 
@@ -161,7 +165,7 @@ static struct datagram *whose(const struct ip *ip)
     name(d, ip);
     d->id = ip->id;
     d->since_ns = now_ns;
-    d->bytes = 0; /* until the last one comes */
+    d->bytes = d->end = 0;
     d->missing = DATAGRAM_MAX;
     memset(d->have, 0, sizeof d->have);
     list_push_back(&partial, &d->link);
@@ -189,14 +193,15 @@ static struct datagram *fragment(const struct ip *ip, const u8 *data, u32 at,
     struct datagram *d = whose(ip);
     if (!d)
         return NULL;
-    if ((last && d->bytes && d->bytes != at + bytes) ||
-        (d->bytes && at + bytes > d->bytes)) {
+    u32 end = at + bytes;
+    if ((d->bytes && end > d->bytes) || (last && end < d->end)) {
         net_damaged();
         give_up(d);
         return NULL;
     }
+    d->end = MAX(d->end, end);
     if (last)
-        d->bytes = at + bytes;
+        d->bytes = end;
     put_in(d, at, data, bytes);
     if (!d->bytes || d->missing != DATAGRAM_MAX - ROUND_UP(d->bytes, 8))
         return NULL;
@@ -226,13 +231,14 @@ void ip_receive(const void *packet, u32 bytes)
         net_damaged();
         return;
     }
-    u32 to = net32(ip->to), at = (net16(ip->fragment) & OFFSET) * 8;
+    u32 from = net32(ip->from), to = net32(ip->to),
+        at = (net16(ip->fragment) & OFFSET) * 8;
     bool more = net16(ip->fragment) & MORE;
     if (to != net.host && to != BROADCAST)
         return;
     const u8 *data = (const u8 *)packet + head;
     u32 n = all - head;
-    if (at + n > DATAGRAM_MAX || (more && n % 8)) {
+    if (at + n > DATAGRAM_MAX || (more && n % 8) || !from || from >= MANY) {
         net_damaged();
         return;
     }

@@ -137,39 +137,36 @@ i64 socket_send(struct socket *s, struct net_address to, struct uio *u)
 
 /* ---- receiving ---- */
 
-/* Whose datagram this is; NULL: nobody's, or a damaged one. */
-static struct socket *whose(struct datagram *d)
+static bool is_damaged(struct datagram *d, const struct udp *u)
+{
+    u32 bytes = net16(u->bytes);
+    if (d->bytes < HEAD_BYTES || bytes < HEAD_BYTES || bytes > d->bytes)
+        return true;
+    d->bytes = bytes;
+    return u->checksum && checksum_end(checksum(pseudo(d->from, d->to, bytes),
+                                                d->data, bytes));
+}
+
+void socket_deliver(struct datagram *d)
 {
     struct udp u;
     struct echo e;
     memcpy(&u, d->data, sizeof u);
     memcpy(&e, d->data, sizeof e);
-    d->start = HEAD_BYTES;
-    d->port = net16(d->protocol == PROTOCOL_UDP ? u.from : e.sequence);
-    if (d->protocol == PROTOCOL_ICMP)
-        return e.type == ECHO_ANSWER ? find(SOCKET_ECHO, net16(e.id)) : NULL;
-    if (d->protocol != PROTOCOL_UDP)
-        return NULL;
-    u32 bytes = net16(u.bytes);
-    if (d->bytes < HEAD_BYTES || bytes < HEAD_BYTES || bytes > d->bytes ||
-        (u.checksum && checksum_end(checksum(pseudo(d->from, d->to, bytes),
-                                             d->data, bytes)))) {
-        net_damaged();
-        return NULL;
-    }
-    d->bytes = bytes;
-    return find(SOCKET_UDP, net16(u.to));
-}
-
-void socket_deliver(struct datagram *d)
-{
-    struct socket *s = whose(d);
-    if (!s || s->nqueued == QUEUED) {
-        net_dropped();
+    bool udp = d->protocol == PROTOCOL_UDP;
+    bool answer = d->protocol == PROTOCOL_ICMP && e.type == ECHO_ANSWER;
+    struct socket *s = udp      ? find(SOCKET_UDP, net16(u.to))
+                       : answer ? find(SOCKET_ECHO, net16(e.id))
+                                : NULL;
+    bool damaged = udp && is_damaged(d, &u);
+    if (damaged || !s || s->nqueued == QUEUED) {
+        damaged ? net_damaged() : net_dropped();
         datagram_put(d);
         return;
     }
+    d->start = HEAD_BYTES;
     d->bytes -= HEAD_BYTES;
+    d->port = net16(udp ? u.from : e.sequence);
     list_push_back(&s->queue, &d->link);
     s->nqueued++;
     wakeup(s);
