@@ -14,6 +14,8 @@ void link_init(const u8 *mac);
 /* Find the other machines, and hand the frames that arrive to received, with no
  * lock. False if there is no link. */
 bool link_start(void (*received)(const void *, u32));
+
+/* The machine goes off: the others need not wait for it any more. */
 void link_end(void);
 
 /* Send a frame: by the link, at this instant of virtual time, or else by the

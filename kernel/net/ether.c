@@ -9,7 +9,6 @@
  */
 #include "kernel/net/internal.h"
 
-#include "kernel/base/string.h"
 #include "kernel/driver/virtio_net.h"
 #include "kernel/link/link.h"
 #include "kernel/machine/args.h"
@@ -46,8 +45,7 @@ static struct neighbour {
 } neighbours[NEIGHBOURS]; /* net.lock */
 
 struct arp {
-    u16 hardware, protocol;
-    u8 hardware_bytes, protocol_bytes;
+    u8 kind[6]; /* the two kinds of address, and the bytes that each has */
     u16 operation;
     u8 from_mac[MAC_BYTES];
     u32 from;
@@ -58,6 +56,7 @@ struct arp {
 #define ARP_ASK    1
 #define ARP_ANSWER 2
 
+static const u8 ethernet_and_ip[] = {0, 1, 8, 0, MAC_BYTES, 4};
 static const u8 everyone[MAC_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 static bool put(const u8 *mac, u16 type, struct ethernet *head, u32 head_bytes,
@@ -99,12 +98,13 @@ static void learn(u32 host, const u8 *mac)
 static void say(u16 operation, const u8 *mac, u32 host)
 {
     struct ethernet head;
-    struct arp a = {net16(1), net16(TYPE_IP), MAC_BYTES, 4, net16(operation)};
+    struct arp a = {.operation = net16(operation),
+                    .from = net32(net.host),
+                    .to = net32(host)};
+    memcpy(a.kind, ethernet_and_ip, sizeof a.kind);
     memcpy(a.from_mac, net.mac, MAC_BYTES);
-    a.from = net32(net.host);
     if (operation == ARP_ANSWER)
         memcpy(a.to_mac, mac, MAC_BYTES);
-    a.to = net32(host);
     put(mac, TYPE_ARP, &head, sizeof head, &a, sizeof a);
 }
 
@@ -112,8 +112,7 @@ static void arp_receive(const struct arp *a, u32 bytes)
 {
     u16 operation = bytes < sizeof *a ? 0 : net16(a->operation);
     if ((operation != ARP_ASK && operation != ARP_ANSWER) ||
-        a->hardware != net16(1) || a->protocol != net16(TYPE_IP) ||
-        a->hardware_bytes != MAC_BYTES || a->protocol_bytes != 4 ||
+        memcmp(a->kind, ethernet_and_ip, sizeof a->kind) ||
         (a->from_mac[0] & 1)) { /* an address of many */
         net_damaged();
         return;
@@ -199,11 +198,6 @@ void net_init(void)
     net.host = arg_text("net_address") ? arg_host("net_address")
                                        : 0x0a000000U + net.mac[5];
     ip_init();
-}
-
-void net_end(void)
-{
-    link_end();
 }
 
 void net_start(void)

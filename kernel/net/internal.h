@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernel/base/stat.h"
+#include "kernel/base/string.h"
 #include "kernel/driver/ethernet.h"
 #include "kernel/machine/clock.h"
 #include "kernel/net/net.h"
@@ -30,6 +31,8 @@ struct ip {
 } __attribute__((packed));
 
 #define PROTOCOL_ICMP 1
+#define ECHO_ANSWER   0 /* types of ICMP */
+#define ECHO_ASK      8
 #define PROTOCOL_UDP  17
 
 /*

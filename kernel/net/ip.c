@@ -12,17 +12,15 @@
  */
 #include "kernel/net/internal.h"
 
-#include "kernel/base/string.h"
 #include "kernel/machine/mem.h"
 
 #define HOPS       64
 #define PARTIAL    8
 #define PARTIAL_NS (30 * NS_PER_S) /* 4.3BSD's IPFRAGTTL, 60 half seconds */
 
-#define MORE     0x2000 /* bits of ip.fragment */
-#define WHOLE    0x4000
-#define OFFSET   0x1fff /* in units of 8 bytes */
-#define ECHO_ASK 8      /* ICMP types */
+#define MORE   0x2000 /* bits of ip.fragment */
+#define WHOLE  0x4000
+#define OFFSET 0x1fff /* in units of 8 bytes */
 
 /* From here on addresses are those of many hosts, and no sender's: an answer
  * to one would go to all. */
@@ -101,30 +99,22 @@ bool ip_send(u32 to, u8 protocol, const void *data, u32 bytes)
 /* ---- receiving ---- */
 
 /* An echo request goes back as the reply; a reply is for a socket. */
-static void icmp_receive(struct datagram *d)
-{
-    if (d->bytes < 8 || checksum_end(checksum(0, d->data, d->bytes))) {
-        net_damaged();
-        datagram_put(d);
-        return;
-    }
-    if (d->data[0] != ECHO_ASK || d->to != net.host) {
-        socket_deliver(d);
-        return;
-    }
-    memset(d->data, 0, 4); /* the reply's type, and no checksum yet */
-    u16 sum = checksum_end(checksum(0, d->data, d->bytes));
-    memcpy(d->data + 2, &sum, sizeof sum);
-    ip_send(d->from, PROTOCOL_ICMP, d->data, d->bytes);
-    datagram_put(d);
-}
-
 static void deliver(struct datagram *d)
 {
-    if (d->protocol == PROTOCOL_ICMP)
-        icmp_receive(d);
-    else
+    bool icmp = d->protocol == PROTOCOL_ICMP;
+    if (icmp &&
+        (d->bytes < 8 || checksum_end(checksum(0, d->data, d->bytes)))) {
+        net_damaged();
+        datagram_put(d);
+    } else if (!icmp || d->data[0] != ECHO_ASK || d->to != net.host) {
         socket_deliver(d);
+    } else {
+        memset(d->data, 0, 4); /* ECHO_ANSWER, and no checksum yet */
+        u16 sum = checksum_end(checksum(0, d->data, d->bytes));
+        memcpy(d->data + 2, &sum, sizeof sum);
+        ip_send(d->from, PROTOCOL_ICMP, d->data, d->bytes);
+        datagram_put(d);
+    }
 }
 
 static void give_up(struct datagram *d)

@@ -30,9 +30,6 @@ void net_init(void);
  * all other machines. May sleep. */
 void net_start(void);
 
-/* The machine goes off: the others need not wait for it any more. */
-void net_end(void);
-
 /* kind: SOCKET_UDP or SOCKET_ECHO; port 0: one that is free. */
 int socket_open(u64 kind, u64 port, struct socket **);
 void socket_close(struct socket *);

@@ -9,14 +9,10 @@
  */
 #include "kernel/net/internal.h"
 
-#include "kernel/base/string.h"
-
-#define SOCKETS     32
-#define QUEUED      16    /* datagrams that wait in a socket, at most */
-#define FIRST_FREE  49152 /* ports that nobody asked for (RFC 6335) */
-#define HEAD_BYTES  8     /* of UDP, and of an ICMP echo */
-#define ECHO_ASK    8
-#define ECHO_ANSWER 0
+#define SOCKETS    32
+#define QUEUED     16    /* datagrams that wait in a socket, at most */
+#define FIRST_FREE 49152 /* ports that nobody asked for (RFC 6335) */
+#define HEAD_BYTES 8     /* of UDP, and of an ICMP echo */
 
 struct socket {
     u32 kind; /* SOCKET_..., 0: free */
@@ -86,11 +82,8 @@ void socket_close(struct socket *s)
 /* UDP's checksum also covers the addresses, the protocol and the length. */
 static u32 pseudo(u32 from, u32 to, u32 bytes)
 {
-    struct {
-        u32 from, to;
-        u16 protocol, bytes;
-    } p = {net32(from), net32(to), net16(PROTOCOL_UDP), net16(bytes)};
-    return checksum(0, &p, sizeof p);
+    u32 words[] = {net32(from), net32(to), net16(PROTOCOL_UDP), net16(bytes)};
+    return checksum(0, words, sizeof words); /* its zeros add nothing */
 }
 
 static void put_head(const struct socket *s, struct net_address to,
