@@ -32,9 +32,8 @@
 #include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
 
-#define OPERATION_BLOCKS                                \
-    16 /* that an operation pins, nearly always at most \
-        */
+/* That an operation pins, nearly always at most. */
+#define OPERATION_BLOCKS 16
 #define RUNS ((PAGE_SIZE - 16) / 8)
 
 struct freed_page {
@@ -78,8 +77,10 @@ static void wake(const struct journal *j)
 
 static bool has_room(const struct journal *j)
 {
+    if (!j->open || j->failed)
+        return true;
     u64 pinned = bpinned(j->log.disk), more = j->inside + 1;
-    return !j->open || j->failed || (!pinned && !j->inside) ||
+    return (!pinned && !j->inside) ||
            pinned + more * OPERATION_BLOCKS <= j->most;
 }
 

@@ -17,13 +17,8 @@
 enum { COMMIT_MS };
 
 static struct tunable tunables[] = {
-    [COMMIT_MS] =
-        {.name = "commit_ms",
-         .def = 5000,
-         .min = 10,
-         .max = 600000,
-         .unit = "ms",
-         .about = "a transaction is committed so long after its first change"},
+    {"commit_ms", "ms", 5000, 10, 600000,
+     "a transaction is committed so long after its first change"},
     {0},
 };
 

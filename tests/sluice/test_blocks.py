@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sluice.experiment.catalogue import load_catalogue
+from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
 from sluice.system.guest import MEMORY_START, Guest
 from sluice.trace.common import REQUEST
@@ -124,7 +125,7 @@ def replay_present(
             *words,
             guest.argument(),
         ]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert done.returncode == 0, done.stdout + done.stderr
     times = re.findall(r"^done \d+ (\d+) (\d+)$", done.stdout, re.M)
     with (folder / "memory").open("rb") as memory:
@@ -139,7 +140,7 @@ def replay_blocks(
     words = [f"{name}={value}" for name, value in settings.items()]
     line: list[str | Path] = [REPLAYER, *options, "-l", folder / "log", "-t", folder / "events"]
     line += ["-v", str(VOLUME), packed, "--", *words]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
     log = np.fromfile(folder / "log", "<u8").reshape(-1, 3)
     return decode_ring((folder / "events").read_bytes()), log[np.argsort(log[:, 0]), 1:]
@@ -193,7 +194,7 @@ def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Pa
     (tmp_path / "requests").write_bytes(pack_requests(requests))
     words = ["nbuf=1000", "drive=cheetah4lp"]
     line: list[str | Path] = [REPLAYER, "-v", str(volume), tmp_path / "requests", "--", *words]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=HANG_S)
     said = json.loads(done.stdout)
     assert said["all"]["count"] == count
     assert said["elapsed_ns"] > 31 * 86400 * 10**9
@@ -214,6 +215,6 @@ def test_a_wrong_request_is_named(tmp_path: Path, row: tuple[int, ...], says: st
     requests["time_ns"][1] += 0 if row[0] else 7
     (tmp_path / "requests").write_bytes(pack_requests(requests))
     line: list[str | Path] = [REPLAYER, "-v", str(VOLUME), tmp_path / "requests", "--", "nbuf=100"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert done.returncode != 0
     assert says in done.stderr
