@@ -87,6 +87,7 @@ VERBS: Verbs = {
     "dev": (
         "For those who work on Sluice itself.",
         {
+            "prove": (f"{SLUICE}.dev:prove", "Prove that policies' answers are legal."),
             "mutants": (f"{SLUICE}.dev:mutants", "Count which changes of sources tests notice."),
             "exercise": (f"{SLUICE}.dev:exercise", "Try random changes of files against a model."),
             "fresh": (f"{SLUICE}.dev:fresh", "Try README's commands on bare systems."),

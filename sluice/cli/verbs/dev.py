@@ -68,6 +68,36 @@ def mutants(
     return command.run_campaign(count, seed, files, mutant, jobs)
 
 
+@verb(
+    Needs(("run",), (), NONE),
+    "sluice dev prove update sched/fcfs",
+    "what was decided is kept, and the same command goes on from there",
+)
+def prove(
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KIND/NAME ...]", help="Policies or kinds; without any, all."),
+    ] = None,
+    unwind: Annotated[
+        int | None,
+        typer.Option(metavar="TURNS", min=1, help="How often a loop may turn; else by kind."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(**options.count_of("Processor seconds for each attempt."))
+    ] = 60,
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Prove of each policy that its answers are legal, to a bound, with CBMC 6.6."""
+    from sluice.experiment import commandline
+    from sluice.host.fault import HostFault
+    from tools.prove import command
+
+    return commandline.exit_status(
+        lambda: command.run_proofs(policies or [], unwind, limit, jobs),
+        (HostFault, command.NoPolicy),
+    )
+
+
 def needs_of_exercise(values: dict[str, Any]) -> Needs:
     """Return what the runs need: the debug kernel is in no snapshot."""
     live = values["engine"] == MACHINE

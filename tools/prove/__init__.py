@@ -1,0 +1,1 @@
+"""Bounded proofs of policies: CBMC looks for calls whose answers break a claim."""
