@@ -10,6 +10,7 @@
 #include "kernel/file/console.h"
 #include "kernel/file/dev.h"
 #include "kernel/vlog/vlog.h"
+#include "kernel/net/net.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/measure/hist.h"
@@ -78,8 +79,10 @@ static void boot(void *)
     prefetch_init();
     ext2_init();
     updated_init();
+    net_init();
     args_check(); /* before anything is written */
     begin_evenly();
+    net_start();
     kthread("updated", update_daemon, NULL);
     int error = ext2_mount_root(root);
     if (error)
@@ -118,6 +121,7 @@ static void start_first(u64 dtb_phys)
     irq_init();
     irq_hart_init();
     virtio_blk_probe();
+    net_probe();
     check_tables(); /* before time begins: it takes no time of a run */
     registry_check();
     clock_init();

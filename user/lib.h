@@ -72,6 +72,18 @@ int fsync(int fd);
 int smoothsync(u64 age_ns);
 int advise(int fd, u64 offset, u64 n, int advice);
 int charge(u64 instructions); /* see compute.h */
+int socket(int kind, u32 port);
+i64 sendto(int fd, const void *buf, size_t n, const struct net_address *);
+i64 recvfrom(int fd, void *buf, size_t n, struct net_address *, u64 timeout_ns);
+
+/* ---- addresses of the network (lib/address.c) ---- */
+
+/* A host as text, such as 10.0.0.1. False if it is none. */
+bool parse_host(const char *text, u32 *host);
+u32 host_arg(const char *text); /* dies if the text is no address */
+
+#define HOST_BYTES 16
+char *host_text(char text[HOST_BYTES], u32 host); /* returns text */
 
 /* ---- errors (lib/error.c) ---- */
 

@@ -19,7 +19,7 @@ from sluice.host.paths import ROOT
 SOURCE = re.compile(r"^Sources?: (.*)\Z", re.S | re.M)
 GOAL = re.compile(r"^([a-z][a-z_.-]*):[^\n]*?## (.*)$", re.M)
 FIELD = re.compile(r"\.(\w+)\s*=\s*(\"(?:[^\"\\]|\\.)*\"(?:\s*\"(?:[^\"\\]|\\.)*\")*|[^,\n]+)")
-STATISTIC = re.compile(r"^(COUNTER|GAUGE|HISTOGRAM|DISK_HISTOGRAM)\(", re.M)
+STATISTIC = re.compile(r"^(COUNTER|GAUGE|HISTOGRAM|DISK_HISTOGRAM)(_WITH)?\(", re.M)
 EVENT = re.compile(r'X\((\w+),\s*((?:"[^"]*"\s*)+)\)')
 NUMBER_ARGUMENT = re.compile(r'\barg_number\(\s*"(\w+)"')
 TEXT_ARGUMENT = re.compile(r'\barg_text\(\s*"(\w+)"')
@@ -46,13 +46,17 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Counter:
-    """A number that is counted: of a policy, or of the kernel (then `where` is its file)."""
+    """A number that is counted: of a policy, or of the kernel (then `where` is its file).
+
+    everywhere: each machine has it, not only one with its device (COUNTER_WITH).
+    """
 
     name: str
     unit: str
     about: str
     kind: str = "counter"
     where: str = ""
+    everywhere: bool = True
 
 
 @dataclass(frozen=True)
@@ -286,7 +290,7 @@ def list_statistics() -> list[Counter]:
         for mark in STATISTIC.finditer(code):
             _, name, unit, about, *_ = call_arguments(code, mark.end())
             kind = mark[1].lower().replace("_", " ")
-            found.append(Counter(name, unit, about, kind, tree_path(path)))
+            found.append(Counter(name, unit, about, kind, tree_path(path), not mark[2]))
     return sorted(found, key=lambda row: (row.kind, row.name))
 
 

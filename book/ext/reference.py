@@ -139,7 +139,8 @@ def statistics_page() -> str:
     parts.append(
         "`cat /dev/stat` prints the counters and the gauges, `cat /dev/hist` the histograms. "
         "A counter only grows; a gauge is a state. Counters of policies are on the pages of the "
-        "policies. A disk histogram exists once for each disk, as `disk0.queued`.\n"
+        "policies. A disk histogram exists once for each disk, as `disk0.queued`. Only a machine "
+        "with a network device has the counters of the network.\n"
     )
     for kind in dict.fromkeys(row.kind for row in rows):
         lines = [

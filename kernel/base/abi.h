@@ -64,7 +64,10 @@
     X(fsync, 1)      /* (fd) this file's delayed writes done and flushed */    \
     X(smoothsync, 1) /* (age ns) write what has been dirty at least so long */ \
     X(advise, 4)     /* (fd, offset, n, ADVICE_...) how it will be read */     \
-    X(charge, 1)     /* (instructions) they pass; ENOSYS: time is counted */
+    X(charge, 1)     /* (instructions) they pass; ENOSYS: time is counted */   \
+    X(socket, 2)     /* (SOCKET_..., port, 0: a free one) descriptor */        \
+    X(sendto, 4)     /* (fd, buf, n, const struct net_address *) n */          \
+    X(recvfrom, 5)   /* (fd, buf, n, struct net_address *, ns; 0: for ever) */
 
 enum syscall_number {
     SYS_none,
@@ -110,7 +113,10 @@ enum syscall_number {
     E(ENOSYS, 38, "no such system call")                   \
     E(ENOTEMPTY, 39, "directory not empty")                \
     E(ELOOP, 40, "too many symbolic links")                \
-    E(ETIMEDOUT, 110, "timed out")
+    E(EMSGSIZE, 90, "message too long")                    \
+    E(EADDRINUSE, 98, "address already in use")            \
+    E(ETIMEDOUT, 110, "timed out")                         \
+    E(EHOSTUNREACH, 113, "host cannot be reached")
 
 enum error_number {
 #define E(name, number, words) name = number,
@@ -232,6 +238,16 @@ struct rusage {
 #define TTY_RAW         2 /* every byte as it comes, no echo; ^C is a byte */
 #define TTY_FOREGROUND  3 /* argument: the process group that ^C kills */
 #define TTY_INTERRUPTED 4 /* ^C was typed. Raw: bytes up to it are dropped */
+
+/* socket(): datagrams of UDP, or of ICMP echo requests and replies */
+#define SOCKET_UDP  1
+#define SOCKET_ECHO 2
+
+/* Where a datagram goes, or comes from. */
+struct net_address {
+    u32 host; /* 10.0.0.1 is 0x0a000001 */
+    u32 port; /* of UDP; the sequence number of an echo */
+};
 
 /* mount() */
 #define MS_RDONLY 1

@@ -5,6 +5,11 @@
  *   COUNTER(hits, "bio.hits", "blocks", "getblk found the block cached");
  *   count(&hits, 1);
  *   GAUGE(free_pages, "mem.free", "pages", "not in use", mem_free_pages);
+ *
+ * A counter of a device that few machines have is no row of the others: what
+ * they print, and the time that it takes, stay as they were.
+ *
+ *   COUNTER_WITH(sent, "net.sent", "frames", "given to the device", &net.up);
  */
 #pragma once
 
@@ -14,6 +19,7 @@ struct stat_row {
     const char *name, *unit, *about;
     u64 value;         /* a counter's */
     u64 (*read)(void); /* a gauge's; NULL for a counter */
+    const bool *with;  /* the row is printed only if this holds; NULL: always */
 };
 
 #define STAT_ROW_(id)         \
@@ -26,6 +32,11 @@ struct stat_row {
 #define COUNTER(id, name_, unit_, about_) \
     STAT_ROW_(id) = {                     \
         .name = name_, .unit = unit_, .about = about_} STAT_FILE_(id)
+#define COUNTER_WITH(id, name_, unit_, about_, with_) \
+    STAT_ROW_(id) = {.name = name_,                   \
+                     .unit = unit_,                   \
+                     .about = about_,                 \
+                     .with = with_} STAT_FILE_(id)
 #define GAUGE(id, name_, unit_, about_, read_) \
     STAT_ROW_(id) = {.name = name_,            \
                      .unit = unit_,            \

@@ -8,6 +8,7 @@
  *   ahead.c    reads that are started before they are waited for
  *   delayed.c  dirty buffers, candidate writes, how writes begin and end
  *   flush.c    which dirty buffers are written now
+ *   pinned.c   buffers that a journal keeps from being written
  *   lost.c     who is told of a delayed write that was given up
  *   replace.c  asks the replace policy which buffer gives way
  *   write.c    asks the write policy how a write goes on
@@ -45,11 +46,13 @@ extern struct bcache {
     struct buf **buckets; /* nbuckets, a power of two */
     u64 nbuckets;
     struct list delayed, pending, writing;
+    struct list pinned[MAX_DISKS];
     struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
     u64 ndirty, nheld_back, nwriting, nbusy;
     u64 nfailed;             /* buffers whose last write failed: failed_ns */
     u64 npending[MAX_DISKS]; /* of each disk's, on the pending list */
+    u64 npinned[MAX_DISKS];  /* on its list of pinned buffers */
     u64 nevictable;          /* buffers that are evictable and clean */
     u64 uses;                /* of buffers, by processes, ever */
     u64 nahead, ahead_most;  /* how many are on that list, and may be */
@@ -185,6 +188,11 @@ static inline bool in_pause(const struct buf *b, u64 now_ns)
 
 /* bdwrite for metadata or for data. */
 void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
+
+/* ---- pinned.c. Caller holds bcache.lock. ---- */
+
+/* The buffer, which this process has, is not pinned any more. */
+void unpin(struct buf *b);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
 

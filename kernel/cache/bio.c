@@ -27,6 +27,8 @@
  *            failed. A dirty buffer that a process takes and lets go is as
  *            dirty, and as old, as before
  *   pending  dirty, and a flush has found it due (make_due in flush.c)
+ *   pinned   newer than the disk, but not dirty: a journal keeps it from being
+ *            written (bpin), until it lets it become dirty (bunpin)
  *
  * Invariants. An assertion of one of them cites its number; bio_test checks all
  * of them after random steps.
@@ -40,8 +42,9 @@
  *    it was let go dirty for the first time; that of a clean one is 0.
  * 4. The delayed-write list is in the order of dirtied_ns, so a scan for what
  *    is due stops at the first buffer that is not.
- * 5. A buffer is B_EVICTABLE exactly while it is not busy, and clean (or dirty
- *    and not failed, if the policy takes those). Exactly then the replace
+ * 5. A buffer is B_EVICTABLE exactly while it is not busy nor pinned, and clean
+ *    (or dirty and not failed, if the policy takes those). Exactly then the
+ *    replace
  *    policy has it, and only then it may be a victim. A dirty one is written
  *    first.
  * 6. A buffer is B_AHEAD exactly while its block was prefetched and not asked
@@ -392,6 +395,7 @@ static void invalidate(struct buf *b)
         count(&cancelled, 1);
         trace_block(TRACE_cancelled, b, 0);
     }
+    unpin(b);
     b->flags &= ~(B_VALID | B_ERROR);
     b->flags |= B_NOREUSE;
     set_failed(b, 0);
@@ -455,6 +459,8 @@ void bio_init(u32 block_bytes)
     list_init(&bcache.pending);
     list_init(&bcache.writing);
     list_init(&bcache.ahead);
+    for (u32 i = 0; i < MAX_DISKS; i++)
+        list_init(&bcache.pinned[i]);
     wait_queue_init(&bcache.may_hold);
     for (u32 i = 0; i < OWNER_LISTS; i++)
         list_init(&bcache.owned[i]);

@@ -29,18 +29,19 @@
 #define AHEAD_STALE_NS (10 * NS_PER_S)
 
 /* The flags of a buffer; bcache.lock guards them. */
-#define B_BUSY      0x01  /* held by a process, or in transfer */
-#define B_ASKED     0x02  /* missed in a call for several; not yet used */
-#define B_VALID     0x04  /* holds the block's contents */
-#define B_DELWRI    0x08  /* dirty: to be written later */
-#define B_PENDING   0x10  /* dirty and due: on the pending list */
-#define B_READ      0x20  /* in transfer from the disk */
-#define B_WRITE     0x40  /* in transfer to the disk */
-#define B_ASYNC     0x80  /* released by the end of the transfer */
-#define B_ERROR     0x100 /* the last transfer failed */
-#define B_NOREUSE   0x200 /* its contents will not be wanted again */
-#define B_AHEAD     0x400 /* prefetched, and not asked for yet */
-#define B_EVICTABLE 0x800 /* the replace policy has it */
+#define B_BUSY      0x01   /* held by a process, or in transfer */
+#define B_ASKED     0x02   /* missed in a call for several; not yet used */
+#define B_VALID     0x04   /* holds the block's contents */
+#define B_DELWRI    0x08   /* dirty: to be written later */
+#define B_PENDING   0x10   /* dirty and due: on the pending list */
+#define B_READ      0x20   /* in transfer from the disk */
+#define B_WRITE     0x40   /* in transfer to the disk */
+#define B_ASYNC     0x80   /* released by the end of the transfer */
+#define B_ERROR     0x100  /* the last transfer failed */
+#define B_NOREUSE   0x200  /* its contents will not be wanted again */
+#define B_AHEAD     0x400  /* prefetched, and not asked for yet */
+#define B_EVICTABLE 0x800  /* the replace policy has it */
+#define B_PINNED    0x1000 /* changed, and may not be written yet (bpin) */
 
 struct flush;
 
@@ -51,7 +52,8 @@ struct buf {
     struct disk *disk;
     struct buf *hash;          /* the next of its bucket */
     struct wait_queue waiters; /* for the buffer, while it is busy */
-    struct list dirty;   /* on the delayed-write, pending or writing list */
+    struct list dirty;   /* on the delayed-write, pending, writing or pinned
+                            list */
     struct list owned;   /* while dirty: on its owner's list */
     struct list ahead;   /* with B_AHEAD: on the list of those */
     u64 ahead_ns;        /* with B_AHEAD: when its read was started */
@@ -124,6 +126,18 @@ void bawrite(struct buf *);
  * bflush_owner together; 0: of none. */
 void bdwrite(struct buf *, u64 owner);
 
+/* Let go of a changed buffer, which is not to be written yet: it is pinned
+ * until bunpin, which makes all pinned buffers of a disk dirty, or binval. A
+ * delayed write of it is cancelled. Between calls of them, bpinned_each shows
+ * blocks whose contents only their holders change. bpinned: how many there are.
+ */
+void bpin(struct buf *, u64 owner);
+void bunpin(struct disk *);
+u64 bpinned(const struct disk *);
+void bpinned_each(const struct disk *,
+                  void (*fn)(void *arg, u64 blkno, const void *data),
+                  void *arg);
+
 /* Let go of a buffer of file data that was changed up to (not necessarily
  * from) its end if `filled`, as the write policy decides. 0 or -EIO. */
 int bwrite_data(struct buf *, u64 owner, bool filled);
@@ -148,8 +162,9 @@ void biodone(struct io *, int error);
  * -EIO. Then the data is with the disk: disk_flush makes it durable. */
 int bflush(struct disk *);
 
-/* bflush for one owner's blocks. */
+/* bflush for one owner's blocks; for those that are not metadata. */
 int bflush_owner(struct disk *, u64 owner);
+int bflush_data(struct disk *);
 
 /* Start writing what has been dirty for at least age_ns, oldest first: moves
  * it to the pending list, then writes that list. Linear in what is due.

@@ -38,6 +38,7 @@ void bio_burst(const struct disk *d, u64 blocks)
 struct wanted {
     struct disk *disk;   /* NULL: any */
     u64 owner;           /* 0: any */
+    bool data;           /* no metadata */
     u64 before_ns;       /* dirty at that time */
     u64 last_write;      /* and not tried by a later write than this */
     struct flush *flush; /* the flush that waits for them, or NULL */
@@ -45,7 +46,7 @@ struct wanted {
 
 static bool is_wanted(const struct buf *b, const struct wanted *w)
 {
-    return concerns(b, w->disk, w->owner) &&
+    return concerns(b, w->disk, w->owner) && !(w->data && b->block.meta) &&
            b->block.dirtied_ns <= w->before_ns &&
            b->write_number <= w->last_write;
 }
@@ -156,7 +157,7 @@ static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
     LIST_EACH (n, l) {
         const struct buf *b = item(n, by_owner);
         if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
-            concerns(b, w->disk, w->owner))
+            concerns(b, w->disk, w->owner) && !(w->data && b->block.meta))
             return true;
     }
     return false;
@@ -175,10 +176,10 @@ static bool one_failed(const struct wanted *w)
  * fails is dirty again and tried here. They are waited for at the end, too: a
  * scheduler may have taken up wanted blocks as candidate writes.
  */
-static int flush(struct disk *d, u64 owner)
+static int flush(struct disk *d, u64 owner, bool data)
 {
     struct flush f = {0};
-    struct wanted w = {d, owner, clock_ns(), 0, &f};
+    struct wanted w = {d, owner, data, clock_ns(), 0, &f};
     spin_lock(&bcache.lock);
     w.last_write = bcache.write_number;
     wait_writing(d, owner);
@@ -202,12 +203,17 @@ static int flush(struct disk *d, u64 owner)
 
 int bflush(struct disk *d)
 {
-    return flush(d, 0);
+    return flush(d, 0, false);
 }
 
 int bflush_owner(struct disk *d, u64 owner)
 {
-    return write_keeps() ? 0 : flush(d, owner);
+    return write_keeps() ? 0 : flush(d, owner, false);
+}
+
+int bflush_data(struct disk *d)
+{
+    return write_keeps() ? 0 : flush(d, 0, true);
 }
 
 /* ---- flushes that are not waited for ---- */
@@ -235,7 +241,7 @@ static u64 make_due(struct buf *b, u64 last_write)
 /* Write the pending list. Caller holds the lock. */
 static void start_pending(struct disk *d, u64 last_write)
 {
-    struct wanted w = {d, 0, NEVER_NS, last_write, NULL};
+    struct wanted w = {d, 0, false, NEVER_NS, last_write, NULL};
     while (start_batch(&bcache.pending, false, &w))
         ;
 }

@@ -13,6 +13,8 @@ static const struct replace_hooks *replace(void)
 
 bool may_go(const struct buf *b)
 {
+    if (b->flags & B_PINNED)
+        return false;
     if (!(b->flags & B_DELWRI))
         return true;
     return replace()->takes_dirty && !(b->flags & B_ERROR);

@@ -30,7 +30,9 @@ COUNTER(started, "updated.written", "blocks", "whose writes looks started");
 
 static u64 cpu_ns(void)
 {
-    return updated.daemon->system_ns;
+    const struct proc *daemon =
+        updated.daemon; /* a program may run before it */
+    return daemon ? daemon->system_ns : 0;
 }
 GAUGE(cpu, "updated.cpu", "ns", "the daemon has computed", cpu_ns);
 

@@ -8,51 +8,21 @@
  */
 #include "kernel/driver/virtio_blk.h"
 #include "kernel/base/abi.h"
+#include "kernel/driver/virtio.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/lock.h"
-
-/* Registers, VIRTIO 1.2 section 4.2.2. */
-enum {
-    MAGIC = 0x00,
-    VERSION = 0x04,
-    DEVICE_ID = 0x08,
-    DEVICE_FEATURES = 0x10,
-    DEVICE_FEATURES_SEL = 0x14,
-    DRIVER_FEATURES = 0x20,
-    DRIVER_FEATURES_SEL = 0x24,
-    QUEUE_SEL = 0x30,
-    QUEUE_NUM_MAX = 0x34,
-    QUEUE_NUM = 0x38,
-    QUEUE_READY = 0x44,
-    QUEUE_NOTIFY = 0x50,
-    INTERRUPT_STATUS = 0x60,
-    INTERRUPT_ACK = 0x64,
-    STATUS = 0x70,
-    QUEUE_DESC = 0x80,
-    QUEUE_DRIVER = 0x90,
-    QUEUE_DEVICE = 0xa0,
-    CONFIG = 0x100,
-};
-
-/* Device status bits, section 2.1. */
-#define STATUS_ACKNOWLEDGE 1
-#define STATUS_DRIVER      2
-#define STATUS_DRIVER_OK   4
-#define STATUS_FEATURES_OK 8
-#define STATUS_FAILED      128
 
 /* Feature bits, sections 5.2.3 and 6. */
 #define F_SEG_MAX  (1UL << 2)
 #define F_RO       (1UL << 5)
 #define F_FLUSH    (1UL << 9)
 #define F_INDIRECT (1UL << 28)
-#define F_VERSION1 (1UL << 32)
 
 /* Descriptor flags, section 2.7.5. */
 #define DESC_NEXT     1
-#define DESC_WRITE    2 /* the device writes it */
+#define DESC_WRITE    VIRTIO_DESC_WRITE
 #define DESC_INDIRECT 4
 
 /* Request types, section 5.2.6. */
@@ -64,12 +34,6 @@ enum {
 #define SEGMENTS_MAX 64  /* pieces of data in a command */
 #define DEVICES_MAX  8   /* devices that are used */
 #define BLOCK_DEVICE 2   /* device id */
-
-struct descriptor {
-    u64 phys;
-    u32 bytes;
-    u16 flags, next;
-};
 
 struct available {
     u16 flags, index, ring[RING_MAX];
@@ -84,7 +48,7 @@ struct used {
 
 /* A command: what the device sees of it, and whose it is. */
 struct slot {
-    struct descriptor table[SEGMENTS_MAX + 2];
+    struct virtio_descriptor table[SEGMENTS_MAX + 2];
     struct {
         u32 type, reserved;
         u64 sector;
@@ -105,7 +69,7 @@ static struct virtio_blk {
     struct spinlock lock;
     /* lock */
     u16 free[RING_MAX];
-    struct descriptor *ring;
+    struct virtio_descriptor *ring;
     struct available *available;
     volatile struct used *used;
     struct slot *slots;
@@ -113,23 +77,11 @@ static struct virtio_blk {
 
 static u32 ndevices;
 
-static volatile u32 *reg(const struct virtio_blk *v, u32 offset)
-{
-    return (volatile u32 *)(v->registers + offset);
-}
-
-static void set_address(struct virtio_blk *v, u32 offset, const void *p)
-{
-    u64 phys = phys_of(p);
-    *reg(v, offset) = phys;
-    *reg(v, offset + 4) = phys >> 32;
-}
-
 /* ---- commands ---- */
 
 static u32 describe(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
 {
-    s->table[n] = (struct descriptor){phys_of(p), bytes, flags, n + 1};
+    s->table[n] = (struct virtio_descriptor){phys_of(p), bytes, flags, n + 1};
     return n + 1;
 }
 
@@ -155,8 +107,8 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
         n = describe(s, n, first->data, first->bytes, flags);
     }
     n = describe(s, n, &s->status, 1, DESC_WRITE);
-    v->ring[id] = (struct descriptor){phys_of(s->table), n * sizeof s->table[0],
-                                      DESC_INDIRECT, 0};
+    v->ring[id] = (struct virtio_descriptor){
+        phys_of(s->table), n * sizeof s->table[0], DESC_INDIRECT, 0};
     v->available->ring[v->available->index % v->ring_size] = id;
     /* The device must see the entry before the index that covers it. */
     __atomic_store_n(&v->available->index, v->available->index + 1,
@@ -166,8 +118,7 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
 
 void virtio_blk_kick(struct virtio_blk *v)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    *reg(v, QUEUE_NOTIFY) = 0;
+    virtio_notify(v->registers, 0);
 }
 
 /* The next command that has ended, its slot freed; NULL if there is none. */
@@ -189,7 +140,7 @@ static void interrupt(u32 irq)
         struct virtio_blk *v = &devices[i];
         if (v->irq != irq)
             continue;
-        *reg(v, INTERRUPT_ACK) = *reg(v, INTERRUPT_STATUS);
+        virtio_acknowledge(v->registers);
         v->client->begin(v->arg);
         int error;
         for (struct span *first; (first = reap(v, &error));)
@@ -211,38 +162,17 @@ void virtio_blk_settle(struct virtio_blk *v)
     }
 }
 
-/* ---- set-up, VIRTIO 1.2 section 3.1.1 ---- */
+/* ---- set-up ---- */
 
-static bool present(u64 registers)
+static u32 configuration(const struct virtio_blk *v, u32 offset)
 {
-    struct virtio_blk v = {.registers = registers};
-    return *reg(&v, MAGIC) == 0x74726976 && *reg(&v, VERSION) == 2 &&
-           *reg(&v, DEVICE_ID) == BLOCK_DEVICE;
-}
-
-/* Returns the features agreed on, or 0: the device lacks what we need. */
-static u64 negotiate(struct virtio_blk *v)
-{
-    *reg(v, DEVICE_FEATURES_SEL) = 1;
-    u64 offered = (u64)*reg(v, DEVICE_FEATURES) << 32;
-    *reg(v, DEVICE_FEATURES_SEL) = 0;
-    offered |= *reg(v, DEVICE_FEATURES);
-    u64 required = F_VERSION1 | F_INDIRECT;
-    if ((offered & required) != required)
-        return 0;
-    u64 taken = offered & (required | F_SEG_MAX | F_RO | F_FLUSH);
-    *reg(v, DRIVER_FEATURES_SEL) = 1;
-    *reg(v, DRIVER_FEATURES) = taken >> 32;
-    *reg(v, DRIVER_FEATURES_SEL) = 0;
-    *reg(v, DRIVER_FEATURES) = taken;
-    *reg(v, STATUS) = *reg(v, STATUS) | STATUS_FEATURES_OK;
-    return *reg(v, STATUS) & STATUS_FEATURES_OK ? taken : 0;
+    return *virtio_register(v->registers, VIRTIO_CONFIG + offset);
 }
 
 static bool make_ring(struct virtio_blk *v)
 {
-    *reg(v, QUEUE_SEL) = 0;
-    v->ring_size = MIN(*reg(v, QUEUE_NUM_MAX), RING_MAX);
+    u32 most = virtio_select(v->registers, 0);
+    v->ring_size = MIN(most, RING_MAX);
     v->ring = page_alloc_zero();
     v->available = page_alloc_zero();
     v->used = page_alloc_zero();
@@ -251,28 +181,24 @@ static bool make_ring(struct virtio_blk *v)
         return false;
     for (u32 i = 0; i < v->ring_size; i++)
         v->free[v->nfree++] = i;
-    *reg(v, QUEUE_NUM) = v->ring_size;
-    set_address(v, QUEUE_DESC, v->ring);
-    set_address(v, QUEUE_DRIVER, v->available);
-    set_address(v, QUEUE_DEVICE, (void *)v->used);
-    *reg(v, QUEUE_READY) = 1;
+    virtio_ready(v->registers, v->ring_size, v->ring, v->available,
+                 (void *)v->used);
     return true;
 }
 
 static bool set_up(struct virtio_blk *v)
 {
-    *reg(v, STATUS) = 0;
-    *reg(v, STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
     v->lock = SPINLOCK("virtio_blk", RANK_VIRTIO);
-    v->features = negotiate(v);
+    v->features = virtio_negotiate(v->registers, VIRTIO_F_VERSION1 | F_INDIRECT,
+                                   F_SEG_MAX | F_RO | F_FLUSH);
     if (!v->features || !make_ring(v)) {
-        *reg(v, STATUS) = STATUS_FAILED;
+        virtio_fail(v->registers);
         return false;
     }
-    u32 segments = v->features & F_SEG_MAX ? *reg(v, CONFIG + 12) : 1;
+    u32 segments = v->features & F_SEG_MAX ? configuration(v, 12) : 1;
     v->max_segments = MIN(segments, SEGMENTS_MAX);
     irq_register(v->irq, interrupt);
-    *reg(v, STATUS) = *reg(v, STATUS) | STATUS_DRIVER_OK;
+    virtio_start(v->registers);
     return true;
 }
 
@@ -280,7 +206,7 @@ void virtio_blk_probe(void)
 {
     for (u32 i = 0; i < machine.nvirtio && ndevices < DEVICES_MAX; i++) {
         u64 registers = (u64)virt_of(machine.virtio[i].phys);
-        if (!present(registers))
+        if (!virtio_present(registers, BLOCK_DEVICE))
             continue;
         struct virtio_blk *v = &devices[ndevices];
         *v = (struct virtio_blk){.registers = registers,
@@ -302,7 +228,7 @@ struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
     v->client = client;
     v->arg = arg;
     *facts = (struct device_facts){
-        .nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32,
+        .nsectors = configuration(v, 0) | (u64)configuration(v, 4) << 32,
         .read_only = v->features & F_RO,
         .can_flush = v->features & F_FLUSH,
         .depth = v->ring_size - 1, /* one slot is kept for a flush */

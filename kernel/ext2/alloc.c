@@ -63,7 +63,7 @@ static int group_write(struct fs *fs, u32 g)
     if (!b)
         return fs_error(fs, "descriptor of group %u cannot be read", g);
     ((struct ext2_group *)b->data)[g % per_block] = *group_of(fs, g);
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     return 0;
 }
 
@@ -137,7 +137,7 @@ static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
         return fs_error(fs, "block bitmap of group %u is wrong", g);
     }
     bit_flip(b->data, bit);
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     gd->free_blocks_count--;
     fs->free_blocks--;
     return group_write(fs, g);
@@ -189,6 +189,14 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
         return fs_error(fs, "block %u is freed but no file's", first);
     for (u32 i = 0; i < n; i++)
         binval(fs->disk, first + i);
+    if (journal_is_open(&fs->journal))
+        return journal_free(&fs->journal, first, n);
+    return blocks_give_back(fs, first, n);
+}
+
+int blocks_give_back(void *arg, u32 first, u32 n)
+{
+    struct fs *fs = arg;
     HOLD(sleep, &fs->lock);
     u32 g = (first - fs->first_data_block) / fs->blocks_per_group;
     struct ext2_group *gd = group_of(fs, g);
@@ -200,7 +208,7 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
         brelse(b);
         return fs_error(fs, "block %u is freed but not in use", first);
     }
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     gd->free_blocks_count += n;
     fs->free_blocks += n;
     return group_write(fs, g);
@@ -239,7 +247,7 @@ static int take_ino(struct fs *fs, u32 g, bool directory, u32 *ino)
         return fs_error(fs, "inode bitmap of group %u is wrong", g);
     }
     bit_flip(b->data, bit);
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     gd->free_inodes_count--;
     gd->used_dirs_count += directory;
     fs->free_inodes--;
@@ -274,7 +282,7 @@ int ino_free(struct fs *fs, u32 ino, bool directory)
         brelse(b);
         return fs_error(fs, "inode %u is freed but not in use", ino);
     }
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     gd->free_inodes_count++;
     gd->used_dirs_count -= directory;
     fs->free_inodes++;
@@ -293,7 +301,7 @@ static int claim_bit(struct fs *fs, u32 bitmap, u32 bit)
         return 0;
     }
     bit_flip(b->data, bit);
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     return 0;
 }
 

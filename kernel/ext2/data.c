@@ -269,10 +269,12 @@ int ext2_write(struct inode *ip, struct uio *u)
         return -EFBIG;
     u64 left = MIN(u->left, fs->max_bytes - u->offset);
     error = fs_allow_size(fs, u->offset + left);
+    HOLD(operation, fs);
     while (left && !error) {
         u64 n = part(ip, u, left);
         error = write_part(ip, u, n);
         left -= n;
+        error = error ?: left ? operation_pause(ip) : 0;
     }
     changed(ip);
     if (error && blocks_of(fs, ip->size) <= u->offset >> fs->block_shift)
@@ -310,6 +312,7 @@ int ext2_truncate(struct inode *ip, u64 size)
     if (size > fs->max_bytes)
         return -EFBIG;
     TRY(fs_writable(fs) ?: fs_allow_size(fs, size));
+    HOLD(operation, fs);
     TRY(shorter ? zero_tail(ip, size) : 0);
     ip->size = size;
     changed(ip);
@@ -318,8 +321,21 @@ int ext2_truncate(struct inode *ip, u64 size)
 
 /* ---- fsync ---- */
 
+/* ... with a journal: the inode, if it has changed, is in its transaction. */
+static int fsync_logged(struct inode *ip)
+{
+    int error = bflush_owner(ip->fs->disk, owner_of(ip));
+    if (!error && ip->dirty && fs_writable(ip->fs) == 0) {
+        HOLD(operation, ip->fs);
+        error = inode_write(ip, false);
+    }
+    return error ?: order_commit(ip->fs);
+}
+
 int ext2_fsync(struct inode *ip)
 {
+    if (journal_is_open(&ip->fs->journal))
+        return fsync_logged(ip);
     struct disk *d = ip->fs->disk;
     int error = bflush_owner(d, owner_of(ip));
     if (!error && fs_writable(ip->fs) == 0)
@@ -378,6 +394,7 @@ void ext2_stat(struct inode *ip, struct stat *st)
 int ext2_chmod(struct inode *ip, u64 mode)
 {
     TRY(mode & ~07777UL ? -EINVAL : fs_writable(ip->fs));
+    HOLD(operation, ip->fs);
     ip->mode = (ip->mode & S_IFMT) | mode;
     ip->ctime_s = now_s();
     return inode_write(ip, false);
@@ -388,6 +405,7 @@ int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
     atime_s = atime_s == UTIME_NOW ? now_s() : atime_s;
     mtime_s = mtime_s == UTIME_NOW ? now_s() : mtime_s;
     TRY(MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs));
+    HOLD(operation, ip->fs);
     ip->atime_s = atime_s;
     ip->mtime_s = mtime_s;
     ip->ctime_s = now_s();

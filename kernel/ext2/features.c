@@ -91,7 +91,8 @@ int check_features(struct fs *fs, const struct ext2_super *sb)
     if (fs->revision_0)
         return 0;
     u32 incompat = sb->feature_incompat & ~EXT2_INCOMPAT_KNOWN;
-    fs->needs_recovery = incompat & EXT2_INCOMPAT_RECOVER && has_journal(sb);
+    fs->has_journal = has_journal(sb);
+    fs->needs_recovery = incompat & EXT2_INCOMPAT_RECOVER && fs->has_journal;
     if (fs->needs_recovery)
         incompat &= ~EXT2_INCOMPAT_RECOVER;
     complain(fs, "incompatible features", incompat, incompatible);

@@ -156,8 +156,6 @@ struct inode *idup(struct inode *ip)
     return ip;
 }
 
-static void inode_free(struct inode *);
-
 /* If the caller's reference is the last one: must the inode be written or
  * freed before it is given up? */
 static bool needs_care(const struct inode *ip)
@@ -173,9 +171,12 @@ static void take_care(struct inode *ip)
     spin_lock(&icache_lock);
     bool still = needs_care(ip);
     spin_unlock(&icache_lock);
-    if (still && ip->nlink == 0)
+    if (!still)
+        return;
+    HOLD(operation, ip->fs);
+    if (ip->nlink == 0)
         inode_free(ip);
-    else if (still)
+    else
         inode_write(ip, false);
 }
 
@@ -204,6 +205,15 @@ static bool to_settle(const struct inode *ip, bool nameless)
     return ip->valid && (nameless ? ip->nlink == 0 : ip->dirty);
 }
 
+static int settle(struct inode *ip, bool nameless)
+{
+    HOLD(operation, ip->fs);
+    if (!nameless)
+        return inode_write(ip, false);
+    inode_free(ip);
+    return 0;
+}
+
 int inodes_settle(struct fs *fs, bool nameless)
 {
     int first = 0;
@@ -214,10 +224,7 @@ int inodes_settle(struct fs *fs, bool nameless)
         ip->refs++;
         spin_unlock(&icache_lock);
         sleep_lock(&ip->lock);
-        bool still = to_settle(ip, nameless);
-        int error = still && !nameless ? inode_write(ip, false) : 0;
-        if (still && nameless)
-            inode_free(ip);
+        int error = to_settle(ip, nameless) ? settle(ip, nameless) : 0;
         sleep_unlock(&ip->lock);
         iput(ip);
         first = first ?: error;
@@ -398,7 +405,7 @@ int inode_write(struct inode *ip, bool wait)
     TRY(put(ip, &b));
     if (wait)
         return write_now(ip->fs, b, 0);
-    bdwrite(b, 0);
+    write_late(ip->fs, b, 0);
     return 0;
 }
 
@@ -456,7 +463,7 @@ static int raw_clear(struct inode *ip)
         return fs_error(ip->fs, "free inode %u has names", ip->ino);
     }
     memset(raw, 0, ip->fs->inode_bytes);
-    bdwrite(b, 0);
+    write_late(ip->fs, b, 0);
     return 0;
 }
 
@@ -518,7 +525,7 @@ static int xattr_free(struct fs *fs, u32 blkno)
     u32 claims = x->magic == EXT2_XATTR_MAGIC ? x->refcount : 0;
     if (claims > 1) {
         x->refcount--;
-        bdwrite(b, 0);
+        write_late(fs, b, 0);
         return 0;
     }
     brelse(b);
@@ -527,8 +534,7 @@ static int xattr_free(struct fs *fs, u32 blkno)
     return blocks_free(fs, blkno, 1);
 }
 
-/* Free an inode without names, with its blocks and attributes. Locked. */
-static void inode_free(struct inode *ip)
+void inode_free(struct inode *ip)
 {
     struct fs *fs = ip->fs;
     bool directory = S_ISDIR(ip->mode);
@@ -543,7 +549,7 @@ static void inode_free(struct inode *ip)
     u32 xattr = raw->file_acl;
     raw->file_acl = 0;
     pack_empty(raw, MAX(now_s(), 1));
-    bdwrite(b, 0);
+    write_late(fs, b, 0);
     if (xattr && xattr_free(fs, xattr))
         return;
     ino_free(fs, ip->ino, directory);

@@ -10,7 +10,11 @@
  *   holds one without tree_lock waits for no other (it learns an inode's type
  *   before it locks the inode inside a directory). So no processes wait in a
  *   circle, even where the names on a damaged disk form one. Order:
- *   mount_lock, tree_lock, inodes, fs->intent_lock, fs->lock, buffers.
+ *   mount_lock, tree_lock, inodes, fs->follow_lock, operations (operation_
+ *   begin), fs->intent_lock, fs->lock, buffers.
+ * - Each change of metadata is part of an operation. Under the order policy
+ *   journal it reaches the disk as a whole, so what is said below of steps and
+ *   their order then matters to no power cut.
  * - iput may lock the inode: it is called with none locked, except for one
  *   just made, which nobody else can reach.
  * - Every number read from the disk is checked before it is used.
@@ -36,6 +40,7 @@
 #include "kernel/cache/bio.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/ext2/format.h"
+#include "kernel/journal/journal.h"
 
 #define GROUPS_PER_PAGE (PAGE_SIZE / sizeof(struct ext2_group))
 
@@ -47,6 +52,7 @@ struct fs {
     u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
     bool file_types;    /* entries carry types */
     bool revision_0;
+    bool has_journal;    /* in a file of its own */
     bool needs_recovery; /* the journal is to be replayed */
     bool two_supers;     /* copies of the superblock: in these groups only */
     u32 super_groups[2]; /* 0: none */
@@ -68,6 +74,10 @@ struct fs {
     struct ext2_intent intent;    /* the superblock's; magic 0: none */
     bool intent_on_disk;          /* there may be one, perhaps this */
     struct sleeplock intent_lock; /* one process writes it at a time */
+    struct journal journal; /* open: metadata goes into its transactions */
+    struct sleeplock follow_lock; /* one process opens or closes it at a time */
+    u64 followed; /* atomic: the number of the policy that it was opened or
+                     closed for */
     /* atomic: only ever become true, while mounted */
     u32 read_only;
     u32 failed;      /* damage or a lost write: ERROR flag */
@@ -138,8 +148,15 @@ int super_recovered(struct fs *, bool failed);
 /* Call fn for every mount; the first error, when all have been called. */
 int each_mount(int (*fn)(struct fs *));
 
+/* Say on the disk whether the journal needs recovery; 0 or -EIO. */
+int super_needs_recovery(struct fs *, bool needs);
+
 /* recover.c: replay the journal; what was read of the disk is out of date. */
 int journal_replay(struct fs *);
+/* Where the journal lies: its blocks are in reserved memory, to be released by
+ * log_release. 0 or -errno, with why. */
+int log_find(struct fs *, struct log *, const char **why);
+void log_release(struct log *);
 
 /* order.c */
 void order_init(void); /* owns the order kind */
@@ -153,6 +170,25 @@ int write_stable(struct fs *, struct buf *);
 bool order_delays(struct fs *, u64 blkno);
 /* Write what was delayed, if any was. 0 or -EIO. */
 int order_settle(struct fs *);
+/* Write metadata of the owner on which no later write relies: it is delayed. */
+void write_late(struct fs *, struct buf *, u64 owner);
+/* 0, or -EINVAL, with a message: the policy needs a journal. For a mount. */
+int order_check(struct fs *);
+/* Open or close the journal, as the policy wants; then write what was delayed.
+ * In no operation. 0 or -errno. */
+int order_follow(struct fs *);
+/* Close the journal for good, at the end of a mount. 0 or -EIO. */
+int order_end(struct fs *);
+/* What operations have done is on the disk on return; 0 or -EIO. */
+int order_commit(struct fs *);
+
+/* An operation: all that changes metadata, but for a mount, is in one. It has
+ * locked its inodes. HOLD(operation, fs) */
+void operation_begin(struct fs *);
+void operation_end(struct fs *);
+HOLDER(operation, struct fs, operation_begin, operation_end)
+/* In a long operation: here it may be cut in two. The inode is written. */
+int operation_pause(struct inode *);
 
 /* alloc.c; they take fs->lock */
 struct ext2_group *group_of(const struct fs *, u32 group);
@@ -165,6 +201,8 @@ int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
  * the free blocks. */
 u32 goal_elsewhere(struct fs *, u32 blkno);
 int blocks_free(struct fs *, u32 first, u32 n);
+/* ... with the changes of the transaction that is about to be committed. */
+int blocks_give_back(void *fs, u32 first, u32 n);
 /* A free inode's number for something of that mode in dir. */
 int ino_alloc(struct inode *dir, u32 mode, u32 *ino);
 int ino_free(struct fs *, u32 ino, bool directory);
@@ -179,6 +217,9 @@ int groups_recount(struct fs *);
 int claim_all(struct fs *);
 
 /* inode.c */
+/* Free an inode without names, with its blocks and attributes. Locked; then it
+ * is not valid any more. */
+void inode_free(struct inode *);
 void inodes_init(void);
 bool ino_ok(const struct fs *, u32 ino); /* may an entry name it? */
 int iget(struct fs *, u32 ino, struct inode **);

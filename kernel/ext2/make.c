@@ -56,6 +56,7 @@ static int make_at(struct inode *dir, const struct search *s, const char *name,
     error = error ?: dir_enter(dir, s, name, ip);
     if (error) {
         ip->nlink = 0;
+        inode_free(ip); /* here, as an iput in an operation must not wait */
         iunlock(ip);
         iput(ip);
         return error;
@@ -83,6 +84,7 @@ static int make_locked(struct walk *w, const struct making *m,
     TRY(fs_writable(dir->fs));
     if (w->slash && !S_ISDIR(m->mode))
         return S_ISREG(m->mode) ? -EISDIR : -ENOENT;
+    HOLD(operation, dir->fs);
     return make_at(dir, &s, w->name, m, made);
 }
 
@@ -190,6 +192,7 @@ static int link_at(struct walk *w, struct inode *ip)
     if (s.found)
         return -EEXIST;
     HOLD(inode, ip);
+    HOLD(operation, ip->fs);
     TRY(ivalid(ip));
     TRY(ip->nlink ? fs_intend(ip->fs, NULL) : -ENOENT);
     TRY(set_links(ip, ip->nlink + 1, true));

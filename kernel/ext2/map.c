@@ -126,7 +126,7 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
     ((u32 *)b->data)[at] = blkno;
     if (S_ISDIR(ip->mode))
         return write_now(ip->fs, b, owner_of(ip));
-    bdwrite(b, owner_of(ip));
+    write_late(ip->fs, b, owner_of(ip));
     return 0;
 }
 
@@ -282,6 +282,7 @@ static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
     u32 at = keep >> child_shift, p[BATCH];
     u64 rest = keep & ((1UL << child_shift) - 1);
     if (rest) {
+        p[0] = 0; /* gcc -O3 cannot see that it is set */
         TRY(take_pointers(f->ip, blkno, at, 1, p, false));
         if (p[0])
             TRY(cut_tree(f, p[0], depth - 1, rest));

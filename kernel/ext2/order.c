@@ -11,13 +11,28 @@
  *   policy has changed, and writes what is dirty itself.
  * - After a wrong answer the default takes over. The step goes to the disk at
  *   once, and so does all that the policy has delayed.
+ * - Under a policy that uses journals, the journal of each file system that is
+ *   mounted for writing is open: all metadata but the superblock goes into its
+ *   transactions (kernel/journal/transaction.c), whatever the policy answers
+ *   meanwhile. It is opened and closed between operations: by a swap, or after
+ *   a fault by the next operation that begins. A journal that cannot be opened
+ *   is told of; then each step is written at once.
+ * - A thread commits what has been running long enough. It begins when the
+ *   first policy that uses journals is put to use.
  */
 #include "kernel/ext2/internal.h"
 #include "kernel/policy/registry.h"
+#include "kernel/proc/proc.h"
+
+#define BUFFERS_LEAST 64 /* of the cache, for transactions */
+#define SCARCE_BLOCKS 64 /* so few free ones: those just freed are wanted */
 
 static struct {
     struct spinlock lock;
     u64 changes; /* lock: of the policy in use */
+    u64 due_ns;  /* mount_lock: when the next transaction is to be committed */
+    bool has_thread; /* set once */
+    u64 wakes;       /* lock: of the thread */
 } order = {.lock = SPINLOCK("order policy", RANK_POLICY)};
 
 /* The answer was wrong. Caller holds the lock. */
@@ -29,6 +44,12 @@ static void fault(const struct order_info *info)
         return;
     policy_switch(to);
     order.changes++;
+}
+
+/* Does the policy use journals? */
+static bool logs(const struct policy *p)
+{
+    return p->order.commit_after_ns;
 }
 
 /* What to do with a block. *changes: of the policy, when it was asked. */
@@ -45,7 +66,7 @@ static enum order_mode ask(struct fs *fs, u64 blkno, u64 owner, u64 *changes)
     *changes = order.changes;
     enum order_mode mode = p->order.decide(&info);
     policy_check(p);
-    if (mode <= ORDER_DELAYED)
+    if (mode <= ORDER_LOGGED && logs(p) == (mode == ORDER_LOGGED))
         return mode;
     fault(&info);
     return ORDER_NOW;
@@ -73,14 +94,27 @@ int order_settle(struct fs *fs)
     return 0;
 }
 
+void write_late(struct fs *fs, struct buf *b, u64 owner)
+{
+    if (journal_is_open(&fs->journal))
+        journal_add(&fs->journal, b, owner);
+    else
+        bdwrite(b, owner);
+}
+
 int write_now(struct fs *fs, struct buf *b, u64 owner)
 {
     u64 changes;
-    if (ask(fs, b->block.blkno, owner, &changes) == ORDER_NOW) {
-        TRY(write_stable(fs, b));
-    } else {
+    enum order_mode mode = ask(fs, b->block.blkno, owner, &changes);
+    if (journal_is_open(&fs->journal)) {
+        journal_add(&fs->journal, b, owner);
+        return 0;
+    }
+    if (mode == ORDER_DELAYED) {
         __atomic_store_n(&fs->delays, true, __ATOMIC_RELAXED);
         bdwrite(b, owner);
+    } else {
+        TRY(write_stable(fs, b));
     }
     return has_changed(changes) ? order_settle(fs) : 0;
 }
@@ -88,8 +122,199 @@ int write_now(struct fs *fs, struct buf *b, u64 owner)
 bool order_delays(struct fs *fs, u64 blkno)
 {
     u64 changes;
-    return ask(fs, blkno, 0, &changes) == ORDER_DELAYED;
+    return ask(fs, blkno, 0, &changes) == ORDER_DELAYED ||
+           journal_is_open(&fs->journal);
 }
+
+/* ---- journals ---- */
+
+static const struct policy *in_use(u64 *changes)
+{
+    HOLD(spin, &order.lock);
+    *changes = order.changes;
+    return policy_in_use[POLICY_ORDER];
+}
+
+static void wake_thread(void)
+{
+    HOLD(spin, &order.lock);
+    order.wakes++;
+    wakeup(&order);
+}
+
+static int open_found(struct fs *fs, struct log *log, const char **why)
+{
+    struct journal_user user = {blocks_give_back, wake_thread, fs,
+                                2 * fs->groups};
+    *why = "the cache has too few buffers: raise nbuf";
+    if (bio_buffers() < BUFFERS_LEAST)
+        return -EINVAL;
+    TRY(journal_look(&fs->journal, log, why));
+    *why = "the disk failed, or no memory";
+    TRY(super_needs_recovery(fs, true));
+    return journal_open(&fs->journal, user);
+}
+
+static int open_journal(struct fs *fs)
+{
+    struct log log;
+    const char *why = "there is none";
+    int error = fs->has_journal ? log_find(fs, &log, &why) : -EINVAL;
+    if (!error) {
+        error = open_found(fs, &log, &why);
+        if (error)
+            log_release(&log);
+    }
+    if (!error)
+        return 0;
+    return fs_report(fs, REFUSED, error,
+                     "the journal is not used: %s: each step is written at "
+                     "once",
+                     why);
+}
+
+static int close_journal(struct fs *fs)
+{
+    if (fs_writable(fs))
+        return -EROFS;
+    if (journal_close(&fs->journal))
+        return fs_error(fs, "the journal cannot be emptied");
+    log_release(&fs->journal.log);
+    if (super_needs_recovery(fs, false))
+        return fs_error(fs, "the superblock cannot be written");
+    return 0;
+}
+
+/* True if the policy has changed since the journal was opened or closed. */
+static bool is_behind(struct fs *fs)
+{
+    return __atomic_load_n(&fs->followed, __ATOMIC_RELAXED) !=
+           __atomic_load_n(&order.changes, __ATOMIC_RELAXED);
+}
+
+int order_follow(struct fs *fs)
+{
+    u64 changes;
+    HOLD(sleep, &fs->follow_lock);
+    bool wanted = logs(in_use(&changes)) && !fs_writable(fs);
+    int error = 0;
+    if (is_behind(fs) && wanted != journal_is_open(&fs->journal))
+        error = wanted ? open_journal(fs) : close_journal(fs);
+    __atomic_store_n(&fs->followed, changes, __ATOMIC_RELAXED);
+    int settle_error = order_settle(fs);
+    return error ?: settle_error;
+}
+
+int order_end(struct fs *fs)
+{
+    HOLD(sleep, &fs->follow_lock);
+    return journal_is_open(&fs->journal) ? close_journal(fs) : 0;
+}
+
+int order_check(struct fs *fs)
+{
+    u64 changes;
+    if (!logs(in_use(&changes)) || fs->has_journal || fs->read_only)
+        return 0;
+    return fs_report(fs, REFUSED, -EINVAL,
+                     "the order policy needs a journal: make the image with "
+                     "mkfs --journal, or tune2fs -j");
+}
+
+int order_commit(struct fs *fs)
+{
+    if (!journal_is_open(&fs->journal))
+        return 0;
+    if (__atomic_load_n(&fs->failed, __ATOMIC_RELAXED))
+        return -EIO;
+    int error = journal_commit(&fs->journal);
+    if (fs->journal.failed)
+        return fs_error(fs, "a transaction cannot be written to the journal");
+    return error;
+}
+
+/* ---- operations ---- */
+
+/* Are so few blocks free that those are wanted which are freed by a commit? */
+static bool wants_freed(struct fs *fs)
+{
+    return fs->journal.nfreed && fs->free_blocks < SCARCE_BLOCKS;
+}
+
+void operation_begin(struct fs *fs)
+{
+    if (!fs->has_journal)
+        return;
+    if (!journal_inside() && is_behind(fs))
+        order_follow(fs); /* prints what it cannot do */
+    if (!journal_inside() && wants_freed(fs))
+        order_commit(fs);
+    journal_enter(&fs->journal);
+}
+
+void operation_end(struct fs *fs)
+{
+    if (fs->has_journal)
+        journal_leave(&fs->journal);
+}
+
+int operation_pause(struct inode *ip)
+{
+    struct fs *fs = ip->fs;
+    if (!journal_is_open(&fs->journal) ||
+        (!journal_is_large(&fs->journal) && !wants_freed(fs)))
+        return 0;
+    TRY(inode_write(ip, false));
+    operation_end(fs);
+    operation_begin(fs);
+    return fs_writable(fs);
+}
+
+/* ---- the thread ---- */
+
+static int commit_if_due(struct fs *fs)
+{
+    u64 changes, begun_ns = fs->journal.begun_ns;
+    const struct policy *p = in_use(&changes);
+    if (!journal_is_open(&fs->journal) || !begun_ns)
+        return 0;
+    u64 due_ns = begun_ns + (logs(p) ? p->order.commit_after_ns() : 0);
+    if (due_ns > clock_ns())
+        order.due_ns = MIN(order.due_ns, due_ns);
+    else if (order_commit(fs)) /* printed; or it is tried again */
+        order.due_ns = MIN(order.due_ns, clock_ns() + NS_PER_S);
+    return 0;
+}
+
+/* Sleep until that time (NEVER_NS: no time), or until the thread is woken. */
+static void rest(u64 until_ns)
+{
+    HOLD(spin, &order.lock);
+    u64 seen = order.wakes;
+    int timeout = 0;
+    while (seen == order.wakes && !timeout)
+        timeout = sleep_until(&order, &order.lock,
+                              until_ns == NEVER_NS ? 0 : until_ns);
+}
+
+static void commit_thread(void *)
+{
+    for (;;) {
+        order.due_ns = NEVER_NS;
+        each_mount(commit_if_due);
+        rest(order.due_ns);
+    }
+}
+
+/* False: there is no room for it. */
+static bool start_thread(void)
+{
+    if (!order.has_thread)
+        order.has_thread = kthread_try("commit", commit_thread, NULL);
+    return order.has_thread;
+}
+
+/* ---- swaps ---- */
 
 static void change_over(const struct policy *to)
 {
@@ -101,12 +326,35 @@ static void change_over(const struct policy *to)
 
 static void swap(const struct policy *to)
 {
+    if (logs(to) && !start_thread())
+        panic("order: no room for the thread that commits"); /* at boot only */
     change_over(to);
-    each_mount(order_settle); /* prints what it cannot do */
+    each_mount(order_follow); /* prints what it cannot do */
+}
+
+static int lacks_journal(struct fs *fs)
+{
+    return fs->has_journal || fs_writable(fs) ? 0 : -EINVAL;
+}
+
+static const char *refuses(const struct policy *to)
+{
+    if (!logs(to))
+        return NULL;
+    if (bio_buffers() < BUFFERS_LEAST)
+        return "it needs 64 buffers: raise nbuf";
+    if (each_mount(lacks_journal))
+        return "a disk that is mounted has no journal: mkfs --journal makes "
+               "one";
+    if (!start_thread())
+        return "no process is free for its thread: end one";
+    return NULL;
 }
 
 void order_init(void)
 {
-    policy_own(POLICY_ORDER,
-               (struct policy_owner){.swap = swap, .buffers = bio_buffers()});
+    policy_own(POLICY_ORDER, (struct policy_owner){.swap = swap,
+                                                   .tuned = wake_thread,
+                                                   .refuses = refuses,
+                                                   .buffers = bio_buffers()});
 }

@@ -6,7 +6,7 @@
  *   reading only, as Linux does it: else files would be damaged.
  * - needs_recovery goes last, when the journal is empty. Until then all of it
  *   is done again.
- * - The journal is not written otherwise. Inodes on the list of orphans, which
+ * - Otherwise order.c has it written. Inodes on the list of orphans, which
  *   Linux keeps for files without names, are left to e2fsck. Their bitmaps call
  *   them in use, so nothing is given their blocks.
  */
@@ -36,21 +36,42 @@ static u32 count_blocks(struct inode *ip)
     return sound ? blocks : 0;
 }
 
-static int replay_from(struct inode *ip, struct recovered *found)
+static int find_in(struct inode *ip, struct log *log)
 {
     struct fs *fs = ip->fs;
-    struct log log = {fs->disk, NULL, count_blocks(ip), fs->blocks};
-    u64 bytes = (u64)log.blocks * sizeof(u32);
-    found->wrong = "its inode is damaged";
-    if (!log.blocks)
+    *log = (struct log){fs->disk, NULL, count_blocks(ip), fs->blocks};
+    if (!log->blocks)
         return -EIO;
-    u32 *where = mem_reserve(bytes);
+    u32 *where = mem_reserve((u64)log->blocks * sizeof(u32));
     if (!where)
         return -ENOMEM;
-    log.where = where;
-    int error = find_blocks(ip, where, log.blocks);
-    error = error ?: journal_recover(&log, found);
-    mem_release(where, bytes);
+    log->where = where;
+    int error = find_blocks(ip, where, log->blocks);
+    if (error)
+        log_release(log);
+    return error;
+}
+
+int log_find(struct fs *fs, struct log *log, const char **why)
+{
+    OWNED(inode) struct inode *ip = NULL;
+    int error = iget(fs, EXT2_JOURNAL_INO, &ip) ?: find_in(ip, log);
+    *why = error == -ENOMEM ? "no memory" : "its inode is damaged";
+    return error;
+}
+
+void log_release(struct log *log)
+{
+    mem_release((void *)log->where, (u64)log->blocks * sizeof(u32));
+    log->where = NULL;
+}
+
+static int replay(struct fs *fs, struct recovered *found)
+{
+    struct log log;
+    TRY(log_find(fs, &log, &found->wrong));
+    int error = journal_recover(&log, found);
+    log_release(&log);
     return error;
 }
 
@@ -67,14 +88,11 @@ static int say(struct fs *fs, int error, const struct recovered *found)
 
 int journal_replay(struct fs *fs)
 {
-    struct inode *ip;
     struct recovered found = {0};
     if (fs->disk->read_only)
         return fs_report(fs, REFUSED, -EROFS,
                          "needs its journal replayed, and cannot be written");
-    TRY(iget(fs, EXT2_JOURNAL_INO, &ip));
-    int error = replay_from(ip, &found);
-    iput(ip);
+    int error = replay(fs, &found);
     TRY(say(fs, error, &found));
     return super_recovered(fs, found.failed);
 }

@@ -82,6 +82,7 @@ static int remove_found(struct walk *w, struct inode *ip)
     if (s.ino != ip->ino)
         return -EAGAIN;
     HOLD(inode, ip);
+    HOLD(operation, ip->fs);
     return check_removal(ip) ?: remove_name(w->at, &s, ip);
 }
 

@@ -244,6 +244,7 @@ static int rename_locked(struct renaming *r)
     TRY(ivalid(r->moved));
     if (r->replaced)
         TRY(check_removal(r->replaced));
+    HOLD(operation, r->moved->fs);
     int error = rename_any(r);
     redo_end(r->moved->fs);
     if (error)

@@ -335,6 +335,17 @@ static int root_open(struct fs *fs)
     return type < 0 ? type : refuse(fs, -EIO, "the root is no directory");
 }
 
+int super_needs_recovery(struct fs *fs, bool needs)
+{
+    struct ext2_super *sb;
+    struct buf *b = super_read(fs, &sb);
+    if (!b)
+        return -EIO;
+    sb->feature_incompat &= ~EXT2_INCOMPAT_RECOVER;
+    sb->feature_incompat |= needs ? EXT2_INCOMPAT_RECOVER : 0;
+    return bwrite_stable(b) ?: disk_order(fs->disk);
+}
+
 int super_recovered(struct fs *fs, bool failed)
 {
     struct ext2_super *sb;
@@ -350,7 +361,9 @@ int super_recovered(struct fs *fs, bool failed)
 /* Fill the row of a disk with what its superblock says. */
 static int row_open(struct fs *fs, struct disk *d, u32 flags)
 {
-    *fs = (struct fs){.disk = d, .generation = now_s()};
+    *fs = (struct fs){.disk = d, .generation = now_s(), .followed = UNLIMITED};
+    journal_init(&fs->journal);
+    sleep_lock_init(&fs->follow_lock, "follow");
     sleep_lock_init(&fs->lock, "fs");
     sleep_lock_init(&fs->intent_lock, "intent");
     fs->read_only = d->read_only || (flags & MS_RDONLY);
@@ -382,15 +395,16 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
     struct fs *fs = &mounts[d->id];
     if (fs->disk)
         return -EBUSY;
-    int error = row_open_whole(fs, d, flags) ?: root_open(fs);
+    int error = row_open_whole(fs, d, flags) ?: order_check(fs)
+                                             ?: root_open(fs);
     if (error) {
         row_empty(fs);
         fs->disk = NULL;
         return error;
     }
     super_begin(fs);
-    if (!claim_all(fs))
-        redo_finish(fs); /* both print what they cannot do */
+    if (!claim_all(fs) && !redo_finish(fs))
+        order_follow(fs); /* all print what they cannot do */
     d->mounted = true;
     *out = fs;
     return 0;
@@ -443,7 +457,7 @@ static int fs_sync(struct fs *fs)
         sleep_lock(&fs->lock);
         int super_error = super_write(fs, false, false);
         sleep_unlock(&fs->lock);
-        error = error ?: super_error;
+        error = error ?: super_error ?: order_commit(fs);
     }
     int flush_error = bflush(fs->disk);
     return error ?: flush_error;
@@ -469,7 +483,7 @@ static int sync_and_tell(struct fs *fs)
  * policy that keeps all in memory (write=nvram) has only made dirty. */
 static int fs_mark_clean(struct fs *fs)
 {
-    int error = sync_one(fs);
+    int error = sync_one(fs) ?: order_end(fs);
     error = error ?: fs_writable(fs) ? 0 : super_write(fs, true, true);
     error = error ?: bflush(fs->disk) ?: disk_flush(fs->disk);
     __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);

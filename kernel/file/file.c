@@ -20,6 +20,7 @@
 #include "kernel/file/file.h"
 #include "kernel/file/dev.h"
 #include "kernel/base/stat.h"
+#include "kernel/net/net.h"
 
 static struct {
     struct spinlock lock;
@@ -84,6 +85,8 @@ int file_close(struct file *f)
         ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
     }
+    if (f->socket)
+        socket_close(f->socket);
     HOLD(spin, &file_table.lock);
     f->next_free = file_table.free;
     file_table.free = f;
@@ -182,6 +185,15 @@ int file_open_device(u32 number, u32 flags, struct file **out)
     return f ? opened(f, attach_device(f, number), out) : -ENFILE;
 }
 
+int file_open_socket(u64 kind, u64 port, struct file **out)
+{
+    struct file *f = file_alloc(O_RDWR);
+    if (!f)
+        return -ENFILE;
+    f->type = FILE_SOCKET;
+    return opened(f, socket_open(kind, port, &f->socket), out);
+}
+
 /* Transfers at uio.offset: 0 or -errno, the uio says how far they came. The
  * inode is locked and valid. */
 typedef int inode_transfer(struct file *, struct uio *, bool own);
@@ -247,6 +259,8 @@ i64 file_io(struct file *f, struct uio *u, bool own)
         return device_io(f, u, own);
     if (!own)
         return -ESPIPE;
+    if (f->type == FILE_SOCKET) /* sendto and recvfrom say to and from whom */
+        return -EINVAL;
     return u->write ? pipe_write(f->pipe, u) : pipe_read(f->pipe, u);
 }
 
@@ -265,7 +279,7 @@ static u64 device_size(const struct device *d, u32 unit)
 i64 file_seek(struct file *f, i64 offset, int whence)
 {
     struct stat st = {0};
-    if (f->type == FILE_PIPE)
+    if (f->type == FILE_PIPE || f->type == FILE_SOCKET)
         return -ESPIPE;
     TRY(whence == SEEK_END ? file_stat(f, &st) : 0);
     HOLD(sleep, &f->lock);
@@ -320,7 +334,10 @@ int file_stat(struct file *f, struct stat *st)
         return ivalid(f->inode) ?: file_stat_inode(f->inode, st);
     *st = (struct stat){.st_nlink = 1,
                         .st_blksize = PAGE_SIZE,
-                        .st_mode = (f->pipe ? S_IFIFO : S_IFCHR) | 0600};
+                        .st_mode = (f->pipe     ? S_IFIFO
+                                    : f->socket ? S_IFSOCK
+                                                : S_IFCHR) |
+                                   0600};
     if (f->device) {
         st->st_rdev = f->device->id << 8 | f->unit;
         st->st_size = device_size(f->device, f->unit);

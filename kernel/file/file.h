@@ -12,10 +12,11 @@ struct pipe;
 
 struct file {
     u32 refs; /* file_table.lock: descriptors that share it */
-    enum { FILE_NONE, FILE_PIPE, FILE_INODE, FILE_DEVICE } type;
+    enum { FILE_NONE, FILE_PIPE, FILE_INODE, FILE_DEVICE, FILE_SOCKET } type;
     u32 flags;                   /* O_... as opened */
     struct inode *inode;         /* FILE_INODE, FILE_DEVICE; referenced */
     struct pipe *pipe;           /* FILE_PIPE */
+    struct socket *socket;       /* FILE_SOCKET */
     const struct device *device; /* FILE_DEVICE */
     u32 unit;
     u64 until;              /* FILE_DEVICE: where its text ends (device.h) */
@@ -36,6 +37,7 @@ int file_close(struct file *);
 int file_open(const char *path, u32 flags, u64 mode, struct file **);
 /* Open the console without a path: init's first descriptors. */
 int file_open_device(u32 number, u32 flags, struct file **);
+int file_open_socket(u64 kind, u64 port, struct file **);
 /* Read or (uio.write) write: bytes or -errno. own: at the file's own offset,
  * which moves; else at uio.offset. */
 i64 file_io(struct file *, struct uio *, bool own);

@@ -31,3 +31,114 @@ struct recovered {
  * -EIO if the disk failed; then it can be done again.
  */
 int journal_recover(const struct log *, struct recovered *);
+
+/* The ring of a log that is written. One process at a time appends. */
+struct ring {
+    const struct log *log;
+    u32 first, blocks; /* it is [first, blocks) of the log */
+    u32 head, free;    /* the next transaction's place; blocks that are free */
+    u32 sequence;      /* the next transaction's */
+};
+
+/* A block of the file system as it is to be logged. */
+struct logged {
+    u32 home;
+    const void *data; /* unchanged until it has been appended */
+};
+
+/* How many blocks of the log a transaction takes. */
+u32 journal_room(u32 nblocks, u32 nrevokes);
+
+/* A block that begins as the log's own do is escaped: copied, and changed. */
+bool journal_escapes(const void *data);
+
+/* How much memory appending so many takes; no less than for fewer. */
+u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes);
+
+/* Append a whole transaction; it is on the disk on return. -ENOSPC: there is no
+ * room for it, and nothing was written. -EIO: it does not count.
+ * May sleep; no buffer is held. The memory is of at least journal_bytes. */
+int journal_append(struct ring *, void *memory, const struct logged *, u32 n,
+                   const u32 *revokes, u32 nrevokes);
+
+/* ---- transactions ---- */
+
+/* What the file system does for its journal. */
+struct journal_user {
+    /* These blocks, given to journal_free, are free from now on: adds the
+     * changes of bitmaps and counts to the transaction. 0 or -EIO. */
+    int (*give_back)(void *arg, u32 first, u32 n);
+    void (*begun)(void); /* a transaction has its first change */
+    void *arg;
+    u32 changes; /* how many blocks giving back changes at most */
+};
+
+struct freed_page;
+
+/* A journal that may be in use. All zeros: it is not. */
+struct journal {
+    struct log log;
+    struct journal_user user;
+    struct journal_super super; /* as on the disk */
+    u64 most;                   /* blocks that a transaction may pin */
+    /* lock */
+    struct spinlock lock;
+    bool open;       /* changes go into transactions */
+    bool closed;     /* the gate: no operation may begin */
+    bool committing; /* one process commits */
+    bool sealed;     /* the transaction is being appended */
+    bool failed;     /* a transaction could not be appended: none will be */
+    u32 inside;      /* processes in operations */
+    u32 waiting;     /* sleep on this journal */
+    u64 running;     /* number of the running transaction */
+    u64 begun_ns;    /* its first change; 0: there is none */
+    /* of who is inside, or has closed the gate */
+    struct spinlock freed_lock;
+    struct freed_page *freed; /* freed_lock */
+    u64 nfreed;               /* freed_lock: blocks in these pages */
+    /* of who has closed the gate */
+    struct ring ring;
+    u8 *logged; /* a bit for each block with a copy in the log */
+};
+
+void journal_init(struct journal *);
+
+/* Read the superblock of a log; nothing is written. 0, or an error and why. */
+int journal_look(struct journal *, const struct log *, const char **why);
+
+/* Put the journal to use, which has been looked at: all that is dirty is
+ * written, and the log begins. The file system says on the disk that it needs
+ * recovery. 0, -EIO or -ENOMEM. */
+int journal_open(struct journal *, struct journal_user);
+
+/* Commit, write all home, and empty the log, which is not in use then. */
+int journal_close(struct journal *);
+
+static inline bool journal_is_open(const struct journal *j)
+{
+    return __atomic_load_n(&j->open, __ATOMIC_RELAXED);
+}
+
+/* An operation begins and ends: what it changes is committed as a whole. They
+ * nest. It waits before it begins, never inside: for the end of a commit, or
+ * until the transaction has room. The caller holds no buffer, and has locked
+ * all inodes that it needs; inside it takes no further lock that is held by a
+ * process that may be about to begin. */
+void journal_enter(struct journal *);
+void journal_leave(struct journal *);
+bool journal_inside(void); /* is the process in an operation? */
+
+/* Add a changed buffer to the running transaction, and let go of it. In an
+ * operation, of a journal that is open. */
+void journal_add(struct journal *, struct buf *, u64 owner);
+
+/* These blocks are free when the running transaction is on the disk. */
+int journal_free(struct journal *, u32 first, u32 n);
+
+/* True if an operation that can end should, for the transaction is large. */
+bool journal_is_large(const struct journal *);
+
+/* What operations that have ended have done is on the disk on return, and what
+ * has been written before the call. 0, -EIO or -ENOMEM; then a later call tries
+ * it again, unless the journal has failed. In no operation. */
+int journal_commit(struct journal *);

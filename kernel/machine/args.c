@@ -90,6 +90,34 @@ u64 arg_number(const char *name, u64 def, u64 min, u64 max)
     return value;
 }
 
+/* 0: the text is no address. */
+static u32 address_of(const char *text)
+{
+    u32 host = 0;
+    for (u32 i = 0; i < 4; i++) {
+        u64 part = 0;
+        if (i && *text++ != '.')
+            return 0;
+        const char *digits = text;
+        while (*text >= '0' && *text <= '9' && part < 256)
+            part = part * 10 + (u64)(*text++ - '0');
+        if (text == digits || part > 255)
+            return 0;
+        host = host << 8 | part;
+    }
+    return *text ? 0 : host;
+}
+
+u32 arg_host(const char *name)
+{
+    const char *text = arg_text(name);
+    u32 host = address_of(text);
+    if (host == 0 || host == UINT32_MAX)
+        boot_fail("argument %s=%s: not an address such as 10.0.0.1", name,
+                  text);
+    return host;
+}
+
 void args_each(bool (*fn)(const char *name, const char *value))
 {
     for (u32 i = 0; i < nargs; i++)

@@ -18,6 +18,9 @@ const char *arg_text(const char *name);
  */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max);
 
+/* A host's address, such as 10.0.0.1, as a number. The argument is there. */
+u32 arg_host(const char *name);
+
 /* Call fn for every argument that was not asked for yet; fn returns true if it
  * took it. */
 void args_each(bool (*fn)(const char *name, const char *value));

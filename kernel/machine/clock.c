@@ -116,8 +116,11 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
     struct cpu *cpu = mycpu();
     HOLD(spin, &cpu->timer_lock);
     assert(!t->cpu);
-    *t = (struct timer){
-        .when_ns = when_ns, .fire = fire, .arg = arg, .cpu = cpu};
+    *t = (struct timer){.when_ns = when_ns,
+                        .fire = fire,
+                        .arg = arg,
+                        .cpu = cpu,
+                        .free = t->free};
     struct list *at = cpu->timers.next;
     while (at != &cpu->timers &&
            LIST_ITEM(at, struct timer, link)->when_ns <= when_ns)
@@ -155,9 +158,18 @@ void clock_set_slice(u64 when_ns)
         arm(cpu, when_ns);
 }
 
+u64 clock_next_ns(void)
+{
+    struct cpu *cpu = mycpu();
+    HOLD(spin, &cpu->timer_lock);
+    struct timer *t =
+        ITEM_OR_NULL(list_first(&cpu->timers), struct timer, link);
+    return t ? t->when_ns : NEVER_NS;
+}
+
 /* Fire the first timer if it is due; else see that an interrupt comes when it
- * is. Returns whether one fired. */
-static bool fire_one_due(struct cpu *cpu)
+ * is. Returns whether one fired. *work: one of them is not free. */
+static bool fire_one_due(struct cpu *cpu, bool *work)
 {
     spin_lock(&cpu->timer_lock);
     struct timer *t =
@@ -170,26 +182,30 @@ static bool fire_one_due(struct cpu *cpu)
     }
     void (*fire)(void *) = t->fire;
     void *arg = t->arg;
+    *work |= !t->free;
     unset(t);
     spin_unlock(&cpu->timer_lock);
     fire(arg);
     return true;
 }
 
-void clock_interrupt(void)
+bool clock_interrupt(void)
 {
     struct cpu *cpu = mycpu();
     disarm(cpu);
-    while (fire_one_due(cpu))
-        ;
+    bool work = false, fired = false;
+    while (fire_one_due(cpu, &work))
+        fired = true;
+    work |= !fired;
     if (!cpu->slice_ns)
-        return;
+        return work;
     if (cpu->slice_ns > clock_ns()) {
         arm(cpu, cpu->slice_ns);
-        return;
+        return work;
     }
     cpu->slice_ns = 0;
     cpu->reschedule = true;
+    return true;
 }
 
 /* ---- disks of lab mode ---- */

@@ -31,6 +31,7 @@ struct timer {
     void (*fire)(void *arg);
     void *arg;
     struct cpu *cpu; /* NULL when not set */
+    bool free;       /* its interrupt is no work of the machine */
 };
 
 /* Set t to fire at when_ns (at once if that is past); t must not be set. */
@@ -41,6 +42,9 @@ static inline bool timer_is_set(const struct timer *t)
 {
     return __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE);
 }
+
+/* When this hart's first timer is due: NEVER_NS, there is none. */
+u64 clock_next_ns(void);
 
 /* Unset t; false if it has fired or is firing. From any hart. */
 bool timer_cancel(struct timer *t);
@@ -70,7 +74,8 @@ void clock_wait(void);
 /* Layers below proc: set up this hart, and take its timer interrupt. */
 void clock_init(void);
 void clock_hart_init(void);
-void clock_interrupt(void);
+/* Returns false if all that came were timers that are free. */
+bool clock_interrupt(void);
 
 /* The end of the running process's time slice: have clock_interrupt call
  * for a switch at that time; 0 for none. */

@@ -20,6 +20,7 @@ enum lock_rank {
     RANK_BIO,       /* the buffer cache */
     RANK_POLICY,    /* a kind's answers and swaps */
     RANK_DISK,      /* one disk's queue */
+    RANK_NET,       /* what the protocols keep */
     RANK_CHANGE,    /* which scheduler and place policy are in use */
     RANK_VIRTIO,    /* one device's ring */
     RANK_SLEEPLOCK, /* inside a sleep lock */

@@ -25,7 +25,9 @@ static void print_stats(struct text *t)
 {
     trace(TRACE_counted, 0, 0, 0, 0);
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
-        if (s->read)
+        if (s->with && !*s->with)
+            continue;
+        else if (s->read)
             text_printf(t, "%s %-14lu %s\n", s->name, s->read(), s->unit);
         else
             text_printf(t, "%s %lu %s\n", s->name, s->value, s->unit);

@@ -12,6 +12,7 @@
 enum order_mode {
     ORDER_NOW,     /* write, and wait: later steps reach the disk later */
     ORDER_DELAYED, /* only make the block dirty, as file data */
+    ORDER_LOGGED,  /* add it to a transaction of the disk's journal */
 };
 
 /* A block of metadata that has just changed, and on which later steps rely. */
@@ -28,6 +29,10 @@ struct order_hooks {
     /* (required) What to do with it. An fsync or a sync writes what is delayed,
      * whatever the answer. */
     enum order_mode (*decide)(const struct order_info *);
+    /* (optional) The policy uses journals: each answer must be ORDER_LOGGED,
+     * and without this hook none may. Returns how long after its first change a
+     * transaction is committed, in ns. All other metadata is logged, too. */
+    u64 (*commit_after_ns)(void);
 };
 
 #include "kernel/policy/policy.h" /* the table, and POLICY() */

@@ -118,17 +118,25 @@ static int proc_alloc(const char *name, bool is_thread, struct proc **out)
     return 0;
 }
 
-struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
 {
     struct proc *p;
     if (proc_alloc(name, true, &p) < 0)
-        panic("kthread: no room for %s", name);
+        return NULL;
     p->start = fn;
     p->start_arg = arg;
     if (!table.first)
         table.first = p;
     HOLD(spin, &runqueue.lock);
     run_later(p);
+    return p;
+}
+
+struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+{
+    struct proc *p = kthread_try(name, fn, arg);
+    if (!p)
+        panic("kthread: no room for %s", name);
     return p;
 }
 

@@ -59,6 +59,7 @@ struct proc {
     struct file *fds[MAX_FDS];
     u32 calls_since_transfer; /* 0: none yet (trap.c) */
     u32 buffers_held;         /* bio's: buffers this process has busy */
+    u32 operations;           /* the journal's: begun, one in the other */
     bool is_thread;           /* a kernel thread, or was one: process 1 */
     void (*start)(void *);    /* where it begins; does not return */
     void *start_arg;
@@ -73,6 +74,8 @@ void proc_idle(void) __attribute__((noreturn));
 /* Start a kernel thread; fn does not return. The first one is process 1. Panics
  * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
+/* The same, but NULL if there is no room. */
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg);
 
 /* Name a process, cut to what fits. */
 void proc_name(struct proc *, const char *name);

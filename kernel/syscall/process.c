@@ -8,6 +8,7 @@
 #include "kernel/syscall/process.h"
 #include "kernel/file/console.h"
 #include "kernel/file/file.h"
+#include "kernel/link/link.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/trap.h"
@@ -56,6 +57,7 @@ static void end_machine(int status)
         kprintf("init: shutdown: error %d\n", -error);
     if (status == WKILLED)
         kprintf("init: killed\n");
+    link_end();
     power_off(status == WKILLED ? STATUS_KILLED : status);
 }
 

@@ -7,6 +7,7 @@
 #include "kernel/syscall/syscall.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/measure/cost.h"
+#include "kernel/link/link.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 
@@ -142,5 +143,6 @@ i64 sys_poweroff(const u64 *arg)
     int error = arg[1] ? ext2_shutdown() : 0;
     if (error)
         kprintf("poweroff: not everything was written: error %d\n", -error);
+    link_end();
     power_off(error && status == 0 ? 1 : status);
 }

@@ -73,8 +73,8 @@ static void interrupt(u64 number)
         mycpu()->reschedule = true;
         break;
     case INT_TIMER:
-        clock_interrupt();
-        charge(COST_interrupt, 1);
+        if (clock_interrupt())
+            charge(COST_interrupt, 1);
         break;
     case INT_EXTERNAL:
         irq_dispatch();

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from sluice.crash.campaign_table import command_of, put_row
 from sluice.crash.crews import Task, try_tasks
-from sluice.crash.faults import FAULTS, list_faults, plant
+from sluice.crash.faults import plant
 from sluice.crash.laboratory import Laboratory
+from sluice.crash.log_faults import EVERY_FAULT, faults_for
 from sluice.crash.machine import Setup
 from sluice.crash.oracle import Promise
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
@@ -67,7 +68,7 @@ class Summary:
 
 def list_tasks(request: CampaignRequest) -> list[Task]:
     """Return what a campaign tries, without what it goes on with for a time."""
-    faults = list_faults(request.volatile)
+    faults = faults_for(request.setup, request.volatile)
     every = [Task(fault.workload, fault.name) for fault in faults]
     for length in range(1, request.length + 1):
         every += [Task(workload.name) for workload in all_workloads(length)]
@@ -145,7 +146,7 @@ def summarise(
         sum(row.images for row in rows),
         sum(row.stale for row in rows),
         sum(bool(row.failed) for row in rows),
-        len(list_faults(request.volatile)),
+        len(faults_for(request.setup, request.volatile)),
         sum(bool(row.failed) for row in faults),
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),
@@ -209,7 +210,7 @@ def show_cut(
     lost. out: where the cut's image goes."""
     workload = find_workload(name)
     with make_laboratory(request) as laboratory:
-        chosen = next((one for one in FAULTS if one.name == fault), None)
+        chosen = next((one for one in EVERY_FAULT if one.name == fault), None)
         planted = plant(chosen, laboratory.base.disk) if chosen else None
         if number is None:
             story = tell(laboratory, workload, planted)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from sluice.crash.faults import FAULTS, plant
+from sluice.crash.faults import plant
 from sluice.crash.laboratory import Laboratory, Outcome
+from sluice.crash.log_faults import EVERY_FAULT
 from sluice.crash.machine import limit_trials
 from sluice.crash.workloads import find_workload
 
@@ -40,7 +41,7 @@ def try_task(laboratory: Laboratory, task: Task) -> Outcome:
     with limit_trials(laboratory.machine):
         if not task.fault:
             return laboratory.try_workload(workload, most=MOST_FAILURES)
-        fault = next(fault for fault in FAULTS if fault.name == task.fault)
+        fault = next(fault for fault in EVERY_FAULT if fault.name == task.fault)
         planted = plant(fault, laboratory.base.disk)
         return laboratory.try_workload(workload, planted, most=1)
 

@@ -29,12 +29,25 @@ MEMORY_FOLDER = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Setup:
-    """A machine's boot arguments, and its disk: its size and the size of its blocks."""
+    """A machine's boot arguments, and its disk: its size and the size of its blocks; with a
+    journal, all disks have one of this size."""
 
     args: str = ""
     size: str = "512K"
     block: str = "4K"
     twin: Path = TWIN
+    journal: str = ""
+
+    def mkfs_options(self) -> tuple[str, ...]:
+        """Return more options of mkfs for each disk."""
+        return ("--journal", self.journal) if self.journal else ()
+
+    def sizes(self) -> tuple[str, str]:
+        """Return the sizes of the root and of the disk that is watched."""
+        if not self.journal:
+            return "2M", self.size
+        mib = int(self.journal[:-1])
+        return f"{mib + 4}M", f"{mib + 2}M"
 
 
 @dataclass(frozen=True)
@@ -83,12 +96,14 @@ class CrashMachine:
         """Make the images of the disks. Returns the disks."""
         program = (BUILT / "programs" / "bin" / PROGRAM).read_bytes()
         files = {"/bin/init": program, f"{MOUNTED}/empty": b""}
-        block = self.setup.block
+        block, options = self.setup.block, self.setup.mkfs_options()
+        root_size, size = self.setup.sizes()
         root, text, disk = (self.folder / name for name in ("root", "text", "disk"))
-        image.make_image(root, image.Content(files, programs=False, size="2M", block=block))
+        content = image.Content(files, programs=False, size=root_size, block=block, options=options)
+        image.make_image(root, content)
         text.write_bytes(bytes(TEXT_BYTES))
         if self.disk is None:
-            empty = image.Content(programs=False, size=self.setup.size, block=block)
+            empty = image.Content(programs=False, size=size, block=block, options=options)
             self.disk = image.make_image(disk, empty).read_bytes()
         disk.write_bytes(self.disk)
         return tuple(map(Disk, (root, text, disk)))

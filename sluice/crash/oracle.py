@@ -10,7 +10,8 @@ compares what was found with it.
 - A file's size is one that it has had since it was last made durable (or, within one write, a
   number of whole blocks between two of them). Each of its bytes is one that was there since then.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
-  may reach the disk before the block's data. `check` counts them.
+  may reach the disk before the block's data. `check` counts them. A journal that orders data writes
+  them before the size that leads to them, so stale=False.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from itertools import pairwise
 
 from sluice.crash.operations import Operation, pattern
 
+MOST_BLOCK = 4096
 LEAST_BLOCK = 1024  # a write grows a file block by block, and no disk has smaller ones
 
 
@@ -41,6 +43,11 @@ class Promise:
 
     order: str = "sync"
     stale: bool = True
+
+
+def promise_of(order: str) -> Promise:
+    """Return what is promised with names of this order."""
+    return Promise(order, stale=order != "prefix")
 
 
 @dataclass(frozen=True)
@@ -319,14 +326,33 @@ def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tu
     kept, stale = min(sizes), 0
     for at in range(0, len(data), 512):
         piece = data[at : at + 512]
-        may = {version[at : at + 512].ljust(512, b"\0")[: len(piece)] for version in window}
-        if piece in may or all(any(m[i] == b for m in may) for i, b in enumerate(piece)):
+        if is_of_versions(piece, at, window, promise):
             continue
         if promise.stale and at + len(piece) > kept:
             stale += len(piece)
             continue
         return f"its bytes from {at} on were never there: {piece[:16]!r}", 0
     return "", stale
+
+
+def is_of_versions(piece: bytes, at: int, window: Sequence[bytes], promise: Promise) -> bool:
+    """Return whether each byte of a piece is one that a version has there. A version has zeros in
+    the rest of its last block, which a truncate writes before the size; and everywhere after its
+    end if stale bytes are allowed, for then the size may grow before the data."""
+    end = at + len(piece)
+    may = [
+        one.ljust(end if promise.stale else -(-len(one) // MOST_BLOCK) * MOST_BLOCK, b"\0")[at:end]
+        for one in window
+    ]
+    return piece in may or all(
+        any(one[i : i + 1] == b for one in may) for i, b in iterate_bytes(piece)
+    )
+
+
+def iterate_bytes(piece: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the places of a piece's bytes, and the bytes."""
+    for i in range(len(piece)):
+        yield i, piece[i : i + 1]
 
 
 def continue_history(start: History, operations: Sequence[Operation]) -> History:

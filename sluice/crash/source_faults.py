@@ -49,10 +49,7 @@ class SourceFault:
 
 
 def load_faults(path: Path = CATALOGUE) -> list[SourceFault]:
-    """Return the faults of the catalogue; none in a student's tree, which has no catalogue, as it
-    would show the answers of labs. Raises BadFault."""
-    if not path.exists():
-        return []
+    """Return the faults of the catalogue. Raises BadFault."""
     faults = []
     for row in tomllib.loads(path.read_text(encoding="utf-8"))["fault"]:
         try:

@@ -60,6 +60,7 @@ def campaign_key(setup: Setup, promise: Promise, volatile: bool) -> str:
         setup.args,
         setup.size,
         setup.block,
+        setup.journal,
         volatile,
         asdict(promise),
     ]

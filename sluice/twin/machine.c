@@ -14,6 +14,7 @@
 #include "kernel/machine/print.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"
+#include "kernel/driver/virtio_net.h"
 
 struct machine machine = {
     .memory_phys = MEMORY_PHYS, .nharts = 1, .timebase_hz = 10000000};
@@ -143,6 +144,44 @@ void virtio_blk_kick(struct virtio_blk *v)
 void virtio_blk_settle(struct virtio_blk *v)
 {
     (void)v;
+}
+
+bool nic_probe(u8 mac[MAC_BYTES])
+{
+    (void)mac;
+    return false;
+}
+
+void nic_start(void (*arrived)(void))
+{
+    (void)arrived;
+}
+
+bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
+{
+    (void)head, (void)head_bytes, (void)body, (void)bytes;
+    return false;
+}
+
+struct nic_buffer *nic_take(u32 *bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+void nic_give(struct nic_buffer *b)
+{
+    (void)b;
+}
+
+u32 nic_number(const struct nic_buffer *b)
+{
+    (void)b;
+    return 0;
+}
+
+void nic_flush(void)
+{
 }
 
 /* The host has filled in `machine`, and there is no tree. */

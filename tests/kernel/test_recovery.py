@@ -351,6 +351,72 @@ def test_a_power_cut_during_recovery_loses_nothing(states: States, tmp_path: Pat
         assert all(got.block(n) == after.block(n) for n in states.changed), cut.name
 
 
+# ---- what the kernel appends ----
+
+APPEND = NATIVE / "append_tool"
+HOMES, SOURCES = 11600, 11000  # free blocks
+
+
+def append(image: Image, parts: list[tuple[list[int], list[int]]], at: int, cut: int = 0) -> str:
+    """Have the kernel append transactions, each of blocks HOMES + i and of revokes."""
+    numbers = [len(image.where), *image.where]
+    for blocks, revokes in parts:
+        pairs = [n for i in blocks for n in (HOMES + i, SOURCES + i)]
+        numbers += [len(blocks), *pairs, len(revokes), *(HOMES + i for i in revokes)]
+    image.set(start=at, sequence=9)
+    image.needs_recovery()
+    ring = (image.block_bytes, 1, image.get("blocks"), at, 9, cut)
+    words = [str(word) for word in (image.save(), *ring)]
+    return run(APPEND, *words, script="\n".join(map(str, numbers)))
+
+
+def put_sources(image: Image) -> None:
+    """Every seventh begins with the journal's magic."""
+    for i in range(300):
+        data = bytes([i % 250 + 1]) * image.block_bytes
+        at = (SOURCES + i) * image.block_bytes
+        head = struct.pack(">I", MAGIC) if i % 7 == 0 else b""
+        image.data[at : at + len(data)] = head + data[len(head) :]
+
+
+def brought_home(path: Path) -> set[int]:
+    image = Image(path)
+    return {i for i in range(300) if image.block(HOMES + i) == image.block(SOURCES + i)}
+
+
+@pytest.mark.parametrize("at", [1, 700, 1023])
+def test_what_the_kernel_appends_is_recovered(states: States, tmp_path: Path, at: int) -> None:
+    image = begin(states, tmp_path)
+    put_sources(image)
+    parts = [([*range(250)], []), ([], []), ([250, 251], [3, 4, 251]), ([3], [5])]
+    said = append(image, parts, at)
+    assert f"{1023 - 250 - 3 - 1 - 1 - 2 - 3 - 1 - 3} free" in said
+    assert "4 transactions" in recover_both(image.path)
+    assert brought_home(image.path.with_suffix(".ours")) == {*range(251)} - {4, 5}
+
+
+def test_a_transaction_without_room_writes_nothing(states: States, tmp_path: Path) -> None:
+    image = begin(states, tmp_path)
+    put_sources(image)
+    said = append(image, [([*range(300)], [])] * 4, 1)
+    assert said.count("append: -28") == 1 and f"{1023 - 3 * 304} free" in said
+
+
+def test_a_cut_while_the_kernel_appends_leaves_whole_transactions(
+    states: States, tmp_path: Path
+) -> None:
+    parts = [([0, 1, 2], []), ([3], [0]), ([0, 4], [])]
+    ends = (5, 5 + 4, 5 + 4 + 4)  # writes after which each counts
+    homes = [set(), {0, 1, 2}, {1, 2, 3}, {0, 1, 2, 3, 4}]
+    for cut in range(1, ends[-1] + 2):
+        image = begin(states, tmp_path)
+        put_sources(image)
+        append(image, parts, 1020, cut)
+        recover_both(image.path)
+        whole = sum(cut - 1 >= end for end in ends)
+        assert brought_home(image.path.with_suffix(".ours")) == homes[whole], cut
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_logs_end_in_no_panic(states: States, tmp_path: Path, seed: int) -> None:
 

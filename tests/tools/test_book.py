@@ -112,7 +112,9 @@ def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> N
     for kind, names in kernel.policies.items():
         assert {p.name for p in inventory.list_policies() if p.kind == kind} == set(names)
     own = {f"{p.name}.{c.name}": c.unit for p in inventory.list_policies() for c in p.counters}
-    rows = {c.name: c.unit for c in inventory.list_statistics() if c.kind in ("counter", "gauge")}
+    kinds = ("counter", "gauge")
+    common = [c for c in inventory.list_statistics() if c.everywhere]
+    rows = {c.name: c.unit for c in common if c.kind in kinds}
     assert rows | own == kernel.counters
     histograms = {c.name for c in inventory.list_statistics() if "histogram" in c.kind}
     assert {re.sub(r"^disk\d\.", "", name) for name in kernel.histograms} == histograms

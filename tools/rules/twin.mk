@@ -14,7 +14,8 @@ TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(TWIN_WRAPPED
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/counter.c machine/cpu.c machine/fdt.c machine/irq.c \
-    machine/panic.c machine/power.c machine/uart.c machine/ubsan.c driver/virtio_blk.c proc/vm.c)
+    machine/panic.c machine/power.c machine/uart.c machine/ubsan.c driver/virtio.c \
+    driver/virtio_blk.c driver/virtio_net.c proc/vm.c)
 TWIN_HOST := $(filter-out sluice/twin/call.c,$(wildcard sluice/twin/*.c)) sluice/twin/switch_$(HOST).S
 TWIN_SRC := $(filter-out $(TWIN_HARDWARE),$(filter %.c,$(KSRC))) $(TWIN_HOST)
 TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))

@@ -12,6 +12,7 @@ CRASH = Needs(("run",), ("all", "twin"))
 GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
+JOURNALS = {"1K": "1M", "2K": "2M", "4K": "4M"}  # the smallest of each size of block
 UNITS = {"s": 1, "m": 60, "h": 3600}
 MOST_LENGTH = 2
 
@@ -48,9 +49,9 @@ def parse_mount_option(text: str) -> str:
 
 def fault_names() -> list[str]:
     """Return the names of the planted faults."""
-    from sluice.crash.faults import FAULTS
+    from sluice.crash.log_faults import EVERY_FAULT
 
-    return [fault.name for fault in FAULTS]
+    return [fault.name for fault in EVERY_FAULT]
 
 
 Args = Annotated[
@@ -74,24 +75,30 @@ Order = Annotated[
         )
     ),
 ]
+Journal = Annotated[
+    bool,
+    typer.Option("--journal", help="The disks have a journal, for --args order=journal."),
+]
 Durable = Annotated[
     bool,
     typer.Option("--durable", help="A write that has ended is durable: no volatile cache."),
 ]
 
 
-def request_of(args: str, block: str, order: str, durable: bool, **more: Any) -> Any:
+def request_of(args: str, block: str, order: str, durable: bool, journal: bool, **more: Any) -> Any:
     """Return the request of a campaign on this machine."""
     from sluice.crash.campaign_run import CampaignRequest
     from sluice.crash.machine import Setup
-    from sluice.crash.oracle import Promise
+    from sluice.crash.oracle import promise_of
 
     said = f" --args '{args}'" if args else ""
     said += f" --block {block}" if block != "4K" else ""
     said += f" --order {order}" if order != ORDERS[0] else ""
     said += " --durable" if durable else ""
     said += " --log" if more.get("log") else ""
-    setup, promise = Setup(args, block=block), Promise(order)
+    said += " --journal" if journal else ""
+    size = JOURNALS[block] if journal else ""
+    setup, promise = Setup(args, block=block, journal=size), promise_of(order)
     return CampaignRequest(setup, promise, not durable, options=said, **more)
 
 
@@ -122,6 +129,7 @@ def run(
     block: Block = "4K",
     order: Order = ORDERS[0],
     durable: Durable = False,
+    journal: Journal = False,
     page: Annotated[
         bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
     ] = False,
@@ -138,7 +146,7 @@ def run(
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
     campaign = {"length": length, "seeds": seeds, "for_s": for_s, "page": page}
-    asked = request_of(args, block, order, durable, jobs=jobs, folder=where, **campaign)
+    asked = request_of(args, block, order, durable, journal, jobs=jobs, folder=where, **campaign)
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
 
@@ -176,6 +184,7 @@ def show(
             "--log", help="The disk is of ext3 and its log has to be replayed; blocks of 1K."
         ),
     ] = False,
+    journal: Journal = False,
     out: options.Out = None,
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
@@ -185,7 +194,7 @@ def show(
     from sluice.crash.operations import BadOperation
     from sluice.experiment import commandline
 
-    asked = request_of(args, block, order, durable, log=log)
+    asked = request_of(args, block, order, durable, journal, log=log)
     errors = (BadRecording, BadOperation)
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors

@@ -11,7 +11,8 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/cache/flush.c kernel/cache/lost.c kernel/cache/replace.c
+ * link: kernel/cache/flush.c
+ * link: kernel/cache/pinned.c kernel/cache/lost.c kernel/cache/replace.c
  * link: kernel/cache/updated.c kernel/cache/write.c kernel/disk policies
  * link: kernel/policy/registry.c
  * link: drives kernel/vlog

@@ -254,3 +254,9 @@ TEST(the_daemons_processor_time_is_shown)
     daemon->system_ns = 1234;
     check_eq(stat_of("updated.cpu"), 1234);
 }
+
+TEST(before_the_daemon_runs_it_has_computed_for_no_time)
+{
+    boot("nbuf=64 update=told");
+    check_eq(stat_of("updated.cpu"), 0);
+}

@@ -5,6 +5,7 @@
  * link: kernel/ext2/dir.c kernel/ext2/data.c
  * link: kernel/ext2/features.c kernel/ext2/order.c
  * link: kernel/ext2/recover.c kernel/journal/recover.c
+ * link: kernel/journal/append.c kernel/journal/transaction.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
  * link: kernel/ext2/walk.c kernel/ext2/super.c tests/kernel/ext2/ext2_shim.c

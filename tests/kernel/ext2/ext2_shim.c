@@ -92,9 +92,22 @@ static enum order_mode decide_delayed(const struct order_info *)
     return wrong ? ORDER_DELAYED + 1 : ORDER_DELAYED;
 }
 
+static enum order_mode decide_logged(const struct order_info *)
+{
+    return ORDER_LOGGED;
+}
+
+static u64 never_due(void)
+{
+    return NEVER_NS;
+}
+
 static const struct policy orders[] = {
     [ORDERS_NOW] = {.kind = POLICY_ORDER, .order.decide = decide_now},
     [ORDERS_NONE] = {.kind = POLICY_ORDER, .order.decide = decide_delayed},
+    [ORDERS_LOGGED] = {.kind = POLICY_ORDER,
+                       .order = {.decide = decide_logged,
+                                 .commit_after_ns = never_due}},
 };
 const struct policy *policy_in_use[POLICY_KINDS];
 static struct policy_owner order_owner;
@@ -104,7 +117,7 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
     if (kind != POLICY_ORDER)
         panic("ext2 owns kind %u", kind);
     order_owner = owner;
-    shim_use_order(shim.delays ? ORDERS_NONE : ORDERS_NOW);
+    shim_use_order(shim.delays);
 }
 
 void shim_use_order(enum shim_order which)
@@ -395,6 +408,34 @@ bool sleep_held(const struct sleeplock *lk)
     return lk->holder == myproc();
 }
 
+/* Who waits sees for itself when it may go on. */
+void sleep_on(const void *chan, struct spinlock *lk)
+{
+    (void)chan;
+    spin_unlock(lk);
+    reschedule(true);
+    spin_lock(lk);
+}
+
+int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
+{
+    (void)deadline_ns;
+    sleep_on(chan, lk);
+    return 0;
+}
+
+void wakeup(const void *chan)
+{
+    (void)chan;
+}
+
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
+{
+    /* It never runs: only syncs commit. */
+    (void)name, (void)fn, (void)arg;
+    return &fibres[0].proc;
+}
+
 /* ---- disks ---- */
 
 struct shim_buf {
@@ -613,12 +654,20 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
 
 int disk_transfer(struct disk *d, struct io *ios, u32 n)
 {
-    if (fails(FAULT_READ, d))
-        return -EIO;
-    for (u32 i = 0; i < n; i++)
-        memcpy(ios[i].span.data,
-               shim_of(d)->now + ios[i].request.sector * SECTOR_BYTES,
-               ios[i].request.nsectors * SECTOR_BYTES);
+    for (u32 i = 0; i < n; i++) {
+        u64 sector = ios[i].request.sector;
+        u8 *at = shim_of(d)->now + sector * SECTOR_BYTES;
+        u64 bytes = ios[i].request.nsectors * SECTOR_BYTES;
+        bool write = ios[i].request.write;
+        if (fails(write ? FAULT_WRITE : FAULT_READ, d))
+            return -EIO;
+        memcpy(write ? at : ios[i].span.data, write ? ios[i].span.data : at,
+               bytes);
+        if (!write)
+            continue;
+        keep_write(shim_of(d), sector * SECTOR_BYTES / shim.block_bytes, at);
+        log_write(d, sector * SECTOR_BYTES / shim.block_bytes, at);
+    }
     return 0;
 }
 
@@ -712,7 +761,7 @@ static void maybe_write(struct shim_buf *s, void *arg)
 static void maybe_drop(struct shim_buf *s, void *arg)
 {
     (void)arg;
-    if (!(s->buf.flags & (B_BUSY | B_DELWRI)) &&
+    if (!(s->buf.flags & (B_BUSY | B_DELWRI | B_PINNED)) &&
         s->used + shim.buffers < clock_of_uses)
         drop(s);
 }
@@ -1123,6 +1172,68 @@ int bflush_owner(struct disk *d, u64 owner)
 int bflush(struct disk *d)
 {
     return bflush_owner(d, 0);
+}
+
+/* All is data here, as the owner alone is known. */
+int bflush_data(struct disk *d)
+{
+    return bflush(d);
+}
+
+/* ---- pinned buffers ---- */
+
+void bpin(struct buf *b, u64 owner)
+{
+    maybe_reschedule();
+    b->block.owner = owner;
+    dirty -= !!(b->flags & B_DELWRI);
+    b->flags &= ~B_DELWRI;
+    b->flags |= B_PINNED | B_VALID;
+    let_go(b);
+}
+
+static void unpin(struct shim_buf *s, void *d)
+{
+    if (s->buf.disk != d || !(s->buf.flags & B_PINNED))
+        return;
+    s->buf.flags &= ~B_PINNED;
+    s->buf.flags |= B_DELWRI;
+    dirty++;
+}
+
+void bunpin(struct disk *d)
+{
+    each(unpin, d);
+}
+
+struct pinned {
+    const struct disk *disk;
+    void (*fn)(void *, u64, const void *);
+    void *arg;
+    u64 n;
+};
+
+static void show_pinned(struct shim_buf *s, void *arg)
+{
+    struct pinned *p = arg;
+    if (s->buf.disk != p->disk || !(s->buf.flags & B_PINNED))
+        return;
+    p->n++;
+    if (p->fn)
+        p->fn(p->arg, s->buf.block.blkno, s->kept);
+}
+
+u64 bpinned(const struct disk *d)
+{
+    struct pinned p = {.disk = d};
+    each(show_pinned, &p);
+    return p.n;
+}
+
+void bpinned_each(const struct disk *d,
+                  void (*fn)(void *arg, u64 blkno, const void *data), void *arg)
+{
+    each(show_pinned, &(struct pinned){d, fn, arg, 0});
 }
 
 /* ---- moving bytes ---- */

@@ -26,7 +26,7 @@ struct shim_options {
     u32 through_permille; /* chance that file data is written through */
     u32 now_s;            /* the time; 0: it moves by itself */
     u32 ahead_most;       /* what bio_ahead_most says */
-    u32 delays;           /* 1: the order policy delays all metadata */
+    u32 delays;           /* the order policy at first, of enum shim_order */
     bool no_hints;        /* it does not take any */
     bool by_block;        /* it wants a call's blocks one by one */
     const struct readahead *readahead; /* what it answers; NULL: at random */
@@ -109,7 +109,7 @@ extern u64 shim_fault_at;
 
 /* Put another order policy to use, as the registry would. From now on the one
  * in use answers wrongly. */
-enum shim_order { ORDERS_NOW, ORDERS_NONE };
+enum shim_order { ORDERS_NOW, ORDERS_NONE, ORDERS_LOGGED };
 void shim_use_order(enum shim_order);
 void shim_wrong_order(void);
 

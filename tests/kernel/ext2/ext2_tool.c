@@ -14,6 +14,7 @@
  * link: kernel/ext2/dir.c kernel/ext2/data.c
  * link: kernel/ext2/features.c kernel/ext2/order.c
  * link: kernel/ext2/recover.c kernel/journal/recover.c
+ * link: kernel/journal/append.c kernel/journal/transaction.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
  * link: kernel/ext2/walk.c kernel/ext2/super.c tests/kernel/ext2/ext2_shim.c
@@ -77,6 +78,15 @@ static int cmd_facts(char **w)
 {
     command_failed |=
         model_check_facts(w[1], command_number(w[2]), command_number(w[3])) > 0;
+    return 0;
+}
+
+/* nomemory N: the N-th request for memory from now on fails; 0: none. Prints
+ * whether the last such has. */
+static int cmd_nomemory(char **w)
+{
+    printf("memory %s\n", shim_failed() ? "failed" : "was there");
+    shim_fail(FAULT_PAGE, NULL, command_number(w[1]), false);
     return 0;
 }
 
@@ -279,13 +289,10 @@ static int cmd_processes(char **w)
 /* ---- the program ---- */
 
 static const struct command own_commands[] = {
-    {"abuse", 1, cmd_abuse},
-    {"crash", 1, cmd_crash},
-    {"cuts", 3, cmd_cuts},
-    {"facts", 4, cmd_facts},
-    {"processes", 3, cmd_processes},
-    {"random", 2, cmd_random},
-    {0},
+    {"abuse", 1, cmd_abuse},       {"crash", 1, cmd_crash},
+    {"cuts", 3, cmd_cuts},         {"facts", 4, cmd_facts},
+    {"nomemory", 2, cmd_nomemory}, {"processes", 3, cmd_processes},
+    {"random", 2, cmd_random},     {0},
 };
 
 static void run_line(char *line)

@@ -1,0 +1,84 @@
+/*
+ * Pinned buffers: changed by a transaction of a journal that is not on the disk
+ * yet. Until it is, they may not be written where they belong.
+ *
+ * - For all others here a pinned buffer is not dirty: no flush sees it, no
+ *   policy is asked about it, and it is never a victim. So whoever pins must
+ *   see to it that enough other buffers are left.
+ * - A delayed write of an older transaction is cancelled: what it would have
+ *   written is in the log.
+ * - bcache.lock guards the lists, which are in the order of pinning.
+ */
+#include "kernel/cache/bcache.h"
+
+COUNTER(pinned, "bio.pinned", "blocks", "changed by a journal's transactions");
+
+void unpin(struct buf *b)
+{
+    assert(b->flags & B_BUSY);
+    if (!(b->flags & B_PINNED))
+        return;
+    list_remove(&b->dirty);
+    bcache.npinned[b->block.disk]--;
+    b->flags &= ~B_PINNED;
+}
+
+void bpin(struct buf *b, u64 owner)
+{
+    HOLD(spin, &bcache.lock);
+    set_owner(b, owner, true);
+    if (b->block.dirtied_ns) {
+        undelay(b);
+        trace_block(TRACE_cancelled, b, 0);
+    }
+    set_failed(b, 0);
+    b->flags &= ~B_ERROR;
+    if (!(b->flags & B_PINNED)) {
+        list_push_back(&bcache.pinned[b->block.disk], &b->dirty);
+        bcache.npinned[b->block.disk]++;
+        count(&pinned, 1);
+    }
+    b->flags |= B_PINNED | B_VALID;
+    buf_let_go(b);
+    buf_unhold();
+}
+
+u64 bpinned(const struct disk *d)
+{
+    return __atomic_load_n(&bcache.npinned[d->id], __ATOMIC_RELAXED);
+}
+
+void bpinned_each(const struct disk *d,
+                  void (*fn)(void *arg, u64 blkno, const void *data), void *arg)
+{
+    HOLD(spin, &bcache.lock);
+    ITEM_EACH (struct buf, b, &bcache.pinned[d->id], dirty)
+        fn(arg, b->block.blkno, b->data);
+}
+
+/* Make the first pinned buffer dirty; false: there is none. One that a process
+ * has becomes dirty when that lets it go. Caller holds the lock. */
+static bool unpin_first(struct list *pinned)
+{
+    struct list *first = list_first(pinned);
+    if (!first)
+        return false;
+    struct buf *b = LIST_ITEM(first, struct buf, dirty);
+    bool busy = b->flags & B_BUSY;
+    if (!busy)
+        buf_take(b);
+    unpin(b);
+    b->flags |= B_DELWRI;
+    if (!busy)
+        buf_let_go(b);
+    return true;
+}
+
+void bunpin(struct disk *d)
+{
+    spin_lock(&bcache.lock);
+    while (unpin_first(&bcache.pinned[d->id]))
+        ;
+    spin_unlock(&bcache.lock);
+    disk_poke(d);
+}

@@ -1,0 +1,178 @@
+/*
+ * Appending a transaction to a log.
+ *
+ * Order: revokes, descriptors and copies in one go; then a barrier; then the
+ * commit block, which alone makes the transaction count; then a barrier. The
+ * caller has written the data that the blocks lead to before, and writes none
+ * of the blocks home until this has returned.
+ *
+ * - A copy that begins with the journal's magic is escaped in a copy of its
+ *   own; all others are written from where they are.
+ * - Only the last tag of a descriptor is marked as such: recovery drops a
+ *   transaction without that mark.
+ * - Nothing is changed if there is no room: the caller makes some, by writing
+ *   home what is in the log, and moving the log's start.
+ */
+#include "kernel/journal/journal.h"
+#include "kernel/base/string.h"
+
+/* A transaction being written. */
+struct appending {
+    struct ring *ring;
+    const struct logged *blocks;
+    u32 nblocks;
+    u32 at, used;   /* next place in the log; places used */
+    struct io *ios; /* for each place */
+    u8 *next;       /* the next block that is made here */
+};
+
+static u32 in_descriptor(void)
+{
+    return (bio_block_bytes() - sizeof(struct journal_head) - TAG_UUID_BYTES) /
+           sizeof(struct journal_tag);
+}
+
+static u32 in_revokes(void)
+{
+    return (bio_block_bytes() - sizeof(struct journal_revokes)) / sizeof(u32);
+}
+
+static u32 pieces(u32 n, u32 most)
+{
+    return (n + most - 1) / most;
+}
+
+bool journal_escapes(const void *data)
+{
+    return *(const u32 *)data == be32(JOURNAL_MAGIC);
+}
+
+u32 journal_room(u32 nblocks, u32 nrevokes)
+{
+    return nblocks + pieces(nblocks, in_descriptor()) +
+           pieces(nrevokes, in_revokes()) + 1;
+}
+
+/* The log's next block is this memory. */
+static void place(struct appending *a, const void *data)
+{
+    const struct log *log = a->ring->log;
+    u32 sectors = bio_block_bytes() / SECTOR_BYTES;
+    a->ios[a->used++] = (struct io){
+        .request = {.sector = (u64)log->where[a->at] * sectors,
+                    .nsectors = sectors,
+                    .write = true},
+        .span.data = (void *)data,
+    };
+    a->at = a->at + 1 < a->ring->blocks ? a->at + 1 : a->ring->first;
+}
+
+/* A block of zeros made here; with a head. */
+static void *make(struct appending *a)
+{
+    void *block = a->next;
+    a->next += bio_block_bytes();
+    return memset(block, 0, bio_block_bytes());
+}
+
+static void *make_head(struct appending *a, enum journal_block type)
+{
+    struct journal_head *h = make(a);
+    *h = (struct journal_head){be32(JOURNAL_MAGIC), be32(type),
+                               be32(a->ring->sequence)};
+    place(a, h);
+    return h;
+}
+
+static void add_revokes(struct appending *a, const u32 *revokes, u32 n)
+{
+    for (u32 done = 0; done < n;) {
+        u32 now = MIN(n - done, in_revokes());
+        struct journal_revokes *r = make_head(a, JOURNAL_REVOKE);
+        u32 *out = (u32 *)(r + 1);
+        r->bytes = be32(sizeof(*r) + now * sizeof(u32));
+        for (u32 i = 0; i < now; i++)
+            out[i] = be32(revokes[done + i]);
+        done += now;
+    }
+}
+
+static void add_copy(struct appending *a, const struct logged *l)
+{
+    const void *data = l->data;
+    if (journal_escapes(l->data)) {
+        void *copy = make(a);
+        data = memcpy(copy, data, bio_block_bytes());
+        *(u32 *)copy = 0;
+    }
+    place(a, data);
+}
+
+/* A descriptor of n blocks, and their copies. */
+static void add_blocks(struct appending *a, const struct logged *l, u32 n)
+{
+    u8 *tag_at = make_head(a, JOURNAL_DESCRIPTOR);
+    tag_at += sizeof(struct journal_head);
+    for (u32 i = 0; i < n; i++) {
+        u32 flags = (i ? TAG_SAME_UUID : 0) | (i == n - 1 ? TAG_LAST : 0) |
+                    (journal_escapes(l[i].data) ? TAG_ESCAPED : 0);
+        struct journal_tag tag = {be32(l[i].home), 0, be16(flags)};
+        memcpy(tag_at, &tag, sizeof(tag));
+        tag_at += sizeof(tag) + (i ? 0 : TAG_UUID_BYTES);
+        add_copy(a, &l[i]);
+    }
+}
+
+/* Write all but the commit block, and then that. */
+static int write_out(struct appending *a)
+{
+    struct disk *d = a->ring->log->disk;
+    make_head(a, JOURNAL_COMMIT);
+    if (a->used > 1)
+        TRY(disk_transfer(d, a->ios, a->used - 1));
+    TRY(disk_order(d));
+    TRY(disk_transfer(d, &a->ios[a->used - 1], 1));
+    return disk_order(d);
+}
+
+static int append(struct appending *a, const u32 *revokes, u32 nrevokes)
+{
+    add_revokes(a, revokes, nrevokes);
+    for (u32 i = 0; i < a->nblocks; i += in_descriptor())
+        add_blocks(a, a->blocks + i, MIN(a->nblocks - i, in_descriptor()));
+    TRY(write_out(a));
+    a->ring->head = a->at;
+    a->ring->free -= a->used;
+    a->ring->sequence++;
+    return 0;
+}
+
+/* How many blocks are made here, rather than written from where they are. */
+static u32 count_own(u32 room, u32 nblocks, u32 nescaped)
+{
+    return room - nblocks + nescaped;
+}
+
+u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
+{
+    u64 room = journal_room(nblocks, nrevokes);
+    return (u64)count_own(room, nblocks, nescaped) * bio_block_bytes() +
+           room * sizeof(struct io);
+}
+
+int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
+                   u32 n, const u32 *revokes, u32 nrevokes)
+{
+    u32 room = journal_room(n, nrevokes), nescaped = 0;
+    if (room > ring->free)
+        return -ENOSPC;
+    for (u32 i = 0; i < n; i++)
+        nescaped += journal_escapes(blocks[i].data);
+    struct appending a = {.ring = ring,
+                          .blocks = blocks,
+                          .nblocks = n,
+                          .at = ring->head,
+                          .next = memory};
+    a.ios = memory + (u64)count_own(room, n, nescaped) * bio_block_bytes();
+    return append(&a, revokes, nrevokes);
+}

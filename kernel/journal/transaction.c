@@ -1,0 +1,494 @@
+/*
+ * Transactions: operations on a file system are gathered, and reach the log
+ * together.
+ *
+ *   journal_enter, journal_add ..., journal_leave     an operation
+ *   close_gate                        no operation begins, those inside end
+ *   give_back                         blocks freed meanwhile become free
+ *   journal_append                    the transaction is on the disk
+ *   bunpin                            its blocks become dirty, to be written
+ *   checkpoint                        if the log is half full: they are
+ *   open_gate                         the next transaction begins
+ *
+ * - A block that the running transaction has changed is pinned in the cache, so
+ *   it cannot be written home before its commit.
+ * - Ordered data: file data is written before the transaction that leads to it.
+ * - A freed block is given out only when its transaction is on the disk: until
+ *   then its bit in the bitmap stays set. Else new data might be written over a
+ *   file that a power cut brings back. If the log has a copy of it, it is
+ *   revoked: else recovery might write that over new data.
+ * - No block is in a transaction twice, or both in it and revoked by it: as it
+ *   is given out later.
+ * - One commit at a time. Who asks for one while it is under way shares it:
+ * what has ended by then is in it.
+ * - A transaction takes at most a quarter of the log, and what a commit adds to
+ *   it, so half of the log is always enough.
+ * - If a transaction cannot be appended, its blocks stay pinned: what is on the
+ *   disk is the state before it.
+ */
+#include "kernel/journal/journal.h"
+#include "kernel/base/stat.h"
+#include "kernel/base/string.h"
+#include "kernel/machine/mem.h"
+#include "kernel/proc/proc.h"
+
+/* That an operation pins, nearly always at most. */
+#define OPERATION_BLOCKS 16
+#define RUNS ((PAGE_SIZE - 16) / 8)
+
+struct freed_page {
+    struct freed_page *next;
+    u64 n;
+    struct run {
+        u32 first, n;
+    } runs[RUNS];
+};
+_Static_assert(sizeof(struct freed_page) <= PAGE_SIZE, "freed_page");
+
+COUNTER(commits, "journal.commits", "transactions", "on the disk");
+COUNTER(logged, "journal.logged", "blocks", "copied to the log");
+COUNTER(revoked, "journal.revoked", "blocks", "revoked");
+COUNTER(joined, "journal.joined", "times", "a commit was shared");
+COUNTER(checkpoints, "journal.checkpoints", "times", "all was written home");
+
+void journal_init(struct journal *j)
+{
+    j->lock = SPINLOCK("transactions", RANK_POLICY);
+    j->freed_lock = SPINLOCK("freed", RANK_POLICY);
+}
+
+/* ---- waiting ---- */
+
+/* Caller holds the lock, as for the next one. */
+static void wait(struct journal *j)
+{
+    j->waiting++;
+    sleep_on(j, &j->lock);
+    j->waiting--;
+}
+
+static void wake(const struct journal *j)
+{
+    if (j->waiting)
+        wakeup(j);
+}
+
+/* ---- operations ---- */
+
+static bool has_room(const struct journal *j)
+{
+    if (!j->open || j->failed)
+        return true;
+    u64 pinned = bpinned(j->log.disk), more = j->inside + 1;
+    return (!pinned && !j->inside) ||
+           pinned + more * OPERATION_BLOCKS <= j->most;
+}
+
+bool journal_inside(void)
+{
+    return myproc()->operations;
+}
+
+/* Wait until the gate is open and there is room, or make some. Caller holds the
+ * lock. */
+static void wait_for_room(struct journal *j)
+{
+    int error = 0;
+    while (j->closed || (!has_room(j) && !error)) {
+        if (j->closed || j->committing || j->inside) {
+            wait(j);
+            continue;
+        }
+        spin_unlock(&j->lock);
+        error = journal_commit(j);
+        spin_lock(&j->lock);
+    }
+}
+
+void journal_enter(struct journal *j)
+{
+    struct proc *p = myproc();
+    if (p->operations) {
+        p->operations++;
+        return;
+    }
+    HOLD(spin, &j->lock);
+    wait_for_room(j);
+    p->operations = 1;
+    j->inside++;
+}
+
+void journal_leave(struct journal *j)
+{
+    struct proc *p = myproc();
+    assert(p->operations);
+    if (--p->operations)
+        return;
+    HOLD(spin, &j->lock);
+    j->inside--;
+    wake(j);
+}
+
+bool journal_is_large(const struct journal *j)
+{
+    return !has_room(j);
+}
+
+static void note_change(struct journal *j)
+{
+    assert(journal_inside() && j->open);
+    if (__atomic_load_n(&j->begun_ns, __ATOMIC_RELAXED))
+        return;
+    spin_lock(&j->lock);
+    bool first = !j->begun_ns;
+    if (first)
+        j->begun_ns = clock_ns();
+    spin_unlock(&j->lock);
+    if (first)
+        j->user.begun();
+}
+
+void journal_add(struct journal *j, struct buf *b, u64 owner)
+{
+    note_change(j);
+    bpin(b, owner);
+}
+
+/* ---- freed blocks ---- */
+
+static bool put_run(struct journal *j, u32 first, u32 n)
+{
+    HOLD(spin, &j->freed_lock);
+    struct freed_page *page = j->freed;
+    if (!page || page->n == RUNS)
+        return false;
+    page->runs[page->n++] = (struct run){first, n};
+    j->nfreed += n;
+    return true;
+}
+
+int journal_free(struct journal *j, u32 first, u32 n)
+{
+    note_change(j);
+    while (!put_run(j, first, n)) {
+        struct freed_page *page = page_alloc_zero();
+        if (!page)
+            return -ENOMEM;
+        HOLD(spin, &j->freed_lock);
+        page->next = j->freed;
+        j->freed = page;
+    }
+    return 0;
+}
+
+#define RUN_EACH(j, r)                                       \
+    for (const struct freed_page *page_ = (j)->freed; page_; \
+         page_ = page_->next)                                \
+        for (const struct run *r = page_->runs; r < page_->runs + page_->n; r++)
+
+static void forget_freed(struct journal *j)
+{
+    while (j->freed) {
+        struct freed_page *page = j->freed;
+        j->freed = page->next;
+        page_free(page);
+    }
+    j->nfreed = 0;
+}
+
+static int give_back(struct journal *j)
+{
+    RUN_EACH(j, r)
+    TRY(j->user.give_back(j->user.arg, r->first, r->n));
+    return 0;
+}
+
+/* ---- which blocks have a copy in the log ---- */
+
+static u64 logged_bytes(const struct journal *j)
+{
+    return j->log.fs_blocks / 8 + 1;
+}
+
+static bool is_logged(const struct journal *j, u32 blkno)
+{
+    return j->logged[blkno / 8] >> blkno % 8 & 1;
+}
+
+static void set_logged(struct journal *j, u32 blkno, bool is)
+{
+    j->logged[blkno / 8] &= ~(1 << blkno % 8);
+    j->logged[blkno / 8] |= is << blkno % 8;
+}
+
+/* Put the freed blocks that have a copy in the log into an array, or if that is
+ * NULL only count them. */
+static u32 gather_revokes(const struct journal *j, u32 *out)
+{
+    u32 n = 0;
+    RUN_EACH(j, r)
+    for (u32 i = r->first; i < r->first + r->n; i++) {
+        if (is_logged(j, i) && out)
+            out[n] = i;
+        n += is_logged(j, i);
+    }
+    return n;
+}
+
+/* ---- the log's superblock ---- */
+
+static int write_super(struct journal *j, u32 start)
+{
+    struct disk *d = j->log.disk;
+    struct buf *b = getblk(d, j->log.where[0]);
+    j->super.start = be32(start);
+    j->super.sequence = be32(j->ring.sequence);
+    j->super.feature_incompat |= be32(JOURNAL_INCOMPAT_REVOKE);
+    memset(b->data, 0, bio_block_bytes());
+    memcpy(b->data, &j->super, sizeof(j->super));
+    return bwrite_stable(b) ?: disk_order(d);
+}
+
+static const char *find_wrong(const struct journal *j)
+{
+    const struct journal_super *s = &j->super;
+    if (be32(s->head.magic) != JOURNAL_MAGIC)
+        return "it has no superblock";
+    if (be32(s->head.type) != JOURNAL_SUPER_2)
+        return "its superblock is not of version 2";
+    if (be32(s->block_bytes) != bio_block_bytes() ||
+        be32(s->blocks) > j->log.blocks ||
+        be32(s->blocks) < JOURNAL_BLOCKS_MIN || !s->first ||
+        be32(s->first) > JOURNAL_BLOCKS_MIN / 2)
+        return "its superblock makes no sense";
+    if (s->start)
+        return "it is not empty";
+    if (s->feature_ro_compat || s->feature_compat ||
+        be32(s->feature_incompat) & ~JOURNAL_INCOMPAT_REVOKE)
+        return "it has features that are not handled";
+    return NULL;
+}
+
+int journal_look(struct journal *j, const struct log *log, const char **why)
+{
+    j->log = *log;
+    struct buf *b = bread(log->disk, log->where[0]);
+    *why = b ? NULL : "it cannot be read";
+    if (!b)
+        return -EIO;
+    memcpy(&j->super, b->data, sizeof(j->super));
+    brelse(b);
+    *why = find_wrong(j);
+    return *why ? -EINVAL : 0;
+}
+
+/* ---- committing ---- */
+
+static void set_gate(struct journal *j, bool closed)
+{
+    HOLD(spin, &j->lock);
+    while (closed && j->closed)
+        wait(j);
+    j->closed = closed;
+    while (closed && j->inside)
+        wait(j);
+    wake(j);
+}
+
+static u32 ring_blocks(const struct journal *j)
+{
+    return j->ring.blocks - j->ring.first;
+}
+
+/* Write all home, and have the log begin at its head, or be empty. */
+static int checkpoint(struct journal *j, bool empty)
+{
+    struct disk *d = j->log.disk;
+    TRY(bflush(d) ?: disk_order(d));
+    TRY(write_super(j, empty ? 0 : j->ring.head));
+    j->ring.free = ring_blocks(j);
+    memset(j->logged, 0, logged_bytes(j));
+    count(&checkpoints, 1);
+    return 0;
+}
+
+/* What a commit writes, and the memory for that. */
+struct batch {
+    void *memory;
+    u64 bytes, n, most;
+    struct logged *blocks;
+    u32 *revokes, nrevokes;
+};
+
+static void count_escaped(void *arg, u64, const void *data)
+{
+    *(u32 *)arg += journal_escapes(data);
+}
+
+/* Take all memory for what is pinned, and for what giving back will change. */
+static int reserve(struct journal *j, struct batch *b)
+{
+    u32 more = MIN(2 * j->nfreed, j->user.changes), nescaped = more;
+    bpinned_each(j->log.disk, count_escaped, &nescaped);
+    b->most = bpinned(j->log.disk) + more;
+    b->nrevokes = gather_revokes(j, NULL);
+    u64 append_bytes = journal_bytes(b->most, nescaped, b->nrevokes);
+    b->bytes = append_bytes + b->most * sizeof(struct logged) +
+               b->nrevokes * sizeof(u32);
+    b->memory = mem_reserve(b->bytes);
+    b->blocks = b->memory + append_bytes;
+    b->revokes = (u32 *)(b->blocks + b->most);
+    return b->memory ? 0 : -ENOMEM;
+}
+
+static void gather(void *arg, u64 blkno, const void *data)
+{
+    struct batch *b = arg;
+    assert(b->n < b->most);
+    b->blocks[b->n++] = (struct logged){blkno, data};
+}
+
+/* Append all that is pinned, and the revokes. */
+static int append_all(struct journal *j, struct batch *b)
+{
+    bpinned_each(j->log.disk, gather, b);
+    gather_revokes(j, b->revokes);
+    if (!b->n && !b->nrevokes)
+        return 0;
+    TRY(journal_append(&j->ring, b->memory, b->blocks, b->n, b->revokes,
+                       b->nrevokes));
+    for (u64 i = 0; i < b->n; i++)
+        set_logged(j, b->blocks[i].home, true);
+    for (u32 i = 0; i < b->nrevokes; i++)
+        set_logged(j, b->revokes[i], false);
+    forget_freed(j);
+    bunpin(j->log.disk);
+    count(&commits, 1);
+    count(&logged, b->n);
+    count(&revoked, b->nrevokes);
+    return 0;
+}
+
+/* The gate is closed, and nobody is inside. Once a block has been given back no
+ * operation may begin before all is on the disk: without the memory for that,
+ * nothing is done. */
+static int commit_all(struct journal *j, bool close)
+{
+    struct batch b = {0};
+    TRY(bflush_data(j->log.disk));
+    TRY(reserve(j, &b));
+    myproc()->operations++;
+    int error = give_back(j);
+    myproc()->operations--;
+    error = error ?: append_all(j, &b);
+    mem_release(b.memory, b.bytes);
+    j->failed |= error != 0;
+    TRY(error);
+    if (close || j->ring.free < ring_blocks(j) / 2)
+        TRY(checkpoint(j, close));
+    return 0;
+}
+
+/* Only one process at a time is here. */
+static int commit(struct journal *j, bool close)
+{
+    int error = bflush_data(j->log.disk); /* most, before others must wait */
+    set_gate(j, true);
+    j->sealed = true;
+    error = error ?: j->failed ? -EIO : commit_all(j, close);
+    if (!error) {
+        j->running++;
+        j->begun_ns = 0;
+        j->open = !close;
+    }
+    j->sealed = false;
+    set_gate(j, false);
+    return error;
+}
+
+/* Become the one who commits, or wait for that one. False: it was waited.
+ * Caller holds the lock. */
+static bool begin_commit(struct journal *j)
+{
+    if (j->committing) {
+        wait(j);
+        return false;
+    }
+    j->committing = true;
+    return true;
+}
+
+static int commit_unlocked(struct journal *j, bool close)
+{
+    spin_unlock(&j->lock);
+    int error = commit(j, close);
+    spin_lock(&j->lock);
+    j->committing = false;
+    wake(j);
+    return error;
+}
+
+int journal_commit(struct journal *j)
+{
+    assert(!journal_inside());
+    int error = 0;
+    spin_lock(&j->lock);
+    u64 wanted = j->running;
+    bool idle = !j->committing && !j->begun_ns, own = false, late = j->sealed;
+    while (j->open && !idle && j->running == wanted && !error) {
+        if (!begin_commit(j))
+            continue;
+        own = true;
+        error = commit_unlocked(j, false);
+    }
+    spin_unlock(&j->lock);
+    count(&joined, !idle && !own);
+    return error ?: idle || late ? disk_order(j->log.disk) : 0;
+}
+
+/* ---- opening and closing ---- */
+
+static int begin(struct journal *j)
+{
+    struct disk *d = j->log.disk;
+    TRY(bflush(d) ?: disk_order(d));
+    j->ring = (struct ring){.log = &j->log,
+                            .first = be32(j->super.first),
+                            .blocks = be32(j->super.blocks),
+                            .head = be32(j->super.first),
+                            .sequence = be32(j->super.sequence)};
+    j->ring.free = ring_blocks(j);
+    j->most = MIN(bio_buffers() / 2, ring_blocks(j) / 4);
+    TRY(write_super(j, j->ring.head));
+    j->open = true;
+    return 0;
+}
+
+int journal_open(struct journal *j, struct journal_user user)
+{
+    j->user = user;
+    j->failed = false;
+    j->logged = mem_reserve(logged_bytes(j));
+    if (!j->logged)
+        return -ENOMEM;
+    memset(j->logged, 0, logged_bytes(j));
+    set_gate(j, true);
+    int error = begin(j);
+    set_gate(j, false);
+    if (error)
+        mem_release(j->logged, logged_bytes(j));
+    return error;
+}
+
+int journal_close(struct journal *j)
+{
+    spin_lock(&j->lock);
+    while (!begin_commit(j))
+        ;
+    int error = commit_unlocked(j, true);
+    spin_unlock(&j->lock);
+    if (error)
+        return error;
+    mem_release(j->logged, logged_bytes(j));
+    return 0;
+}

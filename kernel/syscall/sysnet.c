@@ -1,0 +1,45 @@
+/* The system calls about sockets. Each checks what it was given and makes one
+ * call of file or net. */
+#include "kernel/file/file.h"
+#include "kernel/net/net.h"
+#include "kernel/proc/proc.h"
+#include "kernel/proc/vm.h"
+#include "kernel/syscall/syscall.h"
+
+i64 sys_socket(const u64 *arg)
+{
+    struct file **fds = myproc()->fds;
+    i64 fd = 0;
+    while (fd < MAX_FDS && fds[fd])
+        fd++;
+    return fd == MAX_FDS ? -EMFILE
+                         : file_open_socket(arg[0], arg[1], &fds[fd]) ?: fd;
+}
+
+static int socket_of(const u64 *arg, struct socket **s)
+{
+    struct file *f = arg[0] < MAX_FDS ? myproc()->fds[arg[0]] : NULL;
+    *s = f ? f->socket : NULL;
+    if (!f)
+        return -EBADF;
+    return *s && (i64)arg[2] >= 0 ? 0 : -EINVAL;
+}
+
+i64 sys_sendto(const u64 *arg)
+{
+    struct socket *s;
+    struct net_address to;
+    struct uio u = {arg[1], arg[2], 0, true, true};
+    TRY(socket_of(arg, &s) ?: copyin(&to, arg[3], sizeof to));
+    return to.port > UINT16_MAX ? -EINVAL : socket_send(s, to, &u);
+}
+
+i64 sys_recvfrom(const u64 *arg)
+{
+    struct socket *s;
+    struct net_address from;
+    struct uio u = {arg[1], arg[2], 0, true, false};
+    TRY(socket_of(arg, &s) ?: (i64)arg[4] < 0 ? -EINVAL : 0);
+    i64 n = socket_receive(s, &from, &u, arg[4] ? clock_ns() + arg[4] : 0);
+    return n >= 0 && copyout(arg[3], &from, sizeof from) ? -EFAULT : n;
+}

@@ -1,0 +1,44 @@
+"""Transactions of the kernel's journal, natively, with e2fsck as the judge."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from test_recovery import TOOL, run
+
+from sluice.host.paths import MKFS
+
+pytestmark = pytest.mark.native
+LOGGED = "delays=2"
+FREES = """many /d 60 gone
+write /d/large 200000 1
+sync
+rmmany /d 60 gone
+truncate /d/large 3000
+"""
+NEW = "write /d/new 150000 7\nsync\nverify /d/new 0 150000 7\nverify /d/large 0 3000 1\n"
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An image with a journal and a folder."""
+    path = tmp_path_factory.mktemp("journal") / "empty"
+    run(MKFS, "-b", "1K", "-s", "4M", "-J", "1M", path)
+    run(TOOL, path, script="mkdir /d\n")
+    return path
+
+
+def test_a_commit_without_memory_frees_nothing_twice(empty: Path, tmp_path: Path) -> None:
+    """Each request for memory of a commit fails once; the next commit does it all."""
+    image, failed = tmp_path / "image", 0
+    for n in range(1, 50):
+        shutil.copy(empty, image)
+        script = f"{FREES}nomemory {n}\nsync\nnomemory 0\n{NEW}"
+        said = run(TOOL, LOGGED, "seed=3", "flush=0", image, script=script)
+        assert "in use" not in said and "read-only" not in said
+        run("e2fsck", "-fn", image)
+        if "memory failed" not in said:
+            break
+        assert "sync: -12" in said
+        failed += 1
+    assert 1 <= failed < 49
