@@ -46,7 +46,7 @@ LINKED = (
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
     *(".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache"),
-    *("compile_commands.json", "staff"),
+    *("compile_commands.json", "staff", "source_faults.toml"),
 )
 UNSOLVED = "grade/labs/UNSOLVED.md"  # in a student's tree; `make qemu` names its functions
 UNSOLVED_HEAD = """# Functions of other labs

@@ -168,10 +168,11 @@ def test_two_writes_swapped_are_found_and_told(
 
 
 def test_the_page_swaps_the_two_writes_of_the_catalogue() -> None:
-    ((old, new),) = find_fault("two-writes-swapped").edits
+    """In words: its code is the answer of a lab."""
+    fault = find_fault("two-writes-swapped")
     page = PAGE.read_text()
-    assert f"```c\n{old}```" in page
-    assert f"```c\n{new}```" in page
+    assert f"`{fault.name}`" in page
+    assert f"{{file}}`{fault.file}`, three statements of the function `make_at`" in page
 
 
 def test_what_is_wrong_without_a_cut_is_told(
