@@ -5,7 +5,8 @@
  * - The new name is there before the old one is removed; where one sector
  *   decides about both, they change in one write. What is replaced keeps a
  *   name until the new one is there. A file's count of links includes its
- *   second name before that is written.
+ *   second name before that is written. A file's contents are there before
+ *   it replaces another file.
  * - What takes more than one write is written down before, and finished when
  *   the file system is mounted after a power cut (redo.c): either name leads to
  *   what it led to before, or all is done. Until it is mounted, a directory
@@ -232,6 +233,16 @@ static int rename_search(struct renaming *r)
     return same ? 0 : -EAGAIN;
 }
 
+/* A file is on the disk before it replaces another one: programs write a new
+ * file and rename it over the old one without an fsync. A journal orders data
+ * by itself; a policy that delays promises nothing. */
+static int contents_first(struct renaming *r)
+{
+    if (!r->replaced || r->directory || order_delays(r->moved->fs, 0))
+        return 0;
+    return ext2_fsync(r->moved);
+}
+
 static int rename_locked(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
@@ -244,6 +255,7 @@ static int rename_locked(struct renaming *r)
     TRY(ivalid(r->moved));
     if (r->replaced)
         TRY(check_removal(r->replaced));
+    TRY(contents_first(r));
     HOLD(operation, r->moved->fs);
     int error = rename_any(r);
     redo_end(r->moved->fs);

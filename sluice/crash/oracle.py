@@ -63,11 +63,13 @@ class Names:
 
 @dataclass
 class Versions:
-    """The contents that a node has had, each with the number of operations done by then. The first
-    one since which the file is durable is at `durable`."""
+    """The contents that a node has had, each with the number of operations done by then. `durable`
+    has each moment at which the file was made durable, with the index of its version then;
+    `replacing` has the moments at which the file replaced another one."""
 
     data: list[tuple[int, bytes]]
     durable: list[tuple[int, int]] = field(default_factory=list)  # operations, index of the version
+    replacing: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Refused(Exception):
@@ -216,6 +218,9 @@ class History:
             return  # two names of one file: nothing happens
         if new in self.after:
             self._expect_replaceable(kind, new)
+            if kind == "f":
+                versions = self.files[self.after[old][1]]
+                versions.replacing.append((self.now, len(versions.data) - 1))
         moved = {path: path.replace(old, new, 1) for path in Names(self.after).paths_under(old)}
         for path, to in {old: new, **moved}.items():
             self.after[to] = self.after.pop(path)
@@ -267,7 +272,8 @@ class History:
         wrong, stale = [], 0
         for path, (kind, node) in self.names[moment].at.items():
             if kind == "f":
-                versions = self.window(node, returned, under_way)
+                replaced = moment if promise.order == "sync" else 0
+                versions = self.window(node, returned, under_way, replaced)
                 text, n = check_contents(found[path].data, versions, promise)
                 wrong += [f"{path}: {text}"] if text else []
                 stale += n
@@ -298,10 +304,13 @@ class History:
             parts.append(f"{', '.join(said) or 'links or kinds differ'} (as it was {when})")
         return "the names are of no moment: " + "; or ".join(parts)
 
-    def window(self, node: int, returned: int, under_way: bool) -> list[bytes]:
-        """Return the versions of a file that a cut may show, the durable one first."""
+    def window(self, node: int, returned: int, under_way: bool, replaced: int = 0) -> list[bytes]:
+        """Return the versions of a file that a cut may show, the durable one first. A file that
+        has replaced another one by the moment `replaced` is durable, too."""
         versions = self.files[node]
-        durable = max((at for done, at in versions.durable if done <= returned), default=0)
+        settled = [at for done, at in versions.durable if done <= returned]
+        settled += [at for done, at in versions.replacing if done <= replaced]
+        durable = max(settled, default=0)
         last = returned + (1 if under_way else 0)
         return [data for done, data in versions.data[durable:] if done <= last] or [b""]
 

@@ -50,8 +50,9 @@ MODES = (
     mode(
         "sluice -o order=sync",
         "",
-        ("unclean", "names", "synced", "size"),
-        "each step of a change of names is on the disk before the next one; data are delayed",
+        ("unclean", "names", "synced", "size", "replaced"),
+        "each step of a change of names is on the disk before the next one; data are delayed, but "
+        "for those of a file that replaces another one",
     ),
     mode("sluice -o order=none", "asks names", (), "metadata is written in any order"),
     mode("ext2", "asks names", (), "metadata is written in any order"),
