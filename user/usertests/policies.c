@@ -22,13 +22,14 @@ static bool refused_for(const char *why)
     return error && strstr(error, why);
 }
 
-/* Put a policy to use, unless it needs the model of a drive. */
+/* Put a policy to use, unless the machine lacks what it needs. */
 static void use(const char *kind, const char *name)
 {
     char line[100];
     snprintf(line, sizeof line, "use %s %s\n", kind, name);
     if (control(line) != (i64)strlen(line))
-        TRUE(refused_for("no disk has a drive model"));
+        TRUE(refused_for("no disk has a drive model") ||
+             refused_for("has no journal") || refused_for("needs 64 buffers"));
 }
 
 /* Put every policy to use in its turn, then those that were before. The rows
