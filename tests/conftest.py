@@ -89,15 +89,16 @@ def run_script(make_image: MakeImage) -> Run:
     """Runs a script as /rc and waits for the end: run_script("ls /", nbuf=16).
 
     The further arguments are the fields of Config; files are put into the
-    image, which is judged afterwards.
+    image, which mkfs makes with the options, and which is judged afterwards.
     """
 
     def run(
         script: str,
         files: dict[str, bytes] | None = None,
+        options: tuple[str, ...] = (),
         **config: object,
     ) -> Result:
-        root = Disk(make_image(rc=script, files=files or {}))
+        root = Disk(make_image(rc=script, files=files or {}, options=options))
         disks = (root, *config.pop("disks", ()))
         return run_rc(Config(disks=disks, **config))
 

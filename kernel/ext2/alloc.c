@@ -189,6 +189,9 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
         return fs_error(fs, "block %u is freed but no file's", first);
     for (u32 i = 0; i < n; i++)
         binval(fs->disk, first + i);
+    sleep_lock(&fs->lock);
+    fs->free_blocks += n;
+    sleep_unlock(&fs->lock);
     if (journal_is_open(&fs->journal))
         return journal_free(&fs->journal, first, n);
     return blocks_give_back(fs, first, n);
@@ -210,7 +213,6 @@ int blocks_give_back(void *arg, u32 first, u32 n)
     }
     write_late(fs, b, 0);
     gd->free_blocks_count += n;
-    fs->free_blocks += n;
     return group_write(fs, g);
 }
 

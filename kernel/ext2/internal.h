@@ -68,7 +68,8 @@ struct fs {
     /* lock */
     struct sleeplock lock; /* the allocator */
     struct ext2_group **group_pages;
-    u64 free_blocks, free_inodes; /* sums over the groups */
+    u64 free_blocks, free_inodes; /* sums over the groups; and what is free */
+                                  /* when the transaction is on the disk */
     u32 ro_compat;
     u32 generation;               /* of the next inode made */
     struct ext2_intent intent;    /* the superblock's; magic 0: none */

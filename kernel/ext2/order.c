@@ -238,7 +238,8 @@ int order_commit(struct fs *fs)
 /* Are so few blocks free that those are wanted which are freed by a commit? */
 static bool wants_freed(struct fs *fs)
 {
-    return fs->journal.nfreed && fs->free_blocks < SCARCE_BLOCKS;
+    u64 later = __atomic_load_n(&fs->journal.nfreed, __ATOMIC_RELAXED);
+    return later && fs->free_blocks < later + SCARCE_BLOCKS;
 }
 
 void operation_begin(struct fs *fs)

@@ -1,6 +1,7 @@
 """The tests that run inside: every system call, its errors, and no leaks.
 
-The kernel with assertions has 16 buffers and one hart; with two harts FULL=1 tries it too.
+The kernel with assertions has 16 buffers and one hart, or two harts and disks with a journal that
+is in use; FULL=1 tries it with two harts and without a journal, too.
 """
 
 import re
@@ -20,18 +21,21 @@ NAMES = re.findall(r"^TEST\((\w+)\)", "".join(map(Path.read_text, SOURCES)), re.
 MACHINES = {
     "plain": {"kernel": KERNEL, "harts": 2},
     "16-buffers": {"kernel": DEBUG_KERNEL, "harts": 1, "args": "nbuf=16"},
+    "journal": {"kernel": DEBUG_KERNEL, "harts": 2, "args": "order=journal"},
     "debug": {"kernel": DEBUG_KERNEL, "harts": 2},
 }
-CHOSEN = MACHINES if WHOLE else ("plain", "16-buffers")
+JOURNAL = ("--journal", "4M")
+CHOSEN = MACHINES if WHOLE else ("plain", "16-buffers", "journal")
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("machine", CHOSEN)
 def test_usertests(make_image: MakeImage, run_script: Run, machine: str, group: int) -> None:
     names = NAMES[group::GROUPS]
-    second = Disk(make_image(programs=False))
+    options = JOURNAL if machine == "journal" else ()
+    second = Disk(make_image(programs=False, options=options))
     script = f"usertests {' '.join(names)}\n"
-    result = run_script(script, disks=(second,), **MACHINES[machine])
+    result = run_script(script, options=options, disks=(second,), **MACHINES[machine])
     failed = [line for line in result.console.splitlines() if "FAIL" in line or "panic" in line]
     assert result.status == 0, "\n".join(failed) + "\n" + result.console[-2000:]
 
