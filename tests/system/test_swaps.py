@@ -7,13 +7,14 @@ import re
 import pytest
 from conftest import MakeImage
 
-from sluice.host.paths import DEBUG_KERNEL
+from sluice.host.paths import DEBUG_KERNEL, ROOT
 from sluice.system import devtext, image
-from sluice.system.qemu import Config, Disk, run_rc
+from sluice.system.qemu import Config, Disk, Result, run_rc
 
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "1")))
 SWAPS = 250  # on each of two machines
 LOADS = 3
+ORDERS = sorted(path.stem for path in (ROOT / "policies/order").glob("*.c"))
 DATA = {f"/f{i}": bytes([i]) * (i * 5000 + 1) for i in range(12)}
 ROUND = """set -e
 cp -r /data /copy{n}
@@ -56,6 +57,18 @@ def swaps(listing: str, seed: int) -> str:
     return script
 
 
+def order_swaps(seed: int) -> str:
+    """Return a script of swaps of the order policy, with commits after 10 ms to 0.3 s."""
+    dice = random.Random(seed)
+    script = ""
+    for _ in range(SWAPS):
+        script += f"policy use order {dice.choice(ORDERS)}\n"
+        if dice.random() < 0.1:
+            script += f"policy set journal.commit_ms {dice.randint(10, 300)}\n"
+        script += f"sleep {dice.choice((0, 0, 0.01, 0.05))}\n"
+    return script
+
+
 @pytest.fixture(scope="module")
 def listing(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("listing") / "image.img"
@@ -63,26 +76,46 @@ def listing(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_rc(Config((Disk(path),), lab=True)).console
 
 
+def run_swaps(make_image: MakeImage, swaps: str, args: str, **content: object) -> Result:
+    """Run the loads while the script of swaps runs. Checks that they lost nothing."""
+    files = {f"/data{name}": contents for name, contents in DATA.items()}
+    files["/swap"] = swaps.encode()
+    for n in range(LOADS):
+        files |= {f"/round{n}": ROUND.format(n=n).encode(), f"/load{n}": load(n).encode()}
+    rc = "".join(f"sh /load{n} &\n" for n in range(LOADS))
+    rc += "sh /swap\ntouch /stop\nwait\ncat /dev/stat\n"
+    options = ("--journal", "4M")
+    path = make_image(rc=rc, files=files, size="64M", options=options, **content)
+    config = Config((Disk(path),), kernel=DEBUG_KERNEL, args=f"{args} check=1", lab=True)
+    result = run_rc(config)
+    assert result.status == 0, result.console
+    assert "failed" not in result.console and "too short" not in result.console
+    for name, contents in DATA.items():
+        for n in range(LOADS):
+            assert image.read_file(path, f"/kept{n}{name}") == contents, f"/kept{n}{name}"
+    return result
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("buffers", "drive"), [(48, "fixed"), (200, "rz58")])
 def test_swaps_under_load_lose_nothing(
     make_image: MakeImage, listing: str, buffers: int, drive: str, seed: int
 ) -> None:
-    files = {f"/data{name}": contents for name, contents in DATA.items()}
-    files["/swap"] = swaps(listing, seed).encode()
-    for n in range(LOADS):
-        files |= {f"/round{n}": ROUND.format(n=n).encode(), f"/load{n}": load(n).encode()}
-    rc = "".join(f"sh /load{n} &\n" for n in range(LOADS))
-    rc += "sh /swap\ntouch /stop\nwait\ncat /dev/stat\n"
-    path = make_image(rc=rc, files=files, size="64M")
-    args = f"drive={drive} nbuf={buffers} check=1"
-    result = run_rc(Config((Disk(path),), kernel=DEBUG_KERNEL, args=args, lab=True))
-    assert result.status == 0, result.console
-    assert "failed" not in result.console and "too short" not in result.console
+    args = f"drive={drive} nbuf={buffers}"
+    result = run_swaps(make_image, swaps(listing, seed), args)
     said = re.findall(r"^policy: .*\n", result.console, re.M)
-    assert all(" would be " in line for line in said), said  # refused: they do not go together
+    refused = r": .* would be |: order/journal: it needs 64 buffers"  # do not go together, too few
+    assert all(re.search(refused, line) for line in said), said
+    assert any("order/journal" in line for line in said) == (buffers < 64), said
     stat = devtext.parse_stat(re.sub(r"^policy: .*\n", "", result.console, flags=re.M))
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["updated.written"][0] > SWAPS
-    for name, contents in DATA.items():
-        for n in range(LOADS):
-            assert image.read_file(path, f"/kept{n}{name}") == contents, f"/kept{n}{name}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("buffers", "drive"), [(64, "fixed"), (200, "cheetah4lp")])
+def test_swaps_of_order_policies_under_load_lose_nothing(
+    make_image: MakeImage, buffers: int, drive: str, seed: int
+) -> None:
+    result = run_swaps(make_image, order_swaps(seed), f"drive={drive} nbuf={buffers}")
+    stat = devtext.parse_stat(result.console)
+    assert stat["policy.swaps"][0] > SWAPS / 2 and stat["journal.commits"][0] > 20
