@@ -152,7 +152,9 @@ int each_mount(int (*fn)(struct fs *));
 /* Say on the disk whether the journal needs recovery; 0 or -EIO. */
 int super_needs_recovery(struct fs *, bool needs);
 
-/* recover.c: replay the journal; what was read of the disk is out of date. */
+/* recover.c: replay the journal if the disk needs it, and see that it is empty
+ * if the disk may be written. 1: what was read of the disk is out of date; 0 or
+ * -errno. */
 int journal_replay(struct fs *);
 /* Where the journal lies: its blocks are in reserved memory, to be released by
  * log_release. 0 or -errno, with why. */

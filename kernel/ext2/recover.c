@@ -6,6 +6,11 @@
  *   reading only, as Linux does it: else files would be damaged.
  * - needs_recovery goes last, when the journal is empty. Until then all of it
  *   is done again.
+ * - Transactions in the log of a disk that does not say needs_recovery are
+ *   older than the disk: something wrote it that knows no journal. Before it is
+ *   written again they are dropped, as Linux does, whatever the order policy;
+ *   else e2fsck -y, which replays them, would put old blocks over new ones. If
+ *   they cannot be dropped, the disk is mounted for reading only.
  * - Otherwise order.c has it written. Inodes on the list of orphans, which
  *   Linux keeps for files without names, are left to e2fsck. Their bitmaps call
  *   them in use, so nothing is given their blocks.
@@ -66,33 +71,50 @@ void log_release(struct log *log)
     log->where = NULL;
 }
 
-static int replay(struct fs *fs, struct recovered *found)
+static int replay(struct fs *fs, bool drop, struct recovered *found)
 {
     struct log log;
     TRY(log_find(fs, &log, &found->wrong));
-    int error = journal_recover(&log, found);
+    int error = journal_recover(&log, drop, found);
     log_release(&log);
     return error;
 }
 
-static int say(struct fs *fs, int error, const struct recovered *found)
+/* Say what was done. Returns the error, unless the disk can be read as it is.
+ */
+static int say(struct fs *fs, bool drop, int error,
+               const struct recovered *found)
 {
+    const char *why = found->wrong ?: "the disk failed, or no memory";
+    fs->read_only |= drop && error;
     if (error)
-        return fs_report(fs, REFUSED, error,
-                         "the journal cannot be replayed: %s: run e2fsck",
-                         found->wrong ?: "the disk failed, or no memory");
-    fs_report(fs, REFUSED, 0, "journal replayed: %u transactions, %u blocks",
-              found->transactions, found->blocks);
+        return fs_report(fs, REFUSED, drop ? 0 : error,
+                         "%sthe journal cannot be %s: %s: run e2fsck",
+                         drop ? "read-only: " : "",
+                         drop ? "emptied" : "replayed", why);
+    if (!drop)
+        fs_report(fs, REFUSED, 0,
+                  "journal replayed: %u transactions, %u blocks",
+                  found->transactions, found->blocks);
+    else if (found->emptied)
+        fs_report(fs, REFUSED, 0,
+                  "journal emptied: without needs_recovery its transactions "
+                  "are older than the disk: %u",
+                  found->transactions);
     return 0;
 }
 
 int journal_replay(struct fs *fs)
 {
     struct recovered found = {0};
+    bool drop = !fs->needs_recovery;
+    if (!fs->has_journal ||
+        (drop && (fs->read_only || fs->found_state & EXT2_ERROR_FS)))
+        return 0;
     if (fs->disk->read_only)
         return fs_report(fs, REFUSED, -EROFS,
                          "needs its journal replayed, and cannot be written");
-    int error = replay(fs, &found);
-    TRY(say(fs, error, &found));
-    return super_recovered(fs, found.failed);
+    int error = replay(fs, drop, &found);
+    TRY(say(fs, drop, error, &found));
+    return found.emptied ? super_recovered(fs, found.failed) ?: 1 : 0;
 }

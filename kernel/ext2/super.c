@@ -381,9 +381,9 @@ static void row_empty(struct fs *fs)
 static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
 {
     TRY(row_open(fs, d, flags));
-    if (!fs->needs_recovery)
-        return 0;
-    TRY(journal_replay(fs));
+    int changed = journal_replay(fs);
+    if (changed <= 0)
+        return changed;
     row_empty(fs);
     return row_open(fs, d, flags);
 }

@@ -16,21 +16,23 @@ struct log {
 
 /* What a recovery found. */
 struct recovered {
-    u32 transactions, blocks; /* replayed */
+    u32 transactions, blocks; /* whole ones in the log; replayed */
     u32 revoked;              /* copies that were not, because of a revoke */
+    bool emptied;             /* the log was emptied, which changed it */
     bool failed;              /* the log says that damage was found before */
     const char *wrong;        /* why it is refused */
 };
 
 /*
  * Bring home the blocks of all whole transactions, and empty the log. On return
- * they are on the disk; the cache has them, too.
+ * they are on the disk; the cache has them, too. drop: only empty the log, if
+ * it is not; what it says is older than the disk.
  *
  * Refused, with nothing changed and the reason in `wrong`: -EIO if the log is
  * damaged, -EINVAL if it has features that are not handled. Else 0, -ENOMEM, or
  * -EIO if the disk failed; then it can be done again.
  */
-int journal_recover(const struct log *, struct recovered *);
+int journal_recover(const struct log *, bool drop, struct recovered *);
 
 /* The ring of a log that is written. One process at a time appends. */
 struct ring {

@@ -224,7 +224,6 @@ static int replay(struct replay *r)
     error = error ?: walk(r, &replaying);
     if (r->revokes)
         mem_release(r->revokes, r->slots * sizeof(*r->revokes));
-    r->found->transactions = r->end - r->sequence;
     return error;
 }
 
@@ -263,19 +262,25 @@ static int empty(struct replay *r)
     struct journal_super *s = b->data;
     s->start = 0;
     s->sequence = be32(r->end + 1);
+    r->found->emptied = true;
     return bwrite_stable(b) ?: disk_order(d);
 }
 
-static int recover(struct replay *r)
+static int recover(struct replay *r, bool drop)
 {
     TRY(read_block(r, 0, r->copy));
     memcpy(&r->super, r->copy, sizeof(r->super));
-    TRY(check_super(r));
-    TRY(r->start ? replay(r) : 0);
+    int error = check_super(r);
+    if (drop && !r->start)
+        return 0;
+    TRY(error);
+    if (r->start)
+        TRY(drop ? walk(r, NULL) : replay(r));
+    r->found->transactions = r->end - r->sequence;
     return empty(r);
 }
 
-int journal_recover(const struct log *log, struct recovered *found)
+int journal_recover(const struct log *log, bool drop, struct recovered *found)
 {
     u32 bytes = bio_block_bytes();
     *found = (struct recovered){0};
@@ -286,7 +291,7 @@ int journal_recover(const struct log *log, struct recovered *found)
         return -ENOMEM;
     struct replay r = {
         .log = log, .found = found, .head = two, .copy = two + bytes};
-    int error = recover(&r);
+    int error = recover(&r, drop);
     mem_release(two, 2 * bytes);
     return error;
 }

@@ -80,9 +80,10 @@ class Image:
             at = self.where[0] * self.block_bytes + FIELDS[name]
             struct.pack_into(">I", self.data, at, value)
 
-    def needs_recovery(self) -> None:
-        """Set the file system's feature."""
-        struct.pack_into("<I", self.data, SUPER_AT + 96, self.word(SUPER_AT + 96) | RECOVER)
+    def needs_recovery(self, needs: bool = True) -> None:
+        """Set or clear the file system's feature."""
+        others = self.word(SUPER_AT + 96) & ~RECOVER
+        struct.pack_into("<I", self.data, SUPER_AT + 96, others | (RECOVER if needs else 0))
 
     def write_log(self, transactions: list[Transaction], start: int = 1, sequence: int = 1) -> None:
         """Write a log that begins at this block of it with this number, and its superblock."""

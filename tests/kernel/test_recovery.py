@@ -323,6 +323,63 @@ def test_a_log_that_tells_of_damage_is_replayed_and_mounted_for_reading(
     assert "size 300000" in said
 
 
+# ---- logs of disks that do not say needs_recovery ----
+
+
+def forgotten(states: States, tmp_path: Path, **fields: int) -> Image:
+    """Return a saved image whose log has two old transactions, without needs_recovery."""
+    shutil.copy(states.after, tmp_path / "image")
+    image = Image(tmp_path / "image")
+    image.write_log(split(stale(states.changed), 2), start=1020, sequence=7)
+    image.needs_recovery(False)
+    image.set(**fields)
+    image.save()
+    return image
+
+
+@pytest.mark.parametrize("delays", [0, 1, 2], ids=["sync", "none", "journal"])
+def test_a_log_without_needs_recovery_is_emptied_before_the_disk_is_written(
+    states: States, tmp_path: Path, delays: int
+) -> None:
+    """e2fsck -y would replay it, over what is newer. Its numbers are not used again."""
+    path = forgotten(states, tmp_path).path
+    said = run(TOOL, f"delays={delays}", path, script="write /d/newer 50000 9\nsync\n")
+    assert "journal emptied" in said and "older than the disk: 2" in said
+    emptied = Image(path)
+    assert emptied.get("start") == 0 and emptied.get("sequence") >= 7 + 2 + 1
+    assert run("e2fsck", "-fy", path).count("Pass") == 5
+    shown = run(TOOL, path, script="verify /d/newer 0 50000 9\nverify /d/new 0 300000 3\n")
+    assert "journal" not in shown
+
+
+def test_a_disk_for_reading_only_keeps_such_a_log(states: States, tmp_path: Path) -> None:
+    path = forgotten(states, tmp_path).path
+    before = path.read_bytes()
+    root = Path(shutil.copy(states.before, tmp_path / "root"))
+    said = run(TOOL, root, path, script="mkdir /mnt\nmount /mnt ro\nstat /mnt/d/new\n")
+    assert "size 300000" in said and "emptied" not in said
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"block_bytes": 2048}, "its superblock makes no sense"),
+        ({"incompat": 0x11}, "it has features that are not handled"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_emptied_is_mounted_for_reading(
+    states: States, tmp_path: Path, fields: dict[str, int], why: str
+) -> None:
+    path = forgotten(states, tmp_path, **fields).path
+    before = path.read_bytes()
+    said = run(TOOL, path, script="create /x\nstat /d/new\n")
+    assert f"read-only: the journal cannot be emptied: {why}: run e2fsck" in said
+    assert "create: -30" in said and "size 300000" in said
+    assert path.read_bytes() == before
+
+
 # ---- an outside writer, and power cuts ----
 
 
