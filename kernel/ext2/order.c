@@ -146,9 +146,6 @@ static int open_found(struct fs *fs, struct log *log, const char **why)
 {
     struct journal_user user = {blocks_give_back, wake_thread, fs,
                                 2 * fs->groups};
-    *why = "the cache has too few buffers: raise nbuf";
-    if (bio_buffers() < BUFFERS_LEAST)
-        return -EINVAL;
     TRY(journal_look(&fs->journal, log, why));
     *why = "the disk failed, or no memory";
     TRY(super_needs_recovery(fs, true));

@@ -218,9 +218,8 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
     const struct policy *p = find(kind, name);
     if (!p)
         boot_fail("%s=%s: there is no such policy", kinds[kind].name, name);
-    const char *reason = objection(p);
     kinds[kind].owner = owner;
-    reason = reason ?: put_to_use(p);
+    const char *reason = objection(p) ?: put_to_use(p);
     if (reason)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
 }
