@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import MakeImage
 
 from sluice.crash.logwriter import Image, Transaction
 from sluice.host.paths import MKFS
@@ -19,6 +20,7 @@ for i in $(seq 100); do echo $i > /d/f$i; done
 mv /d/f7 /d/f8
 rm /d/f9
 """
+JOURNAL = ("--journal", "4M")
 
 
 def passed(console: str) -> float:
@@ -28,14 +30,16 @@ def passed(console: str) -> float:
 
 
 def test_names_cost_no_waiting_where_metadata_is_delayed(run_script) -> None:
-    """And after the shutdown the disk is whole under either policy."""
+    """And after the shutdown the disk is whole under each policy."""
     seconds = {}
-    for order in ("sync", "none"):
+    for order in ("sync", "none", "journal"):
         script = f"uptime\n{NAMES}uptime\n"
-        result = run_script(script, lab=True, args=f"drive=cheetah4lp order={order}")
+        args = f"drive=cheetah4lp order={order}"
+        result = run_script(script, lab=True, options=JOURNAL, args=args)
         assert result.status == 0, result.console
         seconds[order] = passed(result.console)
     assert seconds["none"] < seconds["sync"] / 2
+    assert seconds["journal"] < seconds["sync"] / 2
 
 
 def test_swaps_of_order_policies_among_changes_of_names_lose_nothing(run_script) -> None:
@@ -45,7 +49,51 @@ def test_swaps_of_order_policies_among_changes_of_names_lose_nothing(run_script)
     result = run_script(script, lab=True, args="drive=cheetah4lp check=1")
     assert result.status == 0, result.console
     assert re.search(r"^98$", result.console, re.M), result.console
-    assert re.search(r"order +none \[sync\]", result.console)
+    assert re.search(r"order .*\[sync\]", result.console)
+
+
+# ---- order=journal, and disks that it does not go with ----
+
+NO_JOURNAL = "order/journal: a disk that is mounted has no journal: mkfs --journal makes one"
+
+
+def test_a_disk_without_a_journal_refuses_that_policy(run_script, make_image: MakeImage) -> None:
+    """A swap is refused while such a disk is mounted, and such a disk while the policy is used."""
+    second = Disk(make_image(programs=False))
+    script = """mkdir /mnt
+mount disk1 /mnt
+policy use order journal || echo refused
+policy order | grep sync
+umount /mnt
+policy use order journal && echo used
+mount disk1 /mnt || echo not mounted
+mount -r disk1 /mnt && echo for reading
+"""
+    result = run_script(script, options=JOURNAL, disks=(second,))
+    said = result.console
+    assert NO_JOURNAL in said and "[sync]" in said
+    assert re.findall(r"^(refused|used|not mounted|for reading)$", said, re.M) == [
+        "refused",
+        "used",
+        "not mounted",
+        "for reading",
+    ]
+    assert "disk1: the order policy needs a journal: make the image with mkfs --journal" in said
+
+
+def test_a_root_without_a_journal_ends_the_boot_with_words(run_script) -> None:
+    result = run_script("echo must not run", args="order=journal")
+    assert result.status != 0 and "must not run" not in result.console
+    assert "disk0: the order policy needs a journal: make the image with mkfs" in result.console
+
+
+def test_a_cache_with_too_few_buffers_refuses_that_policy(run_script) -> None:
+    script = "policy use order journal || policy order | grep sync\n"
+    result = run_script(script, options=JOURNAL, args="nbuf=63")
+    assert "order/journal: it needs 64 buffers: raise nbuf" in result.console
+    assert "[sync]" in result.console
+    result = run_script("echo must not run", options=JOURNAL, args="nbuf=63 order=journal")
+    assert result.status != 0 and "order=journal: it needs 64 buffers" in result.console
 
 
 @pytest.fixture

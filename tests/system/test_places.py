@@ -258,7 +258,8 @@ def test_no_policy_gives_a_virtio_disk_more_pieces_than_it_takes(
     load = "cp /data /copy; sync; cmp /data /copy || echo lost; rm /copy"
     lines = [f"policy use {kind} {name} && {load} && echo {name} ended" for name in of_kind(kind)]
     data = bytes(range(256)) * 1024
-    content = image.Content(rc="\n".join(lines), files={"/data": data}, size="8M", block="1K")
+    rc, options = "\n".join(lines), ("--journal", "1M")  # which order=journal needs
+    content = image.Content(rc=rc, files={"/data": data}, size="8M", block="1K", options=options)
     arguments = "drive=rz58 nbuf=400 cluster_kb=1024 check=1"
     machine = Config(
         (virtio(image.make_image(path, content), queue_size),), lab=True, args=arguments

@@ -12,6 +12,8 @@ from sluice.system.qemu import Disk, Machine
 KINDS = sorted({path.parent.name for path in ROOT.glob("policies/*/*.c")} - {"lib"})
 POLICIES = sorted(path for path in ROOT.glob("policies/*/*.c") if path.parent.name in KINDS)
 
+JOURNAL = ("--journal", "4M")  # order=journal needs it
+
 
 def of_kind(kind: str) -> list[str]:
     return [path.stem for path in POLICIES if path.parent.name == kind]
@@ -29,10 +31,12 @@ def test_every_file_under_policies_is_listed(boot: Boot) -> None:
         assert re.search(rf"\b{path.stem}\b", text), f"no {path.stem} in\n{text}"
 
 
-def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> None:
+def test_every_policy_can_be_chosen_at_boot_and_while_running(
+    make_image: MakeImage, boot: Boot
+) -> None:
     first = {kind: of_kind(kind)[0] for kind in KINDS}
     words = ["drive=fixed", *(f"{kind}={name}" for kind, name in first.items())]
-    machine = boot(args=" ".join(words))
+    machine = boot(disks=(Disk(make_image(options=JOURNAL)),), args=" ".join(words))
     assert in_use(machine) == first
     for path in POLICIES:
         machine.check(f"policy use {path.parent.name} {path.stem}")
@@ -56,6 +60,7 @@ def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> Non
         "become better",
         "use sched freeblock",  # without a drive model
         "use sched satf",
+        "use order journal",  # without a journal
     ],
 )
 def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: str) -> None:
@@ -147,7 +152,7 @@ def test_nothing_is_lost_when_policies_change_under_load(
     )
     files |= {"/swap": swaps.encode()}
     files |= {f"/load{n}": LOAD.format(n=n).encode() for n in range(3)}
-    path = make_image(files=files, size="64M")
+    path = make_image(files=files, size="64M", options=JOURNAL)
     machine = boot(
         disks=(Disk(path),),
         harts=2,
