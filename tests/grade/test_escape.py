@@ -151,7 +151,7 @@ ATTEMPTS = [
     Attempt("a great alignment", "aligned to 1048576 bytes, more than 64",
             after="_Alignas(1 << 20) static char big[9];\nchar *a(u64 i) { return &big[i]; }\n",
             compiles="aligned"),
-    Attempt("a row that covers others", "registers in stats what is no row of 40 bytes",
+    Attempt("a row that covers others", "registers in stats what is no row of 48 bytes",
             after=LONG_ROW, compiles="in stats", lab=CACHE),
     Attempt("a name in other letters", "line 37: the character \xe9 (U+00E9",
             after="int \xe9 = 1;\n", compiles="use letters from a to z"),
