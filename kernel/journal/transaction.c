@@ -34,7 +34,7 @@
 
 /* That an operation pins, nearly always at most. */
 #define OPERATION_BLOCKS 16
-#define RUNS ((PAGE_SIZE - 16) / 8)
+#define RUNS             ((PAGE_SIZE - 16) / 8)
 
 struct freed_page {
     struct freed_page *next;
