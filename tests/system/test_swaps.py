@@ -17,11 +17,11 @@ LOADS = 3
 ORDERS = sorted(path.stem for path in (ROOT / "policies/order").glob("*.c"))
 DATA = {f"/f{i}": bytes([i]) * (i * 5000 + 1) for i in range(12)}
 ROUND = """set -e
-cp -r /data /copy{n}
-cmp /data/f{n} /copy{n}/f{n}
-cmp /data/f11 /copy{n}/f11
-iogen rw=randrw filename=/copy{n}/f7 bs=3000 size=30000 nr=40 fsync=8 > /dev/null
-rm -r /copy{n}
+cp -r /data {at}/copy{n}
+cmp /data/f{n} {at}/copy{n}/f{n}
+cmp /data/f11 {at}/copy{n}/f11
+iogen rw=randrw filename={at}/copy{n}/f7 bs=3000 size=30000 nr=40 fsync=8 > /dev/null
+rm -r {at}/copy{n}
 """
 ROUNDS = 200  # at most; a load ends when the swaps have
 TUNABLE = re.compile(r"^(\w+\.\w+) = \d+ (.+) \((\d+) to (\d+)\):", re.M)
@@ -29,9 +29,9 @@ TUNABLE = re.compile(r"^(\w+\.\w+) = \d+ (.+) \((\d+) to (\d+)\):", re.M)
 SOON = {"ms": 50, "s": 2, "blocks": 50, "requests": 20}
 
 
-def load(n: int) -> str:
+def load(n: int, at: str) -> str:
     rounds = f"test -e /stop || sh /round{n} || echo failed\n" * ROUNDS
-    return f"{rounds}test -e /stop || echo too short\ncp -r /data /kept{n}\n"
+    return f"{rounds}test -e /stop || echo too short\ncp -r /data {at}/kept{n}\n"
 
 
 def settings(listing: str, dice: random.Random) -> list[str]:
@@ -76,23 +76,29 @@ def listing(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_rc(Config((Disk(path),), lab=True)).console
 
 
-def run_swaps(make_image: MakeImage, swaps: str, args: str, **content: object) -> Result:
-    """Run the loads while the script of swaps runs. Checks that they lost nothing."""
+def run_swaps(make_image: MakeImage, swaps: str, args: str, two: bool = False) -> Result:
+    """Run the loads while the script of swaps runs, one of them on a second disk if there are two.
+    Checks that they lost nothing."""
+    at = ["", "/mnt" if two else "", ""]
     files = {f"/data{name}": contents for name, contents in DATA.items()}
-    files["/swap"] = swaps.encode()
+    files |= {"/swap": swaps.encode(), "/mnt/x": b""}
     for n in range(LOADS):
-        files |= {f"/round{n}": ROUND.format(n=n).encode(), f"/load{n}": load(n).encode()}
-    rc = "".join(f"sh /load{n} &\n" for n in range(LOADS))
+        files[f"/round{n}"] = ROUND.format(n=n, at=at[n]).encode()
+        files[f"/load{n}"] = load(n, at[n]).encode()
+    rc = "mount disk1 /mnt || exit 1\n" if two else ""
+    rc += "".join(f"sh /load{n} &\n" for n in range(LOADS))
     rc += "sh /swap\ntouch /stop\nwait\ncat /dev/stat\n"
     options = ("--journal", "4M")
-    path = make_image(rc=rc, files=files, size="64M", options=options, **content)
-    config = Config((Disk(path),), kernel=DEBUG_KERNEL, args=f"{args} check=1", lab=True)
-    result = run_rc(config)
+    path = make_image(rc=rc, files=files, size="64M", options=options)
+    paths = [path, *([make_image(programs=False, size="64M", options=options)] if two else [])]
+    disks = tuple(Disk(path) for path in paths)
+    result = run_rc(Config(disks, kernel=DEBUG_KERNEL, args=f"{args} check=1", lab=True))
     assert result.status == 0, result.console
     assert "failed" not in result.console and "too short" not in result.console
     for name, contents in DATA.items():
         for n in range(LOADS):
-            assert image.read_file(path, f"/kept{n}{name}") == contents, f"/kept{n}{name}"
+            kept = image.read_file(paths[bool(at[n])], f"/kept{n}{name}")
+            assert kept == contents, f"/kept{n}{name}"
     return result
 
 
@@ -112,10 +118,12 @@ def test_swaps_under_load_lose_nothing(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("buffers", "drive"), [(64, "fixed"), (200, "cheetah4lp")])
+@pytest.mark.parametrize(
+    ("buffers", "drive", "two"), [(64, "fixed", True), (200, "cheetah4lp", False)]
+)
 def test_swaps_of_order_policies_under_load_lose_nothing(
-    make_image: MakeImage, buffers: int, drive: str, seed: int
+    make_image: MakeImage, buffers: int, drive: str, two: bool, seed: int
 ) -> None:
-    result = run_swaps(make_image, order_swaps(seed), f"drive={drive} nbuf={buffers}")
+    result = run_swaps(make_image, order_swaps(seed), f"drive={drive} nbuf={buffers}", two)
     stat = devtext.parse_stat(result.console)
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["journal.commits"][0] > 20
