@@ -40,7 +40,7 @@ struct replay {
     u64 nrevokes, slots;        /* a power of two; 0: no revokes */
 };
 
-/* What a walk does with what it meets. */
+/* What a walk does with what it meets; NULL: nothing. */
 struct pass {
     int (*tag)(struct replay *, u32 home, u32 flags, u32 at, u32 sequence);
     int (*revoke)(struct replay *, u32 blkno, u32 sequence);
@@ -82,7 +82,7 @@ static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
         struct journal_tag tag;
         memcpy(&tag, r->head + byte, sizeof(tag));
         flags = be16(tag.flags);
-        if (pass)
+        if (pass && pass->tag)
             TRY(pass->tag(r, be32(tag.blkno), flags, *at, sequence));
         *at = after(r, *at);
         byte += sizeof(tag) + (flags & TAG_SAME_UUID ? 0 : TAG_UUID_BYTES);
@@ -123,7 +123,7 @@ static int walk(struct replay *r, const struct pass *pass)
         at = after(r, at);
         if (type == JOURNAL_DESCRIPTOR)
             TRY(each_tag(r, pass, sequence, &at));
-        else if (type == JOURNAL_REVOKE && pass)
+        else if (type == JOURNAL_REVOKE && pass && pass->revoke)
             TRY(each_revoke(r, pass, sequence));
         else if (type == JOURNAL_COMMIT)
             sequence++;
@@ -175,16 +175,6 @@ static int count_revoke(struct replay *r, u32, u32)
     return 0;
 }
 
-static int skip_tag(struct replay *, u32, u32, u32, u32)
-{
-    return 0;
-}
-
-static int skip_revoke(struct replay *, u32, u32)
-{
-    return 0;
-}
-
 static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
                       u32 sequence)
 {
@@ -204,7 +194,7 @@ static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
 
 static int gather(struct replay *r)
 {
-    static const struct pass gathering = {skip_tag, gather_revoke};
+    static const struct pass gathering = {.revoke = gather_revoke};
     if (!r->nrevokes)
         return 0;
     for (r->slots = 1; r->slots < 2 * r->nrevokes;)
@@ -219,7 +209,7 @@ static int gather(struct replay *r)
 static int replay(struct replay *r)
 {
     static const struct pass checking = {check_tag, count_revoke};
-    static const struct pass replaying = {replay_tag, skip_revoke};
+    static const struct pass replaying = {.tag = replay_tag};
     int error = walk(r, NULL) ?: walk(r, &checking) ?: gather(r);
     error = error ?: walk(r, &replaying);
     if (r->revokes)
