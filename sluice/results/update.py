@@ -12,7 +12,7 @@ from sluice.experiment.result import BadResult
 from sluice.experiment.schema import Experiment
 from sluice.experiment.verdict import NOT_SO
 from sluice.report.session import Request, make_experiments
-from sluice.results import documents, frontpage, roles, store
+from sluice.results import documents, frontier, frontpage, roles, store
 from sluice.results.documents import Source
 
 
@@ -70,7 +70,11 @@ def update_documents(names: set[str]) -> None:
     for path, text in changed.items():
         write_atomically(path, text)
         print("\n".join(new[path][1]))
-    if not changed:
+    if frontier.EXPERIMENT in names and frontier.update_frontier(
+        read(frontier.EXPERIMENT), frontier.PICTURE
+    ):
+        print(f"drawn: {frontier.PICTURE}")
+    elif not changed:
         print("the documents agree with the stored results: nothing was changed")
     for name in sorted(names & quoted_metrics().keys()):
         if not store.is_current(read(name)):

@@ -5,6 +5,7 @@
     {result}`from=..., arm=..., ...`  a number of the stored results
     {results}, {chart}                a table and a chart of them
     {measured} EXPERIMENT ...         shown only once the results of all of these are stored
+    {frontier} LOAD                   what a power cut loses beside what reads wait, of each policy
     {findings} TEXT                   what the experiments whose source contains TEXT found
     {comparison} PAPER                a paper's findings in its order, with our figures and causes
     {published} PAPER                 its tables and figures, cell by cell, with ours
@@ -24,6 +25,7 @@ from book.ext.sphinx import (
     comparison,
     drawing,
     findings,
+    frontier,
     labs,
     measured,
     places,
@@ -32,7 +34,7 @@ from book.ext.sphinx import (
     words,
 )
 
-PARTS = (comparison, drawing, findings, labs, measured, places, published, typed, words)
+PARTS = (comparison, drawing, findings, frontier, labs, measured, places, published, typed, words)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
