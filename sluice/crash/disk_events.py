@@ -15,7 +15,7 @@ MARK = re.compile(r"@(\d+)|=(\d+) (-?\d+)|@end")
 class Event:
     """Something that happened: a write of `data` at this byte of the disk, a flush, a command that
     met a fault of the disk, or an operation that began or returned. `mark` is the operation's
-    number. time_ns: virtual."""
+    number, and `value` what it returned if that was no error. time_ns: virtual."""
 
     kind: str  # "write", "flush", "faulted", "began", "returned", "end"
     time_ns: int = 0
@@ -23,6 +23,7 @@ class Event:
     data: bytes = field(default=b"", repr=False)
     mark: int = 0
     error: int = 0
+    value: int = 0
 
     def sectors(self) -> int:
         """Return how many sectors a write has."""
@@ -62,5 +63,7 @@ def parse_mark(text: str, time_ns: int) -> Event | None:
     if match[1]:
         return Event("began", time_ns, mark=int(match[1]))
     if match[2]:
-        return Event("returned", time_ns, mark=int(match[2]), error=-int(match[3]))
+        result = int(match[3])
+        error, value = max(-result, 0), max(result, 0)
+        return Event("returned", time_ns, mark=int(match[2]), error=error, value=value)
     return Event("end", time_ns)

@@ -13,22 +13,36 @@ What must hold, stated before it was measured:
 - `e2fsck -fy` repairs the disk. Only a rotten superblock, of which so small a disk has no copy, a
   rotten descriptor, and a rotten log may be more than it can repair. (Of a log's superblock this
   was learned by measuring: e2fsck 1.47 gives up where it has features that e2fsck does not know.)
-- A read that succeeds gives the file's data. ext2 has no checksums, so rotten data are not seen;
-  nor is a rotten bit that makes a pointer, a size, a name's inode or a logged block another one
-  that may be right; nor a bitmap that calls a block free: `Structure.unseen` has these.
+- A read that succeeds gives the file's data; a checksum tells what a program has read. ext2 has no
+  checksums, so a rotten bit may go unseen, but only in the file that it belongs to:
+
+    data                the file. Nothing sees it
+    a size              the file. Nothing sees it, because each size may be right
+    a pointer to a block of the file's size, in the inode or in a block of pointers
+                        the file. e2fsck finds that a block has two owners, none, or another count
+    the inode of a name the name. e2fsck finds that the count of links is wrong
+    a bit of a bitmap that calls a block or an inode in use free
+                        its file, when a new one gets it. e2fsck finds that the bitmap is wrong
+    a log               any file: recovery writes what the log has
+
+  All else in these structures is checked, or decides nothing that a file shows: a superblock; a
+  descriptor (a block that is taken for a bitmap has a clear bit for a block of the system); a mode,
+  times, counts and owners; pointers behind a file's end; names and lengths in a directory; bits of
+  what the system has, and of directories. There each read that succeeds gives the right data.
+- A new file's own data are right, whatever rots before it is made.
 """
 
 import struct
 import subprocess
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from sluice.crash.checker import E2FSCK
 from sluice.crash.cuts import Cut, iterate_cuts
 from sluice.crash.disk_events import Event
-from sluice.crash.ext2 import Damaged, Reader, read_tree
+from sluice.crash.ext2 import DIRECT, Damaged, Inode, Reader, read_tree
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.logwriter import Image
 from sluice.crash.machine import CrashMachine, Done, Setup, apply_writes, difference
@@ -36,11 +50,13 @@ from sluice.crash.operations import Operation, parse_operations, pattern
 from sluice.crash.oracle import FoundTree, History
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.workloads import SETUP
+from sluice.twin.engine import TWIN
 
 ENOENT = 2  # of names that the disk does not have
 ALWAYS = 1_000_000  # a fault that stays
 MOST = 60  # commands of a kind, of which each is to meet the fault
 CUTS = 40  # of a recording with a flush that lies
+SIZE_AT, POINTERS_AT, SIZE_HIGH_AT = 4, 40, 108  # in an inode
 KINDS = ("read", "write", "flush", "vanish")
 WORK = (
     "creat /n; write /n 0 6000 10; fsync /n; append /h 3000 11; write /f 60000 100 12;"
@@ -49,10 +65,13 @@ WORK = (
 SYNCED, SYNCED_DATA = "/n", pattern(0, 6000, 10)
 MORE = parse_operations("mount /; write /f 20000 3000 8; umount /")  # by a block of pointers
 READS = ("/f", "/h", "/d/g")
+READ_ALL = "".join(f"read {path};" for path in READS)
 USE = parse_operations(
-    "mount /;" + "".join(f"read {path};" for path in READS) + "creat /n; append /n 3000 25;"
-    "sync; umount /"
+    f"mount /; {READ_ALL} creat /n; append /n 3000 25; sync; umount /; mount /; {READ_ALL}"
+    "read /n; umount /"
 )
+NEW, NEW_DATA = "/n", pattern(0, 3000, 25)
+MAKES_NEW = range(len(READS) + 1, len(READS) + 6)  # the operations of USE up to the second mount
 
 
 @dataclass
@@ -177,7 +196,7 @@ def try_lies(laboratory: Laboratory, most: int = CUTS) -> Row:
     events = laboratory.machine.run_operations(faulty_work("lie", 1, ALWAYS)).events
     cuts = list(iterate_cuts(laboratory.base, events))
     for _, image in Random(0).sample(cuts, min(most, len(cuts))):
-        judge_use(laboratory, row, image.bytes(), "a flush that lies", READS, True)
+        judge_use(laboratory, row, image.bytes(), "a flush that lies", LIED, True)
     row.silent = 0  # files may be older or newer: the drive has promised nothing
     return row
 
@@ -186,33 +205,110 @@ def try_lies(laboratory: Laboratory, most: int = CUTS) -> Row:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What a rotten bit may do unseen. files: whose reads may give wrong data without an error.
+    unchecked: then not even e2fsck, run before anybody used the disk, need find the damage."""
+
+    files: tuple[str, ...] = ()
+    unchecked: bool = False
+
+
+NOTHING, ANYTHING = Limit(), Limit(READS, unchecked=True)
+LIED = Limit((*READS, NEW), unchecked=True)  # a drive that lies has promised nothing
+F_POINTER, F_SILENT = Limit(("/f",)), Limit(("/f",), unchecked=True)
+
+
+@dataclass(frozen=True)
 class Structure:
-    """A structure, the bytes of the disk that it has, the files whose data may be wrong without an
-    error when a bit of it rots, and whether e2fsck must repair the disk then."""
+    """A structure, the bytes of the disk that it has, what a bit of it may do unseen, by its byte
+    and its place in the byte, and whether e2fsck must repair the disk then."""
 
     name: str
     at: int
     size: int
-    unseen: tuple[str, ...] = ()
+    limit: Callable[[int, int], Limit] = lambda _byte, _bit: NOTHING
     repairable: bool = True
+
+
+def limit_of_inode(size: int, block_bytes: int) -> Callable[[int, int], Limit]:
+    """Return what the bits of the inode of /f may do, which has so many bytes of data."""
+    blocks = -(-size // block_bytes)
+    pointers = min(blocks, DIRECT) + (blocks > DIRECT)
+    high = max_file_bytes(block_bytes).bit_length() - 32  # bits of the size's upper half
+
+    def limit(byte: int, bit: int) -> Limit:
+        if SIZE_AT <= byte < SIZE_AT + 4 or (byte == SIZE_HIGH_AT and bit < high):
+            return F_SILENT
+        return F_POINTER if 0 <= byte - POINTERS_AT < 4 * pointers else NOTHING
+
+    return limit
+
+
+def max_file_bytes(block_bytes: int) -> int:
+    """Return the size of the largest file that an inode's pointers can lead to."""
+    each = block_bytes // 4
+    return (DIRECT + each + each**2 + each**3) * block_bytes
+
+
+def limit_of_bitmap(disk: bytes, at: int, owners: dict[int, str]) -> Callable[[int, int], Limit]:
+    """Return what the bits of a bitmap may do. at: its first byte on the disk. owners: of bits."""
+
+    def limit(byte: int, bit: int) -> Limit:
+        owner = owners.get(8 * byte + bit)
+        return Limit((owner,)) if owner and disk[at + byte] >> bit & 1 else NOTHING
+
+    return limit
+
+
+def limit_of_entry(data: bytes, name: bytes, path: str) -> Callable[[int, int], Limit]:
+    """Return what the bits of a directory's block may do: those of a name's inode."""
+    at, found = 0, -1
+    while at < len(data):
+        _, length, size = struct.unpack_from("<IHB", data, at)
+        found = at if data[at + 8 : at + 8 + size] == name else found
+        at += length
+    return lambda byte, _bit: Limit((path,)) if 0 <= byte - found < 4 else NOTHING
+
+
+def data_blocks(reader: Reader, inode: Inode) -> list[int]:
+    """Return the numbers of a file's blocks of data; those that are holes are 0."""
+    numbers = list(struct.unpack("<12I", inode.block[:48]))
+    (table,) = struct.unpack_from("<I", inode.block, 48)
+    if table:
+        block = reader.block(table, "the pointers of a file")
+        numbers += struct.unpack(f"<{reader.block_bytes // 4}I", block)
+    return numbers[: -(-inode.size // reader.block_bytes)]
 
 
 def list_structures(disk: bytes) -> Iterator[Structure]:
     """Yield the structures of a disk of files."""
-    reader = Reader(disk)
+    reader, tree = Reader(disk), read_tree(disk)
     size = reader.block_bytes
-    f, d = (reader.inode(read_tree(disk)[path].inode) for path in ("/f", "/d"))
+    f, d = (reader.inode(tree[path].inode) for path in ("/f", "/d"))
     first, table = (struct.unpack_from("<I", f.block, at)[0] for at in (0, 48))
     directory = struct.unpack_from("<I", d.block)[0]
-    blocks, inodes, _ = reader.descriptor(0)
+    blocks, inodes, _ = (number * size for number in reader.descriptor(0))
+    files = {path: reader.inode(tree[path].inode) for path in READS}
+    of_block = {
+        number - reader.first_block: path
+        for path, inode in files.items()
+        for number in data_blocks(reader, inode)
+        if number
+    }
+    of_inode = {inode.number - 1: path for path, inode in files.items()}
+    in_table = -(-f.size // size) - DIRECT
     yield Structure("superblock", 1024, 104, repairable=False)
-    yield Structure("descriptors", (reader.first_block + 1) * size, 32, READS, False)
-    yield Structure("bitmap of blocks", blocks * size, reader.blocks // 8, READS)
-    yield Structure("bitmap of inodes", inodes * size, reader.inodes // 8, READS)
-    yield Structure("inode of /f", reader.inode_place(f.number), 128, READS)
-    yield Structure("block of pointers of /f", table * size, size, READS)
-    yield Structure("directory /d", directory * size, size, ("/d/g",))
-    yield Structure("data of /f", first * size, size, ("/f",))
+    yield Structure("descriptors", (reader.first_block + 1) * size, 32, repairable=False)
+    limit = limit_of_bitmap(disk, blocks, of_block)
+    yield Structure("bitmap of blocks", blocks, reader.blocks // 8, limit)
+    limit = limit_of_bitmap(disk, inodes, of_inode)
+    yield Structure("bitmap of inodes", inodes, reader.inodes // 8, limit)
+    yield Structure("inode of /f", reader.inode_place(f.number), 128, limit_of_inode(f.size, size))
+    limit = lambda byte, _bit: F_POINTER if byte < 4 * in_table else NOTHING  # noqa: E731
+    yield Structure("block of pointers of /f", table * size, size, limit)
+    limit = limit_of_entry(reader.block(directory, "/d"), b"g", "/d/g")
+    yield Structure("directory /d", directory * size, size, limit)
+    yield Structure("data of /f", first * size, size, lambda _byte, _bit: F_SILENT)
 
 
 def list_log_structures(disk: bytes, folder: Path) -> Iterator[Structure]:
@@ -221,20 +317,19 @@ def list_log_structures(disk: bytes, folder: Path) -> Iterator[Structure]:
     path.write_bytes(disk)
     log = Image(path)
     size, start = log.block_bytes, log.get("start")
-    yield Structure("log: superblock", log.where[0] * size, 256, READS, False)
-    yield Structure("log: descriptor", log.where[start] * size, 128, READS, False)
-    yield Structure("log: logged block", log.where[start + 1] * size, size, READS, False)
+    for name, block, length in (
+        ("superblock", 0, 256),
+        ("descriptor", start, 128),
+        ("logged block", start + 1, size),
+    ):
+        at = log.where[block] * size
+        yield Structure(f"log: {name}", at, length, lambda _byte, _bit: ANYTHING, False)
 
 
 def judge_use(
-    laboratory: Laboratory,
-    row: Row,
-    disk: bytes,
-    what: str,
-    unseen: Sequence[str],
-    repairable: bool,
+    laboratory: Laboratory, row: Row, disk: bytes, what: str, limit: Limit, repairable: bool
 ) -> None:
-    """Mount a disk, read its files, write one, unmount it, and repair it."""
+    """Mount a disk, read its files, write one, mount it again and read all, and repair it."""
     row.tries += 1
     puts = difference(laboratory.machine.start_disk(), disk)
     done = laboratory.machine.run_operations(USE, puts)
@@ -243,37 +338,64 @@ def judge_use(
     row.refused += 0 in told
     _, failed = repair(laboratory, apply_writes(disk, done.events))
     wrong += [failed] * bool(failed and repairable)
-    if 0 not in told and not wrong:
-        silent = wrong_reads(laboratory, told, apply_writes(disk, done.events))
-        row.silent += bool(silent)
-        wrong += [f"{path}: wrong data, no error" for path in silent if path not in unseen]
+    silent = wrong_reads(laboratory.start, done.events)
+    row.silent += bool(silent)
+    wrong += [f"{path}: wrong data, no error" for path in silent if path not in limit.files]
+    if silent and not limit.unchecked and not is_damage_found(laboratory, disk):
+        wrong.append(f"{', '.join(silent)}: wrong data, and e2fsck finds nothing")
     row.wrong += [f"{what}: {text}" for text in wrong]
 
 
-def wrong_reads(laboratory: Laboratory, told: dict[int, int], disk: bytes) -> list[str]:
-    """Return the files whose read succeeded although the disk has other data in them."""
-    expected = laboratory.start.names[-1].at
-    found = list_contents(tree_or_none(disk))
-    silent = []
-    for number, path in enumerate(READS, 1):
-        if number in told or path not in expected or not found:
-            continue
-        data = laboratory.start.files[expected[path][1]].data[-1][1]
-        if found.get(path, ("f", data)) != ("f", data):
-            silent.append(path)
-    return silent
+def is_damage_found(laboratory: Laboratory, disk: bytes) -> bool:
+    """Return whether e2fsck finds something wrong on a disk."""
+    path = laboratory.machine.folder / "damaged"
+    path.write_bytes(disk)
+    return run_e2fsck(path, "-fn")[0] != 0
+
+
+def checksum(data: bytes) -> int:
+    """Return the checksum that crashops has for what it read."""
+    total = 0
+    for byte in data:
+        total = (total * 31 + byte) & 0xFFFFFFFF
+    return total & 0x7FFFFFFF
+
+
+def wrong_reads(start: History, events: Sequence[Event]) -> list[str]:
+    """Return the files that a program has read without an error, and got other data than theirs.
+    The new file counts if making it gave no error."""
+    names = start.names[-1].at
+    right = {
+        path: checksum(start.files[names[path][1]].data[-1][1]) for path in READS if path in names
+    }
+    returned = {event.mark: event for event in events if event.kind == "returned"}
+    if all(i in returned and not returned[i].error for i in MAKES_NEW):
+        right[NEW] = checksum(NEW_DATA)
+    wrong = {
+        USE[i].words[0]
+        for i, event in returned.items()
+        if USE[i].name == "read" and not event.error
+        if event.value != right.get(USE[i].words[0], event.value)
+    }
+    return sorted(wrong)
 
 
 def try_rot(laboratory: Laboratory, structure: Structure, flips: int) -> Row:
-    """Flip a random bit of a structure, so many times, each on the whole disk."""
+    """Flip so many of a structure's bits, drawn at random, each on the whole disk; 0: all bits."""
     row, rng = Row(structure.name), Random(structure.name)
-    for _ in range(flips):
-        at, bit = structure.at + rng.randrange(structure.size), rng.randrange(8)
-        disk = bytearray(laboratory.base.disk)
-        disk[at] ^= 1 << bit
-        what = f"{structure.name}, byte {at - structure.at}, bit {bit}"
-        judge_use(laboratory, row, bytes(disk), what, structure.unseen, structure.repairable)
+    bits = range(8 * structure.size)
+    for place in sorted(rng.sample(bits, flips)) if 0 < flips < len(bits) else bits:
+        try_flip(laboratory, row, structure, *divmod(place, 8))
     return row
+
+
+def try_flip(laboratory: Laboratory, row: Row, structure: Structure, byte: int, bit: int) -> None:
+    """Flip one bit of a structure."""
+    disk = bytearray(laboratory.base.disk)
+    disk[structure.at + byte] ^= 1 << bit
+    what = f"{structure.name}, byte {byte}, bit {bit}"
+    limit = structure.limit(byte, bit)
+    judge_use(laboratory, row, bytes(disk), what, limit, structure.repairable)
 
 
 # ---- all of it ----
@@ -283,8 +405,9 @@ class RotLaboratory(Laboratory):
     """A laboratory whose disk has a file with a block of pointers."""
 
     def make_start(self) -> tuple[bytes, History]:
-        """Make the disk. Returns it, and how it came to be."""
-        with CrashMachine(self.setup) as maker:
+        """Make the disk by the tree's kernel: a twin that is tried may be wrong. Returns the disk,
+        and how it came to be."""
+        with CrashMachine(replace(self.setup, twin=TWIN)) as maker:
             made = maker.record((*SETUP, *MORE))
             return apply_writes(maker.start_disk(), made), History((*SETUP, *MORE))
 

@@ -6,8 +6,9 @@
  *   a trial (sluice/twin/watch.h); then disk1 holds the text of the workload,
  *   and disk2 the file system.
  * - A line is an operation and its arguments; the text ends at a 0. Before each
- *   operation it prints `@NUMBER`, and afterwards `=NUMBER RESULT`: 0, or
- *   minus an error number. `@end` when all are done.
+ *   operation it prints `@NUMBER`, and afterwards `=NUMBER RESULT`: minus an
+ *   error number, or what the operation returned, 0 or more: `read` returns a
+ *   checksum of the data. `@end` when all are done.
  * - What a write puts at byte b of a file is a letter that the write's tag and
  *   the sector of b choose: so wrong data and misplaced data are both seen.
  */
@@ -127,9 +128,13 @@ static i64 do_read(char **w)
 {
     int fd = open(w[1], O_RDONLY);
     i64 n = fd < 0 ? -1 : 1;
-    while (n > 0)
+    u32 sum = 0;
+    while (n > 0) {
         n = read(fd, data, sizeof data);
-    return fd < 0 ? -1 : closed(fd, n);
+        for (i64 i = 0; i < n; i++)
+            sum = sum * 31 + (u8)data[i];
+    }
+    return fd < 0 ? -1 : closed(fd, n < 0 ? -1 : (i64)(sum & 0x7fffffff));
 }
 
 /* sluice/twin/watch.h */
@@ -217,7 +222,7 @@ static void do_workload(void)
         printf("@%u\n", number);
         fflush(stdout);
         i64 result = do_line(line);
-        printf("=%u %d\n", number, result < 0 ? -errno : 0);
+        printf("=%u %d\n", number, result < 0 ? -errno : (int)result);
         fflush(stdout);
         line = end;
     }

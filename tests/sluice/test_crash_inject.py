@@ -9,7 +9,17 @@ import pytest
 
 from sluice.crash import inject
 from sluice.crash.cuts import iterate_cuts
-from sluice.crash.inject import ALWAYS, Row, name_cut, run_injection, try_device, try_rot
+from sluice.crash.ext2 import read_tree
+from sluice.crash.inject import (
+    ALWAYS,
+    Limit,
+    Row,
+    Structure,
+    name_cut,
+    run_injection,
+    try_device,
+    try_rot,
+)
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.machine import Setup
 from sluice.crash.source_faults import build_with, find_fault
@@ -75,22 +85,101 @@ def test_a_kernel_that_is_wrong_with_errors_is_found(
         assert any(said in text for text in try_device(made, kind, ALWAYS).wrong)
 
 
-def test_wrong_data_that_should_have_been_seen_are_found(laboratory: Laboratory) -> None:
-    data = next(s for s in inject.list_structures(rot_disk()) if s.name == "data of /f")
-    with inject.RotLaboratory(Setup(block="1K")) as made:
-        row = try_rot(made, replace(data, unseen=()), 2)
+def test_wrong_data_that_should_have_been_seen_are_found(rotten: Laboratory) -> None:
+    data = structures(rotten)["data of /f"]
+    row = try_rot(rotten, replace(data, limit=lambda _byte, _bit: inject.NOTHING), 2)
     assert row.silent == 2
     assert "/f: wrong data, no error" in row.wrong[0]
+    assert "/f: wrong data, and e2fsck finds nothing" in row.wrong[1]
 
 
-def rot_disk() -> bytes:
-    """Return the disk whose bits rot."""
+@pytest.fixture(scope="module")
+def rotten() -> Iterator[Laboratory]:
+    """Yield the laboratory whose bits rot."""
     with inject.RotLaboratory(Setup(block="1K")) as made:
-        return made.base.disk
+        yield made
+
+
+def structures(laboratory: Laboratory) -> dict[str, Structure]:
+    """Return the structures of its disk, by name."""
+    return {one.name: one for one in inject.list_structures(laboratory.base.disk)}
+
+
+def limited_bits(structure: Structure) -> dict[Limit, int]:
+    """Return how many bits of a structure have each limit."""
+    every = (structure.limit(*divmod(place, 8)) for place in range(8 * structure.size))
+    return dict(Counter(every))
+
+
+def test_each_bit_may_harm_only_the_file_that_it_belongs_to(rotten: Laboratory) -> None:
+    """/f has 23,000 bytes: blocks 0 to 4 and 19 to 22 of 23, of which 11 are in its block of
+    pointers. /h has 9 blocks, and /d/g has one."""
+    f, g, h, none = Limit(("/f",)), Limit(("/d/g",)), Limit(("/h",)), inject.NOTHING
+    found = {name: limited_bits(one) for name, one in structures(rotten).items()}
+    assert found["superblock"].keys() == found["descriptors"].keys() == {none}
+    assert {limit: n for limit, n in found["bitmap of blocks"].items() if limit != none} == {
+        f: 9,
+        g: 1,
+        h: 9,
+    }
+    assert {limit: n for limit, n in found["bitmap of inodes"].items() if limit != none} == {
+        f: 1,
+        g: 1,
+        h: 1,
+    }
+    assert found["inode of /f"] == {
+        f: 13 * 32,
+        inject.F_SILENT: 32 + 3,
+        none: 1024 - 13 * 32 - 32 - 3,
+    }
+    assert found["block of pointers of /f"] == {f: 11 * 32, none: 8192 - 11 * 32}
+    assert found["directory /d"] == {g: 32, none: 8192 - 32}
+    assert found["data of /f"] == {inject.F_SILENT: 8192}
+
+
+def test_wrong_data_need_the_word_of_e2fsck_where_metadata_are_damaged(
+    rotten: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not inject.is_damage_found(rotten, rotten.base.disk)
+    pointers, row = structures(rotten)["block of pointers of /f"], Row("pointers")
+    inject.try_flip(rotten, row, pointers, 4 * 7, 0)  # of block 19, which has data
+    assert (row.silent, row.wrong) == (1, [])
+    monkeypatch.setattr(inject, "run_e2fsck", lambda _path, _options: (0, ""))
+    inject.try_flip(rotten, row, pointers, 4 * 7, 0)
+    assert [text.partition(": ")[2] for text in row.wrong] == [
+        "/f: wrong data, and e2fsck finds nothing"
+    ]
+
+
+def test_a_program_that_reads_what_the_disk_does_not_have_is_found(rotten: Laboratory) -> None:
+    """The judge takes what the program has read, not what a reader of ours finds on the disk."""
+    events = rotten.machine.run_operations(inject.USE).events
+    assert inject.wrong_reads(rotten.start, events) == []
+    reads = [e for e in events if e.kind == "returned" and inject.USE[e.mark].name == "read"]
+    assert len(reads) == 2 * len(inject.READS) + 1
+    for event in reads:
+        other = [replace(e, value=e.value ^ 1) if e == event else e for e in events]
+        path = inject.USE[event.mark].words[0]
+        assert inject.wrong_reads(rotten.start, other) == [path]
+        failed = [replace(e, value=7, error=5) if e == event else e for e in events]
+        assert inject.wrong_reads(rotten.start, failed) == []
+
+
+def test_a_kernel_that_gives_a_new_file_another_ones_inode_is_found(
+    rotten: Laboratory, tmp_path: Path
+) -> None:
+    number = read_tree(rotten.base.disk)["/f"].inode
+    sought = "    u32 bit = find_clear(b->data, 0, fs->inodes_per_group);"
+    change = (sought, f"    u32 bit = {number - 1};")
+    fault = replace(find_fault("no-record"), file="kernel/ext2/alloc.c", edits=(change,))
+    row = Row("no damage")
+    with inject.RotLaboratory(Setup(block="1K", twin=build_with(fault, tmp_path))) as made:
+        inject.judge_use(made, row, made.base.disk, "none", inject.NOTHING, False)
+    assert "none: /f: wrong data, no error" in row.wrong
 
 
 def test_a_disk_that_cannot_be_repaired_is_found(laboratory: Laboratory) -> None:
-    row = Row("nothing")
-    inject.judge_use(laboratory, row, bytes(len(laboratory.base.disk)), "no disk", (), True)
+    row, nothing = Row("nothing"), inject.NOTHING
+    inject.judge_use(laboratory, row, bytes(len(laboratory.base.disk)), "no disk", nothing, True)
     assert row.refused == 1
     assert "e2fsck -fy cannot repair it" in row.wrong[0]

@@ -122,6 +122,17 @@ def test_a_name_that_leads_to_another_file_is_of_no_moment() -> None:
     assert find(history).kinds(half, Cut(0, (), returned=3)) == {"names"}
 
 
+def test_a_new_files_name_does_not_lead_to_the_file_that_it_has_replaced() -> None:
+    """sync has confirmed the new file's name, so the moments before it are none of those that may
+    be seen."""
+    history = History(
+        find_workload("creat /n; sync; rename /n /f").all_operations(), History(SETUP)
+    )
+    assert find(history).kinds(tree_at(history, 4), Cut(0, (), returned=4)) == set()
+    half = tree_at(history, 4) | {"/f": tree_at(history, 0)["/f"]}
+    assert find(history).kinds(half, Cut(0, (), returned=4)) == {"names"}
+
+
 def test_a_byte_behind_the_end_of_each_version_is_strange() -> None:
     window = [b"a" * 700, b"a" * 700 + b"b" * 300]
     assert list(strange_pieces(b"a" * 700 + b"b" * 300, window)) == []
@@ -182,6 +193,11 @@ def test_the_judges_find_what_is_planted() -> None:
         assert "asks" in judging.judge(bytes(lost)).kinds
         lost[1024 + 58] = 1
         assert judging.judge(bytes(lost)).kinds == {"unclean"}
+        free = bytearray(base)  # a block in use, which the bitmap calls free
+        free[reader.block_bitmap_place(0)] &= 0xFE
+        verdict = judging.judge(bytes(free))
+        assert verdict.kinds == {"unclean"}
+        assert verdict.tree == tree  # so only e2fsck has found it
         block = reader.blocks_of(reader.inode(tree["/f"].inode))[0] * 4096
         event = Event("write", 0, block, b"\0" * 4096)
         began, done = Event("began", mark=1), Event("returned", mark=1)

@@ -307,7 +307,9 @@ def sources(
 def inject(
     flips: Annotated[
         int,
-        typer.Option(metavar="NUMBER", min=1, help="Random bits that rot in each structure."),
+        typer.Option(
+            metavar="NUMBER", min=0, help="Random bits that rot in each structure; 0: all bits."
+        ),
     ] = 24,
 ) -> int:
     """Let commands of the disk fail, flushes lie, the disk vanish, and bits rot in each structure.
