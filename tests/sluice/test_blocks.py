@@ -26,6 +26,7 @@ SUPPORT = ROOT / "tests" / "support"
 WRAPPED = ("map", "map_alloc", "inode_write", "fs_writable", "fs_allow_size")
 VOLUME = 64 << 20
 COUNT = 1500
+FAILED = 100  # STATUS_BOOT_FAIL, with which a twin and the replayer refuse
 RING = np.dtype([("magic", "<u8"), ("records", "<u8"), ("written", "<u8"), ("astray", "<u8")])
 RECORD = np.dtype(
     [
@@ -206,7 +207,9 @@ def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Pa
     ("row", "says"),
     [
         ((0, VOLUME, 4096, 0), "request 1: ends at 67112960, beyond the volume's 67108864 bytes"),
+        ((0, 3 * VOLUME, 4096, 0), "request 1: ends at 201330688, beyond the volume's"),
         ((0, 0, 0, 0), "request 1: 0 bytes, direction 0"),
+        ((0, 0, 4096, 2), "request 1: 4096 bytes, direction 2"),
         ((5, 0, 4096, 0), "request 1: is due before the one before it"),
     ],
 )
@@ -216,5 +219,6 @@ def test_a_wrong_request_is_named(tmp_path: Path, row: tuple[int, ...], says: st
     (tmp_path / "requests").write_bytes(pack_requests(requests))
     line: list[str | Path] = [REPLAYER, "-v", str(VOLUME), tmp_path / "requests", "--", "nbuf=100"]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert done.returncode != 0
+    assert done.returncode == FAILED
     assert says in done.stderr
+    assert done.stdout == "", "nothing is told of a trace that was not replayed to its end"
