@@ -27,7 +27,7 @@ from sluice.experiment.load import load
 from sluice.experiment.result import BadResult
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
-from sluice.results import documents, roles
+from sluice.results import documents, frontier, roles, store
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*MystReferenceResolver"),
@@ -384,6 +384,7 @@ def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:
         ("{file}`kernel/nowhere.c`", "the tree has no kernel/nowhere.c"),
         ("{c}`nowhere`", "no C file defines a function nowhere"),
         ("```{drawing} nowhere.svg\n```", "there is no drawing nowhere.svg"),
+        ("```{frontier} nowhere\nWords.\n```", "has no load nowhere; it has steady, hot, mail"),
         ("```{typed}\ncat /nowhere\n```", "`cat /nowhere` failed"),
         ("```{hints} nowhere\n```", "nowhere/hints.md: No such file"),
     ],
@@ -396,6 +397,15 @@ def test_what_leads_nowhere_fails_the_build(
         built(tmp_path, f"# A\n\n{text}\n")
     assert says in str(wrong.value)
     assert "index.md" in str(wrong.value)
+
+
+def test_a_frontier_is_drawn_from_the_stored_results(tmp_path: Path) -> None:
+    built(tmp_path, "# A\n\n```{frontier} mail\nWhat *mail* loses.\n```\n")
+    drawn = soup(tmp_path / "site" / "index.html").select_one(".drawing svg")
+    assert (drawn["aria-label"], drawn["role"]) == ("What mail loses.", "img")
+    kept = store.read_stored(frontier.EXPERIMENT)
+    words = BeautifulSoup(frontier.draw_frontier(kept, "mail"), "html.parser").find_all("text")
+    assert [one.get_text() for one in drawn.find_all("text")] == [one.get_text() for one in words]
 
 
 def test_hints_open_one_by_one_and_show_code(tmp_path: Path) -> None:
