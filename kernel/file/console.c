@@ -20,6 +20,8 @@
  */
 #include "kernel/file/console.h"
 #include "kernel/file/dev.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/clock.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/uart.h"
 #include "kernel/proc/proc.h"
@@ -245,7 +247,7 @@ static int console_write(u32, struct uio *uio)
     while (uio->left) {
         u64 n = MIN(uio->left, sizeof(chunk));
         TRY(uio_move(chunk, n, uio));
-        uart_put(chunk, n);
+        print_bytes(chunk, n);
     }
     return 0;
 }
@@ -286,6 +288,9 @@ static int console_ioctl(u32, u32 request, u64 arg)
 
 void console_init(void)
 {
+    print_times = arg_number("console_times", 0, 0, 1);
+    if (print_times && !clock_is_virtual())
+        boot_fail("console_times=1 is for virtual time");
     irq_register(machine.uart.irq, console_interrupt);
     uart_listen(true);
 }

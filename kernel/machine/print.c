@@ -11,6 +11,7 @@
  */
 #include "kernel/machine/print.h"
 
+#include "kernel/machine/clock.h"
 #include "kernel/machine/uart.h"
 #include "kernel/machine/panic.h"
 
@@ -35,7 +36,7 @@ struct spec {
 static void put_char(struct out *out, char c)
 {
     if (out->to_uart && out->used == out->room) {
-        uart_put(out->text, out->used);
+        print_bytes(out->text, out->used);
         out->used = 0;
     }
     if (out->used < out->room)
@@ -154,7 +155,7 @@ void kvprintf(const char *fmt, va_list list)
     char line[LINE_BYTES];
     struct out out = {.text = line, .room = sizeof(line), .to_uart = true};
     format(&out, fmt, list);
-    uart_put(line, out.used);
+    print_bytes(line, out.used);
 }
 
 void kprintf(const char *fmt, ...)
@@ -163,4 +164,19 @@ void kprintf(const char *fmt, ...)
     va_start(list, fmt);
     kvprintf(fmt, list);
     va_end(list);
+}
+
+bool print_times;
+
+void print_bytes(const char *s, u64 n)
+{
+    static bool in_line;
+    for (; print_times && n; s++, n--) {
+        char time[32];
+        if (!in_line)
+            uart_put(time, ksnprintf(time, sizeof time, "[%lu] ", clock_ns()));
+        in_line = *s != '\n';
+        uart_put(s, 1);
+    }
+    uart_put(s, n);
 }

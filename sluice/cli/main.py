@@ -24,6 +24,12 @@ SLUICE, LAB = "sluice.cli.verbs", "sluice.cli.verbs.lab"
 Verbs = dict[str, tuple[str, Any]]
 VERBS: Verbs = {
     "run": (f"{SLUICE}.run:run", "Boot in virtual time, do some commands, and power off."),
+    "network": (
+        "Several machines on one network.",
+        {
+            "run": (f"{SLUICE}.network:run", "Run machines on one link in one virtual time."),
+        },
+    ),
     "experiment": (
         "Experiments: make their runs, and show what came of them.",
         {

@@ -12,9 +12,9 @@ class BadOut(ValueError):
     """The error for a place that cannot be written; the text says which place, and why."""
 
 
-def expect_folder(out: Path, asked: Path | None = None) -> None:
+def expect_folder(out: Path, asked: Path | None = None, option: str = "--out") -> None:
     """Raise BadOut unless files can be made in a folder; a missing folder must be possible to make.
-    asked: the value of --out, if it is not the folder."""
+    asked: the option's value, if it is not the folder."""
     new: list[Path] = []
     try:
         new = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -22,8 +22,8 @@ def expect_folder(out: Path, asked: Path | None = None) -> None:
         tempfile.TemporaryFile(dir=out).close()
     except OSError as error:
         raise BadOut(
-            f"--out={asked or out}: nothing can be written there: {error.strerror}; give a place "
-            "that can be written"
+            f"{option}={asked or out}: nothing can be written there: {error.strerror}; give a "
+            "place that can be written"
         ) from None
     finally:
         for folder in new:
@@ -31,8 +31,8 @@ def expect_folder(out: Path, asked: Path | None = None) -> None:
                 folder.rmdir()
 
 
-def expect_file(out: Path) -> None:
+def expect_file(out: Path, option: str = "--out") -> None:
     """Raise BadOut unless a file can be made at this path."""
-    expect_folder(out.parent, out)
+    expect_folder(out.parent, out, option)
     if out.is_dir():
-        raise BadOut(f"--out={out}: is a folder; give the name of a file")
+        raise BadOut(f"{option}={out}: is a folder; give the name of a file")

@@ -162,13 +162,14 @@ def start(
     config: Config,
     guest: Guest | None = None,
     in_child: Callable[[], None] = die_with_parent,
+    files: tuple[int, ...] = (),
     **how: Any,
 ) -> subprocess.Popen[Any]:
     """Start QEMU as a child. Returns the process. In virtual time it runs on its own processor.
-    how: goes to Popen."""
+    files: further ones that it inherits; how: goes to Popen."""
     if not config.lab:
         real: subprocess.Popen[Any] = subprocess.Popen(
-            config.command(guest), preexec_fn=in_child, **how
+            config.command(guest), preexec_fn=in_child, pass_fds=files, **how
         )
         return real
     own, lock = processors.claim_processor()
@@ -179,7 +180,7 @@ def start(
         processors.bind_to_processors(own)
 
     try:
-        keeps = [lock.fileno()] if lock else []
+        keeps = [*files, *([lock.fileno()] if lock else [])]
         virtual: subprocess.Popen[Any] = subprocess.Popen(
             config.command(guest), preexec_fn=prepare_child, pass_fds=keeps, **how
         )

@@ -1,0 +1,87 @@
+"""Joins QEMUs to one Ethernet, by pairs of Unix sockets that have no names.
+
+Two machines are joined directly. Of more machines the first one's QEMU has a hub, so that all
+machines receive all frames in one order, which the link needs (kernel/link/link.c).
+"""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.host.quoting import quote_qemu
+
+FEWEST, MOST = 2, 4  # machines: MACHINES in kernel/link/link.c
+BUS = "virtio-mmio-bus.7"  # of the network device: disks have those before it
+DEVICE, HUB = "n", 0
+
+
+@dataclass(frozen=True)
+class Plug:
+    """One machine's end of the network: options for QEMU, and the files that it inherits."""
+
+    options: tuple[str, ...]
+    files: tuple[int, ...]
+
+
+def mac_address(number: int) -> str:
+    """Return the hardware address of a machine. Its last byte is the last of 10.0.0.N, too."""
+    return f"52:54:00:00:00:{number:02x}"
+
+
+def host_address(number: int) -> str:
+    """Return the Internet address of a machine; the first one's number is 1."""
+    return f"10.0.0.{number}"
+
+
+def stream(name: str, file: int) -> tuple[str, ...]:
+    """Return options for one socket."""
+    return ("-netdev", f"stream,id={name},server=off,addr.type=fd,addr.str={file}")
+
+
+def hub_port(name: str, peer: str = "") -> tuple[str, ...]:
+    """Return options for a port of the hub. peer: what is plugged into it, except a device."""
+    return ("-netdev", f"hubport,id={name},hubid={HUB}" + (f",netdev={peer}" if peer else ""))
+
+
+def device(number: int) -> tuple[str, ...]:
+    """Return options for a machine's network device."""
+    about = f"netdev={DEVICE},mac={mac_address(number)},bus={BUS}"
+    return ("-device", f"virtio-net-device,{about}")
+
+
+def dump_options(file: Path) -> tuple[str, ...]:
+    """Return options with which QEMU writes all frames of its device to a file, as pcap."""
+    return ("-object", f"filter-dump,id=dump,netdev={DEVICE},file={quote_qemu(file)}")
+
+
+def first_options(files: list[int], further: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options of the first machine, which is joined to all others. further: options for
+    one more network, whose name is `host`."""
+    if len(files) == 1 and not further:
+        return stream(DEVICE, files[0])
+    options = hub_port(DEVICE)
+    for number, file in enumerate(files, 2):
+        options += (*stream(f"s{number}", file), *hub_port(f"p{number}", f"s{number}"))
+    return (*options, *further, *(hub_port("ph", "host") if further else ()))
+
+
+@contextmanager
+def join_machines(
+    count: int, dump: Path | None = None, further: tuple[str, ...] = ()
+) -> Iterator[list[Plug]]:
+    """Yield a plug for each machine. The context must last until all machines have started. dump:
+    where the first machine's QEMU writes all frames. further: as of first_options."""
+    with ExitStack() as opened:
+        pairs = [socket.socketpair() for _ in range(count - 1)]
+        for one, other in pairs:
+            opened.enter_context(one)
+            opened.enter_context(other)
+        ours = [one.fileno() for one, _ in pairs]
+        options = (*first_options(ours, further), *device(1), *(dump_options(dump) if dump else ()))
+        plugs = [Plug(options, tuple(ours))]
+        for number, (_, other) in enumerate(pairs, 2):
+            options = (*stream(DEVICE, other.fileno()), *device(number))
+            plugs.append(Plug(options, (other.fileno(),)))
+        yield plugs

@@ -1,0 +1,185 @@
+"""`sluice network run`: machines in one virtual time, their consoles on one axis, and their frames
+as pcap."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sluice.network.capture import describe_frame, read_packets, write_capture
+from sluice.network.consoles import Line, Merger
+from sluice.network.notes import Frame, read_notes
+from sluice.network.virtual import Link, NetworkDied, Plan, run_network
+
+SERVER = "udpecho -l -c 2; ping -c 2 -s 8000 10.0.0.2"
+CLIENT = "ping -c 2 -s 3000 10.0.0.1; udpecho 10.0.0.1 hello; udpecho 10.0.0.1 world; sleep 9"
+LOOPS = 2
+
+
+def build_plan(*scripts: str, args: str = "drive=rz58", link: Link | None = None) -> Plan:
+    """Return a plan for machines with these commands."""
+    return Plan(scripts, (args,) * len(scripts), link or Link())
+
+
+def run(folder: Path, plan: Plan) -> tuple[list[str], list[Frame], list[int]]:
+    """Run machines. Returns the lines of their consoles, their frames and their statuses."""
+    folder.mkdir()
+    lines: list[Line] = []
+    statuses = run_network(plan, folder, lines.append, folder / "notes")
+    assert lines == sorted(lines)
+    return [str(line) for line in lines], read_notes(folder / "notes"), statuses
+
+
+@contextmanager
+def busy_host() -> Iterator[None]:
+    """Programs that keep the host's cores from QEMU."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_both_consoles_are_on_one_axis_of_time(tmp_path: Path) -> None:
+    lines, _, statuses = run(tmp_path / "run", build_plan(SERVER, CLIENT))
+    assert statuses == [0, 0]
+    words = [line.split(maxsplit=2) for line in lines]
+    said = {number: [w[2] for w in words if w[1] == number] for number in ("1", "2")}
+    assert [line.split(" from")[0] for line in said["1"][:2]] == ["8000 bytes", "8000 bytes"]
+    assert said["1"][2:] == ["2 of 2 answered"]
+    assert said["2"][2:] == ["2 of 2 answered", "hello", "world"]
+    # The server's second command begins when it has answered, while the client sleeps.
+    assert [w[1] for w in words] == ["2"] * 5 + ["1"] * 3
+
+
+def test_times_are_the_machines_own(tmp_path: Path) -> None:
+    lines, _, _ = run(tmp_path / "run", build_plan("sleep 2; uptime", "sleep 1; uptime; sleep 2"))
+    assert [line.split()[1] for line in lines] == ["2", "1"]
+    for line in lines:
+        time, _, _, clock = line.split()
+        assert 0 <= float(time) - float(clock.rpartition(":")[2]) < 0.1
+
+
+def test_repeated_and_loaded_and_parallel_runs_are_the_same(tmp_path: Path) -> None:
+    link = Link(loss_percent=10, late_percent=20, seed=3)
+    plan = build_plan(SERVER + "; sleep 30", CLIENT, link=link)
+    alone = run(tmp_path / "alone", plan)
+    with busy_host(), ThreadPoolExecutor(2) as pool:
+        others = list(pool.map(lambda i: run(tmp_path / f"{i}", plan), range(2)))
+    assert others == [alone, alone]
+    assert any("no reply" in line for line in alone[0])  # something was lost
+    other = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, 4))
+    assert run(tmp_path / "seed", other)[1] != alone[1]
+
+
+def test_four_machines_are_on_one_link(tmp_path: Path) -> None:
+    asks = "; ".join(f"ping -c 1 10.0.0.{n}" for n in (1, 2, 3))
+    waits = "sleep 5"
+    lines, frames, statuses = run(tmp_path / "run", build_plan(waits, waits, waits, asks))
+    assert statuses == [0] * 4
+    assert sum("1 of 1 answered" in line for line in lines) == 3
+    assert {frame.machine for frame in frames} == {1, 2, 3, 4}
+    assert run(tmp_path / "again", build_plan(waits, waits, waits, asks))[:2] == (lines, frames)
+
+
+def test_a_machine_that_waits_for_frames_only_is_found_by_one_that_comes(tmp_path: Path) -> None:
+    """The server has no timer: no daemon of its own wakes it."""
+    plan = build_plan("udpecho -l -c 1", "sleep 100; udpecho 10.0.0.1 late", args="update=none")
+    lines, _, statuses = run(tmp_path / "run", plan)
+    assert statuses == [0, 0]
+    assert [line.split()[1:] for line in lines] == [["2", "late"]]
+
+
+@pytest.mark.parametrize(
+    ("scripts", "args", "message"),
+    [
+        (("true", "true"), "drive=nothing", r"machine [12]: boot: .*nothing"),
+        (("true", "true"), "link_machines=3", r"machine [12]: boot: .*link_machines: given twice"),
+    ],
+)
+def test_a_machine_that_does_not_boot_ends_the_run(
+    tmp_path: Path, scripts: tuple[str, ...], args: str, message: str
+) -> None:
+    with pytest.raises(NetworkDied, match=message):
+        run(tmp_path / "run", build_plan(*scripts, args=args))
+
+
+def test_one_machine_that_does_not_boot_is_named(tmp_path: Path) -> None:
+    plan = Plan(("sleep 5", "sleep 5"), ("", "drive=nothing"))
+    with pytest.raises(NetworkDied, match="machine 2: boot: "):
+        run(tmp_path / "run", plan)
+
+
+def test_the_status_of_each_machine_is_that_of_its_commands(tmp_path: Path) -> None:
+    assert run(tmp_path / "run", build_plan("exit 101", "false"))[2] == [101, 1]
+
+
+# ---- frames ----
+
+
+def test_every_frame_is_in_the_capture_with_its_virtual_time(tmp_path: Path) -> None:
+    plan = build_plan(SERVER, CLIENT)
+    lines, frames, _ = run(tmp_path / "run", plan)
+    write_capture(tmp_path / "a.pcap", frames)
+    packets = list(read_packets(tmp_path / "a.pcap"))
+    assert [(p.time_ns, p.data) for p in packets] == [(f.begin_ns, f.data) for f in frames]
+    told = [describe_frame(packet.data) for packet in packets]
+    assert told[0] == "ARP: who has 10.0.0.1? Tell 10.0.0.2"
+    assert told[1] == "ARP: 10.0.0.1 is at 52:54:00:00:00:01"
+    # Four echoes in three and in six fragments, each answered.
+    assert sum("fragment" in text for text in told) == 2 * 2 * 3 + 2 * 2 * 6
+    assert next(t for t in told if "UDP" in t).endswith("> 7, 5 bytes")
+    # A reply's last fragment arrives before the program prints it.
+    first = next(frame for frame in frames if frame.machine == 1 and b"\x00\x01" in frame.data)
+    printed = next(line for line in lines if "number 0" in line)
+    assert first.arrival_ns < float(printed.split()[0]) * 1e9 + 1000
+
+
+def test_the_identifications_of_cut_datagrams_are_never_used_twice(tmp_path: Path) -> None:
+    _, frames, _ = run(tmp_path / "run", build_plan(SERVER, CLIENT))
+    cut = [f.data for f in frames if f.data[12:14] == b"\x08\x00" and f.data[20:22] != b"\x40\x00"]
+    begins = [data[18:20] + data[26:34] for data in cut if not data[21] and not data[20] & 0x1F]
+    assert len(begins) == 8
+    assert len(set(begins)) == len(begins)
+
+
+def test_tshark_decodes_a_capture_without_a_complaint(tmp_path: Path) -> None:
+    if not shutil.which("tshark"):
+        pytest.skip("tshark is not installed")
+    _, frames, _ = run(tmp_path / "run", build_plan(SERVER, CLIENT))
+    write_capture(tmp_path / "a.pcap", frames)
+    options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    line = ["tshark", "-r", str(tmp_path / "a.pcap"), *options, "-T", "json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    packets = [packet["_source"]["layers"] for packet in json.loads(done.stdout)]
+    assert len(packets) == len(frames)
+    assert "_ws.malformed" not in done.stdout and "_ws.expert" not in done.stdout
+    assert sum("icmp" in packet for packet in packets) == 8
+    times = [float(packet["frame"]["frame.time_relative"]) for packet in packets]
+    assert times == [(f.begin_ns - frames[0].begin_ns) / 1e9 for f in frames]
+
+
+# ---- without a machine ----
+
+
+def test_lines_wait_for_the_lines_before_them() -> None:
+    merger = Merger(2)
+
+    def texts(machine: int, data: bytes) -> list[str]:
+        return [line.text for line in merger.feed(machine, data)]
+
+    assert texts(1, b"[5] a\r\n[9] b\r\n[1") == []
+    assert texts(2, b"[7] x\n[9] y\n") == ["a", "x", "b"]  # 1's next line may be of 9, too
+    assert texts(1, b"2") == []
+    assert texts(1, b"] c\n") == ["y"]
+    assert texts(1, b"") == []
+    assert texts(2, b"[30] en") == []
+    assert texts(2, b"d\n") == ["c", "end"]
