@@ -13,6 +13,10 @@
  *   device: a note, and behind it, in one of NOTE_FRAME, the frame. All
  * machines see all notes in one order. So nobody sends one of the next round
  * before everybody has seen the last one of this round.
+ * - A machine that waits for frames only has no next time, and the others set
+ *   the bound. If no machine has one, and no frame is on its way, the network
+ *   is quiet for ever: each machine says so and powers off. Keys count for
+ *   nothing: when they come depends on the host.
  * - A frame stays in the device's buffer, and a timer takes it in when it
  *   arrives. When the host brings a note makes no difference.
  * - A machine has at most IN_FLIGHT frames on their way, the controller's ring;
@@ -31,12 +35,13 @@
 #include "kernel/machine/irq.h"
 #include "kernel/machine/mem.h"
 
-#define MACHINES    4
-#define IN_FLIGHT   32
-#define NOTE_TYPE   0x88b5           /* IEEE 802: for experiments */
-#define LATE_NS     (20 * NS_PER_MS) /* how late a frame may be put back */
-#define FRAME_MOST  1514
-#define HELLO_EVERY 65536 /* looks for an answer */
+#define MACHINES     4
+#define IN_FLIGHT    32
+#define NOTE_TYPE    0x88b5           /* IEEE 802: for experiments */
+#define LATE_NS      (20 * NS_PER_MS) /* how late a frame may be put back */
+#define FRAME_MOST   1514
+#define HELLO_EVERY  65536 /* looks for an answer */
+#define STATUS_QUIET 102   /* the network is quiet for ever */
 
 _Static_assert(MACHINES *(IN_FLIGHT + 2) < NIC_RING, "buffers for all notes");
 
@@ -55,8 +60,8 @@ static struct {
     const struct link_row *row; /* NULL: none */
     const u8 *mac;
     u32 self, machines;
-    u64 least_ns;       /* delay */
-    u64 bound_ns;       /* NEVER_NS: nobody will ever do anything */
+    u64 least_ns; /* delay */
+    u64 bound_ns;
     struct timer timer; /* for the bound */
     u32 round;
     bool here[MACHINES];
@@ -214,9 +219,12 @@ static void do_round(void *)
     }
     clock_go();
     u64 first_ns = earliest();
-    link.bound_ns = first_ns == NEVER_NS ? NEVER_NS : first_ns + link.least_ns;
-    if (link.bound_ns != NEVER_NS)
-        timer_set(&link.timer, link.bound_ns, do_round, NULL);
+    if (first_ns == NEVER_NS) { /* so it is in each machine */
+        kprintf("link: all machines wait for frames, and none can send one\n");
+        power_off(STATUS_QUIET);
+    }
+    link.bound_ns = first_ns + link.least_ns;
+    timer_set(&link.timer, link.bound_ns, do_round, NULL);
 }
 
 /* What comes outside a round waits for the next one. */

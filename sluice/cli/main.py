@@ -28,6 +28,7 @@ VERBS: Verbs = {
         "Several machines on one network.",
         {
             "run": (f"{SLUICE}.network:run", "Run machines on one link in one virtual time."),
+            "shells": (f"{SLUICE}.network:shells", "Boot two machines, with a shell on each."),
         },
     ),
     "experiment": (

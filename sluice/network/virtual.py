@@ -22,6 +22,7 @@ from sluice.system.guest import Guest
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, start
 
+SILENCE_S = 10  # of the host's time
 CHUNK = 1 << 16  # bytes of a console that are read together
 STATUS_BOOT_FAIL, STATUS_PANIC = 100, 101  # of a machine: kernel/machine/panic.h
 
@@ -134,14 +135,24 @@ def start_machines(plan: Plan, folder: Path, dump: Path | None, opened: ExitStac
     return running
 
 
-def read_consoles(running: list[Running]) -> Iterator[tuple[Running, bytes]]:
-    """Yield each machine with what it prints, as it comes; at its end, b""."""
+def read_consoles(
+    running: list[Running], on_silence: Callable[[list[int]], None]
+) -> Iterator[tuple[Running, bytes]]:
+    """Yield each machine with what it prints, as it comes; at its end, b"". on_silence: is called
+    once with the numbers of those that print nothing for SILENCE_S after another has ended."""
     with selectors.DefaultSelector() as selector:
         for machine in running:
             assert machine.process.stdout
             selector.register(machine.process.stdout, selectors.EVENT_READ, machine)
+        warned = False
         while selector.get_map():
-            for key, _ in selector.select():
+            left = [key.data.number for key in selector.get_map().values()]
+            waits = len(left) < len(running) and not warned
+            ready = selector.select(SILENCE_S if waits else None)
+            if not ready:
+                warned = True
+                on_silence(left)
+            for key, _ in ready:
                 data = os.read(key.fd, CHUNK)
                 if not data:
                     selector.unregister(key.fileobj)
@@ -149,12 +160,16 @@ def read_consoles(running: list[Running]) -> Iterator[tuple[Running, bytes]]:
                 yield key.data, data
 
 
-def follow(running: list[Running], show: Callable[[Line], None]) -> None:
+def follow(
+    running: list[Running],
+    show: Callable[[Line], None],
+    on_silence: Callable[[list[int]], None],
+) -> None:
     """Show the lines of all machines in order, until all have ended. Raises NetworkDied if one
     leaves the others waiting for it."""
     merger = Merger(len(running))
     try:
-        for machine, data in read_consoles(running):
+        for machine, data in read_consoles(running, on_silence):
             for line in merger.feed(machine.number, data):
                 show(line)
             if data:
@@ -167,14 +182,19 @@ def follow(running: list[Running], show: Callable[[Line], None]) -> None:
 
 
 def run_network(
-    plan: Plan, folder: Path, show: Callable[[Line], None], dump: Path | None = None
+    plan: Plan,
+    folder: Path,
+    show: Callable[[Line], None],
+    dump: Path | None = None,
+    on_silence: Callable[[list[int]], None] = lambda numbers: None,
 ) -> list[int]:
     """Run the machines to their ends. Returns the status of each.
 
     folder: for the disks; show: is called with each line of a console, in order of virtual time;
-    dump: where all that the machines send goes (notes.py). Raises NetworkDied.
+    dump: where all that the machines send goes (notes.py); on_silence: see read_consoles. Raises
+    NetworkDied.
     """
     with ExitStack() as opened:
         running = start_machines(plan, folder, dump, opened)
-        follow(running, show)
+        follow(running, show, on_silence)
         return [machine.status or 0 for machine in running]

@@ -40,9 +40,9 @@ def stream(name: str, file: int) -> tuple[str, ...]:
     return ("-netdev", f"stream,id={name},server=off,addr.type=fd,addr.str={file}")
 
 
-def hub_port(name: str, peer: str = "") -> tuple[str, ...]:
-    """Return options for a port of the hub. peer: what is plugged into it, except a device."""
-    return ("-netdev", f"hubport,id={name},hubid={HUB}" + (f",netdev={peer}" if peer else ""))
+def hub_port(name: str, peer: str = "", hub: int = HUB) -> tuple[str, ...]:
+    """Return options for a port of a hub. peer: what is plugged into it, except a device."""
+    return ("-netdev", f"hubport,id={name},hubid={hub}" + (f",netdev={peer}" if peer else ""))
 
 
 def device(number: int) -> tuple[str, ...]:
@@ -69,10 +69,14 @@ def first_options(files: list[int], further: tuple[str, ...]) -> tuple[str, ...]
 
 @contextmanager
 def join_machines(
-    count: int, dump: Path | None = None, further: tuple[str, ...] = ()
+    count: int,
+    dump: Path | None = None,
+    further: tuple[str, ...] = (),
+    files: tuple[int, ...] = (),
 ) -> Iterator[list[Plug]]:
     """Yield a plug for each machine. The context must last until all machines have started. dump:
-    where the first machine's QEMU writes all frames. further: as of first_options."""
+    where the first machine's QEMU writes all frames. further: as of first_options; files: what
+    these options need."""
     with ExitStack() as opened:
         pairs = [socket.socketpair() for _ in range(count - 1)]
         for one, other in pairs:
@@ -80,7 +84,7 @@ def join_machines(
             opened.enter_context(other)
         ours = [one.fileno() for one, _ in pairs]
         options = (*first_options(ours, further), *device(1), *(dump_options(dump) if dump else ()))
-        plugs = [Plug(options, tuple(ours))]
+        plugs = [Plug(options, (*ours, *files))]
         for number, (_, other) in enumerate(pairs, 2):
             options = (*stream(DEVICE, other.fileno()), *device(number))
             plugs.append(Plug(options, (other.fileno(),)))

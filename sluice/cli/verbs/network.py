@@ -1,5 +1,6 @@
 """sluice network: several machines on one Ethernet, in one virtual time or with a shell on each."""
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sluice.network.virtual import Plan
 
 FEWEST, MOST = 2, 4  # machines of a link: sluice/network/wiring.py
+MOST_PORT = 65535
 ETHERNET = "ethernet10"
 NEEDS = Needs(("machine", "python"))
 
@@ -71,6 +73,38 @@ def check_pcap(path: Path) -> Path:
     return options.absolute(path)
 
 
+def spread(args: list[str] | None, machines: int) -> tuple[str, ...]:
+    """Return the boot arguments of each machine."""
+    each = args or [""]
+    return tuple(each * machines if len(each) == 1 else each)
+
+
+Args = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ARGS",
+        help="Boot arguments of all machines, as 'drive=rz58'; or once for each machine.",
+    ),
+]
+Pcap = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where every frame goes, with its time, for tshark and Wireshark.",
+        callback=options.value_callback(check_pcap),
+    ),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        metavar="32M..8G",
+        help="The memory of each machine.",
+        callback=options.value_callback(check_memory),
+    ),
+]
+DiskMib = Annotated[int, typer.Option(metavar="MIB", min=1, help="Size of each root disk in MiB.")]
+
+
 def percent_option(about: str) -> Any:
     """Return an option that is a part of all frames."""
     return typer.Option(metavar="PERCENT", min=0, max=100, help=about)
@@ -91,13 +125,7 @@ def run(
             callback=options.value_callback(read_all),
         ),
     ],
-    args: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ARGS",
-            help="Boot arguments of all machines, as 'drive=rz58'; or once for each machine.",
-        ),
-    ] = None,
+    args: Args = None,
     link: Annotated[
         str,
         typer.Option(
@@ -111,28 +139,12 @@ def run(
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="The seed of what is lost and late.")
     ] = 0,
-    pcap: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where every frame goes, with its virtual time, for tshark and Wireshark.",
-            callback=options.value_callback(check_pcap),
-        ),
-    ] = None,
+    pcap: Pcap = None,
     frames: Annotated[
         bool, typer.Option("--frames", help="Print a line for each frame, too; at the end.")
     ] = False,
-    memory: Annotated[
-        str,
-        typer.Option(
-            metavar="32M..8G",
-            help="The memory of each machine.",
-            callback=options.value_callback(check_memory),
-        ),
-    ] = "128M",
-    disk_mib: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Size of each root disk in MiB.")
-    ] = 64,
+    memory: Memory = "128M",
+    disk_mib: DiskMib = 64,
 ) -> int:
     """Run machines on one link in one virtual time. Prints their lines with times, the same each
     time. The run ends when every machine has done its commands."""
@@ -140,10 +152,9 @@ def run(
     from sluice.host.scratch import scratch_folder
     from sluice.network.virtual import Link, Plan
 
-    each = args or [""]
     plan = Plan(
         tuple(commands),
-        tuple(each * (len(commands) if len(each) == 1 else 1)),
+        spread(args, len(commands)),
         Link(link, loss, late, seed),
         memory,
         disk_mib,
@@ -162,7 +173,7 @@ def run_plan(plan: "Plan", folder: Path, pcap: Path | None, frames: bool) -> int
     lines: list[Line] = []
     show = lines.append if frames else partial(print, flush=True)
     try:
-        statuses = run_network(plan, folder, show, dump)
+        statuses = run_network(plan, folder, show, dump, warn_of_silence)
     except NetworkDied as died:
         print(f"{died}; the other machines waited for it, and were stopped", file=sys.stderr)
         statuses = [1]
@@ -173,8 +184,19 @@ def run_plan(plan: "Plan", folder: Path, pcap: Path | None, frames: bool) -> int
         print(line)
     for number, status in enumerate(statuses, 1):
         if status and len(statuses) > 1:
-            print(f"machine {number}: its commands ended with status {status}", file=sys.stderr)
+            print(f"machine {number} ended with status {status}", file=sys.stderr)
     return next((status for status in statuses if status), 0)
+
+
+def warn_of_silence(numbers: list[int]) -> None:
+    """Say which machines go on alone."""
+    names = ", ".join(f"machine {number}" for number in numbers)
+    print(
+        f"{names} still runs after another has ended, and prints nothing. A server that listens "
+        "for ever does so: 'udpecho -l & sleep 60' ends after a minute of virtual time. ^C ends "
+        "the run.",
+        file=sys.stderr,
+    )
 
 
 def frame_line(frame: "Frame") -> "Line":
@@ -183,3 +205,66 @@ def frame_line(frame: "Frame") -> "Line":
     from sluice.network.consoles import Line
 
     return Line(frame.begin_ns, frame.machine, 0, f"-> {describe_frame(frame.data)}")
+
+
+def read_forwards(words: list[str]) -> list[str]:
+    """Return the forwards, after a check of each."""
+    ports: set[int] = set()
+    for word in words:
+        found = re.fullmatch(r"(\d{1,5}):([12]):(\d{1,5})", word)
+        if not found or not all(0 < int(found[i]) <= MOST_PORT for i in (1, 3)):
+            raise typer.BadParameter(
+                f"{word}: must be PORT:MACHINE:PORT, as 7007:1:7, with ports up to {MOST_PORT} and "
+                "machine 1 or 2"
+            )
+        if int(found[1]) in ports:
+            raise typer.BadParameter(f"{word}: the host's port {found[1]} is given twice")
+        ports.add(int(found[1]))
+    return words
+
+
+def check_shells(values: dict[str, Any]) -> None:
+    """Raise BadParameter if boot arguments are given for more than two machines."""
+    check_args(values | {"commands": (1, 2)})
+
+
+@verb(
+    NEEDS,
+    "sluice network shells",
+    "the machines were stopped",
+    check_shells,
+)
+def shells(
+    args: Args = None,
+    with_host: Annotated[
+        bool,
+        typer.Option(
+            "--with-host",
+            help="The host is on the network, too, as 10.0.0.100, with its own UDP ports.",
+        ),
+    ] = False,
+    forward: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PORT:MACHINE:PORT",
+            help="A UDP port of the host that is a machine's, as 7007:1:7.",
+            callback=options.value_callback(read_forwards),
+        ),
+    ] = None,
+    pcap: Pcap = None,
+    memory: Memory = "128M",
+    disk_mib: DiskMib = 64,
+) -> int:
+    r"""Boot two machines on one network, in real time, with a shell on each. ^] goes to the other
+    machine, and ^\ ends both. Their disks are new each time."""
+    from sluice.host.paths import BUILD
+    from sluice.host.scratch import scratch_folder
+    from sluice.network.host import Forward
+    from sluice.network.shells import Session, run_shells
+
+    forwards = (Forward(*map(int, word.split(":"))) for word in forward or ())
+    session = Session(
+        spread(args, 2), memory, disk_mib, pcap, with_host or bool(forward), tuple(forwards)
+    )
+    with scratch_folder(BUILD / "network") as folder:
+        return run_shells(session, folder)

@@ -1,0 +1,202 @@
+"""`sluice network shells`: two shells on one network in one terminal, with the host if it is asked
+for, and nothing left afterwards."""
+
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+from sluice.network.capture import describe_frame, read_packets
+
+PROMPT = r"sluice:\S*\$ $"
+SWITCH, END = "\x1d", "\x1c"
+RUN = """
+import sys
+from pathlib import Path
+from sluice.cli.verbs.network import read_forwards, shells
+from sluice.host.interrupt import run_interruptible
+folder, forwards, pcap = Path(sys.argv[1]), sys.argv[2].split(), sys.argv[3]
+import sluice.host.paths as paths
+paths.BUILD = folder
+sys.exit(run_interruptible(lambda: shells(
+    with_host=bool(forwards), forward=read_forwards(forwards),
+    pcap=folder / pcap if pcap else None), "the machines were stopped"))
+"""
+
+
+class Session:
+    """The command in a terminal of its own."""
+
+    def __init__(self, folder: Path, forwards: str = "", pcap: str = "") -> None:
+        self.folder = folder
+        self.terminal, theirs = pty.openpty()
+        self.before = termios.tcgetattr(theirs)
+        self.theirs = theirs
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", RUN, str(folder), forwards, pcap],
+            cwd=ROOT,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        self.text, self.seen = "", 0
+
+    def expect(self, pattern: str) -> None:
+        """Wait until the terminal shows a pattern, after what was seen before."""
+        deadline = time.monotonic() + HANG_S
+        while True:
+            if found := re.compile(pattern).search(self.text, self.seen):
+                self.seen = found.end()
+                return
+            left_s = deadline - time.monotonic()
+            assert left_s > 0, f"{pattern!r} did not come: {self.text}"
+            if select.select([self.terminal], [], [], left_s)[0]:
+                self.text += os.read(self.terminal, 1 << 16).decode().replace("\r", "")
+
+    def type(self, keys: str) -> None:
+        """Type keys."""
+        os.write(self.terminal, keys.encode())
+
+    def do(self, command: str, pattern: str) -> None:
+        """Type a command, and wait for a pattern and the prompt."""
+        self.type(command + "\n")
+        self.expect(re.escape(command))
+        self.expect(pattern)
+        self.expect(PROMPT)
+
+    def end(self) -> int:
+        """Wait for the command's end. Returns its status; nothing of it is left."""
+        status = self.process.wait(HANG_S)
+        assert termios.tcgetattr(self.theirs) == self.before
+        assert machines(self.process.pid) == []
+        assert list((self.folder / "network").iterdir()) == []
+        return status
+
+
+def machines(parent: int) -> list[str]:
+    """Return the QEMUs whose command line or parent names this session."""
+    line = ["ps", "-o", "args=", "--ppid", str(parent)]
+    shown = subprocess.run(line, capture_output=True, text=True, check=False).stdout
+    return shown.splitlines()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    """A session with two prompts."""
+    yield from open_session(tmp_path)
+
+
+def open_session(folder: Path, forwards: str = "", pcap: str = "") -> Iterator[Session]:
+    """Yield a session, which is killed at the end."""
+    opened = Session(folder, forwards, pcap)
+    try:
+        opened.expect("machine 1, 10.0.0.1")
+        opened.expect(PROMPT)
+        yield opened
+    finally:
+        opened.process.kill()
+        opened.process.wait()
+        os.close(opened.terminal)
+        os.close(opened.theirs)
+
+
+def test_two_shells_talk_and_what_came_meanwhile_is_shown(tmp_path: Path) -> None:
+    for session in open_session(tmp_path, pcap="live.pcap"):
+        session.type("udpecho -l -c 1; echo served $?\n")
+        session.expect(r"served \$\?\n")
+        session.type(SWITCH)
+        session.expect("machine 2, 10.0.0.2")
+        session.expect(PROMPT)
+        session.do("ping -c 1 10.0.0.1", "1 of 1 answered")
+        session.do("udpecho 10.0.0.1 hello", "\nhello\n")
+        session.type(SWITCH)
+        session.expect("machine 1, 10.0.0.1")
+        session.expect("served 0\n")
+        session.type("poweroff\n")
+        session.expect("machine 1 is off")
+        session.expect("machine 2, 10.0.0.2")
+        session.type("poweroff\n")
+        session.expect("machine 2 is off")
+        assert session.end() == 0
+    told = [describe_frame(packet.data) for packet in read_packets(tmp_path / "live.pcap")]
+    assert "ARP: who has 10.0.0.1? Tell 10.0.0.2" in told
+    assert sum("UDP" in text for text in told) == 2
+
+
+def test_one_key_ends_both(session: Session) -> None:
+    assert len(machines(session.process.pid)) == 2
+    session.type(END)
+    session.expect("both machines were stopped")
+    assert session.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_both_and_leaves_the_terminal_whole(session: Session, number: int) -> None:
+    session.process.send_signal(number)
+    session.expect("the machines were stopped")
+    assert session.end() == 130
+
+
+def test_ctrl_c_is_the_shells(session: Session) -> None:
+    session.type("sleep 1000\n")
+    session.expect("sleep 1000\n")
+    session.type("\x03")
+    session.expect(PROMPT)
+    session.do("echo alive", "\nalive\n")
+
+
+def test_a_killed_session_leaves_no_machine(session: Session) -> None:
+    running = machines(session.process.pid)
+    assert len(running) == 2
+    session.process.kill()
+    session.process.wait()
+    line = ["pgrep", "-f", str(session.folder)]
+    deadline = time.monotonic() + HANG_S
+    while subprocess.run(line, capture_output=True, check=False).stdout:
+        assert time.monotonic() < deadline, "a machine is left"
+
+
+def test_the_host_is_on_the_network(tmp_path: Path) -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
+    ):
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(HANG_S)
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        for session in open_session(tmp_path, f"{port}:2:7"):
+            session.do("ping -c 1 10.0.0.100", "1 of 1 answered")
+            session.type(SWITCH)
+            session.expect(PROMPT)
+            session.type(f"udpecho -p {server.getsockname()[1]} 10.0.0.100 hello\n")
+            data, address = server.recvfrom(100)
+            server.sendto(data + b" back", address)
+            session.expect("\nhello back\n")
+            session.expect(PROMPT)
+            session.do("ping -c 1 10.0.0.1", "1 of 1 answered")
+            session.type("udpecho -l -c 1\n")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.settimeout(0.2)
+                deadline, answer = time.monotonic() + HANG_S, b""
+                while not answer and time.monotonic() < deadline:
+                    client.sendto(b"from the host", ("127.0.0.1", port))
+                    try:
+                        answer = client.recv(100)
+                    except TimeoutError:
+                        continue
+            assert answer == b"from the host"
