@@ -2,16 +2,24 @@
 as pcap."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sluice.cli import main, verb
+from sluice.cli.verb import encode_values
+from sluice.host.limits import HANG_S
+from sluice.host.paths import ROOT
+from sluice.network import virtual
 from sluice.network.capture import describe_frame, read_packets, write_capture
 from sluice.network.consoles import Line, Merger
 from sluice.network.notes import Frame, read_notes
@@ -80,6 +88,17 @@ def test_repeated_and_loaded_and_parallel_runs_are_the_same(tmp_path: Path) -> N
     assert run(tmp_path / "seed", other)[1] != alone[1]
 
 
+def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """QEMU_OTHER names that QEMU; tools/other_qemu.sh fetches one."""
+    other = os.environ.get("QEMU_OTHER")
+    if not other:
+        pytest.skip("QEMU_OTHER= names no other QEMU (tools/other_qemu.sh fetches one)")
+    plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, 3))
+    here = run(tmp_path / "here", plan)
+    monkeypatch.setenv("QEMU", other)
+    assert run(tmp_path / "there", plan) == here
+
+
 def test_four_machines_are_on_one_link(tmp_path: Path) -> None:
     asks = "; ".join(f"ping -c 1 10.0.0.{n}" for n in (1, 2, 3))
     waits = "sleep 5"
@@ -96,6 +115,18 @@ def test_a_machine_that_waits_for_frames_only_is_found_by_one_that_comes(tmp_pat
     lines, _, statuses = run(tmp_path / "run", plan)
     assert statuses == [0, 0]
     assert [line.split()[1:] for line in lines] == [["2", "late"]]
+
+
+def test_a_network_that_is_quiet_for_ever_ends_and_says_so(tmp_path: Path) -> None:
+    """Both wait for a frame, or one of them is off, and no daemon has a timer."""
+    for number, scripts in enumerate((("udpecho -l", "udpecho -l"), ("udpecho -l", "sleep 3"))):
+        plan = build_plan(*scripts, args="update=none")
+        lines, _, statuses = run(tmp_path / f"{number}", plan)
+        quiet = [line.split(maxsplit=1) for line in lines]
+        text = "  link: all machines wait for frames, and none can send one"
+        assert [one[1] for one in quiet] == [f"{n}{text}" for n in (1, 2)[: 2 - number]]
+        assert len({one[0] for one in quiet}) == 1  # in the same instant
+        assert statuses == [102, 102 if number == 0 else 0]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +151,98 @@ def test_one_machine_that_does_not_boot_is_named(tmp_path: Path) -> None:
 
 def test_the_status_of_each_machine_is_that_of_its_commands(tmp_path: Path) -> None:
     assert run(tmp_path / "run", build_plan("exit 101", "false"))[2] == [101, 1]
+
+
+# ---- the command ----
+
+
+def command(*words: str, **how: Any) -> subprocess.Popen[str]:
+    """Start the verb's function, as `sluice network run` does, with these options."""
+    both: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    line = [sys.executable, "-m", "sluice.cli.work", "sluice.cli.verbs.network:run"]
+    values = {"commands": words} | how
+    return subprocess.Popen([*line, encode_values(values)], cwd=ROOT, **both)
+
+
+def test_the_command_prints_lines_and_frames_and_writes_the_capture(tmp_path: Path) -> None:
+    pcap = tmp_path / "a.pcap"
+    process = command("udpecho -l -c 1", "udpecho 10.0.0.1 hi; false", frames=True, pcap=pcap)
+    out, err = process.communicate(timeout=HANG_S)
+    lines = [line.split(maxsplit=1)[1] for line in out.splitlines()]
+    assert lines == [
+        "2  -> ARP: who has 10.0.0.1? Tell 10.0.0.2",
+        "1  -> ARP: 10.0.0.1 is at 52:54:00:00:00:01",
+        "2  -> 10.0.0.2 > 10.0.0.1: UDP 49152 > 7, 2 bytes",
+        "1  -> 10.0.0.1 > 10.0.0.2: UDP 7 > 49152, 2 bytes",
+        "2  hi",
+    ]
+    assert (process.returncode, err) == (1, "machine 2 ended with status 1\n")
+    assert len(list(read_packets(pcap))) == 4
+
+
+def test_an_interrupt_ends_all_machines_and_shows_what_they_printed() -> None:
+    process = command("echo here; udpecho -l", "sleep 1; udpecho 10.0.0.1 hi; udpecho -l")
+    assert process.stdout and process.stdout.readline().endswith("1  here\n")
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(children) == 2
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=HANG_S)
+    assert (process.returncode, err) == (130, "\nstopped: the machines were stopped\n")
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_server_that_listens_for_ever_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(virtual, "SILENCE_S", 1)
+
+    class Enough(Exception):
+        pass
+
+    def stop(numbers: list[int]) -> None:
+        raise Enough(numbers)
+
+    with pytest.raises(Enough, match=r"\[1\]"):
+        run_network(build_plan("udpecho -l", "true"), tmp_path, lambda line: None, None, stop)
+
+
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a command line that is not refused do nothing."""
+    monkeypatch.setattr(verb, "start", lambda *_: 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["true"], "commands for 1 machines: a link has 2 to 4"),
+        (["true"] * 5, "commands for 5 machines: a link has 2 to 4"),
+        (["@none", "true"], "@none: the file cannot be read: No such file or directory"),
+        (["true", "true", "--link", "ether"], "ether: there is no such link"),
+        (["true", "true", "--loss", "101"], "'--loss': Input should be less than or equal to 100"),
+        (["true"] * 3 + ["--args", "a=1", "--args", "b=1"], "given 2 times for 3 machines"),
+        (["true", "true", "--pcap", "/dev/null/a"], "--pcap=/dev/null/a: nothing can be written"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_starts(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str], nothing_starts: None
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main.command()(["network", "run", *words], prog_name="sluice")
+    assert end.value.code == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("word", ["7", "7:3:7", "7:0:7", "0:1:7", "7:1:65536", "a:1:7"])
+def test_a_bad_port_of_the_host_is_refused(
+    word: str, capsys: pytest.CaptureFixture[str], nothing_starts: None
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main.command()(["network", "shells", "--forward", word], prog_name="sluice")
+    assert end.value.code == 2
+    assert f"{word}: must be PORT:MACHINE:PORT, as 7007:1:7" in capsys.readouterr().err
 
 
 # ---- frames ----

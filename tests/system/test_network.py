@@ -106,6 +106,25 @@ def test_lost_frames_are_counted_and_the_same_each_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("args", "lab", "message"),
+    [
+        ("link=ethernet10", True, "boot: a network in virtual time needs a link= and charged_ns="),
+        ("", True, "boot: a network in virtual time needs a link= and charged_ns="),
+        ("link=ethernet10", False, "boot: link=ethernet10: a link is for charged time (charged_ns"),
+    ],
+)
+def test_a_link_without_charged_time_is_refused(
+    tmp_path: Path, args: str, lab: bool, message: str
+) -> None:
+    """In counted time the device's interrupts would take instructions when the host pleases."""
+    disk = image.make_image(tmp_path / "disk.img", image.Content(rc=ALONE))
+    options = ("-device", "virtio-net-device,bus=virtio-mmio-bus.7")
+    with Machine(Config((Disk(disk),), args=args, lab=lab, options=options)) as machine:
+        assert machine.wait().status == 100
+    assert message in machine.console
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         ("link=ethernet10", "link=ethernet10: there is no network device"),
