@@ -11,6 +11,7 @@
 #include "kernel/file/dev.h"
 #include "kernel/vlog/vlog.h"
 #include "kernel/net/net.h"
+#include "kernel/nfs/nfs.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/measure/hist.h"
@@ -80,6 +81,7 @@ static void boot(void *)
     ext2_init();
     updated_init();
     net_init();
+    nfs_init();
     args_check(); /* before anything is written */
     begin_evenly();
     net_start();

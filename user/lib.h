@@ -75,6 +75,7 @@ int charge(u64 instructions); /* see compute.h */
 int socket(int kind, u32 port);
 i64 sendto(int fd, const void *buf, size_t n, const struct net_address *);
 i64 recvfrom(int fd, void *buf, size_t n, struct net_address *, u64 timeout_ns);
+int nfssvc(int fd, const char *directory);
 
 /* ---- addresses of the network (lib/address.c) ---- */
 

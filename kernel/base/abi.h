@@ -67,7 +67,8 @@
     X(charge, 1)     /* (instructions) they pass; ENOSYS: time is counted */   \
     X(socket, 2)     /* (SOCKET_..., port, 0: a free one) descriptor */        \
     X(sendto, 4)     /* (fd, buf, n, const struct net_address *) n */          \
-    X(recvfrom, 5)   /* (fd, buf, n, struct net_address *, ns; 0: for ever) */
+    X(recvfrom, 5)   /* (fd, buf, n, struct net_address *, ns; 0: for ever) */ \
+    X(nfssvc, 2)     /* (socket, directory) serve it by NFS until killed */
 
 enum syscall_number {
     SYS_none,
@@ -116,7 +117,8 @@ enum syscall_number {
     E(EMSGSIZE, 90, "message too long")                    \
     E(EADDRINUSE, 98, "address already in use")            \
     E(ETIMEDOUT, 110, "timed out")                         \
-    E(EHOSTUNREACH, 113, "host cannot be reached")
+    E(EHOSTUNREACH, 113, "host cannot be reached")         \
+    E(ESTALE, 116, "stale file handle")
 
 enum error_number {
 #define E(name, number, words) name = number,

@@ -488,6 +488,7 @@ struct listing {
     u64 block_start; /* place in the directory */
     u64 place;       /* after the last entry moved */
     bool any;
+    u64 *after; /* where to store the place after each entry; or NULL */
 };
 
 /* Names are read by programs as parts of paths. */
@@ -518,18 +519,20 @@ static int list_step(const struct ext2_entry *e, void *arg, u32 end)
     if (!error) {
         l->any = true;
         l->place = l->block_start + end;
+        if (l->after)
+            *l->after++ = l->place;
     }
     return error;
 }
 
-int ext2_getdents(struct inode *dir, struct uio *u)
+int ext2_getdents(struct inode *dir, struct uio *u, u64 *after)
 {
     struct fs *fs = dir->fs;
     if (!S_ISDIR(dir->mode))
         return -ENOTDIR;
     if (dir->nlink == 0)
         return 0;
-    struct listing l = {.u = u, .place = u->offset};
+    struct listing l = {.u = u, .place = u->offset, .after = after};
     int result = 0;
     while (l.place < dir->size && result == 0) {
         u32 block = l.place >> fs->block_shift;

@@ -92,16 +92,34 @@ int fs_writable(struct fs *); /* 0 or -EROFS */
 #define NAMEI_NOFOLLOW 1
 int namei(const char *path, u32 flags, struct inode **);
 
+/* The inode of a name in a directory; mounts are not crossed. */
+int lookup(struct inode *dir, const char *name, struct inode **child);
+/* The inode that has this number and generation, in the file system of
+ * another: referenced, unlocked. -ESTALE: it has gone. */
+int ext2_find(struct inode *other, u32 ino, u32 generation, struct inode **);
+
+/* What makes and removes names. Relative paths start at the directory `at`, or
+ * if that is NULL at the current process's; without _at, at the process's. */
+int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
+                   struct inode **);
+int ext2_mkdir_at(struct inode *at, const char *path, u64 mode);
+int ext2_symlink_at(const char *target, struct inode *at, const char *path);
+int ext2_link_at(struct inode *, struct inode *at, const char *path);
+int ext2_unlink_at(struct inode *at, const char *path);
+int ext2_rmdir_at(struct inode *at, const char *path);
+int ext2_rename_at(struct inode *at, const char *from, struct inode *to_at,
+                   const char *to);
 /* open() with O_CREAT: the file made or found; exclusive: -EEXIST if found.
  * A mode with other bits than it may have is -EINVAL. */
-int ext2_create(const char *path, u64 mode, bool exclusive, struct inode **);
+#define ext2_create(path, mode, exclusive, out) \
+    ext2_create_at(NULL, path, mode, exclusive, out)
 int ext2_mknod(const char *path, u64 mode, u64 rdev);
-int ext2_mkdir(const char *path, u64 mode);
-int ext2_symlink(const char *target, const char *path);
+#define ext2_mkdir(path, mode)     ext2_mkdir_at(NULL, path, mode)
+#define ext2_symlink(target, path) ext2_symlink_at(target, NULL, path)
 int ext2_link(const char *from, const char *to);
-int ext2_unlink(const char *path);
-int ext2_rmdir(const char *path);
-int ext2_rename(const char *from, const char *to);
+#define ext2_unlink(path)     ext2_unlink_at(NULL, path)
+#define ext2_rmdir(path)      ext2_rmdir_at(NULL, path)
+#define ext2_rename(from, to) ext2_rename_at(NULL, from, NULL, to)
 /* The absolute path of a directory (referenced, unlocked). Length with the
  * final 0, or -ERANGE. */
 int ext2_path(struct inode *dir, char *out, size_t n);
@@ -123,10 +141,12 @@ void ext2_dont_need(struct inode *, u64 offset, u64 n);
 int ext2_truncate(struct inode *, u64 size);
 int ext2_readlink(struct inode *, struct uio *);
 /* Whole struct dirents while they fit; uio.offset is the place in the
- * directory, to be given back to go on. -EINVAL if not even one fits. */
-int ext2_getdents(struct inode *dir, struct uio *);
+ * directory, to be given back to go on; `after`, if not NULL, has the place
+ * after each of them. -EINVAL if not even one fits. */
+int ext2_getdents(struct inode *dir, struct uio *, u64 *after);
 void ext2_stat(struct inode *, struct stat *);
 int ext2_statfs(struct inode *, struct statfs *);
+u64 ext2_max_bytes(const struct inode *); /* of a file in its file system */
 int ext2_chmod(struct inode *, u64 mode);
 int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
 /* The file's data, indirect blocks and inode on the disk, flushed. -EIO also

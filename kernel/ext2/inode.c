@@ -449,6 +449,13 @@ int iget_was(struct fs *fs, struct ext2_named named, struct inode **out,
     return b ? 0 : -EIO;
 }
 
+int ext2_find(struct inode *other, u32 ino, u32 generation, struct inode **out)
+{
+    bool husk;
+    TRY(iget_was(other->fs, (struct ext2_named){ino, generation}, out, &husk));
+    return *out ? 0 : -ESTALE;
+}
+
 /* ---- making and freeing ---- */
 
 /* Clear the inode on the disk, which must be free, for a new one. */

@@ -295,18 +295,18 @@ struct walk {
     bool slash; /* ... with slashes after it */
     char name[NAME_BYTES + 1];
 };
-void walk_start(struct walk *, const char *path);
+/* Relative paths start at the directory `at`, or if it is NULL at the
+ * process's. */
+void walk_start(struct walk *, struct inode *at, const char *path);
 void walk_end(struct walk *);
 #define WALK_OWNED __attribute__((cleanup(walk_end))) /* once it has begun */
 /* Go on to the last name of the path: walk->at is its directory. */
 int walk_parent(struct walk *);
 /* walk_start, then walk_parent; walk_end is due even if it fails. */
-int walk_to_parent(struct walk *, const char *path);
+int walk_to_parent(struct walk *, struct inode *at, const char *path);
 /* May the path end at ip, to which its last name led? -EAGAIN: ip was a link
  * that is followed, and the path has a new end. An error consumes ip. */
 int walk_arrived(struct walk *, struct inode *ip, bool follow);
-/* The inode of a name in a directory; mounts are not crossed. */
-int lookup(struct inode *dir, const char *name, struct inode **child);
 /* Locked: 0 if it is a directory in which names can be looked up. */
 int check_dir(struct inode *dir);
 /* Its S_IFMT bits, or -EIO; not locked. */

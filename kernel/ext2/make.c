@@ -104,10 +104,10 @@ static int make(struct walk *w, const struct making *m, struct inode **out)
     return error;
 }
 
-static int make_path(const char *path, const struct making *m)
+static int make_path(struct inode *at, const char *path, const struct making *m)
 {
     WALK_OWNED struct walk w;
-    return walk_to_parent(&w, path) ?: make(&w, m, NULL);
+    return walk_to_parent(&w, at, path) ?: make(&w, m, NULL);
 }
 
 /* One attempt at the name in w: -EAGAIN if it was a link, now followed. */
@@ -125,14 +125,15 @@ static int create_step(struct walk *w, const struct making *m, bool exclusive,
     return walk_arrived(w, *out, true);
 }
 
-int ext2_create(const char *path, u64 mode, bool exclusive, struct inode **out)
+int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
+                   struct inode **out)
 {
     struct making m = {.mode = S_IFREG | mode};
     if (mode & ~07777UL)
         return -EINVAL;
     WALK_OWNED struct walk w;
     int error;
-    walk_start(&w, path);
+    walk_start(&w, at, path);
     do
         error = create_step(&w, &m, exclusive, out);
     while (error == -EAGAIN);
@@ -143,17 +144,17 @@ int ext2_mknod(const char *path, u64 mode, u64 rdev)
 {
     if (!S_ISCHR(mode) || (mode & ~(S_IFMT | 07777UL)) || rdev > UINT16_MAX)
         return -EINVAL;
-    return make_path(path, &(struct making){.mode = mode, .rdev = rdev});
+    return make_path(NULL, path, &(struct making){.mode = mode, .rdev = rdev});
 }
 
-int ext2_mkdir(const char *path, u64 mode)
+int ext2_mkdir_at(struct inode *at, const char *path, u64 mode)
 {
     if (mode & ~07777UL)
         return -EINVAL;
-    return make_path(path, &(struct making){.mode = S_IFDIR | mode});
+    return make_path(at, path, &(struct making){.mode = S_IFDIR | mode});
 }
 
-int ext2_symlink(const char *target, const char *path)
+int ext2_symlink_at(const char *target, struct inode *at, const char *path)
 {
     size_t n = strlen(target);
     if (n == 0)
@@ -161,7 +162,7 @@ int ext2_symlink(const char *target, const char *path)
     if (n >= MIN(bio_block_bytes(), PATH_BYTES))
         return -ENAMETOOLONG;
     struct making m = {.mode = S_IFLNK | 0777, .target = target};
-    return make_path(path, &m);
+    return make_path(at, path, &m);
 }
 
 /* ---- second names ---- */
@@ -202,10 +203,14 @@ static int link_at(struct walk *w, struct inode *ip)
     return error;
 }
 
+int ext2_link_at(struct inode *ip, struct inode *at, const char *path)
+{
+    WALK_OWNED struct walk w;
+    return walk_to_parent(&w, at, path) ?: link_at(&w, ip);
+}
+
 int ext2_link(const char *from, const char *to)
 {
     OWNED(inode) struct inode *ip = NULL;
-    TRY(namei(from, NAMEI_NOFOLLOW, &ip));
-    WALK_OWNED struct walk w;
-    return walk_to_parent(&w, to) ?: link_at(&w, ip);
+    return namei(from, NAMEI_NOFOLLOW, &ip) ?: ext2_link_at(ip, NULL, to);
 }

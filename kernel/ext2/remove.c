@@ -98,17 +98,17 @@ static int remove_walked(struct walk *w, bool directory)
     return error;
 }
 
-int ext2_unlink(const char *path)
+int ext2_unlink_at(struct inode *at, const char *path)
 {
     WALK_OWNED struct walk w;
-    TRY(walk_to_parent(&w, path));
+    TRY(walk_to_parent(&w, at, path));
     return is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
 }
 
-int ext2_rmdir(const char *path)
+int ext2_rmdir_at(struct inode *at, const char *path)
 {
     WALK_OWNED struct walk w;
-    TRY(walk_to_parent(&w, path));
+    TRY(walk_to_parent(&w, at, path));
     if (is_dots(w.name))
         return w.name[1] ? -ENOTEMPTY : -EINVAL;
     HOLD(sleep, &tree_lock);

@@ -295,10 +295,11 @@ static int rename_walked(struct walk *from, struct walk *to)
     return error;
 }
 
-int ext2_rename(const char *from, const char *to)
+int ext2_rename_at(struct inode *at, const char *from, struct inode *to_at,
+                   const char *to)
 {
     WALK_OWNED struct walk f;
-    TRY(walk_to_parent(&f, from));
+    TRY(walk_to_parent(&f, at, from));
     WALK_OWNED struct walk t;
-    return walk_to_parent(&t, to) ?: rename_walked(&f, &t);
+    return walk_to_parent(&t, to_at, to) ?: rename_walked(&f, &t);
 }

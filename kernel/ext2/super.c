@@ -623,6 +623,11 @@ bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
     return false;
 }
 
+u64 ext2_max_bytes(const struct inode *ip)
+{
+    return ip->fs->max_bytes;
+}
+
 int ext2_statfs(struct inode *ip, struct statfs *out)
 {
     struct fs *fs = ip->fs;

@@ -17,10 +17,10 @@
 
 struct sleeplock tree_lock;
 
-void walk_start(struct walk *w, const char *path)
+void walk_start(struct walk *w, struct inode *at, const char *path)
 {
-    struct inode *cwd = myproc()->cwd;
-    w->at = idup(*path == '/' || !cwd ? root_inode() : cwd);
+    at = at ?: myproc()->cwd;
+    w->at = idup(*path == '/' || !at ? root_inode() : at);
     w->rest = path;
     w->page = NULL;
     w->links = 0;
@@ -198,7 +198,7 @@ int namei(const char *path, u32 flags, struct inode **out)
     WALK_OWNED struct walk w;
     bool follow = !(flags & NAMEI_NOFOLLOW);
     int error;
-    walk_start(&w, path);
+    walk_start(&w, NULL, path);
     do
         error = walk_parent(&w) ?: walk_lookup(&w, out)
                                 ?: walk_arrived(&w, *out, follow);
@@ -208,9 +208,9 @@ int namei(const char *path, u32 flags, struct inode **out)
     return error;
 }
 
-int walk_to_parent(struct walk *w, const char *path)
+int walk_to_parent(struct walk *w, struct inode *at, const char *path)
 {
-    walk_start(w, path);
+    walk_start(w, at, path);
     return walk_parent(w);
 }
 

@@ -219,7 +219,7 @@ static int inode_write(struct file *f, struct uio *u, bool own)
 
 static int inode_getdents(struct file *f, struct uio *u, bool)
 {
-    return ext2_getdents(f->inode, u);
+    return ext2_getdents(f->inode, u, NULL);
 }
 
 static i64 inode_io(struct file *f, struct uio *u, bool own,

@@ -2,6 +2,7 @@
  * call of file or net. */
 #include "kernel/file/file.h"
 #include "kernel/net/net.h"
+#include "kernel/nfs/nfs.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 #include "kernel/syscall/syscall.h"
@@ -22,7 +23,13 @@ static int socket_of(const u64 *arg, struct socket **s)
     *s = f ? f->socket : NULL;
     if (!f)
         return -EBADF;
-    return *s && (i64)arg[2] >= 0 ? 0 : -EINVAL;
+    return *s ? 0 : -EINVAL;
+}
+
+/* The socket of the first argument; the third is a size. */
+static int socket_and_size(const u64 *arg, struct socket **s)
+{
+    return socket_of(arg, s) ?: (i64)arg[2] < 0 ? -EINVAL : 0;
 }
 
 i64 sys_sendto(const u64 *arg)
@@ -30,7 +37,7 @@ i64 sys_sendto(const u64 *arg)
     struct socket *s;
     struct net_address to;
     struct uio u = {arg[1], arg[2], 0, true, true};
-    TRY(socket_of(arg, &s) ?: copyin(&to, arg[3], sizeof to));
+    TRY(socket_and_size(arg, &s) ?: copyin(&to, arg[3], sizeof to));
     return to.port > UINT16_MAX ? -EINVAL : socket_send(s, to, &u);
 }
 
@@ -39,7 +46,15 @@ i64 sys_recvfrom(const u64 *arg)
     struct socket *s;
     struct net_address from;
     struct uio u = {arg[1], arg[2], 0, true, false};
-    TRY(socket_of(arg, &s) ?: (i64)arg[4] < 0 ? -EINVAL : 0);
+    TRY(socket_and_size(arg, &s) ?: (i64)arg[4] < 0 ? -EINVAL : 0);
     i64 n = socket_receive(s, &from, &u, arg[4] ? clock_ns() + arg[4] : 0);
     return n >= 0 && copyout(arg[3], &from, sizeof from) ? -EFAULT : n;
+}
+
+i64 sys_nfssvc(const u64 *arg)
+{
+    struct socket *s;
+    PAGE_OWNED char *path = NULL;
+    return socket_of(arg, &s) ?: user_paths(arg + 1, 1, &path)
+                              ?: nfs_serve(s, path);
 }

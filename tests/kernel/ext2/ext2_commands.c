@@ -312,7 +312,7 @@ static int cmd_ls(char **w)
     do {
         u.addr = (u64)buf;
         u.left = sizeof(buf);
-        error = ext2_getdents(ip, &u);
+        error = ext2_getdents(ip, &u, NULL);
         for (u64 at = 0; at < sizeof(buf) - u.left;) {
             struct dirent *d = (void *)(buf + at);
             fprintf(command_out, "%u %u %s\n", d->ino, d->type, d->name);

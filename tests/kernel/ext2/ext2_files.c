@@ -287,7 +287,7 @@ TEST(attributes_out_of_their_range_are_refused)
     check_eq(ext2_read(dev, &u, NULL), -EINVAL);
     check_eq(ext2_write(dev, &u), -EINVAL);
     check_eq(ext2_truncate(dev, 0), -EINVAL);
-    check_eq(ext2_getdents(dev, &u), -ENOTDIR);
+    check_eq(ext2_getdents(dev, &u, NULL), -ENOTDIR);
     check_eq(dev->rdev, 1);
     rig_close(dev);
     rig_end();
@@ -731,7 +731,7 @@ TEST(a_directory_removed_under_its_user_has_no_names)
     char buf[500];
     struct uio u = {.addr = (u64)buf, .left = sizeof(buf)};
     ilock(ip);
-    check_eq(ext2_getdents(ip, &u), 0);
+    check_eq(ext2_getdents(ip, &u, NULL), 0);
     check_eq(u.left, sizeof(buf));
     iunlock(ip);
     rig_script("cd /\n");

@@ -269,7 +269,7 @@ static void compare_directory(struct inode *ip, const char *path)
                         .left = 280 + shim_random(sizeof(buf) - 280),
                         .offset = place};
         u64 left = u.left;
-        if (ext2_getdents(ip, &u))
+        if (ext2_getdents(ip, &u, NULL))
             panic("%s: getdents failed", path);
         if (u.left == left)
             break;

@@ -494,7 +494,7 @@ static u32 list(const char *path, char *out, u64 n, u64 *place, int *error)
 {
     struct inode *dir = rig_open(path);
     struct uio u = {.addr = (u64)out, .left = n, .offset = *place};
-    *error = ext2_getdents(dir, &u);
+    *error = ext2_getdents(dir, &u, NULL);
     *place = u.offset;
     rig_close(dir);
     return n - u.left;
@@ -544,10 +544,10 @@ TEST(lists_have_each_entry_once_whatever_the_space)
     shim_fault_at = (u64)out + 20;
     struct inode *dir = rig_open("/m/d");
     struct uio u = {.addr = (u64)out, .left = 500, .user = true};
-    check_eq(ext2_getdents(dir, &u), 0); /* the first fitted */
+    check_eq(ext2_getdents(dir, &u, NULL), 0); /* the first fitted */
     check_eq(u.left, 488);
     check_eq(u.offset, 12);
-    check_eq(ext2_getdents(dir, &u), -EFAULT);
+    check_eq(ext2_getdents(dir, &u, NULL), -EFAULT);
     check_eq(u.offset, 12);
     shim_fault_at = SHIM_FAULT_NEVER;
     rig_close(dir);

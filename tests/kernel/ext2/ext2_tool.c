@@ -134,7 +134,7 @@ static void abuse_names(const char *dir, u32 *budget)
         struct uio u = {.addr = (u64)buf, .left = sizeof(buf), .offset = place};
         if (command_open(dir, false, &ip))
             return;
-        int error = ext2_getdents(ip, &u);
+        int error = ext2_getdents(ip, &u, NULL);
         command_close(ip);
         if (error || u.left == sizeof(buf))
             return;

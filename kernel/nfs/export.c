@@ -1,0 +1,82 @@
+/*
+ * What is exported, and the handles of its files.
+ *
+ * - export is filled by the first process that serves, and emptied by the last.
+ *   The root's reference keeps its file system mounted.
+ * - A handle is three words: the disk, the inode's number, its generation.
+ */
+#include "kernel/nfs/internal.h"
+#include "kernel/machine/mem.h"
+
+#define HANDLE_BYTES 12
+#define HANDLE_MOST  64 /* of any server */
+
+struct export export;
+static struct sleeplock export_lock;
+
+void nfs_init(void)
+{
+    sleep_lock_init(&export_lock, "export");
+}
+
+/* Check that it is a directory; its path. */
+static int check_root(struct inode *ip, char *path)
+{
+    TRY(ilock_valid(ip));
+    TRY(iunlock_with(ip, S_ISDIR(ip->mode) ? 0 : -ENOTDIR));
+    return MIN(ext2_path(ip, path, PATH_BYTES), 0);
+}
+
+static void fill(struct inode *ip, const char *path)
+{
+    struct stat st;
+    ext2_stat(ip, &st);
+    export.root = idup(ip);
+    export.disk = st.st_dev;
+    export.verifier = clock_wall_ns();
+    strlcpy(export.path, path, sizeof export.path);
+    nfs_has_served = true;
+}
+
+int export_begin(const char *path)
+{
+    OWNED(inode) struct inode *ip = NULL;
+    PAGE_OWNED char *page = page_alloc();
+    TRY(page ? namei(path, 0, &ip) ?: check_root(ip, page) : -ENOMEM);
+    HOLD(sleep, &export_lock);
+    if (export.users && export.root != ip)
+        return -EBUSY;
+    TRY(replies_start());
+    if (!export.users++)
+        fill(ip, page);
+    return 0;
+}
+
+void export_end(void)
+{
+    HOLD(sleep, &export_lock);
+    if (!--export.users)
+        iput(export.root);
+}
+
+int take_handle(struct call *c, struct inode **ip)
+{
+    u32 n;
+    struct xdr h = {.at = xdr_bytes(&c->in, &n, HANDLE_MOST)};
+    *ip = NULL;
+    if (c->in.bad)
+        return -EINVAL; /* the answer will be GARBAGE_ARGS */
+    h.end = h.at + n;
+    u32 disk = xdr_u32(&h), ino = xdr_u32(&h), generation = xdr_u32(&h);
+    if (n != HANDLE_BYTES || disk != export.disk)
+        return NFS_BADHANDLE;
+    return ext2_find(export.root, ino, generation, ip);
+}
+
+void put_handle(struct xdr *x, const struct inode *ip)
+{
+    xdr_put(x, HANDLE_BYTES);
+    xdr_put(x, export.disk);
+    xdr_put(x, ip->ino);
+    xdr_put(x, ip->generation);
+}

@@ -1,0 +1,208 @@
+/*
+ * What the files of this room share. A call goes: serve.c receives it; rpc.c
+ * finds its procedure in a table, looks for it in replies.c, and has it served
+ * by portmap.c, mount.c or nfs3.c; serve.c sends the answer.
+ */
+#pragma once
+
+#include "kernel/base/string.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/machine/clock.h"
+#include "kernel/nfs/nfs.h"
+
+#define PORTMAP_PORT 111
+#define NFS_PORT     2049
+
+#define TRANSFER_BYTES \
+    8192 /* of READ, WRITE, READDIR, at most: FSINFO says so */
+#define HEAD_BYTES    1024 /* more than anything around them */
+#define MESSAGE_BYTES (TRANSFER_BYTES + HEAD_BYTES)
+#define ENTRIES_BYTES 1024
+#define POST_BYTES    88 /* of put_post */
+
+/* ---- xdr.c ---- */
+
+/*
+ * A cursor over a message that is read or made. What does not fit sets `bad`,
+ * and then every read gives zeros and every write does nothing: so a function
+ * decodes all its arguments, and looks at `bad` once.
+ */
+struct xdr {
+    u8 *at, *end;
+    bool bad;
+};
+
+/* The next n bytes, which are padded to whole words; NULL: bad. */
+u8 *xdr_skip(struct xdr *, u32 n);
+
+u32 xdr_u32(struct xdr *);
+u64 xdr_u64(struct xdr *);
+bool xdr_bool(struct xdr *);
+/* Bytes of a variable length: at most `most`. NULL: bad. */
+u8 *xdr_bytes(struct xdr *, u32 *n, u32 most);
+
+void xdr_put(struct xdr *, u32 word);
+void xdr_put64(struct xdr *, u64);
+void xdr_put_bytes(struct xdr *, const void *, u32 n);
+/* End the n bytes that have been made at the cursor: their padding. */
+void xdr_pad(struct xdr *, u32 n);
+
+/* ---- calls ---- */
+
+struct call {
+    struct net_address from;
+    u32 xid;
+    const struct procedure *procedure;
+    u64 sum; /* of all bytes of the call (replies.c) */
+    struct xdr in, out;
+    char name[2][NAME_BYTES + 1];  /* that it is about */
+    struct streams streams;        /* READ: the file's */
+    u8 entries[ENTRIES_BYTES];     /* READDIR: some of a directory's */
+    u64 after[ENTRIES_BYTES / 12]; /* ... and the place after each of them */
+    u8 reply[MESSAGE_BYTES];
+};
+
+/* A procedure decodes c->in, acts, and encodes the answer into c->out. What it
+ * returns is its status, which goes before that: 0, an error of the kernel
+ * (negative) or of NFS. If it is none, `absent` words of zero are all that
+ * follows: attributes that are not there. */
+struct procedure {
+    int (*serve)(struct call *);
+    bool no_status; /* the answer has none */
+    bool once;      /* must not be done twice */
+    u8 absent;
+};
+
+struct program {
+    u32 number, version, port;
+    const struct procedure *procedures;
+    u32 nprocedures;
+};
+
+extern const struct program portmap_program, mount_program, nfs_program;
+#define PROGRAMS 3
+extern const struct program *const programs[PROGRAMS];
+
+/* rpc.c: answer a call of these bytes. The answer's length in c->reply; 0: it
+ * gets none. */
+u32 rpc_answer(struct call *, struct net_address from, u8 *call, u32 bytes);
+int serve_null(struct call *);
+
+/* ---- replies.c ---- */
+
+int replies_start(void); /* memory for the answers, once; 0 or -ENOMEM */
+
+enum repeated { REPEATED_NOT, REPEATED_NOW, REPEATED_DONE };
+
+/* Has the call come before? REPEATED_NOT: from now on it is being served, until
+ * replies_end. REPEATED_NOW: it is being served. REPEATED_DONE: c->out has got
+ * the answer. */
+enum repeated replies_begin(struct call *);
+void replies_end(const struct call *);
+
+/* ---- export.c ---- */
+
+/* What is served, while any process serves; it is constant then. */
+extern struct export
+{
+    u32 users;          /* processes that serve */
+    struct inode *root; /* referenced */
+    u32 disk;           /* its number */
+    u64 verifier;       /* of writes */
+    char path[PATH_BYTES];
+}
+export;
+
+int export_begin(const char *path);
+void export_end(void);
+
+/* A file's handle. -ESTALE, or NFS_BADHANDLE: it is no handle of this export;
+ * then *ip is NULL. */
+int take_handle(struct call *, struct inode **ip);
+void put_handle(struct xdr *, const struct inode *);
+/* All arguments have been decoded: 0, or an error, and the answer will be
+ * GARBAGE_ARGS. */
+static inline int args_end(const struct call *c)
+{
+    return c->in.bad ? -EINVAL : 0;
+}
+
+/* ---- attributes.c; inodes are locked and valid ---- */
+
+/* What a client wants set. Of what it does not, `wants` is false. */
+struct wanted {
+    bool mode, size, atime, mtime;
+    u32 new_mode;
+    u64 new_size, new_atime_s, new_mtime_s; /* or UTIME_NOW */
+    int error;                              /* it cannot be had */
+};
+
+void take_wanted(struct xdr *, struct wanted *);
+/* Set them, in an order in which what may fail comes first. 0 or -errno. */
+int set_wanted(struct inode *, const struct wanted *);
+
+void put_attributes(struct xdr *, const struct inode *);
+/* That they follow, and the attributes. */
+void put_post(struct xdr *, const struct inode *);
+/* The same of one that is not locked: 0 or -EIO. */
+int put_post_of(struct xdr *, struct inode *);
+/* The size and times before a change, kept until put_wcc. */
+struct before {
+    u64 size;
+    u32 mtime_s, ctime_s;
+};
+struct before before(const struct inode *);
+void put_wcc(struct xdr *, const struct before *, const struct inode *);
+/* Of a directory that has been changed, and of what was made in it: all is on
+ * the disk, and put_wcc without `before`. 0 or -EIO. */
+int put_changed(struct xdr *, struct inode *);
+int make_stable(struct inode *); /* not locked; 0 or -EIO */
+
+/* ---- reads.c; the inode is locked ---- */
+
+/* What is known of how the file is read; and what is known now. */
+void reads_begin(const struct inode *, struct streams *);
+void reads_end(struct inode *, const struct streams *);
+
+/* ---- files.c, names.c, list.c: procedures of NFS ---- */
+
+/* The inode of a name; the export is its own parent. */
+int find_name(struct inode *dir, const char *name, struct inode **);
+
+int serve_getattr(struct call *);
+int serve_setattr(struct call *);
+int serve_access(struct call *);
+int serve_readlink(struct call *);
+int serve_read(struct call *);
+int serve_write(struct call *);
+int serve_commit(struct call *);
+int serve_lookup(struct call *);
+int serve_create(struct call *);
+int serve_mkdir(struct call *);
+int serve_symlink(struct call *);
+int serve_mknod(struct call *);
+int serve_remove(struct call *);
+int serve_rmdir(struct call *);
+int serve_rename(struct call *);
+int serve_link(struct call *);
+int serve_readdir(struct call *);
+int serve_readdirplus(struct call *);
+
+/* ---- statuses of NFS that are no error of the kernel, or another number ----
+ */
+
+#define NFS_ACCES       13
+#define NFS_NAMETOOLONG 63
+#define NFS_NOTEMPTY    66
+#define NFS_STALE       70
+#define NFS_BADHANDLE   10001
+#define NFS_NOT_SYNC    10002
+#define NFS_NOTSUPP     10004
+#define NFS_TOOSMALL    10005
+#define NFS_SERVERFAULT 10006
+#define NFS_BADTYPE     10007
+#define NFS_JUKEBOX     10008 /* try again later */
+
+/* Counters: nfs.damaged. */
+void nfs_damaged(void);
+extern bool nfs_has_served; /* the counters are shown */

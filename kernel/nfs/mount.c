@@ -1,0 +1,186 @@
+/*
+ * MOUNT, version 3 (RFC 1813, appendix I): from a path to the first handle.
+ *
+ * - Who has mounted what is remembered for DUMP only: the last MOUNTS of them,
+ *   by host and directory. No call depends on it.
+ */
+#include "kernel/nfs/internal.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
+
+#define MOUNTS     32
+#define PATH_LIMIT 1024 /* MNTPATHLEN */
+
+#define AUTH_NONE 0
+#define AUTH_SYS  1
+
+static struct mount {
+    u32 host; /* 0: free */
+    u32 ino, generation;
+} mounts[MOUNTS]; /* lock */
+static u32 next;  /* lock */
+static struct spinlock lock = SPINLOCK("mounts", RANK_FILE);
+
+/* ---- paths ---- */
+
+/* What is left of the path below the export; NULL: it is not below. */
+static const char *below_export(const char *path)
+{
+    size_t n = strlen(export.path);
+    if (n == 1)
+        return *path == '/' ? path : NULL;
+    bool below = strlen(path) >= n && !memcmp(path, export.path, n) &&
+                 (!path[n] || path[n] == '/');
+    return below ? path + n : NULL;
+}
+
+/* Go one name down from *at, which is exchanged. 1: there is no name left. */
+static int step(struct inode **at, const char **path)
+{
+    char name[NAME_BYTES + 1];
+    struct inode *child;
+    while (**path == '/')
+        ++*path;
+    u32 n = 0;
+    for (; (*path)[n] && (*path)[n] != '/'; n++)
+        if (n == NAME_BYTES)
+            return -ENAMETOOLONG;
+    if (!n)
+        return 1;
+    strlcpy(name, *path, n + 1);
+    *path += n;
+    TRY(strcmp(name, "..") ? lookup(*at, name, &child) : -EINVAL);
+    iput(*at);
+    *at = child;
+    return 0;
+}
+
+static int find(const char *path, struct inode **out)
+{
+    path = below_export(path);
+    if (!path)
+        return -ENOENT;
+    OWNED(inode) struct inode *at = idup(export.root);
+    int result = 0;
+    while (!result)
+        result = step(&at, &path);
+    if (result < 0)
+        return result;
+    TRY(ilock_valid(at));
+    TRY(iunlock_with(at, S_ISDIR(at->mode) ? 0 : -ENOTDIR));
+    *out = idup(at);
+    return 0;
+}
+
+/* The directory at the path that the call names. */
+static int take_path(struct call *c, struct inode **out)
+{
+    PAGE_OWNED char *path = page_alloc();
+    u32 n;
+    const u8 *bytes = xdr_bytes(&c->in, &n, PATH_LIMIT);
+    if (!path || !bytes)
+        return -ENOMEM;
+    memcpy(path, bytes, n);
+    path[n] = 0;
+    return strlen(path) == n ? find(path, out) : -EINVAL;
+}
+
+/* ---- who has mounted what ---- */
+
+/* Forget a host's mount of this directory, or all of them: NULL. */
+static void forget(u32 host, const struct inode *ip)
+{
+    HOLD(spin, &lock);
+    for (struct mount *m = mounts; m < mounts + MOUNTS; m++)
+        if (m->host == host && (!ip || m->ino == ip->ino))
+            m->host = 0;
+}
+
+static void remember(u32 host, const struct inode *ip)
+{
+    forget(host, ip);
+    HOLD(spin, &lock);
+    mounts[next++ % MOUNTS] = (struct mount){host, ip->ino, ip->generation};
+}
+
+/* The directory of the i-th mount, if it is one and still there. */
+static bool find_mount(u32 i, u32 *host, struct inode **ip)
+{
+    spin_lock(&lock);
+    struct mount m = mounts[i];
+    spin_unlock(&lock);
+    *host = m.host;
+    return m.host && ext2_find(export.root, m.ino, m.generation, ip) == 0;
+}
+
+static void put_host(struct xdr *x, u32 host)
+{
+    char text[16];
+    u32 n = ksnprintf(text, sizeof text, "%u.%u.%u.%u", host >> 24,
+                      host >> 16 & 0xff, host >> 8 & 0xff, host & 0xff);
+    xdr_put_bytes(x, text, n);
+}
+
+/* ---- the procedures ---- */
+
+static int mnt(struct call *c)
+{
+    OWNED(inode) struct inode *ip = NULL;
+    TRY(take_path(c, &ip));
+    remember(c->from.host, ip);
+    put_handle(&c->out, ip);
+    xdr_put(&c->out, 2); /* flavors that may be used */
+    xdr_put(&c->out, AUTH_NONE);
+    xdr_put(&c->out, AUTH_SYS);
+    return 0;
+}
+
+/* A list that does not fit ends early. */
+static int dump(struct call *c)
+{
+    PAGE_OWNED char *path = page_alloc();
+    for (u32 i = 0; path && i < MOUNTS; i++) {
+        OWNED(inode) struct inode *ip = NULL;
+        u32 host;
+        int n = find_mount(i, &host, &ip) ? ext2_path(ip, path, PATH_BYTES) : 0;
+        if (n <= 0 || c->out.end - c->out.at < PATH_LIMIT)
+            continue;
+        xdr_put(&c->out, true);
+        put_host(&c->out, host);
+        xdr_put_bytes(&c->out, path, n - 1);
+    }
+    xdr_put(&c->out, false);
+    return 0;
+}
+
+static int umnt(struct call *c)
+{
+    OWNED(inode) struct inode *ip = NULL;
+    if (take_path(c, &ip) == 0)
+        forget(c->from.host, ip);
+    return 0;
+}
+
+static int umntall(struct call *c)
+{
+    forget(c->from.host, NULL);
+    return 0;
+}
+
+static int list_exports(struct call *c)
+{
+    xdr_put(&c->out, true);
+    xdr_put_bytes(&c->out, export.path, strlen(export.path));
+    xdr_put(&c->out, false); /* no groups: everybody may */
+    xdr_put(&c->out, false);
+    return 0;
+}
+
+static const struct procedure procedures[] = {
+    {serve_null, .no_status = true}, {mnt},
+    {dump, .no_status = true},       {umnt, .no_status = true},
+    {umntall, .no_status = true},    {list_exports, .no_status = true},
+};
+
+const struct program mount_program = {100005, 3, NFS_PORT, procedures,
+                                      NELEM(procedures)};

@@ -1,0 +1,41 @@
+/* The port mapper, version 2 (RFC 1833, section 3), which only answers: what is
+ * served here, by UDP. A program's port is told whatever version is asked for,
+ * as some clients ask for MOUNT 1 and then call version 3. */
+#include "kernel/nfs/internal.h"
+
+#define UDP 17
+
+static int getport(struct call *c)
+{
+    u32 program = xdr_u32(&c->in), port = 0;
+    xdr_u32(&c->in); /* version */
+    bool udp = xdr_u32(&c->in) == UDP;
+    for (u32 i = 0; i < PROGRAMS; i++)
+        if (udp && programs[i]->number == program)
+            port = programs[i]->port;
+    xdr_u32(&c->in); /* port */
+    xdr_put(&c->out, port);
+    return 0;
+}
+
+static int dump(struct call *c)
+{
+    for (u32 i = 0; i < PROGRAMS; i++) {
+        xdr_put(&c->out, true);
+        xdr_put(&c->out, programs[i]->number);
+        xdr_put(&c->out, programs[i]->version);
+        xdr_put(&c->out, UDP);
+        xdr_put(&c->out, programs[i]->port);
+    }
+    xdr_put(&c->out, false);
+    return 0;
+}
+
+static const struct procedure procedures[] = {
+    [0] = {serve_null, .no_status = true},
+    [3] = {getport, .no_status = true},
+    [4] = {dump, .no_status = true},
+};
+
+const struct program portmap_program = {100000, 2, PORTMAP_PORT, procedures,
+                                        NELEM(procedures)};

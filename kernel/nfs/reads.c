@@ -1,0 +1,62 @@
+/*
+ * The streams of files that clients read (kernel/cache/stream.h), by which the
+ * prefetch policy knows what it has seen of a file.
+ *
+ * - A client does not say when it opens and closes a file. So the server
+ *   remembers the FILES files that were read last.
+ * - A file's row belongs to who has locked its inode, from reads_begin, which
+ *   takes it out, to reads_end.
+ */
+#include "kernel/nfs/internal.h"
+
+#define FILES 16
+
+static struct row {
+    u32 ino, generation; /* 0: free */
+    u64 used;            /* when, counted in reads */
+    struct streams streams;
+} rows[FILES];     /* lock */
+static u64 nreads; /* lock */
+static struct spinlock lock = SPINLOCK("reads", RANK_FILE);
+
+static struct row *find(const struct inode *ip)
+{
+    struct row *r = rows;
+    while (r < rows + FILES &&
+           (r->ino != ip->ino || r->generation != ip->generation))
+        r++;
+    return r < rows + FILES ? r : NULL;
+}
+
+void reads_begin(const struct inode *ip, struct streams *s)
+{
+    HOLD(spin, &lock);
+    struct row *r = find(ip);
+    if (r)
+        *s = r->streams;
+    else
+        memset(s, 0, sizeof *s);
+}
+
+static struct row *oldest(void)
+{
+    struct row *r = rows;
+    for (struct row *i = rows; i < rows + FILES; i++)
+        if (i->used < r->used)
+            r = i;
+    return r;
+}
+
+void reads_end(struct inode *ip, const struct streams *s)
+{
+    struct streams gone = {0};
+    spin_lock(&lock);
+    struct row *r = find(ip);
+    if (!r) {
+        r = oldest();
+        gone = r->streams;
+    }
+    *r = (struct row){ip->ino, ip->generation, ++nreads, *s};
+    spin_unlock(&lock);
+    ext2_end_reads(ip, &gone); /* all files are on one disk */
+}

@@ -1,0 +1,209 @@
+/*
+ * ONC RPC, version 2 (RFC 5531): from a call's bytes to a procedure, and back.
+ *
+ * - Credentials of AUTH_NONE and AUTH_SYS are accepted, whatever they say.
+ * - A call that ends before its head does gets no answer.
+ */
+#include "kernel/nfs/internal.h"
+#include "kernel/base/stat.h"
+
+#define CALL        0
+#define REPLY       1
+#define RPC_VERSION 2
+#define AUTH_SYS    1
+#define AUTH_MOST   400 /* bytes of a credential */
+
+enum { ACCEPTED, DENIED };                           /* what a reply says: */
+enum { MISMATCH_RPC, BAD_AUTH, BAD_CREDENTIAL = 2 }; /* ... if DENIED */
+enum accepted {
+    SUCCESS,
+    NO_PROGRAM,
+    MISMATCH,
+    NO_PROCEDURE,
+    GARBAGE_ARGS,
+    SYSTEM_ERROR,
+};
+
+bool nfs_has_served;
+COUNTER_WITH(calls, "nfs.calls", "calls", "came to the server",
+             &nfs_has_served);
+COUNTER_WITH(repeated, "nfs.repeated", "calls",
+             "came again: answered as before, or not yet", &nfs_has_served);
+COUNTER_WITH(damaged, "nfs.damaged", "calls", "could not be decoded in whole",
+             &nfs_has_served);
+
+const struct program *const programs[PROGRAMS] = {&portmap_program,
+                                                  &mount_program, &nfs_program};
+
+void nfs_damaged(void)
+{
+    count(&damaged, 1);
+}
+
+int serve_null(struct call *)
+{
+    return 0;
+}
+
+/* ---- the head of a call ---- */
+
+struct head {
+    u32 type, rpc, program, version, procedure, flavor;
+};
+
+static void take_auth(struct xdr *x, u32 *flavor)
+{
+    u32 n;
+    *flavor = xdr_u32(x);
+    xdr_bytes(x, &n, AUTH_MOST);
+}
+
+static struct head take_head(struct call *c)
+{
+    struct head h;
+    u32 verifier;
+    c->xid = xdr_u32(&c->in);
+    h.type = xdr_u32(&c->in);
+    h.rpc = xdr_u32(&c->in);
+    h.program = xdr_u32(&c->in);
+    h.version = xdr_u32(&c->in);
+    h.procedure = xdr_u32(&c->in);
+    take_auth(&c->in, &h.flavor);
+    take_auth(&c->in, &verifier);
+    return h;
+}
+
+/* ---- the head of a reply ---- */
+
+static void deny(struct call *c, u32 why)
+{
+    xdr_put(&c->out, DENIED);
+    xdr_put(&c->out, why);
+    if (why == BAD_AUTH) {
+        xdr_put(&c->out, BAD_CREDENTIAL);
+    } else {
+        xdr_put(&c->out, RPC_VERSION);
+        xdr_put(&c->out, RPC_VERSION);
+    }
+}
+
+static void accept(struct call *c, enum accepted state)
+{
+    xdr_put(&c->out, ACCEPTED);
+    xdr_put(&c->out, 0); /* the verifier: AUTH_NONE, without bytes */
+    xdr_put(&c->out, 0);
+    xdr_put(&c->out, state);
+}
+
+/* ---- serving ---- */
+
+/* The status of NFS for an error of the kernel. Most have one number. */
+static u32 status_of(int result)
+{
+    static const struct {
+        int error;
+        u32 status;
+    } others[] = {
+        {ENAMETOOLONG, NFS_NAMETOOLONG},
+        {ENOTEMPTY, NFS_NOTEMPTY},
+        {ESTALE, NFS_STALE},
+        {EBUSY, NFS_ACCES},
+        {ENOMEM, NFS_JUKEBOX},
+        {ENFILE, NFS_JUKEBOX},
+    };
+    for (u32 i = 0; i < NELEM(others); i++)
+        if (result == -others[i].error)
+            return others[i].status;
+    if (result < 0)
+        return -result <= EMLINK ? -result : NFS_SERVERFAULT;
+    return result;
+}
+
+/* Serve a procedure behind the reply's first words. */
+static void serve(struct call *c)
+{
+    struct xdr state = c->out;
+    accept(c, SUCCESS);
+    struct xdr status = c->out;
+    if (!c->procedure->no_status)
+        xdr_put(&c->out, 0);
+    int result = c->procedure->serve(c);
+    if (c->in.bad || c->out.bad) {
+        c->out = state;
+        accept(c, c->in.bad ? GARBAGE_ARGS : SYSTEM_ERROR);
+        nfs_damaged();
+    } else if (result) {
+        c->out = status;
+        xdr_put(&c->out, status_of(result));
+        for (u32 i = 0; i < c->procedure->absent; i++)
+            xdr_put(&c->out, 0);
+    }
+}
+
+static const struct program *find(u32 number)
+{
+    for (u32 i = 0; i < PROGRAMS; i++)
+        if (programs[i]->number == number)
+            return programs[i];
+    return NULL;
+}
+
+/* False: the call gets no answer. */
+static bool serve_once(struct call *c)
+{
+    if (!c->procedure->once) {
+        serve(c);
+        return true;
+    }
+    enum repeated r = replies_begin(c);
+    if (r == REPEATED_NOT) {
+        serve(c);
+        replies_end(c);
+    } else {
+        count(&repeated, 1);
+    }
+    return r != REPEATED_NOW;
+}
+
+/* Find the procedure and serve it, or say what is not there. */
+static bool answer(struct call *c, const struct head *h)
+{
+    const struct program *p = find(h->program);
+    if (h->rpc != RPC_VERSION) {
+        deny(c, MISMATCH_RPC);
+    } else if (h->flavor > AUTH_SYS) {
+        deny(c, BAD_AUTH);
+    } else if (!p) {
+        accept(c, NO_PROGRAM);
+    } else if (h->version != p->version) {
+        accept(c, MISMATCH);
+        xdr_put(&c->out, p->version); /* the lowest, and the highest */
+        xdr_put(&c->out, p->version);
+    } else if (h->procedure >= p->nprocedures ||
+               !p->procedures[h->procedure].serve) {
+        accept(c, NO_PROCEDURE);
+    } else {
+        c->procedure = &p->procedures[h->procedure];
+        return serve_once(c);
+    }
+    return true;
+}
+
+u32 rpc_answer(struct call *c, struct net_address from, u8 *call, u32 bytes)
+{
+    c->from = from;
+    c->in = (struct xdr){call, call + bytes, false};
+    c->out = (struct xdr){c->reply, c->reply + sizeof c->reply, false};
+    c->sum = 0xcbf29ce484222325UL; /* FNV-1a */
+    for (u32 i = 0; i < bytes; i++)
+        c->sum = (c->sum ^ call[i]) * 0x100000001b3UL;
+    struct head h = take_head(c);
+    count(&calls, 1);
+    if (c->in.bad || h.type != CALL) {
+        nfs_damaged();
+        return 0;
+    }
+    xdr_put(&c->out, c->xid);
+    xdr_put(&c->out, REPLY);
+    return answer(c, &h) ? c->out.at - c->reply : 0;
+}
