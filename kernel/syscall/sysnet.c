@@ -17,19 +17,13 @@ i64 sys_socket(const u64 *arg)
                          : file_open_socket(arg[0], arg[1], &fds[fd]) ?: fd;
 }
 
-static int socket_of(const u64 *arg, struct socket **s)
+static int socket_of(u64 fd, u64 bytes, struct socket **s)
 {
-    struct file *f = arg[0] < MAX_FDS ? myproc()->fds[arg[0]] : NULL;
+    struct file *f = fd < MAX_FDS ? myproc()->fds[fd] : NULL;
     *s = f ? f->socket : NULL;
     if (!f)
         return -EBADF;
-    return *s ? 0 : -EINVAL;
-}
-
-/* The socket of the first argument; the third is a size. */
-static int socket_and_size(const u64 *arg, struct socket **s)
-{
-    return socket_of(arg, s) ?: (i64)arg[2] < 0 ? -EINVAL : 0;
+    return *s && (i64)bytes >= 0 ? 0 : -EINVAL;
 }
 
 i64 sys_sendto(const u64 *arg)
@@ -37,7 +31,7 @@ i64 sys_sendto(const u64 *arg)
     struct socket *s;
     struct net_address to;
     struct uio u = {arg[1], arg[2], 0, true, true};
-    TRY(socket_and_size(arg, &s) ?: copyin(&to, arg[3], sizeof to));
+    TRY(socket_of(arg[0], arg[2], &s) ?: copyin(&to, arg[3], sizeof to));
     return to.port > UINT16_MAX ? -EINVAL : socket_send(s, to, &u);
 }
 
@@ -46,7 +40,7 @@ i64 sys_recvfrom(const u64 *arg)
     struct socket *s;
     struct net_address from;
     struct uio u = {arg[1], arg[2], 0, true, false};
-    TRY(socket_and_size(arg, &s) ?: (i64)arg[4] < 0 ? -EINVAL : 0);
+    TRY(socket_of(arg[0], arg[2], &s) ?: (i64)arg[4] < 0 ? -EINVAL : 0);
     i64 n = socket_receive(s, &from, &u, arg[4] ? clock_ns() + arg[4] : 0);
     return n >= 0 && copyout(arg[3], &from, sizeof from) ? -EFAULT : n;
 }
@@ -55,6 +49,6 @@ i64 sys_nfssvc(const u64 *arg)
 {
     struct socket *s;
     PAGE_OWNED char *path = NULL;
-    return socket_of(arg, &s) ?: user_paths(arg + 1, 1, &path)
+    return socket_of(arg[0], 0, &s) ?: user_paths(arg + 1, 1, &path)
                               ?: nfs_serve(s, path);
 }

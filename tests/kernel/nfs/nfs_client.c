@@ -359,7 +359,8 @@ u32 rename_to(const struct handle *dir, const char *name,
 
 void server_begin(const char *script)
 {
-    rig_make(NULL);
+    static const struct image_options image = {.inodes_per_group = 64};
+    rig_make(&image);
     rig_script("mount /m\n");
     rig_script(script);
     nfs_init();

@@ -108,3 +108,1067 @@ TEST(a_directory_of_the_export_can_be_mounted)
     check_ended();
     server_end();
 }
+
+/* The rows of MOUNT's DUMP, as "HOST:PATH HOST:PATH". */
+static const char *mounted(void)
+{
+    static char text[4096];
+    u32 n = 0;
+    check_eq(rpc(MOUNT, 0, 2), 0);
+    text[0] = 0;
+    while (word()) {
+        const u8 *bytes;
+        for (u32 i = 0; i < 2; i++) {
+            u32 length = opaque(&bytes);
+            n += sprintf(text + n, "%s%.*s",
+                         i   ? ":"
+                         : n ? " "
+                             : "",
+                         (int)length, bytes);
+        }
+    }
+    check_ended();
+    return text;
+}
+
+TEST(dump_says_who_has_mounted_what)
+{
+    server_begin("mkdir /m/d\n");
+    client_host = 0x0a0000ff;
+    mount_path("/m/d");
+    mount_path("/m/d");
+    check(!strcmp(mounted(), "10.0.0.2:/m 10.0.0.255:/m/d"));
+    mount_path("/m");
+    arg_name("/m/d");
+    check_eq(rpc(MOUNT, 0, 3), 0); /* UMNT */
+    check_ended();
+    check(!strcmp(mounted(), "10.0.0.2:/m 10.0.0.255:/m"));
+    check_eq(rpc(MOUNT, 0, 4), 0); /* UMNTALL */
+    check_ended();
+    check(!strcmp(mounted(), "10.0.0.2:/m"));
+    for (client_host = 0; client_host < 100; client_host++)
+        mount_path("/m"); /* it remembers the last ones */
+    check(strstr(mounted(), "0.0.0.99:/m"));
+    server_end();
+}
+
+/* ---- handles ---- */
+
+static u32 getattr(const struct handle *h, struct attributes *a)
+{
+    arg_handle(h);
+    u32 status = nfs(GETATTR);
+    if (!status)
+        *a = attributes();
+    check_ended();
+    return status;
+}
+
+TEST(attributes_are_those_of_the_inode)
+{
+    struct attributes a;
+    server_begin("write /m/f 5000 1\nmkdir /m/d\nsymlink f /m/s\n"
+                 "ln /m/f /m/g\nchmod /m/f 4751\n");
+    check_eq(getattr(&root, &a), 0);
+    check_eq(a.type, 2);
+    check_eq(a.fileid, 2);
+    check_eq(a.nlink, 3);
+    struct handle f = must_find("f"), s = must_find("s");
+    check_eq(getattr(&f, &a), 0);
+    check_eq(a.type, 1);
+    check_eq(a.mode, 04751);
+    check_eq(a.nlink, 2);
+    check_eq(a.size, 5000);
+    check_eq(a.used, 5 * 1024);
+    check_eq(a.atime_s, 1000000000);
+    check_eq(a.mtime_s, 1100000000);
+    check_eq(getattr(&s, &a), 0);
+    check_eq(a.type, 5);
+    server_end();
+}
+
+TEST(a_removed_files_handle_is_stale_also_when_its_inode_is_used_again)
+{
+    struct attributes a, b;
+    server_begin("create /m/f\n");
+    struct handle old = must_find("f"), new;
+    check_eq(getattr(&old, &a), 0);
+    check_eq(remove_name_of(&root, "f"), 0);
+    check_eq(getattr(&old, &b), 70);
+    check_eq(make_file(&root, "f", &new), 0);
+    check_eq(getattr(&new, &b), 0);
+    check_eq(a.fileid, b.fileid);
+    check_eq(getattr(&old, &b), 70);
+    check_eq(remove_name_of(&old, "x"), 70);
+    server_end();
+}
+
+TEST(a_handle_of_something_else_is_bad_or_stale)
+{
+    struct attributes a;
+    server_begin("");
+    struct handle h = root;
+    h.n = 8;
+    check_eq(getattr(&h, &a), 10001);
+    h.n = 16;
+    check_eq(getattr(&h, &a), 10001);
+    h = root;
+    h.bytes[3] ^= 1; /* another disk */
+    check_eq(getattr(&h, &a), 10001);
+    h = root;
+    h.bytes[11] ^= 1; /* another generation */
+    check_eq(getattr(&h, &a), 70);
+    static const u32 numbers[] = {0, 1, 3, 8, 10, 128, 129, UINT32_MAX};
+    for (u32 i = 0; i < NELEM(numbers); i++) { /* no files' inodes */
+        h = root;
+        for (u32 j = 0; j < 4; j++)
+            h.bytes[4 + j] = numbers[i] >> (24 - 8 * j);
+        check_eq(getattr(&h, &a), 70);
+    }
+    server_end();
+}
+
+/* ---- names ---- */
+
+TEST(the_export_has_no_way_up)
+{
+    struct handle up, d;
+    server_begin("mkdir /m/d\n");
+    check_eq(find(&root, "..", &up), 0);
+    check(!memcmp(up.bytes, root.bytes, root.n));
+    check_eq(find(&root, ".", &up), 0);
+    check(!memcmp(up.bytes, root.bytes, root.n));
+    check_eq(find(&root, "d", &d), 0);
+    check_eq(find(&d, "..", &up), 0);
+    check(!memcmp(up.bytes, root.bytes, root.n));
+    server_end();
+}
+
+TEST(names_that_are_none_are_refused_and_change_nothing)
+{
+    struct handle h;
+    char longest[NAME_BYTES + 2];
+    server_begin("create /m/f\nmkdir /m/d\n");
+    static const struct {
+        const char *name;
+        u32 status;
+    } bad[] = {{"", 22}, {"a/b", 22}, {"/", 22}, {"f/", 22}};
+    for (u32 i = 0; i < NELEM(bad); i++) {
+        check_eq(find(&root, bad[i].name, &h), bad[i].status);
+        check_eq(make_file(&root, bad[i].name, &h), bad[i].status);
+        check_eq(make_dir(&root, bad[i].name, &h), bad[i].status);
+        check_eq(remove_name_of(&root, bad[i].name), bad[i].status);
+        check_eq(rename_to(&root, "f", &root, bad[i].name), bad[i].status);
+        check_eq(rename_to(&root, bad[i].name, &root, "g"), bad[i].status);
+    }
+    arg_handle(&root);
+    arg_bytes("f\0g", 3); /* a name ends at no 0 */
+    check_eq(nfs(REMOVE), 22);
+    memset(longest, 'x', sizeof longest);
+    longest[NAME_BYTES + 1] = 0;
+    check_eq(make_file(&root, longest, &h), 63);
+    longest[NAME_BYTES] = 0;
+    check_eq(make_file(&root, longest, &h), 0);
+    check_eq(find(&root, longest, &h), 0);
+    check_eq(make_file(&root, ".", &h), 17);
+    check_eq(make_dir(&root, "..", &h), 17);
+    check_eq(rename_to(&root, "f", &root, "."), 22);
+    check_eq(rename_to(&root, "..", &root, "g"), 22);
+    struct handle f = must_find("f");
+    check_eq(find(&f, "x", &h), 20);
+    check_eq(make_file(&f, "x", &h), 20);
+    check_eq(rename_to(&root, "d", &root, "f"), 20);
+    server_end();
+}
+
+static u32 create(const char *name, u32 how, u64 verifier, struct handle *h)
+{
+    arg_handle(&root);
+    arg_name(name);
+    arg(how);
+    if (how == 2)
+        arg64(verifier);
+    else
+        arg_nothing_set();
+    u32 status = nfs(CREATE);
+    if (!status) {
+        check_eq(word(), 1);
+        *h = reply_handle();
+    }
+    return status;
+}
+
+TEST(create_treats_a_name_that_is_there_as_its_kind_says)
+{
+    struct handle f, h;
+    server_begin("mkdir /m/d\nsymlink f /m/s\n");
+    check_eq(create("f", 0, 0, &f), 0);
+    check_eq(create("f", 1, 0, &h), 17);
+    check_eq(create("f", 0, 0, &h), 0);
+    check(!memcmp(f.bytes, h.bytes, f.n));
+    check_eq(create("f", 2, 77, &h), 17);
+    check_eq(create("g", 2, 0x1234500000077UL, &f), 0);
+    check_eq(create("g", 2, 0x1234500000077UL, &h), 0);
+    check(!memcmp(f.bytes, h.bytes, f.n));
+    check_eq(create("g", 2, 0x1234600000077UL, &h), 17);
+    check_eq(create("g", 2, 0x1234500000078UL, &h), 17);
+    check_eq(create("d", 0, 0, &h), 17);
+    check_eq(create("s", 0, 0, &h), 17); /* a link is not followed */
+    arg_handle(&root);
+    arg_name("f");
+    arg(3); /* no kind */
+    arg_nothing_set();
+    check_eq(rpc(NFS, 0, CREATE), 4);
+    server_end();
+}
+
+/* A sattr3 that sets what is not UINT32_MAX. */
+static void arg_wanted(u32 mode, u32 user, u32 size)
+{
+    const u32 wanted[] = {mode, user, UINT32_MAX};
+    for (u32 i = 0; i < NELEM(wanted); i++) {
+        arg(wanted[i] != UINT32_MAX);
+        if (wanted[i] != UINT32_MAX)
+            arg(wanted[i]);
+    }
+    arg(size != UINT32_MAX);
+    if (size != UINT32_MAX)
+        arg64(size);
+    arg64(0);
+}
+
+TEST(create_gives_the_attributes_that_are_wanted_or_makes_nothing)
+{
+    struct handle f;
+    struct attributes a;
+    server_begin("write /m/old 3000 1\n");
+    static const struct {
+        u32 mode, user, size, status;
+    } rows[] = {{0640, UINT32_MAX, 100, 0},
+                {UINT32_MAX, 0, UINT32_MAX, 0},
+                {010000, UINT32_MAX, UINT32_MAX, 22},
+                {UINT32_MAX, 5, UINT32_MAX, 1},
+                {0640, UINT32_MAX, UINT32_MAX - 1, 0}};
+    for (u32 i = 0; i < NELEM(rows); i++) {
+        char name[] = {'a' + i, 0};
+        arg_handle(&root);
+        arg_name(name);
+        arg(1);
+        arg_wanted(rows[i].mode, rows[i].user, rows[i].size);
+        check_eq(nfs(CREATE), rows[i].status);
+        check_eq(find(&root, name, &f), rows[i].status ? 2 : 0);
+    }
+    f = must_find("a");
+    check_eq(getattr(&f, &a), 0);
+    check_eq(a.mode, 0640);
+    check_eq(a.size, 100);
+    f = must_find("b");
+    check_eq(getattr(&f, &a), 0);
+    check_eq(a.mode, 0644);
+    check_eq(a.size, 0);
+    arg_handle(&root);
+    arg_name("old");
+    arg(0);
+    arg_wanted(UINT32_MAX, UINT32_MAX, 0);
+    check_eq(nfs(CREATE), 0);
+    f = must_find("old");
+    check_eq(getattr(&f, &a), 0);
+    check_eq(a.size, 0);
+    server_end();
+}
+
+TEST(names_are_made_moved_linked_and_removed)
+{
+    struct handle d, e, f, h;
+    struct attributes a;
+    u64 size;
+    server_begin("");
+    check_eq(make_dir(&root, "d", &d), 0);
+    check_eq(make_dir(&root, "d", &e), 17);
+    check_eq(make_dir(&d, "e", &e), 0);
+    check_eq(make_file(&e, "f", &f), 0);
+    check_eq(rename_to(&e, "f", &root, "g"), 0);
+    check_eq(find(&e, "f", &h), 2);
+    h = must_find("g");
+    check(!memcmp(f.bytes, h.bytes, f.n)); /* a handle outlives a rename */
+    check_eq(rename_to(&root, "d", &e, "x"), 22);
+    arg_handle(&f);
+    arg_handle(&d);
+    arg_name("hard");
+    check_eq(nfs(LINK), 0);
+    check_eq(post_attributes().nlink, 2);
+    check(!wcc(&size));
+    check_ended();
+    arg_handle(&d);
+    arg_handle(&root);
+    arg_name("hard");
+    check_eq(nfs(LINK), 1); /* a directory */
+    skip(12);
+    check_ended();
+    arg_handle(&root);
+    arg_name("d");
+    check_eq(nfs(RMDIR), 66);
+    check_eq(remove_name_of(&root, "d"), 21);
+    check_eq(remove_name_of(&root, "g"), 0);
+    check_eq(getattr(&f, &a), 0); /* it has another name */
+    check_eq(remove_name_of(&d, "hard"), 0);
+    check_eq(getattr(&f, &a), 70);
+    arg_handle(&d);
+    arg_name("e");
+    check_eq(nfs(RMDIR), 0);
+    check(!wcc(&size));
+    check_ended();
+    check_eq(getattr(&e, &a), 70);
+    arg_handle(&root);
+    arg_name("pipe");
+    arg(7);
+    check_eq(nfs(MKNOD), 10004);
+    skip(8);
+    check_ended();
+    server_end();
+}
+
+TEST(symbolic_links_are_made_and_read)
+{
+    struct handle s;
+    const u8 *text;
+    server_begin("");
+    arg_handle(&root);
+    arg_name("s");
+    arg_nothing_set();
+    arg_name("some/where");
+    check_eq(nfs(SYMLINK), 0);
+    s = must_find("s");
+    arg_handle(&s);
+    check_eq(nfs(READLINK), 0);
+    check_eq(post_attributes().type, 5);
+    check_eq(opaque(&text), 10);
+    check(!memcmp(text, "some/where", 10));
+    check_ended();
+    arg_handle(&root);
+    check_eq(nfs(READLINK), 22);
+    arg_handle(&s);
+    arg64(0);
+    arg(10);
+    check_eq(nfs(READ), 22);
+    arg_handle(&root);
+    arg_name("t");
+    arg_nothing_set();
+    arg_bytes("a\0b", 3);
+    check_eq(nfs(SYMLINK), 22);
+    check_eq(find(&root, "t", &s), 2);
+    server_end();
+}
+
+/* ---- contents ---- */
+
+TEST(what_is_written_is_read)
+{
+    static u8 data[8192], back[8192];
+    struct handle f;
+    server_begin("");
+    for (u32 i = 0; i < sizeof data; i++)
+        data[i] = i * 7 + i / 256;
+    check_eq(make_file(&root, "f", &f), 0);
+    check_eq(write_at(&f, 0, data, sizeof data, 2), 0);
+    check_eq(write_at(&f, 8192, data, sizeof data, 0), 0);
+    check_eq(write_at(&f, 20001, data, 3, 1), 0);
+    for (u64 at = 0; at < 16384; at += 1000) {
+        u32 n = MIN(16384 - at, 1000);
+        check_eq(read_at(&f, at, back, n), n);
+        for (u32 i = 0; i < n; i++)
+            check_eq(back[i], data[(at + i) % 8192]);
+    }
+    check_eq(read_at(&f, 16384, back, 8192), 20004 - 16384);
+    for (u32 i = 0; i < 20001 - 16384; i++)
+        check_eq(back[i], 0);
+    check_eq(read_at(&f, 20000, back, UINT32_MAX), 4);
+    check_eq(read_at(&f, 20004, back, 10), 0);
+    check_eq(read_at(&f, ~0UL, back, 10), 0);
+    check_eq(read_at(&root, 0, back, 10), (u64)-21);
+    check_eq(write_at(&root, 0, data, 10, 2), 21);
+    check_eq(write_at(&f, ~0UL, data, 10, 2), 27);
+    check_eq(write_at(&f, 1UL << 40, data, 10, 2), 27);
+    check_eq(write_at(&f, 5, data, 0, 2), 0);
+    server_end();
+}
+
+TEST(a_write_tells_the_attributes_before_and_after)
+{
+    struct handle f;
+    u64 size;
+    server_begin("write /m/f 1000 1\n");
+    f = must_find("f");
+    arg_handle(&f);
+    arg64(995);
+    arg(10);
+    arg(2);
+    arg_bytes("0123456789", 10);
+    check_eq(nfs(WRITE), 0);
+    check_eq(word(), 1);
+    check_eq(word64(), 1000);
+    skip(16);
+    check_eq(post_attributes().size, 1005);
+    arg_handle(&f);
+    arg_wanted(0600, UINT32_MAX, 2000);
+    arg(0);
+    check_eq(nfs(SETATTR), 0);
+    check(wcc(&size));
+    check_eq(size, 1005);
+    check_ended();
+    server_end();
+}
+
+TEST(a_write_whose_count_exceeds_its_data_is_garbage)
+{
+    struct handle f;
+    struct attributes a;
+    server_begin("create /m/f\n");
+    f = must_find("f");
+    u64 damaged = stat_of("nfs.damaged");
+    for (u32 i = 0; i < 2; i++) {
+        arg_handle(&f);
+        arg64(0);
+        arg(i ? 10 : 11);
+        arg(i ? 3 : 0); /* no such stability */
+        arg_bytes("0123456789", 10);
+        check_eq(rpc(NFS, 0, WRITE), 4);
+        check_ended();
+    }
+    check_eq(stat_of("nfs.damaged"), damaged + 2);
+    check_eq(getattr(&f, &a), 0);
+    check_eq(a.size, 0);
+    server_end();
+}
+
+TEST(setattr_sets_what_is_wanted_and_heeds_its_guard)
+{
+    struct handle f;
+    struct attributes a;
+    server_begin("write /m/f 1000 1\nchmod /m/f 600\n");
+    f = must_find("f");
+    check_eq(getattr(&f, &a), 0);
+    arg_handle(&f);
+    arg_wanted(0, UINT32_MAX, UINT32_MAX);
+    arg(1);
+    arg(a.ctime_s + 1);
+    arg(0);
+    check_eq(nfs(SETATTR), 10002);
+    skip(8);
+    check_ended();
+    arg_handle(&f);
+    for (u32 i = 0; i < 4; i++)
+        arg(0);
+    arg(2);
+    arg(123);
+    arg(0);
+    arg(1); /* the server's time */
+    arg(1);
+    arg(a.ctime_s);
+    arg(0);
+    check_eq(nfs(SETATTR), 0);
+    struct attributes b;
+    check_eq(getattr(&f, &b), 0);
+    check_eq(b.atime_s, 123);
+    check(b.mtime_s > a.mtime_s);
+    check_eq(b.mode, 0600);
+    check_eq(b.size, 1000);
+    arg_handle(&root);
+    arg_wanted(UINT32_MAX, UINT32_MAX, 5);
+    arg(0);
+    check_eq(nfs(SETATTR), 21);
+    arg_handle(&f);
+    arg_wanted(0700, 7, 5); /* users are not kept: nothing is changed */
+    arg(0);
+    check_eq(nfs(SETATTR), 1);
+    check_eq(getattr(&f, &b), 0);
+    check_eq(b.mode, 0600);
+    check_eq(b.size, 1000);
+    server_end();
+}
+
+static u32 may(const struct handle *h)
+{
+    arg_handle(h);
+    arg(0x3f);
+    check_eq(nfs(ACCESS), 0);
+    post_attributes();
+    u32 bits = word();
+    check_ended();
+    return bits;
+}
+
+TEST(access_allows_what_the_kernel_does)
+{
+    server_begin("create /m/f\ncreate /m/x\nchmod /m/f 0\nchmod /m/x 100\n");
+    struct handle f = must_find("f"), x = must_find("x");
+    check_eq(may(&root), 0x1f);
+    check_eq(may(&f), 0x0d);
+    check_eq(may(&x), 0x2d);
+    server_end();
+}
+
+/* ---- the file system ---- */
+
+TEST(what_the_file_system_has_is_told)
+{
+    server_begin("");
+    arg_handle(&root);
+    check_eq(nfs(FSSTAT), 0);
+    post_attributes();
+    u64 all = word64(), free = word64();
+    check(all > free && all < rig_bytes());
+    check_eq(word64(), free);
+    check_eq(word64(), image_super(rig_image())->inodes_count);
+    skip(16 + 4);
+    check_ended();
+    arg_handle(&root);
+    check_eq(nfs(FSINFO), 0);
+    post_attributes();
+    for (u32 i = 0; i < 2; i++) {
+        check_eq(word(), 8192);
+        check_eq(word(), 8192);
+        check_eq(word(), 512);
+    }
+    check_eq(word(), 8192);
+    check_eq(word64(), (12UL + 256 + 256 * 256 + 256 * 256 * 256) * 1024);
+    check_eq(word64(), 1UL << 32);
+    check_eq(word(), 0x1b);
+    check_ended();
+    arg_handle(&root);
+    check_eq(nfs(PATHCONF), 0);
+    post_attributes();
+    check_eq(word(), 32000);
+    check_eq(word(), 255);
+    skip(16);
+    check_ended();
+    server_end();
+}
+
+/* ---- READDIR ---- */
+
+#define NAMES 120
+
+/* Read a directory with answers of so many bytes, and note how often each
+ * name nI came; the number of calls, or minus the status. `remove`: each as
+ * soon as it has come. */
+static int read_names(u32 seen[NAMES], u32 bytes, bool plus, bool remove)
+{
+    u64 cookie = 0;
+    memset(seen, 0, NAMES * sizeof *seen);
+    for (int calls = 1;; calls++) {
+        arg_handle(&root);
+        arg64(cookie);
+        arg64(0);
+        arg(plus ? bytes / 3 : bytes);
+        if (plus)
+            arg(bytes);
+        u32 status = nfs(plus ? READDIRPLUS : READDIR);
+        if (status)
+            return -(int)status;
+        check(left() <= bytes);
+        post_attributes();
+        check_eq(word64(), 0);
+        char gone[NAMES][8];
+        u32 ngone = 0;
+        while (word()) {
+            const u8 *name;
+            u64 fileid = word64();
+            u32 n = opaque(&name), number = NAMES;
+            cookie = word64();
+            if (*name == 'n' && n < 8) {
+                sprintf(gone[ngone], "%.*s", (int)n, name);
+                number = atoi(gone[ngone++] + 1);
+                seen[number]++;
+            }
+            if (plus) {
+                check_eq(post_attributes().fileid, fileid);
+                check_eq(word(), 1);
+                reply_handle();
+            }
+        }
+        bool end = word();
+        check_ended();
+        for (u32 i = 0; remove && i < ngone; i++)
+            check_eq(remove_name_of(&root, gone[i]), 0);
+        if (end)
+            return calls;
+    }
+}
+
+static void make_names(void)
+{
+    server_begin("many /m 120 n\n");
+}
+
+TEST(a_directory_is_listed_once_whatever_the_answers_size)
+{
+    u32 seen[NAMES];
+    make_names();
+    for (u32 plus = 0; plus < 2; plus++)
+        for (u32 bytes = 300; bytes < 10000; bytes += 77) {
+            check(read_names(seen, bytes, plus, false) > 0);
+            for (u32 i = 0; i < NAMES; i++)
+                check_eq(seen[i], 1);
+        }
+    check(read_names(seen, 400, false, false) > 10);
+    check_eq(read_names(seen, 8192, false, false), 1);
+    check_eq(read_names(seen, 100, false, false), -10005);
+    check_eq(read_names(seen, 130, true, false), -10005);
+    check_eq(read_names(seen, 0, false, false), -10005);
+    server_end();
+}
+
+TEST(a_directory_is_listed_whole_while_its_names_are_removed)
+{
+    u32 seen[NAMES];
+    for (u32 plus = 0; plus < 2; plus++) {
+        make_names();
+        check(read_names(seen, 700, plus, true) > 0);
+        for (u32 i = 0; i < NAMES; i++)
+            check_eq(seen[i], 1);
+        check(read_names(seen, 700, plus, true) > 0);
+        for (u32 i = 0; i < NAMES; i++)
+            check_eq(seen[i], 0);
+        server_end();
+    }
+}
+
+TEST(any_cookie_is_borne)
+{
+    u64 seed = 1;
+    make_names();
+    for (u32 i = 0; i < 2000; i++) {
+        u64 cookie = random_u64(&seed) >> random_u64(&seed) % 64;
+        arg_handle(&root);
+        arg64(cookie);
+        arg64(0);
+        arg(i % 2 ? 500 : 8192);
+        check_eq(nfs(READDIR), 0);
+    }
+    struct handle f = must_find("n1");
+    arg_handle(&f);
+    arg64(0);
+    arg64(0);
+    arg(8192);
+    check_eq(nfs(READDIR), 20);
+    server_end();
+}
+
+/* ---- repeated calls ---- */
+
+/* Send the last call once more: the reply's status. */
+static u32 again(void)
+{
+    u32 n;
+    const u8 *bytes = rpc_call(&n);
+    check(rpc_raw(bytes, n));
+    skip(6 * 4);
+    return word();
+}
+
+TEST(a_repeated_call_is_done_once_and_answered_alike)
+{
+    struct handle f;
+    server_begin("create /m/f\n");
+    u64 repeated = stat_of("nfs.repeated");
+    check_eq(remove_name_of(&root, "f"), 0);
+    check_eq(again(), 0);
+    check_eq(stat_of("nfs.repeated"), repeated + 1);
+    check_eq(remove_name_of(&root, "f"), 2); /* another xid */
+    check_eq(again(), 2);
+    check_eq(make_file(&root, "g", &f), 0);
+    check_eq(again(), 0);
+    check_eq(word(), 1);
+    struct handle h = reply_handle();
+    check(!memcmp(h.bytes, f.bytes, f.n));
+    client_port++; /* another client, by chance with this xid */
+    check_eq(again(), 17);
+    client_host++;
+    check_eq(again(), 17);
+    client_keeps_xid = true; /* the same xid, but another call */
+    check_eq(make_file(&root, "i", &f), 0);
+    server_end();
+}
+
+TEST(the_last_256_answers_are_remembered)
+{
+    u32 n;
+    server_begin("create /m/f\n");
+    u32 first = client_xid + 1;
+    check_eq(remove_name_of(&root, "f"), 0);
+    const u8 *bytes = rpc_call(&n);
+    u8 *kept = malloc(n);
+    memcpy(kept, bytes, n);
+    for (u32 i = 0; i < 255; i++)
+        check_eq(remove_name_of(&root, "x"), 2);
+    check(rpc_raw(kept, n));
+    check_eq(word(), first);
+    skip(5 * 4);
+    check_eq(word(), 0);
+    check_eq(remove_name_of(&root, "x"), 2);
+    check(rpc_raw(kept, n)); /* it is done anew: not there */
+    skip(6 * 4);
+    check_eq(word(), 2);
+    free(kept);
+    server_end();
+}
+
+TEST(a_call_that_comes_again_while_it_is_served_gets_no_answer)
+{
+    static struct call c;
+    u32 n;
+    server_begin("create /m/f\n");
+    remove_name_of(&root, "none");
+    const u8 *bytes = rpc_call(&n);
+    u8 *kept = malloc(n);
+    memcpy(kept, bytes, n);
+    kept[3] ^= 0x80; /* another xid, which is being served: */
+    c.xid = client_xid ^ 0x80;
+    c.from = (struct net_address){client_host, client_port};
+    c.sum = 0xcbf29ce484222325UL;
+    for (u32 i = 0; i < n; i++)
+        c.sum = (c.sum ^ kept[i]) * 0x100000001b3UL;
+    check_eq(replies_begin(&c), REPEATED_NOT);
+    check(!rpc_raw(kept, n));
+    c.out.at = c.reply + 28;
+    replies_end(&c);
+    check(rpc_raw(kept, n));
+    check_eq(left(), 28);
+    free(kept);
+    server_end();
+}
+
+/* ---- damaged calls ---- */
+
+/* Make a call of each procedure in turn, with arguments that are right. */
+static void call_something(u32 i)
+{
+    struct handle f, d;
+    char name[16], other[16];
+    sprintf(name, "f%u", i % 7);
+    sprintf(other, "g%u", i % 5);
+    switch (i % 13) {
+    case 0:
+        make_file(&root, name, &f);
+        break;
+    case 1:
+        make_dir(&root, other, &d);
+        break;
+    case 2:
+        if (!find(&root, name, &f))
+            write_at(&f, i % 3000, "some bytes of a file", 20, i % 3);
+        break;
+    case 3:
+        rename_to(&root, name, &root, other);
+        break;
+    case 4:
+        remove_name_of(&root, other);
+        break;
+    case 5:
+        arg_handle(&root);
+        arg_name(name);
+        arg_nothing_set();
+        arg_name("a/link");
+        nfs(SYMLINK);
+        break;
+    case 6:
+        arg_handle(&root);
+        arg64(i % 2000);
+        arg64(0);
+        arg(300);
+        arg(2000);
+        nfs(READDIRPLUS);
+        break;
+    case 7:
+        if (!find(&root, name, &f)) {
+            arg_handle(&f);
+            arg_wanted(0644, UINT32_MAX, i % 5000);
+            arg(0);
+            nfs(SETATTR);
+        }
+        break;
+    case 8:
+        if (!find(&root, name, &f)) {
+            arg_handle(&f);
+            arg_handle(&root);
+            arg_name(other);
+            nfs(LINK);
+        }
+        break;
+    case 9:
+        arg_handle(&root);
+        arg_name(other);
+        nfs(RMDIR);
+        break;
+    case 10:
+        arg_name("/m/g1");
+        rpc(MOUNT, 0, i % 2 ? 1 : 3);
+        break;
+    case 11:
+        if (!find(&root, name, &f)) {
+            arg_handle(&f);
+            arg64(i % 3000);
+            arg(1000);
+            nfs(READ);
+        }
+        break;
+    case 12:
+        create(name, i % 3, i, &f);
+        break;
+    }
+}
+
+/* Damage the last call: change bits, cut it, or put other words into it. */
+static u32 damage(u8 *bytes, u32 n, u64 *seed)
+{
+    static const u32 words[] = {0,          1,          2,         3,
+                                255,        8192,       9000,      0x7fffffff,
+                                0x80000000, 0xfffffffc, 0xffffffff};
+    u32 hits = 1 + random_u64(seed) % 3;
+    for (u32 i = 0; i < hits; i++) {
+        u32 place = random_u64(seed) % n;
+        u32 w = words[random_u64(seed) % NELEM(words)];
+        switch (random_u64(seed) % 3) {
+        case 0:
+            bytes[place] ^= 1 << random_u64(seed) % 8;
+            break;
+        case 1:
+            for (u32 j = 0; j < 4; j++)
+                bytes[place / 4 * 4 + j] = w >> (24 - 8 * j);
+            break;
+        default:
+            n = place + 1;
+        }
+    }
+    return n;
+}
+
+TEST(damaged_calls_of_every_kind_are_borne)
+{
+    u32 n, answered = 0;
+    u64 seed = 2026;
+    server_begin("");
+    for (u32 i = 0; i < 60000; i++) {
+        call_something(i);
+        const u8 *last = rpc_call(&n);
+        u8 *bytes = malloc(n + 4);
+        memcpy(bytes, last, n);
+        n = damage(bytes, n, &seed);
+        answered += rpc_raw(bytes, n);
+        free(bytes);
+    }
+    check(answered > 30000 && answered < 60000);
+    check(stat_of("nfs.damaged") > 5000);
+    check_eq(getattr(&root, &(struct attributes){0}), 0);
+    server_end();
+}
+
+TEST(a_call_cut_anywhere_is_dropped_or_garbage_and_changes_nothing)
+{
+    struct handle h;
+    u32 n;
+    server_begin("create /m/f\n");
+    struct handle f = must_find("f");
+    arg_handle(&f);
+    arg_handle(&root);
+    arg_name("hard");
+    check_eq(nfs(LINK), 0);
+    check_eq(remove_name_of(&root, "hard"), 0);
+    arg_handle(&f);
+    arg_handle(&root);
+    arg_name("hard");
+    check_eq(nfs(LINK), 0);
+    check_eq(find(&root, "hard", &h), 0);
+    check_eq(remove_name_of(&root, "hard"), 0);
+    arg_handle(&f);
+    arg_handle(&root);
+    arg_name("hard");
+    check_eq(rpc(NFS, 0, LINK), 0);
+    const u8 *last = rpc_call(&n);
+    u8 *bytes = malloc(n);
+    memcpy(bytes, last, n);
+    check_eq(remove_name_of(&root, "hard"), 0);
+    for (u32 cut = 0; cut < n; cut++) {
+        u64 damaged = stat_of("nfs.damaged");
+        bool answered = rpc_raw(bytes, cut);
+        check_eq(answered, cut >= 40);
+        if (answered) {
+            skip(5 * 4);
+            check_eq(word(), 4);
+        }
+        check_eq(stat_of("nfs.damaged"), damaged + 1);
+        check_eq(find(&root, "hard", &h), 2);
+    }
+    free(bytes);
+    server_end();
+}
+
+TEST(a_call_that_is_none_and_credentials_of_other_kinds_are_refused)
+{
+    u8 head[44] = {0, 0, 0, 9, 0, 0, 0, 1}; /* a reply */
+    server_begin("");
+    check(!rpc_raw(head, 40));
+    head[7] = 0;
+    head[11] = 3; /* RPC 3 */
+    check(rpc_raw(head, 40));
+    check_eq(word(), 9);
+    check_eq(word64(), 1UL << 32 | 1);
+    check_eq(word(), 0);
+    check_eq(word64(), 2UL << 32 | 2);
+    check_ended();
+    head[11] = 2;
+    head[27] = 6; /* RPCSEC_GSS */
+    check(rpc_raw(head, 40));
+    skip(8);
+    check_eq(word64(), 1UL << 32 | 1);
+    check_eq(word(), 2);
+    check_ended();
+    head[27] = 1;
+    head[30] = 2; /* 512 bytes of a credential */
+    check(!rpc_raw(head, 40));
+    server_end();
+}
+
+/* ---- what has been answered is on the disk ---- */
+
+/* The disk as a power cut leaves it that loses all that may be lost. */
+static u8 *cut(void)
+{
+    u8 *image = malloc(rig_bytes());
+    shim_cut(rig_disk, image, 0);
+    free(rig_look(image, IMAGE_CUT, "a power cut"));
+    return image;
+}
+
+static bool is_there(const char *path)
+{
+    u8 *image = cut();
+    bool there = image_ino(image, path);
+    free(image);
+    return there;
+}
+
+static const char *contents_of(const char *path)
+{
+    static char text[32];
+    u8 *image = cut();
+    u32 ino = image_ino(image, path);
+    check(ino);
+    u32 n = image_inode(image, ino)->size;
+    u32 block = image_map(image, ino, 0);
+    check(n < sizeof text);
+    memset(text, 0, sizeof text);
+    if (block)
+        memcpy(text, image_block(image, block), n);
+    free(image);
+    return text;
+}
+
+TEST(names_that_have_been_answered_outlive_a_power_cut)
+{
+    struct handle f, d;
+    shim.volatile_cache = true;
+    server_begin("");
+    check_eq(make_file(&root, "f", &f), 0);
+    check(is_there("/f"));
+    check_eq(make_dir(&root, "d", &d), 0);
+    check(is_there("/d"));
+    check_eq(rename_to(&root, "f", &d, "g"), 0);
+    check(is_there("/d/g") && !is_there("/f"));
+    arg_handle(&f);
+    arg_handle(&root);
+    arg_name("hard");
+    check_eq(nfs(LINK), 0);
+    check(is_there("/hard") && is_there("/d/g"));
+    check_eq(remove_name_of(&d, "g"), 0);
+    check(!is_there("/d/g"));
+    arg_handle(&root);
+    arg_name("d");
+    check_eq(nfs(RMDIR), 0);
+    check(!is_there("/d"));
+    arg_handle(&root);
+    arg_name("s");
+    arg_nothing_set();
+    arg_name("text");
+    check_eq(nfs(SYMLINK), 0);
+    check(is_there("/s"));
+    arg_handle(&f);
+    arg_wanted(0711, UINT32_MAX, 10);
+    arg(0);
+    check_eq(nfs(SETATTR), 0);
+    u8 *image = cut();
+    struct ext2_inode *ino = image_inode(image, image_ino(image, "/hard"));
+    check_eq(ino->mode, S_IFREG | 0711);
+    check_eq(ino->size, 10);
+    free(image);
+    server_end();
+}
+
+TEST(a_stable_write_outlives_a_power_cut_and_an_unstable_one_after_commit)
+{
+    struct handle f;
+    u64 size;
+    shim.volatile_cache = true;
+    server_begin("");
+    check_eq(make_file(&root, "f", &f), 0);
+    check_eq(write_at(&f, 0, "one", 3, 2), 0);
+    check(!strcmp(contents_of("/f"), "one"));
+    check_eq(write_at(&f, 0, "two!", 4, 1), 0);
+    check(!strcmp(contents_of("/f"), "two!"));
+    check_eq(write_at(&f, 0, "three", 5, 0), 0);
+    check(!strcmp(contents_of("/f"), "two!")); /* it may be lost */
+    arg_handle(&f);
+    arg64(0);
+    arg(0);
+    check_eq(nfs(COMMIT), 0);
+    check(wcc(&size));
+    check_eq(word64(), export.verifier);
+    check_ended();
+    check(!strcmp(contents_of("/f"), "three"));
+    server_end();
+}
+
+TEST(a_commit_that_fails_says_so)
+{
+    struct handle f;
+    server_begin("");
+    check_eq(make_file(&root, "f", &f), 0);
+    check_eq(write_at(&f, 0, "three", 5, 0), 0);
+    shim_fail(FAULT_WRITE, rig_disk, 1, false);
+    arg_handle(&f);
+    arg64(0);
+    arg(0);
+    check_eq(nfs(COMMIT), 5);
+    skip(8);
+    check_ended();
+    shim_fail(FAULT_WRITE, rig_disk, 0, false);
+    server_end();
+}
+
+TEST(the_verifier_changes_with_each_start)
+{
+    server_begin("");
+    u64 first = export.verifier;
+    for (u32 i = 0; i < 70; i++)
+        clock_wall_ns(); /* the shim's time goes on */
+    check_eq(export_begin("/m"), 0);
+    check_eq(export.verifier, first); /* a second process, no start */
+    export_end();
+    export_end();
+    check_eq(export_begin("/m"), 0);
+    check(export.verifier != first);
+    server_end();
+}
+
+TEST(one_directory_is_served)
+{
+    server_begin("mkdir /m/d\ncreate /m/f\n");
+    check_eq(export_begin("/m/d"), -EBUSY);
+    check_eq(export_begin("/m/f"), -ENOTDIR);
+    check_eq(export_begin("/m/none"), -ENOENT);
+    check_eq(rig_do("umount /m"), -EBUSY);
+    export_end();
+    check_eq(export_begin("/m/d"), 0);
+    server_end();
+}
