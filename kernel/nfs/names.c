@@ -194,11 +194,34 @@ int serve_link(struct call *c)
 
 /* ---- removing and renaming ---- */
 
+/* A name of the inode has been removed; NULL: there was none. If it was the
+ * last, the disk knows, so the handle is stale after a crash too; and if nobody
+ * has it open, its delayed writes are not for the disk. */
+static int make_removal_stable(struct inode *ip)
+{
+    if (!ip)
+        return 0;
+    HOLD(inode, ip);
+    TRY(ivalid(ip));
+    if (!ip->nlink && ip->refs == 1 && S_ISREG(ip->mode))
+        TRY(ext2_truncate(ip, 0));
+    return ext2_fsync(ip);
+}
+
+/* The inode of a name, or NULL. */
+static struct inode *named(struct inode *dir, const char *name)
+{
+    struct inode *ip;
+    return lookup(dir, name, &ip) ? NULL : ip;
+}
+
 static int remove(struct call *c,
                   int (*remove_at)(struct inode *, const char *))
 {
     OWNED(inode) struct inode *dir = NULL;
-    TRY(take_name(c, 0, &dir) ?: remove_at(dir, c->name[0]));
+    TRY(take_name(c, 0, &dir));
+    OWNED(inode) struct inode *ip = named(dir, c->name[0]);
+    TRY(remove_at(dir, c->name[0]) ?: make_removal_stable(ip));
     return put_changed(&c->out, dir);
 }
 
@@ -219,6 +242,8 @@ int serve_rename(struct call *c)
     TRY(take_name(c, 0, &from) ?: take_name(c, 1, &to));
     if (is_dots(c->name[0]) || is_dots(c->name[1]))
         return -EINVAL;
+    OWNED(inode) struct inode *replaced = named(to, c->name[1]);
     TRY(ext2_rename_at(from, c->name[0], to, c->name[1]));
+    TRY(make_removal_stable(replaced));
     return put_changed(&c->out, from) ?: put_changed(&c->out, to);
 }

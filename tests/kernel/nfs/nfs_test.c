@@ -1052,6 +1052,14 @@ static bool is_there(const char *path)
     return there;
 }
 
+static bool is_in_use(u64 ino)
+{
+    u8 *image = cut();
+    bool used = image_inode(image, ino)->links_count;
+    free(image);
+    return used;
+}
+
 static const char *contents_of(const char *path)
 {
     static char text[32];
@@ -1106,6 +1114,35 @@ static void names_outlive_a_power_cut(enum shim_order order)
     check_eq(ino->mode, S_IFREG | 0711);
     check_eq(ino->size, 10);
     free(image);
+    server_end();
+}
+
+TEST(a_removed_file_is_gone_after_a_power_cut)
+{
+    struct handle f, g, h;
+    struct attributes a, b, d;
+    static u8 data[5000];
+    shim.volatile_cache = true;
+    server_begin("mkdir /m/d\n");
+    check_eq(make_file(&root, "f", &f), 0);
+    check_eq(make_file(&root, "g", &g), 0);
+    check_eq(make_file(&root, "h", &h), 0);
+    check_eq(write_at(&f, 0, data, sizeof data, 0), 0);
+    check_eq(getattr(&f, &a), 0);
+    check_eq(getattr(&g, &b), 0);
+    h = must_find("d");
+    check_eq(getattr(&h, &d), 0);
+    u64 waited = shim_writes_waited();
+    check_eq(remove_name_of(&root, "f"), 0);
+    check(!is_in_use(a.fileid));
+    check(is_in_use(b.fileid));
+    check(shim_writes_waited() - waited < 10); /* its data is not written */
+    check_eq(rename_to(&root, "h", &root, "g"), 0);
+    check(!is_in_use(b.fileid));
+    arg_handle(&root);
+    arg_name("d");
+    check_eq(nfs(RMDIR), 0);
+    check(!is_in_use(d.fileid));
     server_end();
 }
 

@@ -1,0 +1,111 @@
+"""A machine serves its files by NFS to clients on the host, through QEMU's user networking."""
+
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from rpc_client import NFS, PORTMAP, UNSTABLE, Client, Failed, build_call, made_args, pack_words
+
+from sluice.host.limits import HANG_S
+from sluice.system import image
+from sluice.system.qemu import Config, Disk, Machine
+
+GATEWAY = "net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253"
+
+
+def free_ports(host: str, *wanted: int) -> dict[int, int]:
+    """Return ports of the host by those of the machine; wanted, if the host gives them, or any."""
+    ports = {}
+    for port in wanted:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.bind((host, 0))
+            ports[port] = one.getsockname()[1]
+    return ports
+
+
+@contextmanager
+def boot_server(
+    disk: Path, command: str = "nfsd /", host: str = "127.0.0.1", same_ports: bool = False
+) -> Iterator[tuple[Machine, Client]]:
+    """Boot a machine that serves, and give it with a client that has had its first answer."""
+    ports = {111: 111, 2049: 2049} if same_ports else free_ports(host, 111, 2049)
+    forward = ",".join(f"hostfwd=udp:{host}:{ports[p]}-10.0.0.1:{p}" for p in ports)
+    options = (
+        *("-netdev", f"user,id=n,{GATEWAY},{forward}"),
+        *("-device", "virtio-net-device,netdev=n,mac=52:54:00:00:00:01,bus=virtio-mmio-bus.7"),
+    )
+    with (
+        Machine(Config((Disk(disk),), harts=2, options=options)) as machine,
+        closing(Client(host, ports)) as client,
+    ):
+        machine.wait_prompt()
+        machine.send(f"{command} &\n")
+        machine.wait_prompt()
+        client.call(NFS, 0)
+        yield machine, client
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    return image.make_image(tmp_path / "disk.img", image.Content())
+
+
+def test_files_are_read_and_written_over_the_network(disk: Path) -> None:
+    data = random.Random(49).randbytes(30_000)
+    with boot_server(disk) as (machine, client):
+        assert client.call(PORTMAP, 3, pack_words(NFS, 3, 17, 0)).word() == 2049
+        machine.check("echo from the machine > /hello")
+        root = client.mount("/")
+        assert client.read_all(client.lookup(root, "hello")) == b"from the machine\n"
+        folder = client.mkdir(root, "folder")
+        big = client.create(folder, "big")
+        for at in range(0, len(data), 8192):
+            client.write(big, at, data[at : at + 8192], UNSTABLE)
+        client.commit(big)
+        machine.check("cp /folder/big /copy")
+        assert client.read_all(client.lookup(root, "copy")) == data
+        assert client.read_all(big, 777) == data
+        client.rename(folder, "big", root, "moved")
+        assert sorted(client.names(folder)) == [".", ".."]
+        assert {"hello", "folder", "copy", "moved", "bin"} <= set(client.names(root, 400))
+        assert machine.check("ls /folder") == ""
+        client.remove(root, "moved")
+        with pytest.raises(Failed, match="status 70"):
+            client.getattr(big)
+        machine.power_off()
+    image.check_image(disk)
+
+
+def test_a_lost_answer_makes_nothing_twice(disk: Path) -> None:
+    with boot_server(disk) as (_machine, client):
+        root = client.mount("/")
+        for name in ("a", "b", "c"):
+            client.create(root, name)
+        args = b"".join(made_args(root, "a"))
+        message = build_call(NFS, 12, args)
+        replies = {client.exchange(message) for _ in range(5)}
+        assert len(replies) == 1
+        with closing(Client(client.host, client.ports)) as other:
+            assert other.exchange(message) not in replies
+
+
+def test_committed_bytes_and_handles_outlive_a_crash_and_the_verifier_does_not(disk: Path) -> None:
+    with boot_server(disk) as (machine, client):
+        root = client.mount("/")
+        kept, gone = client.create(root, "kept"), client.create(root, "gone")
+        before = client.write(kept, 0, b"committed", UNSTABLE)
+        assert client.commit(kept) == before
+        client.remove(root, "gone")
+        machine.kill()
+    with boot_server(disk) as (machine, client):
+        assert client.read_all(kept) == b"committed"
+        assert client.commit(kept) != before
+        with pytest.raises(Failed, match="status 70"):
+            client.getattr(gone)
