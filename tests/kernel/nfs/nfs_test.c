@@ -1044,12 +1044,15 @@ static u8 *cut(void)
     return image;
 }
 
-static bool is_there(const char *path)
+/* How many links the inode of a path counts; 0: the name is not there. */
+static u32 is_there(const char *path)
 {
     u8 *image = cut();
-    bool there = image_ino(image, path);
+    u32 ino = image_ino(image, path);
+    u32 links = ino ? image_inode(image, ino)->links_count : 0;
+    check(!ino || links);
     free(image);
-    return there;
+    return links;
 }
 
 static bool is_in_use(u64 ino)
@@ -1092,7 +1095,8 @@ static void names_outlive_a_power_cut(enum shim_order order)
     arg_handle(&root);
     arg_name("hard");
     check_eq(nfs(LINK), 0);
-    check(is_there("/hard") && is_there("/d/g"));
+    check_eq(is_there("/hard"), 2);
+    check_eq(is_there("/d/g"), 2);
     check_eq(remove_name_of(&d, "g"), 0);
     check(!is_there("/d/g"));
     arg_handle(&root);
@@ -1221,5 +1225,94 @@ TEST(one_directory_is_served)
     check_eq(rig_do("umount /m"), -EBUSY);
     export_end();
     check_eq(export_begin("/m/d"), 0);
+    server_end();
+}
+
+/* ---- an export below the root of its file system ---- */
+
+TEST(an_export_below_its_file_systems_root_has_no_way_up_either)
+{
+    struct handle up, e;
+    struct attributes a;
+    server_begin("mkdir /m/d\nmkdir /m/d/e\n");
+    export_end();
+    check_eq(export_begin("/m/d"), 0);
+    root = mount_path("/m/d");
+    check_eq(mount_status("/m"), 2);
+    check_eq(find(&root, "..", &up), 0);
+    check(!memcmp(up.bytes, root.bytes, root.n));
+    check_eq(find(&root, "e", &e), 0);
+    check_eq(find(&e, "..", &up), 0);
+    check(!memcmp(up.bytes, root.bytes, root.n));
+    check_eq(getattr(&root, &a), 0);
+    arg_handle(&root);
+    arg64(0);
+    arg64(0);
+    arg(4096);
+    arg(4096);
+    check_eq(nfs(READDIRPLUS), 0);
+    post_attributes();
+    word64();
+    for (u32 i = 0; i < 2; i++) { /* "." and ".." */
+        const u8 *name;
+        check_eq(word(), 1);
+        check_eq(word64(), a.fileid);
+        check_eq(opaque(&name), 1 + i);
+        word64();
+        check_eq(post_attributes().fileid, a.fileid);
+        check_eq(word(), 1);
+        up = reply_handle();
+        check(!memcmp(up.bytes, root.bytes, root.n));
+    }
+    server_end();
+}
+
+TEST(a_create_that_cannot_have_its_size_makes_nothing)
+{
+    struct handle h;
+    server_begin("");
+    arg_handle(&root);
+    arg_name("f");
+    arg(0);
+    arg64(0); /* no mode, no user */
+    arg(0);   /* no group */
+    arg(1);
+    arg64(1UL << 50);
+    arg64(0);
+    check_eq(nfs(CREATE), 27);
+    check_eq(find(&root, "f", &h), 2);
+    server_end();
+}
+
+TEST(what_is_longer_than_it_may_be_is_refused_though_it_is_there)
+{
+    u8 call[40 + 404] = {0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3,
+                         0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1,    0x90};
+    struct handle h;
+    server_begin("");
+    check(rpc_raw(call, 40 + 400));
+    call[31] += 4;
+    check(!rpc_raw(call, 40 + 404));
+    u8 handle[68] = {0};
+    arg_bytes(handle, 64);
+    check_eq(nfs(GETATTR), 10001);
+    arg_bytes(handle, 68);
+    check_eq(rpc(NFS, 0, GETATTR), 4);
+    check_eq(find(&root, "x", &h), 2);
+    server_end();
+}
+
+TEST(a_call_that_is_served_long_keeps_its_row)
+{
+    static struct call c;
+    server_begin("");
+    c = (struct call){.xid = 5, .sum = 7, .from = {1, 2}};
+    check_eq(replies_begin(&c), REPEATED_NOT);
+    for (u32 i = 0; i < 600; i++)
+        check_eq(remove_name_of(&root, "x"), 2);
+    check_eq(replies_begin(&c), REPEATED_NOW);
+    c.out.at = c.reply + 28;
+    replies_end(&c);
+    check_eq(replies_begin(&c), REPEATED_DONE);
     server_end();
 }
