@@ -20,12 +20,12 @@ from sluice.system.qemu import Config, Disk, Machine
 GATEWAY = "net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253"
 
 
-def free_ports(host: str, *wanted: int) -> dict[int, int]:
-    """Return ports of the host by those of the machine; wanted, if the host gives them, or any."""
+def free_ports(*wanted: int) -> dict[int, int]:
+    """Return ports of the host that are free, for each of these of the machine."""
     ports = {}
     for port in wanted:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-            one.bind((host, 0))
+            one.bind(("127.0.0.1", 0))
             ports[port] = one.getsockname()[1]
     return ports
 
@@ -35,7 +35,7 @@ def boot_server(
     disk: Path, command: str = "nfsd /", host: str = "127.0.0.1", same_ports: bool = False
 ) -> Iterator[tuple[Machine, Client]]:
     """Boot a machine that serves, and give it with a client that has had its first answer."""
-    ports = {111: 111, 2049: 2049} if same_ports else free_ports(host, 111, 2049)
+    ports = {111: 111, 2049: 2049} if same_ports else free_ports(111, 2049)
     forward = ",".join(f"hostfwd=udp:{host}:{ports[p]}-10.0.0.1:{p}" for p in ports)
     options = (
         *("-netdev", f"user,id=n,{GATEWAY},{forward}"),
@@ -109,3 +109,71 @@ def test_committed_bytes_and_handles_outlive_a_crash_and_the_verifier_does_not(d
         assert client.commit(kept) != before
         with pytest.raises(Failed, match="status 70"):
             client.getattr(gone)
+
+
+def test_datagrams_of_any_bytes_are_counted_and_the_server_goes_on(disk: Path) -> None:
+    draw = random.Random(7)
+    with boot_server(disk, "nfsd -n 1 /") as (machine, client):
+        root = client.mount("/")
+        call = build_call(NFS, 8, b"".join((*made_args(root, "f"), bytes(28))))
+        for _ in range(300):
+            data = bytearray(call if draw.random() < 0.5 else draw.randbytes(draw.randrange(9000)))
+            for _ in range(draw.randrange(4)):
+                if data:
+                    data[draw.randrange(len(data))] = draw.randrange(256)
+            client.link.sendto(
+                data[: draw.randrange(len(data) + 1)], (client.host, client.ports[2049])
+            )
+        while True:  # a late reply to one of these is not this call's
+            assert client.getattr(root).kind == 2
+            counts = dict(re.findall(r"^(nfs\.\w+) (\d+)", machine.check("cat /dev/stat"), re.M))
+            if int(counts["nfs.calls"]) > 100:
+                break
+        assert int(counts["nfs.damaged"]) > 50
+        machine.power_off()
+    image.check_image(disk)
+
+
+def test_one_directory_is_served_until_its_processes_are_killed(tmp_path: Path) -> None:
+    files = {"/served/inside": b"yes", "/outside": b"no"}
+    disk = image.make_image(tmp_path / "disk.img", image.Content(files=files))
+    with boot_server(disk, "nfsd -n 2 /served") as (machine, client):
+        assert sorted(client.names(client.mount("/served"))) == [".", "..", "inside"]
+        with pytest.raises(Failed, match=r"status 2$"):
+            client.mount("/")
+        again = machine.run("nfsd /")
+        assert again.status != 0 and "nfsd: port 111: address already in use" in again.text
+        group = machine.check("ps | grep nfsd | head -n 1").split()[2]
+        machine.check(f"kill -{group}")
+        machine.check("wait")
+        with pytest.raises(TimeoutError):
+            client.exchange(build_call(NFS, 0), limit_s=1)
+        for command, message in (
+            ("nfsd /outside", "nfsd: /outside: not a directory"),
+            ("nfsd /none", "nfsd: /none: no such file or directory"),
+            ("nfsd -n 0 /", "nfsd: COUNT is from 1 to 64"),
+        ):
+            done = machine.run(command)
+            assert done.status != 0 and message in done.text
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("showmount", "-e"), "^/ \\(everyone\\)"),
+        (("rpcinfo", "-u"), "^program 100003 version 3 ready and waiting"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+def test_the_hosts_own_clients_are_answered(
+    disk: Path, command: tuple[str, str], says: str
+) -> None:
+    program = shutil.which(command[0])
+    if not program or os.geteuid():
+        pytest.skip("needs showmount and rpcinfo, and root for the ports 111 and 2049")
+    host = f"127.{os.getpid() % 250 + 1}.{os.getpid() // 250 % 250}.{len(command[0])}"
+    with boot_server(disk, host=host, same_ports=True):
+        words = [program, *command[1:], host] + (["nfs"] if command[0] == "rpcinfo" else [])
+        done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(says, done.stdout, re.M), done.stdout
