@@ -30,7 +30,7 @@ void put_attributes(struct xdr *x, const struct inode *ip)
     xdr_put64(x, (u64)ip->sectors * 512);
     xdr_put(x, ip->rdev >> 8);
     xdr_put(x, ip->rdev & 0xff);
-    xdr_put64(x, export.disk);
+    xdr_put64(x, exported.disk);
     xdr_put64(x, ip->ino);
     put_time(x, ip->atime_s);
     put_time(x, ip->mtime_s);

@@ -11,7 +11,7 @@
 #define HANDLE_BYTES 12
 #define HANDLE_MOST  64 /* of any server */
 
-struct export export;
+struct exported exported;
 static struct sleeplock export_lock;
 
 void nfs_init(void)
@@ -31,10 +31,10 @@ static void fill(struct inode *ip, const char *path)
 {
     struct stat st;
     ext2_stat(ip, &st);
-    export.root = idup(ip);
-    export.disk = st.st_dev;
-    export.verifier = clock_wall_ns();
-    strlcpy(export.path, path, sizeof export.path);
+    exported.root = idup(ip);
+    exported.disk = st.st_dev;
+    exported.verifier = clock_wall_ns();
+    strlcpy(exported.path, path, sizeof exported.path);
     nfs_has_served = true;
 }
 
@@ -44,10 +44,10 @@ int export_begin(const char *path)
     PAGE_OWNED char *page = page_alloc();
     TRY(page ? namei(path, 0, &ip) ?: check_root(ip, page) : -ENOMEM);
     HOLD(sleep, &export_lock);
-    if (export.users && export.root != ip)
+    if (exported.users && exported.root != ip)
         return -EBUSY;
     TRY(replies_start());
-    if (!export.users++)
+    if (!exported.users++)
         fill(ip, page);
     return 0;
 }
@@ -55,8 +55,8 @@ int export_begin(const char *path)
 void export_end(void)
 {
     HOLD(sleep, &export_lock);
-    if (!--export.users)
-        iput(export.root);
+    if (!--exported.users)
+        iput(exported.root);
 }
 
 int take_handle(struct call *c, struct inode **ip)
@@ -68,15 +68,15 @@ int take_handle(struct call *c, struct inode **ip)
         return -EINVAL; /* the answer will be GARBAGE_ARGS */
     h.end = h.at + n;
     u32 disk = xdr_u32(&h), ino = xdr_u32(&h), generation = xdr_u32(&h);
-    if (n != HANDLE_BYTES || disk != export.disk)
+    if (n != HANDLE_BYTES || disk != exported.disk)
         return NFS_BADHANDLE;
-    return ext2_find(export.root, ino, generation, ip);
+    return ext2_find(exported.root, ino, generation, ip);
 }
 
 void put_handle(struct xdr *x, const struct inode *ip)
 {
     xdr_put(x, HANDLE_BYTES);
-    xdr_put(x, export.disk);
+    xdr_put(x, exported.disk);
     xdr_put(x, ip->ino);
     xdr_put(x, ip->generation);
 }

@@ -1,8 +1,8 @@
 /*
  * Procedures of NFS about one file: its attributes and its contents.
  *
- * - Each locks the inode once, for all that it does, so what an answer says
- *   of attributes was so at one time.
+ * - The inode is locked once, for all that a procedure does, so what an answer
+ *   says of attributes was so at one time.
  */
 #include "kernel/nfs/internal.h"
 
@@ -13,25 +13,18 @@ enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
 
 int serve_getattr(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
-    put_attributes(&c->out, ip);
+    put_attributes(&c->out, c->ip);
     return 0;
 }
 
 int serve_setattr(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
+    struct inode *ip = c->ip;
     struct wanted w;
-    TRY(take_handle(c, &ip));
     take_wanted(&c->in, &w);
     bool guarded = xdr_bool(&c->in);
     u32 ctime_s = guarded ? xdr_u32(&c->in) : 0;
     TRY(args_end(c));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
     if (guarded && ctime_s != ip->ctime_s)
         return NFS_NOT_SYNC;
     struct before b = before(ip);
@@ -64,12 +57,9 @@ static u32 allowed(const struct inode *ip)
 
 int serve_access(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip));
+    struct inode *ip = c->ip;
     u32 asked = xdr_u32(&c->in);
     TRY(args_end(c));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
     put_post(&c->out, ip);
     xdr_put(&c->out, asked & allowed(ip));
     return 0;
@@ -100,10 +90,7 @@ static i64 put_contents(struct call *c, struct inode *ip, u64 offset, u32 n)
 
 int serve_readlink(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
+    struct inode *ip = c->ip;
     if (!S_ISLNK(ip->mode))
         return -EINVAL;
     put_post(&c->out, ip);
@@ -112,13 +99,10 @@ int serve_readlink(struct call *c)
 
 int serve_read(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip));
+    struct inode *ip = c->ip;
     u64 offset = xdr_u64(&c->in);
     u32 n = MIN(xdr_u32(&c->in), TRANSFER_BYTES);
     TRY(args_end(c));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
     if (!S_ISREG(ip->mode))
         return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
     struct xdr head = c->out; /* comes first, and is known last */
@@ -147,9 +131,8 @@ static int write_some(struct inode *ip, struct uio *u, enum stable stable)
 
 int serve_write(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
+    struct inode *ip = c->ip;
     u32 bytes;
-    TRY(take_handle(c, &ip));
     u64 offset = xdr_u64(&c->in);
     u32 n = xdr_u32(&c->in);
     enum stable stable = xdr_u32(&c->in);
@@ -157,14 +140,12 @@ int serve_write(struct call *c)
     c->in.bad |= n > bytes || stable > FILE_SYNC;
     TRY(args_end(c));
     struct uio u = {(u64)data, n, offset, false, true};
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
     struct before b = before(ip);
     TRY(write_some(ip, &u, stable));
     put_wcc(&c->out, &b, ip);
     xdr_put(&c->out, n - u.left);
     xdr_put(&c->out, stable == UNSTABLE ? UNSTABLE : FILE_SYNC);
-    xdr_put64(&c->out, export.verifier);
+    xdr_put64(&c->out, exported.verifier);
     return 0;
 }
 
@@ -180,18 +161,15 @@ static int commit(struct inode *ip)
 
 int serve_commit(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip));
+    struct inode *ip = c->ip;
     xdr_u64(&c->in); /* offset and length: the whole file is committed */
     xdr_u32(&c->in);
     TRY(args_end(c));
-    HOLD(inode, ip);
-    TRY(ivalid(ip));
     if (!S_ISREG(ip->mode))
         return -EINVAL;
     struct before b = before(ip);
     TRY(commit(ip));
     put_wcc(&c->out, &b, ip);
-    xdr_put64(&c->out, export.verifier);
+    xdr_put64(&c->out, exported.verifier);
     return 0;
 }

@@ -55,7 +55,8 @@ struct call {
     const struct procedure *procedure;
     u64 sum; /* of all bytes of the call (replies.c) */
     struct xdr in, out;
-    char name[2][NAME_BYTES + 1];  /* that it is about */
+    struct inode *ip, *other, *made; /* referenced, for the time of the call */
+    char name[NAME_BYTES + 1], other_name[NAME_BYTES + 1];
     struct streams streams;        /* READ: the file's */
     u8 entries[ENTRIES_BYTES];     /* READDIR: some of a directory's */
     u64 after[ENTRIES_BYTES / 12]; /* ... and the place after each of them */
@@ -68,6 +69,11 @@ struct call {
  * follows: attributes that are not there. */
 struct procedure {
     int (*serve)(struct call *);
+    enum {
+        ABOUT_NOTHING, /* but what it decodes itself */
+        ABOUT_FILE,    /* a handle comes first: c->ip is locked */
+        ABOUT_NAME,    /* a handle and a name come first: c->ip, c->name */
+    } about;
     bool no_status; /* the answer has none */
     bool once;      /* must not be done twice */
     u8 absent;
@@ -86,7 +92,6 @@ extern const struct program *const programs[PROGRAMS];
 /* rpc.c: answer a call of these bytes. The answer's length in c->reply; 0: it
  * gets none. */
 u32 rpc_answer(struct call *, struct net_address from, u8 *call, u32 bytes);
-int serve_null(struct call *);
 
 /* ---- replies.c ---- */
 
@@ -103,15 +108,13 @@ void replies_end(const struct call *);
 /* ---- export.c ---- */
 
 /* What is served, while any process serves; it is constant then. */
-extern struct export
-{
+extern struct exported {
     u32 users;          /* processes that serve */
     struct inode *root; /* referenced */
     u32 disk;           /* its number */
     u64 verifier;       /* of writes */
     char path[PATH_BYTES];
-}
-export;
+} exported;
 
 int export_begin(const char *path);
 void export_end(void);
@@ -164,29 +167,47 @@ int make_stable(struct inode *); /* not locked; 0 or -EIO */
 void reads_begin(const struct inode *, struct streams *);
 void reads_end(struct inode *, const struct streams *);
 
-/* ---- files.c, names.c, list.c: procedures of NFS ---- */
+/* ---- names.c ---- */
 
+/* A directory's handle and a name: 0, or a status. */
+int take_name(struct call *, struct inode **dir, char name[NAME_BYTES + 1]);
 /* The inode of a name; the export is its own parent. */
 int find_name(struct inode *dir, const char *name, struct inode **);
 
-int serve_getattr(struct call *);
-int serve_setattr(struct call *);
-int serve_access(struct call *);
-int serve_readlink(struct call *);
-int serve_read(struct call *);
-int serve_write(struct call *);
-int serve_commit(struct call *);
-int serve_lookup(struct call *);
-int serve_create(struct call *);
-int serve_mkdir(struct call *);
-int serve_symlink(struct call *);
-int serve_mknod(struct call *);
-int serve_remove(struct call *);
-int serve_rmdir(struct call *);
-int serve_rename(struct call *);
-int serve_link(struct call *);
-int serve_readdir(struct call *);
-int serve_readdirplus(struct call *);
+/* ---- nfs3.c, and the procedures of NFS in files.c, names.c and list.c ---- */
+
+/* Serve c->procedure: its status. */
+int serve_procedure(struct call *);
+
+/* X(name, about, must not be done twice, words after an error), in their order
+ */
+#define NFS_PROCEDURES(X)             \
+    X(null, NOTHING, false, 0)        \
+    X(getattr, FILE, false, 0)        \
+    X(setattr, FILE, true, 2)         \
+    X(lookup, NAME, false, 1)         \
+    X(access, FILE, false, 1)         \
+    X(readlink, FILE, false, 1)       \
+    X(read, FILE, false, 1)           \
+    X(write, FILE, true, 2)           \
+    X(create, NAME, true, 2)          \
+    X(mkdir, NAME, true, 2)           \
+    X(symlink, NAME, true, 2)         \
+    X(mknod, NOTHING, false, 2)       \
+    X(remove, NAME, true, 2)          \
+    X(rmdir, NAME, true, 2)           \
+    X(rename, NAME, true, 4)          \
+    X(link, NOTHING, true, 3)         \
+    X(readdir, NOTHING, false, 1)     \
+    X(readdirplus, NOTHING, false, 1) \
+    X(fsstat, FILE, false, 1)         \
+    X(fsinfo, FILE, false, 1)         \
+    X(pathconf, FILE, false, 1)       \
+    X(commit, FILE, false, 2)
+
+#define X(name, about, once, absent) int serve_##name(struct call *);
+NFS_PROCEDURES(X)
+#undef X
 
 /* ---- statuses of NFS that are no error of the kernel, or another number ----
  */

@@ -37,7 +37,7 @@ static void put_plus(struct xdr *x, struct inode *dir, const char *name)
 static void put_entry(struct xdr *x, struct listing *l, const struct dirent *d,
                       u64 after)
 {
-    bool stays = l->dir == export.root && !strcmp(d->name, "..");
+    bool stays = l->dir == exported.root && !strcmp(d->name, "..");
     struct xdr start = *x;
     xdr_put(x, true);
     xdr_put64(x, stays ? l->dir->ino : d->ino);
@@ -95,33 +95,24 @@ static int list(struct call *c, struct listing *l, u32 bytes)
     return n < 0 ? n : l->full && !l->any ? NFS_TOOSMALL : 0;
 }
 
-static int take_listing(struct call *c, struct listing *l)
+static int serve_list(struct call *c, bool plus)
 {
-    TRY(take_handle(c, &l->dir));
-    l->place = xdr_u64(&c->in);
-    xdr_u64(&c->in); /* the verifier */
-    l->names_bytes = xdr_u32(&c->in);
-    return 0;
-}
-
-static void listing_end(struct listing *l)
-{
-    if (l->dir)
-        iput(l->dir);
+    struct listing l = {.plus = plus};
+    TRY(take_handle(c, &c->ip));
+    l.dir = c->ip;
+    l.place = xdr_u64(&c->in);
+    xdr_u64(&c->in); /* the cookies' verifier */
+    l.names_bytes = xdr_u32(&c->in);
+    u32 bytes = plus ? xdr_u32(&c->in) : l.names_bytes;
+    return args_end(c) ?: list(c, &l, bytes);
 }
 
 int serve_readdir(struct call *c)
 {
-    __attribute__((cleanup(listing_end))) struct listing l = {0};
-    TRY(take_listing(c, &l) ?: args_end(c));
-    return list(c, &l, l.names_bytes);
+    return serve_list(c, false);
 }
 
 int serve_readdirplus(struct call *c)
 {
-    __attribute__((cleanup(listing_end))) struct listing l = {.plus = true};
-    TRY(take_listing(c, &l));
-    u32 bytes = xdr_u32(&c->in);
-    TRY(args_end(c));
-    return list(c, &l, bytes);
+    return serve_list(c, true);
 }

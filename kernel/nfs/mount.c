@@ -26,10 +26,10 @@ static struct spinlock lock = SPINLOCK("mounts", RANK_FILE);
 /* What is left of the path below the export; NULL: it is not below. */
 static const char *below_export(const char *path)
 {
-    size_t n = strlen(export.path);
+    size_t n = strlen(exported.path);
     if (n == 1)
         return *path == '/' ? path : NULL;
-    bool below = strlen(path) >= n && !memcmp(path, export.path, n) &&
+    bool below = strlen(path) >= n && !memcmp(path, exported.path, n) &&
                  (!path[n] || path[n] == '/');
     return below ? path + n : NULL;
 }
@@ -60,7 +60,7 @@ static int find(const char *path, struct inode **out)
     path = below_export(path);
     if (!path)
         return -ENOENT;
-    OWNED(inode) struct inode *at = idup(export.root);
+    OWNED(inode) struct inode *at = idup(exported.root);
     int result = 0;
     while (!result)
         result = step(&at, &path);
@@ -110,7 +110,7 @@ static bool find_mount(u32 i, u32 *host, struct inode **ip)
     struct mount m = mounts[i];
     spin_unlock(&lock);
     *host = m.host;
-    return m.host && ext2_find(export.root, m.ino, m.generation, ip) == 0;
+    return m.host && ext2_find(exported.root, m.ino, m.generation, ip) == 0;
 }
 
 static void put_host(struct xdr *x, u32 host)
@@ -125,10 +125,9 @@ static void put_host(struct xdr *x, u32 host)
 
 static int mnt(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_path(c, &ip));
-    remember(c->from.host, ip);
-    put_handle(&c->out, ip);
+    TRY(take_path(c, &c->ip));
+    remember(c->from.host, c->ip);
+    put_handle(&c->out, c->ip);
     xdr_put(&c->out, 2); /* flavors that may be used */
     xdr_put(&c->out, AUTH_NONE);
     xdr_put(&c->out, AUTH_SYS);
@@ -155,9 +154,8 @@ static int dump(struct call *c)
 
 static int umnt(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    if (take_path(c, &ip) == 0)
-        forget(c->from.host, ip);
+    if (take_path(c, &c->ip) == 0)
+        forget(c->from.host, c->ip);
     return 0;
 }
 
@@ -170,7 +168,7 @@ static int umntall(struct call *c)
 static int list_exports(struct call *c)
 {
     xdr_put(&c->out, true);
-    xdr_put_bytes(&c->out, export.path, strlen(export.path));
+    xdr_put_bytes(&c->out, exported.path, strlen(exported.path));
     xdr_put(&c->out, false); /* no groups: everybody may */
     xdr_put(&c->out, false);
     return 0;

@@ -14,8 +14,7 @@ static bool is_dots(const char *name)
     return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* A directory's handle, and a name for c->name[i]. */
-static int take_name(struct call *c, u32 i, struct inode **dir)
+int take_name(struct call *c, struct inode **dir, char name[NAME_BYTES + 1])
 {
     u32 n;
     TRY(take_handle(c, dir));
@@ -23,10 +22,9 @@ static int take_name(struct call *c, u32 i, struct inode **dir)
     TRY(args_end(c));
     if (n > NAME_BYTES)
         return -ENAMETOOLONG;
-    memcpy(c->name[i], bytes, n);
-    c->name[i][n] = 0;
-    return n && strlen(c->name[i]) == n && !strchr(c->name[i], '/') ? 0
-                                                                    : -EINVAL;
+    memcpy(name, bytes, n);
+    name[n] = 0;
+    return n && strlen(name) == n && !strchr(name, '/') ? 0 : -EINVAL;
 }
 
 /* ---- finding ---- */
@@ -34,147 +32,118 @@ static int take_name(struct call *c, u32 i, struct inode **dir)
 /* The inode of a name; the export is its own parent. */
 int find_name(struct inode *dir, const char *name, struct inode **ip)
 {
-    bool stays = dir == export.root && !strcmp(name, "..");
+    bool stays = dir == exported.root && !strcmp(name, "..");
     return lookup(dir, stays ? "." : name, ip);
 }
 
 int serve_lookup(struct call *c)
 {
-    OWNED(inode) struct inode *dir = NULL;
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_name(c, 0, &dir));
-    TRY(find_name(dir, c->name[0], &ip));
-    put_handle(&c->out, ip);
-    return put_post_of(&c->out, ip) ?: put_post_of(&c->out, dir);
+    TRY(find_name(c->ip, c->name, &c->made));
+    put_handle(&c->out, c->made);
+    return put_post_of(&c->out, c->made) ?: put_post_of(&c->out, c->ip);
 }
 
 /* ---- making ---- */
 
 /* The answer about what was made: its handle and attributes, and the
  * directory's. */
-static int put_made(struct call *c, struct inode *dir, struct inode *ip)
+static int put_made(struct call *c)
 {
-    TRY(make_stable(ip));
+    TRY(make_stable(c->made));
     xdr_put(&c->out, true);
-    put_handle(&c->out, ip);
-    return put_post_of(&c->out, ip) ?: put_changed(&c->out, dir);
+    put_handle(&c->out, c->made);
+    return put_post_of(&c->out, c->made) ?: put_changed(&c->out, c->ip);
 }
 
 /* How CREATE treats a name that is there: its file is what was wanted; or it is
  * an error, if this client did not make it by the same verifier. */
 enum how { UNCHECKED, GUARDED, EXCLUSIVE };
 
-struct creation {
-    enum how how;
-    struct wanted wanted;
-};
-
 /* The verifier of an exclusive CREATE is kept as the file's times, which the
  * client sets afterwards. */
-static void take_creation(struct xdr *x, struct creation *k)
+static void take_creation(struct xdr *x, enum how how, struct wanted *w)
 {
-    *k = (struct creation){.how = xdr_u32(x)};
-    x->bad |= k->how > EXCLUSIVE;
-    if (k->how != EXCLUSIVE) {
-        take_wanted(x, &k->wanted);
+    x->bad |= how > EXCLUSIVE;
+    if (how != EXCLUSIVE) {
+        take_wanted(x, w);
         return;
     }
-    k->wanted.atime = k->wanted.mtime = true;
-    k->wanted.new_atime_s = xdr_u32(x);
-    k->wanted.new_mtime_s = xdr_u32(x);
+    *w = (struct wanted){.atime = true, .mtime = true};
+    w->new_atime_s = xdr_u32(x);
+    w->new_mtime_s = xdr_u32(x);
 }
 
 /* The name was there: 0 if its file, which is locked, is what is wanted. */
-static int create_over(struct inode *ip, const struct creation *k)
+static int create_over(struct inode *ip, enum how how, const struct wanted *w)
 {
-    const struct wanted *w = &k->wanted;
     bool same = ip->atime_s == w->new_atime_s && ip->mtime_s == w->new_mtime_s;
-    if (!S_ISREG(ip->mode) || (k->how == EXCLUSIVE && !same))
+    if (!S_ISREG(ip->mode) || (how == EXCLUSIVE && !same))
         return -EEXIST;
-    if (k->how == EXCLUSIVE || !w->size)
-        return 0;
-    return ext2_truncate(ip, w->new_size);
+    return how == UNCHECKED && w->size ? ext2_truncate(ip, w->new_size) : 0;
 }
 
-static int create_new(struct inode *ip, const struct creation *k)
+/* Find or make c->made; on an error it is not made. */
+static int create(struct call *c, enum how how, struct wanted *w)
 {
-    struct wanted w = k->wanted;
-    w.mode = false; /* it has it */
-    return set_wanted(ip, &w);
-}
-
-/* Find or make the file; on an error it is not made. */
-static int create(struct call *c, struct inode *dir, const struct creation *k,
-                  struct inode **ip)
-{
-    u32 mode = k->wanted.mode ? k->wanted.new_mode : 0644;
-    int error = ext2_create_at(dir, c->name[0], mode, true, ip);
-    bool there = error == -EEXIST;
-    if (there)
-        error = k->how == GUARDED ? -EEXIST : lookup(dir, c->name[0], ip);
-    if (error) {
-        *ip = NULL;
-        return error;
-    }
-    error = ilock_valid(*ip);
+    u32 mode = w->mode ? w->new_mode : 0644;
+    struct inode *ip;
+    int error = ext2_create_at(c->ip, c->name, mode, true, &ip);
+    bool there = error == -EEXIST && how != GUARDED;
+    TRY(there ? lookup(c->ip, c->name, &ip) : error);
+    c->made = ip;
+    w->mode = false; /* it has it */
+    error = ilock_valid(ip);
     if (!error)
-        error = iunlock_with(*ip, (there ? create_over : create_new)(*ip, k));
+        error = iunlock_with(ip, there ? create_over(ip, how, w)
+                                       : set_wanted(ip, w));
     if (error && !there)
-        ext2_unlink_at(dir, c->name[0]);
+        ext2_unlink_at(c->ip, c->name);
     return error;
 }
 
 int serve_create(struct call *c)
 {
-    OWNED(inode) struct inode *dir = NULL;
-    OWNED(inode) struct inode *ip = NULL;
-    struct creation k;
-    TRY(take_name(c, 0, &dir));
-    take_creation(&c->in, &k);
-    TRY(args_end(c) ?: k.wanted.error ?: create(c, dir, &k, &ip));
-    return put_made(c, dir, ip);
+    struct wanted w;
+    enum how how = xdr_u32(&c->in);
+    take_creation(&c->in, how, &w);
+    return args_end(c) ?: w.error ?: create(c, how, &w) ?: put_made(c);
 }
 
-/* The arguments of MKDIR and SYMLINK: what has no size gets none. */
-static int take_making(struct call *c, struct inode **dir, struct wanted *w)
+/* What MKDIR and SYMLINK make has no size that could be set. */
+static int take_making(struct call *c, struct wanted *w)
 {
-    TRY(take_name(c, 0, dir));
     take_wanted(&c->in, w);
     return args_end(c) ?: w->size ? -EINVAL : w->error;
 }
 
 /* The answer about what has just been made, once its times are as wanted. */
-static int made(struct call *c, struct inode *dir, struct wanted *w)
+static int made(struct call *c, struct wanted *w)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(lookup(dir, c->name[0], &ip) ?: ilock_valid(ip));
     w->mode = false;
-    TRY(iunlock_with(ip, set_wanted(ip, w)));
-    return put_made(c, dir, ip);
+    TRY(lookup(c->ip, c->name, &c->made) ?: ilock_valid(c->made));
+    return iunlock_with(c->made, set_wanted(c->made, w)) ?: put_made(c);
 }
 
 int serve_mkdir(struct call *c)
 {
-    OWNED(inode) struct inode *dir = NULL;
     struct wanted w;
-    TRY(take_making(c, &dir, &w));
-    TRY(ext2_mkdir_at(dir, c->name[0], w.mode ? w.new_mode : 0755));
-    return made(c, dir, &w);
+    TRY(take_making(c, &w));
+    TRY(ext2_mkdir_at(c->ip, c->name, w.mode ? w.new_mode : 0755));
+    return made(c, &w);
 }
 
 int serve_symlink(struct call *c)
 {
-    OWNED(inode) struct inode *dir = NULL;
     PAGE_OWNED char *text = page_alloc();
     struct wanted w;
     u32 n;
-    TRY(text ? take_making(c, &dir, &w) : -ENOMEM);
+    TRY(text ? take_making(c, &w) : -ENOMEM);
     const u8 *bytes = xdr_bytes(&c->in, &n, MESSAGE_BYTES);
     TRY(args_end(c) ?: n >= PAGE_SIZE ? -ENAMETOOLONG : 0);
     memcpy(text, bytes, n);
     text[n] = 0;
-    TRY(strlen(text) == n ? ext2_symlink_at(text, dir, c->name[0]) : -EINVAL);
-    return made(c, dir, &w);
+    TRY(strlen(text) == n ? ext2_symlink_at(text, c->ip, c->name) : -EINVAL);
+    return made(c, &w);
 }
 
 /* Devices, pipes and sockets are not made by clients. */
@@ -185,20 +154,26 @@ int serve_mknod(struct call *)
 
 int serve_link(struct call *c)
 {
-    OWNED(inode) struct inode *ip = NULL;
-    OWNED(inode) struct inode *dir = NULL;
-    TRY(take_handle(c, &ip) ?: take_name(c, 0, &dir));
-    TRY(ext2_link_at(ip, dir, c->name[0]) ?: make_stable(ip));
-    return put_post_of(&c->out, ip) ?: put_changed(&c->out, dir);
+    TRY(take_handle(c, &c->ip) ?: take_name(c, &c->other, c->name));
+    TRY(ext2_link_at(c->ip, c->other, c->name) ?: make_stable(c->ip));
+    return put_post_of(&c->out, c->ip) ?: put_changed(&c->out, c->other);
 }
 
 /* ---- removing and renaming ---- */
 
-/* A name of the inode has been removed; NULL: there was none. If it was the
- * last, the disk knows, so the handle is stale after a crash too; and if nobody
- * has it open, its delayed writes are not for the disk. */
-static int make_removal_stable(struct inode *ip)
+/* c->made is the inode whose name is to be removed, if there is one. */
+static void find_removed(struct call *c, struct inode *dir, const char *name)
 {
+    if (lookup(dir, name, &c->made))
+        c->made = NULL;
+}
+
+/* The name of c->made has been removed. If it was the last, the disk knows, so
+ * the handle is stale after a crash too; and if nobody has it open, its
+ * delayed writes are not for the disk. */
+static int make_removal_stable(struct call *c)
+{
+    struct inode *ip = c->made;
     if (!ip)
         return 0;
     HOLD(inode, ip);
@@ -208,21 +183,12 @@ static int make_removal_stable(struct inode *ip)
     return ext2_fsync(ip);
 }
 
-/* The inode of a name, or NULL. */
-static struct inode *named(struct inode *dir, const char *name)
-{
-    struct inode *ip;
-    return lookup(dir, name, &ip) ? NULL : ip;
-}
-
 static int remove(struct call *c,
                   int (*remove_at)(struct inode *, const char *))
 {
-    OWNED(inode) struct inode *dir = NULL;
-    TRY(take_name(c, 0, &dir));
-    OWNED(inode) struct inode *ip = named(dir, c->name[0]);
-    TRY(remove_at(dir, c->name[0]) ?: make_removal_stable(ip));
-    return put_changed(&c->out, dir);
+    find_removed(c, c->ip, c->name);
+    TRY(remove_at(c->ip, c->name) ?: make_removal_stable(c));
+    return put_changed(&c->out, c->ip);
 }
 
 int serve_remove(struct call *c)
@@ -237,13 +203,11 @@ int serve_rmdir(struct call *c)
 
 int serve_rename(struct call *c)
 {
-    OWNED(inode) struct inode *from = NULL;
-    OWNED(inode) struct inode *to = NULL;
-    TRY(take_name(c, 0, &from) ?: take_name(c, 1, &to));
-    if (is_dots(c->name[0]) || is_dots(c->name[1]))
+    TRY(take_name(c, &c->other, c->other_name));
+    if (is_dots(c->name) || is_dots(c->other_name))
         return -EINVAL;
-    OWNED(inode) struct inode *replaced = named(to, c->name[1]);
-    TRY(ext2_rename_at(from, c->name[0], to, c->name[1]));
-    TRY(make_removal_stable(replaced));
-    return put_changed(&c->out, from) ?: put_changed(&c->out, to);
+    find_removed(c, c->other, c->other_name);
+    TRY(ext2_rename_at(c->ip, c->name, c->other, c->other_name));
+    TRY(make_removal_stable(c) ?: put_changed(&c->out, c->ip));
+    return put_changed(&c->out, c->other);
 }

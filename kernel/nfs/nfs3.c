@@ -7,18 +7,11 @@
  * files, times that clients set. */
 #define PROPERTIES 0x1b
 
-/* The file system's figures, and the attributes of the call's file. */
-static int take_figures(struct call *c, struct statfs *s)
-{
-    OWNED(inode) struct inode *ip = NULL;
-    TRY(take_handle(c, &ip) ?: put_post_of(&c->out, ip));
-    return s ? ext2_statfs(ip, s) : 0;
-}
-
-static int fsstat(struct call *c)
+int serve_fsstat(struct call *c)
 {
     struct statfs s;
-    TRY(take_figures(c, &s));
+    TRY(ext2_statfs(c->ip, &s));
+    put_post(&c->out, c->ip);
     xdr_put64(&c->out, s.blocks * s.block_size);
     xdr_put64(&c->out, s.free_blocks * s.block_size);
     xdr_put64(&c->out, s.free_blocks * s.block_size); /* for this client */
@@ -29,25 +22,25 @@ static int fsstat(struct call *c)
     return 0;
 }
 
-static int fsinfo(struct call *c)
+int serve_fsinfo(struct call *c)
 {
-    TRY(take_figures(c, NULL));
+    put_post(&c->out, c->ip);
     for (u32 i = 0; i < 2; i++) {         /* for READ and for WRITE */
         xdr_put(&c->out, TRANSFER_BYTES); /* at most */
         xdr_put(&c->out, TRANSFER_BYTES); /* preferred */
         xdr_put(&c->out, 512);            /* a multiple of */
     }
     xdr_put(&c->out, TRANSFER_BYTES); /* for READDIR, preferred */
-    xdr_put64(&c->out, ext2_max_bytes(export.root));
+    xdr_put64(&c->out, ext2_max_bytes(exported.root));
     xdr_put(&c->out, 1); /* times are in steps of 1 s and 0 ns */
     xdr_put(&c->out, 0);
     xdr_put(&c->out, PROPERTIES);
     return 0;
 }
 
-static int pathconf(struct call *c)
+int serve_pathconf(struct call *c)
 {
-    TRY(take_figures(c, NULL));
+    put_post(&c->out, c->ip);
     xdr_put(&c->out, EXT2_LINK_MAX);
     xdr_put(&c->out, NAME_BYTES);
     xdr_put(&c->out, true);  /* longer names are errors */
@@ -57,30 +50,41 @@ static int pathconf(struct call *c)
     return 0;
 }
 
-/* {function, must not be done twice, words after an error} */
+/* ---- all procedures ---- */
+
+int serve_null(struct call *)
+{
+    return 0;
+}
+
+static int serve(struct call *c)
+{
+    const struct procedure *p = c->procedure;
+    if (p->about == ABOUT_NAME)
+        TRY(take_name(c, &c->ip, c->name));
+    if (p->about != ABOUT_FILE)
+        return p->serve(c);
+    TRY(take_handle(c, &c->ip));
+    HOLD(inode, c->ip);
+    return ivalid(c->ip) ?: p->serve(c);
+}
+
+int serve_procedure(struct call *c)
+{
+    struct inode **mine[] = {&c->ip, &c->other, &c->made};
+    c->ip = c->other = c->made = NULL;
+    int status = serve(c);
+    for (u32 i = 0; i < NELEM(mine); i++)
+        if (*mine[i])
+            iput(*mine[i]);
+    return status;
+}
+
 static const struct procedure procedures[] = {
-    {serve_null, .no_status = true},
-    {serve_getattr},
-    {serve_setattr, .once = true, .absent = 2},
-    {serve_lookup, .absent = 1},
-    {serve_access, .absent = 1},
-    {serve_readlink, .absent = 1},
-    {serve_read, .absent = 1},
-    {serve_write, .once = true, .absent = 2},
-    {serve_create, .once = true, .absent = 2},
-    {serve_mkdir, .once = true, .absent = 2},
-    {serve_symlink, .once = true, .absent = 2},
-    {serve_mknod, .absent = 2},
-    {serve_remove, .once = true, .absent = 2},
-    {serve_rmdir, .once = true, .absent = 2},
-    {serve_rename, .once = true, .absent = 4},
-    {serve_link, .once = true, .absent = 3},
-    {serve_readdir, .absent = 1},
-    {serve_readdirplus, .absent = 1},
-    {fsstat, .absent = 1},
-    {fsinfo, .absent = 1},
-    {pathconf, .absent = 1},
-    {serve_commit, .absent = 2},
+#define X(name, about, once, absent) \
+    {serve_##name, ABOUT_##about, serve_##name == serve_null, once, absent},
+    NFS_PROCEDURES(X)
+#undef X
 };
 
 const struct program nfs_program = {100003, 3, NFS_PORT, procedures,

@@ -40,58 +40,39 @@ void nfs_damaged(void)
     count(&damaged, 1);
 }
 
-int serve_null(struct call *)
-{
-    return 0;
-}
-
 /* ---- the head of a call ---- */
 
+/* Its words in their order, before the credential's bytes and the verifier. */
 struct head {
-    u32 type, rpc, program, version, procedure, flavor;
+    u32 xid, type, rpc, program, version, procedure, flavor;
 };
 
-static void take_auth(struct xdr *x, u32 *flavor)
-{
-    u32 n;
-    *flavor = xdr_u32(x);
-    xdr_bytes(x, &n, AUTH_MOST);
-}
-
-static struct head take_head(struct call *c)
+static struct head take_head(struct xdr *x)
 {
     struct head h;
-    u32 verifier;
-    c->xid = xdr_u32(&c->in);
-    h.type = xdr_u32(&c->in);
-    h.rpc = xdr_u32(&c->in);
-    h.program = xdr_u32(&c->in);
-    h.version = xdr_u32(&c->in);
-    h.procedure = xdr_u32(&c->in);
-    take_auth(&c->in, &h.flavor);
-    take_auth(&c->in, &verifier);
+    u32 words[sizeof h / 4], n;
+    for (u32 i = 0; i < NELEM(words); i++)
+        words[i] = xdr_u32(x);
+    xdr_bytes(x, &n, AUTH_MOST);
+    xdr_u32(x);
+    xdr_bytes(x, &n, AUTH_MOST);
+    memcpy(&h, words, sizeof h);
     return h;
 }
 
 /* ---- the head of a reply ---- */
 
-static void deny(struct call *c, u32 why)
+/* The lowest and the highest version that there is. */
+static void put_versions(struct call *c, u32 version)
 {
-    xdr_put(&c->out, DENIED);
-    xdr_put(&c->out, why);
-    if (why == BAD_AUTH) {
-        xdr_put(&c->out, BAD_CREDENTIAL);
-    } else {
-        xdr_put(&c->out, RPC_VERSION);
-        xdr_put(&c->out, RPC_VERSION);
-    }
+    xdr_put(&c->out, version);
+    xdr_put(&c->out, version);
 }
 
 static void accept(struct call *c, enum accepted state)
 {
     xdr_put(&c->out, ACCEPTED);
-    xdr_put(&c->out, 0); /* the verifier: AUTH_NONE, without bytes */
-    xdr_put(&c->out, 0);
+    xdr_put64(&c->out, 0); /* the verifier: AUTH_NONE, without bytes */
     xdr_put(&c->out, state);
 }
 
@@ -127,7 +108,7 @@ static void serve(struct call *c)
     struct xdr status = c->out;
     if (!c->procedure->no_status)
         xdr_put(&c->out, 0);
-    int result = c->procedure->serve(c);
+    int result = serve_procedure(c);
     if (c->in.bad || c->out.bad) {
         c->out = state;
         accept(c, c->in.bad ? GARBAGE_ARGS : SYSTEM_ERROR);
@@ -170,15 +151,16 @@ static bool answer(struct call *c, const struct head *h)
 {
     const struct program *p = find(h->program);
     if (h->rpc != RPC_VERSION) {
-        deny(c, MISMATCH_RPC);
+        xdr_put64(&c->out, (u64)DENIED << 32 | MISMATCH_RPC);
+        put_versions(c, RPC_VERSION);
     } else if (h->flavor > AUTH_SYS) {
-        deny(c, BAD_AUTH);
+        xdr_put64(&c->out, (u64)DENIED << 32 | BAD_AUTH);
+        xdr_put(&c->out, BAD_CREDENTIAL);
     } else if (!p) {
         accept(c, NO_PROGRAM);
     } else if (h->version != p->version) {
         accept(c, MISMATCH);
-        xdr_put(&c->out, p->version); /* the lowest, and the highest */
-        xdr_put(&c->out, p->version);
+        put_versions(c, p->version);
     } else if (h->procedure >= p->nprocedures ||
                !p->procedures[h->procedure].serve) {
         accept(c, NO_PROCEDURE);
@@ -197,7 +179,8 @@ u32 rpc_answer(struct call *c, struct net_address from, u8 *call, u32 bytes)
     c->sum = 0xcbf29ce484222325UL; /* FNV-1a */
     for (u32 i = 0; i < bytes; i++)
         c->sum = (c->sum ^ call[i]) * 0x100000001b3UL;
-    struct head h = take_head(c);
+    struct head h = take_head(&c->in);
+    c->xid = h.xid;
     count(&calls, 1);
     if (c->in.bad || h.type != CALL) {
         nfs_damaged();

@@ -299,7 +299,7 @@ u32 write_at(const struct handle *h, u64 offset, const void *data, u32 n,
         check(wcc(&size));
         check_eq(word(), n);
         check_eq(word(), stable ? 2 : 0);
-        check_eq(word64(), export.verifier);
+        check_eq(word64(), exported.verifier);
     }
     check_ended();
     return status;

@@ -1178,7 +1178,7 @@ TEST(a_stable_write_outlives_a_power_cut_and_an_unstable_one_after_commit)
     arg(0);
     check_eq(nfs(COMMIT), 0);
     check(wcc(&size));
-    check_eq(word64(), export.verifier);
+    check_eq(word64(), exported.verifier);
     check_ended();
     check(!strcmp(contents_of("/f"), "three"));
     server_end();
@@ -1204,15 +1204,15 @@ TEST(a_commit_that_fails_says_so)
 TEST(the_verifier_changes_with_each_start)
 {
     server_begin("");
-    u64 first = export.verifier;
+    u64 first = exported.verifier;
     for (u32 i = 0; i < 70; i++)
         clock_wall_ns(); /* the shim's time goes on */
     check_eq(export_begin("/m"), 0);
-    check_eq(export.verifier, first); /* a second process, no start */
+    check_eq(exported.verifier, first); /* a second process, no start */
     export_end();
     export_end();
     check_eq(export_begin("/m"), 0);
-    check(export.verifier != first);
+    check(exported.verifier != first);
     server_end();
 }
 
