@@ -1316,3 +1316,104 @@ TEST(a_call_that_is_served_long_keeps_its_row)
     check_eq(replies_begin(&c), REPEATED_DONE);
     server_end();
 }
+
+/* ---- several processes at once ---- */
+
+#define SERVERS 4
+#define RECORDS 1500
+
+static struct {
+    u8 *bytes;
+    u32 n;
+} records[RECORDS];
+static struct call calls[SERVERS];
+static u64 order_seed;
+
+/* Serve calls of the record in an order of its own. */
+static void serve_some(u32 i)
+{
+    u64 seed = order_seed + i;
+    for (u32 k = 0; k < RECORDS / SERVERS; k++) {
+        u32 which = random_u64(&seed) % RECORDS;
+        u8 *bytes = malloc(records[which].n);
+        memcpy(bytes, records[which].bytes, records[which].n);
+        bytes[0] = i; /* an xid of its own */
+        bytes[1] = k >> 8;
+        bytes[2] = k;
+        u32 n = rpc_answer(&calls[i - 1], (struct net_address){i, 700}, bytes,
+                           records[which].n);
+        free(bytes);
+        check(n >= 28);
+        shim_check_idle("a call");
+    }
+}
+
+/* Files in three directories, one in another, which are renamed, too. */
+static void record_calls(void)
+{
+    struct handle d[3], f;
+    u64 seed = 5;
+    check_eq(make_dir(&root, "g0", &d[0]), 0);
+    check_eq(make_dir(&d[0], "g1", &d[1]), 0);
+    d[2] = root;
+    for (u32 i = 0; i < RECORDS; i++) {
+        char name[4], other[4];
+        u32 n;
+        const struct handle *from = &d[random_u64(&seed) % 3];
+        sprintf(name, "f%lu", random_u64(&seed) % 4);
+        sprintf(other, "g%lu", random_u64(&seed) % 4);
+        const struct handle *to = &d[random_u64(&seed) % 3];
+        switch (random_u64(&seed) % 9) {
+        case 0:
+            make_file(from, name, &f);
+            break;
+        case 1:
+            find(from, "..", &f);
+            break;
+        case 2:
+            rename_to(from, name, to, name);
+            break;
+        case 3:
+            rename_to(from, other, to, other);
+            break;
+        case 4:
+            remove_name_of(from, name);
+            break;
+        case 5:
+            arg_handle(from);
+            arg64(0);
+            arg64(0);
+            arg(4000);
+            arg(8000);
+            nfs(READDIRPLUS);
+            break;
+        case 6:
+            arg_handle(from);
+            arg_name(other);
+            nfs(RMDIR);
+            break;
+        case 7:
+            make_dir(from, other, &f);
+            break;
+        case 8:
+            if (!find(from, name, &f))
+                write_at(&f, 0, name, 3, i % 3);
+            break;
+        }
+        const u8 *bytes = rpc_call(&n);
+        records[i].bytes = malloc(n);
+        records[i].n = n;
+        memcpy(records[i].bytes, bytes, n);
+    }
+}
+
+TEST(processes_that_serve_together_do_not_wait_for_each_other_for_ever)
+{
+    server_begin("");
+    record_calls();
+    for (order_seed = 0; order_seed < 100 * SERVERS; order_seed += SERVERS + 1)
+        shim_fibres(SERVERS, serve_some, 0);
+    for (u32 i = 0; i < RECORDS; i++)
+        free(records[i].bytes);
+    server_end();
+}
