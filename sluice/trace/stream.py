@@ -1,11 +1,13 @@
 """Reads a trace's file as lines or records, with their places for messages.
 
-Files that end in .gz, .bz2, .xz or .zst, and those without these endings that begin as packed files
-do, are unpacked as they are read; nothing is read twice or kept.
+A file that is packed by gzip, bzip2, xz or Zstandard is unpacked as it is read. Its first bytes
+tell, and its name does not matter. Nothing is read twice or kept.
 
 One rule for the fields of all texts: blanks and quotes around a field and commas behind the last
 one are passed over, words may be in either case, and a whole number may be written as 4096.0 or
-4.096e3. A request of size 0 is left out and counted (LeftOut), like all else that is left out.
+4.096e3. A line that begins with # is a comment. A request of size 0 is left out and counted
+(LeftOut), like all else that is left out. A line that cannot be read is an error, unless the caller
+allows a share of such lines (BadLines).
 """
 
 import bz2
@@ -15,13 +17,14 @@ import io
 import lzma
 import re
 import struct
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -34,12 +37,16 @@ if TYPE_CHECKING:
 HEAD = 1 << 16  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
 BOM = b"\xef\xbb\xbf"  # the mark with which some programs begin a text in UTF-8
-PACKED = {  # what a packed file begins with, and its usual ending
-    b"\x1f\x8b\x08": ".gz",
-    b"BZh": ".bz2",
-    b"\xfd7zXZ\x00": ".xz",
-    b"\x28\xb5\x2f\xfd": ".zst",
-}
+PACKED = (  # what a packed file begins with, and what it is packed by
+    (re.compile(rb"\x1f\x8b\x08"), "gzip"),
+    (re.compile(rb"BZh[1-9]"), "bzip2"),
+    (re.compile(rb"\xfd7zXZ\x00"), "xz"),
+    (re.compile(rb"(\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)", re.S), "Zstandard"),
+)
+PACKED_BYTES = 6  # of a file's beginning that the patterns above look at
+PACKED_PIECE = 8192  # bytes that are unpacked at once; they may become many
+WINDOW = 1 << 31  # bytes that a frame of Zstandard may refer back to: zstd --long=31
+COMMENT = "#"
 MOST = 1 << 63  # what a column's number is below
 MOST_WHOLE = 10**19  # what a column's whole number is below: as many digits as MOST has
 MOST_BYTES = (1 << 32) - 1  # bytes of a request
@@ -50,23 +57,64 @@ CUT = " (the file ends within this line: if it was cut off, delete the line)"
 NO_DATA = "requests without data"
 
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
-# What a line of a text is: a request; one that is left out, with why; or no request at all.
-Line = Row | str | None
+# What a line of a text is: a request, or several; one that is left out, with why; or no request.
+Line = Row | list[Row] | str | None
+BAD_LINES = "lines that cannot be read"
+SHOWN = 5  # lines that cannot be read whose numbers are told
+SOON = 1000  # lines: in fewer than these a share means nothing
+
+
+@dataclass
+class BadLines:
+    """The lines of a text that could not be read, and the share of all lines that may be so."""
+
+    share: float = 0.0  # of the lines, from 0 to 1
+    lines: int = 0  # lines read so far
+    count: int = 0  # those that could not be read
+    first: list[int] = field(default_factory=list)  # numbers of the first SHOWN of them, from 1 on
+
+    def add(self, number: int) -> None:
+        """Count a line. number: the line's, from 1 on."""
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(number)
+
+    def are_too_many(self, at_end: bool = False) -> bool:
+        """Return whether more lines could not be read than the share allows. at_end: all lines have
+        been read, so that the share is that of the file."""
+        return self.count > self.share * (self.lines if at_end else max(self.lines, SOON))
+
+    def places(self) -> str:
+        """Return where the first of them are: "line 3" or "lines 3, 7, 9, ..."."""
+        more = ", ..." if self.count > len(self.first) else ""
+        return f"line{'s' * (self.count > 1)} {', '.join(map(str, self.first))}{more}"
+
+    def excess(self) -> str:
+        """Return why they are too many, for a message."""
+        return (
+            f"{self.count:,} of {self.lines:,} lines cannot be read, more than {self.share:.6g} of "
+            f"them: {self.places()}"
+        )
 
 
 @dataclass
 class LeftOut:
     """The requests that a reader leaves out of a trace, counted by reason. Requests after the first
-    `most` do not count, because they are not taken in any case."""
+    `most` do not count, because they are not taken in any case. bad: lines that cannot be read."""
 
     most: int | None = None
     kept: int = 0  # requests so far
     counts: Counter[str] = field(default_factory=Counter)
+    bad: BadLines = field(default_factory=BadLines)
 
     def add(self, why: str) -> None:
         """Count one request that comes before the next one kept."""
-        if self.most is None or self.kept < self.most:
+        if not self.is_full():
             self.counts[why] += 1
+
+    def is_full(self) -> bool:
+        """Return whether all requests that are wanted have been read."""
+        return self.most is not None and self.kept >= self.most
 
     def count_records(self, kept: np.ndarray, why: str, left: np.ndarray) -> None:
         """Count the left-out requests among some records.
@@ -81,58 +129,83 @@ class LeftOut:
 
     def __str__(self) -> str:
         """Return the counts for people: "requests without data: 3; discards: 12", or nothing."""
-        return "; ".join(f"{why}: {n:,}" for why, n in self.counts.items())
+        where = {BAD_LINES: f" ({self.bad.places()})"}
+        return "; ".join(f"{why}: {n:,}{where.get(why, '')}" for why, n in self.counts.items())
 
 
 def open_zstandard(path: Path) -> BinaryIO:
-    """Return the contents of a file packed by Zstandard, unpacked as it is read. Raises
-    BadTraceFile if pyarrow is not installed, which only such traces need."""
+    """Return the contents of a file packed by Zstandard, unpacked as it is read: all its frames,
+    with windows of up to WINDOW bytes. Raises BadTraceFile if the package zstandard, which only
+    such traces need, is not installed."""
     try:
-        import pyarrow
+        import zstandard
     except ModuleNotFoundError:
-        why = "what unpacks it is not installed; type: sh tools/setup.sh sweep"
-        raise BadTraceFile(f"{path}: cannot be read: {why}") from None
+        why = "what unpacks Zstandard is not installed; type: sh tools/setup.sh sweep"
+        raise BadTraceFile(
+            f"{path}: cannot be read: {why} (without a clone: pip install zstandard)"
+        ) from None
 
-    raw = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
-    return io.BufferedReader(Chunks(raw))
-
-
-class Readable(Protocol):
-    """An object whose read(n) returns its next n bytes, or fewer at the end."""
-
-    def read(self, most: int, /) -> bytes: ...
+    return io.BufferedReader(Frames(path.open("rb"), zstandard))
 
 
-class Chunks(io.RawIOBase):
-    """A stream of pyarrow in the form of Python's own."""
+class Frames(io.RawIOBase):
+    """The contents of a file's frames of Zstandard, one after another.
 
-    def __init__(self, stream: Readable) -> None:
-        self.stream = stream
+    The reader of the package zstandard takes a frame that is cut off for a whole one, so this one
+    looks for the end of each frame.
+    """
+
+    def __init__(self, packed: BinaryIO, zstandard: Any) -> None:
+        self.packed, self.zstandard = packed, zstandard
+        self.frame: Any = None  # the frame that is being unpacked
+        self.rest = b""  # packed bytes behind the frame before
+        self.ready = memoryview(b"")  # unpacked bytes that nobody has asked for yet
 
     def readable(self) -> bool:
         """Return that the stream can be read."""
         return True
 
+    def close(self) -> None:
+        """Close the packed file, too."""
+        self.packed.close()
+        super().close()
+
+    def unpack_some(self) -> bool:
+        """Unpack the next few bytes. Returns false at the end of the last frame. Raises OSError for
+        bytes that are no frame, and for a frame that is cut off."""
+        data, self.rest = self.rest or self.packed.read(PACKED_PIECE), b""
+        if not data:
+            if self.frame:
+                raise OSError("the last frame of Zstandard is cut off")
+            return False
+        if not self.frame:
+            unpacker = self.zstandard.ZstdDecompressor(max_window_size=WINDOW)
+            self.frame = unpacker.decompressobj()
+        try:
+            self.ready = memoryview(self.frame.decompress(data))
+        except self.zstandard.ZstdError as error:
+            raise OSError(str(error)) from None
+        if self.frame.eof:
+            self.frame, self.rest = None, self.frame.unused_data
+        return True
+
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        """Read into a buffer. Returns the number of bytes."""
+        """Read into a buffer. Returns the number of bytes, 0 at the end."""
+        while not self.ready:
+            if not self.unpack_some():
+                return 0
         room = memoryview(buffer)
-        data = self.stream.read(len(room))
-        room[: len(data)] = data
-        return len(data)
+        count = min(len(room), len(self.ready))
+        room[:count] = self.ready[:count]
+        self.ready = self.ready[count:]
+        return count
 
 
 def compression(path: Path) -> str:
-    """Return the compression of a file as an ending, as ".gz"; "" if it is not packed.
-
-    It is the file's own ending or, because browsers and people remove endings, what the first bytes
-    show.
-    """
-    ending = path.suffix.lower()
-    if ending in PACKED.values():
-        return ending
+    """Return what a file is packed by, as its first bytes tell: a name of PACKED, or ""."""
     with path.open("rb") as stream:
-        head = stream.read(max(map(len, PACKED)))
-    return next((known for begin, known in PACKED.items() if head.startswith(begin)), "")
+        head = stream.read(PACKED_BYTES)
+    return next((name for begin, name in PACKED if begin.match(head)), "")
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -146,17 +219,17 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     damaged or does not exist."""
     # The types of what these return depend on the mode, which is that of bytes.
     ways: dict[str, Callable[[Path], Any]] = {
-        ".gz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-        ".zst": open_zstandard,
+        "gzip": gzip.open,
+        "bzip2": bz2.open,
+        "xz": lzma.open,
+        "Zstandard": open_zstandard,
     }
     try:
         if path.is_dir():
             raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
         with ways.get(compression(path), open_plain)(path) as stream:
             yield stream
-    except (EOFError, OSError, struct.error, lzma.LZMAError) as error:
+    except (EOFError, OSError, struct.error, zlib.error, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BadTraceFile(f"{path}: cannot be read: {why}") from None
 
@@ -181,40 +254,67 @@ def build_tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
 
 def tables_of_lines(
     path: Path,
-    stream: BinaryIO,
+    stream: Iterable[bytes],
     left: LeftOut,
     row_of: Callable[[str], Line],
     empty: bool = False,
     names: bool = False,
+    comments: bool = True,
 ) -> Iterator[np.ndarray]:
     """Return an iterator over the tables of a text, with a row for each line.
 
-    row_of: returns the request of a line that is not empty; its ValueError or OverflowError gets
-    the file and line added. A byte-order mark is skipped. empty: whether the caller leaves out
-    requests without data; names: whether lines have process names, which may have bytes that are
-    not UTF-8. Raises BadTraceFile.
+    stream: the file's lines; row_of: returns the request of a line that is not empty; its
+    ValueError or OverflowError gets the file and line added. A byte-order mark is skipped. empty:
+    whether the caller leaves out requests without data; names: whether lines have process names,
+    which may have bytes that are not UTF-8; comments: whether lines that begin with # are skipped.
+    Raises BadTraceFile, unless left.bad allows the share of lines that cannot be read.
     """
 
+    def parse_line(text: str) -> list[Row] | str:
+        """Return the requests of a line, or why its request is left out."""
+        line = row_of(text)
+        if isinstance(line, str):
+            return line
+        rows = [line] if isinstance(line, tuple) else line or []
+        if rows and not empty and not any(row[2] for row in rows):
+            return NO_DATA
+        return [checked_row(row) for row in rows]
+
     def parse_rows() -> Iterator[Row]:
-        """Yield the request of each line that has one, and count those left out."""
+        """Yield the requests of each line that has any, and count those left out."""
         for number, line in enumerate(stream, 1):
             line = line.removeprefix(BOM) if number == 1 else line
+            left.bad.lines += 1
             try:
                 text = line_text(line, names)
-                row = row_of(text) if text else None
-                if isinstance(row, tuple):
-                    row = checked_row(row) if row[2] or empty else NO_DATA
-                if isinstance(row, str):
-                    left.add(row)
-                elif row:
-                    left.kept += 1
-                    yield row
+                skipped = not text or (comments and text.startswith(COMMENT))
+                rows = [] if skipped else parse_line(text)
             except (ValueError, OverflowError) as error:
-                shown = line[:60].decode(errors="replace").strip()
-                cut = "" if line.endswith(b"\n") else CUT
-                raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}{cut}") from None
+                take_bad_line(path, left, number, line, error)
+                continue
+            if isinstance(rows, str):
+                left.add(rows)
+            else:
+                left.kept += len(rows)
+                yield from rows
+        if left.bad.are_too_many(at_end=True):
+            raise BadTraceFile(f"{path}: {left.bad.excess()}")
 
     return build_tables(path, parse_rows())
+
+
+def take_bad_line(path: Path, left: LeftOut, number: int, line: bytes, error: Exception) -> None:
+    """Count a line that cannot be read. Raises BadTraceFile with its number if there are too many
+    of them. A line behind the last request that is taken does not count."""
+    if left.is_full():
+        return
+    left.bad.add(number)
+    left.add(BAD_LINES)
+    if left.bad.are_too_many():
+        shown = line[:60].decode(errors="replace").strip()
+        cut = "" if line.endswith(b"\n") else CUT
+        many = f": {left.bad.excess()}" if left.bad.share else ""
+        raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}{cut}{many}") from None
 
 
 def is_readable_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
@@ -224,7 +324,7 @@ def is_readable_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
     for line in lines[:-1] if len(head) == HEAD and len(lines) > 1 else lines:
         try:
             text = line_text(line)
-            if text and row_of(text) is not None:
+            if text and not text.startswith(COMMENT) and row_of(text) is not None:
                 return True
         except (ValueError, OverflowError):
             return False
@@ -233,12 +333,23 @@ def is_readable_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
 
 def begins_with_head(head: bytes, names: str) -> bool:
     """Return whether the first line of a file that begins with these bytes is the head of a table
-    with columns of these names. The reader may still refuse their order."""
+    with columns of these names. Comments may come before. The reader may still refuse their
+    order."""
     try:
-        words = split_commas(line_text(head.lstrip().split(b"\n")[0]).lower(), 1)
+        words = split_commas(first_line(head).lower(), 1)
     except ValueError:
         return False
     return {*names.lower().split(",")} <= {*words}
+
+
+def first_line(head: bytes) -> str:
+    """Return the first line of a text that is neither empty nor a comment, or "". Raises ValueError
+    for bytes that are no text."""
+    for line in head.split(b"\n"):
+        text = line_text(line)
+        if text and not text.startswith(COMMENT):
+            return text
+    return ""
 
 
 def line_text(line: bytes, names: bool = False) -> str:

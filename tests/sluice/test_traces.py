@@ -18,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pyarrow
 import pytest
+import zstandard
 from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
 from typed import enter
@@ -612,10 +613,12 @@ def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An experiment installs only what experiments need."""
-    (tmp_path / "a.csv.zst").write_bytes(b"packed")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(BadTraceFile, match=r"type: sh tools/setup\.sh sweep$"):
-        read_head(tmp_path / "a.csv.zst")
+    (tmp_path / "a.csv").write_bytes(zstandard.compress(b"packed"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(
+        BadTraceFile, match=r"type: sh tools/setup\.sh sweep \(without a clone: pip"
+    ):
+        read_head(tmp_path / "a.csv")
 
 
 @pytest.mark.native

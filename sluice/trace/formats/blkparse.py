@@ -105,5 +105,5 @@ def parse_row(line: str, devices: Devices) -> Line:
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     devices = Devices()
     yield from tables_of_lines(
-        path, stream, left, lambda line: parse_row(line, devices), names=True
+        path, stream, left, lambda line: parse_row(line, devices), names=True, comments=False
     )

@@ -59,7 +59,9 @@ def parse_row(line: str) -> Row | None:
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     """Yield all of the file at once, because the last disk is known at its end."""
     rows = join_tables(
-        list(tables_of_lines(path, stream, LeftOut(), parse_row, empty=True, names=True))
+        list(
+            tables_of_lines(path, stream, LeftOut(bad=left.bad), parse_row, empty=True, names=True)
+        )
     )
     disk = rows["offset"] // PLACE
     last, full = disk == (disk.max() if len(rows) else 0), rows["bytes"] > 0

@@ -140,5 +140,5 @@ def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     def parse_row(line: str) -> None:
         stages.take_line(line)
 
-    list(tables_of_lines(path, stream, LeftOut(), parse_row))
+    list(tables_of_lines(path, stream, LeftOut(bad=left.bad), parse_row))
     yield from build_tables(path, stages.first_stage_rows(left))
