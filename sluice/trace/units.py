@@ -4,6 +4,8 @@ While it is read, they are PLACE bytes apart (disk_place()). Then the requests a
 disk follows another, in the order of their numbers (place_side_by_side()).
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from sluice.trace.stream import MOST_BYTES, expect_range
@@ -25,6 +27,17 @@ def disk_place(unit: int, offset: int, size: int) -> int:
     expect_range("the size", size, 0, MOST_BYTES, " bytes")
     expect_range("the offset", offset, 0, PLACE - size, " bytes")
     return unit * PLACE + offset
+
+
+@dataclass
+class Disks:
+    """The disks that have appeared in a trace, numbered in the order of their first requests."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def place(self, name: str, offset: int, size: int) -> int:
+        """Return the place of a request to the disk of this name, as disk_place() does."""
+        return disk_place(self.numbers.setdefault(name, len(self.numbers)), offset, size)
 
 
 def place_side_by_side(requests: np.ndarray) -> np.ndarray:

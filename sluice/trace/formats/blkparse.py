@@ -3,7 +3,9 @@
       8,16   0       25     0.012345678  1234  Q  WS 20941264 + 8 [name]
       device, CPU, number, time in s, process, action, kind, sector + sectors, name
 
-A request is where it is queued (Q), and reads (R) or writes (W) data. Discards are left out, and
+A request is where it is queued (Q), and reads (R) or writes (W) data. If the beginning of the file
+has no such event, it is where it is inserted into the scheduler's queue (I), and if it has none of
+these either, where the device gets it (D). Discards are left out, and
 what has no data: blkparse prints its kind without a sector, and of a command past the file
 system its bytes (Q R 36 [smartctl]). Lines that are no events are left out, too, but blkparse's own
 sums (Total (8,16): and what follows) are not counted. A process's name may have any bytes.
@@ -18,13 +20,14 @@ one of these disks is refused, because it has each request twice; a remap shows 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from sluice.trace.common import SECTOR
-from sluice.trace.stream import NO_DATA, LeftOut, Line, parse_seconds, tables_of_lines
+from sluice.trace.stream import HEAD, NO_DATA, LeftOut, Line, parse_seconds, tables_of_lines
 from sluice.trace.units import disk_place
 
 ABOUT = "blktrace, as blkparse prints it"
@@ -40,7 +43,8 @@ EMPTY = re.compile(  # without a sector
 )
 SUMS = re.compile(r"\S+ \(.*\):|Input file .* added")  # the first line of what blkparse adds
 SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
-QUEUED, REMAPPED = "Q", "A"
+QUEUED, INSERTED, ISSUED, REMAPPED = "Q", "I", "D", "A"
+STAGES = (QUEUED, INSERTED, ISSUED)  # the first of them that a file's beginning has is taken
 DISCARDS = "discards"
 NO_EVENTS = "lines that are no events of blkparse"
 
@@ -75,8 +79,16 @@ class Devices:
         return number
 
 
-def parse_row(line: str, devices: Devices) -> Line:
-    """Return a line's request, the reason why it is left out, or None. Raises ValueError."""
+def first_stage(head: bytes) -> str:
+    """Return the action that stands for a request in a text that begins with these bytes."""
+    events = (EVENT.fullmatch(line.strip()) for line in head.decode(errors="replace").split("\n"))
+    there = {event["action"] for event in events if event}
+    return next((stage for stage in STAGES if stage in there), QUEUED)
+
+
+def parse_row(line: str, devices: Devices, stage: str = QUEUED) -> Line:
+    """Return a line's request, the reason why it is left out, or None. stage: the action that
+    stands for a request. Raises ValueError."""
     event = EVENT.fullmatch(line)
     if not event:
         if re.match(r"\d+,\d+\s", line):
@@ -86,7 +98,7 @@ def parse_row(line: str, devices: Devices) -> Line:
     devices.in_sums = False
     if event["action"] == REMAPPED:
         devices.note_remap(event["device"], event["rest"])
-    if event["action"] != QUEUED:
+    if event["action"] != stage:
         return None
     data = DATA.fullmatch(event["rest"])
     if not data:
@@ -104,6 +116,13 @@ def parse_row(line: str, devices: Devices) -> Line:
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     devices = Devices()
+    head = stream.read(HEAD) + stream.readline()
+    stage = first_stage(head)
     yield from tables_of_lines(
-        path, stream, left, lambda line: parse_row(line, devices), names=True, comments=False
+        path,
+        chain(head.splitlines(keepends=True), stream),
+        left,
+        lambda line: parse_row(line, devices, stage),
+        names=True,
+        comments=False,
     )

@@ -15,8 +15,10 @@ import numpy as np
 
 from sluice.trace.stream import (
     LeftOut,
-    Row,
+    Line,
+    begins_with_head,
     is_readable_as,
+    is_table_head,
     parse_kind,
     parse_whole,
     split_commas,
@@ -29,18 +31,22 @@ SOURCE = (
     "D. Narayanan, A. Donnelly and A. Rowstron, Write Off-Loading, FAST 2008; README of the traces"
 )
 SEVERAL = True
+HEAD = "Timestamp,Hostname,DiskNumber,Type,Offset,Size"  # of some copies of the files
 TICK_NS = 100
 EPOCH_S = 11644473600  # from 1601 to 1970: less is left of a time, and it fits 64 bits in ns
 WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return is_readable_as(head, lambda line: parse_row(line, {}))
+    readable = is_readable_as(head, lambda line: parse_row(line, {}))
+    return readable or begins_with_head(head, HEAD)
 
 
-def parse_row(line: str, disks: dict[tuple[str, str], int]) -> Row:
-    """Return a line's request. disks: the numbers of the disks that have appeared, by host and
-    disk. Raises ValueError."""
+def parse_row(line: str, disks: dict[tuple[str, str], int]) -> Line:
+    """Return a line's request, or None for a head. disks: the numbers of the disks that have
+    appeared, by host and disk. Raises ValueError."""
+    if is_table_head(line, HEAD):
+        return None
     words = split_commas(line, 6, 7)
     write = parse_kind(words[3], WRITES)
     ticks = parse_whole(words[0], "the time") - EPOCH_S * 10**7

@@ -12,8 +12,10 @@ from functools import partial
 
 from sluice.trace.common import SECTOR
 from sluice.trace.stream import (
-    Row,
+    Line,
+    begins_with_head,
     is_readable_as,
+    is_table_head,
     parse_kind,
     parse_seconds,
     parse_whole,
@@ -25,15 +27,18 @@ from sluice.trace.units import disk_place
 ABOUT = "SPC: the Storage Performance Council's trace files"
 SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
 SEVERAL = True
+HEAD = "ASU,LBA,Size,Opcode,Timestamp"  # of some copies of the files
 WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return is_readable_as(head, parse_row)
+    return is_readable_as(head, parse_row) or begins_with_head(head, HEAD)
 
 
-def parse_row(line: str) -> Row:
-    """Return a line's request. Raises ValueError."""
+def parse_row(line: str) -> Line:
+    """Return a line's request, or None for a head. Raises ValueError."""
+    if is_table_head(line, HEAD):
+        return None
     words = split_commas(line, 5)
     write = parse_kind(words[3], WRITES)
     unit, first, size = map(parse_whole, words[:3], ("the unit", "the first block", "the size"))
