@@ -21,7 +21,6 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
-from types import ModuleType
 
 from sluice.experiment import catalogue as kernel
 from sluice.experiment import trace_disk
@@ -38,6 +37,7 @@ from sluice.sweep.ranges import BadSweep, expect_known
 from sluice.sweep.sizes import buffer_counts
 from sluice.system.guest import MOST_DISKS, PAGE
 from sluice.trace import reader
+from sluice.trace.bound import Format
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import REFUSE, WAYS, Fit
 from sluice.trace.stream import NUMBER
@@ -219,7 +219,7 @@ def name_of(request: ReplayRequest, path: Path) -> str:
     return "-".join(words)
 
 
-def settle_times(request: ReplayRequest, module: ModuleType) -> ReplayRequest:
+def settle_times(request: ReplayRequest, module: Format) -> ReplayRequest:
     """Return the request with --loop and --inflight where they were not given. Raises BadSweep if
     the trace has no times for the loop."""
     timeless = getattr(module, "TIMELESS", False)

@@ -62,6 +62,7 @@ Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
 Line = Row | list[Row] | str | None
 BAD_LINES = "lines that cannot be read"
 SHOWN = 5  # lines that cannot be read whose numbers are told
+SHOWN_BYTES = 60  # of a line that cannot be read
 SOON = 1000  # lines: in fewer than these a share means nothing
 
 
@@ -112,6 +113,11 @@ class LeftOut:
         """Count one request that comes before the next one kept."""
         if not self.is_full():
             self.counts[why] += 1
+
+    def expect_few_bad(self, path: Path) -> None:
+        """Raise BadTraceFile if, at the end of a file, more lines were bad than may be."""
+        if self.bad.are_too_many(at_end=True):
+            raise BadTraceFile(f"{path}: {self.bad.excess()}")
 
     def is_full(self) -> bool:
         """Return whether all requests that are wanted have been read."""
@@ -298,8 +304,7 @@ def tables_of_lines(
             else:
                 left.kept += len(rows)
                 yield from rows
-        if left.bad.are_too_many(at_end=True):
-            raise BadTraceFile(f"{path}: {left.bad.excess()}")
+        left.expect_few_bad(path)
 
     return build_tables(path, parse_rows())
 
@@ -307,15 +312,21 @@ def tables_of_lines(
 def take_bad_line(path: Path, left: LeftOut, number: int, line: bytes, error: Exception) -> None:
     """Count a line that cannot be read. Raises BadTraceFile with its number if there are too many
     of them. A line behind the last request that is taken does not count."""
+    shown = line[:SHOWN_BYTES].decode(errors="replace").strip()
+    cut = "" if line.endswith(b"\n") else CUT
+    take_bad_row(left, number, f"{path}:{number}: {error}: {shown!r}{cut}")
+
+
+def take_bad_row(left: LeftOut, number: int, message: str) -> None:
+    """Count a line or row that cannot be read. message: where it is, and why it cannot. Raises
+    BadTraceFile with the message if there are too many of them."""
     if left.is_full():
         return
     left.bad.add(number)
     left.add(BAD_LINES)
     if left.bad.are_too_many():
-        shown = line[:60].decode(errors="replace").strip()
-        cut = "" if line.endswith(b"\n") else CUT
         many = f": {left.bad.excess()}" if left.bad.share else ""
-        raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}{cut}{many}") from None
+        raise BadTraceFile(f"{message}{many}") from None
 
 
 def is_readable_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
@@ -427,6 +438,14 @@ def parse_whole(word: str, column: str) -> int:
     if not (0 <= value < MOST_WHOLE and value == value.to_integral_value()):
         raise ValueError(f"{column} {text!r}: must be a whole number from 0 to 2^63")
     return int(value)
+
+
+def parse_number(word: str, column: str) -> Decimal:
+    """Return a column's number, exactly. Raises ValueError."""
+    text = word.strip()
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f"{column} {text!r}: must be a number")
+    return Decimal(text)
 
 
 def parse_seconds(word: str) -> int:

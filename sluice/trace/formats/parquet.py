@@ -1,0 +1,119 @@
+"""Parquet with a request a row and named columns; columns.py says how they are named.
+
+A column of the type timestamp has its unit in the file. The file is read group by group.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sluice.trace.bound import Bound
+from sluice.trace.columns import Unit, find_roles, guess_unit, make_row_of
+from sluice.trace.errors import BadTraceFile
+from sluice.trace.stream import (
+    NO_DATA,
+    SHOWN_BYTES,
+    LeftOut,
+    Row,
+    build_tables,
+    checked_row,
+    compression,
+    take_bad_row,
+)
+from sluice.trace.words import COLUMNS, UNIT, UNITS_PS, Word
+
+ABOUT = "Parquet with named columns (--columns)"
+SOURCE = "sluice/trace/columns.py; parquet.apache.org"
+MAGIC = b"PAR1"
+ROWS = 8192  # that are turned into requests at once
+
+
+def looks_like(name: str, head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def open_file(path: Path) -> Any:
+    """Return a file of Parquet. Raises BadTraceFile."""
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ModuleNotFoundError:
+        why = "what reads Parquet is not installed; type: sh tools/setup.sh sweep"
+        raise BadTraceFile(
+            f"{path}: cannot be read: {why} (without a clone: pip install pyarrow)"
+        ) from None
+    if packer := compression(path):
+        raise BadTraceFile(f"{path}: Parquet inside of {packer}: unpack it first")
+    try:
+        return parquet.ParquetFile(path)
+    except (ArrowInvalid, OSError) as error:
+        raise BadTraceFile(f"{path}: cannot be read: {error}") from None
+
+
+def typed_unit(field: Any) -> Unit | None:
+    """Return the unit of a column of the type timestamp, else None."""
+    unit = getattr(field.type, "unit", None)
+    return Unit(UNITS_PS[unit], unit, "by the column's type") if unit else None
+
+
+def as_words(column: Any) -> list[str]:
+    """Return the values of a column as text; a timestamp as its number."""
+    import pyarrow
+
+    if pyarrow.types.is_temporal(column.type):
+        column = column.cast("int64")
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def bind(word: Word, path: Path, head: bytes) -> Bound:
+    """Return the format for a file. Raises BadTraceFile."""
+    file = open_file(path)
+    names = file.schema_arrow.names
+    try:
+        roles = find_roles(word.options.get(COLUMNS, ""), names, len(names))
+        used = [names[at] for at in roles.places.values()]
+        unit = Unit(UNITS_PS["s"], "s", "there are none")
+        if "time" in roles.places:
+            name = names[roles.places["time"]]
+            some = next(file.iter_batches(ROWS, columns=[name]), None)
+            typed = None if word.options.get(UNIT) else typed_unit(file.schema_arrow.field(name))
+            values = as_words(some.column(0)) if some else []
+            unit = typed or guess_unit(word.options.get(UNIT, ""), name, values)
+    except ValueError as error:
+        raise BadTraceFile(f"{path}: {error}") from None
+    compact = type(roles)({role: i for i, role in enumerate(roles.places)}, roles.named)
+
+    def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+        yield from build_tables(path, rows_of(path, left, used, make_row_of(compact, unit)))
+
+    return Bound.of_table(__name__, ABOUT, SOURCE, roles, unit, read)
+
+
+def rows_of(path: Path, left: LeftOut, used: list[str], row_of: Any) -> Iterator[Row]:
+    """Yield the requests of a file. used: the columns. Raises BadTraceFile."""
+    number = 0
+    for batch in open_file(path).iter_batches(ROWS, columns=used):
+        columns = [as_words(batch.column(name)) for name in used]
+        for words in zip(*columns, strict=True):
+            number += 1
+            left.bad.lines += 1
+            try:
+                row = row_of(words)
+                row = checked_row(row) if row[2] else NO_DATA
+            except (ValueError, OverflowError) as error:
+                shown = ", ".join(words)[:SHOWN_BYTES]
+                take_bad_row(left, number, f"{path}: row {number}: {error}: {shown!r}")
+                continue
+            if isinstance(row, str):
+                left.add(row)
+            else:
+                left.kept += 1
+                yield row
+    left.expect_few_bad(path)
+
+
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield the tables of a file whose columns' names tell their roles; find_format() binds
+    options."""
+    yield from bind(Word("parquet"), path, b"").read(path, stream, left)
