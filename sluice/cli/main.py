@@ -52,6 +52,13 @@ VERBS: Verbs = {
         },
     ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),
+    "trace": (
+        "Traces of real disks: look at one, or make one.",
+        {
+            "look": (f"{SLUICE}.trace:look", "Say what format a trace has, and what is in it."),
+            "generate": (f"{SLUICE}.trace:generate", "Make a week of one server, from a seed."),
+        },
+    ),
     "debug": (f"{SLUICE}.debug:debug", "Make a run again and stop it at one instant, in gdb."),
     "why": (f"{SLUICE}.why:why", "Say what a read waited for."),
     "theatre": (f"{SLUICE}.theatre:theatre", "Show a run, or two, as it went, in a page."),

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from sluice.host.nearest import suggest
+from sluice.trace.errors import BadTraceFile
 
 UNITS_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 1000, "ps": 1, "100ns": 10**5}
 COLUMNS, UNIT, BAD = "columns", "unit", "bad"
@@ -19,7 +20,7 @@ TYPED = {COLUMNS: "--columns", UNIT: "--time-unit", BAD: "--bad-lines"}
 SHARE = re.compile(r"(\d+\.?\d*|\.\d+)(%?)", re.A)
 
 
-class BadWord(ValueError):
+class BadWord(BadTraceFile):
     """The error for a word that names no format as it should."""
 
 

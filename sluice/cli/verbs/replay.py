@@ -10,13 +10,9 @@ import typer
 from sluice.cli import options
 from sluice.cli.verb import verb
 from sluice.cli.verbs.sweep import GOES_ON, SWEEP
+from sluice.cli.verbs.trace import BadLines, Columns, Format, TimeUnit
 
 WAYS, LOOPS, MOST_INFLIGHT = ("refuse", "pack", "fold"), ("open", "closed"), 256
-
-
-def formats() -> list[str]:
-    """Return the formats of traces."""
-    return options.modules("trace/formats")
 
 
 def check_scale(text: str) -> str:
@@ -42,14 +38,10 @@ def replay(
             **options.existing_path("TRACE", "A file of any format that --format names.")
         ),
     ],
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"The trace's format, if the file does not tell: {', '.join(formats())}.",
-            **options.completes("format", formats),
-        ),
-    ] = "",
+    format: Format = "",
+    columns: Columns = "",
+    time_unit: TimeUnit = "",
+    bad_lines: BadLines = "",
     policies: Annotated[
         str,
         typer.Option(
@@ -112,13 +104,18 @@ def replay(
     from sluice.sweep import trace_replay
     from sluice.sweep.journal import FOLDER
     from sluice.sweep.ranges import BadSweep
+    from sluice.trace import reader
     from sluice.trace.errors import BadTraceFile
+    from sluice.trace.words import format_word
 
-    asked = trace_replay.ReplayRequest(
-        trace, format, policies, cache, drive, scale, count, fit, loop, inflight, metrics, jobs,
-        scheduler, folder or FOLDER,
-    )  # fmt: skip
+    def make() -> bool:
+        word = format_word(format, columns, time_unit, bad_lines)
+        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        asked = trace_replay.ReplayRequest(
+            trace, word, policies, cache, drive, scale, count, fit, loop, inflight, metrics, jobs,
+            scheduler, folder or FOLDER,
+        )  # fmt: skip
+        return trace_replay.execute(asked)
+
     describe = partial(trace_replay.describe_error, path=trace)
-    return commandline.exit_status(
-        lambda: trace_replay.execute(asked), (BadTraceFile, BadSweep), describe
-    )
+    return commandline.exit_status(make, (BadTraceFile, BadSweep), describe)

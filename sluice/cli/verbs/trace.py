@@ -1,0 +1,116 @@
+"""sluice trace: look at a trace, and make one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options
+from sluice.cli.verb import NONE, Needs, verb
+
+OF_TRACES = Needs(("sweep",), (), NONE)
+MOST_SEED = (1 << 63) - 1
+REQUESTS = 11_233_411  # sluice/trace/generate.py
+
+
+def formats() -> list[str]:
+    """Return the formats of traces."""
+    return options.modules("trace/formats")
+
+
+TraceFile = Annotated[
+    Path, typer.Argument(**options.existing_path("TRACE", "A file of a trace, packed or not."))
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        metavar="FORMAT",
+        help=f"The trace's format, if the file does not tell: {', '.join(formats())}.",
+        **options.completes("format", formats),
+    ),
+]
+Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES",
+        help="The columns of a CSV or Parquet file: time,op,offset,size, or "
+        "time=ts,write=is_write,sector=lba,sectors=3,disk=dev.",
+    ),
+]
+TimeUnit = Annotated[
+    str,
+    typer.Option(
+        metavar="s|ms|us|ns|ps|100ns",
+        help="The unit of the times, where the format leaves it open.",
+        show_default="guessed, and told",
+    ),
+]
+BadLines = Annotated[
+    str,
+    typer.Option(
+        metavar="SHARE",
+        help="How many of the lines may be left out because they cannot be read, as 0.1%.",
+        show_default="none",
+    ),
+]
+
+
+@verb(OF_TRACES, "sluice trace look hm_0.csv.gz")
+def look(
+    trace: TraceFile,
+    format: Format = "",
+    columns: Columns = "",
+    time_unit: TimeUnit = "",
+    bad_lines: BadLines = "",
+    count: options.Count = None,
+) -> int:
+    """Say what format a trace has, and what is in it: its requests, sizes, disks and times."""
+    from sluice.experiment import commandline
+    from sluice.experiment.trace_disk import show_passed
+    from sluice.trace import look as looking
+    from sluice.trace import reader
+    from sluice.trace.errors import BadTraceFile
+    from sluice.trace.words import format_word
+
+    def show() -> bool:
+        word = format_word(format, columns, time_unit, bad_lines)
+        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        with show_passed(f"reading {trace.name}", "requests") as seen:
+            lines = looking.look(trace, word, count, seen)
+        print("\n".join(lines))
+        return True
+
+    return commandline.exit_status(show, (BadTraceFile,))
+
+
+@verb(OF_TRACES, "sluice trace generate week.csv.zst", "nothing was made")
+def generate(
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to be made; .gz, .bz2, .xz or .zst at its end says how it is packed.",
+            callback=options.value_callback(options.absolute),
+        ),
+    ],
+    requests: Annotated[
+        int, typer.Option(**options.count_of("How many requests the week has."))
+    ] = REQUESTS,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, max=MOST_SEED, help="Which week is drawn.")
+    ] = 1,
+) -> int:
+    """Make a trace of a week of one server, with the figures of prn_1 of MSR Cambridge, and in
+    that trace's format."""
+    from sluice.experiment import commandline
+    from sluice.experiment.trace_disk import show_passed
+    from sluice.trace import generate as generating
+    from sluice.trace.errors import BadTraceFile
+
+    def make() -> bool:
+        with show_passed(f"writing {out.name}", "requests") as seen:
+            generating.write_trace(out, requests, seed, seen)
+        print(out)
+        return True
+
+    return commandline.exit_status(make, (BadTraceFile,))
