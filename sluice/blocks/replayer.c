@@ -145,17 +145,25 @@ static bool input_next(struct record *r, u64 *number)
 /* ---- what is measured ---- */
 
 struct times {
-    u64 count, min, max;
+    u64 count, bytes, min, max;
+    u64 hits, hit_bytes; /* hits: requests all of whose bytes hit */
     unsigned __int128 sum, squares;
     u64 *bucket; /* HIST_BUCKETS */
 };
 
 static struct {
     struct times all, reads, writes;
-    u64 bytes, errors, late_ns, end_ns;
+    u64 errors, late_ns, end_ns;
     u64 active; /* under way */
     FILE *log;
 } sums;
+
+static void hits_add(struct times *t, u64 bytes, u64 hit_bytes)
+{
+    t->bytes += bytes;
+    t->hits += bytes == hit_bytes;
+    t->hit_bytes += hit_bytes;
+}
 
 static void times_add(struct times *t, u64 ns)
 {
@@ -190,16 +198,17 @@ static void times_print(const char *name, const struct times *t)
         else
             high = middle;
     }
-    printf("\"%s\":{\"count\":%lu,\"min\":%lu,\"mean\":%lu,\"std\":%lu,"
+    printf("\"%s\":{\"count\":%lu,\"bytes\":%lu,\"hits\":%lu,"
+           "\"hit_bytes\":%lu,\"min\":%lu,\"mean\":%lu,\"std\":%lu,"
            "\"p50\":%lu,\"p90\":%lu,\"p99\":%lu,\"p99.9\":%lu,"
            "\"p99.99\":%lu,\"max\":%lu},",
-           name, t->count, t->min, mean, low, quantile(t, 5000),
+           name, t->count, t->bytes, t->hits, t->hit_bytes, t->min, mean, low, quantile(t, 5000),
            quantile(t, 9000), quantile(t, 9900), quantile(t, 9990),
            quantile(t, 9999), t->max);
 }
 
 static void done(const struct record *r, u64 number, u64 start_ns, u64 late_ns,
-                 int error)
+                 u64 hit_bytes, int error)
 {
     u64 now_ns = clock_ns(), response_ns = now_ns - start_ns;
     sums.end_ns = now_ns;
@@ -208,9 +217,11 @@ static void done(const struct record *r, u64 number, u64 start_ns, u64 late_ns,
         sums.errors++;
         return;
     }
-    sums.bytes += r->bytes;
+    struct times *kind = r->write ? &sums.writes : &sums.reads;
+    times_add(kind, response_ns);
     times_add(&sums.all, response_ns);
-    times_add(r->write ? &sums.writes : &sums.reads, response_ns);
+    hits_add(kind, r->bytes, hit_bytes);
+    hits_add(&sums.all, r->bytes, hit_bytes);
     struct logged logged = {number, start_ns - FIRST_NS, response_ns};
     if (sums.log && fwrite(&logged, sizeof logged, 1, sums.log) != 1)
         fail("%s: cannot be written", options.log);
@@ -271,9 +282,9 @@ static void finish(void)
     if (options.events)
         keep_events();
     getrusage(RUSAGE_SELF, &used);
-    printf("{\"requests\":%lu,\"bytes\":%lu,\"errors\":%lu,\"late_ns\":%lu,"
+    printf("{\"requests\":%lu,\"errors\":%lu,\"late_ns\":%lu,"
            "\"elapsed_ns\":%lu,",
-           input.taken, sums.bytes, sums.errors, sums.late_ns,
+           input.taken, sums.errors, sums.late_ns,
            sums.end_ns - FIRST_NS);
     times_print("all", &sums.all);
     times_print("reads", &sums.reads);
@@ -336,10 +347,11 @@ static void serve(void *arg)
         sums.active++;
         u64 now_ns = clock_ns();
         u64 start_ns = options.closed ? now_ns : due_ns;
+        u64 hit_bytes = request_hit_bytes(d, r.offset, r.bytes);
         int error = request_do(d, &streams, r.offset, r.bytes, r.write);
         sums.active--;
         expect_progress();
-        done(&r, number, start_ns, now_ns - start_ns, error);
+        done(&r, number, start_ns, now_ns - start_ns, hit_bytes, error);
         if (ended && !sums.active)
             finish();
     }

@@ -8,7 +8,7 @@
  */
 #include "sluice/blocks/request.h"
 
-#include "kernel/cache/bio.h"
+#include "kernel/cache/bcache.h"
 
 #define WINDOW     32 /* as in data.c */
 #define FILE_OWNER 1  /* of all blocks */
@@ -143,6 +143,20 @@ static int do_write(struct disk *d, u64 offset, u64 end)
         offset += to - from;
     }
     return error;
+}
+
+u64 request_hit_bytes(const struct disk *d, u64 offset, u64 bytes)
+{
+    u64 end = offset + bytes, found = 0;
+    HOLD(spin, &bcache.lock);
+    while (offset < end) {
+        u64 block = offset / BLOCK_BYTES;
+        u64 next = MIN(end, (block + 1) * BLOCK_BYTES);
+        if (found_of(buf_lookup(d, block)) != MISSING)
+            found += next - offset;
+        offset = next;
+    }
+    return found;
 }
 
 int request_do(struct disk *d, struct streams *s, u64 offset, u64 bytes,

@@ -7,6 +7,10 @@
 
 #define BLOCK_BYTES 4096
 
+/* How many bytes of a request lie in blocks that the cache has, or whose read
+ * is under way: they need no read of this request's. Changes nothing. */
+u64 request_hit_bytes(const struct disk *, u64 offset, u64 bytes);
+
 /* Read or write these bytes of the disk, through the cache. The streams are
  * those of all readers of the disk. 0 or -EIO. */
 int request_do(struct disk *, struct streams *, u64 offset, u64 bytes,

@@ -47,6 +47,7 @@ FILES = (
         "build/mkfs/mkfs",
         "build/mkfs/*.o",
         "build/native/*_tool",
+        "build/blocks/replayer",
     ),
 )
 OF_TWIN = ("build/twin", "build/live/wasm")

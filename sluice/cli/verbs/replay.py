@@ -1,18 +1,23 @@
-"""sluice replay: a trace of a real disk under many policies, by the twin."""
+"""sluice replay: a trace of a real disk under many policies."""
 
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import verb
+from sluice.cli.verb import Values, verb
 from sluice.cli.verbs.sweep import GOES_ON, SWEEP
 from sluice.cli.verbs.trace import BadLines, Columns, Format, TimeUnit
 
-WAYS, LOOPS, MOST_INFLIGHT = ("refuse", "pack", "fold"), ("open", "closed"), 256
+WAYS, LOOPS = ("refuse", "pack", "fold"), ("open", "closed")
+BLOCKS, FILES = "blocks", "files"
+# The most requests under way at once, and the options that only one of the two ways has.
+MOST_INFLIGHT = {BLOCKS: 1 << 16, FILES: 256}
+ONLY = {"fit": FILES, "metrics": FILES, "scheduler": FILES, "out": BLOCKS}
+METRICS = "trace.mean_ms, trace.p99_ms"
 
 
 def check_scale(text: str) -> str:
@@ -26,10 +31,24 @@ def check_scale(text: str) -> str:
     return text
 
 
+def check_way(values: Values) -> None:
+    """Raise BadParameter if an option was given that the chosen way does not have."""
+    way, inflight = values["through"], values["inflight"]
+    for name, only in ONLY.items():
+        if values[name] and way != only:
+            raise typer.BadParameter(f"only with --through {only}", param_hint=f"--{name}")
+    if inflight and inflight > MOST_INFLIGHT[way]:
+        raise typer.BadParameter(
+            f"{inflight}: must be 1 to {MOST_INFLIGHT[way]} with --through {way}",
+            param_hint="--inflight",
+        )
+
+
 @verb(
     SWEEP,
-    "sluice replay hm_0.csv.gz --policies 'replace=lru|arc' --cache '10, 25'",
+    "sluice replay hm_0.csv.gz --policies 'lru|arc|lirs' --sizes '10, 25'",
     GOES_ON,
+    check_way,
 )
 def replay(
     trace: Annotated[
@@ -46,16 +65,18 @@ def replay(
         str,
         typer.Option(
             metavar="POLICIES",
-            help="Policies to try, each with each: 'replace=lru|arc, sched=clook|sluice'; "
-            "without it, every policy in the place of the usual one of its kind.",
+            help="Policies to try, each kind with each: 'lru|arc, sched=clook|sluice'; without it, "
+            "every replace policy.",
         ),
     ] = "",
-    cache: Annotated[
+    sizes: Annotated[
         str,
         typer.Option(
+            "--sizes",
+            "--cache",
             metavar="PERCENTS",
-            help="Sizes of the cache in percent of the blocks that the trace reads, as '10, 25'; "
-            "without it, 4,096 buffers.",
+            help="Sizes of the cache in percent of the blocks that the trace touches.",
+            show_default="1, 5, 10",
         ),
     ] = "",
     drive: options.Drive = "cheetah4lp",
@@ -68,12 +89,6 @@ def replay(
         ),
     ] = "1",
     count: options.Count = None,
-    fit: Annotated[
-        str,
-        typer.Option(
-            **options.one_word("way", WAYS, "What happens if the trace reaches beyond the drive.")
-        ),
-    ] = "refuse",
     loop: Annotated[
         str,
         typer.Option(
@@ -88,34 +103,114 @@ def replay(
         typer.Option(
             metavar="NUMBER",
             min=1,
-            max=MOST_INFLIGHT,
+            max=max(MOST_INFLIGHT.values()),
             help="How many requests are under way at once, at most.",
             show_default="64; 1 if the format has no times",
         ),
     ] = None,
-    metrics: options.Metrics = "trace.mean_ms, trace.p99_ms",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file for all figures, .csv or .parquet.",
+            callback=options.value_callback(options.absolute),
+        ),
+    ] = None,
     jobs: options.Jobs = options.JOBS,
-    scheduler: options.Scheduler = "",
     folder: options.Folder = None,
+    through: Annotated[
+        str,
+        typer.Option(
+            **options.one_word(
+                "way",
+                (BLOCKS, FILES),
+                "What requests go to: blocks of a disk as large as the trace needs, or files of a "
+                "file system in a machine, as a sweep with a page.",
+            )
+        ),
+    ] = BLOCKS,
+    fit: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(WAYS),
+            show_default="refuse",
+            help="With files: what happens if the trace reaches beyond the drive.",
+            **options.completes("way", lambda: WAYS),
+        ),
+    ] = "",
+    metrics: Annotated[
+        str,
+        typer.Option(
+            metavar="METRICS", show_default=METRICS, help="With files: what is to be less."
+        ),
+    ] = "",
+    scheduler: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With files: a Dask scheduler whose workers make the runs, as tcp://host:8786.",
+        ),
+    ] = "",
 ) -> int:
-    """Replay a trace of a real disk under many policies, by the twin, and draw their Pareto
-    front."""
+    """Replay a trace of a real disk under many policies: their hits and response times, at several
+    sizes of the cache."""
+    given = dict(locals())
+    return replay_files(given) if through == FILES else replay_blocks(given)
+
+
+def tell_format(given: dict[str, Any]) -> str:
+    """Print what the trace is read as. Returns the word for its format. Raises BadTraceFile."""
+    from sluice.trace import reader
+    from sluice.trace.words import format_word
+
+    word = format_word(given["format"], given["columns"], given["time_unit"], given["bad_lines"])
+    print("\n".join(reader.describe_format(given["trace"], word)), flush=True)
+    return word
+
+
+def replay_blocks(given: dict[str, Any]) -> int:
+    """Replay a trace on the blocks of a disk. Returns the exit status."""
+    from sluice.blocks.study import FOLDER
+    from sluice.blocks.replayer import ReplayFailed
+    from sluice.experiment import commandline
+    from sluice.sweep import block_replay
+    from sluice.sweep.ranges import BadSweep
+    from sluice.trace.errors import BadTraceFile
+
+    def make() -> bool:
+        names = ("trace", "policies", "sizes", "drive", "count", "inflight", "jobs", "out")
+        asked = block_replay.BlockReplay(
+            **{name: given[name] for name in names},
+            format=tell_format(given),
+            scale=float(given["scale"]),
+            closed=given["loop"] == "closed" if given["loop"] else None,
+            folder=given["folder"] or FOLDER,
+        )
+        return block_replay.execute(asked)
+
+    errors = (BadTraceFile, BadSweep, ReplayFailed)
+    return commandline.exit_status(make, errors, block_replay.describe_error)
+
+
+def replay_files(given: dict[str, Any]) -> int:
+    """Replay a trace in files of a file system, by the twin. Returns the exit status."""
     from sluice.experiment import commandline
     from sluice.sweep import trace_replay
     from sluice.sweep.journal import FOLDER
     from sluice.sweep.ranges import BadSweep
-    from sluice.trace import reader
     from sluice.trace.errors import BadTraceFile
-    from sluice.trace.words import format_word
 
     def make() -> bool:
-        word = format_word(format, columns, time_unit, bad_lines)
-        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        names = ("trace", "policies", "drive", "scale", "count", "loop", "inflight", "jobs")
         asked = trace_replay.ReplayRequest(
-            trace, word, policies, cache, drive, scale, count, fit, loop, inflight, metrics, jobs,
-            scheduler, folder or FOLDER,
-        )  # fmt: skip
+            **{name: given[name] for name in (*names, "scheduler")},
+            format=tell_format(given),
+            cache=given["sizes"],
+            fit=given["fit"] or WAYS[0],
+            metrics=given["metrics"] or METRICS,
+            folder=given["folder"] or FOLDER,
+        )
         return trace_replay.execute(asked)
 
-    describe = partial(trace_replay.describe_error, path=trace)
+    describe = partial(trace_replay.describe_error, path=given["trace"])
     return commandline.exit_status(make, (BadTraceFile, BadSweep), describe)

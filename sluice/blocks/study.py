@@ -1,0 +1,206 @@
+"""Replays one trace under many settings, in several processes, and keeps each result.
+
+    trace = prepare(Path("usr_0.csv.gz"), folder)
+    results = make_runs(plan(trace, settings), folder, jobs=2)
+
+- The trace is decoded once. The decoded trace is kept under the hash of the file's bytes, of how it
+  is decoded, and of the code that decodes.
+- A result is kept under the hash of the decoded trace, the settings and the replayer, as soon as it
+  is there. So ^C loses only the replays under way, and the same call goes on from there.
+- Processes are as many as asked for. Each replay is one process, and a thread waits for it.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import blake2b, sha256
+from pathlib import Path
+
+from sluice.blocks.decoded import Decoded, Seen, about_path, decode_trace, load_decoded
+from sluice.blocks.replayer import (
+    Figures,
+    Running,
+    Settings,
+    dump_figures,
+    load_figures,
+    replayer_hash,
+    run_replay,
+)
+from sluice.host.paths import KEPT, PACKAGE
+
+FOLDER = KEPT / "replays"
+KEPT_TRACES = 4  # decoded traces that stay; results of all stay
+PIECE = 1 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A decoded trace: the file of its requests, and what is known of them."""
+
+    path: Path
+    known: Decoded
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A replay to be made: its trace, its settings, and the name by which it is kept."""
+
+    trace: Trace
+    settings: Settings
+    key: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happens in a study: `done` of a replay's requests have begun; figures: it has ended;
+    kept: it was made before."""
+
+    planned: Planned
+    done: int
+    figures: Figures | None = None
+    kept: bool = False
+
+
+Report = Callable[[Step], None]
+
+
+@cache
+def decoder_hash() -> str:
+    """Return the hash of the code that decodes traces."""
+    paths = [Path(__file__).with_name("decoded.py"), *sorted((PACKAGE / "trace").rglob("*.py"))]
+    return sha256(b"".join(sha256(path.read_bytes()).digest() for path in paths)).hexdigest()
+
+
+def hash_bytes(path: Path) -> str:
+    """Return the hash of a file's bytes."""
+    found = blake2b(digest_size=32)
+    with path.open("rb") as stream:
+        while data := stream.read(PIECE):
+            found.update(data)
+    return found.hexdigest()
+
+
+def hash_words(*words: object) -> str:
+    """Return the hash of values that JSON can hold."""
+    return sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def prepare(
+    path: Path,
+    folder: Path = FOLDER,
+    format: str = "",
+    count: int | None = None,
+    scale: float = 1.0,
+    seen: Seen = lambda n: None,
+) -> Trace:
+    """Return a trace, decoded unless it was decoded before.
+
+    folder: where decoded traces and results are kept; the rest is as in decode_trace. Raises
+    BadTraceFile.
+    """
+    from sluice.trace.reader import find_format
+
+    name = find_format(path, format).__name__.rpartition(".")[2]
+    key = hash_words(hash_bytes(path), name, count, scale, decoder_hash())
+    target = folder / "traces" / f"{key}.requests"
+    known = load_decoded(target)
+    if not known or not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        known = decode_trace(path, target, name, count, scale, seen)
+    os.utime(target)
+    remove_old_traces(target.parent)
+    return Trace(target, known)
+
+
+def remove_old_traces(folder: Path) -> None:
+    """Remove decoded traces, the one that was used longest ago first, down to KEPT_TRACES."""
+    there = sorted(folder.glob("*.requests"), key=lambda path: path.stat().st_mtime)
+    for path in there[:-KEPT_TRACES]:
+        path.unlink(missing_ok=True)
+        about_path(path).unlink(missing_ok=True)
+
+
+def plan(trace: Trace, settings: Iterable[Settings]) -> list[Planned]:
+    """Return a replay of a trace for each of some settings."""
+    return [
+        Planned(trace, one, hash_words(trace.path.stem, asdict(one), replayer_hash()))
+        for one in settings
+    ]
+
+
+def kept_path(folder: Path, planned: Planned) -> Path:
+    """Return where the figures of a replay are kept."""
+    return folder / "results" / planned.trace.path.stem / f"{planned.key}.json"
+
+
+def load_kept(folder: Path, planned: Planned) -> Figures | None:
+    """Return the figures of a replay that was made before, or None."""
+    path = kept_path(folder, planned)
+    return load_figures(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+def keep(folder: Path, planned: Planned, figures: Figures) -> None:
+    """Write figures where load_kept finds them, whole or not at all."""
+    path = kept_path(folder, planned)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    part.write_text(json.dumps(dump_figures(figures)), encoding="utf-8")
+    part.replace(path)
+
+
+def make_run(planned: Planned, folder: Path, report: Report, running: Running) -> Figures:
+    """Make one replay, and keep its figures. Returns them. Raises ReplayFailed."""
+    trace = planned.trace
+    figures = run_replay(
+        trace.path,
+        trace.known.volume_bytes,
+        planned.settings,
+        lambda done: report(Step(planned, done)),
+        running,
+    )
+    keep(folder, planned, figures)
+    report(Step(planned, figures.requests, figures))
+    return figures
+
+
+def make_runs(
+    runs: list[Planned],
+    folder: Path = FOLDER,
+    jobs: int = 1,
+    report: Report = lambda step: None,
+) -> list[Figures]:
+    """Make replays, except those that were made before. Returns the figures of each.
+
+    jobs: how many at a time; report: called from several threads with each step. An exception, as
+    by ^C, ends the replays under way; those that have ended are kept. Raises ReplayFailed.
+    """
+    found = {run.key: load_kept(folder, run) for run in runs}
+    for run in runs:
+        if figures := found[run.key]:
+            report(Step(run, figures.requests, figures, kept=True))
+    missing = {run.key: run for run in runs if not found[run.key]}
+    running = Running()
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(make_run, run, folder, report, running) for run in missing.values()}
+        try:
+            collect(futures)
+        except BaseException:
+            running.end_all()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    made = {run.key: load_kept(folder, run) for run in missing.values()}
+    every = {key: figures for key, figures in (found | made).items() if figures}
+    return [every[run.key] for run in runs]
+
+
+def collect(futures: set[Future[Figures]]) -> None:
+    """Wait for all futures; raise the first exception as soon as it is there."""
+    left = futures
+    while left:
+        ended, left = wait(left, return_when=FIRST_COMPLETED)
+        for future in ended:
+            future.result()
