@@ -118,7 +118,7 @@ def read_rows(path: Path) -> Iterator[Table]:
 def sort_runs(path: Path, folder: Path) -> list[NDArray[np.void]]:
     """Return the requests of a file as runs, each in the order of time, in files of the folder."""
     whole = np.memmap(path, REQUEST, "r")
-    runs = []
+    runs: list[NDArray[np.void]] = []
     for number, at in enumerate(range(0, len(whole), RUN)):
         rows = np.array(whole[at : at + RUN])
         rows[np.argsort(rows["time_ns"], kind="stable")].tofile(folder / f"run{number}")

@@ -11,17 +11,12 @@
  */
 #include "sluice/blocks/scaled.h"
 
+#include "sluice/blocks/hart.h"
 #include "drives/row.h"
-
-#define MOST_ZONES  64
-#define MOST_POINTS 256
 
 static struct drive_model scaled = {
     .name = "scaled", .about = "a row, scaled to a volume", .service_ns = 1};
 DRIVE(scaled);
-
-static struct zone zones[MOST_ZONES];
-static struct seek_point points[MOST_POINTS];
 
 static u64 root_up(u64 x)
 {
@@ -33,7 +28,11 @@ static u64 root_up(u64 x)
 
 static void scale_zones(const struct drive_model *m, u64 tracks, u64 sectors)
 {
-    for (u32 i = 0; i + 1 < MOST_ZONES && m->zones[i].sectors; i++) {
+    u32 n = 0;
+    while (m->zones[n].sectors)
+        n++;
+    struct zone *zones = host_memory((n + 1) * sizeof *zones);
+    for (u32 i = 0; i < n; i++) {
         const struct zone *z = &m->zones[i];
         zones[i] = (struct zone){
             .first_cyl = z->first_cyl * tracks,
@@ -47,16 +46,23 @@ static void scale_zones(const struct drive_model *m, u64 tracks, u64 sectors)
     scaled.gaps = NULL;
 }
 
+static struct seek_point *scale_table(const struct seek_point *table,
+                                      u64 tracks)
+{
+    u32 n = 0;
+    while (table[n].cyls)
+        n++;
+    struct seek_point *points = host_memory((n + 1) * sizeof *points);
+    for (u32 i = 0; i < n; i++)
+        points[i] = (struct seek_point){table[i].cyls * tracks, table[i].ns};
+    return points;
+}
+
 /* A seek over the same share of the disk takes the same time. */
-static void scale_seeks(const struct drive_model *m, u64 tracks)
+static void scale_seeks(u64 tracks)
 {
     struct seek_curve *c = &scaled.seek;
-    for (u32 i = 0; c->table && i + 1 < MOST_POINTS && m->seek.table[i].cyls;
-         i++) {
-        points[i] = m->seek.table[i];
-        points[i].cyls *= tracks;
-    }
-    c->table = c->table ? points : NULL;
+    c->table = c->table ? scale_table(c->table, tracks) : NULL;
     c->knee_cyls *= tracks;
     u64 square = (u64)c->b_ns * c->b_ns / tracks;
     c->b_ns = root_up(square);
@@ -78,6 +84,6 @@ const char *drive_scaled_to(const char *name, u64 nsectors)
     scaled.segment_sectors = m->segment_sectors * sectors;
     scaled.read_ahead_sectors = m->read_ahead_sectors * sectors;
     scale_zones(m, tracks, sectors);
-    scale_seeks(m, tracks);
+    scale_seeks(tracks);
     return scaled.name;
 }
