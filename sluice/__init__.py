@@ -11,6 +11,10 @@ virtual, and the same call has the same result. In a clone `make twin` builds it
 package has it. Names are the kernel's own: policies(), tunables() and drives() list them.
 __version__ is Sluice's version.
 
+replay() goes through the file system of a machine, so it has the limits of one: 6 GiB, two hours of
+virtual time, some million requests. replay_blocks() has none of them: requests go straight to the
+cache and the disk, and Figures are what comes of it (sluice/blocks/).
+
 All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
 offset and bytes, and write, which is 1 for a write and 0 for a read.
 
@@ -51,8 +55,9 @@ if TYPE_CHECKING:
     from sluice.api import *  # noqa: F403
 
 PUBLIC = (
-    *("EVENT", "REQUEST", "BadReplay", "BadTraceFile", "LeftOutWarning", "Result", "RunFailed"),
-    *("drives", "fit", "policies", "read", "replay", "requests", "tunables"),
+    *("EVENT", "REQUEST", "BadReplay", "BadTraceFile", "Figures", "LeftOutWarning", "ReplayFailed"),
+    *("Result", "RunFailed", "Times"),
+    *("drives", "fit", "policies", "read", "replay", "replay_blocks", "requests", "tunables"),
 )
 
 

@@ -13,6 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sluice.blocks.replayer import (
+    HANG,
+    MOST_INFLIGHT,
+    REPLAYER,
+    Figures,
+    ReplayFailed,
+    Settings,
+    Times,
+    run_replay,
+)
 from sluice.experiment import catalogue as kernel
 from sluice.experiment import jobs, trace_disk, trial
 from sluice.experiment import run as runs
@@ -31,7 +41,7 @@ from sluice.trace import reader as reading
 from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.packed import LONGEST, pack_requests, packed_bytes
-from sluice.trace.stream import LeftOut
+from sluice.trace.stream import LeftOut, open_unpacked
 from sluice.twin import engine
 
 __all__ = [
@@ -39,20 +49,26 @@ __all__ = [
     "REQUEST",
     "BadReplay",
     "BadTraceFile",
+    "Figures",
     "LeftOutWarning",
+    "ReplayFailed",
     "Result",
     "RunFailed",
+    "Times",
     "drives",
     "fit",
     "policies",
     "read",
     "replay",
+    "replay_blocks",
     "requests",
     "tunables",
 ]
 
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
+BLOCK = 4096  # bytes of a block of the cache
+BLOCK_KINDS = ("replace", "sched", "prefetch", "write", "update")  # that a replay of blocks asks
 ARM = "replay"  # the name of the only arm
 RANGES = {  # of a row's numbers: the least, the most, and both in words
     "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
@@ -256,6 +272,101 @@ def replay(
         return build_result(run, done, kept)
 
 
+def replay_blocks(
+    requests: NDArray[np.void] | str | Path,
+    policies: Mapping[str, str] | None = None,
+    tunables: Mapping[str, int | str] | None = None,
+    drive: str = "cheetah4lp",
+    volume_bytes: int | None = None,
+    buffers: int = 4096,
+    loop: str = "open",
+    inflight: int = 64,
+    hang: int = HANG,
+) -> Figures:
+    """Replay requests on the blocks of a disk, without a file system. Returns the figures.
+
+    Decisions and times are those of the kernel, and a hundred times as many requests can be
+    replayed as by replay(): memory is that of the cache and does not grow with the requests or with
+    the volume, and neither virtual time nor the volume has a limit but 2^62 ns and 2^60 bytes.
+
+    requests: shape (requests,), dtype REQUEST, or the path of a file in the form of
+    sluice/trace/packed.py; volume_bytes: the disk's size, in whole blocks of 4 KiB (None: as large
+    as the requests need), to which a smaller drive is scaled; hang: how often nothing could run
+    without a request's end until the replay counts as hanging; the rest is as in replay().
+
+    Raises BadReplay for a wrong argument, and ReplayFailed with what the replayer said.
+    """
+    _expect_built()
+    if loop not in trace_disk.LOOPS:
+        _expect_loop(loop, 1)
+    settings = Settings(
+        {kind: str(v) for kind, v in _known_policies(policies).items()},
+        _known_tunables(tunables),
+        _known_drive(drive),
+        checked_int("buffers", buffers, MACHINE["nbuf"].low),
+        loop == "closed",
+        checked_int("inflight", inflight, 1, MOST_INFLIGHT),
+        checked_int("hang", hang, 1),
+    )
+    if isinstance(requests, str | Path):
+        size = volume_bytes if volume_bytes is not None else _packed_end(Path(requests))
+        return run_replay(Path(requests), checked_int("volume_bytes", size, BLOCK), settings)
+    _expect_table(requests)
+    size = volume_bytes if volume_bytes is not None else _whole_blocks(requests)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "requests"
+        path.write_bytes(pack_requests(requests))
+        return run_replay(path, checked_int("volume_bytes", size, BLOCK), settings)
+
+
+def _whole_blocks(requests: NDArray[np.void]) -> int:
+    """Return the size of the disk that has room for requests, in bytes: whole blocks."""
+    return -(-fitting.highest_byte(requests) // BLOCK) * BLOCK
+
+
+def _packed_end(path: Path) -> int:
+    """Return the size of the disk that has room for the requests of a file, which is read in
+    pieces. Raises BadTraceFile."""
+    left_out, end = LeftOut(), 0
+    with open_unpacked(path) as stream:
+        for piece in reading.known_formats()["sluice"].read(path, stream, left_out):
+            end = max(end, _whole_blocks(piece))
+    return end
+
+
+def _known_policies(given: Mapping[str, str] | None) -> dict[str, object]:
+    """Return the policies of a call. Raises BadReplay for unknown ones, and for kinds that a replay
+    of blocks does not ask."""
+    policies = _expect_dict("policies", given, {"replace": "arc"})
+    there = {kind: kernel.load_catalogue().policies[kind] for kind in BLOCK_KINDS}
+    for kind, name in policies.items():
+        if kind not in there:
+            raise BadReplay(f'policies: "{kind}": must be one of {", ".join(there)}')
+        if name not in there[kind]:
+            near = suggest(str(name), there[kind])
+            raise BadReplay(f'policies: unknown {kind} policy "{name}"; {near}')
+    return policies
+
+
+def _known_tunables(given: Mapping[str, int | str] | None) -> dict[str, int | str]:
+    """Return the tunables of a call. Raises BadReplay for unknown ones, and for values out of
+    range."""
+    there, found = kernel.load_catalogue().tunables, {}
+    for name, value in _expect_dict("tunables", given, {"aipu.age_ms": 5000}).items():
+        if name not in there:
+            raise BadReplay(f'tunables: unknown tunable "{name}"; {suggest(name, there)}')
+        found[name] = checked_int(name, value, there[name].low, there[name].high)
+    return dict(found)
+
+
+def _known_drive(drive: object) -> str:
+    """Return a drive's name. Raises BadReplay if there is no such drive."""
+    names = kernel.load_catalogue().drives
+    if drive not in names:
+        raise BadReplay(f'unknown drive "{drive}"; {suggest(str(drive), names)}')
+    return str(drive)
+
+
 def checked_int(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return an argument as Python's int, checked to be a whole number from `low` to `high` (None:
     no upper limit). Raises BadReplay."""
@@ -342,7 +453,7 @@ def _expect_built() -> None:
     if why:
         raise BadReplay(f"there is no twin here: {why}")
     tool = NATIVE / "drive_replay_tool"  # it lists the drives
-    for path in (engine.TWIN, PROGRAMS / trace_disk.PROGRAM, tool):
+    for path in (engine.TWIN, PROGRAMS / trace_disk.PROGRAM, REPLAYER, tool):
         if not path.exists():
             raise BadReplay(f"{path} is missing: type `make twin` in Sluice's folder")
 

@@ -131,6 +131,15 @@ void buf_unhold(void); /* the process has let go of a buffer */
 
 /* ---- hash.c. For all of these the caller holds bcache.lock. ---- */
 
+/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
+ * above every block's, and the factor is odd, so equal blocks of two disks are
+ * never in one bucket. */
+static inline struct buf **buf_bucket(u32 disk, u64 blkno)
+{
+    u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
+    return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
+}
+
 struct buf *buf_lookup(const struct disk *, u64 blkno); /* NULL: it has none */
 
 /* A buffer for a block that is not cached: never used, or a victim; NULL if

@@ -46,11 +46,12 @@
 struct flush;
 
 struct buf {
-    /* bcache.lock */
-    struct block block; /* what policies see: disk, blkno, times */
-    u32 flags;
+    /* bcache.lock. First what the hash compares, in one line of the
+     * processor's cache. */
     struct disk *disk;
-    struct buf *hash;          /* the next of its bucket */
+    struct buf *hash, **hashed; /* the next of its bucket; what leads to it */
+    u32 flags;
+    struct block block;        /* what policies see: disk, blkno, times */
     struct wait_queue waiters; /* for the buffer, while it is busy */
     struct list dirty;   /* on the delayed-write, pending, writing or pinned
                             list */
@@ -64,6 +65,7 @@ struct buf {
     /* the holder's */
     void *data;   /* bio_block_bytes() */
     struct io io; /* its transfer */
+    u64 rest[6];  /* so that each begins a line of the processor's cache */
 };
 
 /*

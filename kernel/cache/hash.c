@@ -10,18 +10,9 @@
 
 COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
 
-/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
- * above every block's, and the factor is odd, so equal blocks of two disks are
- * never in one bucket. */
-static struct buf **bucket(u32 disk, u64 blkno)
-{
-    u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
-    return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
-}
-
 struct buf *buf_lookup(const struct disk *d, u64 blkno)
 {
-    struct buf *b = *bucket(d->id, blkno);
+    struct buf *b = *buf_bucket(d->id, blkno);
     while (b && (b->block.blkno != blkno || b->disk != d))
         b = b->hash;
     return b;
@@ -29,18 +20,21 @@ struct buf *buf_lookup(const struct disk *d, u64 blkno)
 
 static void hash_insert(struct buf *b)
 {
-    struct buf **head = bucket(b->block.disk, b->block.blkno);
+    struct buf **head = buf_bucket(b->block.disk, b->block.blkno);
     debug_assert(!buf_lookup(b->disk, b->block.blkno)); /* 1 */
     b->hash = *head;
+    b->hashed = head;
+    if (b->hash)
+        b->hash->hashed = &b->hash;
     *head = b;
 }
 
+/* It only writes to its neighbours, for which the processor need not wait. */
 static void hash_remove(struct buf *b)
 {
-    struct buf **at = bucket(b->block.disk, b->block.blkno);
-    while (*at != b)
-        at = &(*at)->hash;
-    *at = b->hash;
+    *b->hashed = b->hash;
+    if (b->hash)
+        b->hash->hashed = b->hashed;
 }
 
 /* A buffer that is evictable loses its block, and is free. */

@@ -11,7 +11,10 @@
 #include "kernel/cache/bcache.h"
 
 #define WINDOW     32 /* as in data.c */
-#define FILE_OWNER 1  /* of all blocks */
+#define CACHE_LINE 64
+#define FILE_OWNER 1 /* of all blocks */
+
+_Static_assert(sizeof(struct buf) % CACHE_LINE == 0, "lines are not shared");
 
 /* The progress of one read. */
 struct reading {
@@ -143,6 +146,29 @@ static int do_write(struct disk *d, u64 offset, u64 end)
         offset += to - from;
     }
     return error;
+}
+
+void request_warm_bucket(const struct disk *d, u64 offset)
+{
+    __builtin_prefetch(buf_bucket(d->id, offset / BLOCK_BYTES));
+}
+
+void request_warm_buffer(const struct disk *d, u64 offset)
+{
+    const char *b = (const char *)*buf_bucket(d->id, offset / BLOCK_BYTES);
+    __builtin_prefetch(b);
+    __builtin_prefetch(b + CACHE_LINE);
+    __builtin_prefetch(b + 2 * CACHE_LINE);
+}
+
+void request_warm_links(const struct disk *d, u64 offset)
+{
+    const struct buf *b = *buf_bucket(d->id, offset / BLOCK_BYTES);
+    if (!b)
+        return;
+    __builtin_prefetch(b->block.link.prev);
+    __builtin_prefetch(b->block.link.next);
+    __builtin_prefetch(b->hash);
 }
 
 u64 request_hit_bytes(const struct disk *d, u64 offset, u64 bytes)
