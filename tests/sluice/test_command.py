@@ -232,7 +232,8 @@ def test_help_loads_nothing_that_takes_long() -> None:
         ("experiment run runs/", "there is no .toml file in this folder"),
         ("replay x.spc", "x.spc: there is no such file or folder"),
         ("replay a.csv.gz --scale=0", "0: must be a number above 0"),
-        ("replay a.csv.gz --inflight=257", "'--inflight'"),
+        ("replay a.csv.gz --inflight=65537", "'--inflight'"),
+        ("replay a.csv.gz --through=files --inflight=257", "'--inflight'"),
         ("experiment run --jobs=0", "'--jobs'"),
         ("run ls --memory=9G", "9G: must be memory from 32M to 8G"),
         ("lab grade elevator --submission=nothing", "nothing: there is no such file or folder"),
@@ -335,7 +336,7 @@ def test_an_installed_package_sets_nothing_up(
 @pytest.mark.parametrize("goal", [g for g in OLD if "make" not in old_goals.table()[g]])
 def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
     groups, prerequisites, _ = OLD[goal]
-    words = old_goals.table()[goal]["verb"].removesuffix(" --animation")
+    words = old_goals.table()[goal]["verb"].partition(" --")[0]
     values = {param.name: param.default for param in loaded(words).params} | {"name": "x"}
     needs = loaded(words).function.about.needs(values)
     assert " ".join(needs.groups) == groups
@@ -378,7 +379,7 @@ def test_the_words_of_a_goal_are_those_of_a_verb() -> None:
     for goal, row in old_goals.table().items():
         if goal == old_goals.VARIABLES or "make" in row:
             continue
-        words = row["verb"].removesuffix(" --animation")
+        words = row["verb"].partition(" --")[0]
         there = {option for param in loaded(words).params for option in param.opts}
         for name, how in row.items():
             words = how.split()

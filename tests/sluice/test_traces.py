@@ -1832,7 +1832,7 @@ def test_a_replay_speaks_of_its_own_options(asked, capsys) -> None:
         (["--policies", "lur=x"], "--policies: lur=x: unknown"),
         (["--format", "msr"], f"{asked().trace}:1: "),
     ):
-        assert enter("replay", asked().trace, *given) == 2
+        assert enter("replay", asked().trace, "--through=files", *given) == 2
         assert capsys.readouterr().err.startswith(why)
     assert replay.describe_error("x.toml:9: t: take fit = pack") == "t: take --fit=pack"
     assert replay.describe_error("t: scale = 1e-17: the last") == "t: --scale=1e-17: the last"

@@ -51,6 +51,8 @@ times = np.arange(200) * 4_000_000
 table = sluice.requests(times, (times // 7919 % 9000) * 8192, write=np.arange(200) % 4 == 3)
 result = sluice.replay(table, {"replace": "arc", "write": "delayed"}, buffers=512)
 said = {"sum_ns": int(result.response_ns.sum()), "counters": result.counters}
+blocks = sluice.replay_blocks(table, {"replace": "arc", "write": "delayed"}, buffers=512)
+said["blocks"] = [blocks.all.hits, blocks.all.mean_ns, blocks.counters]
 print(json.dumps([sluice.__version__, said]))
 """
 TRACE = "".join(
@@ -216,6 +218,7 @@ def test_a_wheel_has_what_commands_read_and_neither_labs_nor_tests(installed: In
     experiments = {f"sluice/tree/{path.relative_to(ROOT)}" for path in experiment_files()}
     assert experiments <= set(names)
     assert "sluice/tree/build/kernel/kernel.elf" in names
+    assert "sluice/tree/build/blocks/replayer" in names
     assert not [name for name in names if re.search(r"\.(o|d|img|pyc)$|/(grade|labs|tests)/", name)]
 
 
@@ -233,6 +236,11 @@ def test_a_trace_is_replayed_on_the_command_line(installed: Installed, tmp_path:
     words = ("--policies=replace=lru|arc", "--cache=25")
     file = "a trace.spc" if MAIN.exists() else "--file=a trace.spc"
     said = installed.command(tmp_path, "replay", *words, file)
+    rows = re.findall(r"^25 %\s+(lru|arc)\s+\S+\s+\S+\s+(\S+)", said, re.M)
+    assert {name for name, _ in rows} == {"lru", "arc"} and float(rows[0][1]) > 0
+    kept = tmp_path / "home" / ".cache" / "sluice" / "kept" / "replays"
+    assert len(list(kept.glob("results/*/*.json"))) == 2
+    said = installed.command(tmp_path, "replay", *words, "--through=files", file)
     rows = re.findall(r"^(lru|arc)\s+(\S+)", said, re.M)
     assert {name for name, _ in rows} == {"lru", "arc"} and float(rows[0][1]) > 0
     assert len(list((tmp_path / "sluice-out").glob("sweeps/*/sweep.html"))) == 1
