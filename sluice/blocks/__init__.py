@@ -2,5 +2,5 @@
 file system, processes or system calls (replayer.c).
 
 decoded.py makes a trace of any format the file that the replayer reads, replayer.py makes one
-replay, study.py many of one trace, and keeps their figures.
+replay, batch.py many of one trace, and keeps their figures.
 """

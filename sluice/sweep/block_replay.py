@@ -6,7 +6,7 @@
   in percent of the blocks of 4 KiB that the trace touches.
 - What is not said is BASE, or else the kernel's own. --drive=none leaves the drive out: then only
   hits are of interest.
-- What was replayed is kept (sluice/blocks/study.py), so ^C and a second call lose nothing.
+- What was replayed is kept (sluice/blocks/batch.py), so ^C and a second call lose nothing.
 """
 
 import csv
@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sluice.blocks import study
+from sluice.blocks import batch
+from sluice.blocks.batch import Planned, Report, Step, Trace
 from sluice.blocks.decoded import BLOCK, Decoded
 from sluice.blocks.replayer import Figures, Settings, Times
-from sluice.blocks.study import Planned, Report, Step, Trace
 from sluice.experiment.aligned import format_table
 from sluice.experiment.catalogue import Known, load_catalogue
 from sluice.experiment.progress import format_count
@@ -62,7 +62,7 @@ class BlockReplay:
     inflight: int | None = None
     jobs: int = 1
     out: Path | None = None
-    folder: Path = study.FOLDER
+    folder: Path = batch.FOLDER
 
 
 @dataclass(frozen=True)
@@ -387,18 +387,18 @@ def execute(request: BlockReplay) -> bool:
     if request.sizes:
         parse_sizes(request.sizes)
     with show_passed(f"reading {request.trace.name}", "requests") as seen:
-        trace = study.prepare(
+        trace = batch.prepare(
             request.trace, request.folder, request.format, request.count, request.scale, seen
         )
     print("\n".join(describe_trace(request, trace)), flush=True)
     listed = list_runs(request, trace, known)
-    runs = study.plan(trace, [settings for _, _, settings in listed])
+    runs = batch.plan(trace, [settings for _, _, settings in listed])
     names = {
         run.key: f"{one.name}, {share:g} %"
         for run, (one, share, _) in zip(runs, listed, strict=True)
     }
     with show_runs(names, trace.known.requests) as report:
-        figures = study.make_runs(runs, request.folder, request.jobs, report)
+        figures = batch.make_runs(runs, request.folder, request.jobs, report)
     rows = [
         Row(one, share, run, found)
         for (one, share, _), run, found in zip(listed, runs, figures, strict=True)

@@ -227,6 +227,7 @@ LOOK_INSIDE = {
     "tools/gdb/sluice.py": "is gdb's commands, which a person types",
     "tools/gdb/connect.py": "attaches the gdb that a person or an editor has started",
     "tools/gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
+    "sluice/blocks/decoded.py": "has the set of a trace's blocks in memory of its own",
     "sluice/debug/launch.py": "starts the machine of that run for gdb",
     "tests/system/test_gdb.py": "tests them",
     "tests/grade/test_escape.py": "makes memories that evidence.py must refuse",

@@ -17,7 +17,7 @@ import pytest
 from typed import LINE, enter
 
 import sluice
-from sluice.blocks import decoded, replayer, study
+from sluice.blocks import batch, decoded, replayer
 from sluice.blocks.decoded import BLOCK, Decoded, decode_trace
 from sluice.blocks.replayer import ReplayFailed, Settings, run_replay
 from sluice.host.limits import HANG_S
@@ -228,9 +228,9 @@ def test_a_row_is_scaled_with_all_its_zones_and_its_whole_seek_table(tmp_path: P
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> study.Trace:
+def trace(tmp_path: Path) -> batch.Trace:
     """Return a decoded trace."""
-    return study.prepare(write_packed(tmp_path / "t.requests", made_table(3000)), tmp_path / "kept")
+    return batch.prepare(write_packed(tmp_path / "t.requests", made_table(3000)), tmp_path / "kept")
 
 
 def count_runs(monkeypatch: pytest.MonkeyPatch, stops_at: int = 0) -> list[Settings]:
@@ -244,7 +244,7 @@ def count_runs(monkeypatch: pytest.MonkeyPatch, stops_at: int = 0) -> list[Setti
             raise KeyboardInterrupt
         return run_replay(path, size, settings)
 
-    monkeypatch.setattr(study, "run_replay", run)
+    monkeypatch.setattr(batch, "run_replay", run)
     return made
 
 
@@ -258,49 +258,49 @@ def several() -> list[Settings]:
 
 
 def test_what_was_replayed_is_not_replayed_again(
-    tmp_path: Path, trace: study.Trace, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trace: batch.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = count_runs(monkeypatch)
-    first = study.make_runs(study.plan(trace, several()), tmp_path / "kept", 2)
+    first = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", 2)
     assert len(made) == 4
-    again = study.make_runs(study.plan(trace, several()), tmp_path / "kept", 2)
+    again = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", 2)
     assert len(made) == 4 and again == first
     other = [replace(several()[0], inflight=65)]
-    study.make_runs(study.plan(trace, other), tmp_path / "kept")
+    batch.make_runs(batch.plan(trace, other), tmp_path / "kept")
     assert len(made) == 5
     assert first[0].all.hits == lru_hits_of(trace, 50)
 
 
-def lru_hits_of(trace: study.Trace, buffers: int) -> int:
+def lru_hits_of(trace: batch.Trace, buffers: int) -> int:
     """Return the hits of the replayer by LRU, replayed on its own."""
     settings = Settings({"replace": "lru"}, drive="none", buffers=buffers)
     return run_replay(trace.path, trace.known.volume_bytes, settings).all.hits
 
 
 def test_an_interrupt_keeps_what_is_done_and_the_next_call_goes_on(
-    tmp_path: Path, trace: study.Trace, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trace: batch.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = count_runs(monkeypatch, stops_at=3)
     with pytest.raises(KeyboardInterrupt):
-        study.make_runs(study.plan(trace, several()), tmp_path / "kept")
+        batch.make_runs(batch.plan(trace, several()), tmp_path / "kept")
     assert len(made) >= 3
     monkeypatch.undo()
     made = count_runs(monkeypatch)
-    steps: list[study.Step] = []
-    study.make_runs(study.plan(trace, several()), tmp_path / "kept", report=steps.append)
+    steps: list[batch.Step] = []
+    batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", report=steps.append)
     assert len(made) == 2
     assert [step.kept for step in steps if step.figures] == [True, True, False, False]
 
 
 def test_an_edited_trace_is_decoded_again_and_old_ones_go(tmp_path: Path) -> None:
     path, names = tmp_path / "t.requests", []
-    for count in range(10, 10 + study.KEPT_TRACES + 2):
-        one = study.prepare(write_packed(path, made_table(count)), tmp_path / "kept")
+    for count in range(10, 10 + batch.KEPT_TRACES + 2):
+        one = batch.prepare(write_packed(path, made_table(count)), tmp_path / "kept")
         assert one.known.requests == count
         names.append(one.path)
     assert len(set(names)) == len(names)
     there = sorted(path.name for path in (tmp_path / "kept" / "traces").glob("*.requests"))
-    assert there == sorted(path.name for path in names[-study.KEPT_TRACES :])
+    assert there == sorted(path.name for path in names[-batch.KEPT_TRACES :])
 
 
 # ---- the command ----

@@ -23,9 +23,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from sluice import api
 from sluice.blocks.replayer import Settings, run_replay
-from sluice.experiment import trial
 from sluice.host.paths import BUILD, ROOT
 from sluice.trace.common import REQUEST
 from sluice.trace.formats.oraclegeneral import RECORD
@@ -49,6 +47,18 @@ cache = getattr(judge, name)(size)
 began = time.process_time()
 missed, _ = cache.process_trace(reader)
 print(json.dumps([time.process_time() - began, missed]))
+"""
+# Processor seconds of a trial of the twin, in which it replays the requests of a file.
+TWIN = """\
+import json, sys
+from sluice import api
+from sluice.experiment import trial
+path, size_mb, drive, policies = sys.argv[1], int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
+table = api.read(path)
+machine = api.machine_table(table, drive, size_mb, 4096)
+run = api.build_run(table, machine, {"name": api.ARM, "policies": policies}, "refuse")
+run.config["commands"] %= ("open", 64)
+print(trial.measure_run(run).cpu_s)
 """
 
 
@@ -124,12 +134,11 @@ def replay_s(made: Made, name: str, drive: str) -> float:
 def twin_ratio(folder: Path) -> float:
     """Return how many times as fast as the twin the replayer is, on a part of the trace."""
     table = make_table(TWIN_REQUESTS, (TWIN_MB << 20) // BLOCK // 2)
-    machine = api.machine_table(table, DRIVE, TWIN_MB, 4096)
-    run = api.build_run(table, machine, {"name": api.ARM, "policies": USUAL}, "refuse")
-    run.config["commands"] %= ("open", 64)
-    twin_s = trial.measure_run(run).cpu_s
-    path = folder / "part"
+    path = folder / "part.requests"
     path.write_bytes(pack_requests(table))
+    words = [sys.executable, "-c", TWIN, path, str(TWIN_MB), DRIVE, json.dumps(USUAL)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    twin_s = float(done.stdout)
     settings = Settings(USUAL, drive=DRIVE, buffers=4096)
     return twin_s / run_replay(path, TWIN_MB << 20, settings).cpu_s
 

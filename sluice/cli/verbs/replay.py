@@ -170,7 +170,7 @@ def tell_format(given: dict[str, Any]) -> str:
 
 def replay_blocks(given: dict[str, Any]) -> int:
     """Replay a trace on the blocks of a disk. Returns the exit status."""
-    from sluice.blocks.study import FOLDER
+    from sluice.blocks.batch import FOLDER
     from sluice.blocks.replayer import ReplayFailed
     from sluice.experiment import commandline
     from sluice.sweep import block_replay
