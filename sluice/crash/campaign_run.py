@@ -32,14 +32,16 @@ MOST_TOLD = 3  # failures that are told in full
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    """A campaign: the machine, how many operations exhaustive workloads have at most, how many
-    seeds of random ones there are, for how long it goes on with further seeds, and where it is
-    kept."""
+    """A campaign: the machine, whether writes before the newest one are torn, how many operations
+    exhaustive workloads have at most, how many random ones of two and of three operations there
+    are, for how long it goes on with further ones of three, and where it is kept."""
 
     setup: Setup
     promise: Promise
     volatile: bool = True
+    tear_older: bool = False
     length: int = 1
+    pairs: int = 0
     seeds: int = 0
     for_s: float = 0
     jobs: int = 1
@@ -68,11 +70,13 @@ class Summary:
 
 def list_tasks(request: CampaignRequest) -> list[Task]:
     """Return what a campaign tries, without what it goes on with for a time."""
-    faults = faults_for(request.setup, request.volatile)
+    faults = faults_for(request.setup, request.volatile, request.tear_older)
     every = [Task(fault.workload, fault.name) for fault in faults]
     for length in range(1, request.length + 1):
         every += [Task(workload.name) for workload in all_workloads(length)]
-    return every + [Task(random_workload(seed).name) for seed in range(request.seeds)]
+    every += [Task(random_workload(seed, 2).name) for seed in range(request.pairs)]
+    every += [Task(random_workload(seed).name) for seed in range(request.seeds)]
+    return list(dict.fromkeys(every))
 
 
 def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) -> Iterator[Task]:
@@ -90,13 +94,13 @@ def make_laboratory(request: CampaignRequest) -> Laboratory:
     """Return the laboratory of a campaign."""
     kind = LogLaboratory if request.log else Laboratory
     setup = fit_setup(request.setup) if request.log else request.setup
-    return kind(setup, request.promise, request.volatile)
+    return kind(setup, request.promise, request.volatile, request.tear_older)
 
 
 def run_campaign(request: CampaignRequest) -> bool:
     """Try all workloads of a campaign. Returns whether none failed and each planted fault was
     found."""
-    key = campaign_key(request.setup, request.promise, request.volatile)
+    key = campaign_key(request.setup, request.promise, request.volatile, request.tear_older)
     journal = Journal(request.folder / f"{key}.jsonl")
     if journal.rows:
         print(f"{len(journal.rows)} workloads were tried before")
@@ -114,7 +118,8 @@ def run_campaign(request: CampaignRequest) -> bool:
     path.write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="utf-8")
     print(format_summary(summary, path))
     if request.page:
-        put_row(command_of(request.length, request.seeds, request.options), make_cells(summary))
+        command = command_of(request.length, request.pairs, request.seeds, request.options)
+        put_row(command, make_cells(summary))
     tell_failures(request, journal)
     return not summary.failures and summary.faults_found == summary.faults
 
@@ -146,7 +151,7 @@ def summarise(
         sum(row.images for row in rows),
         sum(row.stale for row in rows),
         sum(bool(row.failed) for row in rows),
-        len(faults_for(request.setup, request.volatile)),
+        len(faults_for(request.setup, request.volatile, request.tear_older)),
         sum(bool(row.failed) for row in faults),
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),

@@ -15,9 +15,10 @@ HEAD = (
 ROW = re.compile(r"\| `(sluice crash run[^`]*)` \|.*\n")
 
 
-def command_of(length: int, seeds: int, options: str) -> str:
+def command_of(length: int, pairs: int, seeds: int, options: str) -> str:
     """Return the command of a campaign, as it could be typed again."""
-    said = f" --length {length}" + (f" --seeds {seeds}" if seeds else "")
+    said = f" --length {length}" + (f" --pairs {pairs}" if pairs else "")
+    said += f" --seeds {seeds}" if seeds else ""
     return f"sluice crash run{said}{options}"
 
 

@@ -9,7 +9,7 @@ hash is kept for each sector, and that of an image is their sum by exclusive or.
 as the writes that differ, and equal images of different workloads are found to be equal.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
@@ -19,6 +19,7 @@ from sluice.crash.disk_events import SECTOR, Event
 ALL_WAYS = 5  # as many other pending writes are lost in all ways
 RANDOM_WAYS = 12  # of more than that, so many ways, beside none, all, and all but one or only one
 RANDOM_TEARS = 3  # of a write, beside each number of first sectors
+MOST_OLDER = 8  # so many of the older pending writes are torn, drawn at random
 
 Sectors = dict[int, tuple[int, bytes]]  # of an image, where it differs: its key and its data
 
@@ -140,10 +141,27 @@ def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
     return sorted(way for way in ways if 0 < len(way) < count)
 
 
+def tear_in_halves(count: int, rng: Random) -> list[tuple[int, ...]]:
+    """Return the sectors of a torn write of so many that had begun before the newest one: its first
+    half, its second half, and some at random. There are few ways, because each older write of each
+    cut is torn."""
+    half = (count + 1) // 2
+    some = tuple(i for i in range(count) if rng.random() < 0.5)
+    ways = {tuple(range(half)), tuple(range(half, count)), some}
+    return sorted(way for way in ways if 0 < len(way) < count)
+
+
 def iterate_cuts(
-    base: Base, events: Sequence[Event], seed: int = 0, volatile: bool = True, grain: int = 1
+    base: Base,
+    events: Sequence[Event],
+    seed: int = 0,
+    volatile: bool = True,
+    grain: int = 1,
+    tear_older: bool = False,
 ) -> Iterator[tuple[Cut, Image]]:
-    """Yield the cuts of a recording, each with what it leaves. grain: how large writes are torn."""
+    """Yield the cuts of a recording, each with what it leaves. grain: how large writes are torn.
+    tear_older: also try a whole newest write beside an older one that is torn, as a drive leaves
+    them that writes several at a time or in an order of its own."""
     rng, platters = Random(seed), Platters(base)
     returned, under_way, n = 0, False, 0
     for after, event in enumerate(events):
@@ -155,7 +173,10 @@ def iterate_cuts(
             returned, under_way = event.mark + 1, False
         elif event.kind == "write":
             platters.write(after, event)
-        for chosen, torn, sectors in _ways(after, event, list(platters.pending), rng, grain):
+        ways = list(_ways(after, event, list(platters.pending), rng, grain))
+        if tear_older:
+            ways += _older_torn(after, event, platters.pending, rng)
+        for chosen, torn, sectors in ways:
             cut = Cut(after, chosen, torn, sectors, returned, under_way, n)
             n += 1
             yield cut, platters.image(cut)
@@ -181,3 +202,19 @@ def _ways(after: int, event: Event, pending: list[int], rng: Random, grain: int)
     for sectors in tears(event.sectors(), rng, grain):
         for chosen in few:
             yield (*chosen, after), after, sectors
+
+
+def _older_torn(
+    after: int, event: Event, pending: Mapping[int, Sequence[object]], rng: Random
+) -> Iterator[Way]:
+    """Yield the ways in which one pending write is torn that is not the newest one, and all others
+    are there as a whole: after each write, and when an operation returns. At a return no write is
+    new, so each may be torn."""
+    if event.kind not in ("write", "returned"):
+        return
+    older = [number for number in pending if number != after]
+    if len(older) > MOST_OLDER:
+        older = sorted(rng.sample(older, MOST_OLDER))
+    for number in older:
+        for sectors in tear_in_halves(len(pending[number]), rng):
+            yield tuple(pending), number, sectors

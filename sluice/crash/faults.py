@@ -100,13 +100,15 @@ class Planter:
 @dataclass(frozen=True)
 class Fault:
     """A planted fault: its name, what it is, the workload in which it must be found, and how it
-    changes what was written. of_cache: it does harm only if the drive's cache is volatile."""
+    changes what was written. of_cache: it does harm only if the drive's cache is volatile;
+    of_older: only if a write may be torn that is older than the newest one."""
 
     name: str
     about: str
     workload: str
     change: Callable[[Planter], Events]
     of_cache: bool = False
+    of_older: bool = False
 
 
 def no_flushes(p: Planter) -> Events:

@@ -4,7 +4,7 @@
 records one and judges its cuts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
@@ -47,8 +47,15 @@ class Outcome:
 class Laboratory:
     """A context manager: everything that judging workloads on one kind of machine needs."""
 
-    def __init__(self, setup: Setup, promise: Promise | None = None, volatile: bool = True) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        promise: Promise | None = None,
+        volatile: bool = True,
+        tear_older: bool = False,
+    ) -> None:
         self.setup, self.promise, self.volatile = setup, promise or Promise(), volatile
+        self.tear_older = tear_older
 
     def __enter__(self) -> "Laboratory":
         disk, self.start = self.make_start()
@@ -76,6 +83,10 @@ class Laboratory:
         """Do a workload. Returns the events."""
         return self.machine.record(workload.all_operations())
 
+    def iterate_cuts(self, events: Sequence[Event], seed: int = 0) -> Iterator[tuple[Cut, Image]]:
+        """Yield the cuts of a recording on this laboratory's drive, each with what it leaves."""
+        return iterate_cuts(self.base, events, seed, self.volatile, tear_older=self.tear_older)
+
     def start_tree(self) -> FoundTree:
         """Return what is on the disk at first."""
         return read_tree(self.base.disk)
@@ -97,9 +108,7 @@ class Laboratory:
             outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
             return outcome
         judging = Judging(self, workload, history)
-        for cut, image in iterate_cuts(
-            self.base, plant(events) if plant else events, seed, self.volatile
-        ):
+        for cut, image in self.iterate_cuts(plant(events) if plant else events, seed):
             outcome.cuts += 1
             outcome.tried += [cut] * keep_cuts
             wrong_here, stale = judging.judge(cut, image)
@@ -117,7 +126,8 @@ class Judging:
 
     def __init__(self, laboratory: Laboratory, workload: Workload, history: History) -> None:
         self.laboratory, self.history = laboratory, history
-        self.may_ask = moves_directory(workload.operations)
+        ordered = laboratory.promise.order == "sync"  # a journal moves a directory as a whole
+        self.may_ask = ordered and moves_directory(workload.operations)
         self.images: set[int] = set()
         self.known: dict[tuple[int, int, bool], tuple[list[str], int]] = {}
 

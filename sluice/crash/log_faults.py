@@ -153,13 +153,22 @@ def make_fault(
     workload: str,
     change: Callable[[LogPlanter], Events],
     of_cache: bool = False,
+    of_older: bool = False,
 ) -> Fault:
     """Return a planted fault of a journal."""
-    return Fault(name, about, workload, log_fault(change), of_cache)
+    return Fault(name, about, workload, log_fault(change), of_cache, of_older)
 
 
 LOG_FAULTS = (
     make_fault("no-barrier", "no flush comes before the commit block", LARGE, no_barrier, True),
+    make_fault(
+        "commit-beside-torn",
+        "no flush comes before the commit block, and the log takes one command",
+        MOVE,
+        no_barrier,
+        of_cache=True,
+        of_older=True,
+    ),
     make_fault(
         "commit-cached", "no flush follows the commit block", APPEND, commit_is_cached, True
     ),
@@ -184,8 +193,10 @@ LOG_FAULTS = (
 EVERY_FAULT = (*FAULTS, *LOG_FAULTS)
 
 
-def faults_for(setup: Setup, volatile: bool) -> list[Fault]:
-    """Return the faults that do harm on a machine, with or without a volatile cache."""
+def faults_for(setup: Setup, volatile: bool, tear_older: bool = False) -> list[Fault]:
+    """Return the faults that do harm on a machine, with or without a volatile cache, of which
+    writes before the newest one may be torn, or not."""
     if "order=journal" not in setup.args.split():
         return list_faults(volatile)
-    return [fault for fault in LOG_FAULTS if volatile or not fault.of_cache]
+    found = [fault for fault in LOG_FAULTS if volatile or not fault.of_cache]
+    return [fault for fault in found if tear_older or not fault.of_older]

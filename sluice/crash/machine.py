@@ -43,11 +43,12 @@ class Setup:
         return ("--journal", self.journal) if self.journal else ()
 
     def sizes(self) -> tuple[str, str]:
-        """Return the sizes of the root and of the disk that is watched."""
+        """Return the sizes of the root and of the disk that is watched, which has as much room
+        beside a journal as without one: the judges fill it."""
         if not self.journal:
             return "2M", self.size
         mib = int(self.journal[:-1])
-        return f"{mib + 4}M", f"{mib + 2}M"
+        return f"{mib + 4}M", f"{mib * 1024 + int(self.size[:-1])}K"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sluice.crash.cuts import Cut, iterate_cuts
+from sluice.crash.cuts import Cut
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Reader
 from sluice.crash.laboratory import Failure, Laboratory, Outcome, Plant
@@ -99,7 +99,7 @@ def make_story(
     """Return the story of one of an outcome's cuts."""
     events = laboratory.record(failure.workload)
     events = plant(events) if plant else events
-    cuts = iterate_cuts(laboratory.base, events, volatile=laboratory.volatile)
+    cuts = laboratory.iterate_cuts(events)
     image = next((image for cut, image in cuts if cut == failure.cut), None)
     span = find_span(failure.cut.after, outcome.failures, outcome.tried)
     disk = image.bytes() if image else laboratory.base.disk

@@ -17,7 +17,7 @@ CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
     *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
-    *("machine", "operations", "oracle", "workloads"),
+    *("log_faults", "machine", "operations", "oracle", "workloads"),
 )
 
 
@@ -52,7 +52,7 @@ def hash_code() -> str:
     return digest.hexdigest()
 
 
-def campaign_key(setup: Setup, promise: Promise, volatile: bool) -> str:
+def campaign_key(setup: Setup, promise: Promise, volatile: bool, tear_older: bool) -> str:
     """Return a hash of all that decides about what comes of a workload."""
     what = [
         twin_hash(),
@@ -62,6 +62,7 @@ def campaign_key(setup: Setup, promise: Promise, volatile: bool) -> str:
         setup.block,
         setup.journal,
         volatile,
+        tear_older,
         asdict(promise),
     ]
     return sha256(json.dumps(what).encode()).hexdigest()[:16]

@@ -8,11 +8,12 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from sluice.crash import campaign_run, campaign_table
-from sluice.crash.cuts import Base, choose, iterate_cuts, tears
+from sluice.crash.cuts import Base, choose, iterate_cuts, tear_in_halves, tears
 from sluice.crash.disk_events import SECTOR, Event, parse_events
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.faults import FAULTS, Fault, Planter, plant
@@ -242,6 +243,30 @@ def test_a_torn_write_leaves_each_number_of_first_sectors() -> None:
     assert bytes(7) + b"\1" in left
 
 
+def test_an_older_write_may_be_torn_beside_whole_newer_ones() -> None:
+    base = Base(bytes(64 * SECTOR))
+    events = [*writes(4, 1, 1), Event("returned")]
+
+    def left(tear_older: bool) -> set[bytes]:
+        cuts = iterate_cuts(base, events, tear_older=tear_older)
+        return {image.bytes()[: 17 * SECTOR : SECTOR] for _, image in cuts}
+
+    newer = bytes(4) + b"\2" + bytes(7) + b"\3"
+    first, second = b"\1\1\0\0" + newer, b"\0\0\1\1" + newer
+    assert {first, second} <= left(tear_older=True)
+    assert not {first, second} & left(tear_older=False)
+    assert left(tear_older=False) < left(tear_older=True)
+
+
+def test_of_many_older_writes_some_are_torn() -> None:
+    base = Base(bytes(640 * SECTOR))
+    torn = [cut for cut, _ in iterate_cuts(base, writes(*[2] * 30), tear_older=True)][-40:]
+    older = {cut.torn for cut in torn if cut.after == 29 and cut.torn not in (-1, 29)}
+    assert 4 < len(older) <= 8
+    assert tear_in_halves(1, Random(0)) == []
+    assert {(0, 1, 2), (3, 4)} <= set(tear_in_halves(5, Random(0)))
+
+
 def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
     base = Base(bytes(64 * SECTOR))
     events = [*writes(3, 2, 4), Event("flush"), *writes(2, 2)]
@@ -254,8 +279,6 @@ def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
 
 
 def test_of_many_pending_writes_all_none_and_all_but_one_are_there() -> None:
-    from random import Random
-
     others = list(range(20))
     ways = choose(others, Random(0))
     assert {(), tuple(others)} <= set(ways)
@@ -386,7 +409,7 @@ def test_the_page_has_this_kernels_counts_and_no_loss() -> None:
         found, planted = cells[-1].split(" of ")
         assert cells[-2] == "0", command
         assert found == planted, command
-    cells = rows[campaign_table.command_of(1, 0, " --args 'write=through'")]
+    cells = rows[campaign_table.command_of(1, 0, 0, " --args 'write=through'")]
     with Laboratory(Setup("write=through")) as made:
         cuts = images = 0
         for workload in all_workloads(1):

@@ -23,7 +23,7 @@ QUICK = [fault for fault in LOG_FAULTS if fault.name not in LONG]
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
-    with Laboratory(SETUP, promise_of("prefix")) as made:
+    with Laboratory(SETUP, promise_of("prefix"), tear_older=True) as made:
         yield made
 
 
@@ -33,6 +33,15 @@ def test_each_planted_fault_of_a_log_is_found(laboratory: Laboratory, fault: Fau
     workload = find_workload(fault.workload)
     assert planted(laboratory.record(workload)) != laboratory.record(workload)
     assert laboratory.try_workload(workload, planted, most=1).failures
+
+
+@pytest.mark.parametrize("fault", [fault for fault in LOG_FAULTS if fault.of_older])
+def test_only_an_older_torn_write_shows_that_a_commit_block_went_beside_its_log(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    monkeypatch.setattr(laboratory, "tear_older", False)
+    planted = plant(fault, laboratory.base.disk)
+    assert not laboratory.try_workload(find_workload(fault.workload), planted).failures
 
 
 @pytest.mark.parametrize("fault", LOG_FAULTS, ids=lambda fault: fault.name)
@@ -68,6 +77,9 @@ def test_zeros_of_a_shorter_file_may_reach_the_disk_before_its_size() -> None:
 
 
 def test_which_faults_are_planted_depends_on_the_order() -> None:
-    assert faults_for(SETUP, True) == list(LOG_FAULTS)
+    assert faults_for(SETUP, True, tear_older=True) == list(LOG_FAULTS)
+    assert {fault.name for fault in LOG_FAULTS} - {
+        fault.name for fault in faults_for(SETUP, True)
+    } == {"commit-beside-torn"}
     assert 0 < len(faults_for(SETUP, False)) < len(LOG_FAULTS)
     assert "name-first" in {fault.name for fault in faults_for(Setup(journal="4M"), True)}

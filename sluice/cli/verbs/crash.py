@@ -12,6 +12,7 @@ CRASH = Needs(("run",), ("all", "twin"))
 GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
+TORN = ("newest", "any")
 JOURNALS = {"1K": "1M", "2K": "2M", "4K": "4M"}  # the smallest of each size of block
 UNITS = {"s": 1, "m": 60, "h": 3600}
 MOST_LENGTH = 2
@@ -79,13 +80,27 @@ Journal = Annotated[
     bool,
     typer.Option("--journal", help="The disks have a journal, for --args order=journal."),
 ]
+Torn = Annotated[
+    str,
+    typer.Option(
+        **options.one_word(
+            "write to tear",
+            TORN,
+            "Which pending write the cut may tear: the newest one, or any. [default: any with "
+            "--journal, else newest]",
+        ),
+        show_default=False,
+    ),
+]
 Durable = Annotated[
     bool,
     typer.Option("--durable", help="A write that has ended is durable: no volatile cache."),
 ]
 
 
-def request_of(args: str, block: str, order: str, durable: bool, journal: bool, **more: Any) -> Any:
+def request_of(
+    args: str, block: str, order: str, durable: bool, journal: bool, torn: str, **more: Any
+) -> Any:
     """Return the request of a campaign on this machine."""
     from sluice.crash.campaign_run import CampaignRequest
     from sluice.crash.machine import Setup
@@ -97,6 +112,9 @@ def request_of(args: str, block: str, order: str, durable: bool, journal: bool, 
     said += " --durable" if durable else ""
     said += " --log" if more.get("log") else ""
     said += " --journal" if journal else ""
+    usual = TORN[journal]
+    said += f" --torn {torn}" if torn and torn != usual else ""
+    more["tear_older"] = (torn or usual) == "any"
     size = JOURNALS[block] if journal else ""
     setup, promise = Setup(args, block=block, journal=size), promise_of(order)
     return CampaignRequest(setup, promise, not durable, options=said, **more)
@@ -113,6 +131,9 @@ def run(
             help="All workloads of one operation, or of up to two.",
         ),
     ] = 1,
+    pairs: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of two operations.")
+    ] = 0,
     seeds: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
     ] = 0,
@@ -130,6 +151,7 @@ def run(
     order: Order = ORDERS[0],
     durable: Durable = False,
     journal: Journal = False,
+    torn: Torn = "",
     page: Annotated[
         bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
     ] = False,
@@ -145,8 +167,9 @@ def run(
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
-    campaign = {"length": length, "seeds": seeds, "for_s": for_s, "page": page}
-    asked = request_of(args, block, order, durable, journal, jobs=jobs, folder=where, **campaign)
+    campaign = {"length": length, "pairs": pairs, "seeds": seeds, "for_s": for_s, "page": page}
+    more = {"jobs": jobs, "folder": where, **campaign}
+    asked = request_of(args, block, order, durable, journal, torn, **more)
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
 
@@ -185,6 +208,7 @@ def show(
         ),
     ] = False,
     journal: Journal = False,
+    torn: Torn = "",
     out: options.Out = None,
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
@@ -194,7 +218,7 @@ def show(
     from sluice.crash.operations import BadOperation
     from sluice.experiment import commandline
 
-    asked = request_of(args, block, order, durable, journal, log=log)
+    asked = request_of(args, block, order, durable, journal, torn, log=log)
     errors = (BadRecording, BadOperation)
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
