@@ -17,6 +17,7 @@ from sluice.crash.oracle import FoundTree, History, Promise
 from sluice.crash.workloads import SETUP, Workload, moves_directory
 from sluice.twin.engine import TWIN
 
+Sample = Callable[[Sequence[Event]], Callable[[Cut], bool]]  # of a recording: which cuts are judged
 Plant = Callable[[list[Event]], list[Event]]  # a planted fault: what it makes of a recording
 
 
@@ -98,9 +99,10 @@ class Laboratory:
         most: int | None = None,
         seed: int = 0,
         keep_cuts: bool = False,
+        sample: Sample | None = None,
     ) -> Outcome:
         """Judge all cuts of a workload. plant: a fault to plant into what it wrote; most: so many
-        failures are enough."""
+        failures are enough; sample: which cuts are judged, if not all."""
         events = self.record(workload)
         history = History(workload.all_operations(), self.start)
         outcome = Outcome(workload, refused=history.results.count(False))
@@ -108,9 +110,13 @@ class Laboratory:
             outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
             return outcome
         judging = Judging(self, workload, history)
-        for cut, image in self.iterate_cuts(plant(events) if plant else events, seed):
+        events = plant(events) if plant else events
+        is_judged = sample(events) if sample else None
+        for cut, image in self.iterate_cuts(events, seed):
             outcome.cuts += 1
             outcome.tried += [cut] * keep_cuts
+            if is_judged and not is_judged(cut):
+                continue
             wrong_here, stale = judging.judge(cut, image)
             outcome.stale_cuts += stale > 0
             if wrong_here:

@@ -24,6 +24,9 @@ WORDS: dict[str, tuple[str, ...]] = {
     "mount": ("path",),
     "umount": ("path",),
     "read": ("path",),
+    "hold": ("path",),  # open a file, which so may lose its names and stay
+    "grow": ("number", "number"),  # append to the file that is held
+    "drop": (),  # close it
     "fault": ("text", "number", "number"),  # of the disk: its kind, after, count (watch.h)
 }
 

@@ -89,6 +89,7 @@ class History:
         self.files: dict[int, Versions] = {}
         self.texts: dict[int, bytes] = {}
         self.nodes = 0
+        self.held = 0  # the node of the file that is held
         self.results: list[bool] = []
         self.names = [Names({})]
         self.settled = [0]  # after so many operations: up to which moment names are durable
@@ -176,6 +177,16 @@ class History:
     def _do_through(self, op: Operation) -> None:
         self._settle(self._put(op.words[0], op.number(1), op.number(2), op.number(3)))
 
+    def _do_hold(self, op: Operation) -> None:
+        self.held = self._file(op.words[0])
+
+    def _do_grow(self, op: Operation) -> None:
+        data = self._data(self.held)
+        self._change(self.held, data + pattern(len(data), op.number(0), op.number(1)))
+
+    def _do_drop(self, op: Operation) -> None:
+        pass
+
     def _do_append(self, op: Operation) -> None:
         self._put(op.words[0], None, op.number(1), op.number(2))
 
@@ -262,13 +273,24 @@ class History:
         self, found: FoundTree, returned: int, under_way: bool, promise: Promise
     ) -> tuple[list[str], int]:
         """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale
-        bytes the promise allows."""
+        bytes the promise allows. Several moments may have the same names, for other files: a rename
+        over a file that came before, say. One of them has to be right."""
         moments = self.moments(returned, under_way, promise)
-        for moment in reversed(moments):
-            if self.shows_names(found, moment):
-                break
-        else:
+        shown = [moment for moment in reversed(moments) if self.shows_names(found, moment)]
+        if not shown:
             return [self._describe_names(found, moments)], 0
+        different = {frozenset(self.names[moment].at.items()): moment for moment in reversed(shown)}
+        compared = (
+            self._check_files(found, moment, returned, under_way, promise)
+            for moment in reversed(different.values())
+        )
+        return min(compared, key=lambda said: (len(said[0]), said[1]))
+
+    def _check_files(
+        self, found: FoundTree, moment: int, returned: int, under_way: bool, promise: Promise
+    ) -> tuple[list[str], int]:
+        """Compare the files of a tree that shows a moment's names with what the cut may leave.
+        Returns what is wrong, and how many stale bytes the promise allows."""
         wrong, stale = [], 0
         for path, (kind, node) in self.names[moment].at.items():
             if kind == "f":

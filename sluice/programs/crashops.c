@@ -23,6 +23,7 @@
 
 static char text[TEXT_BYTES + 1];
 static char data[256UL << 10]; /* of one write at most */
+static int held = -1;          /* a file that is open, perhaps without a name */
 
 /* ---- operations: they return 0 or more, or -1 ---- */
 
@@ -138,6 +139,25 @@ static i64 do_read(char **w)
     return fd < 0 ? -1 : closed(fd, n < 0 ? -1 : (i64)(sum & 0x7fffffff));
 }
 
+static i64 do_hold(char **w)
+{
+    held = open(w[1], O_RDWR);
+    return held;
+}
+
+static i64 do_grow(char **w)
+{
+    u64 at = lseek(held, 0, SEEK_END), bytes = number(w[1]);
+    fill(at, bytes, number(w[2]));
+    return write(held, data, bytes) == (i64)bytes ? 0 : -1;
+}
+
+static i64 do_drop(char **w)
+{
+    (void)w;
+    return close(held);
+}
+
 /* sluice/twin/watch.h */
 static i64 do_fault(char **w)
 {
@@ -181,6 +201,8 @@ static const struct operation {
     {"sync", 1, do_sync},         {"sleep", 2, do_sleep},
     {"mount", 2, do_mount},       {"umount", 2, do_umount},
     {"read", 2, do_read},         {"fault", 4, do_fault},
+    {"hold", 2, do_hold},         {"grow", 3, do_grow},
+    {"drop", 1, do_drop},
 };
 
 /* ---- a workload ---- */

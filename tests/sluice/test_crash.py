@@ -267,6 +267,17 @@ def test_of_many_older_writes_some_are_torn() -> None:
     assert {(0, 1, 2), (3, 4)} <= set(tear_in_halves(5, Random(0)))
 
 
+def test_one_of_several_moments_with_the_same_names_may_be_shown() -> None:
+    """The names before `creat /t` are those after the rename, of which /h is another file."""
+    text = "creat /h; write /h 0 900 1; sync; creat /t; write /t 0 300 2; rename /t /h"
+    history = History(parse_operations(text))
+    old, new = (Found("f", n, pattern(0, size, tag)) for n, size, tag in ((1, 900, 1), (2, 300, 2)))
+    for found in (old, new):
+        assert history.check({"/h": found}, 6, False, Promise("prefix", stale=False)) == ([], 0)
+    mixed = Found("f", 1, pattern(0, 300, 1))
+    assert history.check({"/h": mixed}, 6, False, Promise("prefix", stale=False))[0]
+
+
 def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
     base = Base(bytes(64 * SECTOR))
     events = [*writes(3, 2, 4), Event("flush"), *writes(2, 2)]
