@@ -147,17 +147,11 @@ static int append(struct appending *a, const u32 *revokes, u32 nrevokes)
     return 0;
 }
 
-/* How many blocks are made here, rather than written from where they are. */
-static u32 count_own(u32 room, u32 nblocks, u32 nescaped)
-{
-    return room - nblocks + nescaped;
-}
-
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
     u64 room = journal_room(nblocks, nrevokes);
-    return (u64)count_own(room, nblocks, nescaped) * bio_block_bytes() +
-           room * sizeof(struct io);
+    u64 own = room - nblocks + nescaped; /* blocks that are made here */
+    return own * bio_block_bytes() + room * sizeof(struct io);
 }
 
 int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
@@ -173,6 +167,7 @@ int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
                           .nblocks = n,
                           .at = ring->head,
                           .next = memory};
-    a.ios = memory + (u64)count_own(room, n, nescaped) * bio_block_bytes();
+    a.ios =
+        memory + journal_bytes(n, nescaped, nrevokes) - room * sizeof(*a.ios);
     return append(&a, revokes, nrevokes);
 }

@@ -94,6 +94,10 @@ struct journal {
     u32 waiting;     /* sleep on this journal */
     u64 running;     /* number of the running transaction */
     u64 begun_ns;    /* its first change; 0: there is none */
+    /* processes that have asked for the commit of the running transaction; of
+     * them, those that had asked for the one before; how many had; how many are
+     * expected to ask; and how long a commit takes, on the average */
+    u64 asked, again, before, expected, took_ns;
     /* of who is inside, or has closed the gate */
     struct spinlock freed_lock;
     struct freed_page *freed; /* freed_lock */

@@ -21,6 +21,11 @@
  *   is given out later.
  * - One commit at a time. Who asks for one while it is under way shares it:
  * what has ended by then is in it.
+ * - Processes that fsync again and again shall share commits: else those that
+ *   one commit releases are at work while the next begins, and each carries
+ *   half of them. So a commit waits for the processes that asked for one of the
+ *   last two, but no longer than a commit takes (as JBD2, which waits so long
+ *   after a change of processes), and not if operations wait for room.
  * - A transaction takes at most a quarter of the log, and what a commit adds to
  *   it, so half of the log is always enough.
  * - If a transaction cannot be appended, its blocks stay pinned: what is on the
@@ -421,11 +426,35 @@ static bool begin_commit(struct journal *j)
 static int commit_unlocked(struct journal *j, bool close)
 {
     spin_unlock(&j->lock);
+    u64 start_ns = clock_ns();
     int error = commit(j, close);
     spin_lock(&j->lock);
+    j->took_ns = (3 * j->took_ns + clock_ns() - start_ns) / 4;
+    j->expected = j->asked + j->before - j->again;
+    j->before = j->asked;
+    j->asked = j->again = 0;
     j->committing = false;
     wake(j);
     return error;
+}
+
+/* The process asks for a commit. Caller holds the lock, as for the next one. */
+static void ask(struct journal *j)
+{
+    j->asked++;
+    j->again += myproc()->committed + 1 == j->running;
+    myproc()->committed = j->running;
+    wake(j);
+}
+
+static void await_others(struct journal *j)
+{
+    u64 until_ns = clock_ns() + j->took_ns;
+    j->waiting++;
+    while (has_room(j) && j->asked < j->expected &&
+           !sleep_until(j, &j->lock, until_ns))
+        ;
+    j->waiting--;
 }
 
 int journal_commit(struct journal *j)
@@ -435,9 +464,12 @@ int journal_commit(struct journal *j)
     spin_lock(&j->lock);
     u64 wanted = j->running;
     bool idle = !j->committing && !j->begun_ns, own = false, late = j->sealed;
+    if (!idle)
+        ask(j);
     while (j->open && !idle && j->running == wanted && !error) {
         if (!begin_commit(j))
             continue;
+        await_others(j);
         own = true;
         error = commit_unlocked(j, false);
     }

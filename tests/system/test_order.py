@@ -2,15 +2,17 @@
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from sluice.crash.logwriter import Image, Transaction
 from sluice.host.paths import MKFS
 from sluice.system import image
-from sluice.system.qemu import Disk
+from sluice.system.qemu import Config, Disk
 
 NAMES = """set -e
 mkdir /d
@@ -125,3 +127,31 @@ def test_the_kernel_mounts_a_disk_whose_journal_has_to_be_replayed(
     assert "36000" in result.console
     image.check_image(logged)
     assert image.read_file(logged, "/text") == b"from the log" * 3000
+
+
+def journal_counts(console: str) -> list[dict[str, int]]:
+    """Return the journal's counters at each time that a script printed them."""
+    found: list[dict[str, int]] = []
+    for name, value in re.findall(r"^journal\.(\w+) (\d+) ", console, re.M):
+        if name == "commits":
+            found.append({})
+        found[-1][name] = int(value)
+    return found
+
+
+@pytest.mark.parametrize("processes", [1, 2, 8])
+def test_processes_that_fsync_again_and_again_share_each_commit(
+    make_image: Callable[..., Path], processes: int
+) -> None:
+    """Linux has half of them in a commit: those that one commit releases are late for the next."""
+    tell = "grep ^journal /dev/stat\n"
+    files = 40 * processes
+    script = f"set -e\n{tell}bench files {files} {processes}\n{tell}"
+    root = make_image(rc=script, options=("--journal", "4M"), size="24M")
+    result = run_rc(
+        Config((Disk(root),), lab=True, args="drive=cheetah4lp drive_volatile=1 order=journal")
+    )
+    assert result.status == 0, result.console
+    before, after = journal_counts(result.console)
+    commits = after["commits"] - before["commits"]
+    assert files / commits > 0.9 * processes, result.console

@@ -54,19 +54,28 @@ def load_modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, by
     return found
 
 
-def archive_entries(loaded: dict[str, bytes], init: bytes) -> Iterator[cpio.Entry]:
+def archive_entries(
+    loaded: dict[str, bytes], init: bytes, file_system: str = "ext2"
+) -> Iterator[cpio.Entry]:
     """Yield the files with which the guest starts (guest/init.c says what each is for)."""
     yield from map(cpio.folder, ("dev", "disk", "lib"))
     yield cpio.console()
     yield cpio.file("init", init, 0o755)
+    yield cpio.file("type", f"{file_system}\n".encode())
     yield cpio.file("modules", "".join(f"/lib/{name}.ko\n" for name in loaded).encode())
     for name, data in loaded.items():
         yield cpio.file(f"lib/{name}.ko", data)
 
 
-def make_initrd(path: Path, kernel: Kernel, programs: Path = PROGRAMS) -> Path:
-    """Write the archive that the kernel starts from. Returns its path."""
-    inside = archive_entries(load_modules(kernel.modules), (programs / "init").read_bytes())
+def make_initrd(
+    path: Path, kernel: Kernel, programs: Path = PROGRAMS, file_system: str = "ext2"
+) -> Path:
+    """Write the archive that the kernel starts from. Returns its path.
+
+    file_system: as what the guest mounts its disk.
+    """
+    init = (programs / "init").read_bytes()
+    inside = archive_entries(load_modules(kernel.modules), init, file_system)
     path.write_bytes(cpio.archive(inside))
     return path
 

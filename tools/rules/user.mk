@@ -35,7 +35,7 @@ ASKED := $(patsubst sluice/programs/%.c,%,$(wildcard sluice/programs/*.c))
 
 # Programs of the Linux guest (sluice bench --linux): an object file of Sluice's, or one of
 # tools/bench/guest, with the library's object files and the system calls of calls.c.
-GUEST := $(addprefix build/guest/,init bench pages true crashcases crashops)
+GUEST := $(addprefix build/guest/,init bench pages true cat crashcases crashops)
 
 $(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
 $(eval $(call command_file,build/lib.command,$(ULINK) $(ULIB)))
@@ -74,6 +74,7 @@ build/guest/init: build/guest/init.o build/guest/start.o
 build/guest/bench: build/parts/load/bench.o
 build/guest/pages: build/guest/pages.o
 build/guest/true: build/parts/bin/true.o
+build/guest/cat: build/parts/bin/cat.o
 build/guest/crashcases: $(addprefix build/guest/,crashcases.o crash.o start.o)
 build/guest/crashops: build/sluice/programs/crashops.o $(addprefix build/guest/,crashcalls.o crash.o)
 build/guest/crashops: WRAP := -Wl,--wrap=write -Wl,--wrap=open

@@ -10,6 +10,8 @@
  *   bench cached FILE         read a cached file, 4 KiB a call
  *   bench random FILE N       read N different 4 KiB blocks of a file
  *   bench create N            create and unlink a file N times
+ *   bench files N PROCESSES   N new files of 4 KiB, an fsync each, by PROCESSES
+ *                             processes
  *   bench null N              N system calls that do nothing
  *   bench exec N              fork, exec /bin/true and wait N times
  *   bench device DISK BYTES REQUEST N PROCESSES
@@ -140,6 +142,48 @@ static void bench_create(char **args)
     report("create", n, "files");
 }
 
+/* n files. */
+static void sync_files(void *n, u64)
+{
+    char path[PATH_BYTES];
+    for (u64 i = 0; i < *(u64 *)n; i++) {
+        snprintf(path, sizeof path, "/bench.%d.%lu", getpid(), i);
+        int fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
+        if (write(fd, buf, BLOCK) != (i64)BLOCK || fsync(fd) < 0)
+            die("%s", path);
+        close(fd);
+    }
+}
+
+/* Have fn(arg, p) done by so many processes at a time, p from 0 on. */
+static void by_processes(u64 processes, void (*fn)(void *arg, u64 p), void *arg)
+{
+    int status;
+    for (u64 p = 0; p < processes; p++) {
+        int pid = fork();
+        if (pid < 0)
+            die("fork");
+        if (pid == 0) {
+            fn(arg, p);
+            _exit(0);
+        }
+    }
+    for (u64 p = 0; p < processes; p++)
+        if (wait(-1, &status, 0) < 0 || status != 0)
+            diex("a process failed");
+}
+
+static void bench_files(char **args)
+{
+    u64 n = size_arg(args[0], "N"), processes = size_arg(args[1], "PROCESSES");
+    if (processes == 0)
+        diex("PROCESSES must be at least 1");
+    n /= processes;
+    start();
+    by_processes(processes, sync_files, &n);
+    report("files", n * processes, "files");
+}
+
 static void bench_null(char **args)
 {
     u64 n = size_arg(args[0], "N");
@@ -159,12 +203,18 @@ static void bench_exec(char **args)
     report("exec", n, "programs");
 }
 
+struct reads {
+    int fd;
+    u64 bytes, request, n;
+};
+
 /* n random reads of the device; the process's number is its seed. */
-static void read_device(int fd, u64 bytes, u64 request, u64 n, u64 seed)
+static void read_device(void *arg, u64 seed)
 {
-    for (u64 i = 0; i < n; i++) {
-        u64 at = random_u64(&seed) % (bytes / request) * request;
-        if (pread(fd, buf, request, at) != (i64)request)
+    const struct reads *r = arg;
+    for (u64 i = 0; i < r->n; i++) {
+        u64 at = random_u64(&seed) % (r->bytes / r->request) * r->request;
+        if (pread(r->fd, buf, r->request, at) != (i64)r->request)
             die("pread");
     }
 }
@@ -172,33 +222,22 @@ static void read_device(int fd, u64 bytes, u64 request, u64 n, u64 seed)
 static void bench_device(char **args)
 {
     char path[PATH_BYTES], name[32];
-    u64 bytes = size_arg(args[1], "BYTES");
-    u64 request = size_arg(args[2], "REQUEST");
+    struct reads r = {.bytes = size_arg(args[1], "BYTES"),
+                      .request = size_arg(args[2], "REQUEST")};
     u64 n = size_arg(args[3], "N"), processes = size_arg(args[4], "PROCESSES");
-    int status;
 
     if (!join_path(path, sizeof path, "/dev", args[0]))
         exit(1);
-    int fd = open_file(path, O_RDONLY);
-    if (request == 0 || request > sizeof buf || bytes < request)
+    r.fd = open_file(path, O_RDONLY);
+    if (r.request == 0 || r.request > sizeof buf || r.bytes < r.request)
         diex("REQUEST must be 1 to %zu and at most BYTES", sizeof buf);
     if (processes == 0)
         diex("PROCESSES must be at least 1");
+    r.n = n / processes;
     start();
-    for (u64 p = 0; p < processes; p++) {
-        int pid = fork();
-        if (pid < 0)
-            die("fork");
-        if (pid == 0) {
-            read_device(fd, bytes, request, n / processes, p);
-            _exit(0);
-        }
-    }
-    for (u64 p = 0; p < processes; p++)
-        if (wait(-1, &status, 0) < 0 || status != 0)
-            diex("a reader failed");
-    snprintf(name, sizeof name, "device-%lu-%lu", request, processes);
-    report(name, n / processes * processes, "reads");
+    by_processes(processes, read_device, &r);
+    snprintf(name, sizeof name, "device-%lu-%lu", r.request, processes);
+    report(name, r.n * processes, "reads");
 }
 
 static const struct {
@@ -208,8 +247,9 @@ static const struct {
 } benches[] = {
     {"write", 2, bench_write},   {"read", 1, bench_read},
     {"cached", 1, bench_cached}, {"random", 2, bench_random},
-    {"create", 1, bench_create}, {"null", 1, bench_null},
-    {"exec", 1, bench_exec},     {"device", 5, bench_device},
+    {"create", 1, bench_create}, {"files", 2, bench_files},
+    {"null", 1, bench_null},     {"exec", 1, bench_exec},
+    {"device", 5, bench_device},
 };
 
 int main(int argc, char **argv)
