@@ -96,8 +96,9 @@ struct journal {
     u64 begun_ns;    /* its first change; 0: there is none */
     /* processes that have asked for the commit of the running transaction; of
      * them, those that had asked for the one before; how many had; how many are
-     * expected to ask; and how long a commit takes, on the average */
-    u64 asked, again, before, expected, took_ns;
+     * expected to ask; how long a commit takes, on the average; and by a
+     * process's number, roughly, the last transaction that it asked for */
+    u64 asked, again, before, expected, took_ns, last[64];
     /* of who is inside, or has closed the gate */
     struct spinlock freed_lock;
     struct freed_page *freed; /* freed_lock */

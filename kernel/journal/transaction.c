@@ -415,12 +415,10 @@ static int commit(struct journal *j, bool close)
  * Caller holds the lock. */
 static bool begin_commit(struct journal *j)
 {
-    if (j->committing) {
-        wait(j);
-        return false;
-    }
-    j->committing = true;
-    return true;
+    if (!j->committing)
+        return j->committing = true;
+    wait(j);
+    return false;
 }
 
 static int commit_unlocked(struct journal *j, bool close)
@@ -441,9 +439,10 @@ static int commit_unlocked(struct journal *j, bool close)
 /* The process asks for a commit. Caller holds the lock, as for the next one. */
 static void ask(struct journal *j)
 {
+    u64 *last = &j->last[myproc()->pid % NELEM(j->last)];
+    j->again += *last + 1 == j->running;
+    *last = j->running;
     j->asked++;
-    j->again += myproc()->committed + 1 == j->running;
-    myproc()->committed = j->running;
     wake(j);
 }
 

@@ -60,9 +60,8 @@ struct proc {
     u32 calls_since_transfer; /* 0: none yet (trap.c) */
     u32 buffers_held;         /* bio's: buffers this process has busy */
     u32 operations;           /* the journal's: begun, one in the other */
-    u64 committed;         /* the journal's: the transaction last asked for */
-    bool is_thread;        /* a kernel thread, or was one: process 1 */
-    void (*start)(void *); /* where it begins; does not return */
+    bool is_thread;           /* a kernel thread, or was one: process 1 */
+    void (*start)(void *);    /* where it begins; does not return */
     void *start_arg;
 };
 

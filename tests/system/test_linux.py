@@ -19,7 +19,7 @@ from sluice.host.paths import BUILD, KERNEL, ROOT
 from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import ConsoleError, Machine
-from tools.bench import against_linux, as_linux, beside, cpio, debian, linux, real_time
+from tools.bench import against_linux, as_linux, beside, cpio, debian, journaled, linux, real_time
 from tools.bench.debian import Kernel, Missing
 from tools.bench.linux import LinuxMachine
 
@@ -346,6 +346,30 @@ def test_what_was_measured_before_a_stop_is_kept(
 
 def test_a_stop_before_the_first_round_says_so() -> None:
     assert "no round was done" in beside.describe_progress(0, 5)
+
+
+# ---- with a journal ----
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"), [((1.9, 2.5, 1.8), "2: MISSED"), ((1.9, 2.5, 2), "2: met")]
+)
+def test_what_was_asked_of_the_journal_is_of_the_median_round(
+    ratios: tuple[float, ...], said: str
+) -> None:
+    rounds = [
+        {name: {"Sluice": 4 * r, "ext3": 4, "ext4": 2} for name in (journaled.SHARED, "other")}
+        for r in ratios
+    ]
+    assert journaled.judge_bar(journaled.SHARED, rounds) == said
+    assert journaled.judge_bar("other", rounds) == ""
+    cells = journaled.make_cells("other", "files", rounds)
+    assert cells[5] == f"{sorted(ratios)[1]:.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def test_linux_mounts_its_disk_as_the_archive_says() -> None:
+    entries = {entry.path: entry for entry in linux.archive_entries({}, b"init", "ext3")}
+    assert entries["type"].data == b"ext3\n"
 
 
 # ---- policies beside Linux ----

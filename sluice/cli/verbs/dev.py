@@ -8,7 +8,7 @@ from sluice.cli import options
 from sluice.cli.verb import DEBUG_KERNEL, DRIVES, LESS, NONE, WHOLE, Needs, verb
 from sluice.host.paths import ROOT
 
-GUEST = tuple(f"build/guest/{name}" for name in ("init", "bench", "pages", "true"))
+GUEST = tuple(f"build/guest/{name}" for name in ("init", "bench", "cat", "pages", "true"))
 TWIN, MACHINE = "twin", "machine"
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed, or the first one.")]
 
