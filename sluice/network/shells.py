@@ -105,7 +105,7 @@ class Terminal:
         self.show(bytes(shell.kept))
         shell.kept.clear()
 
-    def others(self) -> list[Shell]:
+    def find_others(self) -> list[Shell]:
         """Return the machines that are on and not shown."""
         return [shell for shell in self.shells if shell is not self.front and not shell.over]
 
@@ -120,8 +120,8 @@ class Terminal:
         else:
             shell.over = True
             self.tell(f"machine {shell.number} is off")
-            if shell is self.front and self.others():
-                self.go_to(self.others()[0])
+            if shell is self.front and self.find_others():
+                self.go_to(self.find_others()[0])
         return not shell.over
 
     def read_keys(self, file: int) -> bool:
@@ -134,8 +134,8 @@ class Terminal:
                 self.front.typed += key
                 continue
             self.front.push_keys()
-            if self.others():
-                self.go_to(self.others()[0])
+            if self.find_others():
+                self.go_to(self.find_others()[0])
             else:
                 self.tell("the other machine is off")
         self.front.push_keys()

@@ -20,9 +20,9 @@ from sluice.cli.verb import encode_values
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.network import virtual
-from sluice.network.capture import describe_frame, read_packets, write_capture
+from sluice.network.capture import BadCapture, describe_frame, read_packets, write_capture
 from sluice.network.consoles import Line, Merger
-from sluice.network.notes import Frame, read_notes
+from sluice.network.notes import KIND_FRAME, NOTE, NOTE_TYPE, BadNotes, Frame, read_notes
 from sluice.network.virtual import Link, NetworkDied, Plan, run_network
 
 SERVER = "udpecho -l -c 2; ping -c 2 -s 8000 10.0.0.2"
@@ -291,6 +291,38 @@ def test_tshark_decodes_a_capture_without_a_complaint(tmp_path: Path) -> None:
 
 
 # ---- without a machine ----
+
+
+def note(begin_ns: int, kind: int = KIND_FRAME, machine: int = 0, size: int = 4) -> Frame:
+    """Return a note as a frame of a capture, which has another time."""
+    head = bytearray(NOTE.pack(machine, kind, 1, size, begin_ns, begin_ns + 9))
+    head[12:14] = NOTE_TYPE.to_bytes(2, "big")
+    return Frame(0, 1, 0, bytes(head) + b"data")
+
+
+def test_frames_are_in_order_whatever_the_order_of_their_notes(tmp_path: Path) -> None:
+    notes = [note(7), note(9, kind=2), note(5, machine=1), note(5)]
+    write_capture(tmp_path / "notes", notes)
+    frames = read_notes(tmp_path / "notes")
+    assert [(f.begin_ns, f.machine, f.arrival_ns) for f in frames] == [
+        (5, 1, 14),
+        (5, 2, 14),
+        (7, 1, 16),
+    ]
+    assert {frame.data for frame in frames} == {b"data"}
+
+
+def test_damaged_notes_and_captures_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    write_capture(path, [Frame(0, 1, 0, b"x" * 60)])
+    with pytest.raises(BadNotes, match="a frame of 60 bytes that is no note: 7878"):
+        read_notes(path)
+    write_capture(path, [note(1, size=5)])
+    with pytest.raises(BadNotes, match="no room for a frame of 5"):
+        read_notes(path)
+    path.write_bytes(b"no capture, but long enough to be one")
+    with pytest.raises(BadCapture, match="is no pcap file: it begins with 6e6f2063"):
+        read_notes(path)
 
 
 def test_lines_wait_for_the_lines_before_them() -> None:
