@@ -230,6 +230,7 @@ LOOK_INSIDE = {
     "sluice/blocks/decoded.py": "has the set of a trace's blocks in memory of its own",
     "sluice/debug/launch.py": "starts the machine of that run for gdb",
     "tests/system/test_gdb.py": "tests them",
+    "tests/system/test_nfs.py": "is a client of what a machine serves by its network",
     "tests/grade/test_escape.py": "makes memories that evidence.py must refuse",
     "tests/grade/test_scoring.py": "makes memories that evidence.py must refuse",
     "tests/kernel/test_layers.py": "names the doors",

@@ -155,6 +155,8 @@ def test_one_directory_is_served_until_its_processes_are_killed(tmp_path: Path) 
         ):
             done = machine.run(command)
             assert done.status != 0 and message in done.text
+        machine.send("nfsd /bin &\n")
+        assert "nfsd" in client.names(client.mount("/bin"))
 
 
 @pytest.mark.parametrize(
