@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from rpc_bridge import open_bridge
 from rpc_client import NFS, PORTMAP, UNSTABLE, Client, Failed, build_call, made_args, pack_words
 
 from sluice.host.limits import HANG_S
@@ -177,3 +178,31 @@ def test_the_hosts_own_clients_are_answered(
         done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(says, done.stdout, re.M), done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("nfs-cp"), reason="needs libnfs-utils")
+def test_libnfs_lists_reads_and_writes(tmp_path: Path) -> None:
+    files = {"/export/b": b"bytes of b\n"}
+    disk = image.make_image(tmp_path / "disk.img", image.Content(files=files))
+    sent = random.Random(4).randbytes(30_000)
+    (tmp_path / "sent").write_bytes(sent)
+    with (
+        boot_server(disk) as (_machine, client),
+        open_bridge((client.host, client.ports[2049])) as port,
+    ):
+
+        def url(name: str) -> str:
+            """Return the URL of a file in the export."""
+            return f"nfs://127.0.0.1/export/{name}?nfsport={port}&mountport={port}"
+
+        def run(*words: str | Path) -> str:
+            """Run a program of libnfs. Returns its output."""
+            done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=True)
+            return done.stdout
+
+        assert run("nfs-cat", url("b")) == "bytes of b\n"
+        run("nfs-cp", tmp_path / "sent", url("new"))
+        run("nfs-cp", url("new"), tmp_path / "back")
+        assert (tmp_path / "back").read_bytes() == sent
+        listed = re.findall(r"(\d+) (\w+)$", run("nfs-ls", url("")), re.M)
+        assert sorted(listed) == [("11", "b"), ("30000", "new")]
