@@ -18,6 +18,7 @@ import pytest
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
+from sluice.network import host
 from sluice.network.capture import describe_frame, read_packets
 
 PROMPT = r"sluice:\S*\$ $"
@@ -200,3 +201,23 @@ def test_the_host_is_on_the_network(tmp_path: Path) -> None:
                     except TimeoutError:
                         continue
             assert answer == b"from the host"
+
+
+def test_only_frames_for_the_host_pass_the_bridge() -> None:
+    arp = bytes.fromhex("0806") + bytes(24)
+    ours = host.MAC + bytes(60)
+    question = host.EVERYONE + bytes(6) + arp + bytes([10, 0, 0, 100])
+    others = [
+        bytes(64),  # to a machine
+        host.EVERYONE + bytes(6) + arp + bytes([10, 0, 0, 1]),
+        host.EVERYONE + bytes(58),
+    ]
+    with host.host_network(()) as bridge:
+        sent = [*others, ours, question]
+        wire = b"".join(len(frame).to_bytes(4, "big") + frame for frame in sent)
+        with socket.socket(fileno=os.dup(bridge.inherited[0])) as machines:
+            machines.sendall(wire)
+        assert bridge.move(bridge.files()[0])
+        with socket.socket(fileno=os.dup(bridge.inherited[1])) as side:
+            passed = side.recv(1 << 16)
+    assert passed == b"".join(len(f).to_bytes(4, "big") + f for f in (ours, question))
