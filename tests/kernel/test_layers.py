@@ -229,6 +229,7 @@ LOOK_INSIDE = {
     "tools/gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
     "sluice/blocks/decoded.py": "has the set of a trace's blocks in memory of its own",
     "sluice/debug/launch.py": "starts the machine of that run for gdb",
+    "sluice/network/host.py": "hands UDP of the host to live machines, for a person who asks",
     "tests/system/test_gdb.py": "tests them",
     "tests/system/test_nfs.py": "is a client of what a machine serves by its network",
     "tests/grade/test_escape.py": "makes memories that evidence.py must refuse",
