@@ -39,7 +39,7 @@ class Bound:
         self.__name__ = self.module  # as a module has it
 
     @classmethod
-    def of_table(
+    def bind_table(
         cls, name: str, about: str, source: str, roles: Roles, unit: Unit, read: Read
     ) -> "Bound":
         """Return the format of a table with these columns."""

@@ -114,7 +114,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
     def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
         yield from tables_of_lines(path, stream, left, parse_row, names=True)
 
-    return Bound.of_table(__name__, ABOUT, SOURCE, table.roles, table.unit, read)
+    return Bound.bind_table(__name__, ABOUT, SOURCE, table.roles, table.unit, read)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:

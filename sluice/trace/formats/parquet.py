@@ -87,7 +87,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
     def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
         yield from build_tables(path, rows_of(path, left, used, make_row_of(compact, unit)))
 
-    return Bound.of_table(__name__, ABOUT, SOURCE, roles, unit, read)
+    return Bound.bind_table(__name__, ABOUT, SOURCE, roles, unit, read)
 
 
 def rows_of(path: Path, left: LeftOut, used: list[str], row_of: Any) -> Iterator[Row]:
