@@ -274,6 +274,11 @@ def test_io_tracer_without_offsets_is_refused_with_words(tmp_path: Path) -> None
     )
     with pytest.raises(BadTraceFile, match=":2: no offset: this version of io-tracer does not say"):
         reader.read_requests(path, "iotracer_file")
+    path.write_text(
+        "2024-01-15 10:30:45.123456,READ,1,a,/b,c,d,4096,77,O_RDWR,0\n"
+    )  # as many fields
+    with pytest.raises(BadTraceFile, match=":1: no offset: this version of io-tracer does not say"):
+        reader.read_requests(path, "iotracer_file")
 
 
 # ---- blktrace and blkparse ----
@@ -301,7 +306,11 @@ def test_the_stage_of_blkparse_is_that_of_the_beginning_and_no_line_is_lost(tmp_
     line = "8,0 0 1 {}.5 9 D W 8 + 8 [a]\n"
     text = "".join(line.format(i) for i in range(9000))
     assert len(text) > 3 * HEAD
-    path.write_text(text + "8,0 0 1 99999.5 9 Q W 8 + 8 [a]\n")
+    for pad in range(len(line)):  # wherever the beginning ends within a line
+        path.write_text("x" * pad + "\n" + text + "8,0 0 1 99999.5 9 Q W 8 + 8 [a]\n")
+        left = LeftOut()
+        assert len(reader.read_requests(path, "blkparse", 2500, left_out=left)) == 2500
+        assert str(left) in ("", "lines that are no events of blkparse: 1")
     assert len(reader.read_requests(path)) == 9000
 
 
