@@ -8,8 +8,8 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from sluice.trace.columns import Roles, Unit
 from sluice.trace.stream import LeftOut
+from sluice.trace.table_roles import Roles, Unit
 
 Read = Callable[[Path, BinaryIO, LeftOut], Iterator[np.ndarray]]
 

@@ -13,6 +13,7 @@ from sluice.host.nearest import suggest
 from sluice.trace import formats
 from sluice.trace.bound import Format, bind_module
 from sluice.trace.errors import BadTraceFile
+from sluice.trace.format_words import BAD, COLUMNS, TYPED, UNIT, BadWord, Word, parse_word
 from sluice.trace.stream import (
     BOM,
     HEAD,
@@ -23,7 +24,6 @@ from sluice.trace.stream import (
     read_head,
 )
 from sluice.trace.units import place_side_by_side
-from sluice.trace.words import BAD, COLUMNS, TYPED, UNIT, BadWord, Word, parse_word
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call
 
@@ -38,7 +38,7 @@ def known_formats() -> dict[str, ModuleType]:
 def find_format(path: Path, name: str) -> Format:
     """Return the format of this name or, if the name is empty, the format that the file looks like.
 
-    name: may have options, as words.py says. The format of a table is bound to the file's columns.
+    name: may have options, as format_words.py says. The format of a table is bound to the file's columns.
     Raises BadTraceFile.
     """
     try:

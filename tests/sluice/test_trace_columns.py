@@ -10,9 +10,9 @@ from pyarrow import parquet
 
 import sluice
 from sluice.trace import reader
-from sluice.trace.columns import find_roles, guess_unit
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.words import format_word
+from sluice.trace.format_words import format_word
+from sluice.trace.table_roles import find_roles, guess_unit
 
 pytestmark = pytest.mark.native
 

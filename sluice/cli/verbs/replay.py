@@ -161,7 +161,7 @@ def replay(
 def tell_format(given: dict[str, Any]) -> str:
     """Print what the trace is read as. Returns the word for its format. Raises BadTraceFile."""
     from sluice.trace import reader
-    from sluice.trace.words import format_word
+    from sluice.trace.format_words import format_word
 
     word = format_word(given["format"], given["columns"], given["time_unit"], given["bad_lines"])
     print("\n".join(reader.describe_format(given["trace"], word)), flush=True)

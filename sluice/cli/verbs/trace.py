@@ -70,7 +70,7 @@ def look(
     from sluice.trace import look as looking
     from sluice.trace import reader
     from sluice.trace.errors import BadTraceFile
-    from sluice.trace.words import format_word
+    from sluice.trace.format_words import format_word
 
     def show() -> bool:
         word = format_word(format, columns, time_unit, bad_lines)

@@ -15,5 +15,5 @@ TIMELESS   True if its requests have no times; may be left out
 UNIT       what --time-unit has to be if only this tells the format from others; may be left out
 LAST_RESORT  True if it is taken only for what looks like no other format; may be left out
 bind(word, path, head)   the format for this file, with the options that --columns and --time-unit
-           give (words.py, bound.py); only if it takes such options
+           give (format_words.py, bound.py); only if it takes such options
 """

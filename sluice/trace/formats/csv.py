@@ -1,4 +1,4 @@
-"""Any text with a request a line and named columns; columns.py says how they are named.
+"""Any text with a request a line and named columns; table_roles.py says how they are named.
 
 Fields are separated by commas, semicolons, tabs or white space, whichever the first line has most
 of. The first line is a head if none of its fields is a number. Columns that are not used may hold
@@ -15,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 
 from sluice.trace.bound import Bound
-from sluice.trace.columns import Roles, Unit, find_roles, guess_unit, make_row_of
 from sluice.trace.errors import BadTraceFile
+from sluice.trace.format_words import COLUMNS, UNIT, Word
 from sluice.trace.stream import (
     COMMENT,
     HEAD,
@@ -27,10 +27,10 @@ from sluice.trace.stream import (
     line_text,
     tables_of_lines,
 )
-from sluice.trace.words import COLUMNS, UNIT, Word
+from sluice.trace.table_roles import Roles, Unit, find_roles, guess_unit, make_row_of
 
 ABOUT = "any text with named columns (--columns)"
-SOURCE = "sluice/trace/columns.py"
+SOURCE = "sluice/trace/table_roles.py"
 LAST_RESORT = True
 SEPARATORS = (",", ";", "\t", "")  # "": white space
 

@@ -1,4 +1,4 @@
-"""Parquet with a request a row and named columns; columns.py says how they are named.
+"""Parquet with a request a row and named columns; table_roles.py says how they are named.
 
 A column of the type timestamp has its unit in the file. The file is read group by group.
 """
@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sluice.trace.bound import Bound
-from sluice.trace.columns import Unit, find_roles, guess_unit, make_row_of
 from sluice.trace.errors import BadTraceFile
+from sluice.trace.format_words import COLUMNS, UNIT, UNITS_PS, Word
 from sluice.trace.stream import (
     NO_DATA,
     SHOWN_BYTES,
@@ -22,10 +22,10 @@ from sluice.trace.stream import (
     compression,
     take_bad_row,
 )
-from sluice.trace.words import COLUMNS, UNIT, UNITS_PS, Word
+from sluice.trace.table_roles import Unit, find_roles, guess_unit, make_row_of
 
 ABOUT = "Parquet with named columns (--columns)"
-SOURCE = "sluice/trace/columns.py; parquet.apache.org"
+SOURCE = "sluice/trace/table_roles.py; parquet.apache.org"
 MAGIC = b"PAR1"
 ROWS = 8192  # that are turned into requests at once
 

@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sluice.trace.common import SECTOR
+from sluice.trace.format_words import UNITS_PS
 from sluice.trace.stream import NUMBER, Line, parse_date, parse_number, parse_whole
 from sluice.trace.units import Disks
-from sluice.trace.words import UNITS_PS
 
 BLOCK = 4096
 NAMES = {  # of columns, in the heads of public traces and of tools, by their roles
