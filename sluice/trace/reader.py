@@ -38,8 +38,8 @@ def known_formats() -> dict[str, ModuleType]:
 def find_format(path: Path, name: str) -> Format:
     """Return the format of this name or, if the name is empty, the format that the file looks like.
 
-    name: may have options, as format_words.py says. The format of a table is bound to the file's columns.
-    Raises BadTraceFile.
+    name: may have options, as format_words.py says. The format of a table is bound to the file's
+    columns. Raises BadTraceFile.
     """
     try:
         word = parse_word(name)
