@@ -20,7 +20,7 @@ from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
 
-from sluice.blocks.decoded import Decoded, Seen, about_path, decode_trace, load_decoded
+from sluice.blocks.decoded import Decoded, Seen, facts_path, decode_trace, load_decoded
 from sluice.blocks.replayer import (
     Figures,
     Running,
@@ -121,7 +121,7 @@ def remove_old_traces(folder: Path) -> None:
     there = sorted(folder.glob("*.requests"), key=lambda path: path.stat().st_mtime)
     for path in there[:-KEPT_TRACES]:
         path.unlink(missing_ok=True)
-        about_path(path).unlink(missing_ok=True)
+        facts_path(path).unlink(missing_ok=True)
 
 
 def plan(trace: Trace, settings: Iterable[Settings]) -> list[Planned]:

@@ -143,7 +143,7 @@ def merge_runs(runs: list[NDArray[np.void]]) -> Iterator[Table]:
         yield rows[np.argsort(rows["time_ns"], kind="stable")]
 
 
-def in_order(path: Path, survey: Survey, folder: Path) -> Iterator[Table]:
+def sort_rows(path: Path, survey: Survey, folder: Path) -> Iterator[Table]:
     """Yield the requests of a file in the order of time."""
     return read_rows(path) if survey.in_order else merge_runs(sort_runs(path, folder))
 
@@ -276,7 +276,7 @@ def decode_trace(
                 seen(n)
         expect_possible(path, survey, left_out, scale)
         with part.open("wb") as out:
-            sums, blocks, volume = write_packed(in_order(raw, survey, folder), survey, scale, out)
+            sums, blocks, volume = write_packed(sort_rows(raw, survey, folder), survey, scale, out)
         known = Decoded(
             **asdict(sums), blocks=blocks, volume_bytes=volume,
             timeless=getattr(module, "TIMELESS", False), left_out=str(left_out),
@@ -285,18 +285,18 @@ def decode_trace(
         about = folder / "about"
         about.write_text(json.dumps(asdict(known)), encoding="utf-8")
         part.replace(target)
-        about.replace(about_path(target))
+        about.replace(facts_path(target))
     return known
 
 
-def about_path(target: Path) -> Path:
+def facts_path(target: Path) -> Path:
     """Return the path of the file that says what is known of a decoded trace."""
     return target.with_name(f"{target.name}.json")
 
 
 def load_decoded(target: Path) -> Decoded | None:
     """Return what is known of a trace that was decoded before, or None."""
-    about = about_path(target)
+    about = facts_path(target)
     if not about.exists():
         return None
     return Decoded(**json.loads(about.read_text(encoding="utf-8")))

@@ -245,14 +245,14 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f}" if whole else "-"
 
 
-def in_ms(ns: int) -> str:
+def format_ms(ns: int) -> str:
     """Return a time in ms."""
     return format_number(ns / 1e6) if ns else "0"
 
 
 def response_cells(times: Times) -> list[str]:
     """Return the response times of a row."""
-    return [in_ms(ns) for ns in (times.mean_ns, times.p50_ns, times.p99_ns, times.p99_9_ns)]
+    return [format_ms(ns) for ns in (times.mean_ns, times.p50_ns, times.p99_ns, times.p99_9_ns)]
 
 
 def speed(figures: Figures) -> str:
@@ -298,7 +298,7 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
         )
     if late and not settings.closed:
         said.append(
-            f"Up to {in_ms(late)} ms of a response are the wait for one of the "
+            f"Up to {format_ms(late)} ms of a response are the wait for one of the "
             f"{settings.inflight} requests under way to end; --inflight lets more be under way."
         )
     dirty = max(row.figures.counters.get("bio.dirty", 0) for row in rows)

@@ -233,7 +233,10 @@ def test_help_loads_nothing_that_takes_long() -> None:
         ("replay x.spc", "x.spc: there is no such file or folder"),
         ("replay a.csv.gz --scale=0", "0: must be a number above 0"),
         ("replay a.csv.gz --inflight=65537", "'--inflight'"),
-        ("replay a.csv.gz --through=files --inflight=257", "'--inflight'"),
+        (
+            "replay a.csv.gz --through=files --inflight=257",
+            "257: must be 1 to 256 with --through files",
+        ),
         ("experiment run --jobs=0", "'--jobs'"),
         ("run ls --memory=9G", "9G: must be memory from 32M to 8G"),
         ("lab grade elevator --submission=nothing", "nothing: there is no such file or folder"),
