@@ -20,7 +20,7 @@ from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
 
-from sluice.blocks.decoded import Decoded, Seen, facts_path, decode_trace, load_decoded
+from sluice.blocks.decoded import Decoded, Seen, decode_trace, facts_path, load_decoded
 from sluice.blocks.replayer import (
     Figures,
     Running,
