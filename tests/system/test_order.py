@@ -139,19 +139,23 @@ def journal_counts(console: str) -> list[dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("processes", [1, 2, 8])
+@pytest.mark.parametrize(
+    ("drive", "processes", "least"),
+    [
+        *(("drive=cheetah4lp drive_volatile=1 ", n, 0.9 * n) for n in (1, 2, 8)),
+        ("", 8, 4),  # without the wait for others it is 1.02: a commit is so short here
+    ],
+)
 def test_processes_that_fsync_again_and_again_share_each_commit(
-    make_image: Callable[..., Path], processes: int
+    make_image: Callable[..., Path], drive: str, processes: int, least: float
 ) -> None:
     """Linux has half of them in a commit: those that one commit releases are late for the next."""
     tell = "grep ^journal /dev/stat\n"
     files = 40 * processes
     script = f"set -e\n{tell}bench files {files} {processes}\n{tell}"
     root = make_image(rc=script, options=("--journal", "4M"), size="24M")
-    result = run_rc(
-        Config((Disk(root),), lab=True, args="drive=cheetah4lp drive_volatile=1 order=journal")
-    )
+    result = run_rc(Config((Disk(root),), lab=True, args=f"{drive}order=journal"))
     assert result.status == 0, result.console
     before, after = journal_counts(result.console)
     commits = after["commits"] - before["commits"]
-    assert files / commits > 0.9 * processes, result.console
+    assert files / commits > least, result.console
