@@ -189,7 +189,7 @@ def run_replay(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         preexec_fn=die_with_parent,
     ) as child:
         assert child.stdout and child.stderr

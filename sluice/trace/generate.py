@@ -221,7 +221,7 @@ def open_packed(path: Path) -> Any:
         except ModuleNotFoundError:
             why = "what packs it is not installed; type: sh tools/setup.sh sweep"
             raise BadTraceFile(f"{path}: {why}") from None
-        return zstandard.open(path, "wb")
+        return zstandard.open(path, mode="wb")
     if path.suffix == ".gz":
         return gzip.GzipFile(path, "wb", compresslevel=4, mtime=0)
     ways: dict[str, Callable[[Path, str], Any]] = {".bz2": bz2.open, ".xz": lzma.open}

@@ -3,6 +3,7 @@ as pcap."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -340,3 +341,10 @@ def test_lines_wait_for_the_lines_before_them() -> None:
     assert texts(1, b"") == []
     assert texts(2, b"[30] en") == []
     assert texts(2, b"d\n") == ["c", "end"]
+
+
+def test_the_book_has_the_row_of_the_link() -> None:
+    page = (ROOT / "book/pages/inside/network.md").read_text()
+    said = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", page, re.M))
+    row = dict(re.findall(r"\.(\w+) = (\d+),", (ROOT / "kernel/link/ethernet10.c").read_text()))
+    assert {name: value.replace(",", "") for name, value in said.items()} == row

@@ -120,7 +120,7 @@ def judge_python() -> Path:
 def judge_s(python: Path, made: Made, name: str) -> float:
     """Return the processor time, in s, in which libCacheSim counts the hits of a policy."""
     words = [python, "-c", JUDGE, made.oracle, JUDGED[name], str(made.buffers * BLOCK)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", check=True)
     found: float = json.loads(done.stdout)[0]
     return found
 
@@ -137,7 +137,7 @@ def twin_ratio(folder: Path) -> float:
     path = folder / "part.requests"
     path.write_bytes(pack_requests(table))
     words = [sys.executable, "-c", TWIN, path, str(TWIN_MB), DRIVE, json.dumps(USUAL)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     twin_s = float(done.stdout)
     settings = Settings(USUAL, drive=DRIVE, buffers=4096)
     return twin_s / run_replay(path, TWIN_MB << 20, settings).cpu_s
