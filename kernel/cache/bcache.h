@@ -29,7 +29,9 @@
 /* Of dirty buffers, by a hash of the owner; a power of two. It follows the
  * files that are being written, not the cache; longer lists only take longer.
  */
+#ifndef OWNER_LISTS
 #define OWNER_LISTS 1024
+#endif
 
 /* A flush that waits for its writes. */
 struct flush {

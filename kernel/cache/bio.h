@@ -21,8 +21,10 @@
 #include "kernel/disk/disk.h"
 #include "kernel/proc/sleep.h"
 
+#ifndef BUFFERS_HELD
 #define BUFFERS_HELD 4 /* most a process may hold at once */
-#define BUFFERS_MIN  16
+#endif
+#define BUFFERS_MIN 16
 
 /* A prefetched block that no program has asked for after this time is stale: it
  * may give way to another one. */

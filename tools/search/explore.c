@@ -1,0 +1,574 @@
+/*
+ * The search: breadth first over all that may come next, so that the first
+ * violation found is one that takes the fewest steps.
+ *
+ *   search [OPTION VALUE]... PROGRAM...
+ *   search [OPTION VALUE]... --replay CHOICES PROGRAM...
+ *
+ * - A state found is kept as its hash, the state before it and the choice that
+ *   led here: 16 bytes. To go on from it, its path is run again from the last
+ *   state that it shares with the path before. Siblings share all but a step.
+ * - What may come next: a task that can run (until it stops, or paused at one
+ *   of its releases of a lock), a command of the device that ends, or fails, a
+ *   timer that is due, and time, when no task can run.
+ * - Lines on the standard output are for sluice (tools/search/story.py).
+ */
+#include "tools/search/machine.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+
+struct observer *watch;
+
+enum kind { RUN, END, FAIL, FIRE, WAIT, KINDS };
+static const char *const letters = "reftp";
+
+/* kind, what, and for RUN at which release it is paused. */
+struct choice {
+    u8 kind, what, pause;
+};
+
+struct node {
+    u32 before;
+    struct choice by;
+    u8 depth;
+};
+
+#define CHOICES_MOST 256
+#define DEPTH_MOST   250
+#define NONE         UINT32_MAX
+
+static struct search {
+    u64 *seen; /* a table of hashes, 0: free */
+    u64 seen_room;
+    struct node *found;
+    u32 nfound, states_most;
+    struct level {
+        u32 state;
+        struct snapshot snapshot;
+    } levels[DEPTH_MOST + 2];
+    u32 nlevels;
+    u64 steps, taken[KINDS], pauses, dead_ends, quiet;
+    u64 started_ns, limit_ns;
+    u32 depth, begun; /* the state being gone on from */
+    bool cut;
+    volatile sig_atomic_t interrupted, stuck;
+    volatile u64 seen_steps;
+    bool shows_reached;
+} * search;
+
+static u64 host_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* ---- choices ---- */
+
+static u32 list_choices(struct choice *c)
+{
+    u32 n = 0;
+    u64 until_ns;
+    for (u32 i = 0; i < watch->ntasks; i++)
+        if (world.tasks[i].state == TASK_READY)
+            c[n++] = (struct choice){RUN, i, 0};
+    for (u32 i = 0; i < watch->depth; i++) {
+        if (!world.slots[i].first)
+            continue;
+        c[n++] = (struct choice){END, i, 0};
+        if (world.failures_left)
+            c[n++] = (struct choice){FAIL, i, 0};
+    }
+    for (u32 i = 0; i < TIMERS_MOST; i++)
+        if (world.timers[i] && world.timers[i]->when_ns <= world.now_ns)
+            c[n++] = (struct choice){FIRE, i, 0};
+    if (time_can_pass(&until_ns))
+        c[n++] = (struct choice){WAIT, 0, 0};
+    return n;
+}
+
+static void perform(struct choice c)
+{
+    u64 until_ns;
+    switch (c.kind) {
+    case RUN:
+        task_run(&world.tasks[c.what], c.pause);
+        break;
+    case END:
+    case FAIL:
+        slot_end(&world.slots[c.what], c.kind == FAIL);
+        break;
+    case FIRE:
+        timer_fire(c.what);
+        break;
+    case WAIT:
+        if (time_can_pass(&until_ns))
+            time_pass(until_ns);
+        break;
+    }
+}
+
+/* A step, and the checks. False: something is wrong, and watch->what says. */
+static bool step(struct choice c)
+{
+    search->steps++;
+    watch->running = NULL;
+    if (sigsetjmp(watch->broken, 0))
+        return false;
+    perform(c);
+    check_state();
+    return true;
+}
+
+/* ---- the states found ---- */
+
+/* True if it is new. */
+static bool add_seen(u64 hash)
+{
+    u64 at = hash & (search->seen_room - 1);
+    for (; search->seen[at]; at = (at + 1) & (search->seen_room - 1))
+        if (search->seen[at] == hash)
+            return false;
+    search->seen[at] = hash;
+    return true;
+}
+
+static void add_found(u32 before, struct choice by)
+{
+    u32 depth = before == NONE ? 0 : search->found[before].depth + 1;
+    search->found[search->nfound++] = (struct node){before, by, depth};
+    search->depth = MAX(search->depth, depth);
+}
+
+static u32 path_of(u32 state, u32 *path)
+{
+    u32 n = search->found[state].depth;
+    for (u32 i = n; i; i--) {
+        path[i] = state;
+        state = search->found[state].before;
+    }
+    path[0] = state;
+    return n;
+}
+
+/* Make the machine's state this one, and keep its snapshot on its level. */
+static void go_to(u32 state)
+{
+    u32 path[DEPTH_MOST + 2], n = path_of(state, path), level = 0;
+    while (level < n && level + 1 < search->nlevels &&
+           search->levels[level + 1].state == path[level + 1])
+        level++;
+    state_restore(&search->levels[level].snapshot);
+    for (; level < n; level++) {
+        if (!step(search->found[path[level + 1]].by)) {
+            fprintf(stderr, "a path does not repeat: %s\n", watch->what);
+            exit(3);
+        }
+        state_hash();
+        search->levels[level + 1].state = path[level + 1];
+        state_save(&search->levels[level + 1].snapshot);
+    }
+    search->nlevels = n + 1;
+}
+
+/* ---- output ---- */
+
+static void print_choice(struct choice c)
+{
+    printf("%c%u", letters[c.kind], c.what);
+    if (c.pause)
+        printf(".%u", c.pause);
+}
+
+static void print_path(u32 state, struct choice last)
+{
+    u32 path[DEPTH_MOST + 2], n = path_of(state, path);
+    printf("path ");
+    for (u32 i = 1; i <= n; i++) {
+        print_choice(search->found[path[i]].by);
+        printf(",");
+    }
+    print_choice(last);
+    printf("\n");
+}
+
+static void print_result(const char *how)
+{
+    u64 took_ns = host_ns() - search->started_ns;
+    printf("result %s\nstates %u\ntransitions %lu\ndepth %u\nleft %u\n"
+           "seconds %.2f\nbytes %lu\nquiet %lu\n",
+           how, search->nfound, search->steps, search->depth,
+           search->nfound - search->begun, took_ns / 1e9, state_bytes(),
+           search->quiet);
+    printf("kinds run %lu end %lu fail %lu fire %lu pass %lu pause %lu\n",
+           search->taken[RUN], search->taken[END], search->taken[FAIL],
+           search->taken[FIRE], search->taken[WAIT], search->pauses);
+}
+
+static void print_violation(struct choice last)
+{
+    printf("violation %s\n", watch->what);
+    print_path(search->begun, last);
+    print_result("violation");
+}
+
+/* ---- the search ---- */
+
+/* Everything is done: no program has anything left, and no transfer is under
+ * way. */
+static bool is_quiet(void)
+{
+    for (u32 i = 1; i < watch->ntasks; i++)
+        if (world.tasks[i].state != TASK_DONE)
+            return false;
+    return !bcache.nbusy;
+}
+
+/* Take a choice from the state begun. False: a violation. *releases: how many
+ * places there are to pause at. */
+static bool try(struct choice c, u32 *releases)
+{
+    state_restore(&search->levels[search->nlevels - 1].snapshot);
+    if (!step(c))
+        return false;
+    search->taken[c.kind]++;
+    search->pauses += c.pause != 0;
+    *releases = c.kind == RUN ? watch->releases : 0;
+    if (!add_seen(state_hash()))
+        return true;
+    add_found(search->begun, c);
+    search->quiet += is_quiet();
+    return true;
+}
+
+static bool try_all(void)
+{
+    struct choice choices[CHOICES_MOST];
+    u32 n = list_choices(choices), releases;
+    bool may_pause = world.pauses_left;
+    search->dead_ends += !n;
+    for (u32 i = 0; i < n; i++) {
+        struct choice c = choices[i];
+        if (!try(c, &releases)) {
+            print_violation(c);
+            return false;
+        }
+        for (c.pause = 1; may_pause && c.pause < MIN(releases, 60); c.pause++) {
+            u32 ignored;
+            if (!try(c, &ignored)) {
+                print_violation(c);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool is_over(void)
+{
+    if (search->interrupted ||
+        search->nfound + CHOICES_MOST * 8 > search->states_most)
+        return true;
+    return !(search->begun & 63) &&
+           host_ns() - search->started_ns > search->limit_ns;
+}
+
+static int explore(void)
+{
+    add_seen(state_hash());
+    add_found(NONE, (struct choice){0});
+    state_save(&search->levels[0].snapshot);
+    search->nlevels = 1;
+    for (; search->begun < search->nfound; search->begun++) {
+        if (is_over() || search->found[search->begun].depth >= DEPTH_MOST) {
+            print_result("stopped");
+            return 0;
+        }
+        go_to(search->begun);
+        if (!try_all())
+            return 1;
+    }
+    print_result("complete");
+    return 0;
+}
+
+/* ---- the story ---- */
+
+static void tell_buffers(void)
+{
+    static const char *const flags[] = {
+        "busy",    "asked",      "valid",         "dirty",
+        "pending", "being read", "being written", "async",
+        "failed",  "unwanted",   "prefetched",    "evictable"};
+    printf("state buffers");
+    BUF_EACH (b) {
+        printf(" [block %lu:", b->block.blkno);
+        for (u32 i = 0; i < NELEM(flags); i++)
+            if (b->flags & 1U << i && !(b->flags & (B_ASYNC)&1U << i))
+                printf(" %s", flags[i]);
+        if (b->block.dirtied_ns)
+            printf(" for %lu ms",
+                   (world.now_ns - b->block.dirtied_ns) / NS_PER_MS);
+        printf("]");
+    }
+    const struct queue *q = &the_disk()->queue;
+    printf("; queued %lu reads, %lu writes, %lu candidates; at the device",
+           q->length[SET_READS], q->length[SET_WRITES],
+           q->length[SET_CANDIDATES]);
+    for (u32 i = 0; i < SLOTS_MOST; i++)
+        if (world.slots[i].first)
+            printf(" %s %lu+%u", world.slots[i].write ? "write" : "read",
+                   world.slots[i].sector, world.slots[i].n);
+    printf("\nstate disk");
+    for (u32 i = 0; i < watch->nblocks; i++)
+        printf(" %u:%u%s", i, (u32)world.disk[i],
+               world.disk[i] == world.wanted[i] ? "" : "(old)");
+    printf("\n");
+}
+
+static void tell_choice(struct choice c)
+{
+    const struct task *t = &world.tasks[c.what];
+    const struct slot *s = &world.slots[c.what];
+    u64 until_ns;
+    switch (c.kind) {
+    case RUN:
+        printf("%s ", t->proc.name);
+        if (c.what != DAEMON)
+            printf(t->inside ? "goes on with %s" : "begins %s",
+                   watch->ops[c.what][t->at].text ?: "nothing more");
+        else
+            printf("runs");
+        if (c.pause)
+            printf(", and is paused where it releases its locks for the "
+                   "%uth time",
+                   c.pause);
+        break;
+    case END:
+    case FAIL:
+        printf("the device %s command %u: %s of %u block%s from %lu on",
+               c.kind == FAIL ? "fails" : "has done", c.what,
+               s->write ? "write" : "read", s->n, s->n > 1 ? "s" : "",
+               s->sector);
+        break;
+    case FIRE:
+        printf("a timer of the disk fires");
+        break;
+    case WAIT:
+        time_can_pass(&until_ns);
+        printf("%lu ms pass", (until_ns - world.now_ns) / NS_PER_MS);
+    }
+}
+
+static void tell_tasks(void)
+{
+    for (u32 i = 0; i < watch->ntasks; i++) {
+        const struct task *t = &world.tasks[i];
+        static const char *const states[] = {"absent", "can run", "sleeps",
+                                             "has ended"};
+        printf("%s%s %s", i ? ", " : "state ", t->proc.name, states[t->state]);
+    }
+    printf("\n");
+}
+
+static int replay(const char *path)
+{
+    watch->tells = true;
+    tell_tasks();
+    tell_buffers();
+    for (u32 n = 1; *path; n++) {
+        char letter;
+        u32 what = 0, pause = 0;
+        if (sscanf(path, "%c%u.%u", &letter, &what, &pause) < 2 ||
+            !strchr(letters, letter)) {
+            fprintf(stderr, "a choice is wrong: %s\n", path);
+            return 2;
+        }
+        struct choice c = {strchr(letters, letter) - letters, what, pause},
+                      may[CHOICES_MOST];
+        u32 nmay = list_choices(may), i = 0;
+        while (i < nmay && (may[i].kind != c.kind || may[i].what != c.what))
+            i++;
+        if (i == nmay) {
+            fprintf(stderr, "step %u is not possible here: %s\n", n, path);
+            return 2;
+        }
+        printf("step %u ", n);
+        tell_choice(c);
+        printf("\n");
+        if (!step(c)) {
+            printf("violation %s\n", watch->what);
+            return 1;
+        }
+        tell_tasks();
+        tell_buffers();
+        path = strchr(path, ',') ? strchr(path, ',') + 1 : "";
+    }
+    printf("result nothing is wrong\n");
+    return 0;
+}
+
+/* ---- signals ---- */
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    if (search->seen_steps != search->steps) {
+        search->seen_steps = search->steps;
+        search->stuck = 0;
+    } else if (++search->stuck >= 3) {
+        search->stuck = 0;
+        violated(0, "a step does not end");
+    }
+}
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    search->interrupted = 1;
+}
+
+static void on_fault(int signal)
+{
+    violated(0, signal == SIGFPE ? "a division by zero"
+                                 : "memory that is not there is used");
+}
+
+static void catch (int signal, void (*handler)(int))
+{
+    struct sigaction a = {.sa_handler = handler,
+                          .sa_flags = SA_ONSTACK | SA_NODEFER};
+    sigaction(signal, &a, NULL);
+}
+
+static void catch_all(void)
+{
+    stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+    sigaltstack(&stack, NULL);
+    int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    for (u32 i = 0; i < NELEM(faults); i++)
+        catch (faults[i], on_fault);
+    catch (SIGINT, on_interrupt);
+    catch (SIGTERM, on_interrupt);
+    catch (SIGALRM, on_alarm);
+    struct itimerval each = {{0, 250000}, {0, 250000}};
+    setitimer(ITIMER_REAL, &each, NULL);
+}
+
+/* ---- the command line ---- */
+
+static int wrong(const char *what, const char *why)
+{
+    fprintf(stderr, "search: %s: %s\n", what, why);
+    return 2;
+}
+
+/* What the tunables of the update policy in use promise: a block is found due
+ * when it has an age, and looked for at an interval. */
+static u64 promised_ns(void)
+{
+    const struct policy *p = policy_in_use[POLICY_UPDATE];
+    u64 sum = 0;
+    bool interval = false;
+    for (const struct tunable *t = p->tunables; t && t->name; t++) {
+        bool scans =
+            !strcmp(t->name, "interval_ms") || !strcmp(t->name, "scan_ms");
+        interval |= scans;
+        if (scans || !strcmp(t->name, "age_ms"))
+            sum += t->value * NS_PER_MS;
+    }
+    return interval ? sum : 0;
+}
+
+static bool option(const char *name, const char *value, const char **path)
+{
+    u64 n = strtoul(value, NULL, 10);
+    struct number {
+        const char *name;
+        u32 *to;
+    } numbers[] = {
+        {"--blocks", &watch->nblocks}, {"--buffers", &watch->nbuffers},
+        {"--depth", &watch->depth},    {"--failures", &watch->failures},
+        {"--pauses", &watch->pauses},  {"--states", &search->states_most}};
+    for (u32 i = 0; i < NELEM(numbers); i++) {
+        if (strcmp(name, numbers[i].name))
+            continue;
+        *numbers[i].to = n;
+        return true;
+    }
+    if (!strcmp(name, "--milliseconds"))
+        search->limit_ns = n * NS_PER_MS;
+    else if (!strcmp(name, "--args"))
+        snprintf(watch->args, sizeof watch->args, "%s", value);
+    else if (!strcmp(name, "--replay"))
+        *path = value;
+    else
+        return false;
+    return true;
+}
+
+static int read_options(int argc, char **argv, const char **path)
+{
+    int i = 1;
+    for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2)
+        if (!option(argv[i], argv[i + 1], path))
+            return wrong(argv[i], "there is no such option");
+    watch->ntasks = 1;
+    for (; i < argc; i++) {
+        if (watch->ntasks == TASKS_MOST)
+            return wrong(argv[i], "too many programs");
+        const char *why = program_read(watch->ntasks++, argv[i]);
+        if (why)
+            return wrong(argv[i], why);
+    }
+    if (!watch->nblocks || watch->nblocks > MIN(10, BLOCKS_MOST) ||
+        !watch->depth || watch->depth > SLOTS_MOST ||
+        watch->nbuffers < BUFFERS_HELD || watch->ntasks == 1)
+        return wrong("usage", "give --blocks, --buffers, --depth, a program");
+    snprintf(watch->args + strlen(watch->args),
+             sizeof watch->args - strlen(watch->args), " nbuf=%u check=1",
+             watch->nbuffers);
+    return 0;
+}
+
+static void make_search(void)
+{
+    search = calloc(1, sizeof *search);
+    watch = calloc(1, sizeof *watch);
+    search->states_most = 1 << 20;
+    search->limit_ns = NEVER_NS / 2;
+}
+
+static void make_tables(void)
+{
+    search->seen_room = 1 << 12;
+    while (search->seen_room < 2UL * search->states_most)
+        search->seen_room *= 2;
+    search->seen = calloc(search->seen_room, sizeof(u64));
+    search->found = calloc(search->states_most, sizeof *search->found);
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = NULL;
+    make_search();
+    int status = read_options(argc, argv, &path);
+    if (status)
+        return status;
+    make_tables();
+    catch_all();
+    search->started_ns = host_ns();
+    if (sigsetjmp(watch->broken, 0)) {
+        printf("violation at the boot: %s\nresult violation\n", watch->what);
+        return 1;
+    }
+    machine_boot();
+    watch->age_most_ns = promised_ns();
+    printf("promise %lu ms\n", watch->age_most_ns / NS_PER_MS);
+    state_root();
+    return path ? replay(path) : explore();
+}

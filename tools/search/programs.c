@@ -1,0 +1,286 @@
+/*
+ * The programs of the search: each is a few operations of the cache, and knows
+ * what it must read and what must be on the disk afterwards.
+ *
+ *   R3 read block 3; N3 read it if it is cached; P34 read 3 and start reading 4
+ *   D3 A3 W3 M3 change it: bdwrite, bawrite, bwrite, bwrite_data
+ *   g3 take it and keep it; then r3 d3 a3 w3 m3 let it go, as above
+ *   F flush all; O1 flush owner 1; S30 flush what is 30 s old
+ *   X3 drop it (binval); U3 it is not wanted (bunwanted); L34 prefetch 3 and 4
+ *   T5 sleep for 5 s; use:KIND:NAME swap a policy
+ *
+ * A block's owner is 1 + its number % 2.
+ */
+#include "tools/search/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static u64 owner_of(u64 block)
+{
+    return 1 + block % 2;
+}
+
+static u64 *contents(struct buf *b)
+{
+    return b->data;
+}
+
+static void change(struct buf *b)
+{
+    u64 block = b->block.blkno;
+    u64 value = FIRST_OF(CLASS_VALUE) + (block << 32) + world.next_value++;
+    *contents(b) = value;
+    world.wanted[block] = value;
+}
+
+static void check_read(struct task *t, struct buf *b)
+{
+    if (b->block.blkno >= watch->nblocks || b->disk != the_disk())
+        violated(1, "%s gets the buffer of another block", t->proc.name);
+    if (*contents(b) != world.wanted[b->block.blkno])
+        violated(0, "%s reads something else from block %lu than was written",
+                 t->proc.name, b->block.blkno);
+}
+
+static void owe(struct task *t, struct buf *b)
+{
+    t->owed[b->block.blkno] = *contents(b);
+}
+
+/* ---- taking and letting go ---- */
+
+static struct buf *take(struct task *t, u64 block, bool reads)
+{
+    struct buf *b =
+        reads ? bread(the_disk(), block) : getblk(the_disk(), block);
+    if (!b) {
+        if (!watch->failures)
+            violated(0, "%s cannot read block %lu", t->proc.name, block);
+        return NULL;
+    }
+    if (b->flags & B_VALID)
+        check_read(t, b);
+    return b;
+}
+
+static void let_go(struct task *t, struct buf *b, char how)
+{
+    u64 owner = owner_of(b->block.blkno);
+    int error = 0;
+    if (how != 'r')
+        change(b);
+    switch (how) {
+    case 'r':
+        brelse(b);
+        break;
+    case 'd':
+        bdwrite(b, owner);
+        break;
+    case 'a':
+        bawrite(b);
+        break;
+    case 'w':
+        owe(t, b);
+        error = bwrite(b);
+        if (!error)
+            check_owed(t, "bwrite");
+        break;
+    case 'm':
+        error = bwrite_data(b, owner, true);
+        break;
+    }
+    memset(t->owed, 0, sizeof t->owed);
+    if (error && !watch->failures)
+        violated(0, "%s gets an error without a failure", t->proc.name);
+}
+
+static struct buf *kept(u64 block)
+{
+    spin_lock(&bcache.lock);
+    struct buf *b = buf_lookup(the_disk(), block);
+    spin_unlock(&bcache.lock);
+    return b;
+}
+
+/* ---- operations ---- */
+
+static void flush(struct task *t, u64 owner)
+{
+    owe_dirty(t, owner);
+    int error = owner ? bflush_owner(the_disk(), owner) : bflush(the_disk());
+    if (error && !watch->failures)
+        violated(0, "a flush fails without a failure");
+    if (!error && !(owner && write_keeps()))
+        check_owed(t, "a flush");
+    memset(t->owed, 0, sizeof t->owed);
+}
+
+static void drop(u64 block)
+{
+    binval(the_disk(), block);
+    world.wanted[block] = world.disk[block];
+    for (u32 i = 0; i < TASKS_MOST; i++)
+        world.tasks[i].owed[block] = 0;
+}
+
+static void read_with_more(struct task *t, const struct op *op)
+{
+    u64 more[2] = {op->blocks[1], op->blocks[2]};
+    struct further_reads further = {.asked = more, .nasked = op->n - 1};
+    struct buf *b = breada(the_disk(), op->blocks[0], &further);
+    if (!b)
+        return;
+    check_read(t, b);
+    brelse(b);
+}
+
+static void read_if_cached(struct task *t, u64 block)
+{
+    enum found found;
+    struct buf *b = bcached(the_disk(), block, &found);
+    if (!b)
+        return;
+    check_read(t, b);
+    brelse(b);
+}
+
+static void prefetch(const struct op *op)
+{
+    u64 blocks[3];
+    for (u32 i = 0; i < op->n; i++)
+        blocks[i] = op->blocks[i];
+    bprefetch(the_disk(), blocks, op->n);
+}
+
+static void nap(u64 seconds)
+{
+    static struct spinlock lock = SPINLOCK("nap", RANK_PIPE);
+    u64 until_ns = world.now_ns + seconds * NS_PER_S;
+    HOLD(spin, &lock);
+    while (sleep_until(&lock, &lock, until_ns) != -ETIMEDOUT)
+        ;
+}
+
+static void use(const char *kind_and_name)
+{
+    char line[POLICY_LINE_BYTES], why[POLICY_LINE_BYTES];
+    snprintf(line, sizeof line, "use %s", kind_and_name);
+    *strchr(line, ':') = ' ';
+    if (policy_control(line, why))
+        violated(0, "policy_control: %s: %s", line, why);
+}
+
+static void operate(struct task *t, const struct op *op)
+{
+    u32 first = op->blocks[0];
+    struct buf *b;
+    switch (op->what) {
+    case 'R':
+        if ((b = take(t, first, true)))
+            brelse(b);
+        break;
+    case 'N':
+        read_if_cached(t, first);
+        break;
+    case 'P':
+        read_with_more(t, op);
+        break;
+    case 'D':
+    case 'A':
+    case 'W':
+    case 'M':
+        if ((b = take(t, first, op->n > 1)))
+            let_go(t, b, op->what + 'a' - 'A');
+        break;
+    case 'g':
+        take(t, first, true);
+        break;
+    case 'r':
+    case 'd':
+    case 'a':
+    case 'w':
+    case 'm':
+        let_go(t, kept(first), op->what);
+        break;
+    case 'F':
+        flush(t, 0);
+        break;
+    case 'O':
+        flush(t, first);
+        break;
+    case 'S':
+        bflush_smooth(NULL, first * NS_PER_S);
+        break;
+    case 'X':
+        drop(first);
+        break;
+    case 'U':
+        bunwanted(the_disk(), first);
+        break;
+    case 'L':
+        prefetch(op);
+        break;
+    case 'T':
+        nap(first);
+        break;
+    case 'u':
+        use(op->text + strlen("use:"));
+        break;
+    }
+}
+
+/* Between two operations the search may have others run. */
+void program_run(void *)
+{
+    struct task *t = watch->running;
+    while (watch->ops[t - world.tasks][t->at].what) {
+        t->inside = true;
+        operate(t, &watch->ops[t - world.tasks][t->at]);
+        t->inside = false;
+        t->at++;
+        spin_lock(&bcache.lock); /* a release of locks, where it may pause */
+        watch->pause_at = watch->releases + 1;
+        spin_unlock(&bcache.lock);
+        t->paused = false;
+    }
+}
+
+/* ---- reading a program ---- */
+
+static const char *op_read(struct op *op, const char *word)
+{
+    *op = (struct op){.what = *word, .text = word};
+    if (!strncmp(word, "use:", 4))
+        return strchr(word + 4, ':') ? NULL : "give use:KIND:NAME";
+    if (!strchr("RNPDAWMgrdawmFOSXULT", *word))
+        return "there is no such operation";
+    if (strchr("OST", *word)) {
+        op->blocks[0] = strtoul(word + 1, NULL, 10);
+        return op->blocks[0] || *word == 'S' ? NULL : "give a number";
+    }
+    for (const char *c = word + 1; *c; c++) {
+        if (*c < '0' || *c > '9' || op->n == 3 ||
+            (u32)(*c - '0') >= watch->nblocks)
+            return "give blocks, each a digit";
+        op->blocks[op->n++] = *c - '0';
+    }
+    return *word == 'F' || op->n ? NULL : "which block?";
+}
+
+const char *program_read(u32 task, const char *text)
+{
+    static char words[TASKS_MOST][256];
+    char *copy = words[task], *rest;
+    u32 n = 0;
+    snprintf(copy, sizeof words[0], "%s", text);
+    for (char *word = strtok_r(copy, " ", &rest); word;
+         word = strtok_r(NULL, " ", &rest)) {
+        if (n == OPS_MOST)
+            return "too many operations";
+        const char *wrong = op_read(&watch->ops[task][n++], word);
+        if (wrong)
+            return wrong;
+    }
+    return n ? NULL : "no operation";
+}

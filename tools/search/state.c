@@ -1,0 +1,269 @@
+/*
+ * The state of the machine: what it is, how it is saved, and when two are
+ * equal.
+ *
+ * - A state is all static memory of this program: the kernel's variables, the
+ *   arena and the stacks of the tasks. It is kept as the lines of 64 bytes in
+ *   which it differs from the root, the state after the boot.
+ * - Two states are equal if their hashes are. The hash is a sum over the words
+ *   that differ from the root's, each mixed with its place. So it does not
+ *   depend on the order in which the words are visited.
+ * - Words that count up for ever are hashed by what they mean. A time is hashed
+ *   as the time since then, and one OLD_NS ago is as good as any older. The
+ *   numbers of writes, uses and arrivals and the contents of a block are hashed
+ *   by their rank among those in the state.
+ */
+#include "tools/search/machine.h"
+
+#include <stdlib.h>
+
+#define LINE   64
+#define WORDS  (LINE / 8)
+#define OLD_NS (100 * NS_PER_S)
+#define RANKED 1024 /* words of one class in a state */
+
+extern char __data_start, _end;
+extern struct stat_row __start_stats[], __stop_stats[];
+
+static struct memory {
+    u64 *start;
+    u32 lines;
+    u64 *root;
+    u8 *excluded; /* of each word */
+    u8 *is_class; /* of each word of the root */
+    u32 *classed; /* the words that are, in the root */
+    u32 nclassed;
+    u32 *changed; /* lines that differ from the root */
+    u32 nchanged;
+    bool known; /* they are up to date */
+    u8 *line_changed;
+} * region;
+
+static u32 words(void)
+{
+    return region->lines * WORDS;
+}
+
+static void region_make(void)
+{
+    if (region)
+        return;
+    u64 start = (u64)&__data_start / LINE * LINE;
+    u64 end = ((u64)&_end + LINE - 1) / LINE * LINE;
+    region = calloc(1, sizeof *region);
+    region->start = (u64 *)start;
+    region->lines = (end - start) / LINE;
+    region->root = aligned_alloc(LINE, end - start);
+    region->excluded = calloc(words(), 1);
+    region->is_class = calloc(words(), 1);
+    region->classed = calloc(words(), sizeof(u32));
+    region->changed = calloc(region->lines, sizeof(u32));
+    region->line_changed = calloc(region->lines, 1);
+}
+
+u64 state_bytes(void)
+{
+    return region->lines * LINE;
+}
+
+void state_exclude(const void *start, u64 bytes)
+{
+    region_make();
+    u64 first = ((u64)start - (u64)region->start) / 8;
+    memset(region->excluded + first, 1, (bytes + 7) / 8);
+}
+
+static bool in_class(u64 word)
+{
+    return CLASS_OF(word) >= CLASS_WRITE && CLASS_OF(word) <= CLASS_TIME;
+}
+
+void state_root(void)
+{
+    region_make();
+    for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
+        state_exclude(&s->value, sizeof s->value);
+    memcpy(region->root, region->start, state_bytes());
+    for (u32 i = 0; i < words(); i++) {
+        region->is_class[i] = in_class(region->root[i]);
+        if (region->is_class[i] && !region->excluded[i])
+            region->classed[region->nclassed++] = i;
+    }
+    region->known = true;
+}
+
+/* ---- what has changed ---- */
+
+static bool differs(const u64 *a, const u64 *b)
+{
+    u64 d = 0;
+    for (u32 i = 0; i < WORDS; i++)
+        d |= a[i] ^ b[i];
+    return d;
+}
+
+static void find_changed(void)
+{
+    for (u32 i = 0; i < region->nchanged; i++)
+        region->line_changed[region->changed[i]] = 0;
+    region->nchanged = 0;
+    const u64 *now = region->start, *root = region->root;
+    for (u32 i = 0; i < region->lines; i++, now += WORDS, root += WORDS) {
+        if (!differs(now, root))
+            continue;
+        region->changed[region->nchanged++] = i;
+        region->line_changed[i] = 1;
+    }
+    region->known = true;
+}
+
+void state_save(struct snapshot *s)
+{
+    if (s->room < region->nchanged) {
+        s->room = region->nchanged + 64;
+        s->line = realloc(s->line, s->room * sizeof *s->line);
+        s->bytes = realloc(s->bytes, s->room * LINE);
+    }
+    s->n = region->nchanged;
+    for (u32 i = 0; i < s->n; i++) {
+        s->line[i] = region->changed[i];
+        memcpy(s->bytes + i * LINE, region->start + s->line[i] * WORDS, LINE);
+    }
+}
+
+void state_restore(const struct snapshot *s)
+{
+    find_changed();
+    for (u32 i = 0; i < region->nchanged; i++) {
+        u32 at = region->changed[i] * WORDS;
+        memcpy(region->start + at, region->root + at, LINE);
+    }
+    for (u32 i = 0; i < s->n; i++)
+        memcpy(region->start + s->line[i] * WORDS, s->bytes + i * LINE, LINE);
+}
+
+/* ---- the hash ---- */
+
+static u64 mix(u64 x)
+{
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93UL;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93UL;
+    return x ^ x >> 32;
+}
+
+/* The words of the state whose meaning is their rank. */
+static struct ranked {
+    u64 *values;
+    u32 n;
+} * ranked;
+
+static int compare(const void *a, const void *b)
+{
+    u64 x = *(const u64 *)a, y = *(const u64 *)b;
+    return (x > y) - (x < y);
+}
+
+static void collect(u64 word)
+{
+    if (CLASS_OF(word) == CLASS_TIME)
+        return;
+    if (ranked->n == RANKED)
+        violated(0, "too many words to rank");
+    ranked->values[ranked->n++] = word;
+}
+
+static void sort_ranked(void)
+{
+    u32 n = 0;
+    if (ranked->n > 40)
+        qsort(ranked->values, ranked->n, sizeof(u64), compare);
+    else
+        for (u32 i = 1; i < ranked->n; i++) {
+            u64 v = ranked->values[i];
+            u32 k = i;
+            for (; k && ranked->values[k - 1] > v; k--)
+                ranked->values[k] = ranked->values[k - 1];
+            ranked->values[k] = v;
+        }
+    for (u32 i = 0; i < ranked->n; i++)
+        if (!i || ranked->values[i] != ranked->values[n - 1])
+            ranked->values[n++] = ranked->values[i];
+    ranked->n = n;
+}
+
+/* Contents: block in the upper half, and each block's ranks from 0. */
+static u64 group_of(u64 word)
+{
+    return CLASS_OF(word) == CLASS_VALUE ? word >> 32 : CLASS_OF(word) << 16;
+}
+
+static u64 rank_of(u64 word)
+{
+    u32 low = 0, high = ranked->n;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (ranked->values[middle] < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    u32 first = low;
+    while (first && group_of(ranked->values[first - 1]) == group_of(word))
+        first--;
+    return group_of(word) << 16 | (low - first);
+}
+
+static u64 meaning(u64 word)
+{
+    if (!in_class(word))
+        return word;
+    if (CLASS_OF(word) != CLASS_TIME)
+        return rank_of(word);
+    u64 since_ns = world.now_ns - word;
+    if (word < world.now_ns && since_ns > OLD_NS)
+        since_ns = OLD_NS;
+    return mix(since_ns + CLASS_TIME);
+}
+
+/* Call fn for each word that counts. */
+static inline void each_word(void (*fn)(u32 at, u64 word, void *), void *arg)
+{
+    const u64 *now = region->start;
+    for (u32 i = 0; i < region->nclassed; i++)
+        if (!region->line_changed[region->classed[i] / WORDS])
+            fn(region->classed[i], now[region->classed[i]], arg);
+    for (u32 k = 0; k < region->nchanged; k++) {
+        u32 first = region->changed[k] * WORDS;
+        for (u32 i = first; i < first + WORDS; i++)
+            if (!region->excluded[i] &&
+                (region->is_class[i] || now[i] != region->root[i]))
+                fn(i, now[i], arg);
+    }
+}
+
+static inline void collect_word(u32 at, u64 word, void *arg)
+{
+    (void)at, (void)arg;
+    if (in_class(word))
+        collect(word);
+}
+
+static inline void hash_word(u32 at, u64 word, void *sum)
+{
+    *(u64 *)sum += mix(meaning(word) + at * 0x9e3779b97f4a7c15UL);
+}
+
+u64 state_hash(void)
+{
+    if (!ranked) {
+        ranked = calloc(1, sizeof *ranked);
+        ranked->values = calloc(RANKED, sizeof(u64));
+    }
+    find_changed();
+    ranked->n = 0;
+    each_word(collect_word, NULL);
+    sort_ranked();
+    u64 sum = 0;
+    each_word(hash_word, &sum);
+    return sum ? sum : 1;
+}
