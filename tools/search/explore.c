@@ -4,15 +4,19 @@
  *
  *   search [OPTION VALUE]... PROGRAM...
  *   search [OPTION VALUE]... --replay CHOICES PROGRAM...
+ *   search [OPTION VALUE]... --words CHOICES PROGRAM...
  *
+ * - If no search ends, a word counts up for ever: two states that should be
+ *   equal, printed by --words, show which.
  * - A state found is kept as its hash, the state before it and the choice that
- *   led here: 16 bytes. To go on from it, its path is run again from the last
+ *   led here: 20 bytes. To go on from it, its path is run again from the last
  *   state that it shares with the path before. Siblings share all but a step.
  * - What may come next: a task that can run (until it stops, or paused at one
  *   of its releases of a lock), a command of the device that ends, or fails, a
  *   timer that is due, and time, when no task can run.
  * - Lines on the standard output are for sluice (tools/search/story.py).
  */
+#include "kernel/cache/lost.h"
 #include "tools/search/machine.h"
 
 #include <signal.h>
@@ -34,11 +38,11 @@ struct choice {
 struct node {
     u32 before;
     struct choice by;
-    u8 depth;
+    u16 depth;
 };
 
 #define CHOICES_MOST 256
-#define DEPTH_MOST   250
+#define DEPTH_MOST   1000
 #define NONE         UINT32_MAX
 
 static struct search {
@@ -54,10 +58,9 @@ static struct search {
     u64 steps, taken[KINDS], pauses, dead_ends, quiet;
     u64 started_ns, limit_ns;
     u32 depth, begun; /* the state being gone on from */
-    bool cut;
     volatile sig_atomic_t interrupted, stuck;
     volatile u64 seen_steps;
-    bool shows_reached;
+    bool prints_words; /* --words: replay, and print what the hash counts */
 } * search;
 
 static u64 host_ns(void)
@@ -120,6 +123,7 @@ static bool step(struct choice c)
     if (sigsetjmp(watch->broken, 0))
         return false;
     perform(c);
+    machine_settle();
     check_state();
     return true;
 }
@@ -408,6 +412,8 @@ static int replay(const char *path)
         tell_buffers();
         path = strchr(path, ',') ? strchr(path, ',') + 1 : "";
     }
+    if (search->prints_words)
+        state_print();
     printf("result nothing is wrong\n");
     return 0;
 }
@@ -484,6 +490,42 @@ static u64 promised_ns(void)
     return interval ? sum : 0;
 }
 
+/* What a time may be held against, in seconds or milliseconds. */
+static u64 limit_ns(const struct tunable *t)
+{
+    if (!strcmp(t->unit, "ms"))
+        return t->value * NS_PER_MS;
+    return strcmp(t->unit, "s") ? 0 : t->value * NS_PER_S;
+}
+
+static bool is_swapped_to(const struct policy *p)
+{
+    for (u32 i = 0; i < watch->ntasks; i++)
+        for (const struct op *op = watch->ops[i]; op->what; op++)
+            if (op->what == 'u' && !strcmp(strrchr(op->text, ':') + 1, p->name))
+                return true;
+    return false;
+}
+
+/* The longest that the kernel, or a policy that is used, holds a time against,
+ * with the second that some of them add. */
+static u64 longest_ns(void)
+{
+    extern const struct policy *const __start_policies[],
+        *const __stop_policies[];
+    u64 longest_ns = MAX(watch->age_most_ns, AHEAD_STALE_NS);
+    if (watch->failures)
+        longest_ns = MAX(longest_ns, RETRY_MOST_NS);
+    for (const struct policy *const *p = __start_policies; p < __stop_policies;
+         p++) {
+        if (policy_in_use[(*p)->kind] != *p && !is_swapped_to(*p))
+            continue;
+        for (const struct tunable *t = (*p)->tunables; t && t->name; t++)
+            longest_ns = MAX(longest_ns, limit_ns(t));
+    }
+    return longest_ns + NS_PER_S;
+}
+
 static bool option(const char *name, const char *value, const char **path)
 {
     u64 n = strtoul(value, NULL, 10);
@@ -504,9 +546,10 @@ static bool option(const char *name, const char *value, const char **path)
         search->limit_ns = n * NS_PER_MS;
     else if (!strcmp(name, "--args"))
         snprintf(watch->args, sizeof watch->args, "%s", value);
-    else if (!strcmp(name, "--replay"))
+    else if (!strcmp(name, "--replay") || !strcmp(name, "--words")) {
         *path = value;
-    else
+        search->prints_words = name[2] == 'w';
+    } else
         return false;
     return true;
 }
@@ -569,6 +612,7 @@ int main(int argc, char **argv)
     machine_boot();
     watch->age_most_ns = promised_ns();
     printf("promise %lu ms\n", watch->age_most_ns / NS_PER_MS);
+    state_age(longest_ns());
     state_root();
     return path ? replay(path) : explore();
 }

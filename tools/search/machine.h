@@ -126,6 +126,9 @@ void timer_fire(u32 timer);
 bool time_can_pass(u64 *until_ns);
 void time_pass(u64 until_ns);
 
+/* After a step: clear what no longer says anything. */
+void machine_settle(void);
+
 /* ---- programs.c ---- */
 
 /* Read a program, as "D0 D1 F"; NULL, or what is wrong with it. */
@@ -151,10 +154,12 @@ struct snapshot {
 
 /* These bytes decide nothing: sums and counts for people. */
 void state_exclude(const void *start, u64 bytes);
-void state_root(void); /* this state is the one from which all begin */
-u64 state_hash(void);  /* equal for states that go on alike */
+void state_age(u64 oldest_ns); /* older times are all alike */
+void state_root(void);         /* this state is the one from which all begin */
+u64 state_hash(void);          /* equal for states that go on alike */
 void state_save(struct snapshot *);
 void state_restore(const struct snapshot *);
 u64 state_bytes(void);
+void state_print(void); /* each word that the hash counts, and what it means */
 
 #endif

@@ -9,24 +9,28 @@
  *   that differ from the root's, each mixed with its place. So it does not
  *   depend on the order in which the words are visited.
  * - Words that count up for ever are hashed by what they mean. A time is hashed
- *   as the time since then, and one OLD_NS ago is as good as any older. The
- *   numbers of writes, uses and arrivals and the contents of a block are hashed
- *   by their rank among those in the state.
+ *   as the time since then; one that is older than any limit that it could be
+ *   held against (state_age) is as good as any older. The numbers of writes,
+ *   uses and arrivals and the contents of a block are hashed by their rank
+ *   among those in the state.
+ * - What decides nothing any more is not left out of the hash, which would hide
+ *   a use of it: machine.c clears it after each step.
  */
 #include "tools/search/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LINE   64
 #define WORDS  (LINE / 8)
-#define OLD_NS (100 * NS_PER_S)
 #define RANKED 1024 /* words of one class in a state */
 
 extern char __data_start, _end;
 extern struct stat_row __start_stats[], __stop_stats[];
+extern const struct policy *const __start_policies[], *const __stop_policies[];
 
 static struct memory {
-    u64 *start;
+    u64 *start, oldest_ns;
     u32 lines;
     u64 *root;
     u8 *excluded; /* of each word */
@@ -73,16 +77,32 @@ void state_exclude(const void *start, u64 bytes)
     memset(region->excluded + first, 1, (bytes + 7) / 8);
 }
 
+void state_age(u64 oldest_ns)
+{
+    region_make();
+    region->oldest_ns = oldest_ns;
+}
+
 static bool in_class(u64 word)
 {
     return CLASS_OF(word) >= CLASS_WRITE && CLASS_OF(word) <= CLASS_TIME;
 }
 
+/* What is counted for people decides nothing. */
+static void exclude_counts(void)
+{
+    for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
+        state_exclude(&s->value, sizeof s->value);
+    for (const struct policy *const *p = __start_policies; p < __stop_policies;
+         p++)
+        for (struct policy_counter *c = (*p)->counters; c && c->name; c++)
+            state_exclude(&c->value, sizeof c->value);
+}
+
 void state_root(void)
 {
     region_make();
-    for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
-        state_exclude(&s->value, sizeof s->value);
+    exclude_counts();
     memcpy(region->root, region->start, state_bytes());
     for (u32 i = 0; i < words(); i++) {
         region->is_class[i] = in_class(region->root[i]);
@@ -220,8 +240,8 @@ static u64 meaning(u64 word)
     if (CLASS_OF(word) != CLASS_TIME)
         return rank_of(word);
     u64 since_ns = world.now_ns - word;
-    if (word < world.now_ns && since_ns > OLD_NS)
-        since_ns = OLD_NS;
+    if (word < world.now_ns)
+        since_ns = MIN(since_ns, region->oldest_ns);
     return mix(since_ns + CLASS_TIME);
 }
 
@@ -266,4 +286,17 @@ u64 state_hash(void)
     u64 sum = 0;
     each_word(hash_word, &sum);
     return sum ? sum : 1;
+}
+
+static void print_word(u32 at, u64 word, void *arg)
+{
+    (void)arg;
+    printf("word %p %lx %lx\n", (void *)(region->start + at), meaning(word),
+           word);
+}
+
+void state_print(void)
+{
+    state_hash();
+    each_word(print_word, NULL);
 }
