@@ -18,7 +18,7 @@ $(1)
 	$$(call run,CC,$(2) -MMD -MP -c -o $$@ $$<)
 endef
 
-include tools/rules/kernel.mk tools/rules/host.mk tools/rules/user.mk
+include tools/rules/kernel.mk tools/rules/host.mk tools/rules/search.mk tools/rules/user.mk
 ifneq ($(TWIN),)
 include tools/rules/twin.mk
 include tools/rules/blocks.mk
@@ -38,6 +38,7 @@ compile_commands.json: FORCE
 	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
 	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
 	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard sluice/programs/*.c),$(KCC) $(UCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(wildcard tools/search/*.c),$(SEARCH_CC)) >> build/$@
 	@printf '%s\n' $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | sed '$$s/,$$//' >> build/$@
 	@echo ']' >> build/$@
 	@cmp -s build/$@ $@ || cp build/$@ $@

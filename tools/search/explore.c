@@ -122,8 +122,9 @@ static bool step(struct choice c)
     watch->running = NULL;
     if (sigsetjmp(watch->broken, 0))
         return false;
+    step_begins();
     perform(c);
-    machine_settle();
+    step_ends();
     check_state();
     return true;
 }
@@ -568,7 +569,7 @@ static int read_options(int argc, char **argv, const char **path)
         if (why)
             return wrong(argv[i], why);
     }
-    if (!watch->nblocks || watch->nblocks > MIN(10, BLOCKS_MOST) ||
+    if (!watch->nblocks || watch->nblocks > MIN(10U, (u32)BLOCKS_MOST) ||
         !watch->depth || watch->depth > SLOTS_MOST ||
         watch->nbuffers < BUFFERS_HELD || watch->ntasks == 1)
         return wrong("usage", "give --blocks, --buffers, --depth, a program");
@@ -595,6 +596,15 @@ static void make_tables(void)
     search->found = calloc(search->states_most, sizeof *search->found);
 }
 
+/* False: something is wrong, and watch->what says. */
+static bool boot(void)
+{
+    if (sigsetjmp(watch->broken, 0))
+        return false;
+    machine_boot();
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *path = NULL;
@@ -605,11 +615,10 @@ int main(int argc, char **argv)
     make_tables();
     catch_all();
     search->started_ns = host_ns();
-    if (sigsetjmp(watch->broken, 0)) {
+    if (!boot()) {
         printf("violation at the boot: %s\nresult violation\n", watch->what);
         return 1;
     }
-    machine_boot();
     watch->age_most_ns = promised_ns();
     printf("promise %lu ms\n", watch->age_most_ns / NS_PER_MS);
     state_age(longest_ns());

@@ -321,6 +321,92 @@ void task_run(struct task *t, u32 pause_at)
         memset(t->go_on, 0, sizeof t->go_on);
 }
 
+/* ---- what is over ---- */
+
+/* The times of a transfer say nothing when it is done. Cleared, and not left
+ * out of the hash, so that a use of one would change what happens. */
+static void clear_times(void)
+{
+    for (u32 i = 0; i < bcache.used; i++) {
+        struct buf *b = &bcache.bufs[i];
+        if (b->io.request.queue || b->flags & (B_READ | B_WRITE))
+            continue;
+        b->io.request.queued_ns = 0;
+        b->io.issued_ns = 0;
+    }
+}
+
+/* ---- what locks guard ---- */
+
+/* A part of memory that one lock guards, as it was when the lock was last
+ * released. */
+static struct guarded {
+    const struct spinlock *lock;
+    const char *name;
+    const void *start;
+    u64 bytes;
+} * guarded;
+static u32 nguarded;
+static u8 *as_released;
+
+#define GUARDED_MOST       16
+#define GUARDED_BYTES_MOST 4096
+
+static void guard(const struct spinlock *l, const char *name, const void *start,
+                  const void *end)
+{
+    guarded[nguarded++] =
+        (struct guarded){l, name, start, (u8 *)end - (u8 *)start};
+}
+
+static void note_guarded(const struct spinlock *l)
+{
+    u8 *copy = as_released;
+    for (struct guarded *g = guarded; g < guarded + nguarded; g++) {
+        if (!l || g->lock == l)
+            memcpy(copy, g->start, g->bytes);
+        copy += g->bytes;
+    }
+}
+
+/* Nothing that the lock guards has changed since its release. NULL: any. */
+static void check_guarded(const struct spinlock *l)
+{
+    const u8 *copy = as_released;
+    for (struct guarded *g = guarded; g < guarded + nguarded; g++) {
+        if ((!l || g->lock == l) && memcmp(copy, g->start, g->bytes))
+            violated(0, "%s has changed without the lock %s", g->name,
+                     g->lock->name);
+        copy += g->bytes;
+    }
+}
+
+/* All but the locks themselves, and what a buffer's holder may change. */
+static void guard_all(void)
+{
+    struct disk *d = the_disk();
+    guarded = calloc(GUARDED_MOST, sizeof *guarded);
+    as_released = calloc(1, GUARDED_BYTES_MOST);
+    guard(&bcache.lock, "the cache", &bcache.nbufs, &bcache + 1);
+    for (struct buf *b = bcache.bufs; b < bcache.bufs + bcache.nbufs; b++)
+        guard(&bcache.lock, "a buffer", b, &b->data);
+    guard(&d->lock, "the queue", &d->sched, &d->queued_ns);
+    guard(&d->lock, "the count of commands", &d->in_flight, &d->written);
+    guard(&d->lock, "the count of plugs", &d->plugged, &d->plugged + 1);
+    note_guarded(NULL);
+}
+
+void step_begins(void)
+{
+    note_guarded(NULL);
+}
+
+void step_ends(void)
+{
+    check_guarded(NULL);
+    clear_times();
+}
+
 /* ---- spin locks ---- */
 
 void spin_lock(struct spinlock *l)
@@ -330,6 +416,8 @@ void spin_lock(struct spinlock *l)
     if (world.nheld && world.held[world.nheld - 1]->rank >= l->rank)
         violated(0, "%s takes the lock %s inside %s, which ranks later",
                  myproc()->name, l->name, world.held[world.nheld - 1]->name);
+    if (watch->ready)
+        check_guarded(l);
     l->locked = 1;
     world.held[world.nheld++] = l;
 }
@@ -347,6 +435,8 @@ void spin_unlock(struct spinlock *l)
         world.held[i - 1] = world.held[i];
     world.held[world.nheld] = NULL;
     l->locked = 0;
+    if (watch->ready)
+        note_guarded(l);
     if (world.nheld || !t || t->state == TASK_ASLEEP || !watch->ready)
         return;
     if (++watch->releases != watch->pause_at)
@@ -544,26 +634,6 @@ void virtio_blk_settle(struct virtio_blk *v)
     (void)v;
 }
 
-/* ---- what is over ---- */
-
-/* The times of a transfer say nothing when it is done. Cleared, and not left
- * out of the hash, so that a use of one would change what happens. */
-static void clear_times(void)
-{
-    for (u32 i = 0; i < bcache.used; i++) {
-        struct buf *b = &bcache.bufs[i];
-        if (b->io.request.queue || b->flags & (B_READ | B_WRITE))
-            continue;
-        b->io.request.queued_ns = 0;
-        b->io.issued_ns = 0;
-    }
-}
-
-void machine_settle(void)
-{
-    clear_times();
-}
-
 /* ---- the boot ---- */
 
 struct disk *the_disk(void)
@@ -632,5 +702,6 @@ void machine_boot(void)
     state_exclude(&d->measured_ns, sizeof d->measured_ns);
     state_exclude(&d->written, sizeof d->written);
     state_exclude(&d->queue.commands, sizeof d->queue.commands);
+    guard_all();
     watch->ready = true;
 }

@@ -126,8 +126,10 @@ void timer_fire(u32 timer);
 bool time_can_pass(u64 *until_ns);
 void time_pass(u64 until_ns);
 
-/* After a step: clear what no longer says anything. */
-void machine_settle(void);
+/* Around a step. After it, what locks guard has changed only with them, and
+ * what no longer says anything is cleared. */
+void step_begins(void);
+void step_ends(void);
 
 /* ---- programs.c ---- */
 
