@@ -9,7 +9,8 @@
  * - If no search ends, a word counts up for ever: two states that should be
  *   equal, printed by --words, show which.
  * - A state found is kept as its hash, the state before it and the choice that
- *   led here: 20 bytes. To go on from it, its path is run again from the last
+ *   led here, and, while there is memory (KEPT_MOST), as a snapshot until the
+ *   search has gone on from it. Without one its path is run again from the last
  *   state that it shares with the path before. Siblings share all but a step.
  * - What may come next: a task that can run (until it stops, or paused at one
  *   of its releases of a lock), a command of the device that ends, or fails, a
@@ -44,6 +45,7 @@ struct node {
 #define CHOICES_MOST 256
 #define DEPTH_MOST   1000
 #define NONE         UINT32_MAX
+#define KEPT_MOST    (256UL << 20) /* bytes of snapshots */
 
 static struct search {
     u64 *seen; /* a table of hashes, 0: free */
@@ -55,6 +57,9 @@ static struct search {
         struct snapshot snapshot;
     } levels[DEPTH_MOST + 2];
     u32 nlevels;
+    struct snapshot *kept; /* of states not gone on from yet, while there is */
+    u64 kept_bytes;        /* room for them */
+    const struct snapshot *from; /* of the state being gone on from */
     u64 steps, taken[KINDS], pauses, dead_ends, quiet;
     u64 started_ns, limit_ns;
     u32 depth, begun; /* the state being gone on from */
@@ -119,6 +124,7 @@ static void perform(struct choice c)
 static bool step(struct choice c)
 {
     search->steps++;
+    state_changes();
     watch->running = NULL;
     if (sigsetjmp(watch->broken, 0))
         return false;
@@ -160,8 +166,26 @@ static u32 path_of(u32 state, u32 *path)
     return n;
 }
 
-/* Make the machine's state this one, and keep its snapshot on its level. */
-static void go_to(u32 state)
+/* Keep the state of now, which was just found, if there is room. */
+static void keep(u32 state)
+{
+    struct snapshot *s = &search->kept[state];
+    if (search->kept_bytes > KEPT_MOST)
+        return;
+    state_save(s);
+    search->kept_bytes += s->n * SNAPSHOT_LINE;
+}
+
+static void drop_kept(u32 state)
+{
+    struct snapshot *s = &search->kept[state];
+    search->kept_bytes -= s->n * SNAPSHOT_LINE;
+    state_drop(s);
+}
+
+/* Make the machine's state this one by its path, and keep a snapshot on each
+ * level. */
+static void go_along(u32 state)
 {
     u32 path[DEPTH_MOST + 2], n = path_of(state, path), level = 0;
     while (level < n && level + 1 < search->nlevels &&
@@ -173,11 +197,21 @@ static void go_to(u32 state)
             fprintf(stderr, "a path does not repeat: %s\n", watch->what);
             exit(3);
         }
-        state_hash();
         search->levels[level + 1].state = path[level + 1];
         state_save(&search->levels[level + 1].snapshot);
     }
     search->nlevels = n + 1;
+    search->from = &search->levels[n].snapshot;
+}
+
+static void go_to(u32 state)
+{
+    if (!search->kept[state].n) {
+        go_along(state);
+        return;
+    }
+    search->from = &search->kept[state];
+    state_restore(search->from);
 }
 
 /* ---- output ---- */
@@ -205,10 +239,10 @@ static void print_result(const char *how)
 {
     u64 took_ns = host_ns() - search->started_ns;
     printf("result %s\nstates %u\ntransitions %lu\ndepth %u\nleft %u\n"
-           "seconds %.2f\nbytes %lu\nquiet %lu\n",
+           "seconds %.2f\nbytes %lu of %lu\nquiet %lu\n",
            how, search->nfound, search->steps, search->depth,
-           search->nfound - search->begun, took_ns / 1e9, state_bytes(),
-           search->quiet);
+           search->nfound - search->begun, took_ns / 1e9, state_live_bytes(),
+           state_bytes(), search->quiet);
     printf("kinds run %lu end %lu fail %lu fire %lu pass %lu pause %lu\n",
            search->taken[RUN], search->taken[END], search->taken[FAIL],
            search->taken[FIRE], search->taken[WAIT], search->pauses);
@@ -237,7 +271,7 @@ static bool is_quiet(void)
  * places there are to pause at. */
 static bool try(struct choice c, u32 *releases)
 {
-    state_restore(&search->levels[search->nlevels - 1].snapshot);
+    state_restore(search->from);
     if (!step(c))
         return false;
     search->taken[c.kind]++;
@@ -246,6 +280,7 @@ static bool try(struct choice c, u32 *releases)
     if (!add_seen(state_hash()))
         return true;
     add_found(search->begun, c);
+    keep(search->nfound - 1);
     search->quiet += is_quiet();
     return true;
 }
@@ -296,6 +331,7 @@ static int explore(void)
         go_to(search->begun);
         if (!try_all())
             return 1;
+        drop_kept(search->begun);
     }
     print_result("complete");
     return 0;
@@ -439,8 +475,11 @@ static void on_interrupt(int signal)
     search->interrupted = 1;
 }
 
-static void on_fault(int signal)
+static void on_fault(int signal, siginfo_t *info, void *context)
 {
+    (void)context;
+    if (signal == SIGSEGV && state_first_write(info->si_addr))
+        return;
     violated(0, signal == SIGFPE ? "a division by zero"
                                  : "memory that is not there is used");
 }
@@ -452,13 +491,20 @@ static void catch (int signal, void (*handler)(int))
     sigaction(signal, &a, NULL);
 }
 
+static void catch_fault(int signal)
+{
+    struct sigaction a = {.sa_sigaction = on_fault,
+                          .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    sigaction(signal, &a, NULL);
+}
+
 static void catch_all(void)
 {
     stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
     sigaltstack(&stack, NULL);
     int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     for (u32 i = 0; i < NELEM(faults); i++)
-        catch (faults[i], on_fault);
+        catch_fault(faults[i]);
     catch (SIGINT, on_interrupt);
     catch (SIGTERM, on_interrupt);
     catch (SIGALRM, on_alarm);
@@ -594,6 +640,7 @@ static void make_tables(void)
         search->seen_room *= 2;
     search->seen = calloc(search->seen_room, sizeof(u64));
     search->found = calloc(search->states_most, sizeof *search->found);
+    search->kept = calloc(search->states_most, sizeof *search->kept);
 }
 
 /* False: something is wrong, and watch->what says. */

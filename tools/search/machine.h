@@ -148,6 +148,8 @@ void check_owed(struct task *, const char *by);
 
 /* ---- state.c ---- */
 
+#define SNAPSHOT_LINE (64 + sizeof(u32)) /* bytes of memory */
+
 struct snapshot {
     u32 n, room;
     u32 *line;
@@ -161,7 +163,13 @@ void state_root(void);         /* this state is the one from which all begin */
 u64 state_hash(void);          /* equal for states that go on alike */
 void state_save(struct snapshot *);
 void state_restore(const struct snapshot *);
-u64 state_bytes(void);
+void state_drop(struct snapshot *);
+u64 state_bytes(void), state_live_bytes(void);
+void state_changes(void); /* a step begins */
+
+/* Memory at this address cannot be written. True if that was a part of the
+ * state that had not been written yet: then it can be now. */
+bool state_first_write(const void *at);
 void state_print(void); /* each word that the hash counts, and what it means */
 
 #endif

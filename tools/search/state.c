@@ -5,6 +5,9 @@
  * - A state is all static memory of this program: the kernel's variables, the
  *   arena and the stacks of the tasks. It is kept as the lines of 64 bytes in
  *   which it differs from the root, the state after the boot.
+ * - Most pages are never written: what belongs to other disks, and to policies
+ *   that are not in use. From the root on each page is protected until the
+ *   first write to it, and only those that were written are looked at.
  * - Two states are equal if their hashes are. The hash is a sum over the words
  *   that differ from the root's, each mixed with its place. So it does not
  *   depend on the order in which the words are visited.
@@ -20,10 +23,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-#define LINE   64
-#define WORDS  (LINE / 8)
-#define RANKED 1024 /* words of one class in a state */
+#define LINE       64
+#define WORDS      (LINE / 8)
+#define PAGE_LINES (PAGE_SIZE / LINE)
+#define RANKED     1024 /* words of one class in a state */
 
 extern char __data_start, _end;
 extern struct stat_row __start_stats[], __stop_stats[];
@@ -37,11 +42,20 @@ static struct memory {
     u8 *is_class; /* of each word of the root */
     u32 *classed; /* the words that are, in the root */
     u32 nclassed;
+    u32 *live; /* pages that were written since the root */
+    u32 nlive;
+    u8 *is_live;
     u32 *changed; /* lines that differ from the root */
     u32 nchanged;
     bool known; /* they are up to date */
     u8 *line_changed;
 } * region;
+
+/* The words of the state whose meaning is their rank. */
+static struct ranked {
+    u64 *values;
+    u32 n;
+} * ranked;
 
 static u32 words(void)
 {
@@ -52,15 +66,19 @@ static void region_make(void)
 {
     if (region)
         return;
-    u64 start = (u64)&__data_start / LINE * LINE;
-    u64 end = ((u64)&_end + LINE - 1) / LINE * LINE;
+    u64 start = (u64)&__data_start / PAGE_SIZE * PAGE_SIZE;
+    u64 end = ((u64)&_end + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     region = calloc(1, sizeof *region);
+    ranked = calloc(1, sizeof *ranked);
+    ranked->values = calloc(RANKED, sizeof(u64));
     region->start = (u64 *)start;
     region->lines = (end - start) / LINE;
     region->root = aligned_alloc(LINE, end - start);
     region->excluded = calloc(words(), 1);
     region->is_class = calloc(words(), 1);
     region->classed = calloc(words(), sizeof(u32));
+    region->live = calloc(region->lines / PAGE_LINES, sizeof(u32));
+    region->is_live = calloc(region->lines / PAGE_LINES, 1);
     region->changed = calloc(region->lines, sizeof(u32));
     region->line_changed = calloc(region->lines, 1);
 }
@@ -110,6 +128,31 @@ void state_root(void)
             region->classed[region->nclassed++] = i;
     }
     region->known = true;
+    mprotect(region->start, state_bytes(), PROT_READ);
+}
+
+bool state_first_write(const void *at)
+{
+    u64 page = ((u64)at - (u64)region->start) / PAGE_SIZE;
+    if (at < (void *)region->start || page >= region->lines / PAGE_LINES ||
+        region->is_live[page])
+        return false;
+    void *start = (u8 *)region->start + page * PAGE_SIZE;
+    if (mprotect(start, PAGE_SIZE, PROT_READ | PROT_WRITE))
+        return false;
+    region->is_live[page] = 1;
+    region->live[region->nlive++] = page;
+    return true;
+}
+
+u64 state_live_bytes(void)
+{
+    return region->nlive * PAGE_SIZE;
+}
+
+void state_changes(void)
+{
+    region->known = false;
 }
 
 /* ---- what has changed ---- */
@@ -122,25 +165,47 @@ static bool differs(const u64 *a, const u64 *b)
     return d;
 }
 
-static void find_changed(void)
+static void forget_changed(void)
 {
     for (u32 i = 0; i < region->nchanged; i++)
         region->line_changed[region->changed[i]] = 0;
     region->nchanged = 0;
-    const u64 *now = region->start, *root = region->root;
-    for (u32 i = 0; i < region->lines; i++, now += WORDS, root += WORDS) {
-        if (!differs(now, root))
-            continue;
-        region->changed[region->nchanged++] = i;
-        region->line_changed[i] = 1;
-    }
+}
+
+static void add_changed(u32 line)
+{
+    region->changed[region->nchanged++] = line;
+    region->line_changed[line] = 1;
+}
+
+static void find_changed_in(u32 first, u32 lines)
+{
+    const u64 *now = region->start + first * WORDS;
+    const u64 *root = region->root + first * WORDS;
+    if (!memcmp(now, root, lines * LINE))
+        return;
+    for (u32 i = 0; i < lines; i++, now += WORDS, root += WORDS)
+        if (differs(now, root))
+            add_changed(first + i);
+}
+
+/* Eight lines at a time: most are equal. */
+static void find_changed(void)
+{
+    if (region->known)
+        return;
+    forget_changed();
+    for (u32 p = 0; p < region->nlive; p++)
+        for (u32 i = 0; i < PAGE_LINES; i += 8)
+            find_changed_in(region->live[p] * PAGE_LINES + i, 8);
     region->known = true;
 }
 
 void state_save(struct snapshot *s)
 {
+    find_changed();
     if (s->room < region->nchanged) {
-        s->room = region->nchanged + 64;
+        s->room = region->nchanged;
         s->line = realloc(s->line, s->room * sizeof *s->line);
         s->bytes = realloc(s->bytes, s->room * LINE);
     }
@@ -158,8 +223,18 @@ void state_restore(const struct snapshot *s)
         u32 at = region->changed[i] * WORDS;
         memcpy(region->start + at, region->root + at, LINE);
     }
-    for (u32 i = 0; i < s->n; i++)
+    forget_changed();
+    for (u32 i = 0; i < s->n; i++) {
         memcpy(region->start + s->line[i] * WORDS, s->bytes + i * LINE, LINE);
+        add_changed(s->line[i]);
+    }
+}
+
+void state_drop(struct snapshot *s)
+{
+    free(s->line);
+    free(s->bytes);
+    *s = (struct snapshot){0};
 }
 
 /* ---- the hash ---- */
@@ -170,12 +245,6 @@ static u64 mix(u64 x)
     x = (x ^ x >> 32) * 0xd6e8feb86659fd93UL;
     return x ^ x >> 32;
 }
-
-/* The words of the state whose meaning is their rank. */
-static struct ranked {
-    u64 *values;
-    u32 n;
-} * ranked;
 
 static int compare(const void *a, const void *b)
 {
@@ -275,10 +344,6 @@ static inline void hash_word(u32 at, u64 word, void *sum)
 
 u64 state_hash(void)
 {
-    if (!ranked) {
-        ranked = calloc(1, sizeof *ranked);
-        ranked->values = calloc(RANKED, sizeof(u64));
-    }
     find_changed();
     ranked->n = 0;
     each_word(collect_word, NULL);
