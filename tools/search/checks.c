@@ -53,6 +53,7 @@ static void check_dirty_lists(const struct buf *b)
 {
     bool let_go = b->block.dirtied_ns && !(b->flags & B_WRITE);
     bool pending = b->flags & B_PENDING;
+    u32 pinned = times_on(&bcache.pinned[0], &b->dirty, "list of pinned ones");
     u32 delayed = times_on(&bcache.delayed, &b->dirty, "delayed-write list");
     u32 due = times_on(&bcache.pending, &b->dirty, "pending list");
     u32 writing = times_on(&bcache.writing, &b->dirty, "writing list");
@@ -70,6 +71,11 @@ static void check_dirty_lists(const struct buf *b)
             "block %lu is %u times on the pending list", block_of(b), due);
     WATCHED(3, owned == let_go, "block %lu is %u times on its owner's list",
             block_of(b), owned);
+    WATCHED(0, pinned == !!(b->flags & B_PINNED),
+            "block %lu is %u times on the list of pinned ones", block_of(b),
+            pinned);
+    WATCHED(0, !pinned || !(b->flags & (B_DELWRI | B_PENDING | B_WRITE)),
+            "block %lu is pinned, and dirty or being written", block_of(b));
     WATCHED(7, writing == !!(b->flags & B_WRITE),
             "block %lu is %u times on the writing list", block_of(b), writing);
     WATCHED(3, b->flags & (B_BUSY | B_DELWRI) || !b->block.dirtied_ns,
@@ -167,6 +173,11 @@ static void check_counts(void)
             bcache.nheld_back);
     WATCHED(0, failed == bcache.nfailed, "%lu have failed, not %lu", failed,
             bcache.nfailed);
+    WATCHED(
+        0,
+        length(&bcache.pinned[0], "list of pinned ones") == bcache.npinned[0],
+        "%lu are pinned, not %lu",
+        length(&bcache.pinned[0], "list of pinned ones"), bcache.npinned[0]);
     WATCHED(3, length(&bcache.pending, "pending list") == bcache.npending[0],
             "%lu are pending, not %lu", length(&bcache.pending, "pending list"),
             bcache.npending[0]);
@@ -206,7 +217,7 @@ static void check_contents(u64 block)
     if (valid) {
         WATCHED(0, has, "the buffer of block %lu has lost the last write",
                 block);
-        WATCHED(0, safe || b->flags & (B_BUSY | B_DELWRI),
+        WATCHED(0, safe || b->flags & (B_BUSY | B_DELWRI | B_PINNED),
                 "the last write of block %lu is nowhere but in a clean buffer",
                 block);
     } else {

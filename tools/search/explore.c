@@ -17,7 +17,6 @@
  *   timer that is due, and time, when no task can run.
  * - Lines on the standard output are for sluice (tools/search/story.py).
  */
-#include "kernel/cache/lost.h"
 #include "tools/search/machine.h"
 
 #include <signal.h>
@@ -43,7 +42,7 @@ struct node {
 };
 
 #define CHOICES_MOST 256
-#define DEPTH_MOST   1000
+#define DEPTH_MOST   4000
 #define NONE         UINT32_MAX
 #define KEPT_MOST    (256UL << 20) /* bytes of snapshots */
 
@@ -63,8 +62,9 @@ static struct search {
     u64 steps, taken[KINDS], pauses, dead_ends, quiet;
     u64 started_ns, limit_ns;
     u32 depth, begun; /* the state being gone on from */
-    volatile sig_atomic_t interrupted, stuck;
+    volatile sig_atomic_t interrupted, stuck, stepping; /* in step() */
     volatile u64 seen_steps;
+    u64 told_ns;       /* when progress was last printed */
     bool prints_words; /* --words: replay, and print what the hash counts */
 } * search;
 
@@ -75,14 +75,31 @@ static u64 host_ns(void)
     return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+static int wrong(const char *what, const char *why)
+{
+    fprintf(stderr, "search: %s: %s\n", what, why);
+    return 2;
+}
+
 /* ---- choices ---- */
+
+/* The kernel is not preempted, so a task that is paused keeps its hart. */
+static u32 tasks_paused(void)
+{
+    u32 n = 0;
+    for (u32 i = 0; i < watch->ntasks; i++)
+        n += world.tasks[i].paused;
+    return n;
+}
 
 static u32 list_choices(struct choice *c)
 {
     u32 n = 0;
     u64 until_ns;
+    bool free_hart = tasks_paused() < watch->harts;
     for (u32 i = 0; i < watch->ntasks; i++)
-        if (world.tasks[i].state == TASK_READY)
+        if (world.tasks[i].state == TASK_READY &&
+            (free_hart || world.tasks[i].paused))
             c[n++] = (struct choice){RUN, i, 0};
     for (u32 i = 0; i < watch->depth; i++) {
         if (!world.slots[i].first)
@@ -126,12 +143,16 @@ static bool step(struct choice c)
     search->steps++;
     state_changes();
     watch->running = NULL;
-    if (sigsetjmp(watch->broken, 0))
+    if (sigsetjmp(watch->broken, 0)) {
+        search->stepping = false;
         return false;
+    }
+    search->stepping = true;
     step_begins();
     perform(c);
     step_ends();
     check_state();
+    search->stepping = false;
     return true;
 }
 
@@ -235,12 +256,16 @@ static void print_path(u32 state, struct choice last)
     printf("\n");
 }
 
-static void print_result(const char *how)
+static void print_result(const char *how, const char *why)
 {
     u64 took_ns = host_ns() - search->started_ns;
-    printf("result %s\nstates %u\ntransitions %lu\ndepth %u\nleft %u\n"
+    covered_print();
+    printf("result %s\n", how);
+    if (*why)
+        printf("why %s\n", why);
+    printf("states %u\ntransitions %lu\ndepth %u\nleft %u\n"
            "seconds %.2f\nbytes %lu of %lu\nquiet %lu\n",
-           how, search->nfound, search->steps, search->depth,
+           search->nfound, search->steps, search->depth,
            search->nfound - search->begun, took_ns / 1e9, state_live_bytes(),
            state_bytes(), search->quiet);
     printf("kinds run %lu end %lu fail %lu fire %lu pass %lu pause %lu\n",
@@ -250,9 +275,11 @@ static void print_result(const char *how)
 
 static void print_violation(struct choice last)
 {
+    if (watch->refused)
+        return;
     printf("violation %s\n", watch->what);
     print_path(search->begun, last);
-    print_result("violation");
+    print_result("violation", "");
 }
 
 /* ---- the search ---- */
@@ -308,13 +335,32 @@ static bool try_all(void)
     return true;
 }
 
-static bool is_over(void)
+/* A line each second, for whoever waits. */
+static void print_progress(u64 now_ns)
 {
-    if (search->interrupted ||
-        search->nfound + CHOICES_MOST * 8 > search->states_most)
-        return true;
-    return !(search->begun & 63) &&
-           host_ns() - search->started_ns > search->limit_ns;
+    if (now_ns - search->told_ns < NS_PER_S)
+        return;
+    search->told_ns = now_ns;
+    printf("progress states %u transitions %lu depth %u left %u\n",
+           search->nfound, search->steps, search->found[search->begun].depth,
+           search->nfound - search->begun);
+}
+
+/* Why the search ends before all states are visited, or NULL. */
+static const char *why_over(void)
+{
+    if (search->interrupted)
+        return "it was interrupted";
+    if (search->nfound + CHOICES_MOST * 8 > search->states_most)
+        return "there are more states than it may keep";
+    if (search->found[search->begun].depth >= DEPTH_MOST)
+        return "a path is longer than it may be";
+    if (search->begun & 63)
+        return NULL;
+    u64 now_ns = host_ns();
+    print_progress(now_ns);
+    return now_ns - search->started_ns > search->limit_ns ? "its time is over"
+                                                          : NULL;
 }
 
 static int explore(void)
@@ -324,16 +370,17 @@ static int explore(void)
     state_save(&search->levels[0].snapshot);
     search->nlevels = 1;
     for (; search->begun < search->nfound; search->begun++) {
-        if (is_over() || search->found[search->begun].depth >= DEPTH_MOST) {
-            print_result("stopped");
+        const char *why = why_over();
+        if (why) {
+            print_result("stopped", why);
             return 0;
         }
         go_to(search->begun);
         if (!try_all())
-            return 1;
+            return watch->refused ? wrong("a program", watch->what) : 1;
         drop_kept(search->begun);
     }
-    print_result("complete");
+    print_result("complete", "");
     return 0;
 }
 
@@ -342,9 +389,9 @@ static int explore(void)
 static void tell_buffers(void)
 {
     static const char *const flags[] = {
-        "busy",    "asked",      "valid",         "dirty",
-        "pending", "being read", "being written", "async",
-        "failed",  "unwanted",   "prefetched",    "evictable"};
+        "busy",       "asked",         "valid", "dirty",  "pending",
+        "being read", "being written", "async", "failed", "unwanted",
+        "prefetched", "evictable",     "pinned"};
     printf("state buffers");
     BUF_EACH (b) {
         printf(" [block %lu:", b->block.blkno);
@@ -457,9 +504,13 @@ static int replay(const char *path)
 
 /* ---- signals ---- */
 
+/* Each quarter of a second of the processor's time. Only a step is ended: the
+ * search itself may take as long as it likes. */
 static void on_alarm(int signal)
 {
     (void)signal;
+    if (!search->stepping)
+        return;
     if (search->seen_steps != search->steps) {
         search->seen_steps = search->steps;
         search->stuck = 0;
@@ -475,20 +526,24 @@ static void on_interrupt(int signal)
     search->interrupted = 1;
 }
 
-static void on_fault(int signal, siginfo_t *info, void *context)
-{
-    (void)context;
-    if (signal == SIGSEGV && state_first_write(info->si_addr))
-        return;
-    violated(0, signal == SIGFPE ? "a division by zero"
-                                 : "memory that is not there is used");
-}
-
 static void catch (int signal, void (*handler)(int))
 {
     struct sigaction a = {.sa_handler = handler,
                           .sa_flags = SA_ONSTACK | SA_NODEFER};
     sigaction(signal, &a, NULL);
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (signal == SIGSEGV && state_first_write(info->si_addr))
+        return;
+    if (!search->stepping) { /* a fault of the search: it ends by the signal */
+        catch (signal, SIG_DFL);
+        return;
+    }
+    violated(0, signal == SIGFPE ? "a division by zero"
+                                 : "memory that is not there is used");
 }
 
 static void catch_fault(int signal)
@@ -507,71 +562,12 @@ static void catch_all(void)
         catch_fault(faults[i]);
     catch (SIGINT, on_interrupt);
     catch (SIGTERM, on_interrupt);
-    catch (SIGALRM, on_alarm);
+    catch (SIGVTALRM, on_alarm);
     struct itimerval each = {{0, 250000}, {0, 250000}};
-    setitimer(ITIMER_REAL, &each, NULL);
+    setitimer(ITIMER_VIRTUAL, &each, NULL);
 }
 
 /* ---- the command line ---- */
-
-static int wrong(const char *what, const char *why)
-{
-    fprintf(stderr, "search: %s: %s\n", what, why);
-    return 2;
-}
-
-/* What the tunables of the update policy in use promise: a block is found due
- * when it has an age, and looked for at an interval. */
-static u64 promised_ns(void)
-{
-    const struct policy *p = policy_in_use[POLICY_UPDATE];
-    u64 sum = 0;
-    bool interval = false;
-    for (const struct tunable *t = p->tunables; t && t->name; t++) {
-        bool scans =
-            !strcmp(t->name, "interval_ms") || !strcmp(t->name, "scan_ms");
-        interval |= scans;
-        if (scans || !strcmp(t->name, "age_ms"))
-            sum += t->value * NS_PER_MS;
-    }
-    return interval ? sum : 0;
-}
-
-/* What a time may be held against, in seconds or milliseconds. */
-static u64 limit_ns(const struct tunable *t)
-{
-    if (!strcmp(t->unit, "ms"))
-        return t->value * NS_PER_MS;
-    return strcmp(t->unit, "s") ? 0 : t->value * NS_PER_S;
-}
-
-static bool is_swapped_to(const struct policy *p)
-{
-    for (u32 i = 0; i < watch->ntasks; i++)
-        for (const struct op *op = watch->ops[i]; op->what; op++)
-            if (op->what == 'u' && !strcmp(strrchr(op->text, ':') + 1, p->name))
-                return true;
-    return false;
-}
-
-/* The longest that the kernel, or a policy that is used, holds a time against,
- * with the second that some of them add. */
-static u64 longest_ns(void)
-{
-    extern const struct policy *const __start_policies[],
-        *const __stop_policies[];
-    u64 longest_ns = MAX(watch->age_most_ns, AHEAD_STALE_NS);
-    if (watch->failures)
-        longest_ns = MAX(longest_ns, RETRY_MOST_NS);
-    for (const struct policy *const *p = __start_policies; p < __stop_policies;
-         p++) {
-        if (policy_in_use[(*p)->kind] != *p && !is_swapped_to(*p))
-            continue;
-        for (const struct tunable *t = (*p)->tunables; t && t->name; t++)
-            longest_ns = MAX(longest_ns, limit_ns(t));
-    }
-    return longest_ns + NS_PER_S;
-}
 
 static bool option(const char *name, const char *value, const char **path)
 {
@@ -582,7 +578,8 @@ static bool option(const char *name, const char *value, const char **path)
     } numbers[] = {
         {"--blocks", &watch->nblocks}, {"--buffers", &watch->nbuffers},
         {"--depth", &watch->depth},    {"--failures", &watch->failures},
-        {"--pauses", &watch->pauses},  {"--states", &search->states_most}};
+        {"--pauses", &watch->pauses},  {"--states", &search->states_most},
+        {"--harts", &watch->harts}};
     for (u32 i = 0; i < NELEM(numbers); i++) {
         if (strcmp(name, numbers[i].name))
             continue;
@@ -601,6 +598,21 @@ static bool option(const char *name, const char *value, const char **path)
     return true;
 }
 
+static const char *sizes_wrong(void)
+{
+    if (!watch->nblocks || watch->nblocks > MIN(10U, (u32)BLOCKS_MOST))
+        return "give --blocks from 1 to 10";
+    if (watch->nbuffers < BUFFERS_HELD || watch->nbuffers > BUFFERS_MOST)
+        return "give --buffers from 2 to 16";
+    if (!watch->depth || watch->depth > SLOTS_MOST)
+        return "give --depth from 1 to 4";
+    if (!watch->harts || watch->harts > 8)
+        return "give --harts from 1 to 8";
+    if (search->states_most < CHOICES_MOST * 9)
+        return "give --states from 2304";
+    return watch->ntasks == 1 ? "give a program, as 'D0 F'" : NULL;
+}
+
 static int read_options(int argc, char **argv, const char **path)
 {
     int i = 1;
@@ -615,10 +627,9 @@ static int read_options(int argc, char **argv, const char **path)
         if (why)
             return wrong(argv[i], why);
     }
-    if (!watch->nblocks || watch->nblocks > MIN(10U, (u32)BLOCKS_MOST) ||
-        !watch->depth || watch->depth > SLOTS_MOST ||
-        watch->nbuffers < BUFFERS_HELD || watch->ntasks == 1)
-        return wrong("usage", "give --blocks, --buffers, --depth, a program");
+    const char *why = sizes_wrong();
+    if (why)
+        return wrong("the configuration", why);
     snprintf(watch->args + strlen(watch->args),
              sizeof watch->args - strlen(watch->args), " nbuf=%u check=1",
              watch->nbuffers);
@@ -630,6 +641,7 @@ static void make_search(void)
     search = calloc(1, sizeof *search);
     watch = calloc(1, sizeof *watch);
     search->states_most = 1 << 20;
+    watch->harts = 2;
     search->limit_ns = NEVER_NS / 2;
 }
 
@@ -646,29 +658,43 @@ static void make_tables(void)
 /* False: something is wrong, and watch->what says. */
 static bool boot(void)
 {
-    if (sigsetjmp(watch->broken, 0))
+    if (sigsetjmp(watch->broken, 0)) {
+        search->stepping = false;
         return false;
+    }
+    search->stepping = true;
     machine_boot();
+    limits_set();
+    search->stepping = false;
     return true;
+}
+
+static int boot_failed(void)
+{
+    if (watch->refused)
+        return wrong("the boot is refused", watch->what);
+    printf("violation at the boot: %s\npath \n", watch->what);
+    print_result("violation", "");
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
     const char *path = NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     make_search();
     int status = read_options(argc, argv, &path);
     if (status)
         return status;
     make_tables();
+    covered_make();
     catch_all();
     search->started_ns = host_ns();
-    if (!boot()) {
-        printf("violation at the boot: %s\nresult violation\n", watch->what);
-        return 1;
-    }
-    watch->age_most_ns = promised_ns();
-    printf("promise %lu ms\n", watch->age_most_ns / NS_PER_MS);
-    state_age(longest_ns());
+    if (!boot())
+        return boot_failed();
+    const char *unknown = arg_unknown();
+    if (unknown)
+        return wrong(unknown, "the search has no such boot argument");
     state_root();
     return path ? replay(path) : explore();
 }

@@ -55,7 +55,8 @@ void boot_fail(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    violated(0, "the boot stops: %s", text);
+    watch->refused = true;
+    violated(0, "%s", text);
 }
 
 void note(const char *fmt, ...)
@@ -86,45 +87,75 @@ void kprintf(const char *fmt, ...)
 
 /* ---- boot arguments ---- */
 
-const char *arg_text(const char *name)
-{
-    static char value[64];
-    size_t n = strlen(name);
-    for (const char *at = watch->args; (at = strstr(at, name)); at += n) {
-        if (at[n] != '=' || (at > watch->args && at[-1] != ' '))
-            continue;
-        sscanf(at + n + 1, "%63s", value);
-        return value;
-    }
-    return NULL;
-}
+#define ARGS_MOST 32
 
-u64 arg_number(const char *name, u64 def, u64 min, u64 max)
-{
-    (void)min, (void)max; /* a cache smaller than any machine's */
-    const char *text = arg_text(name);
-    return text ? strtoul(text, NULL, 10) : def;
-}
+/* Set at the boot only. */
+static struct arg {
+    char name[48], value[64];
+    bool asked;
+} args[ARGS_MOST];
+static u32 nargs;
 
-bool parse_u64(const char *text, u64 *value)
-{
-    char *end;
-    *value = strtoul(text, &end, 10);
-    return !*end && end != text;
-}
-
-void args_each(bool (*fn)(const char *, const char *))
+static void args_read(void)
 {
     char text[sizeof watch->args], *rest;
     strcpy(text, watch->args);
     for (char *word = strtok_r(text, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');
-        if (!value)
-            continue;
-        *value++ = 0;
-        fn(word, value);
+        if (!value || value == word || nargs == ARGS_MOST)
+            boot_fail("argument %s: give NAME=VALUE, %d at most", word,
+                      ARGS_MOST);
+        snprintf(args[nargs].name, sizeof args->name, "%.*s",
+                 (int)(value - word), word);
+        snprintf(args[nargs++].value, sizeof args->value, "%s", value + 1);
     }
+}
+
+const char *arg_unknown(void)
+{
+    for (u32 i = 0; i < nargs; i++)
+        if (!args[i].asked)
+            return args[i].name;
+    return NULL;
+}
+
+const char *arg_text(const char *name)
+{
+    for (u32 i = 0; i < nargs; i++) {
+        if (strcmp(args[i].name, name))
+            continue;
+        args[i].asked = true;
+        return args[i].value;
+    }
+    return NULL;
+}
+
+/* A cache may be smaller than any machine's. */
+u64 arg_number(const char *name, u64 def, u64 min, u64 max)
+{
+    u64 value;
+    const char *text = arg_text(name);
+    if (!text)
+        return def;
+    if (!parse_u64(text, &value))
+        boot_fail("argument %s=%s: not a number", name, text);
+    if (strcmp(name, "nbuf") && (value < min || value > max))
+        boot_fail("argument %s=%s: give %lu to %lu", name, text, min, max);
+    return value;
+}
+
+bool parse_u64(const char *text, u64 *value)
+{
+    char *end;
+    *value = strtoul(text, &end, 10);
+    return !*end && *text >= '0' && *text <= '9';
+}
+
+void args_each(bool (*fn)(const char *, const char *))
+{
+    for (u32 i = 0; i < nargs; i++)
+        args[i].asked |= fn(args[i].name, args[i].value);
 }
 
 void text_printf(struct text *t, const char *fmt, ...)
@@ -299,6 +330,7 @@ void task_run(struct task *t, u32 pause_at)
     if (__builtin_setjmp(watch->back) == 0) {
         watch->running = t;
         watch->releases = 0;
+        watch->leaves_kernel = false;
         watch->pause_at = pause_at;
         world.pauses_left -= pause_at != 0;
         t->paused = false;
@@ -323,12 +355,16 @@ void task_run(struct task *t, u32 pause_at)
 
 /* ---- what is over ---- */
 
-/* The times of a transfer say nothing when it is done. Cleared, and not left
- * out of the hash, so that a use of one would change what happens. */
+/* The times of a transfer say nothing when it is done, nor the update policy's
+ * mark when the block is clean. Cleared, and not left out of the hash, so that
+ * a use of one would change what happens. */
 static void clear_times(void)
 {
-    for (u32 i = 0; i < bcache.used; i++) {
-        struct buf *b = &bcache.bufs[i];
+    BUF_EACH (b) {
+        if (!b->block.dirtied_ns)
+            b->block.mark = 0;
+        if (!b->failed_ns)
+            b->retry_ns = 0;
         if (b->io.request.queue || b->flags & (B_READ | B_WRITE))
             continue;
         b->io.request.queued_ns = 0;
@@ -441,7 +477,7 @@ void spin_unlock(struct spinlock *l)
         return;
     if (++watch->releases != watch->pause_at)
         return;
-    t->paused = true;
+    t->paused = !watch->leaves_kernel;
     stop(t);
 }
 
@@ -673,6 +709,7 @@ static void task_make(u32 i, const char *name, void (*start)(void *))
 
 void machine_boot(void)
 {
+    args_read();
     world.now_ns = TIME_ZERO;
     world.failures_left = watch->failures;
     world.pauses_left = watch->pauses;

@@ -23,11 +23,12 @@
 #define TASKS_MOST   4 /* the update daemon is the first */
 #define BLOCKS_MOST  12
 #define OPS_MOST     12
+#define BUFFERS_MOST 16
 #define STACK_BYTES  8192
 #define SLOTS_MOST   4 /* commands that the device has */
 #define TIMERS_MOST  4
 #define BLOCK_BYTES  SECTOR_BYTES
-#define ARENA_BYTES  (1 << 16)
+#define ARENA_BYTES  (1 << 20)
 #define DAEMON       0
 #define LOCKS_DEEP   8
 #define COMMAND_MOST 4 /* blocks of a command */
@@ -61,7 +62,8 @@ struct task {
     u32 at;                /* the operation that it is in, or begins next */
     bool inside;           /* it is in that operation */
     u64 owed[BLOCKS_MOST]; /* values that must be on the disk after it */
-    void *go_on[5];        /* __builtin_setjmp */
+    struct buf *kept[BLOCKS_MOST]; /* that it has taken and keeps; or NULL */
+    void *go_on[5];                /* __builtin_setjmp */
 };
 
 struct slot {
@@ -91,7 +93,7 @@ extern struct world {
 struct observer {
     /* The configuration, set once. */
     u32 nblocks, nbuffers, depth, ntasks;
-    u32 failures, pauses;
+    u32 failures, pauses, harts;
     struct op ops[TASKS_MOST][OPS_MOST + 1];
     char args[512];  /* boot arguments: NAME=VALUE between blanks */
     u64 age_most_ns; /* that the update policy promises; 0: nothing */
@@ -99,11 +101,13 @@ struct observer {
     struct task *running; /* NULL: an interrupt, or the search */
     u32 releases;         /* of the last lock, by the task */
     u32 pause_at;         /* pause at this one; 0: never */
+    bool leaves_kernel;   /* the task is between two operations */
     void *back[5];        /* where a task that stops returns to */
     sigjmp_buf broken;    /* where a violation leads */
     char what[400];       /* the violation */
     bool tells;           /* notes are printed */
     bool ready;           /* the machine has booted */
+    bool refused;         /* it does not boot: the configuration is wrong */
 };
 extern struct observer *watch; /* set once */
 
@@ -117,6 +121,7 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* ---- machine.c ---- */
 
 void machine_boot(void);
+const char *arg_unknown(void); /* a boot argument that nothing has asked for */
 struct disk *the_disk(void);
 
 /* A step. task_run: until it stops by itself, or at a release of locks. */
@@ -159,8 +164,12 @@ struct snapshot {
 /* These bytes decide nothing: sums and counts for people. */
 void state_exclude(const void *start, u64 bytes);
 void state_age(u64 oldest_ns); /* older times are all alike */
-void state_root(void);         /* this state is the one from which all begin */
-u64 state_hash(void);          /* equal for states that go on alike */
+
+/* Some words count units of time since the power-on (0: none do), and what is
+ * done at a time depends on where in a period of repeats_ns it is. */
+void state_calendar(u64 unit_ns, u64 repeats_ns);
+void state_root(void); /* this state is the one from which all begin */
+u64 state_hash(void);  /* equal for states that go on alike */
 void state_save(struct snapshot *);
 void state_restore(const struct snapshot *);
 void state_drop(struct snapshot *);
@@ -171,5 +180,16 @@ void state_changes(void); /* a step begins */
  * state that had not been written yet: then it can be now. */
 bool state_first_write(const void *at);
 void state_print(void); /* each word that the hash counts, and what it means */
+
+/* ---- limits.c ---- */
+
+/* After the boot: what the policies in use promise, and what times can be held
+ * against. */
+void limits_set(void);
+
+/* ---- covered.c ---- */
+
+void covered_make(void);
+void covered_print(void); /* the places that were reached, as addresses */
 
 #endif

@@ -3,13 +3,19 @@
  * what it must read and what must be on the disk afterwards.
  *
  *   R3 read block 3; N3 read it if it is cached; P34 read 3 and start reading 4
- *   D3 A3 W3 M3 change it: bdwrite, bawrite, bwrite, bwrite_data
- *   g3 take it and keep it; then r3 d3 a3 w3 m3 let it go, as above
+ *   D3 A3 W3 M3 J3 change it: bdwrite, bawrite, bwrite, bwrite_data, bpin;
+ *   D33 reads it first
+ *   g3 take it and keep it; then r3 d3 a3 w3 m3 j3 let it go, as above
+ *   K let all that is pinned become dirty (bunpin)
  *   F flush all; O1 flush owner 1; S30 flush what is 30 s old
  *   X3 drop it (binval); U3 it is not wanted (bunwanted); L34 prefetch 3 and 4
  *   T5 sleep for 5 s; use:KIND:NAME swap a policy
  *
  * A block's owner is 1 + its number % 2.
+ *
+ * What the callers of the cache promise is checked before the search: a program
+ * takes blocks in rising order, BUFFERS_HELD at most, and lets all go; and what
+ * is pinned leaves each program the buffers that it takes at once.
  */
 #include "tools/search/machine.h"
 
@@ -89,18 +95,22 @@ static void let_go(struct task *t, struct buf *b, char how)
     case 'm':
         error = bwrite_data(b, owner, true);
         break;
+    case 'j':
+        bpin(b, owner);
+        break;
     }
     memset(t->owed, 0, sizeof t->owed);
     if (error && !watch->failures)
         violated(0, "%s gets an error without a failure", t->proc.name);
 }
 
-static struct buf *kept(u64 block)
+/* Let go of what `g` took. If its read failed, there is nothing to let go. */
+static void let_kept_go(struct task *t, u64 block, char how)
 {
-    spin_lock(&bcache.lock);
-    struct buf *b = buf_lookup(the_disk(), block);
-    spin_unlock(&bcache.lock);
-    return b;
+    struct buf *b = t->kept[block];
+    t->kept[block] = NULL;
+    if (b)
+        let_go(t, b, how);
 }
 
 /* ---- operations ---- */
@@ -167,8 +177,10 @@ static void use(const char *kind_and_name)
     char line[POLICY_LINE_BYTES], why[POLICY_LINE_BYTES];
     snprintf(line, sizeof line, "use %s", kind_and_name);
     *strchr(line, ':') = ' ';
-    if (policy_control(line, why))
-        violated(0, "policy_control: %s: %s", line, why);
+    if (!policy_control(line, why))
+        return;
+    watch->refused = true;
+    violated(0, "%s: %s", line, why);
 }
 
 static void operate(struct task *t, const struct op *op)
@@ -190,18 +202,23 @@ static void operate(struct task *t, const struct op *op)
     case 'A':
     case 'W':
     case 'M':
+    case 'J':
         if ((b = take(t, first, op->n > 1)))
             let_go(t, b, op->what + 'a' - 'A');
         break;
     case 'g':
-        take(t, first, true);
+        t->kept[first] = take(t, first, true);
         break;
     case 'r':
     case 'd':
     case 'a':
     case 'w':
     case 'm':
-        let_go(t, kept(first), op->what);
+    case 'j':
+        let_kept_go(t, first, op->what);
+        break;
+    case 'K':
+        bunpin(the_disk());
         break;
     case 'F':
         flush(t, 0);
@@ -239,48 +256,111 @@ void program_run(void *)
         operate(t, &watch->ops[t - world.tasks][t->at]);
         t->inside = false;
         t->at++;
-        spin_lock(&bcache.lock); /* a release of locks, where it may pause */
+        watch->leaves_kernel = true;
+        spin_lock(&bcache.lock); /* a release of locks, where it stops */
         watch->pause_at = watch->releases + 1;
         spin_unlock(&bcache.lock);
-        t->paused = false;
     }
 }
 
 /* ---- reading a program ---- */
+
+static const char *blocks_read(struct op *op, const char *digits)
+{
+    for (; *digits; digits++) {
+        if (*digits < '0' || *digits > '9' || op->n == 3)
+            return "give one to three blocks, each a digit";
+        if ((u32)(*digits - '0') >= watch->nblocks)
+            return "the disk has no such block; see --blocks";
+        op->blocks[op->n++] = *digits - '0';
+    }
+    return op->n ? NULL : "which block?";
+}
 
 static const char *op_read(struct op *op, const char *word)
 {
     *op = (struct op){.what = *word, .text = word};
     if (!strncmp(word, "use:", 4))
         return strchr(word + 4, ':') ? NULL : "give use:KIND:NAME";
-    if (!strchr("RNPDAWMgrdawmFOSXULT", *word))
+    if (!strchr("RNPDAWMJgrdawmjKFOSXULT", *word))
         return "there is no such operation";
-    if (strchr("OST", *word)) {
-        op->blocks[0] = strtoul(word + 1, NULL, 10);
-        return op->blocks[0] || *word == 'S' ? NULL : "give a number";
-    }
-    for (const char *c = word + 1; *c; c++) {
-        if (*c < '0' || *c > '9' || op->n == 3 ||
-            (u32)(*c - '0') >= watch->nblocks)
-            return "give blocks, each a digit";
-        op->blocks[op->n++] = *c - '0';
-    }
-    return *word == 'F' || op->n ? NULL : "which block?";
+    if (strchr("KF", *word))
+        return word[1] ? "this operation has no block" : NULL;
+    if (!strchr("OST", *word))
+        return blocks_read(op, word + 1);
+    char *end;
+    op->blocks[0] = strtoul(word + 1, &end, 10);
+    if (*end || end == word + 1 || (!op->blocks[0] && *word != 'S'))
+        return "give a number behind the letter";
+    return NULL;
+}
+
+/* What a program has taken: a bit for each block. */
+struct holding {
+    u32 blocks, n, most;
+};
+
+static const char *hold_block(struct holding *h, const struct op *op)
+{
+    if (h->blocks >> op->blocks[0])
+        return "a program takes blocks in rising order";
+    if (h->n == BUFFERS_HELD)
+        return "a program holds too many blocks";
+    h->most = MAX(h->most, h->n + 1);
+    if (op->what != 'g')
+        return NULL;
+    h->blocks |= 1U << op->blocks[0];
+    h->n++;
+    return NULL;
+}
+
+static const char *hold_check(struct holding *h, const struct op *op)
+{
+    if (strchr("RNPDAWMJg", op->what))
+        return hold_block(h, op);
+    if (strchr("FOSX", op->what) && h->n)
+        return "let go of all blocks first";
+    if (!strchr("rdawmj", op->what))
+        return NULL;
+    if (!(h->blocks & 1U << op->blocks[0]))
+        return "the block has not been taken; see g";
+    h->blocks &= ~(1U << op->blocks[0]);
+    h->n--;
+    return NULL;
+}
+
+/* Buffers that no program may need at the same time as another. */
+static const char *room_check(const struct holding *h, const struct op *ops)
+{
+    static u32 pinned, needed;
+    needed += h->most;
+    for (const struct op *op = ops; op->what; op++)
+        if (strchr("Jj", op->what))
+            pinned |= 1U << op->blocks[0];
+    u32 left = watch->nbuffers - __builtin_popcount(pinned);
+    return pinned && (left > watch->nbuffers || left < needed)
+               ? "too few buffers are left beside what is pinned"
+               : NULL;
 }
 
 const char *program_read(u32 task, const char *text)
 {
     static char words[TASKS_MOST][256];
     char *copy = words[task], *rest;
+    struct holding h = {0};
+    struct op *ops = watch->ops[task];
     u32 n = 0;
     snprintf(copy, sizeof words[0], "%s", text);
     for (char *word = strtok_r(copy, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest)) {
         if (n == OPS_MOST)
             return "too many operations";
-        const char *wrong = op_read(&watch->ops[task][n++], word);
+        const char *wrong = op_read(&ops[n], word) ?: hold_check(&h, &ops[n]);
         if (wrong)
             return wrong;
+        n++;
     }
-    return n ? NULL : "no operation";
+    if (h.n)
+        return "a program lets go of all blocks at last";
+    return n ? room_check(&h, ops) : "no operation";
 }

@@ -15,7 +15,9 @@
  *   as the time since then; one that is older than any limit that it could be
  *   held against (state_age) is as good as any older. The numbers of writes,
  *   uses and arrivals and the contents of a block are hashed by their rank
- *   among those in the state.
+ *   among those in the state. A policy may count seconds since the power-on,
+ *   say: such a word is hashed as the units since then, and the hash also has
+ *   where in the policy's period it is (state_calendar).
  * - What decides nothing any more is not left out of the hash, which would hide
  *   a use of it: machine.c clears it after each step.
  */
@@ -30,12 +32,19 @@
 #define PAGE_LINES (PAGE_SIZE / LINE)
 #define RANKED     1024 /* words of one class in a state */
 
+#define CALENDARS_MOST 4
+#define FAR            1024 /* units: a count that is further off is as good */
+
 extern char __data_start, _end;
 extern struct stat_row __start_stats[], __stop_stats[];
 extern const struct policy *const __start_policies[], *const __stop_policies[];
 
 static struct memory {
     u64 *start, oldest_ns;
+    struct calendar {
+        u64 unit_ns, repeats_ns;
+    } calendars[CALENDARS_MOST];
+    u32 ncalendars;
     u32 lines;
     u64 *root;
     u8 *excluded; /* of each word */
@@ -101,9 +110,37 @@ void state_age(u64 oldest_ns)
     region->oldest_ns = oldest_ns;
 }
 
+void state_calendar(u64 unit_ns, u64 repeats_ns)
+{
+    region_make();
+    if (region->ncalendars == CALENDARS_MOST)
+        violated(0, "too many calendars");
+    region->calendars[region->ncalendars++] =
+        (struct calendar){unit_ns, repeats_ns};
+}
+
+/* The calendar in whose units the word counts, or NULL. Ordinary numbers are
+ * not near the units that have passed since the power-on. */
+static const struct calendar *calendar_of(u64 word)
+{
+    for (u32 i = 0; i < region->ncalendars; i++) {
+        const struct calendar *c = &region->calendars[i];
+        u64 zero = c->unit_ns ? TIME_ZERO / c->unit_ns : NEVER_NS;
+        if (word >= zero - FAR && word < zero + (1 << 20))
+            return c;
+    }
+    return NULL;
+}
+
+static bool has_number_class(u64 word)
+{
+    return CLASS_OF(word) >= CLASS_WRITE && CLASS_OF(word) < CLASS_TIME;
+}
+
 static bool in_class(u64 word)
 {
-    return CLASS_OF(word) >= CLASS_WRITE && CLASS_OF(word) <= CLASS_TIME;
+    return has_number_class(word) || CLASS_OF(word) == CLASS_TIME ||
+           calendar_of(word);
 }
 
 /* What is counted for people decides nothing. */
@@ -254,8 +291,6 @@ static int compare(const void *a, const void *b)
 
 static void collect(u64 word)
 {
-    if (CLASS_OF(word) == CLASS_TIME)
-        return;
     if (ranked->n == RANKED)
         violated(0, "too many words to rank");
     ranked->values[ranked->n++] = word;
@@ -304,10 +339,15 @@ static u64 rank_of(u64 word)
 
 static u64 meaning(u64 word)
 {
-    if (!in_class(word))
-        return word;
-    if (CLASS_OF(word) != CLASS_TIME)
+    const struct calendar *c = calendar_of(word);
+    if (c) {
+        u64 now = world.now_ns / c->unit_ns;
+        return mix((now > word ? MIN(now - word, FAR) : now - word) + FAR);
+    }
+    if (has_number_class(word))
         return rank_of(word);
+    if (CLASS_OF(word) != CLASS_TIME)
+        return word;
     u64 since_ns = world.now_ns - word;
     if (word < world.now_ns)
         since_ns = MIN(since_ns, region->oldest_ns);
@@ -333,7 +373,7 @@ static inline void each_word(void (*fn)(u32 at, u64 word, void *), void *arg)
 static inline void collect_word(u32 at, u64 word, void *arg)
 {
     (void)at, (void)arg;
-    if (in_class(word))
+    if (has_number_class(word))
         collect(word);
 }
 
@@ -342,13 +382,22 @@ static inline void hash_word(u32 at, u64 word, void *sum)
     *(u64 *)sum += mix(meaning(word) + at * 0x9e3779b97f4a7c15UL);
 }
 
+/* Where in their periods the calendars are. */
+static u64 phase(void)
+{
+    u64 sum = 0;
+    for (u32 i = 0; i < region->ncalendars; i++)
+        sum = mix(sum + world.now_ns % region->calendars[i].repeats_ns);
+    return sum;
+}
+
 u64 state_hash(void)
 {
     find_changed();
     ranked->n = 0;
     each_word(collect_word, NULL);
     sort_ranked();
-    u64 sum = 0;
+    u64 sum = phase();
     each_word(hash_word, &sum);
     return sum ? sum : 1;
 }
