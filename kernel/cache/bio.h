@@ -132,8 +132,9 @@ void bdwrite(struct buf *, u64 owner);
 
 /* Let go of a changed buffer, which is not to be written yet: it is pinned
  * until bunpin, which makes all pinned buffers of a disk dirty, or binval. A
- * delayed write of it is cancelled. Between calls of them, bpinned_each shows
- * blocks whose contents only their holders change. bpinned: how many there are.
+ * delayed write of it is cancelled, and it is changed by bpin only. Between
+ * calls of them, bpinned_each shows blocks whose contents only their holders
+ * change. bpinned: how many there are.
  */
 void bpin(struct buf *, u64 owner);
 void bunpin(struct disk *);

@@ -41,6 +41,7 @@ static void delay(struct buf *b)
 {
     struct list *at = &bcache.delayed;
     assert(b->flags & B_DELWRI && b->block.dirtied_ns); /* 3 */
+    assert(!(b->flags & B_PINNED));
     while (at->prev != &bcache.delayed &&
            LIST_ITEM(at->prev, struct buf, dirty)->block.dirtied_ns >
                b->block.dirtied_ns)

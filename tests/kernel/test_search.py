@@ -2,8 +2,11 @@
 state of a configuration and finds nothing wrong with this kernel, and it finds each planted fault,
 with a story whose end names what failed."""
 
+import os
 import shlex
+import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +14,8 @@ import pytest
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
+from tools.search import command, coverage, mutants, page, searcher
+from tools.search.searcher import Configuration, Outcome
 
 pytestmark = pytest.mark.xdist_group("search")  # one process builds it
 SEARCH = BUILT / "search" / "search"
@@ -20,7 +25,7 @@ LIMIT = ("--milliseconds", "20000")
 
 
 @dataclass(frozen=True)
-class Configuration:
+class Search:
     """A search that ends: its options and programs, and at least how many states there are."""
 
     options: tuple[str, ...]
@@ -29,14 +34,16 @@ class Configuration:
 
 
 COMPLETE = {
-    "pu": Configuration((*CACHE, "--args", "update=pu"), ("D0 F", "R1 W0"), 1000),
-    "pauses": Configuration((*CACHE, "--pauses", "1"), ("D0", "R1"), 1000),
-    "failures": Configuration((*CACHE, "--failures", "1"), ("D0", "R1"), 500),
-    "few buffers": Configuration(SMALL, ("D0 D1", "R2 D3"), 2000),
-    "aipu": Configuration(
-        (*CACHE, "--args", "update=aipu aipu.age_ms=3000"), ("D0", "R1 D0"), 1000
-    ),
-    "a swap": Configuration(CACHE, ("D0 use:update:aipu", "D1"), 500),
+    "pu": Search((*CACHE, "--args", "update=pu"), ("D0 F", "R1 W0"), 1000),
+    "pauses": Search((*CACHE, "--pauses", "1"), ("D0", "R1"), 1000),
+    "failures": Search((*CACHE, "--failures", "1"), ("D0", "R1"), 500),
+    "few buffers": Search(SMALL, ("D0 D1", "R2 D3"), 2000),
+    "aipu": Search((*CACHE, "--args", "update=aipu aipu.age_ms=3000"), ("D0", "R1 D0"), 1000),
+    "bsd_syncer": Search((*CACHE, "--args", "update=bsd_syncer"), ("D0",), 2000),
+    "wtinylfu": Search((*CACHE, "--args", "replace=wtinylfu"), ("D0 R1", "R2"), 500),
+    "pins": Search(CACHE, ("J0 K F", "J0 D1"), 1000),
+    "kept, or not": Search((*CACHE, "--failures", "1"), ("g0 r0", "g0 d0"), 500),
+    "a swap": Search(CACHE, ("D0 use:update:aipu", "D1"), 500),
 }
 
 
@@ -166,3 +173,203 @@ def test_a_path_that_is_not_possible_is_refused(search: Path) -> None:
     ran = subprocess.run([search, *CACHE, "--replay", "e0", "D0"], capture_output=True, text=True)
     assert ran.returncode == 2
     assert "step 1 is not possible here: e0" in ran.stderr
+
+
+def value_of_refusal(search: Path, *words: str) -> str:
+    """Return what a search says that refuses its configuration."""
+    ran = subprocess.run([search, *words], capture_output=True, text=True, timeout=HANG_S)
+    assert ran.returncode == 2, ran.stdout
+    assert "result" not in ran.stdout
+    return ran.stderr
+
+
+REFUSED = {
+    "update=nosuch: there is no such policy": (*CACHE, "--args", "update=nosuch", "D0"),
+    "sedch: the search has no such boot argument": (*CACHE, "--args", "sedch=scan", "D0"),
+    "argument drive_depth=two: not a number": (*CACHE, "--args", "drive_depth=two", "D0"),
+    'no update policy "nosuch"': (*CACHE, "use:update:nosuch"),
+    "r0: the block has not been taken": (*CACHE, "r0"),
+    "a program takes blocks in rising order": (*CACHE, "g1 R0 r1"),
+    "lets go of all blocks": (*CACHE, "g1"),
+    "D9: the disk has no such block": (*CACHE, "D9"),
+    "too few buffers are left beside what is pinned": (*SMALL, "J0 J1 R2"),
+    "a block that is pinned is changed by J and j only": (*CACHE, "J0 K", "D0"),
+    "give --buffers from 2 to 16": ("--blocks", "4", "--depth", "1", "D0"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_configuration_that_cannot_be_is_refused(why: str, search: Path) -> None:
+    words = REFUSED[why]
+    said = value_of_refusal(search, *words)
+    shown = why.partition(": ")[2] if why.startswith(("D9", "r0")) else why
+    assert shown in said
+
+
+@pytest.mark.parametrize(
+    ("args", "promise"),
+    [
+        ("update=pu pu.interval_ms=5000", "a dirty block is at most 5000 ms old"),
+        ("update=linux", "a dirty block is at most 35000 ms old"),
+        ("update=ldcl", "no bound of age is known of update=ldcl"),
+        ("update=none", "no bound of age is known of update=none"),
+    ],
+)
+def test_a_policy_is_held_to_an_age_only_if_its_bound_is_known(
+    args: str, promise: str, search: Path
+) -> None:
+    lines = run(search, *CACHE, *LIMIT, "--args", args, "D0")
+    assert value(lines, "promise") == promise
+    assert value(lines, "result") == "complete"
+
+
+def test_on_one_hart_nothing_but_interrupts_comes_between(search: Path) -> None:
+    """The kernel is not preempted: a task that is paused keeps its hart."""
+    words = (*CACHE, *LIMIT, "--pauses", "1")
+    one, two = (
+        int(value(run(search, *words, "--harts", n, "D0", "R1"), "states")) for n in ("1", "2")
+    )
+    none = int(value(run(search, *CACHE, *LIMIT, "D0", "R1"), "states"))
+    assert none < one < two
+
+
+def test_a_step_that_does_not_end_is_a_violation(search: Path, tmp_path: Path) -> None:
+    fault = Fault(
+        "kernel/cache/pinned.c",
+        "    while (unpin_first(&bcache.pinned[d->id]))\n        ;\n",
+        "    while (!unpin_first(&bcache.pinned[d->id]))\n        ;\n",
+        "a step does not end",
+    )
+    lines = run(plant(fault, search, tmp_path), *CACHE, "K")
+    assert value(lines, "violation") == fault.found
+
+
+# ---- the command ----
+
+
+def test_the_command_says_what_was_visited_and_reached(
+    search: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = command.Request(Configuration(("D0 F",)), missed=True)
+    assert command.run_request(asked) == 0
+    said = capsys.readouterr().out
+    assert "Nothing is wrong in any state: all were visited." in said
+    assert "a dirty block is at most 30000 ms old" in said
+    rows = dict(line.split(maxsplit=1) for line in said.splitlines() if line.startswith("kernel/"))
+    reached, places, _ = rows["kernel/cache/delayed.c"].split()
+    assert 0 < int(reached) < int(places)
+    assert rows["kernel/cache/pinned.c"].split()[0] == "0"
+    assert "kernel/cache/pinned.c: not reached: lines" in said
+
+
+def test_what_a_program_does_is_reached(search: Path) -> None:
+    """bpin's lines are reached by a program that pins, and by no other."""
+    without, with_ = (
+        coverage.find_places(searcher.run_search(Configuration((program,))).values["covered"])
+        for program in ("D0 F", "J0 K F")
+    )
+    assert len(without) == len(with_) > 500
+    pinned = [
+        sum(place.reached for place in places if place.file == "kernel/cache/pinned.c")
+        for places in (without, with_)
+    ]
+    assert pinned[0] == 0
+    assert pinned[1] > 5
+
+
+def test_a_refused_configuration_has_status_2(
+    search: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run_request(command.Request(Configuration(("D0",), args="update=no"))) == 2
+    assert "the boot is refused: update=no: there is no such policy" in capsys.readouterr().err
+
+
+def test_a_counterexample_is_told_with_its_command(
+    search: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = plant(FAULTS["a dropped wakeup"], search, tmp_path)
+    monkeypatch.setattr(
+        command, "run_search", lambda c, on_progress: searcher.run_search(c, broken, on_progress)
+    )
+    monkeypatch.setattr(command, "replay", lambda c, path: searcher.replay(c, path, broken))
+    asked = Configuration(("D0 F", "R2"), depth=1)
+    assert command.run_request(command.Request(asked)) == 1
+    said = capsys.readouterr().out
+    assert "A counterexample: process" in said
+    steps = [line for line in said.splitlines() if line.strip().startswith("1. ")]
+    assert len(steps) == 1
+    assert "waits for ever" in said
+    assert "sluice dev search --depth 1 'D0 F' 'R2' --replay r" in said
+
+
+def test_an_interrupt_ends_the_search_with_what_was_covered(search: Path) -> None:
+    """The first line is printed at once, and ^C prints the counts."""
+    words = ["dev", "search", "--blocks", "8", "--buffers", "8", "--pauses", "3"]
+    line = [sys.executable, "-m", "sluice.cli", *words, "D0 D1 D2 F", "R4 D5 D6 F", "R7 D3 F"]
+    with subprocess.Popen(
+        line,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        assert child.stdout
+        assert child.stderr
+        for said in iter(child.stderr.readline, ""):
+            if " states, " in said:
+                break
+        os.killpg(child.pid, signal.SIGINT)
+        out, error = child.communicate(timeout=HANG_S)
+    assert child.returncode == 130
+    assert "The search stopped because it was interrupted" in out
+    assert "places of the sources that were reached" in out
+    assert "stopped: what was covered by then is printed above" in error
+
+
+# ---- mutants ----
+
+
+def test_each_rule_has_mutants_and_each_reason_is_about_one() -> None:
+    found = mutants.list_mutants()
+    assert len(found) >= 40
+    assert {mutant.rule for mutant in found} == set(mutants.RULES)
+    reasons = {(row["file"], row["function"], row["old"]) for row in mutants.load_reasons()}
+    there = {(m.change.file, m.change.function, m.change.old) for m in found}
+    assert reasons <= there, reasons - there
+
+
+@pytest.mark.parametrize("rule", mutants.RULES)
+def test_a_mutant_of_each_rule_is_judged_as_the_list_has_it(rule: str, search: Path) -> None:
+    """One that must be caught is; those of all rules are `sluice dev search --mutants`."""
+    mutant = next(m for m in mutants.list_mutants(rule) if not m.reason())
+    assert mutants.try_mutant(mutant).state == mutants.CAUGHT
+
+
+def test_a_mutant_that_is_listed_and_caught_is_wrong() -> None:
+    listed = next(m for m in mutants.list_mutants() if m.reason())
+    free = next(m for m in mutants.list_mutants() if not m.reason())
+    states = {
+        (m is listed, state): mutants.is_wrong(mutants.Tried(m, state, m.reason()))
+        for m in (listed, free)
+        for state in (mutants.CAUGHT, mutants.MISSED)
+    }
+    assert states == {
+        (True, mutants.CAUGHT): True,
+        (True, mutants.MISSED): False,
+        (False, mutants.CAUGHT): False,
+        (False, mutants.MISSED): True,
+    }
+
+
+def test_the_page_has_one_row_for_a_command(tmp_path: Path) -> None:
+    copy = tmp_path / "search.md"
+    copy.write_text(page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    for states in ("7", "8"):
+        values = {"states": states, "transitions": "9", "depth": "3", "result": "complete"}
+        page.put_search("sluice dev search 'D9'", Outcome(values=values), ["all", "4", "5"], copy)
+    rows = [line for line in copy.read_text(encoding="utf-8").splitlines() if "'D9'" in line]
+    assert rows == ["| `sluice dev search 'D9'` | 8 | 9 | 3 | yes | 4 of 5 | 0 |"]

@@ -310,16 +310,26 @@ static void check_progress(void)
             "a buffer is busy for ever");
 }
 
+/* True if the update policy must write the block at its age. */
+static bool ages(const struct buf *b)
+{
+    return !(b->flags & B_BUSY) && b->flags & B_DELWRI && !b->failed_ns &&
+           !b->block.held_back && b->block.dirtied_ns;
+}
+
 static void check_age(void)
 {
     const struct task *daemon = &world.tasks[DAEMON];
-    if (!watch->age_most_ns || daemon->state != TASK_ASLEEP ||
-        !daemon->deadline_ns)
+    if (!watch->age_most_ns || daemon->state != TASK_ASLEEP)
         return;
+    bool waits_for_lock = !daemon->deadline_ns && bcache.nbusy;
+    BUF_EACH (b)
+        WATCHED(0, !ages(b) || daemon->deadline_ns || waits_for_lock,
+                "block %lu is dirty, and the update daemon sleeps for ever",
+                block_of(b));
     BUF_EACH (b)
         WATCHED(0,
-                b->flags & B_BUSY || !(b->flags & B_DELWRI) || b->failed_ns ||
-                    b->block.held_back || !b->block.dirtied_ns ||
+                !ages(b) || waits_for_lock ||
                     world.now_ns - b->block.dirtied_ns <= watch->age_most_ns,
                 "block %lu has been dirty for %lu ms; the update policy "
                 "promises %lu ms",

@@ -61,6 +61,7 @@ struct task {
     u64 deadline_ns;       /* 0: none */
     u32 at;                /* the operation that it is in, or begins next */
     bool inside;           /* it is in that operation */
+    u32 failures_before;   /* world.failures_left when that began */
     u64 owed[BLOCKS_MOST]; /* values that must be on the disk after it */
     struct buf *kept[BLOCKS_MOST]; /* that it has taken and keeps; or NULL */
     void *go_on[5];                /* __builtin_setjmp */

@@ -11,7 +11,7 @@
  *   X3 drop it (binval); U3 it is not wanted (bunwanted); L34 prefetch 3 and 4
  *   T5 sleep for 5 s; use:KIND:NAME swap a policy
  *
- * A block's owner is 1 + its number % 2.
+ * A block's owner is 1 + its number % 2, and the other of the two after M or m.
  *
  * What the callers of the cache promise is checked before the search: a program
  * takes blocks in rising order, BUFFERS_HELD at most, and lets all go; and what
@@ -56,16 +56,31 @@ static void owe(struct task *t, struct buf *b)
 
 /* ---- taking and letting go ---- */
 
+/* True if a command of the device has failed since the operation began. */
+static bool failed_meanwhile(const struct task *t)
+{
+    return world.failures_left != t->failures_before;
+}
+
+/* A read that succeeds gives the block's contents, and one fails only with the
+ * device. */
+static void check_bread(struct task *t, const struct buf *b, u64 block)
+{
+    if (!b && !failed_meanwhile(t))
+        violated(0, "%s cannot read block %lu, and no command has failed",
+                 t->proc.name, block);
+    if (b && !(b->flags & B_VALID))
+        violated(0, "%s reads block %lu and does not get its contents",
+                 t->proc.name, block);
+}
+
 static struct buf *take(struct task *t, u64 block, bool reads)
 {
     struct buf *b =
         reads ? bread(the_disk(), block) : getblk(the_disk(), block);
-    if (!b) {
-        if (!watch->failures)
-            violated(0, "%s cannot read block %lu", t->proc.name, block);
-        return NULL;
-    }
-    if (b->flags & B_VALID)
+    if (reads)
+        check_bread(t, b, block);
+    if (b && b->flags & B_VALID)
         check_read(t, b);
     return b;
 }
@@ -93,15 +108,16 @@ static void let_go(struct task *t, struct buf *b, char how)
             check_owed(t, "bwrite");
         break;
     case 'm':
-        error = bwrite_data(b, owner, true);
+        error = bwrite_data(b, 3 - owner, true);
         break;
     case 'j':
         bpin(b, owner);
         break;
     }
     memset(t->owed, 0, sizeof t->owed);
-    if (error && !watch->failures)
-        violated(0, "%s gets an error without a failure", t->proc.name);
+    if (error && !failed_meanwhile(t))
+        violated(0, "%s gets an error, and no command has failed",
+                 t->proc.name);
 }
 
 /* Let go of what `g` took. If its read failed, there is nothing to let go. */
@@ -119,8 +135,8 @@ static void flush(struct task *t, u64 owner)
 {
     owe_dirty(t, owner);
     int error = owner ? bflush_owner(the_disk(), owner) : bflush(the_disk());
-    if (error && !watch->failures)
-        violated(0, "a flush fails without a failure");
+    if (error && world.failures_left == watch->failures)
+        violated(0, "a flush fails, and no command has failed");
     if (!error && !(owner && write_keeps()))
         check_owed(t, "a flush");
     memset(t->owed, 0, sizeof t->owed);
@@ -139,6 +155,7 @@ static void read_with_more(struct task *t, const struct op *op)
     u64 more[2] = {op->blocks[1], op->blocks[2]};
     struct further_reads further = {.asked = more, .nasked = op->n - 1};
     struct buf *b = breada(the_disk(), op->blocks[0], &further);
+    check_bread(t, b, op->blocks[0]);
     if (!b)
         return;
     check_read(t, b);
@@ -253,8 +270,10 @@ void program_run(void *)
     struct task *t = watch->running;
     while (watch->ops[t - world.tasks][t->at].what) {
         t->inside = true;
+        t->failures_before = world.failures_left;
         operate(t, &watch->ops[t - world.tasks][t->at]);
         t->inside = false;
+        t->failures_before = 0;
         t->at++;
         watch->leaves_kernel = true;
         spin_lock(&bcache.lock); /* a release of locks, where it stops */
@@ -329,14 +348,18 @@ static const char *hold_check(struct holding *h, const struct op *op)
     return NULL;
 }
 
-/* Buffers that no program may need at the same time as another. */
+/* What is pinned leaves each program its buffers, and is changed by bpin only:
+ * a pinned buffer has no place on the lists of dirty ones. */
 static const char *room_check(const struct holding *h, const struct op *ops)
 {
-    static u32 pinned, needed;
+    static u32 pinned, changed, needed;
     needed += h->most;
-    for (const struct op *op = ops; op->what; op++)
-        if (strchr("Jj", op->what))
-            pinned |= 1U << op->blocks[0];
+    for (const struct op *op = ops; op->what; op++) {
+        pinned |= strchr("Jj", op->what) ? 1U << op->blocks[0] : 0;
+        changed |= strchr("DAWMdawm", op->what) ? 1U << op->blocks[0] : 0;
+    }
+    if (pinned & changed)
+        return "a block that is pinned is changed by J and j only";
     u32 left = watch->nbuffers - __builtin_popcount(pinned);
     return pinned && (left > watch->nbuffers || left < needed)
                ? "too few buffers are left beside what is pinned"

@@ -1,5 +1,6 @@
 """sluice bench, and sluice dev: for those who work on Sluice itself."""
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -92,6 +93,102 @@ def exercise(
     return commandline.exit_status(
         lambda: command.run_exercise(seeds, engine == MACHINE, jobs), (HostFault,)
     )
+
+
+SEARCH = "build/search/search"
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def parse_time(text: str) -> str:
+    """Return a time as 90s, 10m or 2h. Raises BadParameter for other text."""
+    if not re.fullmatch(r"[1-9][0-9]{0,5}[smh]", text):
+        raise typer.BadParameter(f"{text}: give a time as 90s, 10m or 2h")
+    return text
+
+
+def search_size(most: int, text: str, least: int = 0) -> dict[str, Any]:
+    """Return the settings of an option that is a small number."""
+    return {"metavar": "NUMBER", "min": least, "max": most, "help": text}
+
+
+@verb(
+    Needs(("build",), (SEARCH,), NONE),
+    "sluice dev search --args update=aipu --for 60s 'D0 D1 F' 'R2 W0'",
+    "what was covered is lost",
+)
+def search(
+    programs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROGRAM]...",
+            help="One to three processes, each its operations, as 'D0 F': R3 reads block 3; D3, "
+            "A3, W3, M3 change it (delayed, asynchronous, synchronous, as the write policy says); "
+            "g3 takes it and r3, d3, a3, w3, m3 let it go; J3 pins it, K unpins all; F flushes "
+            "all, O1 owner 1; X3 drops it, L34 prefetches; T5 sleeps 5 s; use:KIND:NAME swaps a "
+            "policy.",
+            show_default="'D0 D1 F' 'R2 W0'",
+        ),
+    ] = None,
+    args: Annotated[
+        str, typer.Option(metavar="ARGUMENTS", help="Boot arguments, as 'update=aipu write=async'.")
+    ] = "",
+    buffers: Annotated[int, typer.Option(**search_size(16, "Of the cache.", 2))] = 4,
+    blocks: Annotated[int, typer.Option(**search_size(10, "Of the disk.", 1))] = 4,
+    depth: Annotated[
+        int, typer.Option(**search_size(4, "Commands that the disk has at once.", 1))
+    ] = 2,
+    harts: Annotated[
+        int, typer.Option(**search_size(8, "Processes in the kernel at once, with --pauses.", 1))
+    ] = 2,
+    pauses: Annotated[
+        int, typer.Option(**search_size(9, "How often one is paused where it releases locks."))
+    ] = 0,
+    failures: Annotated[
+        int, typer.Option(**search_size(9, "How many commands of the disk may fail."))
+    ] = 0,
+    go_on: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Search so long at most: 90s, 10m or 2h.",
+            callback=options.value_callback(parse_time),
+            show_default="until all states are visited",
+        ),
+    ] = "",
+    missed: Annotated[
+        bool, typer.Option("--missed", help="List the lines that were not reached.")
+    ] = False,
+    replay: Annotated[
+        str, typer.Option(metavar="PATH", help="Tell this path's steps, as r1,e0, and end.")
+    ] = "",
+    mutants: Annotated[
+        bool,
+        typer.Option("--mutants", help="Plant faults by rule instead, and see which are found."),
+    ] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Put the figures into the book's page.")
+    ] = False,
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Visit every state of a small cache, its queue and its policies: whichever process runs next,
+    whichever command of the disk ends. Tell the shortest path to one in which something is
+    wrong."""
+    from tools.search import command
+    from tools.search.searcher import Configuration
+
+    chosen = Configuration(
+        tuple(programs or command.PROGRAMS),
+        args=args,
+        buffers=buffers,
+        blocks=blocks,
+        depth=depth,
+        harts=harts,
+        pauses=pauses,
+        failures=failures,
+        for_ms=int(go_on[:-1]) * UNITS[go_on[-1]] * 1000 if go_on else 0,
+    )
+    return command.run_request(command.Request(chosen, replay, missed, mutants, page, jobs))
 
 
 def check_fresh(values: dict[str, Any]) -> None:
