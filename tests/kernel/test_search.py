@@ -14,7 +14,7 @@ import pytest
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
-from tools.search import command, coverage, mutants, page, searcher
+from tools.search import command, coverage, mutants, search_page, searcher
 from tools.search.searcher import Configuration, Outcome
 
 pytestmark = pytest.mark.xdist_group("search")  # one process builds it
@@ -367,9 +367,10 @@ def test_a_mutant_that_is_listed_and_caught_is_wrong() -> None:
 
 def test_the_page_has_one_row_for_a_command(tmp_path: Path) -> None:
     copy = tmp_path / "search.md"
-    copy.write_text(page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    copy.write_text(search_page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     for states in ("7", "8"):
         values = {"states": states, "transitions": "9", "depth": "3", "result": "complete"}
-        page.put_search("sluice dev search 'D9'", Outcome(values=values), ["all", "4", "5"], copy)
+        places = ["all", "4", "5"]
+        search_page.put_search("sluice dev search 'D9'", Outcome(values=values), places, copy)
     rows = [line for line in copy.read_text(encoding="utf-8").splitlines() if "'D9'" in line]
     assert rows == ["| `sluice dev search 'D9'` | 8 | 9 | 3 | yes | 4 of 5 | 0 |"]

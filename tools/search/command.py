@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from sluice.experiment.aligned import format_table
-from tools.search import coverage, mutants, page, story
+from tools.search import coverage, mutants, path_story, search_page
 from tools.search.searcher import FOUND, REFUSED, Configuration, Outcome, replay, run_search
 
 NUMBERS = ("states", "transitions", "depth")
@@ -76,7 +76,7 @@ def print_coverage(outcome: Outcome, all_lines: bool) -> list[coverage.Place]:
     print("\nplaces of the sources that were reached")
     print("\n".join(format_table(coverage.table(places))))
     if all_lines:
-        print("\n".join(coverage.missed(places)))
+        print("\n".join(coverage.list_missed(places)))
     return places
 
 
@@ -86,7 +86,7 @@ def tell_story(configuration: Configuration, path: str) -> int:
     if status == REFUSED:
         print(f"dev search: {text.strip()}", file=sys.stderr)
         return REFUSED
-    print("\n".join(story.tell(text.splitlines())), flush=True)
+    print("\n".join(path_story.tell(text.splitlines())), flush=True)
     return status
 
 
@@ -113,7 +113,7 @@ def run(request: Request) -> int:
     if outcome.interrupted:
         raise KeyboardInterrupt("what was covered by then is printed above")
     if request.page:
-        page.put_search(configuration.command(), outcome, coverage.table(places)[-1])
+        search_page.put_search(configuration.command(), outcome, coverage.table(places)[-1])
     return outcome.status
 
 
@@ -122,7 +122,7 @@ def run_request(request: Request) -> int:
     if request.mutants:
         status, rows = mutants.run_mutants(request.jobs)
         if request.page:
-            page.put_mutants(rows)
+            search_page.put_mutants(rows)
         return status
     if request.replay:
         return tell_story(request.configuration, request.replay)

@@ -80,7 +80,7 @@ def table(places: Iterable[Place]) -> list[list[str]]:
     ]
 
 
-def missed(places: Iterable[Place]) -> list[str]:
+def list_missed(places: Iterable[Place]) -> list[str]:
     """Return a line for each file that has places which were not reached, with their lines."""
     files: dict[str, set[int]] = defaultdict(set)
     for place in places:

@@ -55,6 +55,7 @@ CONFIGURATIONS = (
     Configuration(("D0", "M1"), args="update=sprite"),
     Configuration(("M0", "D1"), args="update=svr4 svr4.autoup_s=2"),
     Configuration(("D0",), args="update=ipu"),
+    Configuration(("D0 M0", "O2"), args="write=delayed"),
     Configuration(("R0 R1 use:replace:clock R2", "R3 D1"), buffers=3),
     Configuration(("D0 D1", "M2 M3"), args="write=throttled"),
     Configuration(("D0 D1", "R2"), args="sched=opportunistic"),
