@@ -15,7 +15,7 @@
  * - What may come next: a task that can run (until it stops, or paused at one
  *   of its releases of a lock), a command of the device that ends, or fails, a
  *   timer that is due, and time, when no task can run.
- * - Lines on the standard output are for sluice (tools/search/story.py).
+ * - Lines on the standard output are for sluice (tools/search/path_story.py).
  */
 #include "tools/search/machine.h"
 

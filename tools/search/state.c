@@ -94,7 +94,7 @@ static void region_make(void)
 
 u64 state_bytes(void)
 {
-    return region->lines * LINE;
+    return region ? region->lines * LINE : 0;
 }
 
 void state_exclude(const void *start, u64 bytes)
@@ -170,9 +170,10 @@ void state_root(void)
 
 bool state_first_write(const void *at)
 {
+    if (!region || at < (void *)region->start)
+        return false;
     u64 page = ((u64)at - (u64)region->start) / PAGE_SIZE;
-    if (at < (void *)region->start || page >= region->lines / PAGE_LINES ||
-        region->is_live[page])
+    if (page >= region->lines / PAGE_LINES || region->is_live[page])
         return false;
     void *start = (u8 *)region->start + page * PAGE_SIZE;
     if (mprotect(start, PAGE_SIZE, PROT_READ | PROT_WRITE))
@@ -184,7 +185,7 @@ bool state_first_write(const void *at)
 
 u64 state_live_bytes(void)
 {
-    return region->nlive * PAGE_SIZE;
+    return region ? region->nlive * PAGE_SIZE : 0;
 }
 
 void state_changes(void)
