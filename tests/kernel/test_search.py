@@ -244,6 +244,26 @@ def test_a_step_that_does_not_end_is_a_violation(search: Path, tmp_path: Path) -
     assert value(lines, "violation") == fault.found
 
 
+def test_a_violation_during_the_boot_is_told(search: Path, tmp_path: Path) -> None:
+    """The memory of states is not there yet."""
+    fault = Fault(
+        "kernel/cache/write.c",
+        "    spin_lock(&write_lock);\n    policy_switch(to);\n",
+        "    policy_switch(to);\n",
+        "at the boot: interrupt releases the lock write policy, which nobody has",
+    )
+    lines = run(plant(fault, search, tmp_path), *CACHE, "D0")
+    assert value(lines, "violation") == fault.found
+    assert value(lines, "result") == "violation"
+
+
+def test_policies_are_found_by_name_and_tunable(search: Path) -> None:
+    """Each update policy boots, so limits.c names no tunable that has gone."""
+    for path in sorted((ROOT / "policies" / "update").glob("*.c")):
+        lines = run(search, *CACHE, "--states", "2400", "--args", f"update={path.stem}", "D0")
+        assert value(lines, "result") in ("complete", "stopped"), path.stem
+
+
 # ---- the command ----
 
 

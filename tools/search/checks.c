@@ -183,6 +183,15 @@ static void check_counts(void)
             bcache.npending[0]);
 }
 
+static void check_queue(void)
+{
+    const struct queue *q = &the_disk()->queue;
+    for (u32 i = 0; i < NELEM(q->arrived); i++)
+        WATCHED(0, length(&q->arrived[i], "queue by age") == q->length[i],
+                "%lu requests are in a queue by age, not %lu",
+                length(&q->arrived[i], "queue by age"), q->length[i]);
+}
+
 /* The processes that hold buffers, or were just handed the right to. */
 static void check_holders(void)
 {
@@ -345,6 +354,7 @@ void check_state(void)
     for (u32 i = 0; i < bcache.used; i++)
         check_buffer(&bcache.bufs[i], i);
     check_counts();
+    check_queue();
     check_holders();
     for (u64 block = 0; block < watch->nblocks; block++)
         check_contents(block);

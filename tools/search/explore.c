@@ -529,7 +529,7 @@ static void on_interrupt(int signal)
 static void catch (int signal, void (*handler)(int))
 {
     struct sigaction a = {.sa_handler = handler,
-                          .sa_flags = SA_ONSTACK | SA_NODEFER};
+                          .sa_flags = SA_ONSTACK | SA_NODEFER | SA_RESTART};
     sigaction(signal, &a, NULL);
 }
 

@@ -59,6 +59,7 @@ CONFIGURATIONS = (
     Configuration(("R0 R1 use:replace:clock R2", "R3 D1"), buffers=3),
     Configuration(("D0 D1", "M2 M3"), args="write=throttled"),
     Configuration(("D0 D1", "R2"), args="sched=opportunistic"),
+    Configuration(("D0 use:sched:scan R2", "W1"), args="sched=wow"),
     Configuration(("D0 R2", "D1"), buffers=2, depth=1, failures=3),
 )
 

@@ -2,9 +2,12 @@
 
 import signal
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sluice.host.paths import ROOT
 
@@ -82,20 +85,40 @@ def run_search(
     """
     outcome = Outcome()
     line = [str(program), *configuration.words()]
-    with subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    ) as child:
-        while True:
-            try:
-                read_lines(child, outcome, on_progress)
-                break
-            except KeyboardInterrupt:
-                outcome.interrupted = True
-                child.send_signal(signal.SIGINT)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (
+        subprocess.Popen(
+            line, text=True, encoding="utf-8", start_new_session=True, **pipes
+        ) as child,
+        forward_interrupt(child, outcome),
+    ):
+        read_lines(child, outcome, on_progress)
         assert child.stderr
         outcome.error = child.stderr.read().strip()
     outcome.status = child.returncode
     return outcome
+
+
+@contextmanager
+def forward_interrupt(child: subprocess.Popen[str], outcome: Outcome) -> Iterator[None]:
+    """Have the first ^C end the search, which then prints its counts, and nothing else.
+
+    A second ^C kills this process. Threads get none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        outcome.interrupted = True
+        child.send_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, forward)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def read_lines(
