@@ -9,12 +9,12 @@
  *   dies, and those of a run of `channels` pages cross different channels. A
  *   die has one open block, for what the host writes and for what is moved.
  * - Cleaning: when a die has no erased page but those of one block, its
- * reserve, it moves the pages in use of a victim into the reserve, which is the
- * open block now, and erases the victim, which is the reserve then. The victim
- * has a page that is garbage, because the blocks outnumber those that the
- * disk's pages fill by two at least. A page is moved within its die
- * (copy-back). A drive is not told what is deleted, and does not clean when it
- * is idle.
+ *   reserve, it moves the pages in use of a victim into the reserve, which is
+ *   the open block now, and erases the victim, which is the reserve then. The
+ *   victim has a page that is garbage, because the blocks outnumber those that
+ *   the disk's pages fill by two at least. A page is moved within its die
+ *   (copy-back). A drive is not told what is deleted, and does not clean when
+ *   it is idle.
  * - A die's planes work together: its blocks are as many of the chip's, one of
  *   each plane, which are erased at once, and places go through the planes by
  *   turns. Cleaning moves as many pages at a time, of whichever planes.

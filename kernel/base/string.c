@@ -6,9 +6,8 @@
  *   come only before the first aligned word of the target and after the last.
  *   The other functions are called seldom, and for a few bytes.
  * - Every access is aligned. When source and target differ in alignment, a
- *   target word is put together from the two source words it straddles. The
- *   words read are those that hold wanted bytes: no page is touched that the
- *   caller did not name.
+ *   target word is put together from the two source words it straddles. Only
+ *   words that contain requested bytes are read, so no other page is touched.
  * - The compiler must not replace these loops by calls of the functions that
  *   they are.
  */

@@ -99,7 +99,8 @@ static inline void trace_block(enum trace_event event, const struct buf *b,
 }
 
 /* trace_block at a time that the buffer or a histogram stores too, so that the
- * trace agrees with it. Caller holds the lock, and has traced nothing since. */
+ * trace agrees with it. Caller holds the lock, and has traced nothing since
+ * now_ns. */
 static inline void trace_block_at(u64 now_ns, enum trace_event event,
                                   const struct buf *b, u64 arg)
 {
@@ -197,7 +198,8 @@ static inline bool in_pause(const struct buf *b, u64 now_ns)
 
 /* ---- delayed.c, without the lock ---- */
 
-/* bdwrite for metadata or for data. */
+/* Mark a busy buffer dirty, record its owner, and release it. If it was dirty
+ * already, count an absorbed write. */
 void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
 
 /* ---- pinned.c. Caller holds bcache.lock. ---- */
@@ -217,8 +219,9 @@ bool may_go(const struct buf *b);
 void make_evictable(struct buf *b);
 void make_not_evictable(struct buf *b);
 
-/* The victim for a block, which is still evictable; NULL if there is no clean
- * one. It may be dirty, if the policy takes dirty buffers. */
+/* Choose the buffer to evict for a block. The buffer stays evictable. Return
+ * NULL if no clean buffer is evictable. If the policy takes dirty buffers, the
+ * victim may be dirty. */
 struct buf *replace_victim(u32 disk, u64 blkno);
 
 /* A victim is about to lose its block. */
@@ -237,7 +240,7 @@ void make_room(void);
  * queued ahead of it. Caller holds bcache.lock. */
 bool write_holds_back(struct buf *b, u64 before);
 
-/* True if the cache keeps its contents without power. */
+/* True if the cache is non-volatile. */
 bool write_keeps(void);
 
 /* True if the policy wants a call of write_second each second. write_second

@@ -7,7 +7,7 @@
  *   is written or dropped (invariants 3 and 4 of bio.c).
  * - Each dirty buffer that no process has is a candidate write: the scheduler
  *   knows its request and may dispatch it early. It asks reserve_candidate
- * first, since the buffer may be in use by then.
+ *   first, since the buffer may be in use by then.
  * - buf_prepare_write takes the buffer off the lists, write_ended puts it back
  *   if the write failed, as old as it was.
  */

@@ -208,6 +208,7 @@ int bflush(struct disk *d)
 
 int bflush_owner(struct disk *d, u64 owner)
 {
+    /* A non-volatile cache need not be flushed. */
     return write_keeps() ? 0 : flush(d, owner, false);
 }
 

@@ -22,10 +22,11 @@
  *   and all others are told as if it had never been.
  * - sync, or umount, gets -EIO once for each disk. A umount that is told leaves
  *   the disk mounted; the next one goes on.
- * - Metadata (bitmaps, inodes, indirect blocks) concerns all files: each
- *   description of the disk is told once, later ones until sync or umount has
- *   been told, for no fsync of one file speaks for the others. And ext2 makes
- *   the file system read-only. From then on each fsync is -EIO.
+ * - Metadata (bitmaps, inodes, indirect blocks) concerns all files. Each
+ *   description of the disk gets -EIO once. Later ones get it, too, until sync
+ *   or umount has got it, because an fsync of one file does not speak for the
+ *   others. And ext2 makes the file system read-only. From then on each fsync
+ *   gets -EIO.
  * - At most LOST_FILES files are remembered by name. If there are more, the
  *   loss of the oldest concerns all files of its disk, too: a program may be
  *   told of a file that is not its own, but no loss is forgotten.
@@ -45,8 +46,8 @@
 #define GIVE_UP_NS    (6 * NS_PER_S)
 #define LOST_FILES    64
 
-/* A block of the owner (0: of none) was given up. True if the last such loss
- * has been told already, or there was none. */
+/* Record that a block was given up. owner: 0 if it belongs to no file. Return
+ * true if no earlier loss of this owner is still unreported. */
 bool lost_add(const struct disk *, u64 owner, bool metadata);
 
 /* The number that a new description of the owner's file begins with. */

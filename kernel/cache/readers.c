@@ -5,7 +5,7 @@
  *   whose file was opened then, and whose file has not been closed since. An
  *   open file counts before its first read, so that the drive's cache is
  *   divided, which empties it, before there is anything in it. The address of
- * its struct stream identifies it; that is never dereferenced.
+ *   its struct stream identifies it; that is never dereferenced.
  * - Nothing is counted for a disk whose drive does not adapt.
  */
 #include "kernel/cache/stream.h"

@@ -3,8 +3,8 @@
  *
  * - A candidate is queued in a set of its own, and is no request yet.
  * - When the scheduler chooses one, its owner's reserve() says whether it may
- * be written now. The disk's lock is not held then, because reserve() takes the
- *   cache's, which comes before it; so the queue may change meanwhile.
+ *   be written now. The disk's lock is not held then, because reserve() takes
+ *   the cache's, which comes before it; so the queue may change meanwhile.
  */
 #include "kernel/disk/internal.h"
 

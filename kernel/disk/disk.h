@@ -37,8 +37,8 @@ struct io {
 };
 
 /* Translates the sectors of a disk on which a block may be anywhere: it knows
- * where each block is, and writes what makes the disk know that, too. The place
- * policy only says where the next write goes. The disk's lock is held. */
+ * where each block is, and writes the map to the disk. The place policy only
+ * says where the next write goes. The disk's lock is held. */
 struct translation {
     const char *refusal; /* why a place policy without `place` will not do */
     const struct policy *fallback; /* places the blocks after a fault */

@@ -53,7 +53,7 @@ u32 journal_room(u32 nblocks, u32 nrevokes)
            pieces(nrevokes, in_revokes()) + 1;
 }
 
-/* The log's next block is this memory. */
+/* Queue a write of this memory to the log's next block. */
 static void place(struct appending *a, const void *data)
 {
     const struct log *log = a->ring->log;

@@ -20,7 +20,7 @@
  * - No block is in a transaction twice, or both in it and revoked by it: as it
  *   is given out later.
  * - One commit at a time. Who asks for one while it is under way shares it:
- * what has ended by then is in it.
+ *   what has ended by then is in it.
  * - Processes that fsync again and again shall share commits: else those that
  *   one commit releases are at work while the next begins, and each carries
  *   half of them. So a commit waits for the processes that asked for one of the

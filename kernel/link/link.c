@@ -4,19 +4,19 @@
  *
  * - A machine runs freely until its clock reaches bound_ns: no frame that is
  *   not known yet can come earlier. Then it does a round with the others,
- * within that instant of virtual time: each says when it can do anything next,
- *   and they all have said which frames they have sent. The new bound is the
- *   earliest of these times and of all frames' arrivals, and the least delay of
- *   the link on top. An idle machine's next time is its first timer, so all
- * jump together.
+ *   within that instant of virtual time: each says when it can do anything
+ *   next, and they all have said which frames they have sent. The new bound is
+ *   the earliest of these times and of all frames' arrivals, and the least
+ *   delay of the link on top. An idle machine's next time is its first timer,
+ *   so all jump together.
  * - What the machines say goes as frames of a type of their own through the
  *   device: a note, and behind it, in one of NOTE_FRAME, the frame. All
- * machines see all notes in one order. So nobody sends one of the next round
- * before everybody has seen the last one of this round.
+ *   machines see all notes in one order. So nobody sends one of the next round
+ *   before everybody has seen the last one of this round.
  * - A machine that waits for frames only has no next time, and the others set
  *   the bound. If no machine has one, and no frame is on its way, the network
- *   is quiet for ever: each machine says so and powers off. Keys count for
- *   nothing: when they come depends on the host.
+ *   is quiet for ever: each machine says so and powers off. Key presses do not
+ *   keep the network alive, because their time depends on the host.
  * - A frame stays in the device's buffer, and a timer takes it in when it
  *   arrives. When the host brings a note makes no difference.
  * - A machine has at most IN_FLIGHT frames on their way, the controller's ring;

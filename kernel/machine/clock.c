@@ -17,7 +17,7 @@
  * - The interrupt is to come at armed_ns, which is not later than the soonest
  *   timer and the slice's end. It may be earlier: when a timer is cancelled or
  *   a slice put off, a needless interrupt costs less than arming anew each
- * time. armed_ns is NEVER_NS when no interrupt is to come.
+ *   time. armed_ns is NEVER_NS when no interrupt is to come.
  * - Before a timer's function is called, the timer is off its list and its cpu
  *   is NULL; afterwards the clock does not touch it. So its owner may reuse or
  *   free it.

@@ -37,7 +37,7 @@ struct account {
 static struct {
     struct spinlock lock; /* guards all of this */
     u32 histograms;       /* in an account */
-    struct list accounts; /* first the unused, then the longest not used */
+    struct list accounts; /* unused ones first, then least recently used */
     u32 (*pool)[HIST_GROUP];
     u64 groups, fresh; /* of the pool; those from fresh on were never used */
     u32 *freed;        /* given back; each begins with the next */

@@ -50,8 +50,8 @@ static struct row *find(const struct call *c)
     return NULL;
 }
 
-/* The row that was filled first, of those not being served. The processes that
- * serve are fewer than the rows, or a call is not remembered: NULL. */
+/* Return the next row, in round-robin order, that no call is being served from.
+ * NULL if there is none: then the call is not remembered. */
 static struct row *take(void)
 {
     for (u32 i = 0; i < ROWS; i++) {

@@ -28,10 +28,10 @@
  *   A summary is one sector that tells of all of them. It counts until the
  *   pieces have been written, too, which is done when all summaries are used.
  *
- * This room owns the map, the set of free slots, and the way both are kept. It
- * chooses no slot: its caller does, by a policy, and is told if the choice is
- * wrong. It reads and writes no disk: it makes sectors and is told when they
- * are written. It compiles natively, too. The caller has a lock.
+ * This room owns the map and the set of free slots, and their format on the
+ * disk. It chooses no slot: its caller does, by a policy, and is told if the
+ * choice is wrong. It reads and writes no disk: it makes sectors and is told
+ * when they are written. It compiles natively, too. The caller has a lock.
  *
  * A write, as the caller makes it:
  *

@@ -8,10 +8,11 @@
  *   when that is on the disk the write is done. One sector tells of all data of
  *   its piece that are on the disk by then; a summary of all in a row.
  * - With the boot argument log_in_drive=1, the drives keep their logs
- * themselves (drive.h, `inside`). A write and its sectors of the map are one
- * command then: the host gives it, and hears of it when the last sector is on
- * the disk. So are the steps of cleaning no commands. The kernel still does the
- * drive's thinking, within its own time, and the trace still has each step.
+ *   themselves (drive.h, `inside`). A write and its sectors of the map are one
+ *   command then: the host gives it, and hears of it when the last sector is on
+ *   the disk. So are the steps of cleaning no commands. The kernel still does
+ *   the drive's thinking, within its own time, and the trace still has each
+ *   step.
  * - Requests are of whole blocks of SLOT_SECTORS, but for reads within one.
  * - If a sector of the map cannot be written, all writes that wait for one
  *   fail. The cache keeps their blocks dirty and tries again.

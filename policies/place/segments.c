@@ -97,7 +97,7 @@ static u64 used(const struct queue *q, u64 segment)
     return queue_used(q, first, first + segment_sectors());
 }
 
-/* All of it can be written. */
+/* True if every slot of the segment is free. */
 static bool is_empty(const struct queue *q, u64 segment)
 {
     u64 first = segment * segment_sectors();

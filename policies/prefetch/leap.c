@@ -77,7 +77,9 @@ static u64 index_of_oldest(void)
     return oldest;
 }
 
-/* The stream's history, with this read. False: that adds no distance. */
+/* Add a read to the stream's history and set *of to the history. Return false
+ * if the distance is 0 (the same block as the last read, or the first read of a
+ * new history). */
 static bool remember(struct stream *s, const struct access *a,
                      struct history **of)
 {

@@ -17,10 +17,11 @@
  *   while there are more names than blocks in the cache.
  *
  * A block that comes while its name is on the clock is hot at once. hot_most
- * is the paper's m - m_c. It goes up by 1 with each test that ends without a
- * use, and down by 1 with each use in a test that the cold hand finds. If the
- * hot hand comes to a used block in its test first, the test ends and nothing
- * is learned, of which the paper does not speak.
+ * is the paper's m - m_c. It increases by 1 when a test ends without a use. It
+ * decreases by 1 when a block comes whose name is on the clock, or when the
+ * cold hand finds a block that was used during its test. If the hot hand comes
+ * to a used block in its test first, the test ends and nothing is learned, of
+ * which the paper does not speak.
  *
  * At first hot_most is 0: all blocks may be cold. The size of the cache is the
  * most blocks that there were at once, without those that are unwanted. Names

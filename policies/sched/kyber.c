@@ -22,13 +22,14 @@
  * one, so the device is imitated: up to device_depth requests are in it, and it
  * has the one done next that the head reaches soonest, where an eighth of the
  * time in the device counts in a request's favour; the modelled drives choose
- * so with drive_depth. Without a model it is first in, first out. The end of a
- * command is seen when the scheduler is asked next; on a modelled drive that
- * takes one command at a time its time is exact, and elsewhere latencies look
- * shorter than they are. The request that was chosen stands for those merged
- * with it. The domains of discards and of other requests are left out, because
- * none come here. Linux reserves a quarter of its requests, not of the device's
- * places, against writes that are not waited for.
+ * so with drive_depth. On a drive without a timing model, the imitated device
+ * serves requests in order of arrival. The end of a command is seen when the
+ * scheduler is asked next; on a modelled drive that takes one command at a time
+ * its time is exact, and elsewhere latencies look shorter than they are. The
+ * request that was chosen stands for those merged with it. The domains of
+ * discards and of other requests are left out, because none come here. Linux
+ * reserves a quarter of its requests, not of the device's places, against
+ * writes that are not waited for.
  *
  * The default targets are Linux's, for flash. A disk misses both with any load;
  * then both depths stay at their largest, and only the round robin is left.

@@ -65,7 +65,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a verb besides its options."""
+    """A verb's requirements, its example, what it keeps, and its check."""
 
     needs: Callable[[Values], Needs]
     example: str

@@ -69,7 +69,8 @@ class Summary:
 
 
 def list_tasks(request: CampaignRequest) -> list[Task]:
-    """Return what a campaign tries, without what it goes on with for a time."""
+    """Return a campaign's fixed tasks: planted faults, all workloads up to the length, and the
+    random ones by seed. The further ones of --for are not included."""
     faults = faults_for(request.setup, request.volatile, request.tear_older)
     every = [Task(fault.workload, fault.name) for fault in faults]
     for length in range(1, request.length + 1):

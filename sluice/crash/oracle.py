@@ -274,7 +274,8 @@ class History:
     ) -> tuple[list[str], int]:
         """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale
         bytes the promise allows. Several moments may have the same names, for other files: a rename
-        over a file that came before, say. One of them has to be right."""
+        over a file that came before, say. The tree is accepted if its files fit at least one of
+        these moments."""
         moments = self.moments(returned, under_way, promise)
         shown = [moment for moment in reversed(moments) if self.shows_names(found, moment)]
         if not shown:
@@ -289,8 +290,8 @@ class History:
     def _check_files(
         self, found: FoundTree, moment: int, returned: int, under_way: bool, promise: Promise
     ) -> tuple[list[str], int]:
-        """Compare the files of a tree that shows a moment's names with what the cut may leave.
-        Returns what is wrong, and how many stale bytes the promise allows."""
+        """Compare the found files with the versions that the cut may leave, given the names of one
+        moment. Return the errors and the number of allowed stale bytes."""
         wrong, stale = [], 0
         for path, (kind, node) in self.names[moment].at.items():
             if kind == "f":

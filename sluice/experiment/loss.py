@@ -117,8 +117,8 @@ class Follower:
             block.in_flight = []
 
     def settle(self, block: Block, now_ns: int, safe: list[int]) -> None:
-        """Note that these modifications of the block, its dirty or its written ones, are in danger
-        no more."""
+        """Record that these modifications can no longer be lost, and empty the list. safe: when
+        they were made, in ns; the block's dirty ones or its written ones."""
         danger = self.metadata if block.owner == 0 else self.data
         began_ns = block.begin()
         danger.modifications += [(at_ns, now_ns) for at_ns in safe]

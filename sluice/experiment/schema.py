@@ -33,9 +33,10 @@
     [sizes.quick]                  what differs between sizes: --size chooses one,
     nr = 1000                      without it `full`. A list replaces the values
     seed = [1, 2]                  of a variable of [sweep], anything else is a
-                                   variable "{nr}" like those; every size says
-                                   the same ones. arms = ["PU"]: only these run,
-                                   and what is expected of others is not judged
+                                   variable "{nr}" like those. Every size must
+                                   define the same variables. arms = ["PU"]:
+                                   only these run, and what is expected of
+                                   others is not judged
 
     [model]                        what theory says of each run: an analytic
     name = "carson_setia"          model, which metrics it predicts, and its

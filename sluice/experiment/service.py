@@ -9,8 +9,8 @@ it was flushed or its cache divided anew, which are not in the trace, a command'
 On a disk with a virtual log (kernel/vlog/vlog.h) the trace has no end of a command: a write is done
 when a sector of the map is on the disk, too, and nobody waits for that sector alone, or for a block
 that is moved. But the drive has one command at a time, so each ends before the next is issued.
-If the drive keeps the log itself (log_in_drive), its own steps have no controller's time and no
-bus, and each write among them begins when the step before it is done.
+If the drive keeps the log itself (log_in_drive), it issues some commands itself. They take no
+controller or bus time. Such a write begins when the previous command has ended.
 """
 
 import subprocess

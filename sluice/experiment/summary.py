@@ -231,8 +231,8 @@ def spark_character(value: float, most: float) -> str:
 
 
 def sparklines(results: list[RunResult]) -> list[str]:
-    """Return a line for each system with its writes over time: the first trial of each, all on one
-    scale."""
+    """Return a heading and a line for each system: writes over time in its first trial, all on one
+    scale. [] if nothing was written."""
     firsts = {name: trials[0] for name, trials in group_trials(results).items()}
     widest = min(max(map(len, firsts)), printing.line_width() - GAP - LEAST_COLUMNS)
     room = printing.line_width() - widest - GAP

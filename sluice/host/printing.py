@@ -132,7 +132,7 @@ def fill_lines(text: str, hang: int) -> list[str]:
 
 
 def output_trouble() -> str:
-    """Return why some of the output is lost, or "". A reader that has gone does not count."""
+    """Return why some of the output is lost, or "". A closed pipe is not an error."""
     if sys.stdout is None or sys.stdout.errors != ALIKE:
         return ""
     sys.stdout.flush()

@@ -5,9 +5,9 @@ usual 2,000, the number of lines that the steps have at most. A step is a file, 
 it, and the parts to read: functions, or `struct NAME` and `enum NAME`. Without parts the whole file
 is read.
 
-Lines are counted as a reader meets them. A part counts from the first line of the comment in front
-of it to the closing brace. The comment that a file opens with counts, too, except in a path with
-`heads = false`, which follows calls from function to function. A line counts once in a path.
+A part counts from the first line of the comment in front of it to the closing brace. The comment
+that a file opens with counts, too, except in a path with `heads = false`, which follows calls from
+function to function. A line counts once in a path.
 """
 
 import re

@@ -75,8 +75,8 @@ def join_machines(
     files: tuple[int, ...] = (),
 ) -> Iterator[list[Plug]]:
     """Yield a plug for each machine. The context must last until all machines have started. dump:
-    where the first machine's QEMU writes all frames. further: as of first_options; files: what
-    these options need."""
+    where the first machine's QEMU writes all frames. further: options for one more network, named
+    `host`. files: descriptors that these options use."""
     with ExitStack() as opened:
         pairs = [socket.socketpair() for _ in range(count - 1)]
         for one, other in pairs:

@@ -224,7 +224,7 @@ static i64 do_line(char *line)
     diex("there is no operation %s of %u words", word[0], n);
 }
 
-/* Of disk1, when it holds the text. */
+/* Read the workload's text from /dev/disk1. */
 static void read_workload(void)
 {
     int fd = open("/dev/disk1", O_RDONLY);

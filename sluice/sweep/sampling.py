@@ -1,8 +1,8 @@
 """Chooses the points that a sweep measures. The table HOW has a function for each way.
 
 A way is told how many points to choose (a grid goes by its axes alone), and how many objectives
-there are. It yields batches of points, and is sent what each of a batch came to. The points are the
-same for equal arguments, however many workers there are.
+there are. The generator yields batches of points. The caller sends back each point's objectives, or
+None if it failed. The points are the same for equal arguments, however many workers there are.
 """
 
 import itertools

@@ -38,7 +38,7 @@ Measure = Callable[[list[Point], list[Value], list[Axis]], list[Trials | None]]
 
 @dataclass(frozen=True)
 class Search:
-    """A search: a file in its size `full`, and its table [tune]."""
+    """A search: an experiment file, opened with --size=full, and its table [tune]."""
 
     path: Path
     opened: Opened

@@ -33,8 +33,8 @@
  * - With -e what happens to this disk goes to the file EVENTS (watch.h).
  * - With -w each write of the disk that is at [FROM, END) of MEMORY goes to the
  *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of
- * them, each has a sector that begins with its place and size in sectors, and
- * its data.
+ *   them, each has a sector that begins with its place and size in sectors, and
+ *   its data.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */

@@ -7,7 +7,7 @@
  *
  *   PUTS BOOT ARGUMENTS         a line
  *   OFFSET BYTES                a line, PUTS times, and so many bytes behind
- *                               it: what is there on the disks, by offset of
+ *                               it: the disks' contents; OFFSET counts from
  *                               MEMORY
  *
  * and is answered on the standard output, when it has ended:

@@ -11,15 +11,15 @@
  * - What runs is the host's copy of the program (program.h).
  * - fork copies a space to other addresses. A word in it that lies in its
  *   program, heap or stack is taken to be a pointer, and is moved along. In
- * wide spaces only two bytes of a word change. So what is no pointer does not
- * look like one, or is not harmed. Numbers: the lowest base is 8.7 hours in ns.
- *   Text: the two bytes are no characters. Text that has overwritten a part of
- * a pointer: its final 0 is not one of the two.
+ *   wide spaces only two bytes of a word change. So what is no pointer does not
+ *   look like one, or is not harmed. Numbers: the lowest base is 8.7 hours in
+ *   ns. Text: the two bytes are no characters. Text that has overwritten a part
+ *   of a pointer: its final 0 is not one of the two.
  * - Narrow spaces are for hosts with 39 bits of address, and where the shell
  *   limits the addresses of a process (ulimit -v). Byte 4 of a pointer is no
  *   character there either. A number in ns looks like a pointer if it falls
  *   within the program, its heap or its stack: from 68.7 s on, for about 1 ms
- * in each 133 ms.
+ *   in each 133 ms.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -6,8 +6,8 @@
  * - start_unwind(room): every call in progress keeps its locals in the room and
  *   returns, up to the first function that is not one of the transformed.
  * - That one calls stop_unwind. To go on it calls start_rewind and then the
- * same function again; the calls enter each other as they were, down to the one
- *   that began, which now calls stop_rewind.
+ *   same function again; the calls enter each other as they were, down to the
+ *   one that began, which now calls stop_rewind.
  * - What the calls have on the C stack stays where it is, so each needs a stack
  *   of its own, and stack_set before it goes on.
  */

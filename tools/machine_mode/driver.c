@@ -169,6 +169,8 @@ static u64 host(u64 call, u64 a, u64 b, u64 c, u64 d)
     return words[0];
 }
 
+/* Open a file on the host through Spike; return its descriptor. -100 is
+ * AT_FDCWD: the name is relative to Spike's working directory. */
 static u64 open(const char *name, u64 bytes, u64 mode)
 {
     return host(HOST_OPEN, -100UL, (u64)name - DIRECT_MAP, bytes, mode);

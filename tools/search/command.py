@@ -91,7 +91,7 @@ def tell_story(configuration: Configuration, path: str) -> int:
 
 
 def tell_counterexample(configuration: Configuration, path: str) -> None:
-    """Print the shortest story that leads to a violation, and how to have it told again."""
+    """Print the shortest sequence of steps to a violation, and the command that replays it."""
     tell_story(configuration, path)
     print(f"This one again:\n  {configuration.command()} --replay {path}", flush=True)
 

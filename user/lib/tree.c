@@ -126,8 +126,9 @@ static int arrive(struct walk *w, const char *name, bool may_miss)
     return e.failed;
 }
 
-/* Find the way back: by the path of this directory, or, if that is too long,
- * by .. from a directory right below it. */
+/* Remember how to return to the current directory: its path or, if the path is
+ * too long, "..". ".." needs the walk to start one level below. True if one of
+ * them works. */
 static bool find_home(struct walk *w, const char *path)
 {
     if (getcwd(w->home, sizeof w->home) >= 0)

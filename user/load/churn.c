@@ -309,7 +309,9 @@ static void check_open(int fd, const struct item *it)
 
 /* ---- operations ---- */
 
-/* How much was written of n bytes, as it may be. */
+/* Return how many of n bytes a failed or short write wrote. If may_lose is set,
+ * a reported loss or a short write ends the process. Otherwise the write may
+ * fail or be short only if may_be_full is set. */
 static u64 written_less(i64 got, u64 n)
 {
     if (got >= 0 && job->may_lose)

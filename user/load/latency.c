@@ -117,8 +117,9 @@ static struct bucket *bucket_at(const struct table *t, const struct row *r,
     return NULL;
 }
 
-/* Has the row grown from the earlier one? Not if its process gave way to a
- * newer one meanwhile, and then came back: all that it has came since. */
+/* True if each bucket of the earlier row still has at least its old count.
+ * False if the kernel dropped the process's histogram meanwhile and began a new
+ * one: then nothing may be subtracted. */
 static bool has_grown(const struct table *t, const struct row *r,
                       const struct table *earlier, const struct row *e)
 {

@@ -18,7 +18,7 @@ class Frontier(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure's node. An unknown load is an error with the page's place."""
+        """Return the figure's node. An unknown load raises an error with the page and line."""
         name, load = frontier.EXPERIMENT, self.arguments[0]
         if load not in frontier.LOADS:
             known = ", ".join(frontier.LOADS)

@@ -63,7 +63,7 @@ def table_sources(body: dict) -> dict[str, Source]:
 
 
 def number_or_dash(ask: Callable[[], str]) -> str:
-    """Return the number, or a dash if its results are not stored."""
+    """Return the number, or "·" if its results are not stored."""
     try:
         return ask()
     except NotStored:

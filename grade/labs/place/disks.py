@@ -125,7 +125,7 @@ class Disk:
 class Fresh:
     """A disk whose pieces of the map were written once each, with blocks anywhere.
 
-    free: how many places are free; the others have blocks past the file system.
+    free: how many slots are free. The others hold blocks, also beyond the file system's end.
     """
 
     drive: str

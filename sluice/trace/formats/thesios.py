@@ -42,7 +42,7 @@ def looks_like(name: str, head: bytes) -> bool:
 
 @dataclass
 class Table:
-    """Where the columns are, once the head has been read, and where the files lie."""
+    """The column numbers (set by the header line), and each file's place on the disk."""
 
     places: list[int] = field(default_factory=list)
     width: int = 0

@@ -6,16 +6,16 @@
  *
  * - With prepare=1 it writes the source and header files, and ends.
  * - Without it, it compiles. For each source it reads the source and its
- * headers and writes the preprocessed text, reads that and writes assembly,
- * reads that and writes the object, and removes the two temporary files. The
- * objects of some folders become archives. Then it links all objects and
- * archives.
+ *   headers and writes the preprocessed text, reads that and writes assembly,
+ *   reads that and writes the object, and removes the two temporary files. The
+ *   objects of some folders become archives. Then it links all objects and
+ *   archives.
  * - Sizes of files, sizes of writes, places in files and computing times are
- * those of a real compilation, measured under strace
- * (user/load/kbuild/measured.c). Text and sections are written in pieces of
- * buffer= bytes or less.
+ *   those of a real compilation, measured under strace
+ *   (user/load/kbuild/measured.c). Text and sections are written in pieces of
+ *   buffer= bytes or less.
  * - Computing takes work= instructions for each us of the measured machine.
- * Nearly all of them do nothing, and QEMU needs no host time for them.
+ *   Nearly all of them do nothing, and QEMU needs no host time for them.
  * - The same words give the same work: the order of the folders comes from the
  *   seed.
  *

@@ -6,12 +6,12 @@
  *   sources; the last folder may be cut short. So a source has the sizes and
  *   times of a real one, and an archive has a real number of objects.
  * - A source passes cpp, cc and as. The temporary files of cpp and cc are
- * removed when the object is there. An object is written in runs, and its
- * header last.
+ *   removed when the object is there. An object is written in runs, and its
+ *   header last.
  * - ar writes an archive to a temporary file and copies that, as GNU ar does.
  * - The linker reads all objects as often as the measured one did, and writes
- * each object's part of each section. The table of symbols and the header come
- * last.
+ *   each object's part of each section. The table of symbols and the header
+ *   come last.
  */
 #include "user/lib.h"
 #include "user/load/kbuild/kbuild.h"

@@ -66,5 +66,5 @@ def a_sector_of_another_piece_is_refused(bench: Workbench) -> None:
 
 
 def a_pointer_off_the_map_is_refused(bench: Workbench) -> None:
-    """A sector of the map points to a piece that is none."""
+    """A map sector points to a piece number beyond the map: the boot must fail."""
     _refused(bench, "pointer", _cut_link)
