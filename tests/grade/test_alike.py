@@ -306,7 +306,8 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     assert len(reference) == pytest.approx(told, rel=0.02)
     if most := figure({12: 686}):  # of this kernel: it moves with what a call costs
         assert len(odd["faulty"]) == pytest.approx(most, rel=0.02)
-        assert odd["faulty"] == odd["rewritten"]
+    same = len(odd["faulty"] & odd["rewritten"])
+    assert same >= 0.9 * len(odd["faulty"])  # the guide says so
     if shared := figure({12: 0.02, 14: 0.05}):  # under GCC 14 they share 3 %
         found = [odd, *(independent_faults(tmp_path / nonce, nonce) for nonce in MORE_NONCES)]
         common = sum(len(one["faulty"] & one["own"]) for one in found)

@@ -383,7 +383,7 @@ def test_a_campaign_goes_on_where_it_was_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [find_workload("49")])
-    monkeypatch.setattr(campaign_run, "faults_for", lambda setup, volatile: FAULTS[:1])
+    monkeypatch.setattr(campaign_run, "faults_for", lambda *_: FAULTS[:1])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
     assert campaign_run.run_campaign(asked)
     first = capsys.readouterr().out
@@ -406,7 +406,7 @@ def test_a_campaign_fails_if_a_planted_fault_is_not_found(
 ) -> None:
     """A worker knows all faults, and this process asks for one in another workload."""
     blind = replace(FAULTS[0], workload="49")
-    monkeypatch.setattr(campaign_run, "faults_for", lambda setup, volatile: [blind])
+    monkeypatch.setattr(campaign_run, "faults_for", lambda *_: [blind])
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), jobs=1, folder=tmp_path)
     assert not campaign_run.run_campaign(asked)

@@ -9,7 +9,6 @@ import pytest
 
 from sluice.crash import inject
 from sluice.crash.cuts import iterate_cuts
-from sluice.crash.ext2 import read_tree
 from sluice.crash.inject import (
     ALWAYS,
     Limit,
@@ -163,19 +162,6 @@ def test_a_program_that_reads_what_the_disk_does_not_have_is_found(rotten: Labor
         assert inject.wrong_reads(rotten.start, other) == [path]
         failed = [replace(e, value=7, error=5) if e == event else e for e in events]
         assert inject.wrong_reads(rotten.start, failed) == []
-
-
-def test_a_kernel_that_gives_a_new_file_another_ones_inode_is_found(
-    rotten: Laboratory, tmp_path: Path
-) -> None:
-    number = read_tree(rotten.base.disk)["/f"].inode
-    sought = "    u32 bit = find_clear(b->data, 0, fs->inodes_per_group);"
-    change = (sought, f"    u32 bit = {number - 1};")
-    fault = replace(find_fault("no-record"), file="kernel/ext2/alloc.c", edits=(change,))
-    row = Row("no damage")
-    with inject.RotLaboratory(Setup(block="1K", twin=build_with(fault, tmp_path))) as made:
-        inject.judge_use(made, row, made.base.disk, "none", inject.NOTHING, False)
-    assert "none: /f: wrong data, no error" in row.wrong
 
 
 def test_a_disk_that_cannot_be_repaired_is_found(laboratory: Laboratory) -> None:
