@@ -11,7 +11,7 @@ from sluice.host.paths import ROOT
 from tools.search.searcher import FOUND, Outcome
 
 PAGE = ROOT / "book" / "pages" / "inside" / "search.md"
-SEARCHES, MUTANTS = "<!-- table: searches -->", "<!-- table: search mutants -->"
+SEARCHES, MUTANTS = "<!-- table: searches -->", "<!-- table: mutants -->"
 
 
 def find_table(text: str, mark: str) -> tuple[int, int]:
