@@ -24,11 +24,15 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 LISTENS = "DevTools listening on "
 
 
-def program() -> str:
-    """Return Chromium's path. Skips the test if there is none."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
+def find_browser(names: tuple[str, ...]) -> str:
+    """Return the path of the first of these programs that is installed. Skip the test if none is.
+
+    A test that skips in the middle of a constructor leaves open what the constructor had opened,
+    so this comes before all else.
+    """
+    found = next(filter(None, map(shutil.which, names)), None)
     if not found:
-        pytest.skip(f"there is no browser: none of {', '.join(NAMES)} is installed")
+        pytest.skip(f"there is no browser: none of {', '.join(names)} is installed")
     return found
 
 
@@ -79,6 +83,7 @@ class Page(Driven):
     """One page. A context manager that ends the browser."""
 
     def __init__(self, folder: Path) -> None:
+        program = find_browser(NAMES)
         super().__init__()
         words = ["--headless=new", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run"]
         words += ["--force-color-profile=srgb", "--hide-scrollbars", f"--user-data-dir={folder}"]
@@ -87,7 +92,7 @@ class Page(Driven):
         # It leaves its temporary folders behind when it is killed.
         self.temporary = tempfile.TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True)
         self.process = subprocess.Popen(
-            [program(), *words, "about:blank"],
+            [program, *words, "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,12 +2,10 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-from browser import Driven
+from browser import Driven, find_browser
 
 from sluice.system.qemu import die_with_parent
 
@@ -26,10 +24,8 @@ class Firefox(Driven):
     """
 
     def __init__(self, folder: Path) -> None:
+        program = find_browser(NAMES)
         super().__init__()
-        program = next(filter(None, map(shutil.which, NAMES)), None)
-        if not program:
-            pytest.skip(f"none of {', '.join(NAMES)} is installed")
         words = [program, "--headless", "--no-remote", "--profile", str(folder)]
         self.process = subprocess.Popen(
             [*words, "--remote-debugging-port=0"],

@@ -286,6 +286,7 @@ PADDED = {
     "sluice/wasm/loads.py": "bytes of a disk",
     "sluice/crash/oracle.py": "bytes of a file",
     "sluice/network/consoles.py": "digits of a time, before a line that comes while a run goes on",
+    "tools/search/path_story.py": "the numbers of steps, each before a sentence",
     "sluice/crash/story.py": "the numbers of events, each before a sentence",
     "sluice/host/reading.py": "the numbers of a list, whose lines it folds",
     "sluice/cli/verbs/pages.py": "short names in front of questions",

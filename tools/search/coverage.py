@@ -31,7 +31,7 @@ class Place:
 def find_calls(program: Path) -> list[int]:
     """Return the addresses behind all calls that mark a place."""
     line = ["objdump", "-d", "--no-show-raw-insn", str(program)]
-    text = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", check=True).stdout
     found = []
     for call in CALL.finditer(text):
         after = NEXT.search(text, call.end())
@@ -44,7 +44,9 @@ def find_lines(program: Path, addresses: list[int]) -> list[tuple[str, int]]:
     """Return the file and line of each address."""
     line = ["addr2line", "-e", str(program)]
     asked = "".join(f"{address - 1:x}\n" for address in addresses)
-    ran = subprocess.run(line, input=asked, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        line, input=asked, capture_output=True, text=True, encoding="utf-8", check=True
+    )
     found = []
     for row in ran.stdout.splitlines():
         file, _, number = row.split(" ")[0].rpartition(":")
