@@ -166,7 +166,8 @@ void start_further(struct disk *,
 void delayed_state(struct cache_state *); /* what is counted here */
 struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
 
-/* A buffer is let go: it has been dirty since now, if it is and was clean. */
+/* Set or clear the time since which a buffer is dirty, when it is let go: now,
+ * if it was clean before. */
 void set_dirtied(struct buf *b);
 
 /* Make a dirty buffer a candidate write of the scheduler's. The scheduler
@@ -179,7 +180,7 @@ bool reserve_candidate(struct io *, const struct disk *);
 u64 buf_prepare_write(struct buf *b, bool waited);
 void write_ended(struct buf *b, int error);
 
-/* From now on the block belongs to this owner, as metadata or as data. */
+/* Make the block this owner's from now on, as metadata or as data. */
 void set_owner(struct buf *b, u64 owner, bool meta);
 
 void set_held_back(struct buf *b, bool held_back);
@@ -187,7 +188,8 @@ void set_held_back(struct buf *b, bool held_back);
 /* Take a dirty buffer off all lists of dirty buffers. */
 void undelay(struct buf *b);
 
-/* Its write failed at that time; 0: it was written, or its data dropped. */
+/* Note that the buffer's write failed at now_ns; with 0, that it was written or
+ * its data dropped. */
 void set_failed(struct buf *b, u64 now_ns);
 
 /* True if the last write failed and the pause before the next is not over. */
@@ -204,7 +206,7 @@ void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
 
 /* ---- pinned.c. Caller holds bcache.lock. ---- */
 
-/* The buffer, which this process has, is not pinned any more. */
+/* Take the pin from a buffer that the calling process has. */
 void unpin(struct buf *b);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
@@ -224,7 +226,7 @@ void make_not_evictable(struct buf *b);
  * victim may be dirty. */
 struct buf *replace_victim(u32 disk, u64 blkno);
 
-/* A victim is about to lose its block. */
+/* Notify the policy that a victim is about to lose its block. */
 void replace_evicted(const struct buf *b);
 
 /* ---- write.c ---- */
@@ -248,8 +250,8 @@ bool write_keeps(void);
 bool write_wants_seconds(void);
 void write_second(u64 now_ns);
 
-/* A scan begins, or ends: the policy is checked only outside scans. Caller
- * holds bcache.lock. */
+/* Note that a scan begins or ends: the policy is checked only outside scans.
+ * Caller holds bcache.lock. */
 void write_scan(bool begins);
 
 /* ---- updated.c ---- */
@@ -267,9 +269,9 @@ void update_wanted(const struct buf *b, bool hit);
 /* Put an update policy to use, with the dirty blocks handed to it. */
 void update_switch(const struct policy *to);
 
-/* The calls around a policy's scan: its flush_ calls try no block twice, and
- * policies are checked when it ends. scan_ends returns how many writes the scan
- * has started. */
+/* Enclose a policy's scan by these two: its flush_ calls try no block twice,
+ * and policies are checked when the scan ends. scan_ends returns how many
+ * writes the scan has started. */
 void scan_begins(void);
 u64 scan_ends(void);
 

@@ -147,13 +147,13 @@ void bpinned_each(const struct disk *,
  * from) its end if `filled`, as the write policy decides. 0 or -EIO. */
 int bwrite_data(struct buf *, u64 owner, bool filled);
 
-/* The block will not be read again soon: if it is cached and clean, and no
- * process has it, it is among the next to be evicted. */
+/* Make a block one of the next to be evicted, if it is cached and clean and no
+ * process has it: it will not be read again soon. */
 void bunwanted(struct disk *, u64 blkno);
 
-/* The block belongs to nothing any more: drop its contents and any delayed
- * write of them, unless the boot argument keep_freed keeps it. Waits for a
- * transfer under way. */
+/* Drop the contents of a block that belongs to nothing any more, and any
+ * delayed write of them, unless the boot argument keep_freed keeps it. Waits
+ * for a transfer under way. */
 void binval(struct disk *, u64 blkno);
 
 /* Drop every buffer of the disk; none may be dirty or held. For umount. */
@@ -180,8 +180,8 @@ u64 bflush_smooth(struct disk *, u64 age_ns);
  * ended. Returns when the next pause ends, or NEVER_NS. For the daemon. */
 u64 bflush_retry(void);
 
-/* The update daemon asks the update policy when to scan again, sleeps until
- * then, and has it scan. */
+/* Start the update daemon: it asks the update policy when to scan again, sleeps
+ * until then, and has the policy scan. */
 void updated_init(void);    /* owns the update kind */
 void update_daemon(void *); /* the thread's function */
 

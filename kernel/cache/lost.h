@@ -64,6 +64,7 @@ int lost_tell_sync(const struct disk *);
 /* True if metadata of the disk has been lost. */
 bool lost_structure(const struct disk *);
 
-/* The owner's file was removed; the disk was unmounted. */
+/* Forget the losses of an owner whose file was removed or whose disk was
+ * unmounted. */
 void lost_forget(u64 owner);
 void lost_forget_disk(const struct disk *);

@@ -31,8 +31,9 @@ struct stream *stream_of(struct streams *, const struct access *,
  */
 struct disk;
 
-/* A stream of a file on the disk has gone on, or begins with its opening. */
+/* Note that a stream of a file on the disk has gone on, or begins as the file
+ * is opened. */
 void readers_go_on(struct disk *, const struct stream *);
 
-/* The open file is closed: its streams end. */
+/* End the streams of an open file that is closed. */
 void readers_end(const struct disk *, const struct streams *);

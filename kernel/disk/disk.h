@@ -154,8 +154,8 @@ void disk_submit(struct disk *, struct io *);
 void disk_add_candidate(struct disk *, struct io *);
 void disk_remove_candidate(struct disk *, struct io *);
 
-/* There are more candidates: ask the scheduler, if it takes them and no time is
- * set at which it is asked again. */
+/* Ask the scheduler, because there are more candidates: if it takes candidates,
+ * and no time is set at which it is asked again. */
 void disk_poke(struct disk *);
 
 /* Between these calls, submissions are only queued, so that the scheduler sees

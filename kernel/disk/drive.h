@@ -160,7 +160,7 @@ void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
  * last. Returns when the arm will be there; 0 if the model has no arm. */
 u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
 
-/* The drive gets no command until now_ns: it reads ahead. */
+/* Let the drive read ahead until now_ns, if it gets no command until then. */
 void drive_catch_up(struct drive *, u64 now_ns);
 
 /* How the arm would come to a request that reached the drive at now_ns, to

@@ -17,15 +17,16 @@ static inline struct io *io_of(struct request *r)
 
 /* ---- disk.c ---- */
 
-/* The caller passes now_ns, so that histograms and the trace agree. */
+/* Record an event of a request at now_ns, the time that the caller gives its
+ * histograms, too: so that they agree with the trace. */
 void trace_io(u64 now_ns, enum trace_event, const struct disk *,
               const struct io *, u64 argument);
 
-/* It enters the queue, or leaves it; the scheduler is notified. */
+/* Put a request into the queue, or take it out, and notify the scheduler. */
 void io_enqueue(struct disk *, struct io *);
 void io_remove(struct disk *, struct request *);
 
-/* A request is queued now: io_enqueue, with its time and in the trace. */
+/* Queue a request now: io_enqueue, with the request's time and in the trace. */
 void io_arrive(struct disk *, struct io *);
 
 /* ---- dispatch.c ---- */

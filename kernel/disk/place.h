@@ -39,10 +39,10 @@ bool place_may_be(struct disk *, const struct request *, u64 physical,
  * holds the disk's lock. */
 bool place_fault(struct disk *, u64 sector, const char *what);
 
-/* The disk changes to the default, which is in use after a fault of the policy
- * that it had. Caller holds the disk's lock. */
+/* Change the disk to the default policy, which is in use after a fault of the
+ * policy that the disk had. Caller holds the disk's lock. */
 void place_adopt_default(struct disk *);
 
-/* The request is dispatched at now_ns to this physical sector, which place_of
- * returned last for it. Caller holds the disk's lock. */
+/* Note that the request is dispatched at now_ns to this physical sector, the
+ * last that place_of returned for it. Caller holds the disk's lock. */
 void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);

@@ -9,7 +9,7 @@ void queue_add(struct queue *,
                struct request *); /* sets queue, arrival, word */
 void queue_take(struct queue *, struct request *); /* it leaves */
 
-/* A command goes to the drive by this choice of the scheduler's. */
+/* Note that a command goes to the drive because the scheduler chose it. */
 void queue_dispatched(struct queue *, const struct request *, u64 now_ns);
 
 /* What sched.h's questions answer, for the kernel itself: it pays nothing. The

@@ -42,7 +42,7 @@ static inline volatile u32 *virtio_register(u64 registers, u32 offset)
     return (volatile u32 *)(registers + offset);
 }
 
-/* The device sees what was offered to the queue before. */
+/* Make the device look at what was offered to the queue before. */
 static inline void virtio_notify(u64 registers, u32 queue)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -18,7 +18,7 @@ struct nic_buffer {
 /* True if there is a device. Its address goes to mac. */
 bool nic_probe(u8 mac[MAC_BYTES]);
 
-/* From now on call arrived() in an interrupt when frames have come. */
+/* Call arrived() in an interrupt whenever frames have come, from now on. */
 void nic_start(void (*arrived)(void));
 
 /* Send head and body as one frame. False if the ring is full. */

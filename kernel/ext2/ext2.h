@@ -128,14 +128,16 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
-/* The file is open, and will be read with these streams. */
+/* Note that the file is open and will be read with these streams. */
 void ext2_begin_reads(struct inode *, const struct streams *);
-/* No more reads with these streams. The inode need not be locked. */
+/* Note that nothing more is read with these streams. The inode need not be
+ * locked. */
 void ext2_end_reads(struct inode *, const struct streams *);
 int ext2_write(struct inode *, struct uio *);
-/* These n bytes (0: all to the end) will be read soon, or will not be: if the
- * prefetch policy acts on that, as many are read as it may fill of the cache,
- * or whole blocks are the next to be evicted. Locked inode of a file. */
+/* Say that n bytes (0: all to the end) will be read soon, or will not be. If
+ * the prefetch policy acts on that, as many are read as it may fill of the
+ * cache, or whole blocks are made the next to be evicted. Locked inode of a
+ * file. */
 void ext2_will_need(struct inode *, u64 offset, u64 n);
 void ext2_dont_need(struct inode *, u64 offset, u64 n);
 int ext2_truncate(struct inode *, u64 size);

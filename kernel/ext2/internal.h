@@ -185,8 +185,8 @@ int order_end(struct fs *);
 /* What operations have done is on the disk on return; 0 or -EIO. */
 int order_commit(struct fs *);
 
-/* An operation: all that changes metadata, but for a mount, is in one. It has
- * locked its inodes. HOLD(operation, fs) */
+/* Begin an operation, which has locked its inodes. All changes of metadata are
+ * in one, except a mount's. HOLD(operation, fs) ends it, too. */
 void operation_begin(struct fs *);
 void operation_end(struct fs *);
 HOLDER(operation, struct fs, operation_begin, operation_end)
@@ -319,7 +319,7 @@ struct inode *cross_down(struct inode *ip);
 void redo_end(struct fs *); /* begun by fs_intend */
 /* Finish the rename that the superblock tells of; at mount. 0 or -EIO. */
 int redo_finish(struct fs *);
-/* The name that a replaced file has for a while. */
+/* Write the name that a replaced file has for a while. */
 void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino);
 
 static inline bool is_dots(const char *name)

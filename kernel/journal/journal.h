@@ -126,11 +126,11 @@ static inline bool journal_is_open(const struct journal *j)
     return __atomic_load_n(&j->open, __ATOMIC_RELAXED);
 }
 
-/* An operation begins and ends: what it changes is committed as a whole. They
- * nest. It waits before it begins, never inside: for the end of a commit, or
- * until the transaction has room. The caller holds no buffer, and has locked
- * all inodes that it needs; inside it takes no further lock that is held by a
- * process that may be about to begin. */
+/* Begin and end an operation: what it changes is committed as a whole.
+ * Operations nest. One waits before it begins, never inside: for the end of a
+ * commit, or until the transaction has room. The caller holds no buffer, and
+ * has locked all inodes that it needs; inside it takes no further lock that is
+ * held by a process that may be about to begin. */
 void journal_enter(struct journal *);
 void journal_leave(struct journal *);
 bool journal_inside(void); /* is the process in an operation? */

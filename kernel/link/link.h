@@ -15,7 +15,8 @@ void link_init(const u8 *mac);
  * lock. False if there is no link. */
 bool link_start(void (*received)(const void *, u32));
 
-/* The machine goes off: the others need not wait for it any more. */
+/* Leave the link, because the machine goes off: the others need not wait for it
+ * any more. */
 void link_end(void);
 
 /* Send a frame: by the link, at this instant of virtual time, or else by the

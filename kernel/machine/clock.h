@@ -77,6 +77,6 @@ void clock_hart_init(void);
 /* Returns false if all that came were timers that are free. */
 bool clock_interrupt(void);
 
-/* The end of the running process's time slice: have clock_interrupt call
- * for a switch at that time; 0 for none. */
+/* Set the end of the running process's time slice: clock_interrupt calls for a
+ * switch at that time; 0 for none. */
 void clock_set_slice(u64 when_ns);

@@ -7,8 +7,8 @@
 
 #include "kernel/base/types.h"
 
-/* Once; the counter runs before, too. Without may_be_lab it counts real time.
- */
+/* Prepare the counter, once; it runs before, too. Without may_be_lab it counts
+ * real time. */
 void counter_init(bool may_be_lab);
 void counter_hart_init(void);
 
@@ -18,7 +18,8 @@ bool counter_is_virtual(void); /* lab mode: it counts instructions */
 /* When the counter was 0, in ns since 1970. */
 u64 counter_boot_wall_ns(void);
 
-/* This hart's timer interrupt comes at that time, or now, or not at all. */
+/* Set when this hart's timer interrupt comes: at that time, or now, or not at
+ * all. */
 void counter_alarm(u64 when_ns);
 void counter_ring(void);
 void counter_quiet(void);

@@ -9,7 +9,7 @@
 void irq_init(void);      /* once */
 void irq_hart_init(void); /* on each hart */
 
-/* From now on call fn(irq), interrupts off and no lock held. */
+/* Call fn(irq) from now on, with interrupts off and no lock held. */
 void irq_register(u32 irq, void (*fn)(u32 irq));
 
 /* Take all device interrupts that are waiting; from the trap. */

@@ -68,8 +68,8 @@ static inline bool irq_is_on(void)
     return csr_read(sstatus) & SSTATUS_SIE;
 }
 
-/* This hart's interrupts see the memory accesses before this point in the
- * program as done, and none of those after it. */
+/* Keep the order of memory accesses for this hart's interrupts: they see those
+ * before this point of the program as done, and none of those after it. */
 static inline void compiler_barrier(void)
 {
     asm volatile("" ::: "memory");

@@ -62,12 +62,12 @@ extern struct histogram __start_histograms[], __stop_histograms[];
 /* The i-th one's name, and the source that it is from; NULL past the last. */
 const char *hist_name(u32 i, const char **file);
 
-/* At boot: make all histograms, for this many disks. Stops the boot if memory
+/* Make all histograms at boot, for this many disks. Stops the boot if memory
  * does not suffice. */
 void hist_init(u32 disks);
 
-/* The part of prochist.c, for hist.c alone. At boot: make room for this many
- * histograms of each process. And count, from any context. */
+/* Make room at boot for this many histograms of each process, and count in
+ * them, from any context. Part of prochist.c, for hist.c alone. */
 void prochist_init(u32 histograms);
 void prochist_add(const struct histogram *, u32 pid, u32 bucket, u64 value);
 

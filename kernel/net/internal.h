@@ -66,7 +66,7 @@ void net_dropped(void);
 
 /* ---- ether.c ---- */
 
-/* A frame has come. Takes net.lock. */
+/* Serve a frame that has come. Takes net.lock. */
 void ether_receive(const void *frame, u32 bytes);
 
 /* Send head (with room for the Ethernet header) and body to a host, if its
@@ -96,5 +96,5 @@ void datagram_put(struct datagram *);
 
 /* ---- socket.c ---- */
 
-/* A whole datagram has come, which is the callee's now. */
+/* Deliver a whole datagram that has come. It is the callee's from now on. */
 void socket_deliver(struct datagram *);

@@ -145,7 +145,7 @@ void take_wanted(struct xdr *, struct wanted *);
 int set_wanted(struct inode *, const struct wanted *);
 
 void put_attributes(struct xdr *, const struct inode *);
-/* That they follow, and the attributes. */
+/* Write that attributes follow, and the attributes. */
 void put_post(struct xdr *, const struct inode *);
 /* The same of one that is not locked: 0 or -EIO. */
 int put_post_of(struct xdr *, struct inode *);
@@ -163,7 +163,7 @@ int make_stable(struct inode *); /* not locked; 0 or -EIO */
 
 /* ---- reads.c; the inode is locked ---- */
 
-/* What is known of how the file is read; and what is known now. */
+/* Fetch what is known of how the file is read, and store what is known now. */
 void reads_begin(const struct inode *, struct streams *);
 void reads_end(struct inode *, const struct streams *);
 

@@ -46,6 +46,7 @@ struct disk_state {
     u64 queued_ns; /* the number queued, summed over time since power-on */
 };
 
-/* These may be called in any hook but those of sched and place. */
+/* Fill in the state of the cache. All of these may be called in any hook except
+ * those of sched and place. */
 void cache_state(struct cache_state *);
 bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */

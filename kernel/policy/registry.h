@@ -28,17 +28,17 @@ struct policy_owner {
     u64 buffers; /* of the cache, if the owner knows: sizes policies' memory */
 };
 
-/* The step that all swaps share: stop the policy in use of `to`'s kind, start
- * `to`, put it to use. The owner keeps questions away meanwhile. */
+/* Stop the policy in use of `to`'s kind, start `to`, and put it to use: the
+ * step that all swaps share. The owner keeps questions away meanwhile. */
 void policy_switch(const struct policy *to);
 
 /* Read the section, check the tables. Before any layer asks for a policy. */
 void registry_check(void); /* no two policies of a kind have one name */
 void registry_init(void);
 
-/* The layer owns this kind; it gets at once the policy named by the boot
- * argument (as update=pu), else the kind's default. A policy that is refused,
- * or for which there is not enough memory, ends the boot. */
+/* Give this kind to a layer. The layer gets at once the policy that the boot
+ * argument names (as update=pu), else the kind's default. A policy that is
+ * refused, or for which there is not enough memory, ends the boot. */
 void policy_own(enum policy_kind, struct policy_owner);
 
 /*
@@ -73,7 +73,7 @@ bool policy_take_over(const struct policy *wrong, u32 disk, u64 about,
  * calls it after each question, with the lock of the kind. */
 void policy_check(const struct policy *);
 
-/* The same, of what it keeps of a disk, whose lock is held. */
+/* Check what the policy keeps of a disk, whose lock is held. */
 void policy_check_disk(const struct policy *, const struct queue *);
 
 #define POLICY_LINE_BYTES 128 /* most of a control line, and of a reason */

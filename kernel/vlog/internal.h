@@ -26,10 +26,10 @@
 
 bool slot_use(struct logical *, u32 slot); /* false: it is not free */
 
-/* The map is as a sector says. */
+/* Make the map as a sector says. */
 void map_become(struct logical *, const struct log_sector *);
 
-/* The same, and the slots that it replaces are free. */
+/* Make the map as a sector says, and free the slots that it replaces. */
 void map_commit(struct logical *, const struct log_sector *);
 
 /* ---- vlog.c ---- */
@@ -91,7 +91,7 @@ static inline bool clean_busy(const struct cleaning *c)
  * Returns the read of a run, or NULL. */
 struct io *clean_begin(struct disk *, u64 now_ns);
 
-/* The read has ended. */
+/* Note the end of a read. After an error nothing is cleaned any more. */
 void clean_was_read(struct disk *, int error);
 
 /* The next command of the moves; or NULL, and *piece is the sector of the map
@@ -104,6 +104,6 @@ static inline bool clean_is_void(const struct io *moved)
     return CONTAINER(moved, struct move, io)->overtaken;
 }
 
-/* A request is dispatched: if it is a write of a block that is being moved, it
+/* Note that a request is dispatched: a write of a block that is being moved
  * overtakes the move. */
 void clean_overtaken(struct cleaning *, const struct request *);

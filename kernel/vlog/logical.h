@@ -133,8 +133,8 @@ typedef int sector_read(void *arg, u64 sector, void *to);
 const char *logical_recover(struct logical *, sector_read *, void *arg,
                             bool *scanned);
 
-/* The sector that says where the log ends, for TAIL_SECTOR, when all is written
- * and nothing more will be. */
+/* Make the sector that says where the log ends, for TAIL_SECTOR, when all is
+ * written and nothing more will be. */
 void logical_tail(const struct logical *, struct log_sector *);
 
 static inline u32 logical_piece(u32 block)
@@ -191,7 +191,8 @@ void logical_summarize(struct logical *, u32 summary, u32 first_slot);
 void logical_enter(struct logical *, u32 block, u32 slot);
 bool logical_seal(struct logical *, u32 slot);
 
-/* It is on the disk: the map is as it says, what it replaced is free. If it
- * could not be written, all is as before; but its slot, and those of the data
- * that it tells of, are not given back, because it may be there after all. */
+/* Take over a sector that is on the disk: the map is as it says, and what it
+ * replaced is free. If it could not be written, all is as before; but its slot
+ * and the slots of the data that it tells of are not given back, because it may
+ * be there after all. */
 void logical_commit(struct logical *);

@@ -27,6 +27,6 @@
  * large as its log's blocks then. At boot, after disk_init. */
 void vlog_init(void);
 
-/* All file systems are written, and nothing will be after this: write where
- * each log ends. May sleep. */
+/* Write where each log ends. All file systems are written, and nothing will be
+ * after this. May sleep. */
 void vlog_close(void);

@@ -22,9 +22,8 @@ struct marks {
 /* Begin with these marks. */
 void marks_start(struct marks *, u64 high, u64 low);
 
-/* A step of time has passed: adapt the marks to the rates during it. Then
- * 1 <= high <= MAX(1, most), and low <= high. All steps have the same length.
- */
+/* Adapt the marks to the rates during a step of time that has passed. Then 1 <=
+ * high <= MAX(1, most), and low <= high. All steps have the same length. */
 void marks_step(struct marks *, const struct cache_state *, u64 most);
 
 /* ---- the policy; its hooks call the functions below ---- */

@@ -31,7 +31,7 @@ struct pace {
     u64 next_ns;         /* time of the next of them; NEVER_NS: none */
 };
 
-/* No block is dirty. */
+/* Start with no dirty block. */
 void pace_start(struct pace *);
 
 /* Go on to the present tick; blocks that were due in earlier ones are due in
@@ -42,12 +42,13 @@ void pace_keep(struct pace *, u64 now_ns, u64 early);
  * There is one tick to spare, for blocks that have to wait. */
 u64 pace_due(u64 at_ns);
 
-/* A block that is due by the end of this tick has become dirty; has become
+/* Note that a block due by the end of this tick has become dirty; has become
  * clean. */
 void pace_add(struct pace *, u64 due);
 void pace_drop(struct pace *, u64 due);
 
-/* The write whose time had come is done: fix the time of the next. */
+/* Fix the time of the next write, because the write whose time had come is
+ * done. */
 void pace_owe_next(struct pace *);
 
 /* For check=1: the fault that was found, or NULL. */

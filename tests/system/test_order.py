@@ -26,13 +26,13 @@ JOURNAL = ("--journal", "4M")
 
 
 def passed(console: str) -> float:
-    """The seconds between the two times that a script prints with uptime."""
+    """Return the seconds between the two times that a script prints with uptime."""
     begin, end = (float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console))
     return end - begin
 
 
 def test_names_cost_no_waiting_where_metadata_is_delayed(run_script) -> None:
-    """And after the shutdown the disk is whole under each policy."""
+    """After the shutdown, too, e2fsck finds the disk whole under each policy."""
     seconds = {}
     for order in ("sync", "none", "journal"):
         script = f"uptime\n{NAMES}uptime\n"
@@ -60,7 +60,7 @@ NO_JOURNAL = "order/journal: a disk that is mounted has no journal: mkfs --journ
 
 
 def test_a_disk_without_a_journal_refuses_that_policy(run_script, make_image: MakeImage) -> None:
-    """A swap is refused while such a disk is mounted, and such a disk while the policy is used."""
+    """Refused are a swap while such a disk is mounted, and its mount while the policy is used."""
     second = Disk(make_image(programs=False))
     script = """mkdir /mnt
 mount disk1 /mnt
@@ -100,7 +100,7 @@ def test_a_cache_with_too_few_buffers_refuses_that_policy(run_script) -> None:
 
 @pytest.fixture
 def logged(tmp_path: Path) -> Path:
-    """A disk whose file is in its journal only."""
+    """Return a disk with a file that only its journal holds."""
     before, after = tmp_path / "before", tmp_path / "after"
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -149,7 +149,7 @@ def journal_counts(console: str) -> list[dict[str, int]]:
 def test_processes_that_fsync_again_and_again_share_each_commit(
     make_image: Callable[..., Path], drive: str, processes: int, least: float
 ) -> None:
-    """Linux has half of them in a commit: those that one commit releases are late for the next."""
+    """Linux commits half of the waiting files at once: those it releases miss the next commit."""
     tell = "grep ^journal /dev/stat\n"
     files = 40 * processes
     script = f"set -e\n{tell}bench files {files} {processes}\n{tell}"
