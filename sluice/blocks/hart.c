@@ -16,7 +16,6 @@
 
 #include "kernel/driver/driver.h"
 #include "kernel/driver/ramdisk.h"
-#include "kernel/driver/virtio_blk.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/counter.h"
 #include "kernel/machine/cpu.h"
@@ -295,28 +294,4 @@ void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
     r->client->begin(r->arg);
     r->client->ended(r->arg, first, 0);
     r->client->end(r->arg);
-}
-
-struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
-                                   void *arg, struct device_facts *facts)
-{
-    (void)i, (void)client, (void)arg, (void)facts;
-    return NULL;
-}
-
-bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
-                      struct span *first)
-{
-    (void)v, (void)kind, (void)sector, (void)first;
-    return false;
-}
-
-void virtio_blk_kick(struct virtio_blk *v)
-{
-    (void)v;
-}
-
-void virtio_blk_settle(struct virtio_blk *v)
-{
-    (void)v;
 }

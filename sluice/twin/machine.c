@@ -10,7 +10,6 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/panic.h"
-#include "kernel/machine/panic.h"
 #include "kernel/machine/print.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"
@@ -120,30 +119,6 @@ i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
 
 void virtio_blk_probe(void)
 {
-}
-
-struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
-                                   void *arg, struct device_facts *facts)
-{
-    (void)i, (void)client, (void)arg, (void)facts;
-    return NULL;
-}
-
-bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
-                      struct span *first)
-{
-    (void)v, (void)kind, (void)sector, (void)first;
-    return false;
-}
-
-void virtio_blk_kick(struct virtio_blk *v)
-{
-    (void)v;
-}
-
-void virtio_blk_settle(struct virtio_blk *v)
-{
-    (void)v;
 }
 
 bool nic_probe(u8 mac[MAC_BYTES])

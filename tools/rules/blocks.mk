@@ -8,7 +8,7 @@ BLOCKS_KERNEL := $(addprefix kernel/machine/,args.c clock.c gathered.c print.c t
     $(addprefix kernel/measure/,hist.c stat.c trace.c) kernel/policy/registry.c \
     kernel/proc/sleeplock.c kernel/proc/wait.c \
     $(wildcard kernel/cache/*.c kernel/disk/*.c kernel/base/*.c kernel/vlog/*.c policies/*/*.c drives/*.c drives/model/*.c)
-BLOCKS_SRC := $(BLOCKS_KERNEL) $(wildcard sluice/blocks/*.c)
+BLOCKS_SRC := $(BLOCKS_KERNEL) $(wildcard sluice/blocks/*.c) sluice/twin/no_virtio.c
 BLOCKS_OBJ := $(patsubst %.c,build/blocks/%.o,$(BLOCKS_SRC)) \
     build/twin/sluice/twin/switch_$(HOST).o
 $(eval $(call command_file,build/blocks.command,$(BLOCKS_CC) $(BLOCKS_OBJ)))
