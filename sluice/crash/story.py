@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sluice.crash.certainty import Certainty, find_certainty, format_certainty
 from sluice.crash.cuts import Cut
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Reader
@@ -11,19 +12,16 @@ from sluice.crash.operations import BadOperation, Operation, describe
 from sluice.crash.oracle import FoundTree
 from sluice.crash.workloads import Workload
 
-WIDTH = 96
-
 
 @dataclass(frozen=True)
 class Story:
-    """A cut with its recording and the image that it left. span: the first and the last event
-    around it after which every cut fails, or None; cuts: how many the workload has; failed: of
-    them."""
+    """A cut with its recording and the image that it left. certain: from which event on a loss was
+    certain; cuts: how many the workload has; failed: of them."""
 
     failure: Failure
     events: list[Event]
     image: bytes
-    span: tuple[int, int] | None
+    certain: Certainty | None
     cuts: int
     failed: int
 
@@ -50,25 +48,6 @@ def simplicity(failure: Failure) -> tuple[int, int, int]:
     early."""
     cut = failure.cut
     return cut.torn >= 0, len(cut.chosen), cut.after
-
-
-def find_span(
-    around: int, failures: Sequence[Failure], cuts: Sequence[Cut]
-) -> tuple[int, int] | None:
-    """Return the first and the last of the events around one after which every cut fails."""
-    failed = {failure.cut.number for failure in failures}
-    lost: dict[int, bool] = {}
-    for cut in cuts:
-        lost[cut.after] = lost.get(cut.after, True) and cut.number in failed
-    events = sorted(lost)
-    if not lost.get(around):
-        return None
-    first = last = events.index(around)
-    while first and lost[events[first - 1]]:
-        first -= 1
-    while last + 1 < len(events) and lost[events[last + 1]]:
-        last += 1
-    return events[first], events[last]
 
 
 def tell(laboratory: Laboratory, workload: Workload, plant: Plant | None = None) -> Story | None:
@@ -101,9 +80,9 @@ def make_story(
     events = plant(events) if plant else events
     cuts = laboratory.iterate_cuts(events)
     image = next((image for cut, image in cuts if cut == failure.cut), None)
-    span = find_span(failure.cut.after, outcome.failures, outcome.tried)
+    certain = find_certainty(laboratory, failure, events) if failure.wrong else None
     disk = image.bytes() if image else laboratory.base.disk
-    return Story(failure, events, disk, span, outcome.cuts, len(outcome.failures))
+    return Story(failure, events, disk, certain, outcome.cuts, len(outcome.failures))
 
 
 # ---- in words ----
@@ -193,20 +172,26 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     lines += ["", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
     lines += ["", "What should be there: " + describe_expected(cut, operations)]
-    lines += [describe_span(story, operations, places)] if failure.wrong else []
+    if story.certain:
+
+        def describe_number(number: int) -> str:
+            return describe_numbered(number, events, operations, places)
+
+        lines += format_certainty(story.certain, cut, describe_number)
     lines.append(f"{story.failed} of the workload's {story.cuts} cuts fail. This one again:")
     lines.append(f"  sluice crash show '{workload.name}' --cut {cut.number}{more}")
     return "\n".join(lines)
 
 
-def describe_span(story: Story, operations: Sequence[Operation], places: Places) -> str:
-    """Say between which events the loss is certain, whatever the drive has done."""
-    if story.span is None:
-        return "Whether it is lost depends on what the drive's cache had written by then."
-    first, last = story.span
-    said = describe_event(story.events[first], operations, places).strip()
-    until = "to the end" if last == story.cuts else f"to event {last}"
-    return f"From event {first} ({said}) {until} every cut loses something."
+def describe_numbered(
+    number: int, events: Sequence[Event], operations: Sequence[Operation], places: Places
+) -> str:
+    """Say which event has this number, within a sentence."""
+    event = events[number]
+    said = describe_event(event, operations, places).strip()
+    if event.kind == "returned":
+        said = f"{operations[event.mark].name} {said}"
+    return f"event {number} ({said})"
 
 
 def describe_expected(cut: Cut, operations: Sequence[Operation]) -> str:
