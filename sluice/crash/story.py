@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from sluice.crash.certainty import Certainty, find_certainty, format_certainty
 from sluice.crash.cuts import Cut
+from sluice.crash.debugger import last_command
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Reader
 from sluice.crash.laboratory import Failure, Laboratory, Outcome, Plant
 from sluice.crash.operations import BadOperation, Operation, describe
 from sluice.crash.oracle import FoundTree
 from sluice.crash.workloads import Workload
+from sluice.twin.engine import TWIN
 
 
 @dataclass(frozen=True)
 class Story:
     """A cut with its recording and the image that it left. certain: from which event on a loss was
-    certain; cuts: how many the workload has; failed: of them."""
+    certain; cuts: how many the workload has; failed: of them. repeatable: this tree's kernel writes
+    the same, so gdb can show it."""
 
     failure: Failure
     events: list[Event]
@@ -24,6 +27,7 @@ class Story:
     certain: Certainty | None
     cuts: int
     failed: int
+    repeatable: bool
 
 
 def shorter(workload: Workload) -> Iterator[Workload]:
@@ -82,7 +86,9 @@ def make_story(
     image = next((image for cut, image in cuts if cut == failure.cut), None)
     certain = find_certainty(laboratory, failure, events) if failure.wrong else None
     disk = image.bytes() if image else laboratory.base.disk
-    return Story(failure, events, disk, certain, outcome.cuts, len(outcome.failures))
+    repeatable = plant is None and laboratory.setup.twin == TWIN
+    counts = (outcome.cuts, len(outcome.failures))
+    return Story(failure, events, disk, certain, *counts, repeatable)
 
 
 # ---- in words ----
@@ -167,19 +173,22 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     operations = workload.all_operations()
     places = Places(laboratory.base.disk, laboratory.start_tree())
     title = "Lost" if failure.wrong else "Kept"
+
+    def describe_number(number: int) -> str:
+        return describe_numbered(number, events, operations, places)
+
     lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
     lines += list_events(cut, events, operations, places, laboratory.volatile)
     lines += ["", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
     lines += ["", "What should be there: " + describe_expected(cut, operations)]
     if story.certain:
-
-        def describe_number(number: int) -> str:
-            return describe_numbered(number, events, operations, places)
-
         lines += format_certainty(story.certain, cut, describe_number)
     lines.append(f"{story.failed} of the workload's {story.cuts} cuts fail. This one again:")
-    lines.append(f"  sluice crash show '{workload.name}' --cut {cut.number}{more}")
+    again = f"'{workload.name}' --cut {cut.number}{more}"
+    lines.append(f"  sluice crash show {again}")
+    if story.repeatable and last_command(events, cut.after) >= 0:
+        lines += ["The kernel at its last write or flush, in gdb:", f"  sluice crash debug {again}"]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from whole import in_full
 
-from sluice.crash import try_run
+from sluice.crash import story, try_run
 from sluice.crash.campaign_table import PAGE
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.laboratory import Laboratory
@@ -151,6 +151,7 @@ def changed_twin(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Have this process take a twin with a fault in it for the tree's."""
     twin = build_with(find_fault(name), tmp_path)
     monkeypatch.setattr(try_run, "Setup", lambda block: Setup(block=block, twin=twin))
+    monkeypatch.setattr(story, "TWIN", twin)
     yield
 
 
@@ -161,10 +162,10 @@ def test_two_writes_swapped_are_found_and_told(
         with try_run.Laboratories() as laboratories:
             attempt = Attempt("files", "4K", "write /f 0 100 10; creat /n")
             tried = try_run.make_attempt(laboratories, attempt)
-        story = tell_attempt(attempt, tried.wrong)
+        text = tell_attempt(attempt, tried.wrong)
     assert "is no file" in tried.wrong
-    assert story.startswith("Lost: creat /n\n")
-    assert f"```text\n{story}\n```" in PAGE.read_text()
+    assert text.startswith("Lost: creat /n\n")
+    assert f"```text\n{text}\n```" in PAGE.read_text()
 
 
 def test_the_page_swaps_the_two_writes_of_the_catalogue() -> None:

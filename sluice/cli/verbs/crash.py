@@ -1,6 +1,7 @@
 """sluice crash: cut the power at every write of many workloads, and judge what is left."""
 
 import re
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ from sluice.cli import options
 from sluice.cli.verb import Needs, verb
 
 CRASH = Needs(("run",), ("all", "twin"))
+GDB = Needs(("run", "gdb"), ("all", "twin"))
 GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
@@ -79,6 +81,10 @@ Order = Annotated[
 Journal = Annotated[
     bool,
     typer.Option("--journal", help="The disks have a journal, for --args order=journal."),
+]
+Log = Annotated[
+    bool,
+    typer.Option("--log", help="The disk is of ext3 and its log has to be replayed; blocks of 1K."),
 ]
 Torn = Annotated[
     str,
@@ -201,12 +207,7 @@ def show(
     block: Block = "4K",
     order: Order = ORDERS[0],
     durable: Durable = False,
-    log: Annotated[
-        bool,
-        typer.Option(
-            "--log", help="The disk is of ext3 and its log has to be replayed; blocks of 1K."
-        ),
-    ] = False,
+    log: Log = False,
     journal: Journal = False,
     torn: Torn = "",
     out: options.Out = None,
@@ -223,6 +224,48 @@ def show(
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
     )
+
+
+@verb(GDB, "sluice crash debug 'creat /n' --cut 13 --do 'backtrace'")
+def debug(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="Its name, as 00+30, or its operations, as 'creat /n; fsync /n'.",
+            callback=options.value_callback(parse_workload),
+        ),
+    ],
+    cut: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which cut.")],
+    do: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMANDS",
+            help="Commands of gdb, separated by ;, after which it ends; without it, gdb waits "
+            "for yours.",
+        ),
+    ] = None,
+    args: Args = "",
+    block: Block = "4K",
+    order: Order = ORDERS[0],
+    durable: Durable = False,
+    log: Log = False,
+    journal: Journal = False,
+    torn: Torn = "",
+) -> int:
+    """Do a workload again in gdb, and stop where the kernel gives the disk its last command before
+    a cut."""
+    from sluice.crash import campaign_run
+    from sluice.crash.disk_events import BadRecording
+    from sluice.crash.operations import BadOperation
+
+    commands = None if do is None else [command.strip() for command in do.split(";")]
+    asked = request_of(args, block, order, durable, journal, torn, log=log)
+    try:
+        return campaign_run.debug_cut(asked, workload, cut, commands)
+    except (BadRecording, BadOperation) as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 @verb(
