@@ -41,14 +41,16 @@ MOST_TOLD = 3  # failures that are told in full
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    """A campaign: the machine, whether writes before the newest one are torn, how many operations
-    exhaustive workloads have at most, how many random ones of two and of three operations there
-    are, for how long it goes on with further ones of three, and where it is kept."""
+    """A campaign: the machine, whether writes before the newest one are torn, whether those that an
+    order rule guards are left out, how many operations exhaustive workloads have at most, how many
+    random ones of two and of three operations there are, for how long it goes on with further ones
+    of three, and where it is kept."""
 
     setup: Setup
     promise: Promise
     volatile: bool = True
     tear_older: bool = False
+    prunes: bool = False
     length: int = 1
     pairs: int = 0
     seeds: int = 0
@@ -72,6 +74,7 @@ class Summary:
     failures: int
     faults: int
     faults_found: int
+    checks: int
     seconds: float
     cuts_a_minute: int
     workloads_an_hour: int
@@ -104,13 +107,15 @@ def make_laboratory(request: CampaignRequest) -> Laboratory:
     """Return the laboratory of a campaign."""
     kind = LogLaboratory if request.log else Laboratory
     setup = fit_setup(request.setup) if request.log else request.setup
-    return kind(setup, request.promise, request.volatile, request.tear_older)
+    return kind(setup, request.promise, request.volatile, request.tear_older, request.prunes)
 
 
 def run_campaign(request: CampaignRequest) -> bool:
     """Try all workloads of a campaign. Returns whether none failed and each planted fault was
     found."""
-    key = campaign_key(request.setup, request.promise, request.volatile, request.tear_older)
+    key = campaign_key(
+        request.setup, request.promise, request.volatile, request.tear_older, request.prunes
+    )
     journal = Journal(request.folder / f"{key}.jsonl")
     if journal.rows:
         print(f"{len(journal.rows)} workloads were tried before")
@@ -163,6 +168,7 @@ def summarise(
         sum(bool(row.failed) for row in rows),
         len(faults_for(request.setup, request.volatile, request.tear_older)),
         sum(bool(row.failed) for row in faults),
+        sum(row.checks for row in rows),
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),
         round(len(tried) / seconds * 3600),
@@ -182,6 +188,7 @@ def format_summary(summary: Summary, path: Path) -> str:
         f"{summary.workloads:,} workloads, {summary.cuts:,} cuts, {summary.images:,} images",
         f"{summary.faults_found} of {summary.faults} planted faults found",
         f"{summary.stale_cuts:,} cuts show old bytes in blocks that no fsync had confirmed",
+        f"{summary.checks:,} checks that writes obey the order rules",
         f"{summary.cuts_a_minute:,} cuts a minute",
         f"{summary.workloads_an_hour:,} workloads an hour, {times:.0f} times CrashMonkey's",
         f"{summary.failures} workloads lost something" if summary.failures else "Nothing was lost.",

@@ -9,7 +9,7 @@ hash is kept for each sector, and that of an image is their sum by exclusive or.
 as the writes that differ, and equal images of different workloads are found to be equal.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
@@ -127,6 +127,19 @@ def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
     return sorted(ways)
 
 
+def choose_beside(
+    others: Sequence[int], guarded: Container[int], rng: Random
+) -> list[tuple[int, ...]]:
+    """Return the same, but the guarded ones among them are there all or none: an order rule says
+    that it does not matter (order_rules.py)."""
+    free = [other for other in others if other not in guarded]
+    chosen = choose(free, rng)
+    if len(free) < len(others):
+        rest = [other for other in others if other in guarded]
+        chosen += [tuple(sorted((*some, *rest))) for some in chosen]
+    return chosen
+
+
 def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
     """Return which sectors of a write of so many may be there, if not all or none: each number of
     first ones, the last one, and some at random, as a drive may begin anywhere on a track. A write
@@ -158,10 +171,12 @@ def iterate_cuts(
     volatile: bool = True,
     grain: int = 1,
     tear_older: bool = False,
+    guarded: Container[int] = (),
 ) -> Iterator[tuple[Cut, Image]]:
     """Yield the cuts of a recording, each with what it leaves. grain: how large writes are torn.
     tear_older: also try a whole newest write beside an older one that is torn, as a drive leaves
-    them that writes several at a time or in an order of its own."""
+    them that writes several at a time or in an order of its own. guarded: writes that are neither
+    torn nor permuted."""
     rng, platters = Random(seed), Platters(base)
     returned, under_way, n = 0, False, 0
     for after, event in enumerate(events):
@@ -173,9 +188,9 @@ def iterate_cuts(
             returned, under_way = event.mark + 1, False
         elif event.kind == "write":
             platters.write(after, event)
-        ways = list(_ways(after, event, list(platters.pending), rng, grain))
+        ways = list(_ways(after, event, list(platters.pending), rng, grain, guarded))
         if tear_older:
-            ways += _older_torn(after, event, platters.pending, rng)
+            ways += _older_torn(after, event, platters.pending, rng, guarded)
         for chosen, torn, sectors in ways:
             cut = Cut(after, chosen, torn, sectors, returned, under_way, n)
             n += 1
@@ -185,34 +200,45 @@ def iterate_cuts(
 Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
 
 
-def _ways(after: int, event: Event, pending: list[int], rng: Random, grain: int) -> Iterator[Way]:
+def _ways(
+    after: int,
+    event: Event,
+    pending: list[int],
+    rng: Random,
+    grain: int,
+    guarded: Container[int],
+) -> Iterator[Way]:
     """Yield what a cut after this event may leave that no cut before it has left, or that is less
     than what must be there now: when an operation returns, all ways of the pending writes; at a
     write, it is there as a whole, with all ways of the others, or torn, with none or all of
     them."""
     if event.kind == "returned":
-        for chosen in choose(pending, rng):
+        for chosen in choose_beside(pending, guarded, rng):
             yield chosen, -1, ()
     if event.kind != "write":
         return
     others = [other for other in pending if other != after]
-    for chosen in choose(others, rng):
+    for chosen in choose_beside(others, guarded, rng):
         yield (*chosen, after), -1, ()
     few = [(), tuple(others)] if others else [()]
-    for sectors in tears(event.sectors(), rng, grain):
+    for sectors in tears(event.sectors(), rng, grain) if after not in guarded else ():
         for chosen in few:
             yield (*chosen, after), after, sectors
 
 
 def _older_torn(
-    after: int, event: Event, pending: Mapping[int, Sequence[object]], rng: Random
+    after: int,
+    event: Event,
+    pending: Mapping[int, Sequence[object]],
+    rng: Random,
+    guarded: Container[int],
 ) -> Iterator[Way]:
     """Yield the ways in which one pending write is torn that is not the newest one, and all others
     are there as a whole: after each write, and when an operation returns. At a return no write is
     new, so each may be torn."""
     if event.kind not in ("write", "returned"):
         return
-    older = [number for number in pending if number != after]
+    older = [number for number in pending if number != after and number not in guarded]
     if len(older) > MOST_OLDER:
         older = sorted(rng.sample(older, MOST_OLDER))
     for number in older:

@@ -4,6 +4,7 @@
 records one and judges its cuts.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -14,9 +15,11 @@ from sluice.crash.ext2 import read_tree
 from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
 from sluice.crash.oracle import FoundTree, History, Promise
+from sluice.crash.order_rules import Checked, check_rules
 from sluice.crash.workloads import SETUP, Workload, moves_directory
 from sluice.twin.engine import TWIN
 
+ORDER = re.compile(r"(?:^|\s)order=(\S+)")  # the order policy among boot arguments
 Sample = Callable[[Sequence[Event]], Callable[[Cut], bool]]  # of a recording: which cuts are judged
 Plant = Callable[[list[Event]], list[Event]]  # a planted fault: what it makes of a recording
 
@@ -33,20 +36,24 @@ class Failure:
 @dataclass
 class Outcome:
     """What came of a workload: cuts tried, different images among them, failures, and bytes of
-    other files that showed in cuts (`stale`); events: the recording. `refused`: operations that
-    failed, as they must; tried: the cuts, if they were to be kept."""
+    other files that showed in cuts (`stale`). `refused`: operations that failed, as they must;
+    checks: of order rules; tried: the cuts, if they were to be kept."""
 
     workload: Workload
     cuts: int = 0
     images: int = 0
     stale_cuts: int = 0
     refused: int = 0
+    checks: int = 0
     failures: list[Failure] = field(default_factory=list)
     tried: list[Cut] = field(default_factory=list)
 
 
 class Laboratory:
-    """A context manager: everything that judging workloads on one kind of machine needs."""
+    """A context manager: everything that judging workloads on one kind of machine needs. prunes:
+    writes that an order rule guards are not permuted."""
+
+    has_rules = True  # what its workloads write obeys order_rules.py
 
     def __init__(
         self,
@@ -54,9 +61,10 @@ class Laboratory:
         promise: Promise | None = None,
         volatile: bool = True,
         tear_older: bool = False,
+        prunes: bool = False,
     ) -> None:
         self.setup, self.promise, self.volatile = setup, promise or Promise(), volatile
-        self.tear_older = tear_older
+        self.tear_older, self.prunes = tear_older, prunes
 
     def __enter__(self) -> "Laboratory":
         disk, self.start = self.make_start()
@@ -86,7 +94,18 @@ class Laboratory:
 
     def iterate_cuts(self, events: Sequence[Event], seed: int = 0) -> Iterator[tuple[Cut, Image]]:
         """Yield the cuts of a recording on this laboratory's drive, each with what it leaves."""
-        return iterate_cuts(self.base, events, seed, self.volatile, tear_older=self.tear_older)
+        guarded = self.check_rules(events).guarded if self.prunes else ()
+        return iterate_cuts(
+            self.base, events, seed, self.volatile, tear_older=self.tear_older, guarded=guarded
+        )
+
+    def check_rules(self, events: Sequence[Event]) -> Checked:
+        """Check the order rules of each write of a recording."""
+        policy = ORDER.search(self.setup.args)
+        order = policy[1] if policy else "sync"
+        if not self.has_rules or order not in ("sync", "journal"):
+            return Checked()
+        return check_rules(self.base.disk, events, self.volatile, order == "journal")
 
     def start_tree(self) -> FoundTree:
         """Return what is on the disk at first."""
@@ -110,6 +129,8 @@ class Laboratory:
             outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
             return outcome
         judging = Judging(self, workload, history)
+        checked = self.check_rules(events)
+        outcome.checks = sum(checked.checks.values())
         events = plant(events) if plant else events
         is_judged = sample(events) if sample else None
         for cut, image in self.iterate_cuts(events, seed):
@@ -124,6 +145,8 @@ class Laboratory:
                 if most and len(outcome.failures) >= most:
                     break
         outcome.images = len(judging.images)
+        if checked.broken and not outcome.failures:
+            outcome.failures.append(Failure(workload, Cut(len(events), ()), tuple(checked.broken)))
         return outcome
 
 

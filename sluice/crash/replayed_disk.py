@@ -79,6 +79,8 @@ def split_events(events: list[Event], counts: list[int]) -> list[list[Event]]:
 class LogLaboratory(Laboratory):
     """A laboratory whose workloads begin with the mount of a disk that has such a log."""
 
+    has_rules = False  # a replay follows others
+
     def make_start(self) -> tuple[bytes, History]:
         """Make the disk. Returns it, and how what it must have after recovery came to be."""
         good = replace(self.setup, twin=TWIN)

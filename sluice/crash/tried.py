@@ -17,14 +17,15 @@ CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
     *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
-    *("log_faults", "machine", "operations", "oracle", "workloads"),
+    *("log_faults", "machine", "operations", "oracle", "order_rules", "workloads"),
 )
 
 
 @dataclass(frozen=True)
 class Row:
     """What came of a task: its cuts, the images among them that differ, the cuts that show bytes of
-    other files, and the numbers of the cuts that failed, with what the judges said of the first."""
+    other files, and the numbers of the cuts that failed, with what the judges said of the first.
+    checks: of order rules."""
 
     workload: str
     fault: str
@@ -34,6 +35,7 @@ class Row:
     refused: int
     failed: tuple[int, ...] = ()
     wrong: tuple[str, ...] = ()
+    checks: int = 0
 
 
 def make_row(task: Task, outcome: Outcome) -> Row:
@@ -41,7 +43,7 @@ def make_row(task: Task, outcome: Outcome) -> Row:
     failed = tuple(failure.cut.number for failure in outcome.failures)
     wrong = outcome.failures[0].wrong if outcome.failures else ()
     counts = (outcome.cuts, outcome.images, outcome.stale_cuts, outcome.refused)
-    return Row(task.workload, task.fault, *counts, failed, wrong)
+    return Row(task.workload, task.fault, *counts, failed, wrong, outcome.checks)
 
 
 def hash_code() -> str:
@@ -52,7 +54,9 @@ def hash_code() -> str:
     return digest.hexdigest()
 
 
-def campaign_key(setup: Setup, promise: Promise, volatile: bool, tear_older: bool) -> str:
+def campaign_key(
+    setup: Setup, promise: Promise, volatile: bool, tear_older: bool, prunes: bool
+) -> str:
     """Return a hash of all that decides about what comes of a workload."""
     what = [
         twin_hash(),
@@ -63,6 +67,7 @@ def campaign_key(setup: Setup, promise: Promise, volatile: bool, tear_older: boo
         setup.journal,
         volatile,
         tear_older,
+        prunes,
         asdict(promise),
     ]
     return sha256(json.dumps(what).encode()).hexdigest()[:16]

@@ -98,6 +98,13 @@ Torn = Annotated[
         show_default=False,
     ),
 ]
+Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune",
+        help="Leave out orders of writes that an order rule makes equal; each rule is checked.",
+    ),
+]
 Durable = Annotated[
     bool,
     typer.Option("--durable", help="A write that has ended is durable: no volatile cache."),
@@ -105,7 +112,14 @@ Durable = Annotated[
 
 
 def request_of(
-    args: str, block: str, order: str, durable: bool, journal: bool, torn: str, **more: Any
+    args: str,
+    block: str,
+    order: str,
+    durable: bool,
+    journal: bool,
+    torn: str,
+    prune: bool,
+    **more: Any,
 ) -> Any:
     """Return the request of a campaign on this machine."""
     from sluice.crash.campaign_run import CampaignRequest
@@ -120,6 +134,8 @@ def request_of(
     said += " --journal" if journal else ""
     usual = TORN[journal]
     said += f" --torn {torn}" if torn and torn != usual else ""
+    said += " --prune" if prune else ""
+    more["prunes"] = prune
     more["tear_older"] = (torn or usual) == "any"
     size = JOURNALS[block] if journal else ""
     setup, promise = Setup(args, block=block, journal=size), promise_of(order)
@@ -158,6 +174,7 @@ def run(
     durable: Durable = False,
     journal: Journal = False,
     torn: Torn = "",
+    prune: Prune = False,
     page: Annotated[
         bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
     ] = False,
@@ -175,7 +192,7 @@ def run(
     where = folder or FOLDER
     campaign = {"length": length, "pairs": pairs, "seeds": seeds, "for_s": for_s, "page": page}
     more = {"jobs": jobs, "folder": where, **campaign}
-    asked = request_of(args, block, order, durable, journal, torn, **more)
+    asked = request_of(args, block, order, durable, journal, torn, prune, **more)
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
 
@@ -210,6 +227,7 @@ def show(
     log: Log = False,
     journal: Journal = False,
     torn: Torn = "",
+    prune: Prune = False,
     out: options.Out = None,
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
@@ -219,7 +237,7 @@ def show(
     from sluice.crash.operations import BadOperation
     from sluice.experiment import commandline
 
-    asked = request_of(args, block, order, durable, journal, torn, log=log)
+    asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
     errors = (BadRecording, BadOperation)
     return commandline.exit_status(
         lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
@@ -252,6 +270,7 @@ def debug(
     log: Log = False,
     journal: Journal = False,
     torn: Torn = "",
+    prune: Prune = False,
 ) -> int:
     """Do a workload again in gdb, and stop where the kernel gives the disk its last command before
     a cut."""
@@ -260,7 +279,7 @@ def debug(
     from sluice.crash.operations import BadOperation
 
     commands = None if do is None else [command.strip() for command in do.split(";")]
-    asked = request_of(args, block, order, durable, journal, torn, log=log)
+    asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
     try:
         return campaign_run.debug_cut(asked, workload, cut, commands)
     except (BadRecording, BadOperation) as error:

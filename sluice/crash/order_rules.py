@@ -1,0 +1,366 @@
+"""Order rules: which writes need not be permuted, and that each write obeys the rules.
+
+After Silhouette (FAST 2025): where the kernel keeps a rule of order, all orders that the rule
+allows leave the same files, so one of them is judged; and the rule itself is asserted for each
+write of each run. A write is *guarded* if a rule says that what a cut leaves of it does not matter:
+
+- With a journal, a block of the log that belongs to a transaction without a commit block: recovery
+  ends before it.
+- With a journal, a block written home of which the log has the same copy, in a transaction that is
+  on the disk: recovery writes it anyway.
+- Without one, a bitmap or a descriptor while the disk is marked as in use: a mount, and e2fsck,
+  trust neither.
+
+The rules that make this so, each checked by its number:
+
+ 1. A commit block is written when the log's blocks of its transaction are on the disk.
+ 2. A commit block is written when the superblock on the disk asks for recovery.
+ 3. Blocks of a transaction that recovery needs are not written over.
+ 4. A block is written home when the transaction with its copy is on the disk.
+ 5. A block of which recovery has a copy is written with this copy's contents, or was revoked.
+ 6. The log's superblock forgets a transaction when its blocks are home, on the disk.
+ 7. The superblock ceases to ask for recovery when the log on the disk is empty.
+ 8. The superblock calls the disk clean when all else is on it.
+ 9. Without a journal, nothing else is written while the disk is marked as clean.
+
+A recording that breaks a rule is judged with all of its permutations.
+"""
+
+import struct
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sluice.crash.disk_events import Event
+from sluice.crash.ext2 import Reader
+
+HEAD, TAG = struct.Struct(">III"), struct.Struct(">IHH")
+MAGIC, JOURNAL_INODE = 0xC03B3998, 8
+DESCRIPTOR, COMMIT, SUPER_1, SUPER_2, REVOKE = range(1, 6)
+ESCAPED, SAME_UUID, LAST = 1, 2, 8
+SUPER, STATE, CLEAN, INCOMPATIBLE, RECOVER = 1024, 58, 1, 96, 4
+HAS_JOURNAL, COMPATIBLE = 4, 92
+
+
+@dataclass
+class Transaction:
+    """A transaction in the log: its number, its places there, the copies of blocks by their homes,
+    the revoked ones, and whether its commit block is on the disk."""
+
+    number: int
+    places: list[int]
+    copies: dict[int, bytes] = field(default_factory=dict)
+    revokes: set[int] = field(default_factory=set)
+    on_disk: bool = False
+
+
+@dataclass
+class Checked:
+    """What came of a recording: checks by the numbers of the rules, those that failed, in words,
+    and the writes that are guarded."""
+
+    checks: dict[int, int] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+    guarded: set[int] = field(default_factory=set)
+
+    def check(self, rule: int, holds: bool, words: str) -> None:
+        """Count a check of a rule. words: what is wrong if it does not hold."""
+        self.checks[rule] = self.checks.get(rule, 0) + 1
+        if not holds:
+            self.broken.append(f"rule {rule}: {words}")
+
+
+class Disk:
+    """A disk as written, and as it is on the platters; its blocks in the drive's cache."""
+
+    def __init__(self, disk: bytes) -> None:
+        self.written, self.platters = bytearray(disk), bytearray(disk)
+        self.reader = Reader(disk)
+        self.size = self.reader.block_bytes
+        self.pending: set[int] = set()
+        self.super_block = SUPER // self.size
+
+    def blocks_of(self, event: Event) -> range:
+        """Return the numbers of the blocks that a write has a part in."""
+        last = event.at + len(event.data) - 1
+        return range(event.at // self.size, last // self.size + 1)
+
+    def write(self, event: Event) -> None:
+        """Take a write into the cache."""
+        self.written[event.at : event.at + len(event.data)] = event.data
+        self.pending |= set(self.blocks_of(event))
+
+    def flush(self) -> None:
+        """Bring what is pending to the platters."""
+        for number in self.pending:
+            place = slice(number * self.size, (number + 1) * self.size)
+            self.platters[place] = self.written[place]
+        self.pending.clear()
+
+    def block(self, number: int, of: bytearray) -> bytes:
+        """Return a block, as written or as it is on the platters."""
+        return bytes(of[number * self.size : (number + 1) * self.size])
+
+    def state(self, of: bytearray) -> tuple[bool, bool]:
+        """Return whether a superblock calls the disk clean, and whether it asks for recovery."""
+        clean = struct.unpack_from("<H", of, SUPER + STATE)[0] & CLEAN
+        recover = struct.unpack_from("<I", of, SUPER + INCOMPATIBLE)[0] & RECOVER
+        return bool(clean), bool(recover)
+
+
+class SummaryRules:
+    """The rules of a disk without a journal (8 and 9)."""
+
+    def __init__(self, disk: Disk, checked: Checked) -> None:
+        self.disk, self.checked = disk, checked
+        reader = disk.reader
+        groups = range(-(-reader.inodes // reader.inodes_each))
+        self.summaries = {number for group in groups for number in reader.descriptor(group)[:2]}
+        self.summaries |= {reader.first_block + 1}
+
+    def look(self, number: int, event: Event) -> None:
+        """Check a write that comes next."""
+        disk, blocks = self.disk, set(self.disk.blocks_of(event))
+        clean, _ = disk.state(disk.platters)
+        if disk.super_block in blocks:
+            after = bytearray(disk.written)
+            after[event.at : event.at + len(event.data)] = event.data
+            if disk.state(after)[0] and not clean:
+                words = f"event {number} calls the disk clean, and writes are pending"
+                self.checked.check(8, not disk.pending, words)
+            return
+        self.checked.check(9, not clean, f"event {number} writes to a clean disk")
+        if blocks <= self.summaries and not clean:
+            self.checked.guarded.add(number)
+
+    def flush(self) -> None:
+        """Do nothing: no rule looks back."""
+
+
+class LogRules:
+    """The rules of a journal (1 to 7)."""
+
+    def __init__(self, disk: Disk, checked: Checked) -> None:
+        self.disk, self.checked = disk, checked
+        self.homes = journal_blocks(disk.reader)
+        self.place = {number: i for i, number in enumerate(self.homes)}
+        self.written: list[int] = []  # places of the log since the last commit block
+        self.transactions: list[Transaction] = []
+        self.latest: dict[int, tuple[Transaction, bytes | None]] = {}  # a copy, or a revocation
+        self.early: dict[int, tuple[int, bytes]] = {}  # written home, without a copy so far
+
+    # ---- the log's own fields ----
+
+    def field(self, at: int, of: bytearray) -> int:
+        """Return a field of the log's superblock, as written or on the platters."""
+        start = self.homes[0] * self.disk.size
+        return int(struct.unpack_from(">I", of, start + at)[0])
+
+    def oldest(self, of: bytearray) -> int:
+        """Return the number of the oldest transaction that recovery would replay, or a number
+        after all if the log is empty."""
+        return self.field(24, of) if self.field(28, of) else 1 << 32
+
+    def is_needed(self, transaction: Transaction) -> bool:
+        """Return whether recovery would replay a transaction."""
+        return transaction.on_disk and transaction.number >= self.oldest(self.disk.platters)
+
+    def following(self, place: int) -> int:
+        """Return the place in the ring that follows one."""
+        first, end = self.field(20, self.disk.written), self.field(16, self.disk.written)
+        return place + 1 if place + 1 < end else first
+
+    # ---- writes ----
+
+    def look(self, number: int, event: Event) -> None:
+        """Check a write that comes next."""
+        size, disk = self.disk.size, self.disk
+        guarded = []
+        for i, block in enumerate(disk.blocks_of(event)):
+            data = event.data[i * size : (i + 1) * size]
+            if block not in self.place:
+                guarded.append(self._look_home(number, block, data))
+            elif block == self.homes[0]:
+                guarded.append(self._look_log_super(number, data))
+            else:
+                guarded.append(self._look_log(number, self.place[block], data))
+        if all(guarded):
+            self.checked.guarded.add(number)
+
+    def flush(self) -> None:
+        """Note that the commit blocks so far are on the platters."""
+        for transaction in self.transactions:
+            transaction.on_disk = True
+
+    def _look_log(self, number: int, place: int, data: bytes) -> bool:
+        """Check a write to the log. Returns whether it is guarded."""
+        needed = {p for t in self.transactions if self.is_needed(t) for p in t.places}
+        words = f"event {number} writes over block {place} of the log, which recovery needs"
+        self.checked.check(3, place not in needed, words)
+        magic, kind, sequence = HEAD.unpack_from(data)
+        if magic == MAGIC and kind == COMMIT:
+            self._commit(number, place, sequence)
+            return False
+        self.written.append(place)
+        return True
+
+    def _commit(self, number: int, place: int, sequence: int) -> None:
+        """Check a commit block, and take its transaction."""
+        pending = [p for p in self.written if self.homes[p] in self.disk.pending]
+        text = f"event {number} commits transaction {sequence}, and"
+        self.checked.check(1, not pending, f"{text} {len(pending)} blocks of its log are pending")
+        _, recover = self.disk.state(self.disk.platters)
+        self.checked.check(2, recover, f"{text} the superblock does not ask for recovery")
+        transaction = self._read(place, sequence)
+        self.written = []
+        self.checked.check(1, transaction is not None, f"{text} its log is not whole")
+        if transaction is None:
+            return
+        self.transactions.append(transaction)
+        for home, data in transaction.copies.items():
+            self.latest[home] = transaction, data
+            event, early = self.early.pop(home, (-1, b""))
+            self.checked.check(4, early != data, f"event {event} writes block {home} home early")
+        for home in transaction.revokes - transaction.copies.keys():
+            self.latest[home] = transaction, None
+
+    def _read(self, commit: int, sequence: int) -> Transaction | None:
+        """Read a transaction that ends at this place, or return None if it is not whole."""
+        places = set(self.written)
+        starts = [p for p in places if all(self.following(q) != p for q in places)]
+        if len(starts) != 1:
+            return None
+        found, at = Transaction(sequence, [commit]), starts[0]
+        while at != commit:
+            block = self.disk.block(self.homes[at], self.disk.written)
+            magic, kind, number = HEAD.unpack_from(block)
+            if (magic, number) != (MAGIC, sequence) or at not in places:
+                return None
+            found.places.append(at)
+            at = self.following(at)
+            if kind == REVOKE:
+                (end,) = struct.unpack_from(">I", block, HEAD.size)
+                found.revokes |= {n for (n,) in struct.iter_unpack(">I", block[16:end])}
+                continue
+            if kind != DESCRIPTOR:
+                return None
+            for home, flags in read_tags(block):
+                data = self.disk.block(self.homes[at], self.disk.written)
+                whole = struct.pack(">I", MAGIC) + data[4:] if flags & ESCAPED else data
+                found.copies[home] = whole
+                found.places.append(at)
+                at = self.following(at)
+        return found
+
+    def _look_log_super(self, number: int, data: bytes) -> bool:
+        """Check a write of the log's superblock. Returns that it is not guarded."""
+        sequence, start = struct.unpack_from(">II", data, 24)
+        oldest = sequence if start else 1 << 32
+        for transaction in self.transactions:
+            if transaction.number >= oldest or not self.is_needed(transaction):
+                continue
+            for home, copy in transaction.copies.items():
+                latest, kept = self.latest[home]
+                if latest.number >= oldest or kept is None:
+                    continue
+                there = self.disk.block(home, self.disk.platters)
+                words = f"event {number} forgets block {home}, which is not home"
+                self.checked.check(6, there in (copy, kept), words)
+        self.transactions = [t for t in self.transactions if t.number >= oldest or not t.on_disk]
+        return False
+
+    def _look_home(self, number: int, block: int, data: bytes) -> bool:
+        """Check a write to any place but the log. Returns whether it is guarded."""
+        if block == self.disk.super_block:
+            return self._look_super(number, data)
+        transaction, copy = self.latest.get(block, (None, None))
+        if transaction is None or copy is None:
+            if data != self.disk.block(block, self.disk.written):
+                self.early[block] = number, data
+            return False
+        if data == copy:
+            words = f"event {number} writes block {block} home before its commit is on the disk"
+            self.checked.check(4, transaction.on_disk, words)
+            return self.is_needed(transaction)
+        if self.is_needed(transaction):
+            words = f"event {number} writes block {block}, of which recovery has another copy"
+            self.checked.check(5, False, words)
+        return False
+
+    def _look_super(self, number: int, data: bytes) -> bool:
+        """Check a write of the file system's superblock. Returns that it is not guarded."""
+        at = SUPER % self.disk.size + INCOMPATIBLE
+        asks = struct.unpack_from("<I", data, at)[0] & RECOVER
+        _, asked = self.disk.state(self.disk.platters)
+        if asked and not asks:
+            words = f"event {number} ceases to ask for recovery, and the log is not empty"
+            self.checked.check(7, not self.field(28, self.disk.platters), words)
+        return False
+
+
+def journal_blocks(reader: Reader) -> list[int]:
+    """Return the blocks of the disk that the journal has, in its order."""
+    inode = reader.inode(JOURNAL_INODE)
+    count = inode.size // reader.block_bytes
+    pointers = struct.unpack("<15I", inode.block)
+    found = [number for number in pointers[:12] if number]
+    for level in (1, 2):
+        found += list_pointers(reader, pointers[11 + level], level)
+    return found[:count]
+
+
+def list_pointers(reader: Reader, block: int, level: int) -> list[int]:
+    """Return the blocks that a block of pointers leads to."""
+    if not block or not level:
+        return [block] * bool(block)
+    words = struct.unpack(f"<{reader.block_bytes // 4}I", reader.block(block, "the journal"))
+    return [number for word in words for number in list_pointers(reader, word, level - 1)]
+
+
+def read_tags(block: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the blocks that a descriptor names, each with its flags."""
+    at = HEAD.size
+    while at + TAG.size <= len(block):
+        home, _, flags = TAG.unpack_from(block, at)
+        yield home, flags
+        if flags & LAST:
+            return
+        at += TAG.size + (0 if flags & SAME_UUID else 16)
+
+
+def check_rules(disk: bytes, events: Sequence[Event], volatile: bool, logged: bool) -> Checked:
+    """Check the order rules of each write of a recording. logged: the order policy uses the
+    journal."""
+    checked, state = Checked(), Disk(disk)
+    rules = LogRules(state, checked) if logged else SummaryRules(state, checked)
+    for number, event in enumerate(events):
+        if event.kind == "flush" or not volatile:
+            state.flush()
+            rules.flush()
+        if event.kind == "write":
+            try:
+                rules.look(number, event)
+            except (struct.error, IndexError, KeyError) as error:
+                checked.broken.append(f"event {number} writes what is no log: {error!r}")
+                break
+            state.write(event)
+    if checked.broken:
+        checked.guarded.clear()
+    return checked
+
+
+def count_space(
+    events: Sequence[Event], guarded: Container[int] = (), volatile: bool = True
+) -> int:
+    """Return how many disks the cuts of a recording may leave by the choice of what the drive has
+    written: any of the pending writes, of which at most one is torn, into any of its sectors.
+    Guarded writes are there all or none."""
+    total, pending = 0, list[int]()
+    for number, event in enumerate(events):
+        if event.kind == "flush" or not volatile:
+            pending = []
+        if event.kind == "write":
+            pending.append(number)
+        free = [one for one in pending if one not in guarded]
+        torn = sum((1 << events[one].sectors()) - 2 for one in free) << len(free) >> 1
+        total += ((1 << len(free)) + torn) * (2 if len(free) < len(pending) else 1)
+    return total

@@ -1,0 +1,260 @@
+"""Order rules: each is checked and can be broken, and what they leave out loses nothing."""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from sluice.crash import certainty, cuts
+from sluice.crash.certainty import Continuation, Continuations
+from sluice.crash.cuts import Cut, Image, choose_beside, iterate_cuts
+from sluice.crash.disk_events import SECTOR, Event
+from sluice.crash.faults import FAULTS, SUPER, Fault, Planter, plant
+from sluice.crash.laboratory import Judging, Laboratory
+from sluice.crash.log_faults import (
+    COMMIT,
+    INCOMPAT,
+    LOG_FAULTS,
+    RECOVER,
+    LogPlanter,
+    find_type,
+)
+from sluice.crash.machine import Setup
+from sluice.crash.oracle import History, promise_of
+from sluice.crash.order_rules import count_space
+from sluice.crash.ring import RING_FAULTS, RingLaboratory, long_workload
+from sluice.crash.ring import SETUP as RING
+from sluice.crash.workloads import all_workloads, find_workload, random_workload
+from sluice.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
+)
+LOGGED = Setup("order=journal", block="1K", journal="1M")
+SMALL = ("unlink /h; sync", "append /d/g 300 1; fsync /d/g")
+# Of the planted faults, those that break a rule of the log, with its number.
+BREAK = {
+    "no-barrier": 1,
+    "commit-beside-torn": 1,
+    "commit-cached": 4,
+    "home-first": 4,
+    "no-copies": 5,
+    "wrong-home": 6,
+    "wrong-number": 1,
+    "not-marked": 2,
+    "forgotten-early": 6,
+    "no-revoke": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def logged() -> Iterator[Laboratory]:
+    with Laboratory(LOGGED, promise_of("prefix"), tear_older=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ring() -> Iterator[Laboratory]:
+    with RingLaboratory(RING, promise_of("prefix")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Laboratory]:
+    with Laboratory(Setup(block="1K")) as made:
+        yield made
+
+
+# ---- the rules hold, and can be broken ----
+
+
+def test_each_write_of_short_workloads_obeys_the_rules(
+    logged: Laboratory, plain: Laboratory
+) -> None:
+    for laboratory, rules in ((logged, {1, 2, 3, 4, 6, 7}), (plain, {8, 9})):
+        counts: dict[int, int] = {}
+        commits = 0
+        every = [*all_workloads(1)][::3] + [random_workload(seed) for seed in range(4)]
+        for workload in every:
+            events = laboratory.record(workload)
+            commits += sum(find_type(event) == COMMIT for event in events)
+            checked = laboratory.check_rules(events)
+            assert not checked.broken
+            counts |= {rule: counts.get(rule, 0) + n for rule, n in checked.checks.items()}
+        assert counts.keys() == rules
+        assert counts.get(2, 0) == commits
+        assert bool(commits) == (laboratory is logged)
+
+
+def test_each_write_of_a_workload_that_goes_round_the_log_obeys_them(ring: Laboratory) -> None:
+    checked = ring.check_rules(ring.record(long_workload(1)))
+    assert not checked.broken
+    assert checked.checks[1] > 200
+    assert checked.checks[3] > 700
+    assert checked.checks[6] > 400
+    assert len(checked.guarded) > 200
+
+
+@pytest.mark.parametrize("fault", LOG_FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_of_the_log_breaks_a_rule(logged: Laboratory, fault: Fault) -> None:
+    events = plant(fault, logged.base.disk)(logged.record(find_workload(fault.workload)))
+    checked = logged.check_rules(events)
+    rules = {int(text.split()[1].rstrip(":")) for text in checked.broken}
+    assert (BREAK[fault.name] in rules) if fault.name in BREAK else not rules
+    assert not checked.broken or not checked.guarded
+
+
+@pytest.mark.parametrize(("fault", "rule"), [(RING_FAULTS[0], 6), (RING_FAULTS[1], 3)])
+def test_a_fault_of_the_ring_breaks_a_rule(ring: Laboratory, fault: Fault, rule: int) -> None:
+    events = plant(fault, ring.base.disk)(ring.record(find_workload(fault.workload)))
+    assert any(text.startswith(f"rule {rule}:") for text in ring.check_rules(events).broken)
+
+
+def asks_no_more(p: LogPlanter) -> list[Event]:
+    """Have the superblock cease to ask for recovery right after the last commit."""
+    first = p.covering(SUPER + INCOMPAT)[0]
+    event, at = p.events[first], (SUPER + INCOMPAT) - p.events[first].at
+    (features,) = struct.unpack_from("<I", event.data, at)
+    data = event.data[:at] + struct.pack("<I", features & ~RECOVER) + event.data[at + 4 :]
+    return p.insert_before(p.last_commit() + 2, [replace(event, data=data)])
+
+
+def test_a_superblock_that_asks_no_more_too_early_breaks_a_rule(logged: Laboratory) -> None:
+    events = logged.record(find_workload("unlink /h; sync"))
+    planted = asks_no_more(LogPlanter(logged.base.disk, events))
+    assert any(text.startswith("rule 7:") for text in logged.check_rules(planted).broken)
+
+
+@pytest.mark.parametrize(("name", "rule"), [("no-flushes", 9), ("clean-too-early", 9)])
+def test_a_disk_that_is_called_clean_too_early_breaks_a_rule(
+    plain: Laboratory, name: str, rule: int
+) -> None:
+    fault = next(fault for fault in FAULTS if fault.name == name)
+    events = plant(fault, plain.base.disk)(plain.record(find_workload(fault.workload)))
+    assert any(text.startswith(f"rule {rule}:") for text in plain.check_rules(events).broken)
+
+
+def test_a_disk_that_is_called_clean_beside_other_writes_breaks_a_rule(plain: Laboratory) -> None:
+    events = plain.record(find_workload("append /f 6000 1"))
+    last = Planter(plain.base.disk, events).covering(SUPER)[-1]
+    flush = max(i for i in range(last) if events[i].kind == "flush")
+    broken = plain.check_rules([*events[:flush], *events[flush + 1 :]]).broken
+    assert any(text.startswith("rule 8:") for text in broken)
+
+
+def test_a_broken_rule_is_a_failure_and_nothing_is_left_out(
+    logged: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = find_workload("unlink /h; sync")
+    record = logged.record
+
+    def record_asking_no_more(*words: object) -> list[Event]:
+        return asks_no_more(LogPlanter(logged.base.disk, record(workload)))
+
+    monkeypatch.setattr(logged, "record", record_asking_no_more)
+    monkeypatch.setattr(Judging, "judge", lambda *_: ([], 0))  # as if no judge saw anything
+    outcome = logged.try_workload(workload)
+    assert any("rule 7" in text for text in outcome.failures[0].wrong)
+
+
+# ---- what is left out loses nothing ----
+
+Outcomes = dict[tuple[int, bool], set[str]]
+
+
+def outcomes_of(
+    laboratory: Laboratory, name: str, events: list[Event], keeps: Callable[[Continuation], bool]
+) -> tuple[Outcomes, int]:
+    """Return what is found at each moment in all permutations that are kept: the trees, and what is
+    wrong. Second, how many there are."""
+    workload = find_workload(name)
+    judging = Judging(laboratory, workload, History(workload.all_operations(), laboratory.start))
+    every = Continuations(laboratory.base, events, Cut(0, ()), True, lambda _cut, _image: False)
+    found: Outcomes = {}
+    tried = 0
+    for moment in range(len(events)):
+        for way, image in every.iterate_at(moment, frozenset()):
+            if keeps(way):
+                tried += 1
+                key = way.cut.returned, way.cut.under_way
+                found.setdefault(key, set()).add(describe(judging, way.cut, image))
+    assert every.exact
+    return found, tried
+
+
+def describe(judging: Judging, cut: Cut, image: Image) -> str:
+    """Return what a cut leaves, in words."""
+    verdict = judging.laboratory.judge.verdict(image)
+    trees = [
+        sorted((path, one.kind, one.data) for path, one in (tree or {}).items())
+        for tree in (verdict.mounted, verdict.repaired)
+    ]
+    return f"{trees} {judging.judge(cut, image)[0]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [*((name, "") for name in SMALL), (SMALL[0], "given-out-early")]
+)
+def test_all_permutations_and_the_pruned_ones_find_the_same(
+    logged: Laboratory, monkeypatch: pytest.MonkeyPatch, name: str, fault: str
+) -> None:
+    """Also with a planted fault that breaks no rule: its failures are the same ones."""
+    monkeypatch.setattr(certainty, "MOST_TEARS", 1 << 12)  # all
+    events = logged.record(find_workload(name))
+    if fault:
+        chosen = next(one for one in LOG_FAULTS if one.name == fault)
+        events = plant(chosen, logged.base.disk)(events)
+    guarded = logged.check_rules(events).guarded
+    assert guarded
+
+    def keeps(way: Continuation) -> bool:
+        pending = guarded & set(way.pending)
+        there = pending & set(way.cut.chosen)
+        return way.cut.torn not in guarded and there in (set(), pending)
+
+    whole, tried = outcomes_of(logged, name, events, lambda _: True)
+    pruned, fewer = outcomes_of(logged, name, events, keeps)
+    assert whole == pruned
+    assert fewer < tried
+    assert bool(fault) == any("[]" not in text[-3:] for texts in whole.values() for text in texts)
+
+
+@pytest.mark.parametrize("fault", LOG_FAULTS, ids=lambda fault: fault.name)
+def test_a_pruned_campaign_finds_each_planted_fault(
+    logged: Laboratory, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    monkeypatch.setattr(logged, "prunes", True)
+    if fault.name in BREAK:
+        events = plant(fault, logged.base.disk)(logged.record(find_workload(fault.workload)))
+        assert logged.check_rules(events).broken  # then nothing is left out
+    else:
+        planted = plant(fault, logged.base.disk)
+        assert logged.try_workload(find_workload(fault.workload), planted, most=1).failures
+
+
+def test_guarded_writes_are_there_all_or_none() -> None:
+    ways = choose_beside([1, 2, 3, 4], {2, 4}, Random(0))
+    assert sorted(ways) == sorted(
+        [(), (1,), (3,), (1, 3), (2, 4), (1, 2, 4), (2, 3, 4), (1, 2, 3, 4)]
+    )
+    assert choose_beside([1, 2], (), Random(0)) == cuts.choose([1, 2], Random(0))
+
+
+def test_a_pruned_campaign_has_fewer_cuts(logged: Laboratory) -> None:
+    events = logged.record(find_workload("creat /n; sync"))
+    guarded = logged.check_rules(events).guarded
+    counts = [
+        len(list(iterate_cuts(logged.base, events, tear_older=True, guarded=some)))
+        for some in ((), guarded)
+    ]
+    assert counts[1] < 0.7 * counts[0]
+    assert count_space(events, guarded) < 0.2 * count_space(events)
+
+
+def test_the_space_is_that_of_all_subsets_and_tears() -> None:
+    events = [Event("write", at=4096 * i, data=bytes(2 * SECTOR)) for i in range(2)]
+    assert count_space(events[:1]) == 2 + 2  # none, all; either sector
+    assert count_space(events) == 4 + (4 + 2 * 2 * 2)
+    assert count_space(events, {1}) == 4 + 2 * (2 + 2)
