@@ -39,6 +39,7 @@ void bpin(struct buf *b, u64 owner)
         count(&pinned, 1);
     }
     b->flags |= B_PINNED | B_VALID;
+    trace_block(TRACE_pinned, b, owner);
     buf_let_go(b);
     buf_unhold();
 }
@@ -56,14 +57,10 @@ void bpinned_each(const struct disk *d,
         fn(arg, b->block.blkno, b->data);
 }
 
-/* Make the first pinned buffer dirty; false: there is none. One that a process
- * has becomes dirty when that lets it go. Caller holds the lock. */
-static bool unpin_first(struct list *pinned)
+/* Make a pinned buffer dirty. One that a process has becomes dirty when that
+ * lets it go. Caller holds the lock. */
+static void turn_dirty(struct buf *b)
 {
-    struct list *first = list_first(pinned);
-    if (!first)
-        return false;
-    struct buf *b = LIST_ITEM(first, struct buf, dirty);
     bool busy = b->flags & B_BUSY;
     if (!busy)
         buf_take(b);
@@ -71,14 +68,14 @@ static bool unpin_first(struct list *pinned)
     b->flags |= B_DELWRI;
     if (!busy)
         buf_let_go(b);
-    return true;
 }
 
 void bunpin(struct disk *d)
 {
     spin_lock(&bcache.lock);
-    while (unpin_first(&bcache.pinned[d->id]))
-        ;
+    trace(TRACE_committed, d->id, 0, myproc()->pid, bcache.npinned[d->id]);
+    for (struct list *i; (i = list_first(&bcache.pinned[d->id]));)
+        turn_dirty(LIST_ITEM(i, struct buf, dirty));
     spin_unlock(&bcache.lock);
     disk_poke(d);
 }

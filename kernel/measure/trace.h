@@ -39,7 +39,9 @@
     X(counted, "0; 0: /dev/stat was printed")                             \
     X(sought, "0: to the first cylinder, 1: the last; told in ns")        \
     X(placed, "sector; another sector to which it goes, bit 63: a write") \
-    X(fault, "what a policy answered wrongly about; its kind")
+    X(fault, "what a policy answered wrongly about; its kind")            \
+    X(pinned, "block; owner: a change that waits for its transaction")    \
+    X(committed, "0; blocks: what was pinned is in the journal")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

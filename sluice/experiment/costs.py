@@ -83,7 +83,10 @@ FIRST |= {"look": 200, "approach": 2000, "approach_after": 4000}
 ROUNDS = 6
 PROGRAM_ROWS = ("program", "work")  # the others are of the kernel
 # Events that stand for many others, which have rows, or that come too seldom to be measured.
-NO_ROWS = ("flush", "cancelled", "named", "sought", "placed", "fault", "failed")
+NO_ROWS = (
+    *("flush", "cancelled", "named", "sought", "placed", "fault", "failed"),
+    *("pinned", "committed"),
+)
 # Two events between which the hart does not wait, and no program runs.
 PASSAGES = tuple(
     tuple(two.split())

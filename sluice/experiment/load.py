@@ -160,7 +160,8 @@ def sweep_points(c: Checker, sweep: dict[str, list[Value]]) -> list[Variables]:
 
 
 def check_disk(c: Checker, name: str, raw: Mapping[str, Any]) -> DiskConfig:
-    """Return a disk's table, checked."""
+    """Return a disk's table, checked. Without a journal the key is not in it: then a configuration
+    is what it was before the key."""
     keys = ("machine", name)
     good = c.check_table(keys, raw, DISK, DiskConfig)
     for path, size in good["files"].items():
@@ -171,6 +172,8 @@ def check_disk(c: Checker, name: str, raw: Mapping[str, Any]) -> DiskConfig:
         c.value((*keys, "at", path), place, PLACE)
     for path, files in good["scatter"].items():
         c.value((*keys, "scatter", path), files, SCATTER)
+    if good["journal"] is None:
+        del good["journal"]
     return good
 
 
@@ -208,6 +211,16 @@ def expect_log(c: Checker, keys: Keys, machine: MachineConfig, place: object) ->
     if place != c.known.defaults["place"] and not logged:
         said = f"place = {format_toml(place)}: does nothing, because no disk has a virtual log"
         c.add_problem(keys, f"{said} (log_places)")
+
+
+def expect_journals(c: Checker, keys: Keys, machine: MachineConfig, order: object) -> None:
+    """Add a problem with order=journal if a disk has no journal, because the machine then does not
+    boot."""
+    disks = {"root": machine["root"], "data": machine["data"]}
+    lacking = [name for name, disk in disks.items() if disk and not disk.get("journal")]
+    if order == "journal" and lacking:
+        tables = " and ".join(f"[machine.{name}]" for name in lacking)
+        c.add_problem(keys, f'order = "journal": needs journal = SIZE in {tables}')
 
 
 def expect_stable_writes(c: Checker, machine: MachineConfig) -> None:
@@ -256,6 +269,7 @@ def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> 
         policies |= c.check_policies((*keys, "policies"), check_part(*keys, "policies"))
         tunables |= c.check_tunables((*keys, "tunables"), check_part(*keys, "tunables"))
     expect_log(c, ("arms", arm, "policies"), machine, policies["place"])
+    expect_journals(c, ("arms", arm, "policies"), machine, policies["order"])
     args = boot_args(machine, policies, tunables)
     if len(args) > MAX_BOOT_ARGS:
         c.add_problem(("machine",), f"boot arguments of {len(args)} bytes: too many")

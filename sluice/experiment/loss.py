@@ -18,6 +18,10 @@ The time of the cut is uniform over the measured part of the run. Two ages are t
 Both are time averages over the trace, so they are exact: no cut is drawn. While a modification is
 in danger its age grows evenly, so a distribution is a sum of uniform pieces, [from, to) in ns.
 
+Under order=journal, a change of metadata (`pinned`) is lost until its transaction is in the log
+(`committed`). From then on its block is dirty, and is written home some day; a cut does not lose
+it, because the next mount replays the log.
+
 `data` is what programs wrote into files, with the blocks that say where a file's blocks are; `all`
 has the inodes, bitmaps and descriptors, too. Two things are not in the trace, and not here: the
 last modification of a block that was dirty before and is written in the same call (write policy
@@ -33,6 +37,10 @@ from sluice.experiment.records import LossAges, LossFigures, Lost
 from sluice.experiment.schema import Run
 from sluice.system.trace import BadTrace, Event, filter_named
 
+FOLLOWED = (
+    *("dirtied", "absorbed", "writing", "completed", "failed", "cancelled"),
+    *("pinned", "committed"),
+)
 SECTOR = 512
 Piece = tuple[int, int]  # ages in ns, [from, to), at which something was in danger
 Lifetime = tuple[int, int]  # in ns since power-on, [from, to): something was in danger
@@ -69,12 +77,13 @@ class Follower:
         self.sectors = sectors
         self.blocks: dict[int, Block] = defaultdict(Block)
         self.data, self.metadata = Danger(), Danger()
+        self.pinned: set[int] = set()  # blocks that the running transaction has changed
+        self.logged: set[int] = set()  # blocks that a log has, and that are not written home
 
     def follow(self, events: Iterable[Event], disk: int) -> None:
         """Take all events of a disk."""
-        names = ("dirtied", "absorbed", "writing", "completed", "failed", "cancelled")
         ended: Event | None = None  # the last `completed`, until it is known not to have failed
-        for e in filter_named(events, *names):
+        for e in filter_named(events, *FOLLOWED):
             if e.disk != disk:
                 continue
             if e.name == "failed":
@@ -93,16 +102,33 @@ class Follower:
 
     def change(self, e: Event) -> None:
         """Take an event of the cache."""
+        if e.name == "committed":
+            self.commit(e.time_ns)
+            return
         block = self.blocks[e.block]
-        if e.name in ("dirtied", "absorbed"):
+        is_logged = e.block in self.logged
+        if is_logged and e.name == "dirtied":
+            return  # no change: what the log has is to be written home
+        if e.name in ("cancelled", "writing", "pinned"):
+            self.logged.discard(e.block)
+        if e.name == "pinned":
+            self.pinned.add(e.block)
+        if e.name in ("dirtied", "absorbed", "pinned"):
             block.owner = e.argument
             block.dirty.append(e.time_ns)
         elif e.name == "writing":
-            new = [] if e.argument or block.dirty else [e.time_ns]
+            new = [] if e.argument or block.dirty or is_logged else [e.time_ns]
             block.in_flight += block.dirty + new
             block.dirty = []
         else:
             self.settle(block, e.time_ns, block.dirty)
+
+    def commit(self, now_ns: int) -> None:
+        """Take the end of a transaction: what was pinned is in the log."""
+        for number in self.pinned:
+            self.settle(self.blocks[number], now_ns, self.blocks[number].dirty)
+        self.logged |= self.pinned
+        self.pinned.clear()
 
     def complete(self, e: Event) -> None:
         """Take the end of a write."""

@@ -30,6 +30,7 @@ class DiskConfig(TypedDict):
     drive: str
     size: str
     group: str | None
+    journal: NotRequired[str | None]  # not there: none
     files: dict[str, str]
     at: dict[str, str]
     scatter: dict[str, str]

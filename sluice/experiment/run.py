@@ -83,6 +83,8 @@ class Ended:
 def mkfs_options(disk: DiskConfig) -> tuple[str, ...]:
     """Return the options of mkfs for a disk of the schema."""
     words = ["--group", disk["group"]] if disk["group"] else []
+    if journal := disk.get("journal"):
+        words += ["--journal", journal]
     for path, size in disk["files"].items():
         words += ["--file", f"{path}={size}"]
     for path, place in disk["at"].items():

@@ -205,6 +205,9 @@ DISK = {
     "drive": Field("drive", "its model", "fixed"),
     "size": Field("size", "of the image", "16M", 1 << 20),
     "group": Field("size", "of a block group; if not given, the largest", None, 1 << 20),
+    "journal": Field(
+        "size", "of its journal, which order=journal needs; if not given, none", None, 1 << 20
+    ),
     "files": Field("table", "path = size"),
     "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
     "scatter": Field("table", "path = COUNT:SIZE, files with numbers at random places"),

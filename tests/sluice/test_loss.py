@@ -137,6 +137,37 @@ def test_the_file_systems_own_blocks_and_other_disks_are_counted_apart() -> None
     assert loss.loss_value(found, "all", "oldest.max") == 90 * MS
 
 
+def test_a_change_of_a_transaction_is_lost_until_the_transaction_is_in_the_log() -> None:
+    """Block 5 is changed at 10 and 20 ms. The commit at 30 saves both, so that its write home at 60
+    saves nothing more. At 70 it is changed again, which no commit saves before the end, at 100."""
+    events = [
+        event(10, "pinned", 5, FILE),
+        event(20, "pinned", 5, FILE),
+        event(30, "committed", 0, 1),
+        event(30, "dirtied", 5, FILE),
+        event(59, "writing", 5, 29 * MS),
+        event(60, "write completed", 5),
+        event(70, "pinned", 5, FILE),
+    ]
+    found = figures_of(events, 0, 100)
+    ages = 20 * 10 + 10 * 5 + 30 * 15  # each modification's time in danger, by its mean age
+    assert value(found, "age.mean") == pytest.approx(ages / 60)
+    assert value(found, "oldest.max") == 30
+    assert value(found, "nothing_percent") == 50
+
+
+def test_a_block_that_a_log_has_can_become_anothers_data() -> None:
+    """It is freed before it was written home; then a file gets it, and that write is at risk."""
+    events = [
+        event(10, "pinned", 5, 0),
+        event(30, "committed", 0, 1),
+        event(30, "dirtied", 5, 0),
+        event(40, "cancelled", 5),
+        *written(5, 50, 90),
+    ]
+    assert value(figures_of(events, 0, 100), "oldest.max") == 40
+
+
 def test_the_measured_part_alone_counts_with_the_ages_that_blocks_have_then() -> None:
     found = figures_of(written(5, 10, 60), 40, 140)
     assert value(found, "oldest.max") == 50
@@ -240,7 +271,8 @@ def test_a_run_has_the_figures(tmp_path: Path) -> None:
 WRITES = 400  # of the run whose trace is followed
 CUTS = (123, 231, 257, 365)  # after so many writes the power goes
 PLACES = 97  # blocks of the file
-TUNED = "pu.interval_ms=50000 aipu.age_ms=50000 hac.share_percent=10"
+TUNED = "pu.interval_ms=50000 aipu.age_ms=50000 hac.share_percent=10 journal.commit_ms=50000"
+JOURNAL = ("--journal", "4M")
 
 
 def place_of(write: int) -> int:
@@ -259,9 +291,11 @@ done
 {last}
 poweroff -n 9
 """
-    root = image.make_image(folder / "root.img", Content(rc=script))
-    files = ("--file", "/f=1M")
-    data = image.make_image(folder / "data.img", Content(programs=False, size="4M", options=files))
+    journal = JOURNAL if "order=journal" in args else ()
+    root = image.make_image(folder / "root.img", Content(rc=script, options=journal))
+    options, size = ("--file", "/f=1M", *journal), "8M" if journal else "4M"
+    content = Content(programs=False, size=size, options=options)
+    data = image.make_image(folder / "data.img", content)
     boot = f"disk0.drive=none disk1.drive=rz58 check=1 trace_k=64 nbuf=600 {TUNED} {args}"
     machine = Config((Disk(root), Disk(data)), memory="64M", args=boot, lab=True)
     with machine.guest() as guest:
@@ -289,7 +323,10 @@ def number_in(disk: bytes, block: int) -> int:
 
 
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="no twin for this host")
-@pytest.mark.parametrize("policies", ["update=pu", "update=aipu", "update=hac", "update=none"])
+@pytest.mark.parametrize(
+    "policies",
+    ["update=pu", "update=aipu", "update=hac", "update=none", "update=none order=journal"],
+)
 def test_a_real_cut_loses_what_the_calculation_says(policies: str, tmp_path: Path) -> None:
     """The trace of one long run says what a cut at any time of it loses. The same run is then cut
     at some of these times. Its disk lacks exactly these blocks: it differs in them, and in no other
