@@ -29,14 +29,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sluice/blocks/fibers.h"
 #include "sluice/blocks/hart.h"
+#include "sluice/blocks/packed.h"
 #include "sluice/blocks/request.h"
 #include "sluice/blocks/scaled.h"
+#include "sluice/blocks/usage.h"
 #include "kernel/base/stat.h"
 #include "kernel/driver/driver.h"
 #include "kernel/machine/panic.h"
@@ -44,21 +45,9 @@
 #include "kernel/measure/hist.h"
 #include "kernel/measure/trace.h"
 
-#define MAGIC    "sluice requests\n"
 #define FIRST_NS (2 * NS_PER_S)
 #define PIECE    4096 /* requests read at a time */
 #define LATEST   (1UL << 62)
-
-struct head {
-    char magic[16];
-    u64 form, count;
-};
-
-struct record {
-    u64 time_ns, offset;
-    u32 bytes, write;
-};
-_Static_assert(sizeof(struct record) == 24, "as in the file");
 
 struct logged {
     u64 number, start_ns, response_ns;
@@ -87,7 +76,7 @@ fail(const char *fmt, ...)
 static struct {
     const char *path;
     FILE *file;
-    struct record piece[PIECE];
+    struct packed_request piece[PIECE];
     u64 at, n;       /* in the piece */
     u64 taken, most; /* requests; most: of the head, or UNLIMITED */
     u64 last_ns;
@@ -95,19 +84,20 @@ static struct {
 
 static void input_open(const char *path)
 {
-    struct head head;
+    struct packed_head head;
     bool standard = !strcmp(path, "-");
     input.path = standard ? "standard input" : path;
     input.file = standard ? stdin : fopen(path, "rb");
     if (!input.file)
         fail("%s: cannot be opened", path);
     if (fread(&head, sizeof head, 1, input.file) != 1 ||
-        memcmp(head.magic, MAGIC, sizeof head.magic) || head.form != 1)
+        memcmp(head.magic, PACKED_MAGIC, sizeof head.magic) ||
+        head.form != PACKED_FORM)
         fail("%s: has no requests of form 1", input.path);
     input.most = head.count ? head.count : ~0UL;
 }
 
-static void check(const struct record *r)
+static void check(const struct packed_request *r)
 {
     u64 size = options.volume_bytes;
     if (!r->bytes || r->write > 1)
@@ -126,7 +116,7 @@ static void check(const struct record *r)
 static void warm_later(void)
 {
     const struct disk *d = disk_get(0);
-    const struct record *r = &input.piece[input.at];
+    const struct packed_request *r = &input.piece[input.at];
     u64 left = input.n - input.at;
     if (left > 12)
         request_warm_bucket(d, r[12].offset);
@@ -137,7 +127,7 @@ static void warm_later(void)
 }
 
 /* The next request; false: there is none. */
-static bool input_next(struct record *r, u64 *number)
+static bool input_next(struct packed_request *r, u64 *number)
 {
     if (input.taken == input.most)
         return false;
@@ -222,8 +212,8 @@ static void times_print(const char *name, const struct times *t)
            quantile(t, 9990), quantile(t, 9999), t->max);
 }
 
-static void done(const struct record *r, u64 number, u64 start_ns, u64 late_ns,
-                 u64 hit_bytes, int error)
+static void done(const struct packed_request *r, u64 number, u64 start_ns,
+                 u64 late_ns, u64 hit_bytes, int error)
 {
     u64 now_ns = clock_ns(), response_ns = now_ns - start_ns;
     sums.end_ns = now_ns;
@@ -257,11 +247,6 @@ static void print_counters(void)
     printf("}");
 }
 
-static double seconds(struct timeval t)
-{
-    return t.tv_sec + t.tv_usec / 1e6;
-}
-
 static void keep_events(void)
 {
     const struct trace_ring *ring = trace_kept();
@@ -273,38 +258,23 @@ static void keep_events(void)
         fail("%s: cannot be written, or trace_k= is missing", options.events);
 }
 
-/* The most memory since the program began; getrusage has the parent's, too. */
-static u64 memory_kb(void)
-{
-    char line[128];
-    u64 kb = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && !kb && fgets(line, sizeof line, f))
-        sscanf(line, "VmHWM: %lu", &kb);
-    if (f)
-        fclose(f);
-    return kb;
-}
-
 static void finish(void) __attribute__((noreturn));
 static void finish(void)
 {
-    struct rusage used;
     if (!input.taken)
         fail("%s: has no request", input.path);
     if ((sums.log && fclose(sums.log)))
         fail("%s: cannot be written", options.log);
     if (options.events)
         keep_events();
-    getrusage(RUSAGE_SELF, &used);
     printf("{\"requests\":%lu,\"errors\":%lu,\"late_ns\":%lu,"
            "\"elapsed_ns\":%lu,",
            input.taken, sums.errors, sums.late_ns, sums.end_ns - FIRST_NS);
     times_print("all", &sums.all);
     times_print("reads", &sums.reads);
     times_print("writes", &sums.writes);
-    printf("\"cpu_s\":%.3f,\"memory_kb\":%lu,",
-           seconds(used.ru_utime) + seconds(used.ru_stime), memory_kb());
+    printf("\"cpu_s\":%.3f,\"memory_kb\":%lu,", usage_cpu_s(),
+           usage_memory_kb());
     print_counters();
     printf("}\n");
     fflush(stdout);
@@ -340,7 +310,7 @@ static void expect_progress(void)
 static void serve(void *arg)
 {
     struct disk *d = disk_get(0);
-    struct record r;
+    struct packed_request r;
     u64 number = 0;
     (void)arg;
     for (;;) {

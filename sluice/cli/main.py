@@ -54,9 +54,10 @@ VERBS: Verbs = {
     ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),
     "trace": (
-        "Traces of real disks: look at one, or make one.",
+        "Traces of real disks: look at one, ask for its miss ratios, or make one.",
         {
             "look": (f"{SLUICE}.trace:look", "Say what format a trace has, and what is in it."),
+            "curve": (f"{SLUICE}.trace:curve", "Print the miss ratios by the cache's size."),
             "generate": (f"{SLUICE}.trace:generate", "Make a week of one server, from a seed."),
         },
     ),

@@ -48,6 +48,7 @@ FILES = (
         "build/mkfs/*.o",
         "build/native/*_tool",
         "build/blocks/replayer",
+        "build/blocks/curve",
     ),
 )
 OF_TWIN = ("build/twin", "build/live/wasm")

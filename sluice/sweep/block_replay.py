@@ -9,7 +9,6 @@
 - What was replayed is kept (sluice/blocks/batch.py), so ^C and a second call lose nothing.
 """
 
-import csv
 import itertools
 import re
 import threading
@@ -29,9 +28,9 @@ from sluice.experiment.progress import format_count
 from sluice.experiment.summary import format_number
 from sluice.experiment.trace_disk import show_passed
 from sluice.host.nearest import suggest
-from sluice.host.out import expect_file
 from sluice.host.printing import fill_lines, line_width
 from sluice.sweep.ranges import BadSweep
+from sluice.sweep.table_file import expect_table, write_table
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import format_bytes
 from sluice.trace.stream import NUMBER
@@ -44,7 +43,6 @@ USUAL_SIZES = (1.0, 5.0, 10.0)  # percent
 LEAST = 16  # buffers that the kernel needs
 WIDEST = 80  # characters of the table
 INFLIGHT = {False: 64, True: 1}  # requests at once; True: the format has no times
-ENDINGS = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -310,14 +308,13 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
     return said
 
 
-def describe_trace(request: BlockReplay, trace: Trace) -> list[str]:
+def describe_trace(name: str, trace: Trace) -> list[str]:
     """Return lines about the trace: how it was read, and its size."""
     known = trace.known
     reads = 100 * known.reads / known.requests
     span = f"{known.last_ns / 1e9:,.0f} s" if not known.timeless else "no times"
     lines = [
-        f"{request.trace.name}: format {known.format}, {known.requests:,} requests, {reads:.0f} % "
-        f"reads, {span}",
+        f"{name}: format {known.format}, {known.requests:,} requests, {reads:.0f} % reads, {span}",
         f"volume of {format_bytes(known.volume_bytes)}, of which {known.blocks:,} blocks of 4 KiB "
         f"({format_bytes(known.blocks * BLOCK)}) are touched",
     ]
@@ -347,30 +344,6 @@ def flat_rows(rows: list[Row]) -> list[dict[str, Any]]:
     return found
 
 
-def write_rows(out: Path, rows: list[Row]) -> None:
-    """Write the rows to a file, .csv or .parquet."""
-    table = flat_rows(rows)
-    if out.suffix == ".parquet":
-        import pyarrow
-        from pyarrow import parquet
-
-        parquet.write_table(pyarrow.Table.from_pylist(table), out)
-        return
-    with out.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
-
-
-def expect_out(out: Path | None) -> None:
-    """Raise BadSweep or BadOut unless --out can be written."""
-    if out is None:
-        return
-    if out.suffix not in ENDINGS:
-        raise BadSweep(f"--out={out}: must end in .csv or .parquet")
-    expect_file(out)
-
-
 def describe_error(error: Exception) -> str:
     """Return what was wrong, with options as they are typed here."""
     return re.sub(r": scale = (\S+):", r": --scale=\1:", str(error))
@@ -379,7 +352,7 @@ def describe_error(error: Exception) -> str:
 def execute(request: BlockReplay) -> bool:
     """Replay the trace, and print the table. Returns true. Raises BadTraceFile, BadSweep, BadOut
     and ReplayFailed."""
-    expect_out(request.out)
+    expect_table(request.out)
     if not request.trace.exists():
         raise BadTraceFile(f"{request.trace}: there is no such file")
     known = load_catalogue()
@@ -390,7 +363,7 @@ def execute(request: BlockReplay) -> bool:
         trace = batch.prepare(
             request.trace, request.folder, request.format, request.count, request.scale, seen
         )
-    print("\n".join(describe_trace(request, trace)), flush=True)
+    print("\n".join(describe_trace(request.trace.name, trace)), flush=True)
     listed = list_runs(request, trace, known)
     runs = batch.plan(trace, [settings for _, _, settings in listed])
     names = {
@@ -407,6 +380,6 @@ def execute(request: BlockReplay) -> bool:
     for note in notes(rows, trace, request):
         print("\n".join(fill_lines(note, 2)))
     if request.out:
-        write_rows(request.out, rows)
+        write_table(request.out, flat_rows(rows))
         print(f"table: {request.out}")
     return True

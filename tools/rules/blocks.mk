@@ -1,6 +1,7 @@
 # The replayer (sluice/blocks/replayer.c): the kernel's cache, disks, policies and drives, compiled
 # for the host with nothing above them. Included by the Makefile after twin.mk, whose
-# kernel/machine/riscv.h it shares.
+# kernel/machine/riscv.h it shares. And the program `curve` (sluice/blocks/curves/curve.c), which has
+# nothing of the kernel.
 
 BLOCKS_CC := $(TWIN_CC) -O2 -flto=1 -fno-fat-lto-objects -fvisibility=hidden \
     -no-pie -fno-pie -include sluice/blocks/one_hart.h
@@ -21,4 +22,14 @@ build/blocks/replayer: $(BLOCKS_OBJ) build/blocks.command
 build/blocks/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
     -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
 
--include $(wildcard build/blocks/*/*.d build/blocks/*/*/*.d)
+CURVE_CC := $(HOSTCC) $(HCFLAGS)
+CURVE_OBJ := $(patsubst %.c,build/curves/%.o,sluice/blocks/usage.c $(wildcard sluice/blocks/curves/*.c))
+$(eval $(call command_file,build/curves.command,$(CURVE_CC) $(CURVE_OBJ)))
+
+twin: build/blocks/curve
+$(CURVE_OBJ): build/curves.command
+$(eval $(call compile,$(CURVE_OBJ): build/curves/%.o: %.c,$$(CURVE_CC)))
+build/blocks/curve: $(CURVE_OBJ) build/curves.command
+	$(call run,LD,$(CURVE_CC) -o $@ $(CURVE_OBJ) -lm)
+
+-include $(wildcard build/curves/*/*/*.d build/curves/*/*/*/*.d) $(wildcard build/blocks/*/*.d build/blocks/*/*/*.d)

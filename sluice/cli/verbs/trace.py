@@ -1,4 +1,4 @@
-"""sluice trace: look at a trace, and make one."""
+"""sluice trace: look at a trace, ask for its miss ratios, and make one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +9,7 @@ from sluice.cli import options
 from sluice.cli.verb import NONE, Needs, verb
 
 OF_TRACES = Needs(("sweep",), (), NONE)
+OF_CURVES = Needs(("sweep",), ("twin",))
 MOST_SEED = (1 << 63) - 1
 REQUESTS = 11_233_411  # sluice/trace/generate.py
 
@@ -55,6 +56,15 @@ BadLines = Annotated[
 ]
 
 
+Warmup = Annotated[
+    str,
+    typer.Option(
+        metavar="REQUESTS|SHARE|TIME",
+        help="What fills the cache before anything counts: 10000, 10% or 24h.",
+    ),
+]
+
+
 @verb(OF_TRACES, "sluice trace look hm_0.csv.gz")
 def look(
     trace: TraceFile,
@@ -81,6 +91,78 @@ def look(
         return True
 
     return commandline.exit_status(show, (BadTraceFile,))
+
+
+@verb(OF_CURVES, "sluice trace curve hm_0.csv.gz --sample 0.01 --exact", "nothing was made")
+def curve(
+    trace: TraceFile,
+    format: Format = "",
+    columns: Columns = "",
+    time_unit: TimeUnit = "",
+    bad_lines: BadLines = "",
+    count: options.Count = None,
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="PERCENTS",
+            help="Sizes of the table, in percent of the blocks that the trace touches.",
+            show_default="0.1 to 100",
+        ),
+    ] = "",
+    warmup: Warmup = "",
+    sample: Annotated[
+        str,
+        typer.Option(
+            metavar="RATE|BLOCKS",
+            help="Sample the blocks with a rate, as 0.01, or so many of them, as 8192.",
+        ),
+    ] = "",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Make the exact curve beside that of a sample.")
+    ] = False,
+    no_optimum: Annotated[
+        bool, typer.Option("--no-optimum", help="Leave Belady's optimum out.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file for the curves, .csv or .parquet.",
+            callback=options.value_callback(options.absolute),
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file for the picture, .svg.",
+            callback=options.value_callback(options.absolute),
+        ),
+    ] = None,
+    folder: options.Folder = None,
+) -> int:
+    """Print the miss ratios of a trace by the cache's size: LRU's, exact or sampled, and the
+    optimum's."""
+    from sluice.blocks.batch import FOLDER
+    from sluice.blocks.miss_curve import CurveFailed
+    from sluice.experiment import commandline
+    from sluice.sweep import curve as curves
+    from sluice.sweep.ranges import BadSweep
+    from sluice.trace import reader
+    from sluice.trace.errors import BadTraceFile
+    from sluice.trace.format_words import format_word
+
+    def make() -> bool:
+        word = format_word(format, columns, time_unit, bad_lines)
+        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        return curves.execute(
+            curves.CurveRequest(
+                trace, word, count, sizes, warmup, sample, exact, not no_optimum, out, picture,
+                folder or FOLDER,
+            )
+        )  # fmt: skip
+
+    return commandline.exit_status(make, (BadTraceFile, BadSweep, CurveFailed))
 
 
 @verb(OF_TRACES, "sluice trace generate week.csv.zst", "nothing was made")
