@@ -1,7 +1,10 @@
 /*
- * Ghosts (ghost.h): names of blocks, the oldest first. Two orders, by name and
- * by age, lie over the array that the policy gave. The part of the array that
- * was never used is not touched.
+ * Ghosts (ghost.h): names of blocks, the oldest first.
+ *
+ * - A hash finds a name. It has as many buckets as there may be names, so the
+ *   names of one bucket, a chain, are one or two.
+ * - The room has the entries and then the buckets. Entries that were never used
+ *   are not touched.
  */
 #include "policies/lib/ghost.h"
 
@@ -10,15 +13,28 @@ static u64 name_of(u32 disk, u64 blkno)
     return (u64)disk << 56 ^ blkno;
 }
 
+/* Multiplicative hashing (Knuth, volume 3, section 6.4): the upper half of the
+ * product is a share of 2^32, and the bucket is this share of all buckets. */
+static struct ghost **bucket_of(const struct ghosts *g, u64 name)
+{
+    u64 share = name * 0x9e3779b97f4a7c15UL >> 32;
+    return &g->bucket[share * g->most >> 32];
+}
+
 static struct ghost *find(const struct ghosts *g, u64 name)
 {
-    struct tree_node *n = tree_at_or_after(&g->names, name);
-    return n && n->key == name ? TREE_ITEM(n, struct ghost, named) : NULL;
+    struct ghost *ghost = *bucket_of(g, name);
+    while (ghost && ghost->name != name)
+        ghost = ghost->next;
+    return ghost;
 }
 
 static void forget(struct ghosts *g, struct ghost *ghost)
 {
-    tree_remove(&g->names, &ghost->named);
+    struct ghost **at = bucket_of(g, ghost->name);
+    while (*at != ghost)
+        at = &(*at)->next;
+    *at = ghost->next;
     list_remove(&ghost->aged);
     list_push_back(&g->spare, &ghost->aged);
     g->n--;
@@ -27,15 +43,19 @@ static void forget(struct ghosts *g, struct ghost *ghost)
 static struct ghost *spare(struct ghosts *g)
 {
     struct list *n = list_pop_front(&g->spare);
-    return n ? LIST_ITEM(n, struct ghost, aged) : &g->room[g->used++];
+    return n ? LIST_ITEM(n, struct ghost, aged) : &g->entry[g->used++];
 }
 
-struct ghost *ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
+void *ghosts_init(struct ghosts *g, void *room, u64 most)
 {
-    *g = (struct ghosts){.room = room, .most = most};
+    struct ghost *entry = room;
+    *g = (struct ghosts){
+        .entry = entry, .bucket = (void *)(entry + most), .most = most};
     list_init(&g->oldest_first);
     list_init(&g->spare);
-    return room + most;
+    for (u64 i = 0; i < most; i++)
+        g->bucket[i] = NULL;
+    return g->bucket + most;
 }
 
 void ghosts_shrink(struct ghosts *g, u64 n)
@@ -55,9 +75,11 @@ struct ghost *ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
     ghosts_forget(g, disk, blkno);
     ghosts_shrink(g, g->most - 1);
     struct ghost *ghost = spare(g);
-    tree_insert(&g->names, &ghost->named, name_of(disk, blkno));
+    u64 name = name_of(disk, blkno);
+    struct ghost **first = bucket_of(g, name);
+    *ghost = (struct ghost){.next = *first, .name = name};
+    *first = ghost;
     list_push_back(&g->oldest_first, &ghost->aged);
-    ghost->word = 0;
     g->n++;
     return ghost;
 }

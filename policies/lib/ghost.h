@@ -10,32 +10,32 @@
 
 /* A ghost entry. */
 struct ghost {
-    struct tree_node named;
+    struct ghost *next; /* in its bucket */
+    u64 name;
     struct list aged;
     u64 word; /* the policy's; 0 at first */
 };
 
 struct ghosts {
-    u64 n;              /* names remembered now */
-    struct ghost *room; /* this and all below belongs to ghost.c */
-    u64 most, used;     /* names that fit; of those, ever used */
-    struct tree names;
+    u64 n;               /* names remembered now */
+    struct ghost *entry; /* this and all below belongs to ghost.c */
+    u64 most, used;      /* names that fit; of those, ever used */
+    struct ghost **bucket;
     struct list oldest_first, spare;
 };
 
-/* An empty list, whose entries are room[0] to room[most - 1], which is the
- * policy's, as in its struct policy_memory; most is at least 1. Returns the end
- * of the room, where the room of another list may begin. */
-struct ghost *ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+/* The room, in bytes, for this many names. */
+#define GHOSTS_BYTES(most) \
+    ((most) * (sizeof(struct ghost) + sizeof(struct ghost *)))
 
-/* The bytes that this many ghost entries take. */
-static inline u64 ghosts_bytes(u64 most)
-{
-    return most * sizeof(struct ghost);
-}
+/* Make an empty list of up to `most` names, which is at least 1. The room is
+ * the policy's, as in its struct policy_memory. Returns the end of what the
+ * list takes of it, where the room of another list may begin. */
+void *ghosts_init(struct ghosts *, void *room, u64 most);
 
 /* Make a name the youngest, whether it is there or not. If there is no room,
- * the oldest name is forgotten. This and the next three take O(log n). */
+ * the oldest name is forgotten. This and the next three take O(1), by a hash.
+ */
 struct ghost *ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
 
 /* The name, or NULL. */

@@ -80,7 +80,7 @@ static u64 most_coming(u64 buffers)
 
 static u64 bytes(u64 buffers)
 {
-    return ghosts_bytes(most_names(buffers) + most_coming(buffers));
+    return GHOSTS_BYTES(most_names(buffers) + most_coming(buffers));
 }
 
 static struct policy_memory memory = {.bytes = bytes};
@@ -92,7 +92,7 @@ static void two_q_start(void)
         lists[i].n = 0;
     }
     u64 names = most_names(memory.buffers);
-    struct ghost *next = ghosts_init(&a1out, memory.start, names);
+    void *next = ghosts_init(&a1out, memory.start, names);
     ghosts_init(&coming, next, most_coming(memory.buffers));
     most_evictable = 0;
 }

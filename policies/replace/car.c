@@ -54,7 +54,7 @@ static struct ghosts b1, b2;
 /* B1 has at most one name a buffer, B2 two, as long as T1 and T2 are empty. */
 static u64 bytes(u64 buffers)
 {
-    return ghosts_bytes(3 * buffers);
+    return GHOSTS_BYTES(3 * buffers);
 }
 
 static struct policy_memory memory = {.bytes = bytes};
@@ -65,7 +65,7 @@ static void car_start(void)
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    struct ghost *next = ghosts_init(&b1, memory.start, memory.buffers);
+    void *next = ghosts_init(&b1, memory.start, memory.buffers);
     ghosts_init(&b2, next, 2 * memory.buffers);
     target = most = 0;
 }

@@ -78,7 +78,7 @@ static u64 most_names(u64 buffers)
 
 static u64 bytes(u64 buffers)
 {
-    return ghosts_bytes(most_names(buffers));
+    return GHOSTS_BYTES(most_names(buffers));
 }
 
 static struct policy_memory memory = {.bytes = bytes};

@@ -88,7 +88,7 @@ static struct ghosts ghosts; /* word: as STATE, but with the youngest then */
 /* One name more than there are buffers, until the list is shortened. */
 static u64 bytes(u64 buffers)
 {
-    return ghosts_bytes(buffers + 1);
+    return GHOSTS_BYTES(buffers + 1);
 }
 
 static struct policy_memory memory = {.bytes = bytes};

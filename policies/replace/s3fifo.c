@@ -60,7 +60,7 @@ static struct ghosts ghost;
 /* One name more than there are buffers, until ghost is shortened. */
 static u64 bytes(u64 buffers)
 {
-    return ghosts_bytes(buffers + 1);
+    return GHOSTS_BYTES(buffers + 1);
 }
 
 static struct policy_memory memory = {.bytes = bytes};

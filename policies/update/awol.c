@@ -91,7 +91,8 @@ static u64 percent(u64 of, u64 tunable)
 
 /* ---- the ghost caches; the cache's lock guards them ---- */
 
-static struct ghost full_names[NAMES], least_names[NAMES];
+static _Alignas(struct ghost) u8 full_names[GHOSTS_BYTES(NAMES)];
+static _Alignas(struct ghost) u8 least_names[GHOSTS_BYTES(NAMES)];
 static struct ghosts full, least;
 static u64 every; /* one in so many block numbers is followed */
 

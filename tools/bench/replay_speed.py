@@ -7,7 +7,7 @@ file system.
   popular blocks of 4 KiB get their share, 30 % writes. libCacheSim reads it in its own binary
   format, oracleGeneral, and the replayer in its own. Both have a cache of 10 % of the blocks used.
 - Each round measures all of them, one after another, and gives a ratio; a row is the median of
-  ROUNDS rounds. So a host that is busy for a while does not decide.
+  ROUNDS rounds, with the least and the largest. So a host that is busy for a while does not decide.
 - libCacheSim is what tests/support/judge.txt pins, in an environment of its own.
 """
 
@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,8 +142,8 @@ def twin_ratio(folder: Path) -> float:
     return twin_s / run_replay(path, TWIN_MB << 20, settings).cpu_s
 
 
-def measure_ratios(rounds: int = ROUNDS) -> Iterator[tuple[str, float]]:
-    """Yield the name and the median of each ratio.
+def measure_ratios(rounds: int = ROUNDS) -> Iterator[tuple[str, list[float]]]:
+    """Yield the name of each ratio, and its values in all rounds.
 
     It says how many times as fast as libCacheSim, by policy and drive, and as the twin, the
     replayer is.
@@ -161,5 +160,5 @@ def measure_ratios(rounds: int = ROUNDS) -> Iterator[tuple[str, float]]:
                 for drive in drives:
                     ratios[drive].append(theirs / replay_s(made, policy, drive))
             for drive in drives:
-                yield f"{policy}, drive {drive}", median(ratios[drive])
-        yield "twin", median(twin_ratio(folder) for _ in range(rounds))
+                yield f"{policy}, drive {drive}", ratios[drive]
+        yield "twin", [twin_ratio(folder) for _ in range(rounds)]

@@ -185,9 +185,11 @@ def replay_rows() -> Iterator[Row]:
     Without libCacheSim there are no rows.
     """
     try:
-        for name, ratio in replay_speed.measure_ratios():
+        for name, ratios in replay_speed.measure_ratios():
             than = "the twin" if name == "twin" else f"libCacheSim: {name}"
-            yield Row(f"replayer / {than}", ratio, "times", REPLAY_TARGETS.get(name), more=True)
+            spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+            target = REPLAY_TARGETS.get(name)
+            yield Row(f"replayer / {than}; {spread}", median(ratios), "times", target, more=True)
     except subprocess.CalledProcessError as error:
         print(f"no rows of the replayer: libCacheSim is not there: {error}")
 

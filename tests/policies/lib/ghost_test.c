@@ -9,7 +9,7 @@
 #define MOST  40
 #define NAMES 64
 
-static struct ghost room[MOST];
+static _Alignas(struct ghost) u8 room[GHOSTS_BYTES(MOST)];
 static struct ghosts ghosts;
 
 TEST(ghosts_are_forgotten_oldest_first_when_there_is_no_room)
@@ -46,6 +46,20 @@ TEST(blocks_of_two_disks_have_two_names)
     ghosts_remember(&ghosts, 1, 7);
     check(ghosts_have(&ghosts, 0, 7));
     check_eq(ghosts.n, 2);
+}
+
+TEST(two_lists_share_a_room_and_neither_is_seen_in_the_other)
+{
+    struct ghosts other;
+    void *next = ghosts_init(&ghosts, room, MOST / 2);
+    u8 *end = ghosts_init(&other, next, MOST / 2);
+    check_eq(end - room, GHOSTS_BYTES(MOST));
+    for (u64 i = 0; i < MOST; i++)
+        ghosts_remember(i % 2 ? &ghosts : &other, 0, i);
+    for (u64 i = 0; i < MOST; i++) {
+        check_eq(ghosts_have(&ghosts, 0, i), i % 2);
+        check_eq(ghosts_have(&other, 0, i), i % 2 == 0);
+    }
 }
 
 TEST(a_ghost_has_a_word_of_the_policy_while_it_is_remembered)
