@@ -12,6 +12,7 @@
 #include "kernel/vlog/vlog.h"
 #include "kernel/net/net.h"
 #include "kernel/nfs/nfs.h"
+#include "kernel/remote/remote.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/measure/hist.h"
@@ -82,6 +83,7 @@ static void boot(void *)
     updated_init();
     net_init();
     nfs_init();
+    remote_init();
     args_check(); /* before anything is written */
     begin_evenly();
     net_start();

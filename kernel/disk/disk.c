@@ -7,10 +7,10 @@
  *
  *     idle ---- disk_submit ----> queued ---- gather ----> dispatched
  *     |  ^                         ^  ^                     |   |
- *     |  |               take_up:  |  |  command_ended:     |   |
+ *     |  |               take_up:  |  |  disk_ended:        |   |
  *     |  |       reserve(): true   |  +-- failed with its --+   |
  *     |  |                         |      neighbours            |
- *     |  +---- command_ended: done() ---------------------------+
+ *     |  +---- disk_ended: done() ------------------------------+
  *     |  |                         |
  *     |  +-- disk_remove_candidate-+
  *     |      reserve(): false      |
@@ -148,7 +148,7 @@ static void account(const struct disk *d, const struct io *io, int error)
         count(&errors, 1);
 }
 
-static void command_ended(struct disk *d, struct io *io, int error)
+void disk_ended(struct disk *d, struct io *io, int error)
 {
     bool split = error && io_next(io);
     struct io *next;
@@ -173,6 +173,13 @@ static void command_ended(struct disk *d, struct io *io, int error)
     }
 }
 
+void disk_aside(struct disk *d, bool begins)
+{
+    HOLD(spin, &d->lock);
+    d->in_flight += begins ? -1 : 1;
+    disk_dispatch(d);
+}
+
 /* ---- what the driver tells ---- */
 
 static void begin(void *arg)
@@ -185,7 +192,7 @@ static void ended(void *arg, struct span *first, int error)
 {
     struct io *io = CONTAINER(first, struct io, span);
     if (io->request.nsectors)
-        command_ended(arg, io, error);
+        disk_ended(arg, io, error);
     else
         io->done(io, error);
 }
@@ -236,6 +243,29 @@ struct disk *disk_named(const char *name)
     return NULL;
 }
 
+static struct disk *init(u32 id, const char *name, u64 nsectors)
+{
+    struct disk *d = &disks.disk[id];
+    d->id = id;
+    ksnprintf(d->name, sizeof d->name, name, id);
+    d->nsectors = d->device_sectors = nsectors;
+    d->lock = SPINLOCK("disk", RANK_DISK);
+    queue_init(&d->queue, id);
+    d->queue.nsectors = nsectors;
+    return d;
+}
+
+struct disk *disk_add(u64 nsectors)
+{
+    assert(disks.n < MAX_DISKS);
+    struct disk *d = init(disks.n, "nfs%u", nsectors);
+    drive_start(&d->drive, drive_find("none"));
+    d->sched = policy_in_use[POLICY_SCHED];
+    d->place = policy_in_use[POLICY_PLACE];
+    disks.n++;
+    return d;
+}
+
 /* Take the next device as a disk; false if there is none. */
 static bool attach(u32 id)
 {
@@ -245,16 +275,11 @@ static bool attach(u32 id)
     if (!(d->ramdisk = ramdisk_open(id, &client, d, &facts)) &&
         !(d->device = virtio_blk_open(id, &client, d, &facts)))
         return false;
-    d->id = id;
-    ksnprintf(d->name, sizeof d->name, "disk%u", id);
-    d->nsectors = d->device_sectors = facts.nsectors;
+    init(id, "disk%u", facts.nsectors);
     d->read_only = facts.read_only;
     d->can_flush = facts.can_flush;
     d->depth = facts.depth;
     d->max_segments = facts.max_segments;
-    d->lock = SPINLOCK("disk", RANK_DISK);
-    queue_init(&d->queue, id);
-    d->queue.nsectors = d->device_sectors;
     return true;
 }
 

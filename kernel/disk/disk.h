@@ -75,15 +75,18 @@ struct disk {
     u32 depth;           /* commands at a time */
     u32 max_segments;    /* most pieces of one command */
     u32 cluster_sectors; /* most of one command; 0: never join */
-    struct ramdisk *ramdisk; /* this or the next one is the device */
+    struct ramdisk *ramdisk; /* one of these three is the device */
     struct virtio_blk *device;
+    /* Carries out commands elsewhere: begins one, with the disk's lock held.
+     * Whoever has done it calls disk_ended. */
+    void (*carry)(struct disk *, struct io *command);
     struct spinlock lock;
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
     struct queue queue;
     const struct translation *translation; /* NULL: blocks stay in place; set
                                               once, at boot */
-    void *mapping;                         /* the translation's own */
+    void *mapping;        /* the translation's own, or that of `carry` */
     u64 queued_ns;        /* the number of requests in it, summed over time */
     u64 measured_ns;      /* until then */
     u32 in_flight;        /* commands */
@@ -139,6 +142,18 @@ void disk_init(void);
 u32 disk_count(void);
 struct disk *disk_get(u32 id); /* NULL if there is none, as the next */
 struct disk *disk_named(const char *name);
+
+/* Add a disk that is no device. Its blocks stay in place, and it has no
+ * histograms. The caller sets carry, mapping, depth, max_segments and
+ * cluster_sectors.
+ * There are fewer than MAX_DISKS. For one process at a time. */
+struct disk *disk_add(u64 nsectors);
+
+/* For `carry`, without a lock: a command has ended; error is 0 or -EIO. A
+ * command may be set aside before, so that the disk has another one meanwhile:
+ * disk_aside before and after that. */
+void disk_ended(struct disk *, struct io *, int error);
+void disk_aside(struct disk *, bool begins);
 
 /* Queue a transfer. */
 void disk_submit(struct disk *, struct io *);

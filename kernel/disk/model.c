@@ -120,6 +120,10 @@ static void drive_done(void *arg)
 
 bool model_start(struct disk *d, struct io *command, u64 now_ns)
 {
+    if (d->carry) {
+        d->carry(d, command);
+        return false;
+    }
     if (!d->drive.model->modelled && !d->ramdisk) {
         to_device(d, kind_of(command), command);
         return true;

@@ -71,7 +71,7 @@ void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)
     if (physical != r->sector)
         trace_at(now_ns, TRACE_placed, d->id, r->sector, r->pid,
                  physical | (r->write ? TRACE_WRITE : 0));
-    if (r->raw || !d->place->place.place)
+    if (r->raw || d->carry || !d->place->place.place)
         return;
     if (d->translation && r->write)
         d->translation->take(d, r);

@@ -25,8 +25,9 @@ u64 place_ask(struct disk *, const struct request *, u64 now_ns);
  * place is free for it. Caller holds the disk's lock. */
 static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 {
-    return r->raw || !d->place->place.place ? r->sector
-                                            : place_ask(d, r, now_ns);
+    return r->raw || d->carry || !d->place->place.place
+               ? r->sector
+               : place_ask(d, r, now_ns);
 }
 
 /* True if the request may be dispatched at now_ns to this physical sector, next

@@ -121,7 +121,7 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
 static void accessed(struct inode *ip)
 {
     u32 now = now_s();
-    if (ip->atime_s != now && fs_writable(ip->fs) == 0) {
+    if (ip->atime_s != now && !ip->fs->elsewhere && fs_writable(ip->fs) == 0) {
         ip->atime_s = now;
         ip->dirty = true;
     }
@@ -171,7 +171,19 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     while (left && !error)
         error = read_some(ip, u, &left, s);
     accessed(ip);
-    return error;
+    return cause_of(ip, error);
+}
+
+int ext2_opened(struct inode *ip)
+{
+    return ip->fs->elsewhere ? ip->fs->elsewhere->open(ip) : 0;
+}
+
+int ext2_closed(struct inode *ip)
+{
+    if (!ip->fs->elsewhere)
+        return 0;
+    return ilock_valid(ip) ?: iunlock_with(ip, ext2_fsync(ip));
 }
 
 void ext2_begin_reads(struct inode *ip, const struct streams *s)
@@ -256,6 +268,7 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
 static void changed(struct inode *ip)
 {
     ip->mtime_s = ip->ctime_s = now_s();
+    ip->mtime_ns = clock_wall_ns() % NS_PER_S;
     ip->dirty = true;
 }
 
@@ -268,7 +281,7 @@ int ext2_write(struct inode *ip, struct uio *u)
     if (u->offset >= fs->max_bytes)
         return -EFBIG;
     u64 left = MIN(u->left, fs->max_bytes - u->offset);
-    error = fs_allow_size(fs, u->offset + left);
+    error = fs->elsewhere ? 0 : fs_allow_size(fs, u->offset + left);
     HOLD(operation, fs);
     while (left && !error) {
         u64 n = part(ip, u, left);
@@ -282,7 +295,7 @@ int ext2_write(struct inode *ip, struct uio *u)
     int inode_error = inode_write(ip, false);
     if (!error && u->left)
         error = -EFBIG;
-    return error ?: inode_error;
+    return cause_of(ip, error ?: inode_error);
 }
 
 /* ---- truncate ---- */
@@ -311,7 +324,11 @@ int ext2_truncate(struct inode *ip, u64 size)
     TRY(check_file(ip));
     if (size > fs->max_bytes)
         return -EFBIG;
-    TRY(fs_writable(fs) ?: fs_allow_size(fs, size));
+    TRY(fs_writable(fs));
+    if (fs->elsewhere)
+        return (shorter ? zero_tail(ip, size) : 0)
+                   ?: fs->elsewhere->set_size(ip, size);
+    TRY(fs_allow_size(fs, size));
     HOLD(operation, fs);
     TRY(shorter ? zero_tail(ip, size) : 0);
     ip->size = size;
@@ -334,6 +351,8 @@ static int fsync_logged(struct inode *ip)
 
 int ext2_fsync(struct inode *ip)
 {
+    if (ip->fs->elsewhere)
+        return ip->fs->elsewhere->flush(ip);
     if (journal_is_open(&ip->fs->journal))
         return fsync_logged(ip);
     struct disk *d = ip->fs->disk;
@@ -361,6 +380,8 @@ int ext2_readlink(struct inode *ip, struct uio *u)
 {
     if (!S_ISLNK(ip->mode))
         return -EINVAL;
+    if (ip->fs->elsewhere)
+        return ip->fs->elsewhere->readlink(ip, u);
     u64 n = MIN(ip->size, u->left);
     accessed(ip);
     if (!has_blocks(ip))
@@ -378,7 +399,7 @@ void ext2_stat(struct inode *ip, struct stat *st)
 {
     *st = (struct stat){
         .st_dev = ip->fs->disk->id,
-        .st_ino = ip->ino,
+        .st_ino = ip->fs->elsewhere ? ip->generation : ip->ino,
         .st_mode = ip->mode,
         .st_nlink = ip->nlink,
         .st_rdev = ip->rdev,
@@ -394,6 +415,8 @@ void ext2_stat(struct inode *ip, struct stat *st)
 int ext2_chmod(struct inode *ip, u64 mode)
 {
     TRY(mode & ~07777UL ? -EINVAL : fs_writable(ip->fs));
+    if (ip->fs->elsewhere)
+        return ip->fs->elsewhere->set_mode(ip, mode);
     HOLD(operation, ip->fs);
     ip->mode = (ip->mode & S_IFMT) | mode;
     ip->ctime_s = now_s();
@@ -405,9 +428,12 @@ int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
     atime_s = atime_s == UTIME_NOW ? now_s() : atime_s;
     mtime_s = mtime_s == UTIME_NOW ? now_s() : mtime_s;
     TRY(MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs));
+    if (ip->fs->elsewhere)
+        return ip->fs->elsewhere->set_times(ip, atime_s, mtime_s);
     HOLD(operation, ip->fs);
     ip->atime_s = atime_s;
     ip->mtime_s = mtime_s;
+    ip->mtime_ns = 0;
     ip->ctime_s = now_s();
     return inode_write(ip, false);
 }

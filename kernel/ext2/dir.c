@@ -532,6 +532,8 @@ int ext2_getdents(struct inode *dir, struct uio *u, u64 *after)
         return -ENOTDIR;
     if (dir->nlink == 0)
         return 0;
+    if (fs->elsewhere)
+        return fs->elsewhere->getdents(dir, u);
     struct listing l = {.u = u, .place = u->offset, .after = after};
     int result = 0;
     while (l.place < dir->size && result == 0) {

@@ -35,11 +35,12 @@ struct inode {
     bool valid; /* the rest has been read from the disk */
     bool dirty; /* differs from the disk's inode */
     u16 mode, nlink;
-    u32 rdev; /* of a device */
-    u32 generation;
-    u64 size;    /* bytes */
-    u32 sectors; /* 512-byte units in use */
+    u32 rdev;       /* of a device */
+    u32 generation; /* elsewhere (fs_operations): its number there */
+    u64 size;       /* bytes */
+    u32 sectors;    /* 512-byte units in use */
     u32 atime_s, mtime_s, ctime_s;
+    u32 mtime_ns;      /* below a second, while it is in memory; for NFS */
     u32 flags;         /* ext2's i_flags, kept as found */
     u32 block[15];     /* 12 direct, indirect, double, triple */
     u32 next_dir_slot; /* where the last search in it ended */
@@ -47,6 +48,42 @@ struct inode {
     u64 run_block;     /* the last mapping found: from this block of the */
     u32 run_start;     /* file on, run_blocks of them lie in a row on the */
     u32 run_blocks;    /* disk from run_start on */
+};
+
+/*
+ * A file system that is elsewhere (kernel/remote): it has the inodes, the paths
+ * and the way to the buffer cache of ext2, but its disk holds nothing except
+ * the contents of files. What ext2 has in metadata it asks these functions.
+ *
+ * - The number of an inode is the file system's own; an inode that has been
+ *   forgotten may get another one.
+ * - Block n of a file is block run_start + n of the disk. load sets the run.
+ * - Inodes are locked unless it says otherwise. Results are 0 or -errno.
+ */
+#define EXT2_ELSEWHERE_BLOCKS (1UL << 20) /* of a file's run, at most */
+
+struct fs_operations {
+    /* Bring the inode up to date, at each lock; it is valid if that could be
+     * done, else `error` says why not. */
+    void (*load)(struct inode *);
+    int (*error)(const struct inode *); /* for an -EIO: the cause */
+    int (*lookup)(struct inode *dir, const char *name, u32 *ino);
+    int (*name_of)(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
+    int (*make)(struct inode *dir, const char *name, u32 mode, u32 *ino);
+    int (*remove)(struct inode *dir, const char *name, struct inode *);
+    int (*rename)(struct inode *from, const char *name, struct inode *to,
+                  const char *new_name);
+    int (*set_mode)(struct inode *, u32 mode);
+    int (*set_times)(struct inode *, u64 atime_s, u64 mtime_s);
+    int (*set_size)(struct inode *, u64 size);
+    int (*readlink)(struct inode *, struct uio *);
+    int (*getdents)(struct inode *dir, struct uio *);
+    int (*statfs)(struct inode *, struct statfs *);
+    void (*written)(struct inode *); /* some of its blocks are dirty */
+    int (*flush)(struct inode *);    /* write them */
+    int (*open)(struct inode *);     /* a file is being opened */
+    void (*forget)(struct inode *);  /* not locked; icache_lock is held */
+    void (*unmounted)(struct disk *);
 };
 
 void ext2_init(void);
@@ -59,6 +96,13 @@ int ext2_probe(struct disk *);
  * on success). -EINVAL, -EIO, -EBUSY, -ENOTDIR; prints the reason. */
 int ext2_mount_root(struct disk *);
 int ext2_mount(struct disk *, struct inode *on, u64 flags);
+/* The same of a file system that is elsewhere; ino: its root's. */
+int ext2_mount_elsewhere(struct disk *, struct inode *on, u64 flags,
+                         const struct fs_operations *, u32 ino);
+bool ext2_is_elsewhere(const struct inode *);
+struct disk *ext2_disk(const struct inode *); /* of its file system */
+/* The number by which its blocks are flushed together (bio.h). */
+u64 ext2_owner(const struct inode *);
 /* Unmount what is mounted with this root (referenced; consumed in any case).
  * -EBUSY if anything in it is in use, -EINVAL if it is no root, -EIO if delayed
  * writes cannot be written or were lost (lost.h); then it is still mounted. But
@@ -128,6 +172,10 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
+/* Note that a file is being opened, or closed by a process that could write it:
+ * a file system elsewhere acts on that. 0 or -errno. ext2_closed: not locked. */
+int ext2_opened(struct inode *);
+int ext2_closed(struct inode *);
 /* Note that the file is open and will be read with these streams. */
 void ext2_begin_reads(struct inode *, const struct streams *);
 /* Note that nothing more is read with these streams. The inode need not be

@@ -94,6 +94,8 @@ static void hold(struct inode *ip)
 static void forget(struct inode *ip)
 {
     assert(ip->refs == 0 && !ip->dirty);
+    if (ip->fs->elsewhere)
+        ip->fs->elsewhere->forget(ip);
     list_remove(&ip->hash);
     leave_idle(ip);
     ip->fs = NULL;
@@ -281,6 +283,8 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->sectors = raw->blocks;
     ip->atime_s = raw->atime;
     ip->mtime_s = raw->mtime;
+    /* Later changes within that second must differ from it. */
+    ip->mtime_ns = raw->mtime < now_s() ? 0 : clock_wall_ns() % NS_PER_S;
     ip->ctime_s = raw->ctime;
     ip->flags = raw->flags;
     memcpy(ip->block, raw->block, sizeof(ip->block));
@@ -330,7 +334,9 @@ static void load(struct inode *ip)
 void ilock(struct inode *ip)
 {
     sleep_lock(&ip->lock);
-    if (!ip->valid)
+    if (ip->fs->elsewhere)
+        ip->fs->elsewhere->load(ip);
+    else if (!ip->valid)
         load(ip);
 }
 
@@ -347,13 +353,13 @@ int iunlock_with(struct inode *ip, int result)
 
 int ivalid(struct inode *ip)
 {
-    return ip->valid ? 0 : -EIO;
+    return ip->valid ? 0 : cause_of(ip, -EIO);
 }
 
 int ilock_valid(struct inode *ip)
 {
     ilock(ip);
-    return ip->valid ? 0 : iunlock_with(ip, -EIO);
+    return ip->valid ? 0 : iunlock_with(ip, ivalid(ip));
 }
 
 static void pack(const struct inode *ip, struct ext2_inode *raw)
@@ -402,6 +408,11 @@ static int put(struct inode *ip, struct buf **b)
 int inode_write(struct inode *ip, bool wait)
 {
     struct buf *b;
+    if (ip->fs->elsewhere) {
+        ip->dirty = false;
+        ip->fs->elsewhere->written(ip);
+        return 0;
+    }
     TRY(put(ip, &b));
     if (wait)
         return write_now(ip->fs, b, 0);

@@ -46,11 +46,12 @@
 
 struct fs {
     /* mount_lock to change, an inode of it referenced to read */
-    struct disk *disk;  /* NULL: it is not mounted */
-    struct inode *root; /* referenced */
-    struct inode *on;   /* covered directory, referenced; root fs: NULL */
-    u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
-    bool file_types;    /* entries carry types */
+    struct disk *disk;                     /* NULL: it is not mounted */
+    const struct fs_operations *elsewhere; /* NULL: it is ext2 */
+    struct inode *root;                    /* referenced */
+    struct inode *on; /* covered directory, referenced; root fs: NULL */
+    u16 found_state;  /* EXT2_VALID_FS ... as it was before mounting */
+    bool file_types;  /* entries carry types */
     bool revision_0;
     bool has_journal;    /* in a file of its own */
     bool needs_recovery; /* the journal is to be replayed */
@@ -120,6 +121,13 @@ static inline bool has_blocks(const struct inode *ip)
 {
     return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
            (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
+}
+
+/* An error of the disk; of what is elsewhere, its cause. */
+static inline int cause_of(const struct inode *ip, int error)
+{
+    bool asks = error == -EIO && ip->fs->elsewhere;
+    return asks ? ip->fs->elsewhere->error(ip) : error;
 }
 
 /* features.c: take over what the superblock says of them; prints what is not

@@ -71,6 +71,27 @@ static int make_at(struct inode *dir, const struct search *s, const char *name,
     return error;
 }
 
+/* The same where the directory is elsewhere. *out, if wanted, is the inode of
+ * the name, made or found. */
+static int make_elsewhere(struct walk *w, const struct making *m,
+                          struct inode **out)
+{
+    struct inode *dir = w->at;
+    const struct fs_operations *elsewhere = dir->fs->elsewhere;
+    u32 ino;
+    if (m->target || m->rdev)
+        return -EPERM;
+    TRY(fs_writable(dir->fs));
+    if (w->slash && !S_ISDIR(m->mode))
+        return -EISDIR;
+    int error = elsewhere->make(dir, w->name, m->mode, &ino);
+    if (error == -EEXIST && out)
+        TRY(elsewhere->lookup(dir, w->name, &ino));
+    if (out && (!error || error == -EEXIST))
+        TRY(iget(dir->fs, ino, out));
+    return error;
+}
+
 /* Make m at w's name; the directory is locked. *made is as make_at leaves it,
  * or NULL. -EEXIST: the name is there; then *out, if wanted, is its inode. */
 static int make_locked(struct walk *w, const struct making *m,
@@ -78,7 +99,10 @@ static int make_locked(struct walk *w, const struct making *m,
 {
     struct search s;
     struct inode *dir = w->at;
-    TRY(check_dir(dir) ?: dir_search(dir, w->name, &s));
+    TRY(check_dir(dir));
+    if (dir->fs->elsewhere)
+        return make_elsewhere(w, m, out);
+    TRY(dir_search(dir, w->name, &s));
     if (s.found)
         return (out ? iget(dir->fs, s.ino, out) : 0) ?: -EEXIST;
     TRY(fs_writable(dir->fs));
@@ -185,6 +209,8 @@ static int link_at(struct walk *w, struct inode *ip)
         return type < 0 ? type : -EPERM;
     if (dir->fs != ip->fs)
         return -EXDEV;
+    if (dir->fs->elsewhere)
+        return -EPERM;
     if (w->slash)
         return -ENOENT;
     HOLD(inode, dir);

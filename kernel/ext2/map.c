@@ -85,7 +85,7 @@ int map(struct inode *ip, u64 block, u32 *blkno)
         return 0;
     }
     u32 way[4], n = find_way(ip->fs, block, way);
-    if (n == 0)
+    if (n == 0 || ip->fs->elsewhere)
         return -EFBIG;
     *blkno = ip->block[way[0]];
     if (n == 1 && *blkno)
@@ -181,6 +181,8 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
 {
     *fresh = false;
     TRY(map(ip, block, blkno));
+    if (ip->fs->elsewhere)
+        *fresh = block >= blocks_of(ip->fs, ip->size);
     if (*blkno)
         return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
@@ -343,7 +345,7 @@ static bool drop_pointers(struct inode *ip, u64 keep)
 int map_cut(struct inode *ip, u64 keep)
 {
     int error = fs_writable(ip->fs);
-    if (error || !has_blocks(ip))
+    if (error || !has_blocks(ip) || ip->fs->elsewhere)
         return error;
     u32 old[EXT2_POINTERS];
     memcpy(old, ip->block, sizeof(old));

@@ -192,6 +192,8 @@ static bool is_behind(struct fs *fs)
 int order_follow(struct fs *fs)
 {
     u64 changes;
+    if (fs->elsewhere)
+        return 0;
     HOLD(sleep, &fs->follow_lock);
     bool wanted = logs(in_use(&changes)) && !fs_writable(fs);
     int error = 0;
@@ -332,7 +334,7 @@ static void swap(const struct policy *to)
 
 static int lacks_journal(struct fs *fs)
 {
-    return fs->has_journal || fs_writable(fs) ? 0 : -EINVAL;
+    return fs->has_journal || fs->elsewhere || fs_writable(fs) ? 0 : -EINVAL;
 }
 
 static const char *refuses(const struct policy *to)

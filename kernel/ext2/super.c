@@ -377,6 +377,26 @@ static void row_empty(struct fs *fs)
     binval_disk(fs->disk);
 }
 
+/* ... with what is known of a file system that is elsewhere. */
+static int row_fill(struct fs *fs, struct disk *d, u32 flags,
+                    const struct fs_operations *elsewhere, u32 ino)
+{
+    u32 bytes = bio_block_bytes(), shift = 0;
+    while (1U << shift < bytes)
+        shift++;
+    *fs = (struct fs){.disk = d,
+                      .elsewhere = elsewhere,
+                      .block_bytes = bytes,
+                      .block_shift = shift,
+                      .max_bytes = EXT2_ELSEWHERE_BLOCKS * bytes,
+                      .read_only = flags & MS_RDONLY};
+    journal_init(&fs->journal);
+    sleep_lock_init(&fs->follow_lock, "follow");
+    sleep_lock_init(&fs->lock, "fs");
+    sleep_lock_init(&fs->intent_lock, "intent");
+    return iget(fs, ino, &fs->root);
+}
+
 /* row_open, once more if the journal has changed what was read. */
 static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
 {
@@ -431,6 +451,28 @@ static int cover(struct inode *on, struct fs *fs)
 
 static int fs_close(struct fs *);
 
+int ext2_mount_elsewhere(struct disk *d, struct inode *on, u64 flags,
+                         const struct fs_operations *elsewhere, u32 ino)
+{
+    struct fs *fs = &mounts[d->id];
+    if (flags & ~MS_RDONLY)
+        return -EINVAL;
+    HOLD(sleep, &mount_lock);
+    TRY(fs->disk ? -EBUSY : cover(on, NULL));
+    int error = row_fill(fs, d, flags, elsewhere, ino);
+    if (error) {
+        fs->disk = NULL;
+        return error;
+    }
+    fs->on = on;
+    d->mounted = true;
+    error = type_of(fs->root);
+    error = error < 0 ? error : cover(on, fs);
+    if (error)
+        fs_close(fs);
+    return error;
+}
+
 int ext2_mount(struct disk *d, struct inode *on, u64 flags)
 {
     if (flags & ~MS_RDONLY)
@@ -452,7 +494,7 @@ static int fs_sync(struct fs *fs)
 {
     int error = 0;
     assert(sleep_held(&mount_lock) && fs->disk);
-    if (fs_writable(fs) == 0) {
+    if (!fs->elsewhere && fs_writable(fs) == 0) {
         error = inodes_settle(fs, false);
         sleep_lock(&fs->lock);
         int super_error = super_write(fs, false, false);
@@ -484,6 +526,8 @@ static int sync_and_tell(struct fs *fs)
 static int fs_mark_clean(struct fs *fs)
 {
     int error = sync_one(fs) ?: order_end(fs);
+    if (fs->elsewhere)
+        return error;
     error = error ?: fs_writable(fs) ? 0 : super_write(fs, true, true);
     error = error ?: bflush(fs->disk) ?: disk_flush(fs->disk);
     __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
@@ -501,6 +545,8 @@ static int fs_close(struct fs *fs)
     binval_disk(fs->disk); /* what is left would overwrite the next user's */
     lost_forget_disk(fs->disk);
     fs->disk->mounted = false;
+    if (fs->elsewhere)
+        fs->elsewhere->unmounted(fs->disk);
     fs->disk = NULL;
     return error;
 }
@@ -558,7 +604,8 @@ int ext2_sync(void)
 
 static int shut_one(struct fs *fs)
 {
-    inodes_settle(fs, true);
+    if (!fs->elsewhere)
+        inodes_settle(fs, true);
     int error = fs_mark_clean(fs);
     return error ?: lost_tell_sync(fs->disk);
 }
@@ -623,6 +670,21 @@ bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
     return false;
 }
 
+bool ext2_is_elsewhere(const struct inode *ip)
+{
+    return ip->fs->elsewhere;
+}
+
+struct disk *ext2_disk(const struct inode *ip)
+{
+    return ip->fs->disk;
+}
+
+u64 ext2_owner(const struct inode *ip)
+{
+    return owner_of(ip);
+}
+
 u64 ext2_max_bytes(const struct inode *ip)
 {
     return ip->fs->max_bytes;
@@ -631,6 +693,8 @@ u64 ext2_max_bytes(const struct inode *ip)
 int ext2_statfs(struct inode *ip, struct statfs *out)
 {
     struct fs *fs = ip->fs;
+    if (fs->elsewhere)
+        return fs->elsewhere->statfs(ip, out);
     *out = (struct statfs){.block_size = fs->block_bytes,
                            .read_only = fs_writable(fs) < 0,
                            .blocks = fs->blocks - fs->own_blocks,

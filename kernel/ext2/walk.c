@@ -73,6 +73,9 @@ int lookup(struct inode *dir, const char *name, struct inode **child)
     TRY(check_dir(dir));
     if (strcmp(name, ".") == 0)
         return iget(dir->fs, dir->ino, child);
+    if (dir->fs->elsewhere)
+        return dir->fs->elsewhere->lookup(dir, name, &s.ino)
+                   ?: iget(dir->fs, s.ino, child);
     TRY(dir_search(dir, name, &s));
     return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
 }
@@ -224,7 +227,11 @@ static int step_up(struct inode **at, char name[NAME_BYTES + 1])
     TRY(lookup(dir, "..", &up));
     u32 ino = dir->ino;
     ilock(up);
-    int error = iunlock_with(up, check_dir(up) ?: dir_name_of(up, ino, name));
+    const struct fs_operations *elsewhere = up->fs->elsewhere;
+    int error = check_dir(up)
+                    ?: elsewhere ? elsewhere->name_of(up, ino, name)
+                                 : dir_name_of(up, ino, name);
+    iunlock(up);
     iput(dir);
     *at = up;
     if (!error && ino == up->ino)

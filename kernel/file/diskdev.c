@@ -78,6 +78,8 @@ static int disk_move(u32 unit, struct uio *uio)
 {
     u64 size = disk_bytes(unit);
     int error = 0;
+    if (disk_get(unit)->carry)
+        return -ENXIO;
     if ((uio->offset | uio->left) % SECTOR_BYTES)
         return -EINVAL;
     while (uio->left && uio->offset < size && !error)

@@ -66,6 +66,11 @@ struct file *file_dup(struct file *f)
     return f;
 }
 
+static bool may_write(const struct file *f)
+{
+    return (f->flags & O_ACCMODE) != O_RDONLY;
+}
+
 int file_close(struct file *f)
 {
     int error = 0;
@@ -80,8 +85,11 @@ int file_close(struct file *f)
     if (f->pipe)
         pipe_close(f->pipe, f->flags == O_WRONLY);
     if (f->inode) {
-        if (f->type == FILE_INODE)
-            error = ext2_lost_since(f->inode, &f->told, false);
+        if (f->type == FILE_INODE) {
+            error = may_write(f) ? ext2_closed(f->inode) : 0;
+            int lost = ext2_lost_since(f->inode, &f->told, false);
+            error = error ?: lost;
+        }
         ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
     }
@@ -92,11 +100,6 @@ int file_close(struct file *f)
     file_table.free = f;
     file_table.open--;
     return error;
-}
-
-static bool may_write(const struct file *f)
-{
-    return (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
 static int attach_device(struct file *f, u32 number)
@@ -128,6 +131,7 @@ static int attach_inode(struct file *f)
     f->told = ext2_lost_before(ip);
     switch (ip->mode & S_IFMT) {
     case S_IFREG:
+        TRY(ext2_opened(ip));
         ext2_begin_reads(ip, &f->streams);
         return attach_regular(f);
     case S_IFDIR:

@@ -3,7 +3,7 @@
  */
 #include "kernel/file/dev.h"
 #include "kernel/disk/disk.h"
-#include "kernel/ext2/ext2.h"
+#include "kernel/remote/remote.h"
 
 static void print_mounts(struct text *t)
 {
@@ -15,7 +15,9 @@ static void print_mounts(struct text *t)
     struct disk *disk;
     bool read_only;
     for (u32 i = 0; ext2_mount_row(i, path, PATH_BYTES, &disk, &read_only); i++)
-        text_printf(t, "%s %s %s\n", disk->name, path, read_only ? "ro" : "rw");
+        text_printf(t, "%s %s %s\n",
+                    disk->carry ? remote_source(disk) : disk->name, path,
+                    read_only ? "ro" : "rw");
 }
 
 static const struct device mounts = {

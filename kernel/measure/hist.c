@@ -70,7 +70,8 @@ void hist_add(struct histogram *h, u64 value)
 void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
 {
     u32 bucket = hist_bucket(value);
-    add(&h->units[disk], bucket, value);
+    if (disk < h->nunits)
+        add(&h->units[disk], bucket, value);
     prochist_add(h, pid, bucket, value);
 }
 

@@ -14,10 +14,10 @@ static u32 type_of(u32 mode)
     return types[(mode & S_IFMT) >> 12];
 }
 
-static void put_time(struct xdr *x, u32 s)
+static void put_time(struct xdr *x, u32 s, u32 ns)
 {
     xdr_put(x, s);
-    xdr_put(x, 0);
+    xdr_put(x, ns);
 }
 
 void put_attributes(struct xdr *x, const struct inode *ip)
@@ -32,9 +32,9 @@ void put_attributes(struct xdr *x, const struct inode *ip)
     xdr_put(x, ip->rdev & 0xff);
     xdr_put64(x, exported.disk);
     xdr_put64(x, ip->ino);
-    put_time(x, ip->atime_s);
-    put_time(x, ip->mtime_s);
-    put_time(x, ip->ctime_s);
+    put_time(x, ip->atime_s, 0);
+    put_time(x, ip->mtime_s, ip->mtime_ns);
+    put_time(x, ip->ctime_s, 0);
 }
 
 void put_post(struct xdr *x, const struct inode *ip)
@@ -52,7 +52,7 @@ int put_post_of(struct xdr *x, struct inode *ip)
 
 struct before before(const struct inode *ip)
 {
-    return (struct before){ip->size, ip->mtime_s, ip->ctime_s};
+    return (struct before){ip->size, ip->mtime_s, ip->mtime_ns, ip->ctime_s};
 }
 
 void put_wcc(struct xdr *x, const struct before *b, const struct inode *ip)
@@ -60,8 +60,8 @@ void put_wcc(struct xdr *x, const struct before *b, const struct inode *ip)
     xdr_put(x, b != NULL);
     if (b) {
         xdr_put64(x, b->size);
-        put_time(x, b->mtime_s);
-        put_time(x, b->ctime_s);
+        put_time(x, b->mtime_s, b->mtime_ns);
+        put_time(x, b->ctime_s, 0);
     }
     put_post(x, ip);
 }

@@ -9,7 +9,6 @@
 #include "kernel/machine/mem.h"
 
 #define HANDLE_BYTES 12
-#define HANDLE_MOST  64 /* of any server */
 
 struct exported exported;
 static struct sleeplock export_lock;
@@ -24,6 +23,7 @@ static int check_root(struct inode *ip, char *path)
 {
     TRY(ilock_valid(ip));
     TRY(iunlock_with(ip, S_ISDIR(ip->mode) ? 0 : -ENOTDIR));
+    TRY(ext2_is_elsewhere(ip) ? -EXDEV : 0); /* its handles are no inodes' */
     return MIN(ext2_path(ip, path, PATH_BYTES), 0);
 }
 

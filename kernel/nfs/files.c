@@ -6,9 +6,6 @@
  */
 #include "kernel/nfs/internal.h"
 
-/* How stable a WRITE's data must be when it is answered. */
-enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
-
 /* ---- attributes ---- */
 
 int serve_getattr(struct call *c)

@@ -9,43 +9,10 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/clock.h"
 #include "kernel/nfs/nfs.h"
+#include "kernel/nfs/protocol.h"
 
-#define PORTMAP_PORT 111
-#define NFS_PORT     2049
-
-#define TRANSFER_BYTES \
-    8192 /* of READ, WRITE, READDIR, at most: FSINFO says so */
-#define HEAD_BYTES    1024 /* more than anything around them */
-#define MESSAGE_BYTES (TRANSFER_BYTES + HEAD_BYTES)
 #define ENTRIES_BYTES 1024
 #define POST_BYTES    88 /* of put_post */
-
-/* ---- xdr.c ---- */
-
-/*
- * A cursor over a message that is read or made. What does not fit sets `bad`,
- * and then every read gives zeros and every write does nothing: so a function
- * decodes all its arguments, and looks at `bad` once.
- */
-struct xdr {
-    u8 *at, *end;
-    bool bad;
-};
-
-/* The next n bytes, which are padded to whole words; NULL: bad. */
-u8 *xdr_skip(struct xdr *, u32 n);
-
-u32 xdr_u32(struct xdr *);
-u64 xdr_u64(struct xdr *);
-bool xdr_bool(struct xdr *);
-/* Bytes of a variable length: at most `most`. NULL: bad. */
-u8 *xdr_bytes(struct xdr *, u32 *n, u32 most);
-
-void xdr_put(struct xdr *, u32 word);
-void xdr_put64(struct xdr *, u64);
-void xdr_put_bytes(struct xdr *, const void *, u32 n);
-/* End the n bytes that have been made at the cursor: their padding. */
-void xdr_pad(struct xdr *, u32 n);
 
 /* ---- calls ---- */
 
@@ -152,7 +119,7 @@ int put_post_of(struct xdr *, struct inode *);
 /* The size and times before a change, kept until put_wcc. */
 struct before {
     u64 size;
-    u32 mtime_s, ctime_s;
+    u32 mtime_s, mtime_ns, ctime_s;
 };
 struct before before(const struct inode *);
 void put_wcc(struct xdr *, const struct before *, const struct inode *);
@@ -208,21 +175,6 @@ int serve_procedure(struct call *);
 #define X(name, about, once, absent) int serve_##name(struct call *);
 NFS_PROCEDURES(X)
 #undef X
-
-/* ---- statuses of NFS that are no error of the kernel, or another number ----
- */
-
-#define NFS_ACCES       13
-#define NFS_NAMETOOLONG 63
-#define NFS_NOTEMPTY    66
-#define NFS_STALE       70
-#define NFS_BADHANDLE   10001
-#define NFS_NOT_SYNC    10002
-#define NFS_NOTSUPP     10004
-#define NFS_TOOSMALL    10005
-#define NFS_SERVERFAULT 10006
-#define NFS_BADTYPE     10007
-#define NFS_JUKEBOX     10008 /* try again later */
 
 /* Counters: nfs.damaged. */
 void nfs_damaged(void);

@@ -12,7 +12,6 @@
 #define PATH_LIMIT 1024 /* MNTPATHLEN */
 
 #define AUTH_NONE 0
-#define AUTH_SYS  1
 
 static struct mount {
     u32 host; /* 0: free */
@@ -180,5 +179,5 @@ static const struct procedure procedures[] = {
     {umntall, .no_status = true},    {list_exports, .no_status = true},
 };
 
-const struct program mount_program = {100005, 3, NFS_PORT, procedures,
+const struct program mount_program = {MOUNT_PROGRAM, 3, NFS_PORT, procedures,
                                       NELEM(procedures)};

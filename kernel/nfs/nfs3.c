@@ -87,5 +87,5 @@ static const struct procedure procedures[] = {
 #undef X
 };
 
-const struct program nfs_program = {100003, 3, NFS_PORT, procedures,
+const struct program nfs_program = {NFS_PROGRAM, 3, NFS_PORT, procedures,
                                     NELEM(procedures)};

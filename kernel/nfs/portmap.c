@@ -37,5 +37,5 @@ static const struct procedure procedures[] = {
     [4] = {dump, .no_status = true},
 };
 
-const struct program portmap_program = {100000, 2, PORTMAP_PORT, procedures,
-                                        NELEM(procedures)};
+const struct program portmap_program = {PORTMAP_PROGRAM, 2, PORTMAP_PORT,
+                                        procedures, NELEM(procedures)};

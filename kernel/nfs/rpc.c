@@ -7,12 +7,6 @@
 #include "kernel/nfs/internal.h"
 #include "kernel/base/stat.h"
 
-#define CALL        0
-#define REPLY       1
-#define RPC_VERSION 2
-#define AUTH_SYS    1
-#define AUTH_MOST   400 /* bytes of a credential */
-
 enum { ACCEPTED, DENIED };                           /* what a reply says: */
 enum { MISMATCH_RPC, BAD_AUTH, BAD_CREDENTIAL = 2 }; /* ... if DENIED */
 enum accepted {
@@ -182,11 +176,11 @@ u32 rpc_answer(struct call *c, struct net_address from, u8 *call, u32 bytes)
     struct head h = take_head(&c->in);
     c->xid = h.xid;
     count(&calls, 1);
-    if (c->in.bad || h.type != CALL) {
+    if (c->in.bad || h.type != RPC_CALL) {
         nfs_damaged();
         return 0;
     }
     xdr_put(&c->out, c->xid);
-    xdr_put(&c->out, REPLY);
+    xdr_put(&c->out, RPC_REPLY);
     return answer(c, &h) ? c->out.at - c->reply : 0;
 }

@@ -184,7 +184,7 @@ static int build_stack(struct program *g, const char *path, u64 argv_user)
 
 static int build(struct program *g, const char *path, u64 argv_user)
 {
-    int error = read_headers(g);
+    int error = ext2_opened(g->file) ?: read_headers(g);
     if (!error && !(g->pagetable = vm_create()))
         error = -ENOMEM;
     for (u32 i = 0; i < g->nsegments && !error; i++)

@@ -12,6 +12,7 @@
 #include "kernel/cache/bio.h"
 #include "kernel/file/file.h"
 #include "kernel/proc/proc.h"
+#include "kernel/remote/remote.h"
 #include "kernel/proc/vm.h"
 
 #define OPEN_FLAGS                                                     \
@@ -356,15 +357,15 @@ i64 sys_statfs(const u64 *arg)
 i64 sys_mount(const u64 *arg)
 {
     struct inode *ip;
-    char name[sizeof(((struct disk *)0)->name)];
-    int length = copyinstr(name, arg[0], sizeof(name));
-    if (length < 0)
-        return length == -ENAMETOOLONG ? -ENXIO : length;
-    struct disk *disk = disk_named(name);
-    if (!disk)
+    PAGE_OWNED char *names = NULL;
+    TRY(user_paths(arg, 2, &names));
+    bool remote = strchr(names, ':');
+    struct disk *disk = remote ? NULL : disk_named(names);
+    if (!remote && (!disk || disk->carry))
         return -ENXIO;
-    TRY(path_inode(&arg[1], 0, &ip));
-    int error = ext2_mount(disk, ip, arg[2]);
+    TRY(namei(names + PATH_BYTES, 0, &ip));
+    int error =
+        remote ? remote_mount(names, ip, arg[2]) : ext2_mount(disk, ip, arg[2]);
     if (error)
         iput(ip); /* else consumed */
     return error;

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.check
 ROOMS = ["kernel", *read_architecture()["rooms"]]
 
 # "none" is a drive too.
-DRIVES = {("model.c", "none")}
+DRIVES = {("model.c", "none"), ("disk.c", "none")}
 
 OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
 OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))

@@ -1,0 +1,194 @@
+/*
+ * Close-to-open consistency: what is written here before a close is seen by an
+ * open elsewhere that comes after it.
+ *
+ * - A close, as fsync, writes what is dirty and waits until the server has it
+ *   on its disk. An open does so, too, and then asks for the attributes.
+ * - The cached blocks are of one state of the file, `known`. Attributes of
+ *   another state mean that another client has changed the file, and then the
+ *   blocks are dropped. While blocks are dirty the server's state says nothing:
+ *   attributes are not taken.
+ * - Calls of this client change the state, too. Their replies say from which
+ *   state to which (wcc_data). `known` follows if the first is `known`. As
+ *   replies may come in another order, a change that does not fit yet is kept
+ *   in m->change. One that never fits makes the next open drop the blocks,
+ * which is slow and right.
+ * - Attributes may be older than a change made here that was answered first.
+ *   So who asks for them notes m->changes before.
+ */
+#include "kernel/cache/bio.h"
+#include "kernel/remote/internal.h"
+
+static bool equal(const struct stamp *a, const struct stamp *b)
+{
+    return a->size == b->size && a->mtime_s == b->mtime_s &&
+           a->mtime_ns == b->mtime_ns;
+}
+
+u64 changes_now(struct mount *m)
+{
+    HOLD(spin, &m->lock);
+    return m->changes;
+}
+
+void attributes_came(struct mount *m, struct file *f,
+                     const struct attributes *a, u64 began)
+{
+    HOLD(spin, &m->lock);
+    if (f->changed > began || f->written)
+        return;
+    f->attributes = *a;
+    f->fresh = true;
+}
+
+/* ---- changes made here ---- */
+
+/* The change of this file that begins with `known`. */
+static struct change *next_change(struct mount *m, const struct file *f)
+{
+    for (u32 i = 0; i < CHANGES; i++)
+        if (m->change[i].number == f->number &&
+            equal(&m->change[i].before, &f->known))
+            return &m->change[i];
+    return NULL;
+}
+
+void change_came(struct mount *m, struct file *f, const struct stamp *before,
+                 const struct attributes *after)
+{
+    HOLD(spin, &m->lock);
+    f->changed = ++m->changes;
+    if (!before)
+        return;
+    m->change[m->next_change++ % CHANGES] =
+        (struct change){f->number, *before, after->stamp};
+    for (struct change *c; f->sure && (c = next_change(m, f));) {
+        f->known = c->after;
+        c->number = 0;
+    }
+}
+
+void remote_written(struct inode *ip)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    HOLD(spin, &m->lock);
+    f->written = true;
+    f->fresh = false;
+    f->changed = ++m->changes;
+}
+
+/* ---- from the server's attributes to the inode ---- */
+
+void drop_blocks(struct inode *ip, u64 from, u64 end)
+{
+    u32 bytes = bio_block_bytes();
+    for (u64 at = (from + bytes - 1) / bytes; at * bytes < end; at++)
+        binval(ext2_disk(ip), ip->run_start + at);
+}
+
+static void set_inode(struct inode *ip, const struct attributes *a)
+{
+    static const u32 types[] = {0,       S_IFREG, S_IFDIR,  S_IFBLK,
+                                S_IFCHR, S_IFLNK, S_IFSOCK, S_IFIFO};
+    u32 type = a->type < NELEM(types) ? types[a->type] : 0;
+    ip->mode = type | (a->mode & 07777);
+    ip->nlink = MAX(1, a->nlink);
+    ip->rdev = a->rdev;
+    ip->generation = a->id;
+    ip->size = a->stamp.size;
+    ip->sectors = a->used / 512;
+    ip->atime_s = a->atime_s;
+    ip->mtime_s = a->stamp.mtime_s;
+    ip->ctime_s = a->ctime_s;
+    ip->run_block = 0;
+    ip->run_start = ip->ino * EXT2_ELSEWHERE_BLOCKS;
+    ip->run_blocks = EXT2_ELSEWHERE_BLOCKS;
+    ip->dirty = false;
+    ip->valid = type != 0;
+}
+
+/* Take the attributes that have come since. True: the blocks are of another
+ * state; *end is where the last of them ends. */
+static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
+                       u64 *end)
+{
+    HOLD(spin, &m->lock);
+    f->ip = ip;
+    if (!f->fresh || f->written)
+        return false;
+    const struct stamp *now = &f->attributes.stamp;
+    bool differs = f->sure && !equal(&f->known, now);
+    *end = MAX(f->known.size, ip->valid ? ip->size : f->size);
+    f->known = *now;
+    f->sure = true;
+    f->fresh = false;
+    set_inode(ip, &f->attributes);
+    return differs;
+}
+
+void remote_load(struct inode *ip)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    u64 end;
+    if (!ip->valid && !f->fresh && !f->written && ask_attributes(m, f))
+        return;
+    if (take_fresh(m, f, ip, &end))
+        drop_blocks(ip, 0, end);
+    if (!ip->valid && f->written) { /* it was forgotten with dirty blocks */
+        u64 size = f->size;
+        set_inode(ip, &f->attributes);
+        ip->size = size;
+    }
+}
+
+int remote_error(const struct inode *ip)
+{
+    return file_of(ip)->error ?: -EIO;
+}
+
+void remote_forget(struct inode *ip)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    HOLD(spin, &m->lock);
+    f->size = ip->size;
+    f->ip = NULL;
+}
+
+/* ---- close and open ---- */
+
+/* The error that no later attempt will mend. */
+static bool is_final(int error)
+{
+    return error == -ESTALE || error == -EPERM || error == -EROFS;
+}
+
+/* Write what is dirty. What cannot be written now stays dirty, as on a disk;
+ * what never can is dropped. */
+int remote_flush(struct inode *ip)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    if (!f->written)
+        return 0;
+    f->error = 0;
+    int error = bflush_owner(m->disk, ext2_owner(ip));
+    error = error ? remote_error(ip) : 0;
+    if (is_final(error))
+        drop_blocks(ip, 0, ip->size);
+    HOLD(spin, &m->lock);
+    if (!error || is_final(error))
+        f->written = false;
+    return error;
+}
+
+int remote_open(struct inode *ip)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    TRY(remote_flush(ip) ?: ask_attributes(m, f));
+    remote_load(ip);
+    return ivalid(ip);
+}

@@ -1,0 +1,112 @@
+/*
+ * The files of a mount that are known, by number and by handle.
+ *
+ * - A file's number is its inode's, and says where its blocks are. So a number
+ *   is given to another file only when no block of the old one is cached.
+ * - Files are in pages, which are freed by unmounting.
+ */
+#include "kernel/cache/bio.h"
+#include "kernel/machine/mem.h"
+#include "kernel/remote/internal.h"
+
+#define PER_PAGE (PAGE_SIZE / sizeof(struct file))
+_Static_assert(PER_PAGE *FILE_PAGES >= FILES, "pages for all files");
+
+struct file *file_at(struct mount *m, u32 number)
+{
+    return m->pages[number / PER_PAGE] + number % PER_PAGE;
+}
+
+static struct list *bucket(struct mount *m, const u8 *handle, u32 bytes)
+{
+    u32 sum = 2166136261; /* FNV-1a */
+    for (u32 i = 0; i < bytes; i++)
+        sum = (sum ^ handle[i]) * 16777619;
+    return &m->hash[sum % BUCKETS];
+}
+
+static struct file *find(struct mount *m, const u8 *handle, u32 bytes)
+{
+    struct list *b = bucket(m, handle, bytes);
+    ITEM_EACH (struct file, f, b, hash)
+        if (f->handle_bytes == bytes && !memcmp(f->handle, handle, bytes))
+            return f;
+    return NULL;
+}
+
+/* A file that was never used; NULL: there is none. page: memory for more. */
+static struct file *take_new(struct mount *m, char **page)
+{
+    if (m->nfiles == FILES)
+        return NULL;
+    struct file **at = &m->pages[m->nfiles / PER_PAGE];
+    if (!*at) {
+        *at = (struct file *)*page;
+        *page = NULL;
+    }
+    if (!*at)
+        return NULL;
+    struct file *f = *at + m->nfiles % PER_PAGE;
+    f->number = m->nfiles++;
+    return f;
+}
+
+/* The file that has not been looked up for the longest time, and is in use by
+ * nobody; it is free then. NULL: there is none. */
+static struct file *take_oldest(struct mount *m)
+{
+    ITEM_EACH (struct file, f, &m->age, age)
+        if (!f->ip && !f->written && f->number != m->root) {
+            list_remove(&f->hash);
+            list_remove(&f->age);
+            return f;
+        }
+    return NULL;
+}
+
+static void enter(struct mount *m, struct file *f, const u8 *handle, u32 bytes)
+{
+    *f = (struct file){.number = f->number, .handle_bytes = bytes};
+    memcpy(f->handle, handle, bytes);
+    list_push_back(bucket(m, handle, bytes), &f->hash);
+    list_push_back(&m->age, &f->age);
+}
+
+struct file *file_of_handle(struct mount *m, const u8 *handle, u32 bytes)
+{
+    PAGE_OWNED char *page = page_alloc_zero();
+    spin_lock(&m->lock);
+    struct file *f = find(m, handle, bytes), *old = NULL;
+    if (f) {
+        list_remove(&f->age);
+        list_push_back(&m->age, &f->age);
+    } else if ((f = take_new(m, &page))) {
+        enter(m, f, handle, bytes);
+    } else {
+        old = take_oldest(m);
+    }
+    spin_unlock(&m->lock);
+    if (!old)
+        return f;
+    u64 n = MAX(old->size, old->known.size) / bio_block_bytes() + 1;
+    for (u64 block = 0; block < n; block++)
+        binval(m->disk, old->number * EXT2_ELSEWHERE_BLOCKS + block);
+    HOLD(spin, &m->lock);
+    f = find(m, handle, bytes); /* another process may have been faster */
+    if (f) {
+        old->handle_bytes = 0;
+        list_push_front(&m->age, &old->age);
+        list_push_back(bucket(m, NULL, 0), &old->hash);
+        return f;
+    }
+    enter(m, old, handle, bytes);
+    return old;
+}
+
+void files_free(struct mount *m)
+{
+    for (u32 i = 0; i < FILE_PAGES && m->pages[i]; i++) {
+        page_free(m->pages[i]);
+        m->pages[i] = NULL;
+    }
+}

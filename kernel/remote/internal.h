@@ -1,0 +1,200 @@
+/* What the files of this room share. */
+#pragma once
+
+#include "kernel/base/stat.h"
+#include "kernel/base/string.h"
+#include "kernel/disk/disk.h"
+#include "kernel/machine/clock.h"
+#include "kernel/net/net.h"
+#include "kernel/nfs/protocol.h"
+#include "kernel/proc/sleep.h"
+#include "kernel/remote/remote.h"
+
+#define FILES      4096 /* known at a time; number 0 is none */
+#define FILE_PAGES 512
+#define BUCKETS    64
+#define CARRIERS   4  /* calls for blocks at a time: biod processes of 4.3BSD */
+#define ASIDE      64 /* WRITE calls that wait for a COMMIT, at most */
+#define CHANGES    8  /* of files, known out of their order */
+
+enum nfs_procedure {
+    NFS_GETATTR = 1,
+    NFS_SETATTR,
+    NFS_LOOKUP,
+    NFS_READLINK = 5,
+    NFS_READ,
+    NFS_WRITE,
+    NFS_CREATE,
+    NFS_MKDIR,
+    NFS_REMOVE = 12,
+    NFS_RMDIR,
+    NFS_RENAME,
+    NFS_READDIR = 16,
+    NFS_FSSTAT = 18,
+    NFS_COMMIT = 21,
+};
+
+/* ---- call.c ---- */
+
+struct server {
+    u32 host, port; /* of NFS */
+    bool silent;    /* the console has said that it does not answer */
+};
+
+/* A call: call_take, call_begin, the arguments into `out`, call_send, the
+ * results from `in`, call_give. */
+struct call {
+    struct list link;
+    struct socket *socket; /* its own: a repeated call has the same port */
+    struct xdr out, in;
+    u32 xid;
+    u8 message[MESSAGE_BYTES], reply[MESSAGE_BYTES];
+};
+
+int calls_start(void); /* memory and sockets, once; 0 or -errno */
+struct call *call_take(void);
+void call_give(struct call *);
+OWNER(call, struct call, call_give)
+void call_begin(struct call *, u32 program, u32 version, u32 procedure);
+
+void call_renew(struct call *); /* the same as another call */
+
+/* Send it until a reply comes, at most `tries` times (0: any number). 0, -EINTR
+ * or -ETIMEDOUT; -ENODEV: the server has no such program or procedure. */
+int call_send(struct call *, struct server *, u32 port, u32 tries);
+
+/* ---- files.c ---- */
+
+/* What tells one state of a file's contents from another. */
+struct stamp {
+    u64 size;
+    u32 mtime_s, mtime_ns;
+};
+
+struct attributes {
+    u32 type, mode, nlink, rdev;
+    struct stamp stamp;
+    u64 used, id;
+    u32 atime_s, ctime_s;
+};
+
+struct mount;
+
+/* m->lock guards these but the inode, whose own lock guards what only
+ * consistency.c and names.c use. A file goes: free - known - free, oldest
+ * first, if no inode in memory is its. */
+struct file {
+    struct list hash, age;
+    u32 number;
+    u32 handle_bytes; /* 0: free */
+    u8 handle[HANDLE_MOST];
+    u64 cookies;                  /* a directory's verifier of cookies */
+    struct inode *ip;             /* in memory; NULL: not */
+    u64 size;                     /* while it is not: of the inode */
+    struct attributes attributes; /* the last from the server, */
+    bool fresh;                   /* which the inode does not have yet */
+    bool sure;                    /* `known` is known: */
+    struct stamp known;           /* the state that the blocks are of */
+    bool written;                 /* blocks may be dirty */
+    bool gone;                    /* its last name was removed here */
+    u64 changed;                  /* here: m->changes at that time */
+    int error;                    /* the last of a READ, WRITE or COMMIT */
+};
+
+struct file *file_at(struct mount *, u32 number);
+/* The file of a handle, perhaps new; NULL: no memory, or all are in use. */
+struct file *file_of_handle(struct mount *, const u8 *handle, u32 bytes);
+void files_free(struct mount *);
+
+/* ---- mount.c ---- */
+
+struct mount {
+    struct disk *disk;
+    struct server server;
+    char source[64];
+    u32 root; /* its file's number */
+    struct spinlock lock;
+    /* lock */
+    bool used;
+    struct file *pages[FILE_PAGES];
+    u32 nfiles;
+    struct list hash[BUCKETS], age;
+    u64 changes; /* of files, made here */
+    struct change {
+        u32 number; /* 0: none */
+        struct stamp before, after;
+    } change[CHANGES];
+    u32 next_change;
+    /* lock: blocks.c */
+    u32 ncarriers; /* processes that run */
+    struct io *first, **last;
+    u32 writes, naside;
+    struct aside {
+        struct io *command;
+        struct file *file;
+        u64 verifier;
+    } aside[ASIDE];
+};
+
+static inline struct mount *mount_of(const struct inode *ip)
+{
+    return ext2_disk(ip)->mapping;
+}
+
+static inline struct file *file_of(const struct inode *ip)
+{
+    return file_at(mount_of(ip), ip->ino);
+}
+
+extern bool remote_used; /* the counters are shown */
+
+/* ---- message.c ---- */
+
+/* Begin a procedure of NFS that is about a file. */
+struct call *nfs_begin(enum nfs_procedure, const struct file *);
+void put_file(struct xdr *, const struct file *);
+void put_name(struct xdr *, const char *name);
+/* Send it. 0, or -errno: what the server says. */
+int nfs_send(struct mount *, struct call *);
+
+int nfs_error(u32 status); /* 0 or -errno */
+
+void take_fattr(struct xdr *, struct attributes *);
+bool take_post(struct xdr *, struct attributes *); /* false: not there */
+/* What a call about the file has changed. */
+void take_wcc(struct call *, struct mount *, struct file *);
+/* A handle and attributes that follow, or do not: the file, or NULL. began:
+ * m->changes before the call was sent. with: the handle may be absent. */
+struct file *take_file(struct call *, struct mount *, u64 began, bool optional);
+
+/* ---- consistency.c ---- */
+
+/* The server has these attributes now; began: m->changes before it was asked.
+ * They are not taken if the file has been changed here since. */
+void attributes_came(struct mount *, struct file *, const struct attributes *,
+                     u64 began);
+/* A call of this client has changed the file from one state to another one;
+ * before is NULL if the server does not say. */
+void change_came(struct mount *, struct file *, const struct stamp *before,
+                 const struct attributes *after);
+u64 changes_now(struct mount *);
+
+void remote_load(struct inode *);
+int remote_error(const struct inode *);
+void remote_written(struct inode *);
+int remote_flush(struct inode *);
+int remote_open(struct inode *);
+void remote_forget(struct inode *);
+/* Drop the cached blocks from a byte on. No write of them is under way then. */
+void drop_blocks(struct inode *, u64 from, u64 end);
+
+/* ---- names.c ---- */
+
+extern const struct fs_operations remote_operations;
+int ask_attributes(struct mount *, struct file *);
+void remote_unmounted(struct disk *);
+
+/* ---- blocks.c ---- */
+
+void blocks_carry(struct disk *, struct io *);
+int blocks_start(struct mount *); /* its processes; 0 or -ENOMEM */

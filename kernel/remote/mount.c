@@ -1,0 +1,190 @@
+/*
+ * Mounting: from HOST:/DIRECTORY to a file system.
+ *
+ * - A mount goes: new - used - unused - used ... Its disk and its processes
+ *   stay, and the next mount has them.
+ * - The port mapper and MOUNT are asked TRIES times, and then the mount fails.
+ *   Nothing tells the server of an unmount: MOUNT's list is for people only.
+ */
+#include "kernel/cache/bio.h"
+#include "kernel/machine/mem.h"
+#include "kernel/remote/internal.h"
+
+#define TRIES        5
+#define MAP_GETPORT  3
+#define MOUNT_MNT    1
+#define PROTOCOL_UDP 17
+
+static struct sleeplock mounting;
+static struct mount *mounts[MAX_DISKS]; /* mounting */
+
+/* ---- the source ---- */
+
+/* A number up to `most` at *at, which moves behind it and the character that
+ * ends it. -1: there is none. */
+static i64 take_number(const char **at, char end, u32 most)
+{
+    u64 n = 0;
+    const char *c = *at;
+    while (*c >= '0' && *c <= '9' && n <= most)
+        n = 10 * n + (*c++ - '0');
+    if (c == *at || n > most || *c != end)
+        return -1;
+    *at = c + 1;
+    return n;
+}
+
+/* HOST:/DIRECTORY or HOST:PORT:/DIRECTORY. port 0: none. */
+static int parse(const char *source, struct server *s, const char **path)
+{
+    *s = (struct server){0};
+    for (u32 i = 0; i < 4; i++) {
+        i64 byte = take_number(&source, i < 3 ? '.' : ':', 255);
+        if (byte < 0)
+            return -EINVAL;
+        s->host = s->host << 8 | byte;
+    }
+    if (*source != '/') {
+        i64 port = take_number(&source, ':', UINT16_MAX);
+        if (port <= 0)
+            return -EINVAL;
+        s->port = port;
+    }
+    *path = source;
+    return *source == '/' ? 0 : -EINVAL;
+}
+
+/* ---- asking the server ---- */
+
+static int ask_port(struct server *s, u32 program, u32 *port)
+{
+    OWNED(call) struct call *c = call_take();
+    call_begin(c, PORTMAP_PROGRAM, 2, MAP_GETPORT);
+    u32 words[] = {program, 3, PROTOCOL_UDP, 0};
+    for (u32 i = 0; i < NELEM(words); i++)
+        xdr_put(&c->out, words[i]);
+    TRY(call_send(c, s, PORTMAP_PORT, TRIES));
+    *port = xdr_u32(&c->in);
+    return c->in.bad || !*port || *port > UINT16_MAX ? -ENODEV : 0;
+}
+
+/* The root's handle. */
+static int ask_root(struct mount *m, u32 port, const char *path)
+{
+    u32 n;
+    OWNED(call) struct call *c = call_take();
+    call_begin(c, MOUNT_PROGRAM, 3, MOUNT_MNT);
+    put_name(&c->out, path);
+    TRY(call_send(c, &m->server, port, TRIES));
+    u32 status = xdr_u32(&c->in);
+    if (status)
+        return c->in.bad ? -EIO : nfs_error(status);
+    const u8 *handle = xdr_bytes(&c->in, &n, HANDLE_MOST);
+    struct file *f = handle && n ? file_of_handle(m, handle, n) : NULL;
+    m->root = f ? f->number : 0;
+    return f ? 0 : -EIO;
+}
+
+static int find_root(struct mount *m, const char *path)
+{
+    u32 port = m->server.port;
+    if (!port)
+        TRY(ask_port(&m->server, NFS_PROGRAM, &m->server.port)
+                ?: ask_port(&m->server, MOUNT_PROGRAM, &port));
+    return ask_root(m, port, path);
+}
+
+/* ---- mounts ---- */
+
+static void reset(struct mount *m)
+{
+    m->nfiles = 1; /* number 0 is none */
+    m->root = 0;
+    for (u32 i = 0; i < BUCKETS; i++)
+        list_init(&m->hash[i]);
+    list_init(&m->age);
+    memset(m->change, 0, sizeof m->change);
+}
+
+static struct mount *make(void)
+{
+    struct mount *m = disk_count() < MAX_DISKS ? mem_reserve(sizeof *m) : NULL;
+    if (!m)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->lock = SPINLOCK("remote", RANK_NET);
+    m->last = &m->first;
+    u64 block_sectors = bio_block_bytes() / SECTOR_BYTES;
+    u64 sectors = FILES * EXT2_ELSEWHERE_BLOCKS * block_sectors;
+    m->disk = disk_add(sectors);
+    m->disk->carry = blocks_carry;
+    m->disk->depth = CARRIERS;
+    m->disk->cluster_sectors = TRANSFER_BYTES / SECTOR_BYTES;
+    m->disk->max_segments = TRANSFER_BYTES / SECTOR_BYTES;
+    m->disk->mapping = m;
+    mounts[m->disk->id] = m;
+    return m;
+}
+
+/* One that is not used, with its processes. NULL: no memory, or MAX_DISKS. */
+static struct mount *take(void)
+{
+    struct mount *m = NULL;
+    for (u32 i = 0; i < MAX_DISKS; i++)
+        if (mounts[i] && !mounts[i]->used)
+            m = mounts[i];
+    m = m ?: make();
+    if (!m || blocks_start(m))
+        return NULL;
+    m->used = true;
+    reset(m);
+    return m;
+}
+
+static void release(struct mount *m)
+{
+    files_free(m);
+    m->used = false;
+}
+
+void remote_unmounted(struct disk *d)
+{
+    release(d->mapping);
+}
+
+int remote_mount(const char *source, struct inode *on, u64 flags)
+{
+    struct server server;
+    const char *path;
+    TRY(parse(source, &server, &path));
+    if (strlen(source) >= sizeof((struct mount *)0)->source)
+        return -ENAMETOOLONG;
+    HOLD(sleep, &mounting);
+    TRY(calls_start());
+    struct mount *m = take();
+    if (!m)
+        return -ENOMEM;
+    m->server = server;
+    strlcpy(m->source, source, sizeof m->source);
+    int error = find_root(m, path);
+    if (error) {
+        release(m);
+        return error;
+    }
+    error =
+        ext2_mount_elsewhere(m->disk, on, flags, &remote_operations, m->root);
+    if (error && m->used) /* else it has been unmounted already */
+        release(m);
+    return error;
+}
+
+const char *remote_source(const struct disk *d)
+{
+    const struct mount *m = d->mapping;
+    return m->source;
+}
+
+void remote_init(void)
+{
+    sleep_lock_init(&mounting, "mounting");
+}

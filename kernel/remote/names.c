@@ -1,0 +1,305 @@
+/* Calls about names and attributes, for ext2 (fs_operations). Nothing that they
+ * say is kept: each lookup is a LOOKUP. */
+#include "kernel/remote/internal.h"
+
+/* For a call that has been made: what is in `in` fits, or -EIO. */
+static int end_of(const struct call *c)
+{
+    return c->in.bad ? -EIO : 0;
+}
+
+int ask_attributes(struct mount *m, struct file *f)
+{
+    struct attributes a;
+    u64 began = changes_now(m);
+    OWNED(call) struct call *c = nfs_begin(NFS_GETATTR, f);
+    int error = nfs_send(m, c);
+    if (!error) {
+        take_fattr(&c->in, &a);
+        error = end_of(c);
+    }
+    f->error = error;
+    if (!error)
+        attributes_came(m, f, &a, began);
+    return error;
+}
+
+static int lookup_name(struct inode *dir, const char *name, u32 *ino)
+{
+    struct mount *m = mount_of(dir);
+    u64 began = changes_now(m);
+    OWNED(call) struct call *c = nfs_begin(NFS_LOOKUP, file_of(dir));
+    put_name(&c->out, name);
+    TRY(nfs_send(m, c));
+    struct file *f = take_file(c, m, began, false);
+    if (!f)
+        return end_of(c) ?: -ENOMEM;
+    *ino = f->number;
+    return 0;
+}
+
+/* ---- making and removing ---- */
+
+/* A sattr3 that says only a mode, a size or times; NULL: it does not. */
+static void put_wanted(struct xdr *x, const u32 *mode, const u64 *size,
+                       const u64 *times_s)
+{
+    xdr_put(x, mode != NULL);
+    if (mode)
+        xdr_put(x, *mode & 07777);
+    xdr_put64(x, 0); /* user and group */
+    xdr_put(x, size != NULL);
+    if (size)
+        xdr_put64(x, *size);
+    for (u32 i = 0; i < 2; i++) {
+        u32 how = !times_s ? 0 : times_s[i] == UTIME_NOW ? 1 : 2;
+        xdr_put(x, how);
+        if (how == 2)
+            xdr_put64(x, times_s[i] << 32);
+    }
+}
+
+static int make(struct inode *dir, const char *name, u32 mode, u32 *ino)
+{
+    struct mount *m = mount_of(dir);
+    u64 began = changes_now(m);
+    bool directory = S_ISDIR(mode);
+    struct file *f;
+    {
+        OWNED(call)
+        struct call *c =
+            nfs_begin(directory ? NFS_MKDIR : NFS_CREATE, file_of(dir));
+        put_name(&c->out, name);
+        if (!directory)
+            xdr_put(&c->out, 1); /* GUARDED */
+        put_wanted(&c->out, &mode, NULL, NULL);
+        TRY(nfs_send(m, c));
+        f = take_file(c, m, began, true);
+    }
+    if (!f)
+        return lookup_name(dir, name, ino);
+    *ino = f->number;
+    return 0;
+}
+
+/* The blocks of a file without names are not written any more. */
+static int remove_name(struct inode *dir, const char *name, struct inode *ip)
+{
+    struct mount *m = mount_of(dir);
+    struct file *f = file_of(ip);
+    OWNED(call)
+    struct call *c =
+        nfs_begin(S_ISDIR(ip->mode) ? NFS_RMDIR : NFS_REMOVE, file_of(dir));
+    put_name(&c->out, name);
+    TRY(nfs_send(m, c));
+    f->gone = ip->nlink <= 1 || S_ISDIR(ip->mode);
+    if (f->gone && S_ISREG(ip->mode))
+        drop_blocks(ip, 0, ip->size);
+    HOLD(spin, &m->lock);
+    f->written &= !f->gone;
+    f->fresh = false;
+    f->changed = ++m->changes;
+    ip->nlink = MAX(1, ip->nlink - 1);
+    return 0;
+}
+
+static int rename(struct inode *from, const char *name, struct inode *to,
+                  const char *new_name)
+{
+    OWNED(call) struct call *c = nfs_begin(NFS_RENAME, file_of(from));
+    put_name(&c->out, name);
+    put_file(&c->out, file_of(to));
+    put_name(&c->out, new_name);
+    return nfs_send(mount_of(from), c);
+}
+
+/* ---- attributes ---- */
+
+static int set(struct inode *ip, const u32 *mode, const u64 *size,
+               const u64 *times_s)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    {
+        OWNED(call) struct call *c = nfs_begin(NFS_SETATTR, f);
+        put_wanted(&c->out, mode, size, times_s);
+        xdr_put(&c->out, false); /* no guard */
+        TRY(nfs_send(m, c));
+        take_wcc(c, m, f);
+    }
+    TRY(ask_attributes(m, f));
+    remote_load(ip);
+    return 0;
+}
+
+static int set_mode(struct inode *ip, u32 mode)
+{
+    return remote_flush(ip) ?: set(ip, &mode, NULL, NULL);
+}
+
+static int set_times(struct inode *ip, u64 atime_s, u64 mtime_s)
+{
+    u64 times_s[] = {atime_s, mtime_s};
+    return remote_flush(ip) ?: set(ip, NULL, NULL, times_s);
+}
+
+/* No WRITE is under way when the size is set, as that could come later, and
+ * make the file longer again. */
+static int set_size(struct inode *ip, u64 size)
+{
+    u64 old = ip->size;
+    remote_written(ip); /* perhaps: its last block, by ext2 */
+    ip->size = size;
+    drop_blocks(ip, size, old);
+    int error = remote_flush(ip) ?: set(ip, NULL, &size, NULL);
+    if (error)
+        ip->valid = false;
+    return error;
+}
+
+/* ---- reading directories, links, and the file system ---- */
+
+static int readlink(struct inode *ip, struct uio *u)
+{
+    struct attributes a;
+    u32 n;
+    OWNED(call) struct call *c = nfs_begin(NFS_READLINK, file_of(ip));
+    TRY(nfs_send(mount_of(ip), c));
+    take_post(&c->in, &a);
+    u8 *text = xdr_bytes(&c->in, &n, TRANSFER_BYTES);
+    return text ? uio_move(text, MIN(n, u->left), u) : -EIO;
+}
+
+/* An entry of a READDIR, as programs get it. */
+struct entry {
+    union {
+        struct dirent d;
+        char bytes[ROUND_UP(sizeof(struct dirent) + NAME_BYTES + 1, 4)];
+    };
+    u64 cookie;
+};
+
+/* Names are read by programs as parts of paths. */
+static bool is_name(const u8 *name, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (name[i] == '/' || name[i] == 0)
+            return false;
+    return n > 0;
+}
+
+/* True if there is one. */
+static bool take_entry(struct xdr *x, struct entry *e)
+{
+    u32 n;
+    if (!xdr_bool(x))
+        return false;
+    u64 id = xdr_u64(x);
+    u8 *name = xdr_bytes(x, &n, NAME_BYTES);
+    e->cookie = xdr_u64(x);
+    if (x->bad || !is_name(name, n)) {
+        x->bad = true;
+        return false;
+    }
+    u32 length = ROUND_UP(sizeof(struct dirent) + n + 1, 4);
+    memset(e->bytes, 0, length);
+    e->d = (struct dirent){id, length, 0, n};
+    memcpy(e->d.name, name, n);
+    return true;
+}
+
+/* READDIR from a cookie on. The entries follow in c->in. */
+static struct call *list(struct inode *dir, u64 cookie, int *error)
+{
+    struct mount *m = mount_of(dir);
+    struct file *f = file_of(dir);
+    struct attributes a;
+    struct call *c = nfs_begin(NFS_READDIR, f);
+    xdr_put64(&c->out, cookie);
+    xdr_put64(&c->out, cookie ? f->cookies : 0);
+    xdr_put(&c->out, TRANSFER_BYTES);
+    *error = nfs_send(m, c);
+    take_post(&c->in, &a);
+    f->cookies = xdr_u64(&c->in);
+    *error = *error ?: end_of(c);
+    return c;
+}
+
+static int getdents(struct inode *dir, struct uio *u)
+{
+    struct entry e;
+    int error;
+    bool any = false;
+    u64 at = u->offset;
+    OWNED(call) struct call *c = list(dir, at, &error);
+    while (!error && take_entry(&c->in, &e)) {
+        if (e.d.length > u->left) {
+            error = any ? 0 : -EINVAL;
+            break;
+        }
+        error = uio_move(&e, e.d.length, u);
+        any |= !error;
+        at = error ? at : e.cookie;
+    }
+    u->offset = at;
+    return any ? 0 : error ?: end_of(c);
+}
+
+static int name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
+{
+    u32 id = file_at(mount_of(dir), ino)->attributes.id;
+    u64 at = 0;
+    for (bool any = true; any;) {
+        struct entry e;
+        int error;
+        OWNED(call) struct call *c = list(dir, at, &error);
+        TRY(error);
+        for (any = false; take_entry(&c->in, &e); any = true, at = e.cookie) {
+            bool dots = !strcmp(e.d.name, ".") || !strcmp(e.d.name, "..");
+            if (e.d.ino == id && !dots) {
+                strlcpy(name, e.d.name, NAME_BYTES + 1);
+                return 0;
+            }
+        }
+    }
+    return -ENOENT;
+}
+
+static int statfs(struct inode *ip, struct statfs *out)
+{
+    struct mount *m = mount_of(ip);
+    struct attributes a;
+    OWNED(call) struct call *c = nfs_begin(NFS_FSSTAT, file_of(ip));
+    TRY(nfs_send(m, c));
+    take_post(&c->in, &a);
+    *out = (struct statfs){.block_size = 1024};
+    strlcpy(out->disk, m->disk->name, sizeof out->disk);
+    out->read_only = fs_writable(ip->fs) < 0;
+    out->blocks = xdr_u64(&c->in) / 1024;
+    out->free_blocks = xdr_u64(&c->in) / 1024;
+    xdr_u64(&c->in); /* for users that are not root */
+    out->inodes = xdr_u64(&c->in);
+    out->free_inodes = xdr_u64(&c->in);
+    return end_of(c);
+}
+
+const struct fs_operations remote_operations = {
+    .load = remote_load,
+    .error = remote_error,
+    .lookup = lookup_name,
+    .name_of = name_of,
+    .make = make,
+    .remove = remove_name,
+    .rename = rename,
+    .set_mode = set_mode,
+    .set_times = set_times,
+    .set_size = set_size,
+    .readlink = readlink,
+    .getdents = getdents,
+    .statfs = statfs,
+    .written = remote_written,
+    .flush = remote_flush,
+    .open = remote_open,
+    .forget = remote_forget,
+    .unmounted = remote_unmounted,
+};

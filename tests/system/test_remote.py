@@ -1,0 +1,78 @@
+"""A machine mounts the files of another one by NFS: both in one virtual time, with the same bytes
+in each run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sluice.network.consoles import Line
+from sluice.network.notes import Frame, read_notes
+from sluice.network.virtual import Link, Plan, run_network
+
+SERVE = "mkdir /x; echo hello > /x/old; nfsd /x & "
+MOUNT = "mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt; "
+
+
+def run(
+    folder: Path, *scripts: str, args: str = "", link: Link | None = None
+) -> tuple[list[list[str]], list[Frame]]:
+    """Run a network. Returns what each machine printed, without times, and all frames."""
+    folder.mkdir()
+    lines: list[Line] = []
+    plan = Plan(scripts, (args,) * len(scripts), link or Link())
+    statuses = run_network(plan, folder, lines.append, folder / "notes")
+    assert statuses == [0] * len(scripts)
+    words = [str(line).split(maxsplit=2) for line in lines]
+    said = [[w[2] for w in words if w[1] == f"{n}"] for n in range(1, len(scripts) + 1)]
+    return said, read_notes(folder / "notes")
+
+
+def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path) -> None:
+    server = SERVE + "sleep 60; cksum /x/sh; cat /x/new; ls /x/dir; cmp /bin/sh /x/sh"
+    client = MOUNT + (
+        "cat /mnt/old; echo world > /mnt/new; cat /mnt/new; mkdir /mnt/dir; touch /mnt/dir/a;"
+        "cp /bin/sh /mnt/sh; cksum /mnt/sh; mv /mnt/dir/a /mnt/dir/b; rm /mnt/old;"
+        "cd /mnt/dir; pwd; cd /; mount; umount /mnt; mount -t nfs 10.0.0.1:/x /mnt;"
+        "cksum /mnt/sh; cat /mnt/old; ls /mnt; df /mnt; umount /mnt"
+    )
+    said, frames = run(tmp_path / "a", server, client)
+    sums = re.findall(r"(\d+ \d+) /(?:mnt|x)/sh", "\n".join(said[0] + said[1]))
+    assert len(sums) == 3 and len(set(sums)) == 1
+    assert said[0][1:] == ["world", "b"]
+    text = "\n".join(said[1])
+    assert text.startswith("hello\nworld\n")
+    assert "/mnt/dir\n" in text and "10.0.0.1:/x /mnt rw" in text
+    assert "cat: /mnt/old: no such file or directory" in text
+    assert "dir  new  sh\n" in text and "nfs1" in text
+    assert run(tmp_path / "b", server, client) == (said, frames)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_lost_frames_cost_time_only(tmp_path: Path, seed: int) -> None:
+    server = SERVE + "sleep 300; cmp /bin/sh /x/sh && echo same; ls /x"
+    client = MOUNT + (
+        "cp /bin/sh /mnt/sh;"
+        "for i in 1 2 3 4 5 6; do echo $i > /mnt/$i; mv /mnt/$i /mnt/m$i; done;"
+        "cat /mnt/m3; umount /mnt; grep repeated /dev/stat"
+    )
+    link = Link(loss_percent=5, late_percent=5, seed=seed)
+    said, _ = run(tmp_path / "a", server, client, link=link)
+    assert said[0] == ["same", "m1   m2   m3   m4   m5   m6   old  sh"]
+    assert said[1][0] == "3"
+    assert int(re.findall(r"remote.repeated (\d+)", said[1][1])[0]) > 0
+
+
+def test_what_cannot_be_mounted_is_named(tmp_path: Path) -> None:
+    client = (
+        "mkdir /mnt; mount -t nfs 10.0.0.1:/none /mnt; mount -t nfs 10.0.0.1:99999:/ /mnt;"
+        "mount -t nfs x:/x /mnt; mount -t ext9 disk1 /mnt; mount 10.0.0.1:/x /mnt;"
+        "mount -t nfs disk0 /mnt; mount -t nfs 10.0.0.1:/x /none; mount"
+    )
+    said, _ = run(tmp_path / "a", SERVE + "sleep 30", client)
+    wrong = "invalid argument"
+    words = ["no such file or directory", wrong, wrong, "the one type is nfs"]
+    assert [line.rpartition(": ")[2] for line in said[1][:4]] == words
+    assert "needs -t nfs" in said[1][4] and "say HOST:/DIRECTORY" in said[1][5]
+    assert said[1][6].endswith("/none: no such file or directory")
+    assert said[1][7:] == ["disk0 / rw"]
