@@ -10,6 +10,8 @@ In this folder:
     answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
     wrong.toml    mistakes that the tests must notice: edits of the reference
     attacks.toml  attempts to fool the scoring: edits of the reference
+    given.toml    if a test asks about a kernel with a fault: edits of the reference, which students
+                  get as given.elf
     start/        policies that are not in this tree, as students get them: KIND-NAME.c
     staff/        model answers, rubric, exam questions: in no student's tree (grade/staff)
     reference.elf in a student's tree only: the solution's kernel, to measure against
@@ -30,6 +32,11 @@ lab.toml:
     warnings = ["NAME"]    of the compiler, as "unused-variable": a student's file that has one does
                            not build. Others are the student's to see, and do not count
     [new]                  FILE = its solution, a file of this tree; for each in start/
+
+The table of given.toml:
+
+    [NAME]
+    says = "..."           and [[NAME.edits]], as in wrong.toml
 
 A mistake in wrong.toml:
 
@@ -60,6 +67,7 @@ from sluice.host.paths import KERNEL, ROOT, TREE
 
 LABS = ROOT / "grade" / "labs"
 WRONG, ATTACKS = "wrong.toml", "attacks.toml"  # in a lab's folder; in no student's tree
+GIVEN = "given.toml"  # so is this one
 FULL = 100
 Table = dict[str, Any]  # of a TOML file, whose keys and types `check_table` checks
 WORD = re.compile(r"[a-z][a-z0-9-]*")
@@ -240,8 +248,9 @@ def read_new_files(path: Path, new: dict[str, str]) -> list[Hole]:
     if there != set(names.values()):
         wanted = sorted(names.values())
         raise BadLab(f"{path}: new: start/ must have {wanted}, and has {sorted(there)}")
+    handed_out = (path.parent / "reference.elf").exists()
     for solution in new.values():
-        if not (ROOT / solution).is_file():
+        if not handed_out and not (ROOT / solution).is_file():
             raise BadLab(f"{path}: new: there is no {solution}")
     return [
         Hole(file, "", (folder / name).read_text(encoding="utf-8")) for file, name in names.items()
@@ -407,3 +416,9 @@ def load_attacks(lab: Lab) -> list[Attack]:
         )
         for entry in entries(lab.folder / ATTACKS, keys, ("loses",))
     ]
+
+
+def load_given(lab: Lab) -> tuple[Edit, ...]:
+    """Return the edits that make the lab's given kernel, which has a fault; none if it has none."""
+    found = entries(lab.folder / GIVEN, {"says": str}, ())
+    return tuple(edit for entry in found for edit in entry.edits)

@@ -61,7 +61,9 @@ class Scenario:
     varied: false keeps the names as they stand; on_log: makes of the data disk's image, which is a
     file system, the disk with a virtual log on which it is (sluice/system/virtual_log.py); cut: the
     power is cut at the end, and nothing written out before; ends: the status with which the machine
-    is to end.
+    is to end; journal: the size of a journal on the disk of programs and on the data disk, as mkfs
+    takes it; flushes: the log of a logged disk has its flushes, too; on_image: makes the data
+    disk's image of the one that mkfs made.
     """
 
     name: str
@@ -88,6 +90,9 @@ class Scenario:
     on_log: Callable[[bytes], bytes] | None = None
     cut: bool = False
     ends: int = 0
+    journal: str = ""
+    flushes: bool = False
+    on_image: Callable[[bytes], bytes] | None = None
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ from grade.code import source
 from grade.code.objects import run_tool
 from grade.definition.lab import (
     ATTACKS,
+    GIVEN,
     LABS,
     WRONG,
     Attack,
@@ -28,6 +29,7 @@ from grade.definition.lab import (
     Hole,
     Lab,
     load_attacks,
+    load_given,
     load_labs,
     load_mistakes,
 )
@@ -56,6 +58,7 @@ write them now. Until then:
 
 """
 FAULT = "policy fault"  # words of the report about it
+GIVEN_KERNEL = "given.elf"  # in a student's tree: the kernel that given.toml makes
 SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 
 
@@ -246,6 +249,21 @@ def build_kernel(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.elf").write_bytes(data)
     return folder / "kernel.elf"
+
+
+def build_given_kernel(lab: Lab, folder: Path) -> Path:
+    """Build the lab's given kernel, which has a fault of the staff's; return its path.
+
+    A student's tree has it already.
+    """
+    handed_out = lab.folder / GIVEN_KERNEL
+    if handed_out.exists():
+        return handed_out
+    files = apply_edits(load_given(lab))
+    objects = {file: compile_unchecked(file, text) for file, text in files.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / GIVEN_KERNEL).write_bytes(link_unchecked(objects, find_unlinked_policies(lab)))
+    return folder / GIVEN_KERNEL
 
 
 # ---- what students get ----
@@ -508,13 +526,17 @@ def copy_tree(lab: Lab, out: Path) -> None:
             shutil.rmtree(path)
     handed_out = out / lab.folder.relative_to(ROOT)
     shutil.rmtree(handed_out / "hidden", ignore_errors=True)
-    for name in (WRONG, ATTACKS, answers.SOLUTION):
+    for name in (WRONG, ATTACKS, GIVEN, answers.SOLUTION):
         (handed_out / name).unlink(missing_ok=True)
 
 
 def add_grading_data(lab: Lab, folder: Path) -> None:
     """Put into a student's folder of the lab what the grader computes from the solution."""
     run_tool("objcopy", "--strip-debug", lab.reference, folder / "reference.elf")
+    if load_given(lab):
+        with tempfile.TemporaryDirectory(prefix="sluice-") as name:
+            given = build_given_kernel(lab, Path(name))
+            run_tool("objcopy", "--strip-debug", given, folder / GIVEN_KERNEL)
     (folder / sourcefile.CALLS).write_text(
         "\n".join(sorted(sourcefile.allowed_uses(lab))) + "\n", encoding="utf-8"
     )

@@ -16,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from grade.definition.lab import Lab
+from grade.definition.lab import Lab, load_given
 from grade.engine import answers, evidence, grading, tree
 from grade.engine.assertions import Wrong
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import WRITE_LOG, Workbench, expect_good_end
 from grade.trust import sourcefile
 from grade.trust.compiler import BuildFailed
+from sluice.crash import disk_events, write_log
 from sluice.host.paths import BUILT, TREE
 from sluice.system import trace
 from sluice.system.guest import Guest
@@ -71,6 +72,14 @@ def build_twin(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     return twin
 
 
+def build_given_twin(lab: Lab, folder: Path) -> Path:
+    """Build the twin of the lab's given kernel, which has a fault of the staff's; return its path.
+
+    Raises BuildFailed.
+    """
+    return build_twin(folder, lab, tree.apply_edits(load_given(lab)))
+
+
 def refusal(lab: Lab) -> str | None:
     """Return why the twin cannot run a lab's tests, or None if it can."""
     if answers.FORM in lab.files:
@@ -102,16 +111,20 @@ class OnTwin(Workbench):
             kernel = self.machine_kernel(kernel)
             config = replace(config, kernel=kernel)
             return super()._run_machine(kernel, config, guest, scenario, folder)
-        log = (scenario.setting.data, folder / WRITE_LOG) if scenario.logged else None
-        begin = partial(engine.start_twin, config, guest, twin=kernel, log=log)
+        place = (scenario.setting.data, folder / WRITE_LOG) if scenario.logged else None
+        log, watch = (None, place) if scenario.flushes else (place, None)
+        begin = partial(engine.start_twin, config, guest, twin=kernel, log=log, watch=watch)
         how = self._boot(begin, config, folder, scenario.ends)
         expect_good_end(how)
+        if place and scenario.flushes:
+            seen = disk_events.parse_events(place[1].read_bytes())
+            place[1].write_bytes(write_log.format_log(seen))
         guest.save()
         try:
             lost, events = trace.read_trace(guest.path, engine.ring_address(guest.path))
             run = Run(scenario, folder, events)
             evidence.expect_complete_trace(run, lost)
-            evidence.expect_ordered_writes(run, self.cache_is_ours)
+            evidence.expect_ordered_writes(run, self.cache_is_evidence(scenario))
             evidence.expect_times(run)
         except evidence.UNREADABLE as error:
             raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None

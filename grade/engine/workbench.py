@@ -33,6 +33,7 @@ from grade.engine.moments import TRACE_FILE, Moment, find_counterpart
 from grade.engine.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scenario
 from grade.engine.watchdog import watch_in_context
 from grade.trust.untrusted_text import make_printable
+from sluice.crash import write_log
 from sluice.host.fault import HostFault
 from sluice.host.limits import host_slowdown
 from sluice.host.paths import PROGRAMS
@@ -43,6 +44,7 @@ from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, die_with_parent, start
 
 MEMORY = "64M"
+ROOT_SIZE = "16M"  # of the disk with the programs
 CONTROL_S = 60  # processor seconds, for a test that is run on the reference
 CPU_S = 20  # processor seconds of a machine: 3 times open's (sluice/host/limits.py)
 CACHE = {
@@ -87,19 +89,21 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
     options += ["--pattern", str(scenario.pattern)] if scenario.pattern else []
     files = {own.rename_parts(path): data for path, data in scenario.files}
     files |= {f"/bin/{name}": (PROGRAMS / name).read_bytes() for name in scenario.programs}
+    journal = ("--journal", scenario.journal) if scenario.journal else ()
     names = ["spare"] * len(own.drives)
     names[own.root], names[own.data], names[own.beacons] = "root", "data", "beacon"
     disks = [
         folder / (f"spare{unit}.img" if name == "spare" else f"{name}.img")
         for unit, name in enumerate(names)
     ]
-    image.make_image(disks[own.root], Content(files=files, rc=scenario.rc_script(), size="16M"))
-    blank = Content(programs=False, size=f"{scenario.data_kb()}K", options=tuple(options))
+    programs = Content(files=files, rc=scenario.rc_script(), size=ROOT_SIZE, options=journal)
+    image.make_image(disks[own.root], programs)
+    blank = Content(programs=False, size=f"{scenario.data_kb()}K", options=(*options, *journal))
     image.make_image(disks[own.data], blank)
     for path, name, value in scenario.fields:
         image.debugfs(disks[own.data], f"sif {own.rename_parts(path)} {name} {value}", write=True)
-    if scenario.on_log:
-        disks[own.data].write_bytes(scenario.on_log(disks[own.data].read_bytes()))
+    for change in filter(None, (scenario.on_log, scenario.on_image)):
+        disks[own.data].write_bytes(change(disks[own.data].read_bytes()))
     for disk, name in zip(disks, names, strict=True):
         if name in ("beacon", "spare"):
             with disk.open("wb") as file:
@@ -109,9 +113,11 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
     return disks
 
 
-def logging_disk(path: Path) -> Disk:
-    """Return a disk whose writes QEMU also keeps in a log."""
+def logging_disk(path: Path, flushes: bool) -> Disk:
+    """Return a disk whose writes QEMU also keeps in a log, with or without its flushes."""
     log = path.with_name(WRITE_LOG)
+    if flushes:
+        return write_log.logged_disk(path, log)
     log.write_bytes(b"")
     files = f"file.driver=file,file.filename={quote_qemu(path)}"
     files += f",log.driver=file,log.filename={quote_qemu(log)}"
@@ -136,7 +142,7 @@ def make_data_disk(scenario: Scenario, path: Path) -> Disk:
             for file, block in scenario.unwritable
         ]
         return failing_disk(path, [block * BLOCK_SECTORS for block in blocks])
-    return logging_disk(path) if scenario.logged else Disk(path)
+    return logging_disk(path, scenario.flushes) if scenario.logged else Disk(path)
 
 
 def make_machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
@@ -256,6 +262,14 @@ class Workbench:
         """Return the reference's run."""
         return self._run_once(self.reference_kernel, "reference-", scenario)
 
+    def run_other(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
+        """Return the run of another kernel of the staff's. Raises Wrong if it did not end well.
+
+        prefix: of the run's folder.
+        """
+        self.scenarios[scenario.name] = scenario
+        return self._run_once(kernel, prefix, scenario)
+
     def control_bench(self) -> "Workbench":
         """Return a workbench with the reference in the submission's place, in its own folder."""
         kernel, folder = self.reference_kernel, self.folder.with_name("control")
@@ -287,10 +301,12 @@ class Workbench:
         """Return True if the reference has run this scenario."""
         return (self.reference_kernel, f"reference-{scenario.name}") in self.made
 
-    @property
-    def cache_is_ours(self) -> bool:
-        """True if the cache is ours, so that what the trace shows of it is evidence."""
-        return not CACHE & self.files.keys()
+    def cache_is_evidence(self, scenario: Scenario) -> bool:
+        """Return True if what the trace shows of the cache is evidence.
+
+        It is not if the submission is the cache, nor if a journal writes past it.
+        """
+        return not CACHE & self.files.keys() and not scenario.journal
 
     def _run_once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
         key = (kernel, f"{prefix}{scenario.name}")
@@ -347,7 +363,11 @@ class Workbench:
             guest.verify()
             guest.save()
             return verify_run(
-                partial(Run, scenario, folder), kernel, guest, log, self.cache_is_ours
+                partial(Run, scenario, folder),
+                kernel,
+                guest,
+                log,
+                self.cache_is_evidence(scenario),
             )
 
     def _boot(self, begin: Begin, config: Config, folder: Path, wanted: int) -> str:

@@ -14,7 +14,7 @@ then for each command a sector with four little-endian numbers, and the data.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sluice.crash.disk_events import SECTOR, BadRecording, Event
@@ -69,3 +69,14 @@ def _iterate_entries(data: bytes) -> Iterator[Event]:
         if flags & FUA:
             yield Event("flush")
         at = end
+
+
+def format_log(events: Iterable[Event]) -> bytes:
+    """Return the writes and flushes of events as such a log has them."""
+    parts = [HEAD.pack(MAGIC, VERSION, 0, SECTOR).ljust(SECTOR, b"\0")]
+    for event in events:
+        if event.kind in ("write", "flush"):
+            flags = FLUSH if event.kind == "flush" else 0
+            head = ENTRY.pack(event.at // SECTOR, event.sectors(), flags, 0)
+            parts.append(head.ljust(SECTOR, b"\0") + event.data)
+    return b"".join(parts)

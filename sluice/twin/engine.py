@@ -58,14 +58,18 @@ def twin_command(
     costs: Path | None = None,
     twin: Path = TWIN,
     log: tuple[int, Path] | None = None,
+    watch: tuple[int, Path] | None = None,
 ) -> list[str]:
     """Return the command line that starts the twin with this memory. costs: a table of costs, if
-    not the kernel's; log: a disk whose writes are kept, and the file for them."""
+    not the kernel's; log: a disk whose writes are kept, and the file for them; watch: a disk whose
+    events are kept, and the file for them (disk_events.py)."""
     line = [str(twin), "-p", str(PROGRAMS), "-m", str(guest.path)]
     line += ["-c", str(costs)] if costs else []
     if log:
         place, size = guest.places[log[0]]
         line += ["-w", f"{place}:{place + size}:{log[1]}"]
+    if watch:
+        line += ["-e", f"{watch[0]}:{watch[1]}"]
     return [*line, "--", *machine.charged_arguments().split(), guest.argument()]
 
 
@@ -75,11 +79,12 @@ def start_twin(
     in_child: Callable = die_with_parent,
     twin: Path = TWIN,
     log: tuple[int, Path] | None = None,
+    watch: tuple[int, Path] | None = None,
     **how: object,
 ) -> subprocess.Popen:
     """Start the twin, or another twin with other sources in it, as a child. Returns the process.
     how: goes to Popen."""
-    line = twin_command(machine, guest, twin=twin, log=log)
+    line = twin_command(machine, guest, twin=twin, log=log, watch=watch)
     return subprocess.Popen(line, preexec_fn=in_child, **how)
 
 

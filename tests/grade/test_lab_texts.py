@@ -15,7 +15,7 @@ from whole import WHOLE
 from book.ext.build import PAGES
 from grade.cli import worked_example
 from grade.code import source
-from grade.definition.lab import ATTACKS, WRONG, Lab, load_labs
+from grade.definition.lab import ATTACKS, GIVEN, WRONG, Lab, load_labs
 from grade.engine import answers, example, tree
 from sluice.host.paths import ROOT
 
@@ -34,9 +34,9 @@ TEXTS = {".c", ".h", ".md", ".py", ".toml", ".txt", ".S", ".sh", ".svg", ".json"
 STUDENT_SEES = {
     *("handout.md", "hints.md", "lab.toml", "tests", "start", "reference.elf"),
     *("example.py", "before.txt", "after.txt", "calls.txt", "defines.txt"),
-    *(answers.FORM, answers.CHECKS),
+    *(answers.FORM, answers.CHECKS, tree.GIVEN_KERNEL),
 }
-NOT_HANDED_OUT = {"hidden", WRONG, ATTACKS, answers.SOLUTION, "__pycache__"}
+NOT_HANDED_OUT = {"hidden", WRONG, ATTACKS, GIVEN, answers.SOLUTION, "__pycache__"}
 
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 

@@ -1,0 +1,44 @@
+"""Logs that are sound and unusual are replayed."""
+
+from dataclasses import replace
+
+from grade.engine.workbench import Workbench
+from sluice.crash.logwriter import Transaction
+
+from ..replays import (
+    LAST_SEQUENCE,
+    expect_replayed,
+    lay_log,
+    make_log,
+    record_mount,
+    uncommitted,
+)
+
+NEAR_END = 1010  # of a log of 1,024 blocks
+
+
+def a_log_may_go_round_its_end_and_so_may_its_numbers(bench: Workbench) -> None:
+    """The transactions lie round the end of the log, and their numbers go from the largest to 0."""
+    made = make_log(bench)
+    *whole, last = made.transactions
+    start = bench.random("round").randrange(NEAR_END, NEAR_END + 10)
+    disk = lay_log(made, [*whole, uncommitted(last)], start, LAST_SEQUENCE)
+    expect_replayed(record_mount(bench, "round", made, disk))
+
+
+def what_stands_behind_the_end_does_not_count(bench: Workbench) -> None:
+    """Behind the last commit block stands a transaction with an older number. Before it there is a
+    commit block alone, which ends an empty transaction."""
+    made = make_log(bench)
+    first, *more, last = made.transactions
+    whole = [first, Transaction(), *more]
+    disk = lay_log(made, whole, 7, 20, behind=[last])
+    expect_replayed(record_mount(bench, "behind", made, disk))
+
+
+def a_wrong_number_ends_a_log(bench: Workbench) -> None:
+    """The commit block of the last transaction has another number."""
+    made = make_log(bench)
+    *whole, last = made.transactions
+    disk = lay_log(made, [*whole, replace(last, commit_off_by=1)], 30, 5)
+    expect_replayed(record_mount(bench, "number", made, disk))

@@ -1,0 +1,282 @@
+"""Cut the power at every write, and judge what is left.
+
+The crash laboratory (sluice/crash) makes the cuts: the disk as it was after some of the writes, if
+the drive's cache had brought all, none or some of the writes since the last flush onto the
+platters; or with a write that is torn. e2fsck, which knows nothing of this kernel, replays the log
+and repairs without a question; then it has nothing to say; and the names and contents are those of
+one moment since the last fsync or sync. The simplest cut that loses something is told as a story.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+from grade.engine.assertions import Wrong
+from sluice.crash.checker import Checker
+from sluice.crash.cuts import Base, Cut, Image, Platters
+from sluice.crash.disk_events import Event
+from sluice.crash.ext2 import Damaged, Reader, read_tree
+from sluice.crash.log_faults import COMMIT, DESCRIPTOR, REVOKE, SUPERBLOCK, find_sequence, find_type
+from sluice.crash.machine import memory_folder
+from sluice.crash.operations import Operation
+from sluice.crash.oracle import FoundTree, Promise
+
+from .operations import Recording
+
+JOURNALLED = Promise("prefix", stale=False)
+JOURNAL_INODE = 8
+MOST_KNOWN = 20_000  # verdicts
+MOST_LINES = 24  # of a story
+BEFORE, BEHIND = 12, 30  # events around a checkpoint
+EXPECTED = "every cut to leave a disk that e2fsck -p repairs without a question, with all that was \
+fsynced, and each operation whole or not at all"
+
+
+@dataclass
+class Verdict:
+    """What e2fsck and a reader of ext2 say of a cut: the tree of files, or what is wrong."""
+
+    wrong: list[str] = field(default_factory=list)
+    tree: FoundTree | None = None
+
+
+@lru_cache(maxsize=1)
+def known_verdicts() -> dict[tuple[bytes, int], Verdict]:
+    """Return the verdicts of all images so far, by the image's hash."""
+    return {}
+
+
+class Judge:
+    """Judges images in a folder. Equal images are judged once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checker = Checker(folder)
+
+    def judge_cut(self, base: bytes, image: Image) -> Verdict:
+        """Return the verdict on what a cut left. base: the digest of the disk before."""
+        known, key = known_verdicts(), (base, image.hash)
+        if key not in known:
+            while len(known) >= MOST_KNOWN:
+                known.pop(next(iter(known)))
+            known[key] = self.judge(image.bytes())
+        return known[key]
+
+    def judge(self, image: bytes) -> Verdict:
+        """Return the verdict on an image."""
+        if asked := self.checker.preen(image, "e2fsck"):
+            return Verdict([asked])
+        if status := self.checker.run("-fn"):
+            said = self.checker.message()
+            return Verdict([f"e2fsck -p, then e2fsck -fn: status {status}: {said}"])
+        return read_verdict(self.checker.path.read_bytes())
+
+
+def read_verdict(image: bytes) -> Verdict:
+    """Return the tree on an image, as it is."""
+    try:
+        return Verdict([], read_tree(image))
+    except Damaged as error:
+        return Verdict([str(error)])
+
+
+def pending_writes(events: Sequence[Event], after: int) -> list[int]:
+    """Return the writes that are in the drive's cache after an event."""
+    first = max((i for i in range(after + 1) if events[i].kind == "flush"), default=-1) + 1
+    return [i for i in range(first, after + 1) if events[i].kind == "write"]
+
+
+Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
+
+
+def list_ways(events: Sequence[Event], after: int, pending: list[int]) -> list[Way]:
+    """Return the ways in which the power may go just after an event, which are tried.
+
+    Of the many ways in which a cache may lose writes, these are: it lost all others, none, only
+    the oldest, or only the youngest. A write is torn in the middle, and none other is lost.
+    """
+    kind = events[after].kind
+    if kind not in ("write", "returned"):
+        return []
+    last = (after,) if kind == "write" else ()
+    others = tuple(number for number in pending if number != after)
+    ways: dict[Way, None] = {}
+    for kept in ((), others, others[1:], others[:-1]):
+        ways[(*kept, *last), -1, ()] = None
+    if kind == "write" and (count := events[after].sectors()) > 1:
+        ways[(*others, after), after, tuple(range((count + 1) // 2))] = None
+    return list(ways)
+
+
+def iterate_cuts(
+    recording: Recording, wanted: "Range", volatile: bool
+) -> Iterator[tuple[Cut, Image]]:
+    """Yield the cuts of a recording that are wanted, each with what it leaves."""
+    platters = Platters(Base(recording.before))
+    returned, under_way = 0, False
+    for after, event in enumerate(recording.events):
+        if event.kind == "flush" or not volatile:
+            platters.flush()
+        if event.kind == "began":
+            under_way = True
+        elif event.kind == "returned":
+            returned, under_way = event.mark + 1, False
+        elif event.kind == "write":
+            platters.write(after, event)
+        for chosen, torn, sectors in list_ways(recording.events, after, list(platters.pending)):
+            cut = Cut(after, chosen, torn, sectors, returned, under_way)
+            if wanted(cut):
+                yield cut, platters.image(cut)
+
+
+Range = Callable[[Cut], bool]  # which cuts of a recording a test is about
+
+
+def before(operations: Sequence[Operation], name: str) -> Range:
+    """Return a range: the cuts before the last operation of this name begins."""
+    place = max(i for i, op in enumerate(operations) if op.name == name)
+    return lambda cut: cut.returned < place or (cut.returned == place and not cut.under_way)
+
+
+def around_checkpoint(recording: Recording) -> Range:
+    """Return a range: the cuts around the first checkpoint while the operations are done.
+
+    Raises Wrong if the log's superblock is not written meanwhile.
+    """
+    events = recording.events
+    first = next(i for i, event in enumerate(events) if event.kind == "began")
+    found = [i for i in range(first, len(events)) if find_type(events[i]) == SUPERBLOCK]
+    if not found:
+        raise Wrong(
+            "the log to be emptied when half of it is used", "its superblock is not written"
+        )
+    near = range(found[0] - BEFORE, found[0] + BEHIND)
+    return lambda cut: cut.after in near
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A cut that lost something, and what was found."""
+
+    cut: Cut
+    wrong: str
+
+
+def judge_cuts(
+    recording: Recording, wanted: Range, volatile: bool = True
+) -> tuple[int, list[Loss]]:
+    """Judge the cuts of a recording.
+
+    Returns how many, and those that lost something. volatile: the drive's cache is lost with the
+    power; otherwise each write that has ended is durable.
+    """
+    losses, count = [], 0
+    base = blake2b(recording.before, digest_size=16).digest()
+    with memory_folder() as name:
+        judge = Judge(Path(name))
+        for cut, image in each_cut(recording, wanted, volatile):
+            count += 1
+            if wrong := find_wrong(judge.judge_cut(base, image), recording, cut):
+                losses.append(Loss(cut, wrong))
+    return count, losses
+
+
+def each_cut(recording: Recording, wanted: Range, volatile: bool) -> Iterator[tuple[Cut, Image]]:
+    """Yield the cuts that are judged, each with what it leaves. Equal cuts come once."""
+    seen = set()
+    for cut, image in iterate_cuts(recording, wanted, volatile):
+        key = (image.hash, cut.returned, cut.under_way)
+        if key not in seen:
+            seen.add(key)
+            yield cut, image
+
+
+def find_wrong(verdict: Verdict, recording: Recording, cut: Cut) -> str:
+    """Return what is wrong with what a cut left, or an empty text."""
+    if verdict.tree is None:
+        return "; ".join(verdict.wrong)
+    found, _ = recording.history.check(verdict.tree, cut.returned, cut.under_way, JOURNALLED)
+    return "; ".join(found)
+
+
+def expect_no_loss(recording: Recording, least: int, wanted: Range, volatile: bool = True) -> None:
+    """Raise Wrong, with the story of the simplest cut, if a cut lost something.
+
+    There must be at least `least` cuts.
+    """
+    count, losses = judge_cuts(recording, wanted, volatile)
+    if losses:
+        loss = min(losses, key=lambda one: (one.cut.torn >= 0, one.cut.after, len(one.cut.chosen)))
+        raise Wrong(
+            EXPECTED, f"{len(losses)} of {count} cuts lose something. {tell(recording, loss)}"
+        )
+    if count < least:
+        raise Wrong(f"writes for at least {least} cuts", f"writes for {count} cuts")
+
+
+# ---- in words ----
+
+
+def log_blocks(image: bytes) -> dict[int, int]:
+    """Return the numbers in the log of its blocks, by their numbers on the disk."""
+    reader = Reader(image)
+    inode = reader.inode(JOURNAL_INODE)
+    first = min(reader.blocks_of(inode))
+    count = inode.size // reader.block_bytes
+    skipped = 1 + (count - 12 > 1024)  # blocks of pointers lie among them
+    return {first + i: i for i in range(count + skipped)}
+
+
+KINDS = {
+    DESCRIPTOR: "log: descriptor of transaction {}",
+    COMMIT: "log: commit block of transaction {}",
+    REVOKE: "log: revokes of transaction {}",
+    SUPERBLOCK: "log: its superblock",
+}
+
+
+def describe_write(event: Event, log: dict[int, int], block_bytes: int) -> str:
+    """Say what a write is."""
+    block = event.at // block_bytes
+    if block not in log:
+        return "the superblock" if not block else f"block {block}, at its home"
+    return KINDS.get(find_type(event), "log: copy of a block").format(find_sequence(event))
+
+
+def list_lines(recording: Recording, cut: Cut | None, numbered: bool = False) -> list[str]:
+    """Return a line for each event until a cut, or for all; numbered: the writes have numbers."""
+    log, size = log_blocks(recording.before), Reader(recording.before).block_bytes
+    lines, writes = [], 0
+    for i, event in enumerate(recording.events[: cut.after + 1 if cut else None]):
+        if event.kind == "began":
+            lines.append(str(recording.operations[event.mark]))
+        elif event.kind == "returned":
+            lines.append("  returned")
+        elif event.kind == "flush":
+            lines.append("    flush of the drive's cache")
+        elif event.kind == "write":
+            writes += 1
+            number = f"{writes:3} " if numbered else ""
+            said = describe_write(event, log, size)
+            lines.append(f"    {number}write: {said}{describe_fate(recording, cut, i)}")
+    return lines
+
+
+def describe_fate(recording: Recording, cut: Cut | None, number: int) -> str:
+    """Say what became of a write that was in the drive's cache."""
+    if not cut or number not in pending_writes(recording.events, cut.after):
+        return ""
+    if number == cut.torn:
+        return "  <- torn: only its first half is there"
+    return "" if number in cut.chosen else "  <- was still in the drive's cache: lost"
+
+
+def tell(recording: Recording, loss: Loss) -> str:
+    """Return the story of a cut."""
+    lines = list_lines(recording, loss.cut)
+    left_out = [f"    ({len(lines) - MOST_LINES} lines before are left out)"]
+    shown = lines if len(lines) <= MOST_LINES else [*left_out, *lines[-MOST_LINES:]]
+    return "\n".join(
+        ["The simplest:", *shown, "    *** here the power goes ***", f"Found: {loss.wrong[:600]}"]
+    )

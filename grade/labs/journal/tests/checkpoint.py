@@ -1,0 +1,13 @@
+"""The log's blocks are forgotten only when all of them are at home."""
+
+from grade.engine.workbench import Workbench
+
+from ..judging import around_checkpoint, expect_no_loss
+from ..workloads import record_checkpoint
+
+
+def a_checkpoint_may_be_cut_at_any_moment(bench: Workbench) -> None:
+    """Directories are made until half of a short log is used. The power is cut after each write
+    around the checkpoint, and the drive has lost some of the writes since its last flush."""
+    recording = record_checkpoint(bench)
+    expect_no_loss(recording, 40, around_checkpoint(recording))

@@ -1,0 +1,61 @@
+"""The operations that tests have the machine do."""
+
+from dataclasses import replace
+from itertools import islice
+
+from grade.engine.workbench import Workbench
+
+from .operations import (
+    ON_DEMAND,
+    SOON,
+    Recording,
+    ShortRing,
+    iterate_names,
+    parse,
+    record,
+    scenario,
+)
+
+ROUNDS, FOLDERS = 3, 90  # which take more than half of a short log
+LARGE = ON_DEMAND.replace("nbuf=300", "nbuf=600")  # so many directories are in the cache
+
+
+def record_commits(bench: Workbench, reference: bool = False) -> Recording:
+    """Record names that are made, changed and removed, with fsyncs; blocks go home soon.
+
+    reference: by the solution's kernel.
+    """
+    rng = bench.random("commits")
+    a, b, c, d, e = islice(iterate_names(bench, "commit names"), 5)
+    sizes = [rng.randrange(100, 9000) for _ in range(3)]
+    operations = parse(
+        f"mkdir /{a}; creat /{a}/{b}; fsync /{a}/{b};"
+        f"append /{a}/{b} {sizes[0]} 1; fsync /{a}/{b};"
+        f"mkdir /{c}; rename /{a}/{b} /{c}/{d}; sync;"
+        f"link /{c}/{d} /{e}; creat /{b}; append /{b} {sizes[1]} 2; fsync /{b};"
+        f"unlink /{c}/{d}; rename /{b} /{e}; sync;"
+        f"append /{e} {sizes[2]} 3; rmdir /{a}; sync; umount /"
+    )
+    return record(bench, scenario("commits", operations, SOON), operations, reference=reference)
+
+
+def record_checkpoint(bench: Workbench) -> Recording:
+    """Record directories that are made until half of a short log is used."""
+    names = list(islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1))
+    rounds = [names[i * FOLDERS : (i + 1) * FOLDERS] for i in range(ROUNDS)]
+    fsync = f"fsync /{names[-1]}"
+    made = "".join(f"{'; '.join(f'mkdir /{name}' for name in part)}; {fsync};" for part in rounds)
+    operations = parse(f"creat /{names[-1]}; {made} append /{names[-1]} 3000 1; {fsync}")
+    machine = replace(scenario("checkpoint", operations, LARGE), on_image=ShortRing(), size="7M")
+    return record(bench, machine, operations)
+
+
+def record_reuse(bench: Workbench) -> Recording:
+    """Record a directory that is removed, and a file that gets its block."""
+    a, b, c = islice(iterate_names(bench, "reuse names"), 3)
+    size = bench.random("reuse").randrange(3000, 9000)
+    operations = parse(
+        f"creat /{c}; mkdir /{a}; fsync /{c}; rmdir /{a}; fsync /{c};"
+        f"creat /{b}; append /{b} {size} 1; fsync /{b}; umount /"
+    )
+    return record(bench, scenario("reuse", operations, ON_DEMAND), operations)
