@@ -90,9 +90,9 @@ static void move(struct io *io, u32 at, u8 *data, u32 n)
 
 /* ---- READ ---- */
 
-/* Read some bytes: how many; 0: the file ends there; or -errno. */
+/* Read some bytes: how many, and whether the file ends there; or -errno. */
 static int read_some(struct mount *m, struct io *io, const struct place *p,
-                     u32 done)
+                     u32 done, bool *end)
 {
     struct attributes a;
     u32 n, want = p->bytes - done;
@@ -101,9 +101,10 @@ static int read_some(struct mount *m, struct io *io, const struct place *p,
     xdr_put(&c->out, want);
     TRY(nfs_send(m, c));
     take_post(&c->in, &a);
-    xdr_u64(&c->in); /* the number of bytes, and whether the file ends there */
+    xdr_u32(&c->in); /* the number of bytes, which comes again */
+    *end = xdr_bool(&c->in);
     u8 *data = xdr_bytes(&c->in, &n, want);
-    if (!data)
+    if (!data || (n == 0 && !*end))
         return -EIO;
     move(io, done, data, n);
     return n;
@@ -113,9 +114,10 @@ static void carry_read(struct mount *m, struct io *io)
 {
     struct place p = place_of_command(m, io);
     u32 done = 0;
-    int n = 1;
-    while (done < p.bytes && n > 0) {
-        n = read_some(m, io, &p, done);
+    bool end = false;
+    int n = 0;
+    while (done < p.bytes && n >= 0 && !end) {
+        n = read_some(m, io, &p, done, &end);
         done += MAX(n, 0);
     }
     move(io, done, NULL, p.bytes - done);
