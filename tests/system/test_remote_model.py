@@ -1,0 +1,155 @@
+"""Two clients and a server do random operations, and each output is what close-to-open consistency
+allows.
+
+The clients act in slots of virtual time. In most slots one of them acts, so all that was closed in
+earlier slots must be seen: the model knows the exact output. In a shared slot one client writes a
+file and the other one reads it: it may see the old contents, the new ones, or none yet.
+"""
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sluice.network.consoles import Line
+from sluice.network.virtual import Link, Plan, run_network
+
+BIG = "/bin/mount"  # of several blocks
+NAMES = ("a", "b", "c", "d/e")
+SLOTS = 28
+GONE = "no such file or directory"
+
+
+@dataclass
+class Model:
+    """What is in the exported directory: names and contents. BIG stands for that file's."""
+
+    files: dict[str, str] = field(default_factory=dict)
+
+    def act(self, draw: random.Random, token: str) -> tuple[str, str]:
+        """Draw an operation. Returns its command and its exact output."""
+        name, other = draw.sample(NAMES, 2)
+        path, old = f"/mnt/{name}", self.files.get(name)
+        what = draw.choice(("write", "append", "read", "read", "big", "cut", "remove", "move"))
+        if what == "write":
+            self.files[name] = f"{token}\n"
+            return f"echo {token} > {path}", ""
+        if what == "append" and old != BIG:
+            self.files[name] = (old or "") + f"{token}\n"
+            return f"echo {token} >> {path}", ""
+        if what == "big":
+            self.files[name] = BIG
+            return f"cp {BIG} {path}", ""
+        if what == "cut" and old and old != BIG:
+            self.files[name] = old[: old.index("\n") + 1]
+            return f"truncate -s {len(self.files[name])} {path}", ""
+        if what == "remove":
+            self.files.pop(name, None)
+            return f"rm {path}", "" if old is not None else f"rm: {path}: {GONE}"
+        if what == "move":
+            if old is None:
+                return f"mv {path} /mnt/{other}", f"mv: {path} to /mnt/{other}: {GONE}"
+            self.files[other] = self.files.pop(name)
+            return f"mv {path} /mnt/{other}", ""
+        return self.read(name)
+
+    def read(self, name: str, at: str = "/mnt") -> tuple[str, str]:
+        """Return a command that shows a file, and its exact output."""
+        path, contents = f"{at}/{name}", self.files.get(name)
+        if contents is None:
+            return f"cat {path}", f"cat: {path}: {GONE}"
+        if contents == BIG:
+            return f"cmp {BIG} {path} && echo same", "same"
+        return f"cat {path}", contents.strip()
+
+
+@dataclass
+class Trial:
+    """The scripts of two clients, and the outputs that each command may have."""
+
+    scripts: list[str]
+    allowed: dict[str, set[str]]
+    model: Model
+
+
+def draw_trial(seed: int, slot_s: int) -> Trial:
+    """Draw the operations of all slots."""
+    draw = random.Random(seed)
+    model = Model()
+    trial = Trial(["", ""], {}, model)
+
+    def add(client: int, slot: int, command: str, outputs: set[str]) -> None:
+        """Have a client do a command in a slot."""
+        trial.scripts[client] += f"echo @{client}-{slot}; {command}\n"
+        trial.allowed[f"{client}-{slot}"] = outputs
+
+    for slot in range(SLOTS):
+        client = draw.randrange(2)
+        token = f"{slot}x{draw.randrange(1000)}"
+        small = [name for name, contents in model.files.items() if contents != BIG]
+        if small and draw.random() < 0.3:
+            name = draw.choice(small)
+            old = model.files[name]
+            model.files[name] = f"{token}\n"
+            add(client, slot, f"echo {token} > /mnt/{name}", {""})
+            add(1 - client, slot, f"cat /mnt/{name}", {old.strip(), "", token})
+        else:
+            command, output = model.act(draw, token)
+            add(client, slot, command, {output})
+        for script in range(2):
+            trial.scripts[script] += f"sleep {slot_s}\n"
+    for client in range(2):
+        for at, name in enumerate(NAMES):
+            command, output = model.read(name)
+            add(client, SLOTS + at, command, {output})
+        trial.scripts[client] += "true\n"
+    return trial
+
+
+def outputs_of(lines: list[str]) -> dict[str, str]:
+    """Return what followed each mark in the lines of one client."""
+    found: dict[str, list[str]] = {}
+    mark = ""
+    for line in lines:
+        if line.startswith("@"):
+            mark = line[1:]
+            found[mark] = []
+        elif mark and not line.startswith("nfs: server"):
+            found[mark].append(line)
+    return {mark: "\n".join(text) for mark, text in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("seed", "link", "restarts", "args"),
+    [
+        (1, Link(), 0, ""),
+        (2, Link(loss_percent=5, seed=2), 0, "nbuf=64"),
+        (3, Link(), 3, "write=through update=aipu"),
+        (4, Link(loss_percent=5, late_percent=10, seed=4), 2, "sched=sstf replace=arc"),
+    ],
+    ids=["quiet", "loss", "restarts", "loss-and-restarts"],
+)
+def test_each_client_sees_what_close_to_open_allows(
+    tmp_path: Path, seed: int, link: Link, restarts: int, args: str
+) -> None:
+    slot_s = 200 if link.loss_percent else 20
+    trial = draw_trial(seed, slot_s)
+    mount = "sleep 1; mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt\n"
+    whole_s = slot_s * (SLOTS + 2)
+    serve = "mkdir /x; mkdir /x/d; nfsd /x &\n"
+    for _ in range(restarts):
+        serve += f"sleep {whole_s // (restarts + 1)}.37; "
+        serve += "ps | grep nfsd | while read pid rest; do kill $pid; done; sleep 3; nfsd /x &\n"
+    serve += f"sleep {whole_s}\n"
+    serve += "".join(f"{trial.model.read(name, '/x')[0]}\n" for name in NAMES) + "true\n"
+    lines: list[Line] = []
+    plan = Plan((serve, *(mount + script for script in trial.scripts)), (args,) * 3, link)
+    assert run_network(plan, tmp_path, lines.append, tmp_path / "notes") == [0, 0, 0]
+    words = [str(line).split(maxsplit=2) for line in lines]
+    said = [[w[2] if len(w) > 2 else "" for w in words if w[1] == n] for n in ("1", "2", "3")]
+    seen = outputs_of(said[1]) | outputs_of(said[2])
+    wrong = {m: (seen.get(m), ok) for m, ok in trial.allowed.items() if seen.get(m) not in ok}
+    assert not wrong
+    for name in NAMES:
+        assert trial.model.read(name, "/x")[1] in "\n".join(said[0])
