@@ -2,9 +2,8 @@
  * The twin: the kernel and the user programs, compiled for the host, and a
  * machine for them that is no processor but this program.
  *
- *   twin [-c COSTS] [-n] [-w FROM:END:LOG] [-e DISK:EVENTS] -p PROGRAMS -m
- * MEMORY
- *        -- BOOT ARGUMENTS
+ *   twin [-c COSTS] [-n] [-w FROM:END:LOG] [-e DISK:EVENTS] -p PROGRAMS
+ *        -m MEMORY -- BOOT ARGUMENTS
  *   twin [-c COSTS] -r DISKS [-t TRACE] [-e DISK:EVENTS] -p PROGRAMS -m MEMORY
  *        [-- BOOT ARGUMENTS]
  *

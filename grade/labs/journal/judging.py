@@ -29,7 +29,6 @@ JOURNALLED = Promise("prefix", stale=False)
 JOURNAL_INODE = 8
 MOST_KNOWN = 20_000  # verdicts
 MOST_LINES = 24  # of a story
-BEFORE, BEHIND = 12, 30  # events around a checkpoint
 EXPECTED = "every cut to leave a disk that e2fsck -p repairs without a question, with all that was \
 fsynced, and each operation whole or not at all"
 
@@ -140,7 +139,7 @@ def before(operations: Sequence[Operation], name: str) -> Range:
 
 
 def around_checkpoint(recording: Recording) -> Range:
-    """Return a range: the cuts around the first checkpoint while the operations are done.
+    """Return a range: the cuts since the first checkpoint, until the next transaction begins.
 
     Raises Wrong if the log's superblock is not written meanwhile.
     """
@@ -151,16 +150,18 @@ def around_checkpoint(recording: Recording) -> Range:
         raise Wrong(
             "the log to be emptied when half of it is used", "its superblock is not written"
         )
-    near = range(found[0] - BEFORE, found[0] + BEHIND)
-    return lambda cut: cut.after in near
+    later = range(found[0], len(events))
+    end = next((i for i in later if find_type(events[i]) in (DESCRIPTOR, REVOKE)), len(events))
+    return lambda cut: found[0] <= cut.after < end
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A cut that lost something, and what was found."""
+    """A cut that lost something, and what was found. volatile: the drive lost its cache, too."""
 
     cut: Cut
     wrong: str
+    volatile: bool
 
 
 def judge_cuts(
@@ -178,7 +179,7 @@ def judge_cuts(
         for cut, image in each_cut(recording, wanted, volatile):
             count += 1
             if wrong := find_wrong(judge.judge_cut(base, image), recording, cut):
-                losses.append(Loss(cut, wrong))
+                losses.append(Loss(cut, wrong, volatile))
     return count, losses
 
 
@@ -244,8 +245,9 @@ def describe_write(event: Event, log: dict[int, int], block_bytes: int) -> str:
     return KINDS.get(find_type(event), "log: copy of a block").format(find_sequence(event))
 
 
-def list_lines(recording: Recording, cut: Cut | None, numbered: bool = False) -> list[str]:
+def list_lines(recording: Recording, loss: Loss | None, numbered: bool = False) -> list[str]:
     """Return a line for each event until a cut, or for all; numbered: the writes have numbers."""
+    cut = loss.cut if loss else None
     log, size = log_blocks(recording.before), Reader(recording.before).block_bytes
     lines, writes = [], 0
     for i, event in enumerate(recording.events[: cut.after + 1 if cut else None]):
@@ -259,22 +261,24 @@ def list_lines(recording: Recording, cut: Cut | None, numbered: bool = False) ->
             writes += 1
             number = f"{writes:3} " if numbered else ""
             said = describe_write(event, log, size)
-            lines.append(f"    {number}write: {said}{describe_fate(recording, cut, i)}")
+            lines.append(f"    {number}write: {said}{describe_fate(recording, loss, i)}")
     return lines
 
 
-def describe_fate(recording: Recording, cut: Cut | None, number: int) -> str:
-    """Say what became of a write that was in the drive's cache."""
-    if not cut or number not in pending_writes(recording.events, cut.after):
-        return ""
-    if number == cut.torn:
+def describe_fate(recording: Recording, loss: Loss | None, number: int) -> str:
+    """Say what became of a write that was torn, or in the drive's cache."""
+    if loss and number == loss.cut.torn:
         return "  <- torn: only its first half is there"
-    return "" if number in cut.chosen else "  <- was still in the drive's cache: lost"
+    if not loss or not loss.volatile or number in loss.cut.chosen:
+        return ""
+    flushes = (i for i in range(loss.cut.after) if recording.events[i].kind == "flush")
+    flushed = number < max(flushes, default=0)
+    return "" if flushed else "  <- was still in the drive's cache: lost"
 
 
 def tell(recording: Recording, loss: Loss) -> str:
     """Return the story of a cut."""
-    lines = list_lines(recording, loss.cut)
+    lines = list_lines(recording, loss)
     left_out = [f"    ({len(lines) - MOST_LINES} lines before are left out)"]
     shown = lines if len(lines) <= MOST_LINES else [*left_out, *lines[-MOST_LINES:]]
     return "\n".join(

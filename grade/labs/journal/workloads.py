@@ -4,8 +4,10 @@ from dataclasses import replace
 from itertools import islice
 
 from grade.engine.workbench import Workbench
+from sluice.crash.oracle import History
 
 from .operations import (
+    AT_ONCE,
     ON_DEMAND,
     SOON,
     Recording,
@@ -13,6 +15,7 @@ from .operations import (
     iterate_names,
     parse,
     record,
+    rename_operations,
     scenario,
 )
 
@@ -37,6 +40,29 @@ def record_commits(bench: Workbench, reference: bool = False) -> Recording:
         f"append /{e} {sizes[2]} 3; rmdir /{a}; sync; umount /"
     )
     return record(bench, scenario("commits", operations, SOON), operations, reference=reference)
+
+
+def record_homes(bench: Workbench) -> Recording:
+    """Record files that are moved from each of two directories to the other, with fsyncs.
+
+    The drive has no cache. Blocks go home as soon as they may, and here that is while the next
+    transaction is being written to the log. The files are there from the start, so the first
+    transaction has blocks that no older one has, from which a replay could mend them.
+    """
+    a, b, c, d, e, f, g = islice(iterate_names(bench, "home names"), 7)
+    there = (f"/{a}/{c}", f"/{b}/{d}")
+    start = f"mkdir /{a}; mkdir /{b}" + "".join(f"; creat {x}; truncate {x} 4096" for x in there)
+    operations = parse(
+        f"rename {there[0]} /{b}/{e}; rename {there[1]} /{a}/{f}; fsync /{b}/{e};"
+        f"mkdir /{a}/{g}; unlink /{a}/{f}; fsync /{b}/{e};"
+        f"rename /{a}/{g} /{b}/{g}; fsync /{b}/{e}"
+    )
+    machine = replace(
+        scenario("homes", operations, AT_ONCE), data=tuple((path, "4K") for path in there)
+    )
+    return record(
+        bench, machine, operations, lambda run: History(rename_operations(run, parse(start)))
+    )
 
 
 def record_checkpoint(bench: Workbench) -> Recording:
