@@ -31,6 +31,10 @@ from sluice.system.guest import MOST_DISKS, MOVES_KEPT, Guest
 PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
 LAB_SHIFT = 5  # 2^5 ns an instruction: about a workstation of 1990
+CPU = "rv64,sstc=true"
+# QEMU looks at each jump whether a hypervisor's guest runs, unless there can be none. Counted time
+# keeps the CPU with which its stored results were made.
+CHARGED_CPU = f"{CPU},h=false"
 LIBC = ctypes.CDLL(None)
 UTF_8 = codecs.getincrementaldecoder("utf-8")
 
@@ -117,7 +121,8 @@ class Config:
     def command(self, guest: Guest | None = None) -> list[str]:
         """Return the command line that starts it; guest is its memory, if that is a file."""
         line = [program(), "-machine", "virt"]
-        line += ["-cpu", "rv64,sstc=true", "-bios", "none", "-kernel", str(self.kernel)]
+        cpu = CHARGED_CPU if self.lab and self.charged else CPU
+        line += ["-cpu", cpu, "-bios", "none", "-kernel", str(self.kernel)]
         line += ["-smp", str(self.harts)]
         line += guest.options() if guest else ["-m", self.memory]
         line += ["-display", "none", "-monitor", "none", "-serial", "stdio"]
