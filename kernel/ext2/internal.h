@@ -50,6 +50,7 @@ struct fs {
     const struct fs_operations *elsewhere; /* NULL: it is ext2 */
     struct inode *root;                    /* referenced */
     struct inode *on; /* covered directory, referenced; root fs: NULL */
+    u16 mount_count;  /* of the disk's, with this one; 0: not known */
     u16 found_state;  /* EXT2_VALID_FS ... as it was before mounting */
     bool file_types;  /* entries carry types */
     bool revision_0;

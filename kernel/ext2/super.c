@@ -299,7 +299,7 @@ static void super_begin(struct fs *fs)
     struct buf *b = super_read(fs, &sb);
     if (b) {
         sb->mtime = now_s();
-        sb->mnt_count++;
+        fs->mount_count = ++sb->mnt_count;
         bdwrite(b, 0);
     }
     if (super_write(fs, false, true) < 0) {
@@ -678,6 +678,11 @@ bool ext2_is_elsewhere(const struct inode *ip)
 struct disk *ext2_disk(const struct inode *ip)
 {
     return ip->fs->disk;
+}
+
+u32 ext2_mount_count(const struct inode *ip)
+{
+    return ip->fs->mount_count;
 }
 
 u64 ext2_owner(const struct inode *ip)

@@ -23,7 +23,8 @@
  * - What changes names or attributes is on the disk, as fsync means it, before
  *   the answer goes. A WRITE is so if the client wants it; an unstable one is a
  *   delayed write until COMMIT. The write verifier is the wall clock at the
- *   server's start, in ns.
+ *   server's start, in ns, with the number of mounts that the disk has seen:
+ *   two boots in virtual time may be at one time.
  * - A call that must not be done twice is remembered with its answer
  *   (replies.c). A repeated call gets the same answer, or none while the first
  *   one is being served.

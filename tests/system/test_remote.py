@@ -1,6 +1,7 @@
 """A machine mounts the files of another one by NFS: both in one virtual time, with the same bytes
 in each run."""
 
+import os
 import re
 from pathlib import Path
 
@@ -46,6 +47,18 @@ def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path) -> N
     assert "cat: /mnt/old: no such file or directory" in text
     assert "dir  new  sh\n" in text and "nfs1" in text
     assert run(tmp_path / "b", server, client) == (said, frames)
+
+
+def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """QEMU_OTHER names that QEMU; tools/other_qemu.sh fetches one."""
+    other = os.environ.get("QEMU_OTHER")
+    if not other:
+        pytest.skip("QEMU_OTHER= names no other QEMU (tools/other_qemu.sh fetches one)")
+    scripts = (SERVE + "sleep 60", MOUNT + "cp /bin/sh /mnt/sh; cmp /bin/sh /mnt/sh; umount /mnt")
+    link = Link(loss_percent=5, late_percent=5, seed=3)
+    here = run(tmp_path / "here", *scripts, link=link)
+    monkeypatch.setenv("QEMU", other)
+    assert run(tmp_path / "there", *scripts, link=link) == here
 
 
 @pytest.mark.parametrize("seed", [1, 2])

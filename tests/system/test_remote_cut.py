@@ -1,0 +1,64 @@
+"""The power of an NFS server is cut while a client writes: the client waits, and what its closes
+promised is on the server's disk."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_nfs import GATEWAY, free_ports
+
+from sluice.system import image
+from sluice.system.qemu import Config, Disk, Machine
+
+FILES = 9
+
+
+@contextmanager
+def boot(disk: Path, forward: str = "") -> Iterator[Machine]:
+    """Boot a machine on QEMU's user network, and wait for its prompt."""
+    options = (
+        *("-netdev", f"user,id=n,{GATEWAY}{forward}"),
+        *("-device", "virtio-net-device,netdev=n,mac=52:54:00:00:00:01,bus=virtio-mmio-bus.7"),
+    )
+    with Machine(Config((Disk(disk),), harts=2, options=options)) as machine:
+        machine.wait_prompt()
+        yield machine
+
+
+@contextmanager
+def boot_server(disk: Path, port: int) -> Iterator[Machine]:
+    """Boot a server whose files a client finds at this port of the host."""
+    with boot(disk, f",hostfwd=udp:127.0.0.1:{port}-10.0.0.1:2049") as server:
+        server.send("nfsd / &\n")
+        server.wait_prompt()
+        yield server
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_cut_of_the_server_loses_nothing_that_a_close_promised(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    disks = [image.make_image(tmp_path / f"{n}.img", image.Content()) for n in range(2)]
+    port = free_ports(2049)[2049]
+    numbers = " ".join(str(number) for number in range(FILES))
+    with boot(disks[1]) as client:
+        with boot_server(disks[0], port) as server:
+            client.check(f"mkdir /mnt; mount -t nfs 10.0.0.254:{port}:/ /mnt")
+            loop = f"for i in {numbers}; do cp /bin/sh /mnt/f$i && echo closed $i; done"
+            client.send(f"{loop}; echo all is written\n")
+            client.expect(f"\nclosed {draw.randrange(FILES - 1)}\n")
+            server.kill()
+        with boot_server(disks[0], port) as server:
+            client.expect("\nall is written\n")
+            client.wait_prompt()
+            assert all(f"\nclosed {number}\n" in client.console for number in range(FILES))
+            server.kill()
+        client.kill()
+    image.run_command("e2fsck", "-p", disks[0], check=False)
+    image.check_image(disks[0])
+    with boot(disks[0]) as server:
+        for number in range(FILES):
+            server.check(f"cmp /bin/sh /f{number}")
+        server.power_off()
+    image.check_image(disks[0])
