@@ -73,10 +73,15 @@ def _iterate_entries(data: bytes) -> Iterator[Event]:
 
 def format_log(events: Iterable[Event]) -> bytes:
     """Return the writes and flushes of events as such a log has them."""
-    parts = [HEAD.pack(MAGIC, VERSION, 0, SECTOR).ljust(SECTOR, b"\0")]
+    parts = [fill_sector(HEAD.pack(MAGIC, VERSION, 0, SECTOR))]
     for event in events:
         if event.kind in ("write", "flush"):
             flags = FLUSH if event.kind == "flush" else 0
             head = ENTRY.pack(event.at // SECTOR, event.sectors(), flags, 0)
-            parts.append(head.ljust(SECTOR, b"\0") + event.data)
+            parts.append(fill_sector(head) + event.data)
     return b"".join(parts)
+
+
+def fill_sector(data: bytes) -> bytes:
+    """Return data with zeros behind it, as a whole sector."""
+    return data + bytes(SECTOR - len(data))

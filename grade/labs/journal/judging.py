@@ -259,9 +259,9 @@ def list_lines(recording: Recording, loss: Loss | None, numbered: bool = False) 
             lines.append("    flush of the drive's cache")
         elif event.kind == "write":
             writes += 1
-            number = f"{writes:3} " if numbered else ""
+            name = f"write {writes}" if numbered else "write"
             said = describe_write(event, log, size)
-            lines.append(f"    {number}write: {said}{describe_fate(recording, loss, i)}")
+            lines.append(f"    {name}: {said}{describe_fate(recording, loss, i)}")
     return lines
 
 
