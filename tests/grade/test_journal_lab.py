@@ -6,7 +6,7 @@ import pytest
 
 from grade.engine.assertions import Wrong
 from grade.engine.scenario import Run, Scenario
-from grade.labs.journal.judging import Loss, each_cut, list_ways, tell
+from grade.labs.journal.judging import Loss, each_cut, list_ways, number_writes, tell
 from grade.labs.journal.operations import Recording, group_operations, parse
 from grade.labs.journal.question import parse_answer
 from sluice.crash.cuts import Cut
@@ -111,12 +111,16 @@ def test_a_story_names_the_blocks_of_the_log_and_what_was_lost(disk: bytes) -> N
     seen = recording_of(disk, *events)
     said = tell(seen, Loss(Cut(2, (2,)), "no /d", volatile=True)).splitlines()
     assert said == [
-        "The simplest:",
+        "In the simplest, found: no /d",
         "mkdir /d",
         "    write: log: descriptor of transaction 7  <- was still in the drive's cache: lost",
         "    write: log: commit block of transaction 7",
         "    *** here the power goes ***",
-        "Found: no /d",
+    ]
+    assert number_writes(seen) == [
+        "mkdir /d",
+        "  1: log: descriptor of transaction 7",
+        "  2: log: commit block of transaction 7",
     ]
     durable = tell(seen, Loss(Cut(2, (2,)), "no /d", volatile=False))
     assert "lost" not in durable

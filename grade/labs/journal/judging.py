@@ -28,7 +28,7 @@ from .operations import Recording
 JOURNALLED = Promise("prefix", stale=False)
 JOURNAL_INODE = 8
 MOST_KNOWN = 20_000  # verdicts
-MOST_LINES = 24  # of a story
+MOST_LINES, MOST_FOUND = 12, 300  # lines of a story, and letters of what was found
 EXPECTED = "every cut to leave a disk that e2fsck -p repairs without a question, with all that was \
 fsynced, and each operation whole or not at all"
 
@@ -245,12 +245,11 @@ def describe_write(event: Event, log: dict[int, int], block_bytes: int) -> str:
     return KINDS.get(find_type(event), "log: copy of a block").format(find_sequence(event))
 
 
-def list_lines(recording: Recording, loss: Loss | None, numbered: bool = False) -> list[str]:
-    """Return a line for each event until a cut, or for all; numbered: the writes have numbers."""
-    cut = loss.cut if loss else None
+def list_lines(recording: Recording, loss: Loss) -> list[str]:
+    """Return a line for each event until a cut."""
     log, size = log_blocks(recording.before), Reader(recording.before).block_bytes
-    lines, writes = [], 0
-    for i, event in enumerate(recording.events[: cut.after + 1 if cut else None]):
+    lines = []
+    for i, event in enumerate(recording.events[: loss.cut.after + 1]):
         if event.kind == "began":
             lines.append(str(recording.operations[event.mark]))
         elif event.kind == "returned":
@@ -258,18 +257,35 @@ def list_lines(recording: Recording, loss: Loss | None, numbered: bool = False) 
         elif event.kind == "flush":
             lines.append("    flush of the drive's cache")
         elif event.kind == "write":
-            writes += 1
-            name = f"write {writes}" if numbered else "write"
             said = describe_write(event, log, size)
-            lines.append(f"    {name}: {said}{describe_fate(recording, loss, i)}")
+            lines.append(f"    write: {said}{describe_fate(recording, loss, i)}")
     return lines
 
 
-def describe_fate(recording: Recording, loss: Loss | None, number: int) -> str:
+def number_writes(recording: Recording) -> list[str]:
+    """Return a line for each operation, and for the writes of one kind in a row, by number."""
+    log, size = log_blocks(recording.before), Reader(recording.before).block_bytes
+    lines, writes, first, kind = [], 0, 0, ""
+    for event in recording.events:
+        if event.kind == "began":
+            lines.append(str(recording.operations[event.mark]))
+            kind = ""
+        elif event.kind == "write":
+            writes += 1
+            said = "at home" if event.at // size not in log else describe_write(event, log, size)
+            if said == kind:
+                lines.pop()
+            else:
+                first, kind = writes, said
+            lines.append(f"  {first}{f' to {writes}' if writes > first else ''}: {said}")
+    return lines
+
+
+def describe_fate(recording: Recording, loss: Loss, number: int) -> str:
     """Say what became of a write that was torn, or in the drive's cache."""
-    if loss and number == loss.cut.torn:
+    if number == loss.cut.torn:
         return "  <- torn: only its first half is there"
-    if not loss or not loss.volatile or number in loss.cut.chosen:
+    if not loss.volatile or number in loss.cut.chosen:
         return ""
     flushes = (i for i in range(loss.cut.after) if recording.events[i].kind == "flush")
     flushed = number < max(flushes, default=0)
@@ -277,10 +293,9 @@ def describe_fate(recording: Recording, loss: Loss | None, number: int) -> str:
 
 
 def tell(recording: Recording, loss: Loss) -> str:
-    """Return the story of a cut."""
+    """Return the story of a cut: what was found, and what had happened."""
     lines = list_lines(recording, loss)
     left_out = [f"    ({len(lines) - MOST_LINES} lines before are left out)"]
     shown = lines if len(lines) <= MOST_LINES else [*left_out, *lines[-MOST_LINES:]]
-    return "\n".join(
-        ["The simplest:", *shown, "    *** here the power goes ***", f"Found: {loss.wrong[:600]}"]
-    )
+    found = f"In the simplest, found: {loss.wrong[:MOST_FOUND]}"
+    return "\n".join([found, *shown, "    *** here the power goes ***"])

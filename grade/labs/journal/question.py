@@ -20,7 +20,7 @@ from sluice.crash.machine import apply_writes, memory_folder
 from sluice.crash.operations import BadOperation, Operation, describe, parse_operations
 from sluice.crash.oracle import History
 
-from .judging import JOURNALLED, Judge, list_lines, read_verdict
+from .judging import JOURNALLED, Judge, number_writes, read_verdict
 from .operations import COMMANDS, ON_DEMAND, Recording, list_events, scenario
 
 ANSWER = "kernel/journal/cut.txt"
@@ -120,7 +120,7 @@ def cut_after(seen: Recording, writes: int) -> list[Event]:
 
 def tell_writes(seen: Recording) -> str:
     """Return what the given kernel did, with a number for each write."""
-    return "\n".join(list_lines(seen, None, numbered=True))
+    return "\n".join(number_writes(seen))
 
 
 def find_trouble(
