@@ -31,6 +31,7 @@ from sluice.crash.story import (
     tell,
     tell_cut,
 )
+from sluice.crash.together import workload_together
 from sluice.crash.tried import FOLDER, Journal, Row, campaign_key, make_row
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
 
@@ -43,8 +44,8 @@ MOST_TOLD = 3  # failures that are told in full
 class CampaignRequest:
     """A campaign: the machine, whether writes before the newest one are torn, whether those that an
     order rule guards are left out, how many operations exhaustive workloads have at most, how many
-    random ones of two and of three operations there are, for how long it goes on with further ones
-    of three, and where it is kept."""
+    random ones of two and of three operations there are, how many in which several processes fsync
+    at once, for how long it goes on with further ones of three, and where it is kept."""
 
     setup: Setup
     promise: Promise
@@ -54,6 +55,7 @@ class CampaignRequest:
     length: int = 1
     pairs: int = 0
     seeds: int = 0
+    together: int = 0
     for_s: float = 0
     jobs: int = 1
     folder: Path = FOLDER
@@ -89,6 +91,7 @@ def list_tasks(request: CampaignRequest) -> list[Task]:
         every += [Task(workload.name) for workload in all_workloads(length)]
     every += [Task(random_workload(seed, 2).name) for seed in range(request.pairs)]
     every += [Task(random_workload(seed).name) for seed in range(request.seeds)]
+    every += [Task(workload_together(seed).name) for seed in range(request.together)]
     return list(dict.fromkeys(every))
 
 
@@ -133,7 +136,8 @@ def run_campaign(request: CampaignRequest) -> bool:
     path.write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="utf-8")
     print(format_summary(summary, path))
     if request.page:
-        command = command_of(request.length, request.pairs, request.seeds, request.options)
+        counts = (request.pairs, request.seeds, request.together)
+        command = command_of(request.length, counts, request.options)
         put_row(command, make_cells(summary))
     tell_failures(request, journal)
     return not summary.failures and summary.faults_found == summary.faults

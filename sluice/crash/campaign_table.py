@@ -4,10 +4,12 @@
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sluice.host.paths import ROOT
 
+RANDOM = ("--pairs", "--seeds", "--together")  # how many random workloads of each kind
 PAGE = ROOT / "book" / "pages" / "inside" / "crash.md"
 HEAD = (
     "<!-- table: campaigns -->\n\n| command | workloads | cuts | images | stale | lost | faults |"
@@ -15,10 +17,10 @@ HEAD = (
 ROW = re.compile(r"\| `(sluice crash run[^`]*)` \|.*\n")
 
 
-def command_of(length: int, pairs: int, seeds: int, options: str) -> str:
-    """Return the command of a campaign, as it could be typed again."""
-    said = f" --length {length}" + (f" --pairs {pairs}" if pairs else "")
-    said += f" --seeds {seeds}" if seeds else ""
+def command_of(length: int, counts: Sequence[int], options: str) -> str:
+    """Return the command of a campaign, as it could be typed again. counts: those of RANDOM."""
+    said = f" --length {length}"
+    said += "".join(f" {word} {n}" for word, n in zip(RANDOM, counts, strict=True) if n)
     return f"sluice crash run{said}{options}"
 
 

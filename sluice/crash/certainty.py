@@ -22,7 +22,7 @@ from random import Random
 
 from sluice.crash.cuts import Base, Cut, Image, Platters, choose, tears
 from sluice.crash.disk_events import Event
-from sluice.crash.laboratory import Failure, Judging, Laboratory
+from sluice.crash.laboratory import Failure, Laboratory, make_judging
 from sluice.crash.oracle import History
 
 MOST_SUBSETS = 256  # of the writes that are pending at one event
@@ -185,7 +185,7 @@ def find_certainty(
     if failure.cut.after >= len(events):
         return None
     history = History(failure.workload.all_operations(), laboratory.start)
-    judging = Judging(laboratory, failure.workload, history)
+    judging = make_judging(laboratory, failure.workload, history, events)
     return Continuations(
         laboratory.base,
         events,

@@ -5,8 +5,9 @@ records one and judges its cuts.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import TracebackType
 
 from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
@@ -16,6 +17,7 @@ from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
 from sluice.crash.oracle import FoundTree, History, Promise
 from sluice.crash.order_rules import Checked, check_rules
+from sluice.crash.together import States, check_worker, follow_workers, histories_of_workers
 from sluice.crash.workloads import SETUP, Workload, moves_directory
 from sluice.twin.engine import TWIN
 
@@ -128,10 +130,10 @@ class Laboratory:
         if wrong := compare_results(events, history):
             outcome.failures.append(Failure(workload, Cut(len(events), ()), (wrong,)))
             return outcome
-        judging = Judging(self, workload, history)
         checked = self.check_rules(events)
         outcome.checks = sum(checked.checks.values())
         events = plant(events) if plant else events
+        judging = make_judging(self, workload, history, events)
         is_judged = sample(events) if sample else None
         for cut, image in self.iterate_cuts(events, seed):
             outcome.cuts += 1
@@ -153,21 +155,31 @@ class Laboratory:
 class Judging:
     """The judging of one workload's cuts."""
 
-    def __init__(self, laboratory: Laboratory, workload: Workload, history: History) -> None:
-        self.laboratory, self.history = laboratory, history
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        workload: Workload,
+        history: History,
+        events: Sequence[Event] = (),
+    ) -> None:
+        self.laboratory, self.history, self.events = laboratory, history, events
         ordered = laboratory.promise.order == "sync"  # a journal moves a directory as a whole
         self.may_ask = ordered and moves_directory(workload.operations)
         self.images: set[int] = set()
-        self.known: dict[tuple[int, int, bool], tuple[list[str], int]] = {}
+        self.known: dict[tuple[int, Hashable], tuple[list[str], int]] = {}
 
     def judge(self, cut: Cut, image: Image) -> tuple[list[str], int]:
         """Return what is wrong with what a cut leaves, and how many stale bytes show."""
         self.images.add(image.hash)
-        key = (image.hash, cut.returned, cut.under_way)
+        key = (image.hash, self.state_of(cut))
         if key not in self.known:
             verdict = self.laboratory.judge.verdict(image)
             self.known[key] = self._compare(verdict, cut)
         return self.known[key]
+
+    def state_of(self, cut: Cut) -> Hashable:
+        """Return what decides, with the image, what may be there."""
+        return cut.returned, cut.under_way
 
     def _compare(self, verdict: Verdict, cut: Cut) -> tuple[list[str], int]:
         """Compare a verdict's trees with the model."""
@@ -177,15 +189,46 @@ class Judging:
         stale = 0
         for who, tree in (("mount", verdict.mounted), ("e2fsck, then mount", verdict.repaired)):
             if tree is not None:
-                said, n = self._check(tree, cut)
+                said, n = self.check(tree, cut)
                 wrong += [f"{who}: {text}" for text in said]
                 stale = max(stale, n)
         return wrong, stale
 
-    def _check(self, tree: FoundTree, cut: Cut) -> tuple[list[str], int]:
+    def check(self, tree: FoundTree, cut: Cut) -> tuple[list[str], int]:
         """Compare a tree with what the model allows."""
         promise = self.laboratory.promise
         return self.history.check(tree, cut.returned, cut.under_way, promise)
+
+
+class TogetherJudging(Judging):
+    """The judging of a workload in which several processes are at work at once. Each is judged by
+    a history of its own (together.py)."""
+
+    def state_of(self, cut: Cut) -> Hashable:
+        """Return how far each process is."""
+        return self._states[cut.after]
+
+    @cached_property
+    def _states(self) -> list[States]:
+        """Return how far each process is, after each event."""
+        return list(follow_workers(self.history.operations, self.events))
+
+    @cached_property
+    def _histories(self) -> dict[int, History]:
+        """Return each process's history."""
+        return histories_of_workers(self.history.operations, self.laboratory.start)
+
+    def check(self, tree: FoundTree, cut: Cut) -> tuple[list[str], int]:
+        """Compare what each process has left with what its own history allows."""
+        wrong: list[str] = []
+        stale = 0
+        for state in self._states[cut.after]:
+            said, n = check_worker(
+                self._histories[state.worker], tree, state, self.laboratory.promise
+            )
+            wrong += [f"process {state.worker}: {text}" for text in said]
+            stale += n
+        return wrong, stale
 
 
 def compare_results(events: Sequence[Event], history: History) -> str:
@@ -195,3 +238,11 @@ def compare_results(events: Sequence[Event], history: History) -> str:
             said = f"error {event.error}" if event.error else "success"
             return f"{history.operations[event.mark]}: {said}, where the model has another result"
     return ""
+
+
+def make_judging(
+    laboratory: Laboratory, workload: Workload, history: History, events: Sequence[Event]
+) -> Judging:
+    """Return the judging of a workload that one process does, or several at once."""
+    together = any(operation.worker for operation in workload.operations)
+    return (TogetherJudging if together else Judging)(laboratory, workload, history, events)

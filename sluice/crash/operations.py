@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MOUNTED = "/mnt"  # where the machine mounts the disk; operations name files from its root
+WORKERS = "123456789"  # processes that may be at work at once
 TEXT_BYTES = 8 << 10  # of a workload at most, as in crashops.c
 # For each operation, the kind of each word behind it: a path, a number, or text.
 WORDS: dict[str, tuple[str, ...]] = {
@@ -37,13 +38,19 @@ class BadOperation(ValueError):
 
 @dataclass(frozen=True)
 class Operation:
-    """A system call of a workload: its name and its words. Paths begin at the disk's root."""
+    """A system call of a workload: its name and its words. Paths begin at the disk's root. worker:
+    the process that does it while others do theirs, from 1; 0: no other is at work."""
 
     name: str
     words: tuple[str, ...]
+    worker: int = 0
 
     def __str__(self) -> str:
-        return " ".join((self.name, *self.words))
+        return self.prefix() + " ".join((self.name, *self.words))
+
+    def prefix(self) -> str:
+        """Return what says the worker, as `2: `."""
+        return f"{self.worker}: " if self.worker else ""
 
     def number(self, i: int) -> int:
         """Return the number that is the operation's i-th word."""
@@ -56,12 +63,14 @@ class Operation:
             MOUNTED + word.rstrip("/") if kind == "path" else word
             for kind, word in zip(kinds, self.words, strict=True)
         )
-        return " ".join((self.name, *words))
+        return self.prefix() + " ".join((self.name, *words))
 
 
 def parse_operation(text: str) -> Operation:
     """Return the operation that the text is. Raises BadOperation, which says what is wrong."""
-    name, *words = text.split() or [""]
+    first, colon, rest = text.partition(":")
+    worker = int(first) if colon and first in WORKERS else 0
+    name, *words = (rest if worker else text).split() or [""]
     kinds = WORDS.get(name)
     if kinds is None:
         raise BadOperation(
@@ -76,7 +85,7 @@ def parse_operation(text: str) -> Operation:
             raise BadOperation(f"{text!r}: the path {word!r} must begin with /")
         if kind == "number" and not (word.isascii() and word.isdigit()):
             raise BadOperation(f"{text!r}: {word!r} is no number")
-    return Operation(name, tuple(words))
+    return Operation(name, tuple(words), worker)
 
 
 def parse_operations(text: str) -> tuple[Operation, ...]:

@@ -263,20 +263,28 @@ class History:
 
     # ---- what a cut may leave ----
 
-    def moments(self, returned: int, under_way: bool, promise: Promise) -> Sequence[int]:
-        """Return the moments whose names a cut may leave, by the number of operations done."""
+    def moments(
+        self, returned: int, under_way: bool, promise: Promise, settled: int = 0
+    ) -> Sequence[int]:
+        """Return the moments whose names a cut may leave, by the number of operations done.
+        settled: an fsync of another process has made the names of this moment durable."""
         last = returned + (1 if under_way else 0)
-        first = returned if promise.order == "sync" else self.settled[returned]
-        return range(first, last + 1)
+        own = returned if promise.order == "sync" else self.settled[returned]
+        return range(max(own, settled), last + 1)
 
     def check(
-        self, found: FoundTree, returned: int, under_way: bool, promise: Promise
+        self,
+        found: FoundTree,
+        returned: int,
+        under_way: bool,
+        promise: Promise,
+        settled: int = 0,
     ) -> tuple[list[str], int]:
         """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale
         bytes the promise allows. Several moments may have the same names, for other files: a rename
         over a file that came before, say. The tree is accepted if its files fit at least one of
         these moments."""
-        moments = self.moments(returned, under_way, promise)
+        moments = self.moments(returned, under_way, promise, settled)
         shown = [moment for moment in reversed(moments) if self.shows_names(found, moment)]
         if not shown:
             return [self._describe_names(found, moments)], 0

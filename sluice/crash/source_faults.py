@@ -14,7 +14,7 @@ from sluice.crash.workloads import LONG
 from sluice.host.paths import BUILT, CLONE, TREE
 
 CATALOGUE = Path(__file__).with_suffix(".toml")
-DISKS = ("files", "log", "image")
+DISKS = ("files", "log", "journal", "image")
 TWIN, MKFS = "build/twin", "build/mkfs"  # where the objects of the two programs are
 
 

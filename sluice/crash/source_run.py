@@ -11,9 +11,10 @@ from pathlib import Path
 from sluice.crash.checker import E2FSCK
 from sluice.crash.crews import try_tasks
 from sluice.crash.disk_events import BadRecording
+from sluice.crash.disk_kinds import open_laboratory
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.machine import MEMORY_FOLDER, Setup, limit_trials
-from sluice.crash.replayed_disk import LogLaboratory, fit_setup, make_disk
+from sluice.crash.machine import MEMORY_FOLDER, limit_trials
+from sluice.crash.replayed_disk import make_disk
 from sluice.crash.source_faults import SourceFault, build_with
 from sluice.crash.story import format_story, make_story, simplicity
 from sluice.crash.workloads import Workload, find_workload
@@ -29,12 +30,6 @@ class Found:
     wrong: str
     story: str
     seconds: float
-
-
-def open_laboratory(fault: SourceFault, twin: Path) -> Laboratory:
-    """Return the laboratory of a fault's disk, with a twin."""
-    setup = Setup(block=fault.block, twin=twin)
-    return LogLaboratory(fit_setup(setup)) if fault.on == "log" else Laboratory(setup)
 
 
 def judge_image(mkfs: Path, folder: Path) -> str:
@@ -78,7 +73,7 @@ def try_fault(_: object, fault: SourceFault, most: int | None = FIRST_CUTS) -> F
         if fault.on == "image":
             wrong = story = judge_image(built, folder)
         else:
-            with open_laboratory(fault, built) as laboratory:
+            with open_laboratory(fault.on, fault.block, built) as laboratory:
                 wrong, story = judge_workload(laboratory, find_workload(fault.workload), most)
     return Found(fault.name, wrong, story, time.monotonic() - began_s)
 

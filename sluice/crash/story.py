@@ -205,6 +205,8 @@ def describe_numbered(
 
 def describe_expected(cut: Cut, operations: Sequence[Operation]) -> str:
     """Say what a cut should leave."""
+    if any(operation.worker for operation in operations):
+        return "what each process has confirmed, and names that an fsync of any has confirmed"
     done = operations[: cut.returned]
     said = f"what is there after {done[-1]}" if done else "what was there at first"
     return f"{said}, or after {operations[cut.returned]}" if cut.under_way else said

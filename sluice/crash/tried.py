@@ -17,7 +17,7 @@ CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
     *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
-    *("log_faults", "machine", "operations", "oracle", "order_rules", "workloads"),
+    *("log_faults", "machine", "operations", "oracle", "order_rules", "together", "workloads"),
 )
 
 

@@ -15,11 +15,11 @@ from types import TracebackType
 
 from sluice.crash.crews import try_tasks
 from sluice.crash.disk_events import BadRecording
+from sluice.crash.disk_kinds import FILES, LOG, describe_options, open_laboratory
 from sluice.crash.ext2 import Damaged
 from sluice.crash.judge import Verdict
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.machine import Setup, limit_trials
-from sluice.crash.replayed_disk import LogLaboratory, fit_setup
+from sluice.crash.machine import limit_trials
 from sluice.crash.source_faults import load_faults
 from sluice.crash.story import format_story, reduce_workload, tell
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
@@ -29,7 +29,7 @@ BLOCKS = ("4K", "1K")
 
 @dataclass(frozen=True)
 class Attempt:
-    """A workload to try, by name, on a disk: "files" or "log", with blocks of this size."""
+    """A workload to try, by name, on a kind of disk (disk_kinds.py), with blocks of this size."""
 
     on: str
     block: str
@@ -44,12 +44,6 @@ class Tried:
     wrong: str
 
 
-def open_laboratory(attempt: Attempt) -> Laboratory:
-    """Return the laboratory of an attempt's disk."""
-    setup = Setup(block=attempt.block)
-    return LogLaboratory(fit_setup(setup)) if attempt.on == "log" else Laboratory(setup)
-
-
 class Laboratories:
     """A context manager: a laboratory for each kind of disk, made when it is first wanted."""
 
@@ -62,7 +56,7 @@ class Laboratories:
         with which workloads begin cannot be made."""
         key = attempt.on, attempt.block
         if key not in self.made:
-            laboratory = self.stack.enter_context(open_laboratory(attempt))
+            laboratory = self.stack.enter_context(open_laboratory(*key))
             expect_whole(laboratory, attempt)
             self.made[key] = laboratory
         return self.made[key]
@@ -78,7 +72,7 @@ class Laboratories:
 
 def expect_whole(laboratory: Laboratory, attempt: Attempt) -> None:
     """Raise Damaged if the disk with which workloads begin is not whole."""
-    if attempt.on == "log":
+    if attempt.on == LOG:
         return  # its log has to be replayed first
     verdict = Verdict()
     laboratory.judge.check(laboratory.base.disk, "files made without a power cut", verdict)
@@ -106,8 +100,8 @@ def iterate_attempts(end_s: float) -> Iterator[Attempt]:
         if fault.on != "image"
     )
     yield from (attempt for attempt, _ in found.most_common())
-    singles = [Attempt("files", BLOCKS[1], workload.name) for workload in all_workloads(1)]
-    seeds = (Attempt("files", BLOCKS[s % 2], random_workload(s).name) for s in range(1 << 30))
+    singles = [Attempt(FILES, BLOCKS[1], workload.name) for workload in all_workloads(1)]
+    seeds = (Attempt(FILES, BLOCKS[s % 2], random_workload(s).name) for s in range(1 << 30))
     for further in (iter(singles), seeds):
         for attempt in further:
             if time.monotonic() > end_s:
@@ -129,22 +123,16 @@ def find_failure(seconds: float, jobs: int) -> tuple[Attempt | None, str]:
     return None, f"{workloads} workloads, {cuts:,} cuts in {took_s:.0f} s: nothing was lost"
 
 
-def describe_disk(attempt: Attempt) -> str:
-    """Return the options of `sluice crash show` for an attempt's disk."""
-    if attempt.on == "log":
-        return " --log"
-    return f" --block {attempt.block}" if attempt.block != BLOCKS[0] else ""
-
-
 def tell_attempt(attempt: Attempt, wrong: str) -> str:
     """Return the shortest story of an attempt that failed; or what was said, if no cut was needed
     for it."""
-    with suppress(BadRecording, Damaged), open_laboratory(attempt) as laboratory:
+    disk = attempt.on, attempt.block
+    with suppress(BadRecording, Damaged), open_laboratory(*disk) as laboratory:
         expect_whole(laboratory, attempt)
         workload = reduce_workload(laboratory, find_workload(attempt.workload), None)
         story = tell(laboratory, workload)
         if story and story.failure.cut.number < story.cuts:
-            return format_story(story, laboratory, describe_disk(attempt))
+            return format_story(story, laboratory, describe_options(*disk))
     return f"Wrong without a power cut: {find_workload(attempt.workload)}\n  {wrong}"
 
 

@@ -9,6 +9,9 @@
  *   operation it prints `@NUMBER`, and afterwards `=NUMBER RESULT`: minus an
  *   error number, or what the operation returned, 0 or more: `read` returns a
  *   checksum of the file's first MiB. `@end` when all are done.
+ * - Lines that begin with a digit and a colon are done by several processes at
+ *   once: `2: fsync /f` by the second. Those that follow each other are a
+ *   section; each process does its own lines, and the next line waits for all.
  * - What a write puts at byte b of a file is a letter that the write's tag and
  *   the sector of b choose: so wrong data and misplaced data are both seen.
  */
@@ -233,21 +236,73 @@ static void read_workload(void)
     close(fd);
 }
 
+/* Return the next line, and end this one with a 0. */
+static char *cut_line(char *line)
+{
+    while (*line && *line != '\n')
+        line++;
+    if (*line)
+        *line++ = 0;
+    return line;
+}
+
+static void do_marked(u32 number, char *line)
+{
+    printf("@%u\n", number);
+    fflush(stdout);
+    i64 result = do_line(line);
+    printf("=%u %d\n", number, result < 0 ? -errno : (int)result);
+    fflush(stdout);
+}
+
+/* The number of the process that does a line; 0: it is in no section. */
+static u32 worker_of(const char *line)
+{
+    return isdigit(line[0]) && line[1] == ':' ? line[0] - '0' : 0;
+}
+
+/* Do this process's lines of a section, and end. */
+static void work(u32 worker, u32 number, char *line)
+{
+    for (char *next; worker_of(line); line = next, number++) {
+        next = cut_line(line);
+        if (worker_of(line) == worker)
+            do_marked(number, line + sizeof "1:");
+    }
+    _exit(0);
+}
+
+/* Have a section done. Returns the line behind it; counts its lines. */
+static char *do_section(char *line, u32 *number)
+{
+    u32 first = *number, workers = 0;
+    char *start = line;
+    for (; worker_of(line); line = strchr(line, '\n') + 1, ++*number)
+        workers = MAX(workers, worker_of(line));
+    for (u32 i = 1; i <= workers; i++) {
+        int pid = fork();
+        if (pid < 0)
+            die("fork");
+        if (!pid)
+            work(i, first, start);
+    }
+    for (int status; workers > 0; workers--)
+        if (wait(-1, &status, 0) < 0 || status)
+            diex("a process of a section failed");
+    return line;
+}
+
 static void do_workload(void)
 {
     u32 number = 0;
-    for (char *line = text; *line; number++) {
-        char *end = line;
-        while (*end && *end != '\n')
-            end++;
-        if (*end)
-            *end++ = 0;
-        printf("@%u\n", number);
-        fflush(stdout);
-        i64 result = do_line(line);
-        printf("=%u %d\n", number, result < 0 ? -errno : (int)result);
-        fflush(stdout);
-        line = end;
+    for (char *line = text; *line;) {
+        if (worker_of(line)) {
+            line = do_section(line, &number);
+            continue;
+        }
+        char *next = cut_line(line);
+        do_marked(number++, line);
+        line = next;
     }
     printf("@end\n");
     fflush(stdout);

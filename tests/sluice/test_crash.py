@@ -420,7 +420,7 @@ def test_the_page_has_this_kernels_counts_and_no_loss() -> None:
         found, planted = cells[-1].split(" of ")
         assert cells[-2] == "0", command
         assert found == planted, command
-    cells = rows[campaign_table.command_of(1, 0, 0, " --args 'write=through'")]
+    cells = rows[campaign_table.command_of(1, (0, 0, 0), " --args 'write=through'")]
     with Laboratory(Setup("write=through")) as made:
         cuts = images = 0
         for workload in all_workloads(1):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,14 @@ from whole import in_full
 
 from sluice.crash import story, try_run
 from sluice.crash.campaign_table import PAGE
+from sluice.crash.disk_kinds import open_laboratory
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.machine import Setup
 from sluice.crash.operations import parse_operations
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.source_faults import BadFault, SourceFault, build_with, find_fault, load_faults
-from sluice.crash.source_run import open_laboratory, run_faults, try_fault
+from sluice.crash.source_run import run_faults, try_fault
 from sluice.crash.try_run import Attempt, find_failure, tell_attempt
 from sluice.crash.workloads import find_workload
 from sluice.host.paths import ROOT
@@ -39,6 +41,7 @@ TRIED = (
     "log-emptied-first",
     "recovered-too-early",
     "log-too-long",
+    "commit-not-shared",
 )
 
 
@@ -90,7 +93,7 @@ def test_a_fault_of_the_sources_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", TRIED[:2])
 def test_its_workload_finds_nothing_without_the_fault(name: str) -> None:
     fault = find_fault(name)
-    with open_laboratory(fault, engine.TWIN) as laboratory:
+    with open_laboratory(fault.on, fault.block) as laboratory:
         assert not laboratory.try_workload(find_workload(fault.workload), most=1).failures
 
 
@@ -143,14 +146,14 @@ def test_no_cut_within_the_replay_of_a_log_loses_anything() -> None:
 def test_what_has_found_most_faults_is_tried_first() -> None:
     attempts = list(try_run.iterate_attempts(0))
     assert len(attempts) == len(set(attempts)) > 20
-    assert {attempt.on for attempt in attempts} == {"files", "log"}
+    assert {attempt.on for attempt in attempts} == {"files", "log", "journal"}
 
 
 @contextmanager
 def changed_twin(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have this process take a twin with a fault in it for the tree's."""
     twin = build_with(find_fault(name), tmp_path)
-    monkeypatch.setattr(try_run, "Setup", lambda block: Setup(block=block, twin=twin))
+    monkeypatch.setattr(try_run, "open_laboratory", partial(open_laboratory, twin=twin))
     monkeypatch.setattr(story, "TWIN", twin)
     yield
 

@@ -159,6 +159,12 @@ def run(
     seeds: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
     ] = 0,
+    together: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Random workloads of processes that fsync at once."
+        ),
+    ] = 0,
     go_on: Annotated[
         str,
         typer.Option(
@@ -190,8 +196,8 @@ def run(
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
-    campaign = {"length": length, "pairs": pairs, "seeds": seeds, "for_s": for_s, "page": page}
-    more = {"jobs": jobs, "folder": where, **campaign}
+    counts = {"pairs": pairs, "seeds": seeds, "together": together}
+    more = {"jobs": jobs, "folder": where, "length": length, "for_s": for_s, "page": page, **counts}
     asked = request_of(args, block, order, durable, journal, torn, prune, **more)
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
