@@ -346,7 +346,7 @@ static int fsync_logged(struct inode *ip)
         HOLD(operation, ip->fs);
         error = inode_write(ip, false);
     }
-    return error ?: order_commit(ip->fs);
+    return error ?: order_commit(ip->fs, true);
 }
 
 int ext2_fsync(struct inode *ip)

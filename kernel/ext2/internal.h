@@ -192,7 +192,7 @@ int order_follow(struct fs *);
 /* Close the journal for good, at the end of a mount. 0 or -EIO. */
 int order_end(struct fs *);
 /* What operations have done is on the disk on return; 0 or -EIO. */
-int order_commit(struct fs *);
+int order_commit(struct fs *, bool asked);
 
 /* Begin an operation, which has locked its inodes. All changes of metadata are
  * in one, except a mount's. HOLD(operation, fs) ends it, too. */

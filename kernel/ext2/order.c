@@ -220,13 +220,13 @@ int order_check(struct fs *fs)
                      "mkfs --journal, or tune2fs -j");
 }
 
-int order_commit(struct fs *fs)
+int order_commit(struct fs *fs, bool asked)
 {
     if (!journal_is_open(&fs->journal))
         return 0;
     if (__atomic_load_n(&fs->failed, __ATOMIC_RELAXED))
         return -EIO;
-    int error = journal_commit(&fs->journal);
+    int error = journal_commit(&fs->journal, asked);
     if (fs->journal.failed)
         return fs_error(fs, "a transaction cannot be written to the journal");
     return error;
@@ -248,7 +248,7 @@ void operation_begin(struct fs *fs)
     if (!journal_inside() && is_behind(fs))
         order_follow(fs); /* prints what it cannot do */
     if (!journal_inside() && wants_freed(fs))
-        order_commit(fs);
+        order_commit(fs, false);
     journal_enter(&fs->journal);
 }
 
@@ -281,7 +281,7 @@ static int commit_if_due(struct fs *fs)
     u64 due_ns = begun_ns + (logs(p) ? p->order.commit_after_ns() : 0);
     if (due_ns > clock_ns())
         order.due_ns = MIN(order.due_ns, due_ns);
-    else if (order_commit(fs)) /* printed; or it is tried again */
+    else if (order_commit(fs, false)) /* printed; or it is tried again */
         order.due_ns = MIN(order.due_ns, clock_ns() + NS_PER_S);
     return 0;
 }

@@ -499,7 +499,7 @@ static int fs_sync(struct fs *fs)
         sleep_lock(&fs->lock);
         int super_error = super_write(fs, false, false);
         sleep_unlock(&fs->lock);
-        error = error ?: super_error ?: order_commit(fs);
+        error = error ?: super_error ?: order_commit(fs, true);
     }
     int flush_error = bflush(fs->disk);
     return error ?: flush_error;

@@ -147,5 +147,6 @@ bool journal_is_large(const struct journal *);
 
 /* What operations that have ended have done is on the disk on return, and what
  * has been written before the call. 0, -EIO or -ENOMEM; then a later call tries
- * it again, unless the journal has failed. In no operation. */
-int journal_commit(struct journal *);
+ * it again, unless the journal has failed. In no operation. asked: by a process
+ * that wants this; if it is due, or room is needed, it waits for no other. */
+int journal_commit(struct journal *, bool asked);

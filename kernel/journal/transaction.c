@@ -25,7 +25,8 @@
  *   one commit releases are at work while the next begins, and each carries
  *   half of them. So a commit waits for the processes that asked for one of the
  *   last two, but no longer than a commit takes (as JBD2, which waits so long
- *   after a change of processes), and not if operations wait for room.
+ *   after a change of processes), and not if operations wait for room. A
+ *   commit that no process asked for, because it was due, is not counted.
  * - A transaction takes at most a quarter of the log, and what a commit adds to
  *   it, so half of the log is always enough.
  * - If a transaction cannot be appended, its blocks stay pinned: what is on the
@@ -105,7 +106,7 @@ static void wait_for_room(struct journal *j)
             continue;
         }
         spin_unlock(&j->lock);
-        error = journal_commit(j);
+        error = journal_commit(j, false);
         spin_lock(&j->lock);
     }
 }
@@ -446,30 +447,30 @@ static void ask(struct journal *j)
     wake(j);
 }
 
-static void await_others(struct journal *j)
+static void await_others(struct journal *j, bool asked)
 {
     u64 until_ns = clock_ns() + j->took_ns;
     j->waiting++;
-    while (has_room(j) && j->asked < j->expected &&
+    while (asked && has_room(j) && j->asked < j->expected &&
            !sleep_until(j, &j->lock, until_ns))
         ;
     j->waiting--;
 }
 
-int journal_commit(struct journal *j)
+int journal_commit(struct journal *j, bool asked)
 {
     assert(!journal_inside());
     int error = 0;
     spin_lock(&j->lock);
     u64 wanted = j->running;
     bool idle = !j->committing && !j->begun_ns, own = false, late = j->sealed;
-    if (!idle)
+    if (!idle && asked)
         ask(j);
     while (j->open && !idle && j->running == wanted && !error) {
         if (!begin_commit(j))
             continue;
-        await_others(j);
         own = true;
+        await_others(j, asked);
         error = commit_unlocked(j, false);
     }
     spin_unlock(&j->lock);

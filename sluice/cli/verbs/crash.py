@@ -15,7 +15,6 @@ GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
 TORN = ("newest", "any")
-JOURNALS = {"1K": "1M", "2K": "2M", "4K": "4M"}  # the smallest of each size of block
 UNITS = {"s": 1, "m": 60, "h": 3600}
 MOST_LENGTH = 2
 
@@ -123,6 +122,7 @@ def request_of(
 ) -> Any:
     """Return the request of a campaign on this machine."""
     from sluice.crash.campaign_run import CampaignRequest
+    from sluice.crash.disk_kinds import JOURNAL_SIZES
     from sluice.crash.machine import Setup
     from sluice.crash.oracle import promise_of
 
@@ -137,7 +137,7 @@ def request_of(
     said += " --prune" if prune else ""
     more["prunes"] = prune
     more["tear_older"] = (torn or usual) == "any"
-    size = JOURNALS[block] if journal else ""
+    size = JOURNAL_SIZES[block] if journal else ""
     setup, promise = Setup(args, block=block, journal=size), promise_of(order)
     return CampaignRequest(setup, promise, not durable, options=said, **more)
 
