@@ -110,6 +110,7 @@ VERBS: Verbs = {
             "mutants": (f"{SLUICE}.dev:mutants", "Count which changes of sources tests notice."),
             "exercise": (f"{SLUICE}.dev:exercise", "Try random changes of files against a model."),
             "search": (f"{SLUICE}.dev:search", "Visit every state of a small cache."),
+            "prove": (f"{SLUICE}.dev:prove", "Prove that policies' answers are legal."),
             "fresh": (f"{SLUICE}.dev:fresh", "Try README's commands on bare systems."),
             "matrix": (f"{SLUICE}.matrix:matrix", "Where do the fewest misses not win?"),
             "tune": (f"{SLUICE}.dev:tune", "Search a policy's tunables."),

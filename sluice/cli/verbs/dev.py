@@ -191,6 +191,34 @@ def search(
     return command.run_request(command.Request(chosen, replay, missed, mutants, page, jobs))
 
 
+@verb(
+    Needs(("run",), (), NONE),
+    "sluice dev prove update sched/fcfs",
+    "what was decided is kept, and the same command goes on from there",
+)
+def prove(
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[POLICY]...", help="KIND/NAME, NAME or KIND; without any, all."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(**options.count_of("Processor seconds for each policy."))
+    ] = 60,
+    jobs: options.Jobs = options.JOBS,
+) -> int:
+    """Prove of each policy, for some steps, that its answers are legal, that no block grows older
+    and no request waits longer than it promises, and that it uses no wrong pointer. CBMC 6.6 must
+    be there: tools/fetch_cbmc.sh build/cbmc."""
+    from sluice.experiment import commandline
+    from sluice.host.fault import HostFault
+    from tools.prove import command
+
+    return commandline.exit_status(
+        lambda: not command.run_proofs(policies or [], limit, jobs),
+        (HostFault, command.NoPolicy),
+    )
+
+
 def check_fresh(values: dict[str, Any]) -> None:
     """Raise BadParameter if both are asked for."""
     if values["full"] and values["newest"]:

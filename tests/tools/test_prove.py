@@ -1,0 +1,176 @@
+"""Bounded proofs of policies (tools/prove): a harness proves something only if every claim holds
+and its runs get where the claims are; and a planted fault in a policy of each kind is found.
+
+Those that need CBMC skip where nobody has fetched it (tools/fetch_cbmc.sh build/cbmc).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sluice.host.fault import HostFault
+from sluice.host.paths import ROOT
+from tools.prove import checker, command
+from tools.prove.checker import Attempt, Promise, Verdict, judge
+
+LIMIT_S = 30  # of a processor; each takes some seconds
+
+
+def claim(text: str, status: str, of: str = "try_step.assertion.1") -> dict[str, Any]:
+    """Return CBMC's result for a property."""
+    return {"property": of, "description": text, "status": status}
+
+
+REACHED = claim("reached: the end", "FAILURE")
+
+
+def test_only_the_success_of_every_claim_is_a_proof() -> None:
+    assert judge([claim("holds", "SUCCESS"), REACHED]) == Verdict(checker.PROVED, claims=1)
+    refuted = judge([claim("holds", "SUCCESS"), claim("breaks", "FAILURE"), REACHED])
+    assert refuted.state == checker.REFUTED
+    assert refuted.why.startswith("breaks")
+    for status in ("UNKNOWN", "ERROR", "NOT_CHECKED"):
+        assert judge([claim("holds", status), REACHED]).state == checker.UNDECIDED
+
+
+def test_a_proof_has_a_claim_and_a_line_that_is_reached() -> None:
+    assert judge([]).state == checker.EMPTY
+    assert judge([REACHED]).state == checker.EMPTY
+    assert judge([claim("holds", "SUCCESS")]).state == checker.EMPTY
+    missed = [claim("holds", "SUCCESS"), REACHED, claim("reached: a scan", "SUCCESS")]
+    assert judge(missed).state == checker.EMPTY
+    assert judge(missed, ["a scan"]).state == checker.PROVED
+    assert judge(missed, ["the end"]).state == checker.EMPTY
+
+
+def test_a_line_that_is_never_reached_may_not_be_reached() -> None:
+    assert judge([claim("holds", "SUCCESS"), REACHED], ["the end"]).state == checker.BROKEN
+
+
+def test_a_loop_that_was_cut_proves_nothing() -> None:
+    cut = claim("unwinding assertion loop 0", "FAILURE", "main.unwind.0")
+    assert judge([claim("holds", "SUCCESS"), REACHED, cut]).state == checker.UNDECIDED
+    broken = claim("breaks", "FAILURE")
+    assert judge([broken, REACHED, cut]).state == checker.REFUTED
+
+
+def test_promises_are_of_policies_that_there_are() -> None:
+    known = set(command.list_policies())
+    for kind, rows in checker.load_promises().items():
+        assert {(kind, name) for name in rows} <= known
+    for kind, name in known:
+        promise = checker.promise_of(kind, name)
+        if kind == "update":
+            assert bool(promise.age_ns) != bool(promise.why), name
+        if kind == "sched":
+            assert bool(promise.overtaken) != bool(promise.why), name
+
+
+def test_each_kind_has_a_harness_with_claims_and_a_line_that_must_be_reached() -> None:
+    kinds = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()} - {"lib"}
+    assert kinds == set(command.KINDS) == set(command.PLANS)
+    for kind in kinds:
+        text = (checker.HARNESSES / f"{kind}.c").read_text(encoding="utf-8")
+        assert "CLAIM(" in text
+        assert "REACHED(" in text
+
+
+def test_a_word_that_names_no_policy_is_refused() -> None:
+    assert command.select(["fcfs"]) == [("sched", "fcfs")]
+    assert ("order", "sync") in command.select(["order"])
+    with pytest.raises(command.NoPolicy, match="fcsf is no policy"):
+        command.select(["fcsf"])
+
+
+def test_without_cbmc_the_command_says_how_to_fetch_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checker, "PROGRAM", tmp_path / "cbmc")
+    with pytest.raises(HostFault, match=r"tools/fetch_cbmc\.sh build/cbmc"):
+        checker.find_cbmc()
+
+
+@pytest.fixture
+def cbmc() -> Path:
+    """Return CBMC, or skip with words."""
+    try:
+        return checker.find_cbmc()
+    except HostFault as fault:
+        pytest.skip(str(fault))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of a policy, and a part of the claim that it must break."""
+
+    old: str
+    new: str
+    breaks: str
+    steps: int = 2
+
+
+FAULTS = {
+    "order/sync": Fault("return ORDER_NOW", "return ORDER_LOGGED", "logged exactly if"),
+    "write/throttled": Fault("+ 99) / 100", ") / 100", "one block at least may be dirty"),
+    "prefetch/oneblock": Fault("end >= a->file", "end > a->file", "lies in the file"),
+    "update/pu": Fault("NS_PER_MS;", "NS_PER_MS * 2;", "older than the policy promises"),
+    "update/aipu": Fault("flush_older(", "flush_older(1 + ", "older than the policy promises", 3),
+    "sched/fcfs": Fault("q, BOTH", "q, READS", "only until a time"),
+    "sched/clook": Fault("q, BOTH, 0", "q, BOTH, 1", "only until a time"),
+    "replace/lru": Fault("    list_remove(", "    (void)(", "the victim is evictable", 3),
+    "place/inplace": Fault(
+        "static const",
+        "static u64 behind(const struct queue *q, const struct request *r, u64 now_ns)\n"
+        "{\n    return r->sector + q->nsectors / 2;\n}\n\nstatic const",
+        "the place lies on the disk",
+    ),
+}
+
+
+def plant(name: str, folder: Path) -> Path:
+    """Return a copy of a policy with its fault."""
+    fault = FAULTS[name]
+    text = (ROOT / "policies" / f"{name}.c").read_text(encoding="utf-8")
+    assert fault.old in text
+    changed = text.replace(fault.old, fault.new)
+    if name == "place/inplace":
+        changed = changed.replace(".kind =", ".place.place = behind, .kind =")
+    path = folder / "planted.c"
+    path.write_text(changed, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found_and_told(name: str, cbmc: Path, tmp_path: Path) -> None:
+    kind, policy = name.split("/")
+    attempt = Attempt(FAULTS[name].steps, any_tunables=True)
+    unwind = command.PLANS[kind].unwind
+    verdict = checker.check(plant(name, tmp_path), kind, policy, attempt, unwind, LIMIT_S)
+    assert verdict.state == checker.REFUTED, verdict
+    assert FAULTS[name].breaks in verdict.why
+    assert FAULTS[name].breaks in verdict.story[-1]
+
+
+QUICK = ("order/sync", "write/throttled", "prefetch/oneblock", "update/pu", "sched/fcfs",
+         "replace/lru", "place/inplace")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_proof_whose_runs_get_nowhere_is_empty(
+    name: str, cbmc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can be assumed that is false: then every claim holds, and the line that must be
+    reached is not."""
+    kind, policy = name.split("/")
+    source = ROOT / "policies" / f"{name}.c"
+    unwind = command.PLANS[kind].unwind
+    attempt = Attempt(FAULTS[name].steps, any_tunables=True)
+    proved = checker.check(source, kind, policy, attempt, unwind, LIMIT_S)
+    assert proved.state == checker.PROVED, proved
+    promised = checker.promise_of(kind, policy)
+    nothing = Promise(promised.age_ns, promised.overtaken, promised.why, "false", promised.never)
+    monkeypatch.setattr(checker, "promise_of", lambda kind, name: nothing)
+    empty = checker.check(source, kind, policy, attempt, unwind, LIMIT_S)
+    assert empty.state == checker.EMPTY, empty

@@ -1,0 +1,264 @@
+"""Runs CBMC on the harness of a policy's kind, and says what it found.
+
+- A claim that fails is refuted, and told as the calls and answers that lead there (story.py).
+- A line REACHED of the harness must fail. One that holds shows that the harness never gets there,
+  so that its claims hold of nothing: the proof is empty.
+- Loops are unwound a number of times. CBMC asserts that no loop needs more.
+- CBMC's own checks count as claims: pointers, bounds of arrays, divisions by zero, overflows of
+  signed numbers, shifts.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sluice.host.fault import HostFault
+from sluice.host.paths import BUILD, ROOT
+from tools.prove.story import tell_story
+
+HERE = Path(__file__).parent
+HARNESSES = HERE / "harness"
+MODEL = HERE / "model"
+PROMISES = HERE / "bounds.toml"
+PROGRAM = BUILD / "cbmc" / "cbmc"
+VERSION = "6.6.0"
+HOW = "tools/fetch_cbmc.sh build/cbmc"
+MEMORY = 4 * 10**9  # bytes that one CBMC may take
+TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # what ends a program whose processor time is over
+REACHED = "reached: "
+OPTIONS = ("-Dunion=struct", "--unwinding-assertions", "--json-ui")
+DRAIN = 2  # questions after which a queue of two requests is empty
+INCLUDE = re.compile(r'^#include "(policies/lib/\w+)\.h"', re.MULTILINE)
+SUCCESS, FAILURE = "SUCCESS", "FAILURE"
+
+PROVED, REFUTED, EMPTY, UNDECIDED, BROKEN = "proved", "refuted", "empty", "undecided", "broken"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How far a proof is to go: steps of the harness, whether tunables have any values."""
+
+    steps: int
+    any_tunables: bool
+
+    def describe(self) -> str:
+        """Return the attempt in words."""
+        return f"{self.steps} steps, {'any' if self.any_tunables else 'default'} tunables"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A row of bounds.toml: what a policy promises, and what CBMC must be told about it."""
+
+    age_ns: str = ""  # C over the policy's names: the age of a dirty block at most
+    overtaken: str = ""  # by how many others a request is overtaken at most
+    why: str = ""  # there is no such bound
+    assume: str = ""  # C: what is taken for granted of the tunables, so that steps suffice
+    never: tuple[str, ...] = ()  # lines REACHED to which this policy leads no run
+    loops: tuple[str, ...] = ()  # --unwindset: loops of constant length
+    drain: int = 0  # questions until a queue is empty
+
+
+@dataclass
+class Verdict:
+    """What came out. claims: how many hold; story: the lines of a counterexample."""
+
+    state: str
+    why: str = ""
+    claims: int = 0
+    took_s: float = 0.0  # of a processor
+    story: list[str] = field(default_factory=list)
+
+
+def find_cbmc() -> Path:
+    """Return CBMC as a program. Raises HostFault if it is not there or another version."""
+    if not PROGRAM.exists():
+        raise HostFault(
+            f"CBMC {VERSION} is not there: fetch it, as root, with {HOW} (from Debian 13; "
+            "nothing is installed)"
+        )
+    line = [str(PROGRAM), "--version"]
+    said = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", check=False)
+    if not said.stdout.startswith(f"{VERSION} "):
+        got = (said.stdout or said.stderr).strip() or "nothing"
+        raise HostFault(f"{PROGRAM} --version says {got}, not {VERSION}: fetch it again with {HOW}")
+    return PROGRAM
+
+
+@cache
+def load_promises() -> dict[str, dict[str, Promise]]:
+    """Return the rows of bounds.toml, by kind and policy."""
+    rows = tomllib.loads(PROMISES.read_text(encoding="utf-8"))
+    return {
+        kind: {
+            name: Promise(**{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
+            for name, row in of_kind.items()
+        }
+        for kind, of_kind in rows.items()
+    }
+
+
+def promise_of(kind: str, name: str) -> Promise:
+    """Return what a policy promises."""
+    return load_promises().get(kind, {}).get(name, Promise())
+
+
+def library_of(path: Path) -> list[str]:
+    """Return the sources of policies/lib that a file needs, and those that they need."""
+    found: list[str] = []
+    waiting = [path]
+    while waiting:
+        for stem in INCLUDE.findall(waiting.pop().read_text(encoding="utf-8")):
+            if f"{stem}.c" not in found:
+                found.append(f"{stem}.c")
+                waiting += [ROOT / f"{stem}.c", ROOT / f"{stem}.h"]
+    return sorted(found)
+
+
+def defines_of(promise: Promise, attempt: Attempt) -> list[str]:
+    """Return what the preprocessor is told."""
+    values = {
+        "PROOF_STEPS": str(attempt.steps),
+        "AGE_NS": promise.age_ns,
+        "OVERTAKEN": promise.overtaken,
+        "ASSUMED": promise.assume,
+        "DRAIN": str(promise.drain or DRAIN),
+        "DEFAULTS": "" if attempt.any_tunables else "1",
+    }
+    return [f"-D{name}={value}" for name, value in values.items() if value]
+
+
+def build_line(source: Path, kind: str, name: str, attempt: Attempt, unwind: int) -> list[str]:
+    """Return the command that checks a policy, whose file is `source`."""
+    promise = promise_of(kind, name)
+    # A union of structures is bytes to CBMC, which takes ten times as long. Here its members lie
+    # side by side; the harness of replace policies claims that none uses both.
+    return [
+        str(find_cbmc()),
+        *("-I", str(MODEL), "-I", str(ROOT), *OPTIONS),
+        f'-DSUBJECT="{source}"',
+        *defines_of(promise, attempt),
+        *("--unwind", str(unwind)),
+        *(("--unwindset", ",".join(promise.loops)) if promise.loops else ()),
+        str(HARNESSES / f"{kind}.c"),
+        *library_of(source),
+    ]
+
+
+def run_cbmc(line: Sequence[str], limit_s: int) -> tuple[list[dict[str, Any]] | None, float]:
+    """Run CBMC for some processor seconds, and return its messages and the seconds that it took.
+
+    The messages are None if the time or the memory did not suffice.
+    """
+    limits = ["prlimit", f"--as={MEMORY}", f"--cpu={max(limit_s, 1)}"]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen([*limits, *line], cwd=ROOT, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        said, wrong = out.read().decode(), err.read().decode()
+    took_s = usage.ru_utime + usage.ru_stime
+    if -child.returncode in TOO_LONG or "bad_alloc" in wrong:
+        return None, took_s
+    try:
+        messages: list[dict[str, Any]] = json.loads(said)
+    except ValueError:
+        if "memory" in said + wrong:
+            return None, took_s
+        error = f"status {child.returncode}: {wrong.strip() or said[-200:]}"
+        return [{"messageType": "ERROR", "messageText": error}], took_s
+    return messages, took_s
+
+
+def results_of(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return CBMC's result for each property."""
+    return [result for message in messages for result in message.get("result", [])]
+
+
+def errors_of(messages: list[dict[str, Any]]) -> str:
+    """Return CBMC's errors, as a line."""
+    texts = (m["messageText"] for m in messages if m.get("messageType") == "ERROR")
+    return "; ".join(" ".join(text.split()) for text in texts)
+
+
+def place_of(result: dict[str, Any]) -> str:
+    """Return where a property is, as FILE line N."""
+    where = result.get("sourceLocation", {})
+    return f"{where.get('file', '')} line {where.get('line', '')}"
+
+
+def judge(results: list[dict[str, Any]], never: Sequence[str] = ()) -> Verdict:
+    """Return what the properties' results mean.
+
+    never: lines REACHED that no run may get to. Every claim must have the status SUCCESS, and there
+    must be one at least. The story of a refutation is left empty.
+    """
+    guards = [r for r in results if r["description"].startswith(REACHED)]
+    claims = [r for r in results if r not in guards]
+    wrong = [r for r in claims if r["status"] != SUCCESS]
+    loops = [r for r in wrong if ".unwind." in r["property"] or "recursion" in r["property"]]
+    real = [r for r in wrong if r not in loops and r["status"] == FAILURE]
+    if real:
+        return Verdict(REFUTED, f"{real[0]['description']} ({place_of(real[0])})")
+    if loops:
+        return Verdict(UNDECIDED, f"a loop needs more turns: {place_of(loops[0])}")
+    if wrong:
+        return Verdict(UNDECIDED, f"CBMC says {wrong[0]['status']}: {wrong[0]['description']}")
+    if not claims:
+        return Verdict(EMPTY, "the harness has no claim")
+    return judge_guards(guards, never, len(claims))
+
+
+def judge_guards(guards: list[dict[str, Any]], never: Sequence[str], claims: int) -> Verdict:
+    """Return what the lines REACHED mean, of which each must fail, where all claims hold."""
+    texts = {r["description"].removeprefix(REACHED) for r in guards}
+    hit = {r["description"].removeprefix(REACHED) for r in guards if r["status"] == FAILURE}
+    if not hit:
+        return Verdict(EMPTY, "the harness has no line REACHED that a run gets to")
+    missed = sorted(texts - hit - set(never))
+    if missed:
+        return Verdict(EMPTY, f"nothing is proved, as no run gets to this: {missed[0]}")
+    wrong = sorted(set(never) & hit)
+    if wrong:
+        return Verdict(BROKEN, f"bounds.toml says that no run gets to this: {wrong[0]}")
+    return Verdict(PROVED, claims=claims)
+
+
+def check(
+    source: Path, kind: str, name: str, attempt: Attempt, unwind: int, limit_s: int
+) -> Verdict:
+    """Prove a policy's claims or refute one of them, in some processor seconds."""
+    line = build_line(source, kind, name, attempt, unwind)
+    messages, took_s = run_cbmc(line, limit_s)
+    if messages is None:
+        return Verdict(UNDECIDED, f"not in {limit_s} s of a processor", took_s=took_s)
+    results = results_of(messages)
+    if not results:
+        return Verdict(BROKEN, errors_of(messages) or "CBMC said nothing", took_s=took_s)
+    verdict = judge(results, promise_of(kind, name).never)
+    verdict.took_s = took_s
+    if verdict.state == REFUTED:
+        verdict.story = tell_counterexample(line, results, source, limit_s)
+    return verdict
+
+
+def tell_counterexample(
+    line: list[str], results: list[dict[str, Any]], source: Path, limit_s: int
+) -> list[str]:
+    """Return the story of the first claim that fails: CBMC is run again for its trace."""
+    failed = [r for r in results if r["status"] == FAILURE]
+    first = next(r["property"] for r in failed if not r["description"].startswith(REACHED))
+    messages, _ = run_cbmc([*line, "--trace", "--property", first], limit_s)
+    traced = results_of(messages or [])
+    steps = traced[0].get("trace", []) if traced else []
+    return tell_story(steps, source)

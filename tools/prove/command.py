@@ -1,0 +1,196 @@
+"""`sluice dev prove`: bounded proofs of policies by CBMC 6.6.
+
+A proof is bounded: so many steps of the harness, two blocks or requests. It begins with few steps
+and goes on to more, until a kind's number is reached or the time is over; the table says how far it
+came. What is not proved with any values of the tunables is tried with their defaults. A verdict is
+kept in build/prove until a source that it depends on changes, so that the same command goes on
+after ^C.
+
+The status is 0 if no claim is refuted, 1 if one is, and 2 without CBMC or for a word that names no
+policy.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sluice.experiment.aligned import format_table
+from sluice.host import interrupt
+from sluice.host.nearest import suggest
+from sluice.host.paths import BUILD, ROOT
+from tools.prove import checker
+from tools.prove.checker import Attempt
+
+FOLDER = BUILD / "prove"
+KINDS = ("update", "write", "sched", "replace", "prefetch", "place", "order")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kind is proved: the numbers of steps that are tried in turn, and --unwind."""
+
+    steps: tuple[int, ...]
+    unwind: int
+
+
+PLANS = {
+    "update": Plan((2, 3), 9),
+    "write": Plan((2, 3), 10),
+    "sched": Plan((2, 3, 4), 9),
+    "replace": Plan((3, 4, 5), 5),
+    "prefetch": Plan((2, 3), 10),
+    "place": Plan((2, 3), 10),
+    "order": Plan((3,), 5),
+}
+LIMIT_S = 60
+SOURCES = ("kernel/policy/*.h", "kernel/base/*.h", "policies/lib/*", "tools/prove/*/**/*.h")
+
+
+@dataclass
+class Proof:
+    """What came of a policy.
+
+    steps: so many are proved, 0 if none. more: the verdict on more steps, which stopped the proof.
+    """
+
+    kind: str
+    name: str
+    steps: int
+    any_tunables: bool
+    claims: int
+    took_s: float  # of a processor, in all
+    state: str
+    why: str
+    story: list[str]
+
+
+class NoPolicy(Exception):
+    """A word names no policy; the text says which, and what there is."""
+
+
+def list_policies() -> list[tuple[str, str]]:
+    """Return kind and name of every policy under policies/."""
+    paths = [path for kind in KINDS for path in sorted((ROOT / "policies" / kind).glob("*.c"))]
+    return [(path.parent.name, path.stem) for path in paths]
+
+
+def select(words: list[str]) -> list[tuple[str, str]]:
+    """Return the policies that the words name: KIND/NAME, KIND, or NAME. Raises NoPolicy."""
+    known = list_policies()
+    chosen: list[tuple[str, str]] = []
+    for word in words:
+        found = [p for p in known if word in (p[0], p[1], "/".join(p))]
+        if not found:
+            names = ["/".join(policy) for policy in known]
+            raise NoPolicy(f"{word} is no policy, nor a kind of them: {suggest(word, names)}")
+        chosen += [policy for policy in found if policy not in chosen]
+    return chosen if words else known
+
+
+def key_of(kind: str, name: str, limit_s: int) -> str:
+    """Return a digest of all that a verdict depends on."""
+    paths = [ROOT / "policies" / kind / f"{name}.c", checker.HARNESSES / f"{kind}.c"]
+    paths += [path for pattern in SOURCES for path in ROOT.glob(pattern)]
+    told = (limit_s, checker.VERSION, PLANS[kind], checker.promise_of(kind, name), checker.OPTIONS)
+    digest = hashlib.sha256(repr(told).encode())
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def prove(source: Path, kind: str, name: str, limit_s: int) -> Proof:
+    """Prove a policy, whose file is `source`, for more and more steps, in some seconds in all."""
+    plan, left_s = PLANS[kind], float(limit_s)
+    any_tunables = True
+    proof = Proof(kind, name, 0, True, 0, 0.0, checker.UNDECIDED, "", [])
+    waiting = list(plan.steps)
+    while waiting and left_s >= 1:
+        attempt = Attempt(waiting[0], any_tunables)
+        # Half of the time for any values, if not even the fewest steps are proved by then.
+        share = left_s / 2 if any_tunables and not proof.steps else left_s
+        verdict = checker.check(source, kind, name, attempt, plan.unwind, int(share))
+        left_s -= verdict.took_s
+        proof.took_s += verdict.took_s
+        proof.any_tunables = any_tunables
+        proof.state, proof.why, proof.story = verdict.state, verdict.why, verdict.story
+        if verdict.state == checker.PROVED:
+            proof.steps, proof.claims = attempt.steps, verdict.claims
+            waiting.pop(0)
+        elif verdict.state == checker.UNDECIDED and any_tunables and not proof.steps:
+            any_tunables = False
+        else:
+            break
+    if proof.steps and proof.state == checker.UNDECIDED:
+        proof.state, proof.why = checker.PROVED, f"{attempt.steps} steps: {proof.why}"
+    return proof
+
+
+def prove_once(kind: str, name: str, limit_s: int) -> Proof:
+    """Return the kept verdict if nothing has changed since, or else prove the policy."""
+    kept = FOLDER / f"{kind}-{name}.json"
+    key = key_of(kind, name, limit_s)
+    if kept.exists():
+        fields = json.loads(kept.read_text(encoding="utf-8"))
+        if fields.pop("key") == key:
+            return Proof(**fields)
+    proof = prove(ROOT / "policies" / kind / f"{name}.c", kind, name, limit_s)
+    if interrupt.stopped.is_set():
+        return proof
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(".partial")
+    partial.write_text(json.dumps({**asdict(proof), "key": key}, indent=1), encoding="utf-8")
+    partial.replace(kept)
+    return proof
+
+
+def prove_all(chosen: list[tuple[str, str]], limit_s: int, jobs: int) -> Iterator[Proof]:
+    """Yield the proof of each policy as soon as it is done. After ^C no other begins."""
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            proofs = [pool.submit(prove_once, *policy, limit_s) for policy in chosen]
+            for done in as_completed(proofs):
+                yield done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def make_row(proof: Proof) -> list[str]:
+    """Return a policy's row of the table."""
+    tunables = "any" if proof.any_tunables else "default"
+    reached = [str(proof.steps), tunables, str(proof.claims)] if proof.steps else ["", "", ""]
+    name = f"{proof.kind}/{proof.name}"
+    return [name, *reached, f"{proof.took_s:.1f}", proof.state, proof.why]
+
+
+HEAD = ["policy", "steps", "tunables", "claims", "s", "verdict", "why not more"]
+
+
+def print_story(proof: Proof) -> None:
+    """Print the calls and answers that lead to a claim that fails."""
+    if proof.story:
+        print(f"{proof.kind}/{proof.name}: {proof.why}")
+        print("\n".join(f"  {line}" for line in proof.story))
+
+
+def run_proofs(words: list[str], limit_s: int, jobs: int) -> int:
+    """Prove the policies that the words name, and print a table. Returns the exit status.
+
+    Raises HostFault without CBMC, NoPolicy for a word that names no policy.
+    """
+    chosen = select(words)
+    checker.find_cbmc()
+    proofs = []
+    for proof in prove_all(chosen, limit_s, jobs):
+        proofs.append(proof)
+        said = f"{proof.kind}/{proof.name}: {proof.state}"
+        print(f"[{len(proofs)}/{len(chosen)}] {said}, {proof.took_s:.1f} s", flush=True)
+        print_story(proof)
+    proofs.sort(key=lambda proof: chosen.index((proof.kind, proof.name)))
+    print("\n".join(format_table([HEAD, *map(make_row, proofs)])))
+    states = [proof.state for proof in proofs]
+    print(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))
+    bad = (checker.REFUTED, checker.EMPTY, checker.BROKEN)
+    return int(any(state in bad for state in states))

@@ -1,0 +1,48 @@
+/*
+ * How a harness begins with its policy, which is included before this file, so
+ * that bounds.toml can speak of the policy's names.
+ */
+#pragma once
+
+#include "tools/prove/harness/harness.h"
+
+/* A policy's memory, which is not cleared. CBMC follows ghost entries best if
+ * they are objects of their type. */
+enum { ENTRIES = 8, WORDS = 512 };
+#ifdef SLUICE_LIB_GHOST_H
+#define REGION struct ghost region[ENTRIES]
+#else
+#define REGION u64 region[WORDS]
+#endif
+
+/* Set the tunables to any values of their ranges that the policy does not
+ * refuse; with DEFAULTS, to those that they begin with. */
+static void tune(const struct policy *p)
+{
+    for (struct tunable *t = p->tunables; t && t->name; t++) {
+        t->value = t->def;
+#ifndef DEFAULTS
+        t->value = t->min + any_below(t->max - t->min + 1);
+#endif
+    }
+    for (u64 row = 0; p->tunables && p->tunables[row].name; row++)
+        TELL("set tunable {} to {}", row, p->tunables[row].value);
+    ASSUME(!p->refuses || !p->refuses());
+#ifdef ASSUMED
+    ASSUME(ASSUMED);
+#endif
+}
+
+/* Give the policy its memory for so many buffers and start it. */
+static void begin(const struct policy *p, void *region, u64 bytes, u64 buffers)
+{
+    tune(p);
+    if (p->memory) {
+        p->memory->start = region;
+        p->memory->buffers = buffers;
+        CLAIM(p->memory->bytes(buffers) <= bytes,
+              "harness: the region is large enough");
+    }
+    if (p->start)
+        p->start();
+}
