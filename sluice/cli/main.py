@@ -111,6 +111,7 @@ VERBS: Verbs = {
             "exercise": (f"{SLUICE}.dev:exercise", "Try random changes of files against a model."),
             "search": (f"{SLUICE}.dev:search", "Visit every state of a small cache."),
             "prove": (f"{SLUICE}.dev:prove", "Prove that policies' answers are legal."),
+            "fuzz": (f"{SLUICE}.dev:fuzz", "Try random inputs for as long as you like."),
             "fresh": (f"{SLUICE}.dev:fresh", "Try README's commands on bare systems."),
             "matrix": (f"{SLUICE}.matrix:matrix", "Where do the fewest misses not win?"),
             "tune": (f"{SLUICE}.dev:tune", "Search a policy's tunables."),

@@ -219,6 +219,54 @@ def prove(
     )
 
 
+FUZZED = ("calls", "images", "traces", "archives", "toml")
+
+
+def needs_of_fuzz(values: dict[str, Any]) -> Needs:
+    """Return what the programs need that are tried."""
+    of_calls = Needs(("run",), ("all", *DRIVES), WHOLE).adding(TWIN)
+    of_images = Needs(("test",), ("build/native/ext2_tool",), NONE, system_path=True)
+    return {"calls": of_calls, "images": of_images}.get(values["what"], Needs(("run",), (), NONE))
+
+
+@verb(
+    needs_of_fuzz,
+    "sluice dev fuzz images --for 10m --seed 7",
+    "failing inputs are in build/fuzz, and the same command goes on from there",
+)
+def fuzz(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="What to try: system calls of programs (calls), damaged disks (images), traces, "
+            "archives that are handed in, or experiments (toml).",
+            **options.completes("target", lambda: FUZZED),
+        ),
+    ],
+    go_on: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="How long: 90s, 10m or 2h.",
+            callback=options.value_callback(parse_time),
+        ),
+    ] = "60s",
+    seed: Seed = 1,
+    number: Annotated[
+        int | None,
+        typer.Option("--input", metavar="NUMBER", min=0, help="Try this input of the seed only."),
+    ] = None,
+) -> int:
+    """Try random inputs until the time is over. A failure is told with the command that repeats it,
+    and the input is kept."""
+    from tools.fuzz import command
+
+    seconds = int(go_on[:-1]) * UNITS[go_on[-1]]
+    return command.run(command.Request(what, seconds, seed, number))
+
+
 def check_fresh(values: dict[str, Any]) -> None:
     """Raise BadParameter if both are asked for."""
     if values["full"] and values["newest"]:

@@ -1,0 +1,143 @@
+"""Fuzzing by seed (tools/fuzz): the same number is the same input, a failure is kept and told with
+the command that repeats it, and each target finds a planted fault."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from grade.trust import submission
+from sluice.cli.verbs import dev
+from sluice.experiment import load
+from sluice.trace import stream
+from tools.fuzz import command, reader, targets
+from tools.fuzz.change import change_data
+from tools.fuzz.command import Request
+
+READERS = ("traces", "archives", "toml")
+ENOUGH = 200  # inputs, of which some meet a planted fault
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Have failing inputs kept in the test's folder."""
+    monkeypatch.setattr(command, "FOLDER", tmp_path / "fuzz")
+
+
+def test_a_change_is_of_its_seed_alone_and_never_longer_than_it_may_be() -> None:
+    data = b"[machine]\nmemory_mb = 16\n" * 10
+    changed = [change_data(data, Random(seed)) for seed in range(50)]
+    assert changed == [change_data(data, Random(seed)) for seed in range(50)]
+    assert len(set(changed)) > 40
+    assert change_data(b"", Random(1)) == b""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_input_is_of_its_number_alone(name: str, tmp_path: Path) -> None:
+    make = targets.TARGETS[name].make
+    for number in range(20):
+        first = make(7, number, tmp_path).read_bytes()
+        assert make(7, number, tmp_path).read_bytes() == first
+    assert len({make(7, number, tmp_path).read_bytes() for number in range(20)}) > 10
+
+
+def test_the_command_offers_every_target() -> None:
+    assert {*dev.FUZZED} == {*targets.TARGETS}
+
+
+@pytest.mark.parametrize("name", ["traces", "archives"])
+def test_readers_refuse_bad_input_with_their_own_error(name: str, tmp_path: Path) -> None:
+    for number in range(ENOUGH):
+        path = targets.TARGETS[name].make(3, number, tmp_path)
+        assert not reader.try_input(name, path), number
+
+
+def test_a_reader_runs_in_a_process_of_its_own_that_begins_anew_when_it_dies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command.run(Request("archives", 0, 5, number=1)) == 0
+    tried = targets.TARGETS["archives"].run
+    assert isinstance(tried, targets.Reader)
+    assert tried.child
+    tried.child.kill()
+    assert command.run(Request("archives", 0, 5, number=2)) == 0
+    assert "archives: 1 inputs of seed 5, 0 failed" in capsys.readouterr().out
+
+
+def plain_load(path: Path) -> tuple[Any, str]:
+    """Return an experiment's values as a reader would that forgets what can be wrong with them."""
+    text = path.read_text(encoding="utf-8")
+    return tomllib.loads(text), text
+
+
+def forget_bad_lines(*given: Any) -> None:
+    """Fail at a bad line of a trace."""
+    raise IndexError("planted")
+
+
+def always(error: BaseException) -> bool:
+    """Take each error for the host's."""
+    return True
+
+
+FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "traces": (stream, "take_bad_line", forget_bad_lines),
+    "archives": (submission, "is_host_fault", always),
+    "toml": (load, "read_toml", plain_load),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_planted_fault_of_a_reader_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(*FAULTS[name])
+    make = targets.TARGETS[name].make
+    wrong = (reader.try_input(name, make(1, number, tmp_path)) for number in range(ENOUGH))
+    assert "Traceback" in next(filter(None, wrong), "")
+
+
+def test_a_failure_is_kept_and_told_with_the_command_that_repeats_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = targets.Target("", targets.make_calls, lambda path: "all is wrong")
+    monkeypatch.setitem(command.TARGETS, "calls", target)
+    assert command.run(Request("calls", 0, 9, number=4)) == 1
+    said = capsys.readouterr().out
+    assert "calls: seed 9, input 4:\nall is wrong" in said
+    assert "sluice dev fuzz calls --seed 9 --input 4" in said
+    assert (command.FOLDER / "calls-9-4-seed").read_text(encoding="utf-8") == "9000004"
+
+
+def test_the_same_command_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def stop_at_three(path: Path) -> str:
+        tried.append(int(path.read_text(encoding="utf-8")))
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return "wrong" if len(tried) == 6 else ""
+
+    target = targets.Target("", targets.make_calls, stop_at_three)
+    monkeypatch.setitem(command.TARGETS, "calls", target)
+    monkeypatch.setattr(command, "MOST_FAILURES", 1)
+    with pytest.raises(KeyboardInterrupt):
+        command.run(Request("calls", 3600, 0))
+    assert command.run(Request("calls", 3600, 0)) == 1
+    assert tried == [0, 1, 2, 2, 3, 4]
+
+
+def test_a_program_that_a_signal_ends_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "tool"
+    program.write_text('#!/bin/sh\ncat >/dev/null\necho "bad access" >&2\nkill -SEGV $$\n', "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(targets, "EXT2_TOOL", program)
+    (tmp_path / "image-1024").write_bytes(b"image")
+    wrong = targets.run_image(tmp_path / "image-1024")
+    assert "bad access" in wrong
+    assert wrong.startswith("status -11")
