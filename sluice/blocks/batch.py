@@ -10,6 +10,7 @@
 - Processes are as many as asked for. Each replay is one process, and a thread waits for it.
 """
 
+import gzip
 import json
 import os
 import threading
@@ -30,11 +31,14 @@ from sluice.blocks.replayer import (
     replayer_hash,
     run_replay,
 )
+from sluice.blocks.slices import Slices, parse_slices
 from sluice.host.paths import KEPT, PACKAGE
+from sluice.host.scratch import BASE, scratch_folder
 
 FOLDER = KEPT / "replays"
 KEPT_TRACES = 4  # decoded traces that stay; results of all stay
 PIECE = 1 << 20  # bytes
+GZIP_LEVEL = 1
 
 
 @dataclass(frozen=True)
@@ -143,26 +147,50 @@ def load_kept(folder: Path, planned: Planned) -> Figures | None:
     return load_figures(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
 
-def keep(folder: Path, planned: Planned, figures: Figures) -> None:
-    """Write figures where load_kept finds them, whole or not at all."""
+def load_kept_slices(folder: Path, planned: Planned) -> Slices | None:
+    """Return the slices of a replay that was made, or None if it was made without them."""
+    path = slices_path(folder, planned)
+    return parse_slices(gzip.decompress(path.read_bytes())) if path.exists() else None
+
+
+def slices_path(folder: Path, planned: Planned) -> Path:
+    """Return where the slices of a replay are kept."""
+    return kept_path(folder, planned).with_suffix(".slices.gz")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    part.write_bytes(data)
+    part.replace(path)
+
+
+def keep(folder: Path, planned: Planned, figures: Figures, slices: Path) -> None:
+    """Write figures and slices where load_kept and load_kept_slices find them; the figures last."""
     path = kept_path(folder, planned)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    part.write_text(json.dumps(dump_figures(figures)), encoding="utf-8")
-    part.replace(path)
+    if slices.exists():
+        data = gzip.compress(slices.read_bytes(), GZIP_LEVEL, mtime=0)
+        write_whole(slices_path(folder, planned), data)
+    write_whole(path, json.dumps(dump_figures(figures)).encode())
 
 
 def make_run(planned: Planned, folder: Path, report: Report, running: Running) -> Figures:
     """Make one replay, and keep its figures. Returns them. Raises ReplayFailed."""
     trace = planned.trace
-    figures = run_replay(
-        trace.path,
-        trace.known.volume_bytes,
-        planned.settings,
-        lambda done: report(Step(planned, done)),
-        running,
-    )
-    keep(folder, planned, figures)
+    with scratch_folder(folder / BASE) as scratch:
+        slices = scratch / "slices"
+        figures = run_replay(
+            trace.path,
+            trace.known.volume_bytes,
+            planned.settings,
+            lambda done: report(Step(planned, done)),
+            running,
+            None,
+            None,
+            slices,
+        )
+        keep(folder, planned, figures, slices)
     report(Step(planned, figures.requests, figures))
     return figures
 

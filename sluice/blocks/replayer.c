@@ -3,8 +3,8 @@
  * policies, its disk queue and its drives, which are compiled for the host.
  * No process, system call or file system is in the way.
  *
- *   replayer [-c] [-f N] [-h N] [-p] [-l LOG] [-t EVENTS] -v BYTES REQUESTS
- *            -- BOOT ARGUMENTS
+ *   replayer [-c] [-f N] [-h N] [-p] [-l LOG] [-t EVENTS] [-w N] [-s SLICES]
+ *            [-e N] -v BYTES REQUESTS -- BOOT ARGUMENTS
  *
  * - REQUESTS is a file in the form of sluice/trace/packed.py, or `-` for the
  *   standard input. It is read once, from the start on, so memory does not
@@ -17,6 +17,11 @@
  *   they end: its number, and in ns after the first moment when it was due (in
  *   a closed loop: started), and its response time.
  * - -t: EVENTS gets the kernel's trace, if trace_k= asks for one.
+ * - -w: the first N requests fill the cache and do not count. The counters when
+ *   the next one begins are printed, too.
+ * - -s, -e: SLICES gets what was measured in each slice of the trace
+ * (slices.h). A slice is N ns of the trace's time or, in a closed loop, N
+ * requests.
  * - -p: progress on the standard error, as lines `replayed N`.
  * - -h: a hang. No request ended while nothing could run N times (10^8).
  * - The first moment of the trace is two seconds after power-on. Computing
@@ -37,6 +42,7 @@
 #include "sluice/blocks/packed.h"
 #include "sluice/blocks/request.h"
 #include "sluice/blocks/scaled.h"
+#include "sluice/blocks/slices.h"
 #include "sluice/blocks/usage.h"
 #include "kernel/base/stat.h"
 #include "kernel/driver/driver.h"
@@ -55,8 +61,8 @@ struct logged {
 
 static struct {
     bool closed, progress;
-    u64 volume_bytes, inflight, hang;
-    const char *log, *events;
+    u64 volume_bytes, inflight, hang, warmup, slice;
+    const char *log, *events, *slices;
 } options = {.inflight = 64, .hang = 100000000};
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
@@ -149,41 +155,17 @@ static bool input_next(struct packed_request *r, u64 *number)
 
 /* ---- what is measured ---- */
 
-struct times {
-    u64 count, bytes, min, max;
-    u64 hits, hit_bytes; /* hits: requests all of whose bytes hit */
-    unsigned __int128 sum, squares;
-    u64 *bucket; /* HIST_BUCKETS */
-};
-
 static struct {
     struct times all, reads, writes;
-    u64 errors, late_ns, end_ns;
+    u64 errors, late_ns, all_late_ns, end_ns;
     u64 active; /* under way */
     FILE *log;
 } sums;
 
-static void hits_add(struct times *t, u64 bytes, u64 hit_bytes)
-{
-    t->bytes += bytes;
-    t->hits += bytes == hit_bytes;
-    t->hit_bytes += hit_bytes;
-}
-
-static void times_add(struct times *t, u64 ns)
-{
-    t->min = t->count ? MIN(t->min, ns) : ns;
-    t->max = MAX(t->max, ns);
-    t->count++;
-    t->sum += ns;
-    t->squares += (unsigned __int128)ns * ns;
-    t->bucket[ns < 128 ? ns : hist_bucket(ns)]++;
-}
-
 static u64 quantile(const struct times *t, u64 per_10000)
 {
     u64 rank = ((unsigned __int128)t->count * per_10000 + 9999) / 10000, n = 0;
-    for (u32 i = 0; i < HIST_BUCKETS; i++) {
+    for (u32 i = 0; t->bucket && i < HIST_BUCKETS; i++) {
         n += t->bucket[i];
         if (n && n >= rank)
             return MIN(t->max, hist_low(i + 1) - 1);
@@ -217,16 +199,22 @@ static void done(const struct packed_request *r, u64 number, u64 start_ns,
 {
     u64 now_ns = clock_ns(), response_ns = now_ns - start_ns;
     sums.end_ns = now_ns;
-    sums.late_ns = MAX(sums.late_ns, late_ns);
     if (error) {
         sums.errors++;
         return;
     }
+    if (number < options.warmup)
+        return;
+    sums.late_ns = MAX(sums.late_ns, late_ns);
+    sums.all_late_ns += late_ns;
     struct times *kind = r->write ? &sums.writes : &sums.reads;
-    times_add(kind, response_ns);
-    times_add(&sums.all, response_ns);
-    hits_add(kind, r->bytes, hit_bytes);
-    hits_add(&sums.all, r->bytes, hit_bytes);
+    times_add(kind, response_ns, r->bytes, hit_bytes);
+    times_add(&sums.all, response_ns, r->bytes, hit_bytes);
+    if (options.slices) {
+        u64 at = options.closed ? number : start_ns - FIRST_NS;
+        slices_add(at / options.slice, r->write, response_ns, r->bytes,
+                   hit_bytes);
+    }
     struct logged logged = {number, start_ns - FIRST_NS, response_ns};
     if (sums.log && fwrite(&logged, sizeof logged, 1, sums.log) != 1)
         fail("%s: cannot be written", options.log);
@@ -236,14 +224,30 @@ static void done(const struct packed_request *r, u64 number, u64 start_ns,
 
 extern struct stat_row __start_stats[], __stop_stats[];
 
-static void print_counters(void)
+static u64 *warm_counters; /* in their order; NULL: there is no warm-up */
+
+static u64 counter_value(const struct stat_row *s)
 {
-    printf("\"counters\":{");
-    const char *comma = "";
-    for (struct stat_row *s = __start_stats; s < __stop_stats; s++) {
-        printf("%s\"%s\":%lu", comma, s->name, s->read ? s->read() : s->value);
-        comma = ",";
-    }
+    return s->read ? s->read() : s->value;
+}
+
+/* Keep the counters as they are when the warm-up has ended. */
+static void keep_counters(void)
+{
+    u64 n = __stop_stats - __start_stats;
+    warm_counters = host_memory(n * sizeof(u64));
+    for (u64 i = 0; i < n; i++)
+        warm_counters[i] = counter_value(&__start_stats[i]);
+}
+
+/* The counters, at the end or, if warm is true, when the warm-up had ended. */
+static void print_counters(const char *name, bool warm)
+{
+    u64 n = __stop_stats - __start_stats;
+    printf(",\"%s\":{", name);
+    for (u64 i = 0; i < n; i++)
+        printf("%s\"%s\":%lu", i ? "," : "", __start_stats[i].name,
+               warm ? warm_counters[i] : counter_value(&__start_stats[i]));
     printf("}");
 }
 
@@ -267,15 +271,20 @@ static void finish(void)
         fail("%s: cannot be written", options.log);
     if (options.events)
         keep_events();
+    if (options.slices && !slices_write(options.slices))
+        fail("%s: cannot be written", options.slices);
     printf("{\"requests\":%lu,\"errors\":%lu,\"late_ns\":%lu,"
-           "\"elapsed_ns\":%lu,",
-           input.taken, sums.errors, sums.late_ns, sums.end_ns - FIRST_NS);
+           "\"mean_late_ns\":%lu,\"elapsed_ns\":%lu,",
+           input.taken, sums.errors, sums.late_ns,
+           sums.all_late_ns / MAX(sums.all.count, 1), sums.end_ns - FIRST_NS);
     times_print("all", &sums.all);
     times_print("reads", &sums.reads);
     times_print("writes", &sums.writes);
-    printf("\"cpu_s\":%.3f,\"memory_kb\":%lu,", usage_cpu_s(),
+    printf("\"cpu_s\":%.3f,\"memory_kb\":%lu", usage_cpu_s(),
            usage_memory_kb());
-    print_counters();
+    print_counters("counters", false);
+    if (warm_counters)
+        print_counters("warm_counters", true);
     printf("}\n");
     fflush(stdout);
     _exit(sums.errors ? 1 : 0);
@@ -323,6 +332,8 @@ static void serve(void *arg)
             for (;;)
                 turn_take(); /* which it keeps: nobody else needs it */
         }
+        if (options.warmup && number == options.warmup)
+            keep_counters();
         if (options.progress && number % 16384 == 0)
             show_progress(number);
         u64 due_ns = FIRST_NS + (options.closed ? 0 : r.time_ns);
@@ -378,12 +389,14 @@ static void add_words(char **word, int n)
     }
 }
 
-int main(int argc, char **argv)
+static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "cf:h:l:pt:v:")) >= 0) {
+    while ((option = getopt(argc, argv, "ce:f:h:l:ps:t:v:w:")) >= 0) {
         if (option == 'c')
             options.closed = true;
+        else if (option == 'e')
+            options.slice = number_of(optarg, "-e");
         else if (option == 'f')
             options.inflight = number_of(optarg, "-f");
         else if (option == 'h')
@@ -392,22 +405,30 @@ int main(int argc, char **argv)
             options.log = optarg;
         else if (option == 'p')
             options.progress = true;
+        else if (option == 's')
+            options.slices = optarg;
         else if (option == 't')
             options.events = optarg;
         else if (option == 'v')
             options.volume_bytes = number_of(optarg, "-v");
+        else if (option == 'w')
+            options.warmup = number_of(optarg, "-w");
         else
-            return STATUS_BOOT_FAIL;
+            exit(STATUS_BOOT_FAIL);
     }
     if (!options.volume_bytes || optind >= argc)
         fail("-v BYTES and REQUESTS are needed");
+    if (options.slices && !options.slice)
+        fail("-s: needs -e");
     options.volume_bytes = options.volume_bytes / BLOCK_BYTES * BLOCK_BYTES;
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
     input_open(argv[optind]);
     if (options.log && !(sums.log = fopen(options.log, "wb")))
         fail("%s: cannot be written", options.log);
-    sums.all.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
-    sums.reads.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
-    sums.writes.bucket = host_memory(HIST_BUCKETS * sizeof(u64));
     volume_make(options.volume_bytes / SECTOR_BYTES);
     add_words(argv + optind + 1, argc - optind - 1);
     fibers_init();

@@ -38,8 +38,10 @@ class Settings:
     policies: by kind, as {"replace": "arc"}; tunables: by name, as {"aipu.age_ms": 5000}; drive: a
     row of drives/, scaled to the volume if it is smaller, or "none"; buffers: of 4 KiB, in the
     cache; closed: whether requests come when one before is done, in place of at their times;
-    inflight: how many are under way at once, at most; hang: how often nothing could run without a
-    request's end, until the replay counts as hanging.
+    inflight: how many are under way at once, at most; warmup: how many requests fill the cache and
+    do not count; slice: the length of the trace's slices (slices.h), in ns or, in a closed loop, in
+    requests, or 0 for none; hang: how often nothing could run without a request's end, until the
+    replay counts as hanging.
     """
 
     policies: Mapping[str, str] = field(default_factory=dict)
@@ -49,6 +51,8 @@ class Settings:
     closed: bool = False
     inflight: int = 64
     hang: int = HANG
+    warmup: int = 0
+    slice: int = 0
 
     def boot_words(self) -> list[str]:
         """Return the boot arguments of the replayer's kernel."""
@@ -84,15 +88,17 @@ class Times:
 class Figures:
     """The figures of a replay.
 
-    errors: failed requests; late_ns: the longest that a request waited for one of those under way
-    to end; elapsed_ns: virtual time up to the last request's end; all, reads, writes: see Times;
-    cpu_s: processor time of the host; memory_kb: the most memory that the replayer had; counters:
-    those of /dev/stat at the end.
+    errors: failed requests; late_ns, mean_late_ns: how late requests began, at most and on average:
+    0 unless they waited for one of those under way to end; elapsed_ns: virtual time up to the last
+    request's end; all, reads, writes: see Times; cpu_s: processor time of the host; memory_kb: the
+    most memory that the replayer had; counters: those of /dev/stat at the end; warm_counters: when
+    the warm-up ended, {} without one.
     """
 
     requests: int
     errors: int
     late_ns: int
+    mean_late_ns: int
     elapsed_ns: int
     all: Times
     reads: Times
@@ -100,6 +106,11 @@ class Figures:
     cpu_s: float
     memory_kb: int
     counters: dict[str, int]
+    warm_counters: dict[str, int] = field(default_factory=dict)
+
+    def growth(self, counter: str) -> int:
+        """Return what a counter grew by after the warm-up."""
+        return self.counters.get(counter, 0) - self.warm_counters.get(counter, 0)
 
 
 class Running:
@@ -155,13 +166,20 @@ def dump_figures(figures: Figures) -> dict[str, Any]:
 
 
 def command_line(
-    path: Path, volume_bytes: int, settings: Settings, log: Path | None, events: Path | None
+    path: Path,
+    volume_bytes: int,
+    settings: Settings,
+    log: Path | None,
+    events: Path | None,
+    slices: Path | None,
 ) -> list[str | Path]:
     """Return the replayer's command line."""
     line: list[str | Path] = [REPLAYER, "-p", "-v", str(volume_bytes), "-h", str(settings.hang)]
     line += ["-f", str(settings.inflight), *(["-c"] if settings.closed else [])]
     line += ["-l", log] if log else []
     line += ["-t", events] if events else []
+    line += ["-w", str(settings.warmup)] if settings.warmup else []
+    line += ["-s", slices, "-e", str(settings.slice)] if slices and settings.slice else []
     return [*line, path, "--", *settings.boot_words()]
 
 
@@ -173,15 +191,16 @@ def run_replay(
     running: Running | None = None,
     log: Path | None = None,
     events: Path | None = None,
+    slices: Path | None = None,
 ) -> Figures:
     """Replay the requests of a file. Returns the figures.
 
     path: in the form of sluice/trace/packed.py; volume_bytes: the disk's size; progress: called
     about once a second with the number of requests begun; running: gets the replayer while it is
-    at work; log, events: files that get each request's times and the kernel's events (replayer.c).
-    Raises ReplayFailed.
+    at work; log, events, slices: files that get each request's times, the kernel's events, and what
+    was measured in each slice (replayer.c). Raises ReplayFailed.
     """
-    line = command_line(path, volume_bytes, settings, log, events)
+    line = command_line(path, volume_bytes, settings, log, events, slices)
     running = running or Running()
     said: list[str] = []
     with subprocess.Popen(

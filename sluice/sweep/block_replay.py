@@ -21,7 +21,19 @@ from typing import Any
 from sluice.blocks import batch
 from sluice.blocks.batch import Planned, Report, Step, Trace
 from sluice.blocks.decoded import BLOCK, Decoded
+from sluice.blocks.offline import NAME as OPTIMUM
+from sluice.blocks.offline import make_optimum, plan_optimum
 from sluice.blocks.replayer import Figures, Settings, Times
+from sluice.blocks.slices import (
+    DRAWS,
+    LEAST,
+    QUANTILES,
+    Interval,
+    Slices,
+    bootstrap,
+    hours_of,
+    slice_length,
+)
 from sluice.experiment.aligned import format_table
 from sluice.experiment.catalogue import Known, load_catalogue
 from sluice.experiment.progress import format_count
@@ -31,6 +43,7 @@ from sluice.host.nearest import suggest
 from sluice.host.printing import fill_lines, line_width
 from sluice.sweep.ranges import BadSweep
 from sluice.sweep.table_file import expect_table, write_table
+from sluice.sweep.warmup import count_warmup, expect_warmup
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import format_bytes
 from sluice.trace.stream import NUMBER
@@ -40,8 +53,9 @@ KINDS = ("replace", "sched", "prefetch", "write", "update")  # that a replay ask
 COMPARED = "replace"  # the kind whose policies are tried if --policies is not given
 NO_DRIVE = "none"
 USUAL_SIZES = (1.0, 5.0, 10.0)  # percent
-LEAST = 16  # buffers that the kernel needs
+LEAST_BUFFERS = 16  # that the kernel needs
 WIDEST = 80  # characters of the table
+CLOSED_SLICES = 100  # of a closed loop
 INFLIGHT = {False: 64, True: 1}  # requests at once; True: the format has no times
 
 
@@ -59,7 +73,11 @@ class BlockReplay:
     closed: bool | None = None
     inflight: int | None = None
     jobs: int = 1
+    warmup: str = ""
+    optimum: bool = False
+    intervals: bool = False
     out: Path | None = None
+    hours: Path | None = None
     folder: Path = batch.FOLDER
 
 
@@ -80,6 +98,7 @@ class Row:
     percent: float
     planned: Planned
     figures: Figures
+    slices: Slices | None = None
 
 
 # ---- the policies ----
@@ -156,34 +175,46 @@ def buffer_counts(text: str, known: Decoded, name: str) -> dict[float, int]:
     left out if the kernel needs more. Raises BadSweep."""
     shares = parse_sizes(text) if text else USUAL_SIZES
     found = {share: round(known.blocks * share / 100) for share in shares}
-    small = [share for share, buffers in found.items() if buffers < LEAST]
+    small = [share for share, buffers in found.items() if buffers < LEAST_BUFFERS]
     if text and small:
         raise BadSweep(
             f"--sizes={text}: {small[0]:g} % of the {format_number(known.blocks)} blocks that "
-            f"{name} touches are {found[small[0]]} buffers, and the kernel needs {LEAST}: give a "
-            "larger share"
+            f"{name} touches are {found[small[0]]} buffers, and the kernel needs {LEAST_BUFFERS}: "
+            "give a larger share"
         )
-    large = {share: buffers for share, buffers in found.items() if buffers >= LEAST}
-    return large or {100.0: max(known.blocks, LEAST)}
+    large = {share: buffers for share, buffers in found.items() if buffers >= LEAST_BUFFERS}
+    return large or {100.0: max(known.blocks, LEAST_BUFFERS)}
 
 
 # ---- the replays ----
 
 
-def settle(request: BlockReplay, known: Decoded) -> Settings:
+def settle(request: BlockReplay, trace: Trace) -> Settings:
     """Return the settings that all replays share. Raises BadSweep."""
+    known = trace.known
     closed = known.timeless if request.closed is None else request.closed
     if known.timeless and not closed:
         raise BadSweep("--loop=open: a trace of this format has no times")
     inflight = request.inflight or INFLIGHT[known.timeless and request.closed is None]
-    return Settings(drive=request.drive, closed=closed, inflight=inflight)
+    if closed and (request.optimum or request.hours):
+        option = "--optimum" if request.optimum else "--hours"
+        raise BadSweep(f"{option}: needs the trace's times, so an open loop")
+    slice_ns = slice_length(known.last_ns)
+    by_count = max(-(-known.requests // CLOSED_SLICES), 1)
+    return Settings(
+        drive=request.drive,
+        closed=closed,
+        inflight=inflight,
+        warmup=count_warmup(request.warmup, trace),
+        slice=by_count if closed else slice_ns,
+    )
 
 
 def list_runs(
     request: BlockReplay, trace: Trace, known: Known
 ) -> list[tuple[Tried, float, Settings]]:
     """Return what is replayed: the policies, the size in percent, and the settings."""
-    common = settle(request, trace.known)
+    common = settle(request, trace)
     sizes = buffer_counts(request.sizes, trace.known, request.trace.name)
     return [
         (one, percent, replace(common, policies=one.policies, tunables=one.tunables, buffers=n))
@@ -264,17 +295,59 @@ def order_of(row: Row) -> tuple[float, int, int]:
     return row.percent, every.mean_ns, -every.hits
 
 
+def amplification(figures: Figures) -> float | None:
+    """Return the pages that the flash programmed for each one that the host wrote, or None if it
+    wrote none."""
+    written = figures.growth("flash.written")
+    return (written + figures.growth("flash.moved")) / written if written else None
+
+
 def result_table(rows: list[Row], drive: str) -> list[str]:
     """Return the lines of the table, at most WIDEST characters wide."""
     timed = drive != NO_DRIVE
     times = ["mean, ms", "50 %", "99 %", "99.9 %"] if timed else []
-    cells = [["cache", "policy", "hits, %", "bytes, %", *times, "requests/s"]]
+    flash = [amplification(row.figures) for row in rows]
+    last = "writes x" if any(flash) else "requests/s"
+    cells = [["cache", "policy", "hits, %", "bytes, %", *times, last]]
     for row in sorted(rows, key=order_of):
-        every = row.figures.all
+        every, more = row.figures.all, amplification(row.figures)
         hits = [percent(every.hits, every.count), percent(every.hit_bytes, every.bytes)]
         shown = response_cells(every) if timed else []
-        cells.append([f"{row.percent:g} %", row.tried.name, *hits, *shown, speed(row.figures)])
+        ending = (f"{more:.3f}" if more else "-") if any(flash) else speed(row.figures)
+        cells.append([f"{row.percent:g} %", row.tried.name, *hits, *shown, ending])
     return format_table(cells, keys=2, width=min(line_width(), WIDEST))
+
+
+def format_range(found: dict[str, Interval], name: str, scale: float) -> str:
+    """Return an interval as text, or "-" if there is none."""
+    if name not in found:
+        return "-"
+    low, high = (format_number(end * scale) if end else "0" for end in found[name])
+    return f"{low} to {high}"
+
+
+def interval_table(rows: list[Row]) -> list[str]:
+    """Return the lines of the table of 95 % intervals."""
+    heads = {"hits, %": ("hit_ratio", 100.0)} | {
+        head: (name, 1e-6)
+        for head, name in {"mean, ms": "mean_ns", "99 %": "p99_ns", "99.99 %": "p99.99_ns"}.items()
+    }
+    cells = [["cache", "policy", *heads]]
+    for row in sorted(rows, key=order_of):
+        found = bootstrap(row.slices.requests) if row.slices else {}
+        shown = [format_range(found, name, scale) for name, scale in heads.values()]
+        cells.append([f"{row.percent:g} %", row.tried.name, *shown])
+    return format_table(cells, keys=2, width=min(line_width(), WIDEST))
+
+
+def interval_notes(rows: list[Row], request: BlockReplay) -> list[str]:
+    """Return what to know of the intervals."""
+    if not request.intervals:
+        return []
+    return [
+        "Intervals are of 95 %, by a bootstrap of blocks of time: of the trace's slices, "
+        f"neighbours are drawn together, {DRAWS:,} times. Fewer than {LEAST} slices have none."
+    ]
 
 
 def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
@@ -284,6 +357,17 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
     named = [f"{kind}={usual[kind]}" for kind in KINDS]
     said = [f"Where no other is named: {', '.join(named)}; the cache has blocks of 4 KiB."]
     late = max(row.figures.late_ns for row in rows)
+    if settings.warmup:
+        said.append(f"The first {settings.warmup:,} requests fill the cache and do not count.")
+    if any(amplification(row.figures) for row in rows):
+        said.append("writes x: pages that the flash programmed for each page that was written.")
+    if request.optimum:
+        said.append(
+            "optimum: the drive's time with the misses of Belady's optimum, when writes and "
+            "prefetching take nothing. Its cache has the fewest misses of blocks; by requests, by "
+            "bytes and in time it is no proved bound."
+        )
+    said += interval_notes(rows, request)
     if settings.closed:
         said.append(
             f"Closed loop: {format_count(settings.inflight, 'request')} under way at once; the "
@@ -292,7 +376,8 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
     else:
         said.append(
             "Open loop: each request is due at its time in the trace. The error of a start is 0 ns "
-            "by construction, and the response counts from then."
+            f"by construction, and the response counts from then. Measured: {format_ms(late)} ms "
+            "at most."
         )
     if late and not settings.closed:
         said.append(
@@ -339,8 +424,65 @@ def flat_rows(rows: list[Row]) -> list[dict[str, Any]]:
         }
         for kind in ("all", "reads", "writes"):
             flat |= {f"{kind}_{name}": n for name, n in figures.pop(kind).items()}
-        flat |= {f"counter.{name}": n for name, n in figures.pop("counters").items()}
+        flat |= interval_columns(row) | {
+            "start_error_max_ns": figures.pop("late_ns"),
+            "start_error_mean_ns": figures.pop("mean_late_ns"),
+            "write_amplification": amplification(row.figures),
+            "warmup_requests": settings.warmup,
+        }
+        figures.pop("warm_counters")
+        figures.pop("counters")
+        names = row.figures.counters
+        flat |= {f"counter.{name}": row.figures.growth(name) for name in names}
         found.append(flat | figures)
+    every = list(dict.fromkeys(name for row in found for name in row))
+    return [{name: row.get(name) for name in every} for row in found]
+
+
+def interval_columns(row: Row) -> dict[str, float | None]:
+    """Return the ends of the 95 % intervals of a row, of all requests and of reads."""
+    names = ["mean_ns", *(f"{name}_ns" for name in QUANTILES), "hit_ratio", "byte_hit_ratio"]
+    found: dict[str, float | None] = {}
+    for kind, of in {"all": "requests", "reads": "reads"}.items():
+        ends = bootstrap(getattr(row.slices, of)) if row.slices else {}
+        for name in names:
+            low, high = ends.get(name, (None, None))
+            plain = name.replace(".", "_")
+            found |= {f"{kind}_{plain}_low": low, f"{kind}_{plain}_high": high}
+    return found
+
+
+def hour_rows(rows: list[Row]) -> list[dict[str, Any]]:
+    """Return a dict of plain values for each hour of the trace and row."""
+    return [
+        {
+            "policy": row.tried.name,
+            "cache_percent": row.percent,
+            "hour": hour,
+            "kind": kind,
+            "requests": int(found.count.sum()),
+            "bytes": int(found.bytes.sum()),
+            "hits": int(found.hits.sum()),
+            "hit_bytes": int(found.hit_bytes.sum()),
+            "mean_ns": round(found.mean_ns()),
+            **{f"{n.replace('.', '_')}_ns": found.quantile_ns(s) for n, s in QUANTILES.items()},
+        }
+        for row in rows
+        if row.slices
+        for kind in ("reads", "writes")
+        for hour, found in hours_of(getattr(row.slices, kind), row.planned.settings.slice)
+    ]
+
+
+def optimum_rows(rows: list[Row], trace: Trace, folder: Path) -> list[Row]:
+    """Return a row of the optimum for each size. Raises CurveFailed and ReplayFailed."""
+    found = []
+    sizes = {row.percent: row.planned.settings for row in rows}
+    for share, settings in sizes.items():
+        planned = plan_optimum(trace, settings)
+        figures, slices = make_optimum(planned, folder)
+        print(f"{OPTIMUM}, {share:g} %: {figures.cpu_s:.1f} s of processor time", flush=True)
+        found.append(Row(Tried(OPTIMUM), share, planned, figures, slices))
     return found
 
 
@@ -353,6 +495,8 @@ def execute(request: BlockReplay) -> bool:
     """Replay the trace, and print the table. Returns true. Raises BadTraceFile, BadSweep, BadOut
     and ReplayFailed."""
     expect_table(request.out)
+    expect_table(request.hours, "--hours")
+    expect_warmup(request.warmup)
     if not request.trace.exists():
         raise BadTraceFile(f"{request.trace}: there is no such file")
     known = load_catalogue()
@@ -373,13 +517,20 @@ def execute(request: BlockReplay) -> bool:
     with show_runs(names, trace.known.requests) as report:
         figures = batch.make_runs(runs, request.folder, request.jobs, report)
     rows = [
-        Row(one, share, run, found)
+        Row(one, share, run, found, batch.load_kept_slices(request.folder, run))
         for (one, share, _), run, found in zip(listed, runs, figures, strict=True)
     ]
+    if request.optimum:
+        rows += optimum_rows(rows, trace, request.folder)
     print("\n" + "\n".join(result_table(rows, request.drive)) + "\n")
+    if request.intervals:
+        print("\n".join(interval_table(rows)) + "\n")
     for note in notes(rows, trace, request):
         print("\n".join(fill_lines(note, 2)))
     if request.out:
         write_table(request.out, flat_rows(rows))
         print(f"table: {request.out}")
+    if request.hours:
+        write_table(request.hours, hour_rows(rows))
+        print(f"hours: {request.hours}")
     return True

@@ -10,13 +10,13 @@ from sluice.sweep.ranges import BadSweep
 ENDINGS = (".csv", ".parquet")
 
 
-def expect_table(out: Path | None) -> None:
-    """Raise BadSweep or BadOut unless --out can be written."""
+def expect_table(out: Path | None, option: str = "--out") -> None:
+    """Raise BadSweep or BadOut unless the file of an option can be written."""
     if out is None:
         return
     if out.suffix not in ENDINGS:
-        raise BadSweep(f"--out={out}: must end in .csv or .parquet")
-    expect_file(out)
+        raise BadSweep(f"{option}={out}: must end in .csv or .parquet")
+    expect_file(out, option)
 
 
 def write_table(out: Path, rows: list[dict[str, Any]]) -> None:

@@ -346,7 +346,7 @@ def test_csv_and_parquet_have_the_same_figures(file: Path, tmp_path: Path) -> No
     with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as text:
         rows = list(csv.DictReader(text))
     other = parquet.read_table(tmp_path / "all.parquet").to_pylist()
-    assert [{k: str(v) for k, v in row.items()} for row in other] == rows
+    assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in other] == rows
     assert {(row["replace"], row["sched"]) for row in rows} == {
         (one, way) for one in ("lru", "arc") for way in ("clook", "sstf")
     }

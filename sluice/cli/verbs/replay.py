@@ -10,13 +10,15 @@ import typer
 from sluice.cli import options
 from sluice.cli.verb import Values, verb
 from sluice.cli.verbs.sweep import GOES_ON, SWEEP
-from sluice.cli.verbs.trace import BadLines, Columns, Format, TimeUnit
+from sluice.cli.verbs.trace import BadLines, Columns, Format, TimeUnit, Warmup
 
 WAYS, LOOPS = ("refuse", "pack", "fold"), ("open", "closed")
 BLOCKS, FILES = "blocks", "files"
 # The most requests under way at once, and the options that only one of the two ways has.
 MOST_INFLIGHT = {BLOCKS: 1 << 16, FILES: 256}
-ONLY = {"fit": FILES, "metrics": FILES, "scheduler": FILES, "out": BLOCKS}
+ONLY = {"fit": FILES, "metrics": FILES, "scheduler": FILES} | dict.fromkeys(
+    ("out", "hours", "warmup", "optimum", "intervals"), BLOCKS
+)
 METRICS = "trace.mean_ms, trace.p99_ms"
 
 
@@ -108,11 +110,29 @@ def replay(
             show_default="64; 1 if the format has no times",
         ),
     ] = None,
+    warmup: Warmup = "",
+    optimum: Annotated[
+        bool,
+        typer.Option(
+            "--optimum", help="Also say what the drive would take with the optimum's misses."
+        ),
+    ] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Print 95 % intervals, too.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file for all figures, .csv or .parquet.",
+            help="A file for all figures and their intervals, .csv or .parquet.",
+            callback=options.value_callback(options.absolute),
+        ),
+    ] = None,
+    hours: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file for the figures of each hour of the trace, .csv or .parquet.",
             callback=options.value_callback(options.absolute),
         ),
     ] = None,
@@ -171,6 +191,7 @@ def tell_format(given: dict[str, Any]) -> str:
 def replay_blocks(given: dict[str, Any]) -> int:
     """Replay a trace on the blocks of a disk. Returns the exit status."""
     from sluice.blocks.batch import FOLDER
+    from sluice.blocks.miss_curve import CurveFailed
     from sluice.blocks.replayer import ReplayFailed
     from sluice.experiment import commandline
     from sluice.sweep import block_replay
@@ -178,7 +199,8 @@ def replay_blocks(given: dict[str, Any]) -> int:
     from sluice.trace.errors import BadTraceFile
 
     def make() -> bool:
-        names = ("trace", "policies", "sizes", "drive", "count", "inflight", "jobs", "out")
+        names = ["trace", "policies", "sizes", "drive", "count", "inflight", "jobs"]
+        names += ["warmup", "optimum", "intervals", "out", "hours"]
         asked = block_replay.BlockReplay(
             **{name: given[name] for name in names},
             format=tell_format(given),
@@ -188,7 +210,7 @@ def replay_blocks(given: dict[str, Any]) -> int:
         )
         return block_replay.execute(asked)
 
-    errors = (BadTraceFile, BadSweep, ReplayFailed)
+    errors = (BadTraceFile, BadSweep, ReplayFailed, CurveFailed)
     return commandline.exit_status(make, errors, block_replay.describe_error)
 
 
