@@ -232,6 +232,7 @@ LOOK_INSIDE = {
     "sluice/network/host.py": "hands UDP of the host to live machines, for a person who asks",
     "tests/system/test_gdb.py": "tests them",
     "tests/system/test_nfs.py": "is a client of what a machine serves by its network",
+    "tests/system/test_remote_cut.py": "joins a machine that serves to one that has mounted it",
     "tests/grade/test_escape.py": "makes memories that evidence.py must refuse",
     "tests/grade/test_scoring.py": "makes memories that evidence.py must refuse",
     "tests/kernel/test_layers.py": "names the doors",
