@@ -9,7 +9,6 @@ from sluice.crash.oracle import History
 from .operations import (
     AT_ONCE,
     ON_DEMAND,
-    SOON,
     Recording,
     ShortRing,
     iterate_names,
@@ -24,7 +23,7 @@ LARGE = ON_DEMAND.replace("nbuf=300", "nbuf=600")  # so many directories are in 
 
 
 def record_commits(bench: Workbench, reference: bool = False) -> Recording:
-    """Record names that are made, changed and removed, with fsyncs; blocks go home soon.
+    """Record names that are made, changed and removed, with fsyncs; blocks go home when they must.
 
     reference: by the solution's kernel.
     """
@@ -39,7 +38,9 @@ def record_commits(bench: Workbench, reference: bool = False) -> Recording:
         f"unlink /{c}/{d}; rename /{b} /{e}; sync;"
         f"append /{e} {sizes[2]} 3; rmdir /{a}; sync; umount /"
     )
-    return record(bench, scenario("commits", operations, SOON), operations, reference=reference)
+    return record(
+        bench, scenario("commits", operations, ON_DEMAND), operations, reference=reference
+    )
 
 
 def record_homes(bench: Workbench) -> Recording:
