@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from grade.engine import tree
 from grade.engine.assertions import Wrong
 from grade.engine.scenario import Run, Scenario
 from grade.labs.journal.judging import Loss, each_cut, list_ways, number_writes, tell
 from grade.labs.journal.operations import Recording, group_operations, parse
-from grade.labs.journal.question import parse_answer
+from grade.labs.journal.question import ANSWER, parse_answer
 from sluice.crash.cuts import Cut
 from sluice.crash.disk_events import Event
 from sluice.crash.log_faults import COMMIT, DESCRIPTOR, HEAD, MAGIC
@@ -52,6 +53,14 @@ def test_an_answer_that_cannot_be_tried_is_told(text: str, says: str) -> None:
     with pytest.raises(Wrong) as told:
         parse_answer(text)
     assert says in str(told.value)
+
+
+def test_the_right_answer_is_found_where_the_sources_are_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A grading takes sources from a snapshot of the tree, which has no lab's own folder."""
+    monkeypatch.setattr(tree, "TREE", tmp_path)
+    assert parse_answer(tree.pristine_text(ANSWER)) == parse_answer(RIGHT)
 
 
 # ---- cuts and stories ----
