@@ -410,3 +410,13 @@ def inject(
     from sluice.experiment import commandline
 
     return commandline.exit_status(lambda: run_injection(flips))
+
+
+@verb(CRASH, "sluice crash recovery")
+def recovery() -> int:
+    """Say how long a mount takes after a power cut, in virtual time, by how much is in the
+    journal's log."""
+    from sluice.crash.recovery_times import run_recovery
+    from sluice.experiment import commandline
+
+    return commandline.exit_status(run_recovery)
