@@ -50,6 +50,7 @@ VERBS: Verbs = {
             "try": (f"{SLUICE}.crash:try_", "Look for what your change of the sources loses."),
             "inject": (f"{SLUICE}.crash:inject", "Let the disk fail, lie, vanish and rot."),
             "sources": (f"{SLUICE}.crash:sources", "Plant faults into the sources: all are found."),
+            "recovery": (f"{SLUICE}.crash:recovery", "Say how long a mount takes after a cut."),
         },
     ),
     "replay": (f"{SLUICE}.replay:replay", "Replay a trace of a real disk under many policies."),
