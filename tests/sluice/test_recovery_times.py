@@ -12,6 +12,7 @@ from sluice.crash.recovery_times import (
     list_rows,
     measure_mounts,
 )
+from sluice.host.paths import ROOT
 from sluice.twin import engine
 
 BLOCK = 4096
@@ -50,3 +51,12 @@ def test_a_mount_takes_longer_with_more_in_the_log() -> None:
     assert is_in_limits(mounted)
     assert mounted[-1].blocks > mounted[0].blocks + 100
     assert mounted[-1].ms > mounted[0].ms + 100
+
+
+@pytest.mark.native
+@pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="this host cannot run the twin")
+def test_the_page_has_what_is_measured() -> None:
+    text = (ROOT / "book/pages/questions/journal.md").read_text()
+    table = text[text.index("| blocks in the log |") :].partition("\n\n")[0]
+    shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    assert shown == list_rows(measure_mounts())
