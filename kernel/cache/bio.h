@@ -167,9 +167,9 @@ void biodone(struct io *, int error);
  * -EIO. Then the data is with the disk: disk_flush makes it durable. */
 int bflush(struct disk *);
 
-/* bflush for one owner's blocks; for those that are not metadata. */
+/* bflush for one owner's blocks; for those that are metadata, or are not. */
 int bflush_owner(struct disk *, u64 owner);
-int bflush_data(struct disk *);
+int bflush_kind(struct disk *, bool metadata);
 
 /* Start writing what has been dirty for at least age_ns, oldest first: moves
  * it to the pending list, then writes that list. Linear in what is due.

@@ -34,11 +34,13 @@ void bio_burst(const struct disk *d, u64 blocks)
 
 /* ---- starting writes. Caller holds the lock. ---- */
 
+enum kinds { DATA = 1, METADATA = 2, ALL = 3 };
+
 /* Which dirty buffers a flush is about. */
 struct wanted {
     struct disk *disk;   /* NULL: any */
     u64 owner;           /* 0: any */
-    bool data;           /* no metadata */
+    enum kinds kinds;    /* the bit 1 << meta */
     u64 before_ns;       /* dirty at that time */
     u64 last_write;      /* and not tried by a later write than this */
     struct flush *flush; /* the flush that waits for them, or NULL */
@@ -46,7 +48,7 @@ struct wanted {
 
 static bool is_wanted(const struct buf *b, const struct wanted *w)
 {
-    return concerns(b, w->disk, w->owner) && !(w->data && b->block.meta) &&
+    return concerns(b, w->disk, w->owner) && w->kinds >> b->block.meta & 1 &&
            b->block.dirtied_ns <= w->before_ns &&
            b->write_number <= w->last_write;
 }
@@ -157,7 +159,7 @@ static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
     LIST_EACH (n, l) {
         const struct buf *b = item(n, by_owner);
         if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
-            concerns(b, w->disk, w->owner) && !(w->data && b->block.meta))
+            concerns(b, w->disk, w->owner) && w->kinds >> b->block.meta & 1)
             return true;
     }
     return false;
@@ -176,10 +178,10 @@ static bool one_failed(const struct wanted *w)
  * fails is dirty again and tried here. They are waited for at the end, too: a
  * scheduler may have taken up wanted blocks as candidate writes.
  */
-static int flush(struct disk *d, u64 owner, bool data)
+static int flush(struct disk *d, u64 owner, enum kinds kinds)
 {
     struct flush f = {0};
-    struct wanted w = {d, owner, data, clock_ns(), 0, &f};
+    struct wanted w = {d, owner, kinds, clock_ns(), 0, &f};
     spin_lock(&bcache.lock);
     w.last_write = bcache.write_number;
     wait_writing(d, owner);
@@ -203,18 +205,18 @@ static int flush(struct disk *d, u64 owner, bool data)
 
 int bflush(struct disk *d)
 {
-    return flush(d, 0, false);
+    return flush(d, 0, ALL);
 }
 
 int bflush_owner(struct disk *d, u64 owner)
 {
     /* A non-volatile cache need not be flushed. */
-    return write_keeps() ? 0 : flush(d, owner, false);
+    return write_keeps() ? 0 : flush(d, owner, ALL);
 }
 
-int bflush_data(struct disk *d)
+int bflush_kind(struct disk *d, bool metadata)
 {
-    return write_keeps() ? 0 : flush(d, 0, true);
+    return write_keeps() ? 0 : flush(d, 0, metadata ? METADATA : DATA);
 }
 
 /* ---- flushes that are not waited for ---- */

@@ -358,10 +358,10 @@ int ext2_fsync(struct inode *ip)
     struct disk *d = ip->fs->disk;
     int error = bflush_owner(d, owner_of(ip));
     if (!error && fs_writable(ip->fs) == 0)
-        error = inode_sync(ip);
+        error = inode_sync(ip) ?: ip->named ? order_settle(ip->fs, true) : 0;
+    ip->named &= error != 0;
     int flush_error = disk_flush(d);
-    error = error ?: flush_error;
-    return error ?: ip->fs->failed ? -EIO : 0;
+    return error ?: flush_error ?: ip->fs->failed ? -EIO : 0;
 }
 
 u64 ext2_lost_before(const struct inode *ip)

@@ -241,7 +241,7 @@ static int dir_extend(struct inode *dir)
 }
 
 int dir_enter(struct inode *dir, const struct search *s, const char *name,
-              const struct inode *ip)
+              struct inode *ip)
 {
     struct buf *b;
     struct ext2_entry *e;
@@ -260,6 +260,7 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
         TRY(write_now(dir->fs, b, owner_of(dir)));
     }
     show(e, ip->ino);
+    ip->named = true;
     dir->next_dir_slot = s->room_block;
     return change_write(dir, b);
 }
@@ -339,11 +340,12 @@ static void exchange(void *data, struct ext2_entry *room, struct ext2_entry *e,
 }
 
 int dir_rename(struct inode *dir, const struct search *s, const char *name,
-               const struct inode *ip)
+               struct inode *ip)
 {
     u32 len = strlen(name);
     struct buf *b;
     struct ext2_entry *e, *room;
+    ip->named = true;
     for (bool laid = false;; laid = true) {
         TRY(change_bread(dir, s->block, s->at, &b, &e));
         if (e->length >= EXT2_ENTRY_BYTES(len) &&

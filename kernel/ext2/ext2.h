@@ -34,6 +34,7 @@ struct inode {
     struct sleeplock lock;
     bool valid; /* the rest has been read from the disk */
     bool dirty; /* differs from the disk's inode */
+    bool named; /* anew, since the last fsync, while metadata was delayed */
     u16 mode, nlink;
     u32 rdev;       /* of a device */
     u32 generation; /* elsewhere (fs_operations): its number there */

@@ -135,7 +135,7 @@ static struct inode *enter(struct fs *fs, u32 ino)
     ip->fs = fs;
     ip->ino = ino;
     ip->mounted = NULL;
-    ip->valid = ip->dirty = false;
+    ip->valid = ip->dirty = ip->named = false;
     list_push_front(bucket_of(fs, ino), &ip->hash);
     return ip;
 }

@@ -180,8 +180,8 @@ int write_now(struct fs *, struct buf *, u64 owner);
 int write_stable(struct fs *, struct buf *);
 /* True if the policy delays such a write of this block. */
 bool order_delays(struct fs *, u64 blkno);
-/* Write what was delayed, if any was. 0 or -EIO. */
-int order_settle(struct fs *);
+/* Write what was delayed, if any was; or the metadata of it. 0 or -EIO. */
+int order_settle(struct fs *, bool metadata);
 /* Write metadata of the owner on which no later write relies: it is delayed. */
 void write_late(struct fs *, struct buf *, u64 owner);
 /* 0, or -EINVAL, with a message: the policy needs a journal. For a mount. */
@@ -271,7 +271,7 @@ struct search {
 int dir_search(struct inode *dir, const char *name, struct search *);
 /* Write an entry for ip into what dir_search found. Written on return. */
 int dir_enter(struct inode *dir, const struct search *, const char *name,
-              const struct inode *ip);
+              struct inode *ip);
 int dir_remove(struct inode *dir, const struct search *);
 /* Have the entry found name ip; nothing else changes. */
 int dir_point(struct inode *dir, const struct search *, const struct inode *);
@@ -282,7 +282,7 @@ int dir_swap(struct inode *dir, const struct search *, const struct search *);
 /* Rename ip's entry within its block, so that a power cut leaves one of the two
  * names. -ENOSPC: no room for that. */
 int dir_rename(struct inode *dir, const struct search *, const char *name,
-               const struct inode *ip);
+               struct inode *ip);
 /* The entry at a byte of a block, as dir_search finds one; !found: none. */
 int dir_entry(struct inode *dir, u32 block, u32 at, struct search *);
 /* The directory, which is locked, is in `to` now and no longer in `from`: its

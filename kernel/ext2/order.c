@@ -72,10 +72,11 @@ static enum order_mode ask(struct fs *fs, u64 blkno, u64 owner, u64 *changes)
     return ORDER_NOW;
 }
 
-static bool has_changed(u64 changes)
+static const struct policy *in_use(u64 *changes)
 {
     HOLD(spin, &order.lock);
-    return order.changes != changes;
+    *changes = order.changes;
+    return policy_in_use[POLICY_ORDER];
 }
 
 int write_stable(struct fs *fs, struct buf *b)
@@ -85,11 +86,12 @@ int write_stable(struct fs *fs, struct buf *b)
     return 0;
 }
 
-int order_settle(struct fs *fs)
+int order_settle(struct fs *fs, bool metadata)
 {
     if (!__atomic_load_n(&fs->delays, __ATOMIC_RELAXED))
         return 0;
-    if (bflush(fs->disk) < 0 || disk_order(fs->disk) < 0)
+    int error = metadata ? bflush_kind(fs->disk, true) : bflush(fs->disk);
+    if (error < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;
 }
@@ -104,7 +106,7 @@ void write_late(struct fs *fs, struct buf *b, u64 owner)
 
 int write_now(struct fs *fs, struct buf *b, u64 owner)
 {
-    u64 changes;
+    u64 changes, now;
     enum order_mode mode = ask(fs, b->block.blkno, owner, &changes);
     if (journal_is_open(&fs->journal)) {
         journal_add(&fs->journal, b, owner);
@@ -116,7 +118,8 @@ int write_now(struct fs *fs, struct buf *b, u64 owner)
     } else {
         TRY(write_stable(fs, b));
     }
-    return has_changed(changes) ? order_settle(fs) : 0;
+    in_use(&now);
+    return now == changes ? 0 : order_settle(fs, false);
 }
 
 bool order_delays(struct fs *fs, u64 blkno)
@@ -127,13 +130,6 @@ bool order_delays(struct fs *fs, u64 blkno)
 }
 
 /* ---- journals ---- */
-
-static const struct policy *in_use(u64 *changes)
-{
-    HOLD(spin, &order.lock);
-    *changes = order.changes;
-    return policy_in_use[POLICY_ORDER];
-}
 
 static void wake_thread(void)
 {
@@ -200,7 +196,7 @@ int order_follow(struct fs *fs)
     if (is_behind(fs) && wanted != journal_is_open(&fs->journal))
         error = wanted ? open_journal(fs) : close_journal(fs);
     __atomic_store_n(&fs->followed, changes, __ATOMIC_RELAXED);
-    int settle_error = order_settle(fs);
+    int settle_error = order_settle(fs, false);
     return error ?: settle_error;
 }
 

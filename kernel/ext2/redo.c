@@ -171,5 +171,5 @@ int redo_finish(struct fs *fs)
     if (error)
         return fs_error(fs, "an interrupted rename cannot be finished");
     redo_end(fs);
-    return order_settle(fs) ?: fs_intend(fs, NULL);
+    return order_settle(fs, false) ?: fs_intend(fs, NULL);
 }

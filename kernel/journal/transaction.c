@@ -381,7 +381,7 @@ static int append_all(struct journal *j, struct batch *b)
 static int commit_all(struct journal *j, bool close)
 {
     struct batch b = {0};
-    TRY(bflush_data(j->log.disk));
+    TRY(bflush_kind(j->log.disk, false));
     TRY(reserve(j, &b));
     myproc()->operations++;
     int error = give_back(j);
@@ -398,7 +398,8 @@ static int commit_all(struct journal *j, bool close)
 /* Only one process at a time is here. */
 static int commit(struct journal *j, bool close)
 {
-    int error = bflush_data(j->log.disk); /* most, before others must wait */
+    /* Most, before others must wait. */
+    int error = bflush_kind(j->log.disk, false);
     set_gate(j, true);
     j->sealed = true;
     error = error ?: j->failed ? -EIO : commit_all(j, close);

@@ -5,8 +5,9 @@
  * Nothing waits when names are made or removed. A power cut may leave a name
  * without its inode, a block that two files have, or a rename with both names
  * or with neither: e2fsck then asks questions (-y answers them), and may put
- * files into lost+found. An fsynced file keeps its contents, and may lose its
- * name, if that is as new and its directory was not fsynced.
+ * files into lost+found. An fsync of a file that has a new name writes the
+ * metadata that is delayed, so that the name is on the disk, too (Linux writes
+ * only the directories that lead to the name).
  *
  * Card, Ts'o and Tweedie describe it ("Design and Implementation of the Second
  * Extended Filesystem", First Dutch International Symposium on Linux, 1994).

@@ -1174,8 +1174,8 @@ int bflush(struct disk *d)
     return bflush_owner(d, 0);
 }
 
-/* All is data here, as the owner alone is known. */
-int bflush_data(struct disk *d)
+/* All blocks are of both kinds here, as the owner alone is known. */
+int bflush_kind(struct disk *d, bool)
 {
     return bflush(d);
 }

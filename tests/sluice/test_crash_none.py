@@ -1,0 +1,63 @@
+"""order=none: an fsync makes a new name durable, with the new directories that lead to it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sluice.crash.ext2 import read_tree
+from sluice.crash.inject import repair
+from sluice.crash.laboratory import Laboratory
+from sluice.crash.machine import Setup
+from sluice.crash.operations import pattern
+from sluice.crash.workloads import find_workload
+from sluice.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
+)
+
+
+@pytest.fixture(scope="module", params=["1K", "4K"])
+def laboratory(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
+    with Laboratory(Setup("order=none", block=request.param)) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "creat /n; append /n 3000 5; fsync /n",
+        "creat /d/n; through /d/n 0 3000 5",
+        "mkdir /d/m; mkdir /d/m/k; creat /d/m/k/n; append /d/m/k/n 3000 5; fsync /d/m/k/n",
+        "creat /t; append /t 3000 5; fsync /t; rename /t /n; fsync /n",
+        "creat /t; append /t 3000 5; fsync /t; rename /t /e/n; fsync /e/n",
+        "creat /t; append /t 3000 5; fsync /t; link /t /e/n; unlink /t; fsync /e/n",
+    ],
+)
+def test_an_fsynced_files_newest_name_is_there_after_every_later_cut(
+    laboratory: Laboratory, name: str
+) -> None:
+    workload = find_workload(name)
+    path = workload.operations[-1].words[0]
+    events = laboratory.record(workload)
+    done = 1 + len(workload.operations)  # with the mount
+    cuts = [(cut, image) for cut, image in laboratory.iterate_cuts(events) if cut.returned == done]
+    left = {image.hash: image for _, image in cuts}
+    assert len(left) >= 1
+    for image in left.values():
+        disk, trouble = repair(laboratory, image.bytes())
+        assert not trouble
+        tree = read_tree(disk)
+        assert path in tree
+        assert tree[path].data == pattern(0, 3000, 5)
+
+
+def test_a_second_fsync_writes_no_directory_again(laboratory: Laboratory) -> None:
+    text = "creat /d/n; append /d/n 3000 5; fsync /d/n; fsync /d/n"
+    events = laboratory.record(find_workload(text))
+    marks = [i for i, event in enumerate(events) if event.kind in ("began", "returned")]
+    sizes = [
+        sum(event.kind == "write" for event in events[marks[2 * n] : marks[2 * n + 1]])
+        for n in (3, 4)
+    ]
+    assert sizes[1] <= 1 < sizes[0]
