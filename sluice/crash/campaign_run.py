@@ -160,7 +160,8 @@ def summarise(
     """Return what came of a campaign."""
     asked = {task.workload for task in list_tasks(request)} | {row.workload for row in new}
     tried_ever = (row for row in journal.rows.values() if not row.fault)
-    rows = [row for row in tried_ever if row.workload in asked]
+    # A campaign with --for adds to what it tried before.
+    rows = [row for row in tried_ever if request.for_s or row.workload in asked]
     faults = [row for row in journal.rows.values() if row.fault]
     tried = [row for row in new if not row.fault]
     return Summary(

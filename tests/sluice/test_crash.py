@@ -13,6 +13,8 @@ from random import Random
 import pytest
 
 from sluice.crash import campaign_run, campaign_table
+from sluice.crash.campaign_run import iterate_tasks
+from sluice.crash.crews import Task
 from sluice.crash.cuts import Base, choose, iterate_cuts, tear_in_halves, tears
 from sluice.crash.disk_events import SECTOR, Event, parse_events
 from sluice.crash.ext2 import Damaged, read_tree
@@ -399,6 +401,26 @@ def test_a_campaign_goes_on_where_it_was_stopped(
     assert len(rows) == 4
     (summary,) = tmp_path.glob("*.json")
     assert json.loads(summary.read_text())["workloads"] == 3
+
+
+def test_a_campaign_with_a_time_adds_to_what_it_tried_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
+    monkeypatch.setattr(campaign_run, "faults_for", lambda *_: [])
+    asked = campaign_run.CampaignRequest(Setup(), Promise(), for_s=1e9, folder=tmp_path)
+    for tried in (2, 4):
+
+        def stop(*words: object) -> Iterator[Task]:
+            every = iterate_tasks(*words)  # type: ignore[arg-type]
+            yield from (next(every) for _ in range(2))
+
+        monkeypatch.setattr(campaign_run, "iterate_tasks", stop)
+        assert campaign_run.run_campaign(asked)
+        assert f"{tried} workloads," in capsys.readouterr().out
+    (journal,) = tmp_path.glob("*.jsonl")
+    names = [json.loads(line)["workload"] for line in journal.read_text().splitlines()]
+    assert names == [random_workload(seed).name for seed in range(4)]
 
 
 def test_a_campaign_fails_if_a_planted_fault_is_not_found(

@@ -169,3 +169,18 @@ def test_a_disk_that_cannot_be_repaired_is_found(laboratory: Laboratory) -> None
     inject.judge_use(laboratory, row, bytes(len(laboratory.base.disk)), "no disk", nothing, True)
     assert row.refused == 1
     assert "e2fsck -fy cannot repair it" in row.wrong[0]
+
+
+def test_what_e2fsck_does_not_repair_is_so_before_anybody_uses_the_disk(
+    rotten: Laboratory,
+) -> None:
+    """All bits of all structures were tried once (book/pages/inside/crash.md): these four, of the
+    length of `..` in a directory, were beyond e2fsck 1.47."""
+    directory = structures(rotten)["directory /d"]
+    for bit in range(4):
+        disk = bytearray(rotten.base.disk)
+        disk[directory.at + 16] ^= 1 << bit
+        assert inject.repair(rotten, bytes(disk))[1]
+    row = Row("directory")
+    inject.try_flip(rotten, row, directory, 16, 4)
+    assert not row.wrong
