@@ -77,6 +77,8 @@ class Summary:
     faults: int
     faults_found: int
     checks: int
+    mount_mean_ms: float
+    mount_most_ms: float
     seconds: float
     cuts_a_minute: int
     workloads_an_hour: int
@@ -163,17 +165,20 @@ def summarise(
     # A campaign with --for adds to what it tried before.
     rows = [row for row in tried_ever if request.for_s or row.workload in asked]
     faults = [row for row in journal.rows.values() if row.fault]
+    images = sum(row.images for row in rows)
     tried = [row for row in new if not row.fault]
     return Summary(
         request.setup.args,
         len(rows),
         sum(row.cuts for row in rows),
-        sum(row.images for row in rows),
+        images,
         sum(row.stale for row in rows),
         sum(bool(row.failed) for row in rows),
         len(faults_for(request.setup, request.volatile, request.tear_older)),
         sum(bool(row.failed) for row in faults),
         sum(row.checks for row in rows),
+        round(sum(row.mount_sum_ns for row in rows) / max(images, 1) / 1e6, 3),
+        round(max((row.mount_most_ns for row in rows), default=0) / 1e6, 3),
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),
         round(len(tried) / seconds * 3600),
@@ -194,6 +199,8 @@ def format_summary(summary: Summary, path: Path) -> str:
         f"{summary.faults_found} of {summary.faults} planted faults found",
         f"{summary.stale_cuts:,} cuts show old bytes in blocks that no fsync had confirmed",
         f"{summary.checks:,} checks that writes obey the order rules",
+        f"A mount after a cut takes {summary.mount_mean_ms:.2f} ms in the mean, "
+        f"{summary.mount_most_ms:.2f} ms at most, of virtual time",
         f"{summary.cuts_a_minute:,} cuts a minute",
         f"{summary.workloads_an_hour:,} workloads an hour, {times:.0f} times CrashMonkey's",
         f"{summary.failures} workloads lost something" if summary.failures else "Nothing was lost.",

@@ -24,18 +24,21 @@ USE = parse_operations(
     "unlink /judge; umount /"
 )
 ENOSPC = 28  # what the second write of USE may end with
+MARKS = ("began", "returned")
 EXPECTED = ("was not unmounted cleanly", "journal replayed")  # what a mount says of a cut
 
 
 @dataclass
 class Verdict:
     """What came of an image: the tree after a mount, and after e2fsck and a mount; what was wrong,
-    each with the judge's name. asks: e2fsck -p alone would have to ask."""
+    each with the judge's name. asks: e2fsck -p alone would have to ask. mount_ns: how long our own
+    mount took, in virtual time; 0 if it did not end."""
 
     mounted: FoundTree | None = None
     repaired: FoundTree | None = None
     wrong: list[str] = field(default_factory=list)
     asks: str = ""
+    mount_ns: int = 0
 
 
 def is_expected(line: str) -> bool:
@@ -49,6 +52,7 @@ class Judge:
     def __init__(self, machine: CrashMachine) -> None:
         self.machine = machine
         self.checker = Checker(machine.folder)
+        self.mount_ns = 0  # of the last mount
         self.verdicts: dict[int, Verdict] = {}
         self.checked: dict[int, list[str]] = {}
 
@@ -64,6 +68,7 @@ class Judge:
         verdict = Verdict()
         mounted = self._mount(disk, "mount", verdict, USE)
         if mounted is not None:
+            verdict.mount_ns = self.mount_ns
             verdict.mounted = self._read(mounted, "mount", verdict, husks=False)
             self.check(mounted, "mount, then e2fsck", verdict)
         trouble = Verdict()
@@ -93,6 +98,8 @@ class Judge:
             verdict.wrong.append(f"{who}: {'; '.join(said)}")
         if done.status or failed:
             return None
+        times_ns = [e.time_ns for e in done.events if e.kind in MARKS and not e.mark]
+        self.mount_ns = times_ns[1] - times_ns[0]
         return apply_writes(disk, done.events)
 
     def _read(

@@ -39,7 +39,8 @@ class Failure:
 class Outcome:
     """What came of a workload: cuts tried, different images among them, failures, and bytes of
     other files that showed in cuts (`stale`). `refused`: operations that failed, as they must;
-    checks: of order rules; tried: the cuts, if they were to be kept."""
+    checks: of order rules; mounts_ns: how long our mount of each image took; tried: the cuts, if
+    they were to be kept."""
 
     workload: Workload
     cuts: int = 0
@@ -47,6 +48,7 @@ class Outcome:
     stale_cuts: int = 0
     refused: int = 0
     checks: int = 0
+    mounts_ns: list[int] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     tried: list[Cut] = field(default_factory=list)
 
@@ -147,6 +149,7 @@ class Laboratory:
                 if most and len(outcome.failures) >= most:
                     break
         outcome.images = len(judging.images)
+        outcome.mounts_ns = list(judging.mounts_ns.values())
         if checked.broken and not outcome.failures:
             outcome.failures.append(Failure(workload, Cut(len(events), ()), tuple(checked.broken)))
         return outcome
@@ -166,6 +169,7 @@ class Judging:
         ordered = laboratory.promise.order == "sync"  # a journal moves a directory as a whole
         self.may_ask = ordered and moves_directory(workload.operations)
         self.images: set[int] = set()
+        self.mounts_ns: dict[int, int] = {}
         self.known: dict[tuple[int, Hashable], tuple[list[str], int]] = {}
 
     def judge(self, cut: Cut, image: Image) -> tuple[list[str], int]:
@@ -174,6 +178,7 @@ class Judging:
         key = (image.hash, self.state_of(cut))
         if key not in self.known:
             verdict = self.laboratory.judge.verdict(image)
+            self.mounts_ns[image.hash] = verdict.mount_ns
             self.known[key] = self._compare(verdict, cut)
         return self.known[key]
 

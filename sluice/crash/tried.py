@@ -25,7 +25,7 @@ DECIDES = (
 class Row:
     """What came of a task: its cuts, the images among them that differ, the cuts that show bytes of
     other files, and the numbers of the cuts that failed, with what the judges said of the first.
-    checks: of order rules."""
+    checks: of order rules. mount_sum_ns, mount_most_ns: of our mounts, in virtual time."""
 
     workload: str
     fault: str
@@ -36,14 +36,17 @@ class Row:
     failed: tuple[int, ...] = ()
     wrong: tuple[str, ...] = ()
     checks: int = 0
+    mount_sum_ns: int = 0
+    mount_most_ns: int = 0
 
 
 def make_row(task: Task, outcome: Outcome) -> Row:
     """Return the row of a task."""
     failed = tuple(failure.cut.number for failure in outcome.failures)
     wrong = outcome.failures[0].wrong if outcome.failures else ()
+    mounts = sum(outcome.mounts_ns), max(outcome.mounts_ns, default=0)
     counts = (outcome.cuts, outcome.images, outcome.stale_cuts, outcome.refused)
-    return Row(task.workload, task.fault, *counts, failed, wrong, outcome.checks)
+    return Row(task.workload, task.fault, *counts, failed, wrong, outcome.checks, *mounts)
 
 
 def hash_code() -> str:

@@ -400,7 +400,18 @@ def test_a_campaign_goes_on_where_it_was_stopped(
     rows = [json.loads(line) for line in journal.read_text().splitlines()]
     assert len(rows) == 4
     (summary,) = tmp_path.glob("*.json")
-    assert json.loads(summary.read_text())["workloads"] == 3
+    numbers = json.loads(summary.read_text())
+    assert numbers["workloads"] == 3
+    assert 0 < numbers["mount_mean_ms"] < numbers["mount_most_ms"]
+
+
+def test_a_mount_after_a_cut_takes_longer_than_one_of_a_clean_disk(laboratory: Laboratory) -> None:
+    """It reads all inodes, and marks what files own (kernel/ext2/claim.c)."""
+    events = laboratory.record(find_workload("creat /n; fsync /n"))
+    cuts = [image for cut, image in laboratory.iterate_cuts(events) if cut.returned == 2]
+    cut = laboratory.judge.judge(cuts[0].bytes())
+    clean = laboratory.judge.judge(laboratory.base.disk)
+    assert 0 < clean.mount_ns < cut.mount_ns
 
 
 def test_a_campaign_with_a_time_adds_to_what_it_tried_before(
