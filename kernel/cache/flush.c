@@ -34,13 +34,13 @@ void bio_burst(const struct disk *d, u64 blocks)
 
 /* ---- starting writes. Caller holds the lock. ---- */
 
-enum kinds { DATA = 1, METADATA = 2, ALL = 3 };
+enum kinds { ALL, METADATA = 1 << false, DATA = 1 << true };
 
 /* Which dirty buffers a flush is about. */
 struct wanted {
     struct disk *disk;   /* NULL: any */
     u64 owner;           /* 0: any */
-    enum kinds kinds;    /* the bit 1 << meta */
+    enum kinds kinds;    /* the bit 1 << meta: not those */
     u64 before_ns;       /* dirty at that time */
     u64 last_write;      /* and not tried by a later write than this */
     struct flush *flush; /* the flush that waits for them, or NULL */
@@ -48,7 +48,7 @@ struct wanted {
 
 static bool is_wanted(const struct buf *b, const struct wanted *w)
 {
-    return concerns(b, w->disk, w->owner) && w->kinds >> b->block.meta & 1 &&
+    return concerns(b, w->disk, w->owner) && !(w->kinds >> b->block.meta & 1) &&
            b->block.dirtied_ns <= w->before_ns &&
            b->write_number <= w->last_write;
 }
@@ -159,7 +159,7 @@ static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
     LIST_EACH (n, l) {
         const struct buf *b = item(n, by_owner);
         if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
-            concerns(b, w->disk, w->owner) && w->kinds >> b->block.meta & 1)
+            concerns(b, w->disk, w->owner) && !(w->kinds >> b->block.meta & 1))
             return true;
     }
     return false;
