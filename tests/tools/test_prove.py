@@ -14,6 +14,7 @@ from sluice.host.fault import HostFault
 from sluice.host.paths import ROOT
 from tools.prove import checker, command
 from tools.prove.checker import Attempt, Promise, Verdict, judge
+from tools.prove.plans import PLANS
 
 LIMIT_S = 30  # of a processor; each takes some seconds
 
@@ -70,7 +71,7 @@ def test_promises_are_of_policies_that_there_are() -> None:
 
 def test_each_kind_has_a_harness_with_claims_and_a_line_that_must_be_reached() -> None:
     kinds = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()} - {"lib"}
-    assert kinds == set(command.KINDS) == set(command.PLANS)
+    assert kinds == set(command.KINDS) == set(PLANS)
     for kind in kinds:
         text = (checker.HARNESSES / f"{kind}.c").read_text(encoding="utf-8")
         assert "CLAIM(" in text
@@ -146,7 +147,7 @@ def plant(name: str, folder: Path) -> Path:
 def test_a_planted_fault_is_found_and_told(name: str, cbmc: Path, tmp_path: Path) -> None:
     kind, policy = name.split("/")
     attempt = Attempt(FAULTS[name].steps, any_tunables=True)
-    unwind = command.PLANS[kind].unwind
+    unwind = PLANS[kind].unwind
     verdict = checker.check(plant(name, tmp_path), kind, policy, attempt, unwind, LIMIT_S)
     assert verdict.state == checker.REFUTED, verdict
     assert FAULTS[name].breaks in verdict.why
@@ -165,7 +166,7 @@ def test_a_proof_whose_runs_get_nowhere_is_empty(
     reached is not."""
     kind, policy = name.split("/")
     source = ROOT / "policies" / f"{name}.c"
-    unwind = command.PLANS[kind].unwind
+    unwind = PLANS[kind].unwind
     attempt = Attempt(FAULTS[name].steps, any_tunables=True)
     proved = checker.check(source, kind, policy, attempt, unwind, LIMIT_S)
     assert proved.state == checker.PROVED, proved

@@ -21,31 +21,14 @@ from sluice.experiment.aligned import format_table
 from sluice.host import interrupt
 from sluice.host.nearest import suggest
 from sluice.host.paths import BUILD, ROOT
-from tools.prove import checker
+from tools.prove import checker, mutants, prove_page
 from tools.prove.checker import Attempt
+from tools.prove.plans import PLANS
 
 FOLDER = BUILD / "prove"
 KINDS = ("update", "write", "sched", "replace", "prefetch", "place", "order")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a kind is proved: the numbers of steps that are tried in turn, and --unwind."""
-
-    steps: tuple[int, ...]
-    unwind: int
-
-
-PLANS = {
-    "update": Plan((2, 3), 9),
-    "write": Plan((2, 3), 10),
-    "sched": Plan((2, 3, 4), 9),
-    "replace": Plan((3, 4, 5), 5),
-    "prefetch": Plan((2, 3), 10),
-    "place": Plan((2, 3), 10),
-    "order": Plan((3,), 5),
-}
-LIMIT_S = 60
 SOURCES = ("kernel/policy/*.h", "kernel/base/*.h", "policies/lib/*", "tools/prove/*/**/*.h")
 
 
@@ -175,21 +158,46 @@ def print_story(proof: Proof) -> None:
         print("\n".join(f"  {line}" for line in proof.story))
 
 
-def run_proofs(words: list[str], limit_s: int, jobs: int) -> int:
-    """Prove the policies that the words name, and print a table. Returns the exit status.
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. mutants: so many of each policy are tried instead, drawn by the seed."""
+
+    words: list[str]
+    limit_s: int  # of a processor, for each policy
+    jobs: int
+    mutants: int = 0
+    seed: int = 1
+    page: bool = False  # put the figures into the book's page
+
+
+def run_request(request: Request) -> int:
+    """Plant mutants in the policies that the words name, or prove them. Returns the exit status.
 
     Raises HostFault without CBMC, NoPolicy for a word that names no policy.
     """
-    chosen = select(words)
+    chosen = select(request.words)
+    if not request.mutants:
+        return run_proofs(chosen, request)
+    rows = mutants.run_mutants(chosen, request.mutants, request.seed, request.jobs)
+    if request.page:
+        prove_page.put_mutants(rows)
+    return 0
+
+
+def run_proofs(chosen: list[tuple[str, str]], request: Request) -> int:
+    """Prove policies, and print a table. Returns the exit status."""
     checker.find_cbmc()
     proofs = []
-    for proof in prove_all(chosen, limit_s, jobs):
+    for proof in prove_all(chosen, request.limit_s, request.jobs):
         proofs.append(proof)
         said = f"{proof.kind}/{proof.name}: {proof.state}"
         print(f"[{len(proofs)}/{len(chosen)}] {said}, {proof.took_s:.1f} s", flush=True)
         print_story(proof)
     proofs.sort(key=lambda proof: chosen.index((proof.kind, proof.name)))
-    print("\n".join(format_table([HEAD, *map(make_row, proofs)])))
+    rows = [make_row(proof) for proof in proofs]
+    print("\n".join(format_table([HEAD, *rows], words=(6,))))
+    if request.page:
+        prove_page.put_proofs(rows)
     states = [proof.state for proof in proofs]
     print(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))
     bad = (checker.REFUTED, checker.EMPTY, checker.BROKEN)

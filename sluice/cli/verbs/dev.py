@@ -204,6 +204,18 @@ def prove(
     limit: Annotated[
         int, typer.Option(**options.count_of("Processor seconds for each policy."))
     ] = 60,
+    mutants: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Plant so many faults in each policy instead, and count those that are found.",
+        ),
+    ] = 0,
+    seed: Seed = 1,
+    page: Annotated[
+        bool, typer.Option("--page", help="Put the figures into the book's page.")
+    ] = False,
     jobs: options.Jobs = options.JOBS,
 ) -> int:
     """Prove of each policy, for some steps, that its answers are legal, that no block grows older
@@ -213,8 +225,9 @@ def prove(
     from sluice.host.fault import HostFault
     from tools.prove import command
 
+    request = command.Request(policies or [], limit, jobs, mutants, seed, page)
     return commandline.exit_status(
-        lambda: not command.run_proofs(policies or [], limit, jobs),
+        lambda: not command.run_request(request),
         (HostFault, command.NoPolicy),
     )
 
