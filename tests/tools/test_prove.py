@@ -117,9 +117,11 @@ FAULTS = {
     "write/throttled": Fault("+ 99) / 100", ") / 100", "one block at least may be dirty"),
     "prefetch/oneblock": Fault("end >= a->file", "end > a->file", "lies in the file"),
     "update/pu": Fault("NS_PER_MS;", "NS_PER_MS * 2;", "older than the policy promises"),
-    "update/aipu": Fault("flush_older(", "flush_older(1 + ", "older than the policy promises", 3),
-    "sched/fcfs": Fault("q, BOTH", "q, READS", "only until a time"),
-    "sched/clook": Fault("q, BOTH, 0", "q, BOTH, 1", "only until a time"),
+    "update/aipu": Fault(
+        "last_ns + tunables[SCAN_MS].value", "last_ns + 3 * tunables[SCAN_MS].value", "older than"
+    ),
+    "sched/fcfs": Fault("q, BOTH", "q, READS", "overtaken more often"),
+    "sched/clook": Fault("q, BOTH, 0", "q, BOTH, 1", "what is queued goes"),
     "replace/lru": Fault("    list_remove(", "    (void)(", "the victim is evictable", 4),
     "place/inplace": Fault(
         "static const",

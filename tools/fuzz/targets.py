@@ -29,7 +29,7 @@ SHARED = 50  # inputs that damage one image
 PLAIN = ("-O", "^resize_inode,^dir_index,^ext_attr")  # as our mkfs makes images
 SHADOW = "unlimited"  # sanitizers reserve terabytes of addresses
 EXT2_TOOL = BUILT / "native" / "ext2_tool"
-MOST_SAID = 4000  # characters of a failure's output
+MOST_SAID = 8000  # characters of a failure's output
 
 
 @dataclass(frozen=True)
