@@ -104,6 +104,10 @@ def prove(source: Path, kind: str, name: str, limit_s: int) -> Proof:
             waiting.pop(0)
         elif verdict.state == checker.UNDECIDED and any_tunables and not proof.steps:
             any_tunables = False
+        elif verdict.state == checker.EMPTY and not any_tunables:
+            # So few steps are too short for the defaults, as 30 s are: that is no fault.
+            proof.state, proof.why = checker.UNDECIDED, f"with the defaults {verdict.why}"
+            break
         else:
             break
     if proof.steps and proof.state == checker.UNDECIDED:
