@@ -55,6 +55,7 @@ NO_DRIVE = "none"
 USUAL_SIZES = (1.0, 5.0, 10.0)  # percent
 LEAST_BUFFERS = 16  # that the kernel needs
 WIDEST = 80  # characters of the table
+KEY_DIGITS = 12  # of a page's name
 CLOSED_SLICES = 100  # of a closed loop
 INFLIGHT = {False: 64, True: 1}  # requests at once; True: the format has no times
 
@@ -99,6 +100,7 @@ class Row:
     planned: Planned
     figures: Figures
     slices: Slices | None = None
+    intervals: dict[str, Interval] = field(default_factory=dict)  # of all requests
 
 
 # ---- the policies ----
@@ -302,8 +304,8 @@ def amplification(figures: Figures) -> float | None:
     return (written + figures.growth("flash.moved")) / written if written else None
 
 
-def result_table(rows: list[Row], drive: str) -> list[str]:
-    """Return the lines of the table, at most WIDEST characters wide."""
+def result_cells(rows: list[Row], drive: str) -> list[list[str]]:
+    """Return the cells of the table, with its head."""
     timed = drive != NO_DRIVE
     times = ["mean, ms", "50 %", "99 %", "99.9 %"] if timed else []
     flash = [amplification(row.figures) for row in rows]
@@ -315,7 +317,7 @@ def result_table(rows: list[Row], drive: str) -> list[str]:
         shown = response_cells(every) if timed else []
         ending = (f"{more:.3f}" if more else "-") if any(flash) else speed(row.figures)
         cells.append([f"{row.percent:g} %", row.tried.name, *hits, *shown, ending])
-    return format_table(cells, keys=2, width=min(line_width(), WIDEST))
+    return cells
 
 
 def format_range(found: dict[str, Interval], name: str, scale: float) -> str:
@@ -326,18 +328,22 @@ def format_range(found: dict[str, Interval], name: str, scale: float) -> str:
     return f"{low} to {high}"
 
 
-def interval_table(rows: list[Row]) -> list[str]:
-    """Return the lines of the table of 95 % intervals."""
-    heads = {"hits, %": ("hit_ratio", 100.0)} | {
-        head: (name, 1e-6)
-        for head, name in {"mean, ms": "mean_ns", "99 %": "p99_ns", "99.99 %": "p99.99_ns"}.items()
-    }
+def interval_cells(rows: list[Row], drive: str) -> list[list[str]]:
+    """Return the cells of the table of 95 % intervals, with its head."""
+    heads = {"mean, ms": "mean_ns", "99 %": "p99_ns", "99.99 %": "p99.99_ns"}
+    if drive == NO_DRIVE:
+        heads = {"hits, %": "hit_ratio", "bytes, %": "byte_hit_ratio"}
+    scale = 100 if drive == NO_DRIVE else 1e-6
     cells = [["cache", "policy", *heads]]
     for row in sorted(rows, key=order_of):
-        found = bootstrap(row.slices.requests) if row.slices else {}
-        shown = [format_range(found, name, scale) for name, scale in heads.values()]
+        shown = [format_range(row.intervals, name, scale) for name in heads.values()]
         cells.append([f"{row.percent:g} %", row.tried.name, *shown])
-    return format_table(cells, keys=2, width=min(line_width(), WIDEST))
+    return cells
+
+
+def print_table(cells: list[list[str]]) -> None:
+    """Print a table, at most WIDEST characters wide, and a blank line."""
+    print("\n".join(format_table(cells, keys=2, width=min(line_width(), WIDEST))) + "\n")
 
 
 def interval_notes(rows: list[Row], request: BlockReplay) -> list[str]:
@@ -443,13 +449,22 @@ def interval_columns(row: Row) -> dict[str, float | None]:
     """Return the ends of the 95 % intervals of a row, of all requests and of reads."""
     names = ["mean_ns", *(f"{name}_ns" for name in QUANTILES), "hit_ratio", "byte_hit_ratio"]
     found: dict[str, float | None] = {}
-    for kind, of in {"all": "requests", "reads": "reads"}.items():
-        ends = bootstrap(getattr(row.slices, of)) if row.slices else {}
+    of_reads = bootstrap(row.slices.reads) if row.slices else {}
+    for kind, ends in {"all": row.intervals, "reads": of_reads}.items():
         for name in names:
             low, high = ends.get(name, (None, None))
             plain = name.replace(".", "_")
             found |= {f"{kind}_{plain}_low": low, f"{kind}_{plain}_high": high}
     return found
+
+
+def find_intervals(row: Row) -> Row:
+    """Return a row with its intervals. The optimum has none of its hits, because its slices do not
+    say which writes hit."""
+    found = bootstrap(row.slices.requests) if row.slices else {}
+    if row.tried.name == OPTIMUM:
+        found = {name: ends for name, ends in found.items() if name.endswith("_ns")}
+    return replace(row, intervals=found)
 
 
 def hour_rows(rows: list[Row]) -> list[dict[str, Any]]:
@@ -484,6 +499,33 @@ def optimum_rows(rows: list[Row], trace: Trace, folder: Path) -> list[Row]:
         print(f"{OPTIMUM}, {share:g} %: {figures.cpu_s:.1f} s of processor time", flush=True)
         found.append(Row(Tried(OPTIMUM), share, planned, figures, slices))
     return found
+
+
+def make_page(request: BlockReplay, trace: Trace, rows: list[Row]) -> Path:
+    """Write the page of a replay. Returns its path, which is the same for the same replays."""
+    from sluice.sweep.replay_page import Shown, write_page  # what draws takes long to load
+
+    timed = request.drive != NO_DRIVE
+    ordered = sorted(rows, key=order_of)
+    shown = [
+        Shown(
+            row.tried.name,
+            row.percent,
+            100 * row.figures.all.hits / max(row.figures.all.count, 1),
+            row.figures.all.mean_ns / 1e6 if timed else None,
+            row.figures.all.p99_ns / 1e6 if timed else None,
+            row.intervals,
+            row.slices,
+            0 if row.planned.settings.closed else row.planned.settings.slice,
+        )
+        for row in ordered
+    ]
+    key = batch.hash_words(*(row.planned.key for row in rows))[:KEY_DIGITS]
+    path = request.folder / "pages" / f"{key}.html"
+    tables = (result_cells(rows, request.drive), interval_cells(rows, request.drive))
+    about = describe_trace(request.trace.name, trace)
+    write_page(path, request.trace.name, shown, tables, about, notes(rows, trace, request))
+    return path
 
 
 def describe_error(error: Exception) -> str:
@@ -522,9 +564,11 @@ def execute(request: BlockReplay) -> bool:
     ]
     if request.optimum:
         rows += optimum_rows(rows, trace, request.folder)
-    print("\n" + "\n".join(result_table(rows, request.drive)) + "\n")
+    rows = [find_intervals(row) for row in rows]
+    print()
+    print_table(result_cells(rows, request.drive))
     if request.intervals:
-        print("\n".join(interval_table(rows)) + "\n")
+        print_table(interval_cells(rows, request.drive))
     for note in notes(rows, trace, request):
         print("\n".join(fill_lines(note, 2)))
     if request.out:
@@ -533,4 +577,5 @@ def execute(request: BlockReplay) -> bool:
     if request.hours:
         write_table(request.hours, hour_rows(rows))
         print(f"hours: {request.hours}")
+    print(f"page: {make_page(request, trace, rows)}")
     return True

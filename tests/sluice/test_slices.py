@@ -260,6 +260,11 @@ def test_the_command_has_intervals_hours_a_warm_up_and_the_optimum(
         low, high = float(row["all_p99_ns_low"]), float(row["all_p99_ns_high"])
         assert low <= float(row["all_p99_ns"]) <= high
         assert row["reads_mean_ns_low"] and row["all_p99_99_ns_high"]
+        hits = int(row["all_hits"]) / int(row["all_count"])
+        low, high = row["all_hit_ratio_low"], row["all_hit_ratio_high"]
+        assert (
+            low == high == "" if row["policy"] == "optimum" else float(low) <= hits <= float(high)
+        )
     assert float(rows["optimum"]["all_mean_ns"]) < float(rows["arc"]["all_mean_ns"])
     assert int(rows["lru"]["counter.disk.reads"]) < 5000
     hours = read_csv(tmp_path / "hours.csv")
