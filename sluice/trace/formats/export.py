@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sluice.trace.common import SECTOR
+from sluice.trace.spool import open_spool
 from sluice.trace.stream import (
     NO_DATA,
     LeftOut,
@@ -19,7 +20,6 @@ from sluice.trace.stream import (
     expect_range,
     is_readable_as,
     is_table_head,
-    join_tables,
     parse_kind,
     parse_whole,
     split_commas,
@@ -57,17 +57,19 @@ def parse_row(line: str) -> Row | None:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """Yield all of the file at once, because the last disk is known at its end."""
-    rows = join_tables(
-        list(
-            tables_of_lines(path, stream, LeftOut(bad=left.bad), parse_row, empty=True, names=True)
-        )
-    )
-    disk = rows["offset"] // PLACE
-    last, full = disk == (disk.max() if len(rows) else 0), rows["bytes"] > 0
-    taken = last & full
-    left.count_records(taken, OTHER_DISKS, ~last)
-    left.count_records(taken, NO_DATA, last & ~full)
-    rows = rows[taken]
-    rows["offset"] %= PLACE
-    yield rows
+    """Yield the requests when the file has been read, because the last disk is known then."""
+    last = 0
+    lines = tables_of_lines(path, stream, LeftOut(bad=left.bad), parse_row, empty=True, names=True)
+    with open_spool() as spool:
+        for rows in lines:
+            last = max(last, int((rows["offset"] // PLACE).max()))
+            spool.add(rows)
+        for rows in spool.read_tables():
+            here, full = rows["offset"] // PLACE == last, rows["bytes"] > 0
+            taken = here & full
+            left.count_records(taken, OTHER_DISKS, ~here)
+            left.count_records(taken, NO_DATA, here & ~full)
+            rows = rows[taken]
+            rows["offset"] %= PLACE
+            left.kept += len(rows)
+            yield rows
