@@ -2,6 +2,7 @@
 models that hold a whole cache of each size, and beside the replayer."""
 
 import csv
+import heapq
 from collections import OrderedDict
 from pathlib import Path
 
@@ -182,6 +183,53 @@ def test_the_misses_of_the_optimum_are_kept(tmp_path: Path) -> None:
     data = (tmp_path / "misses").read_bytes()
     assert HEAD.unpack_from(data) == (MAGIC, FORM, 0)
     assert np.frombuffer(data, REQUEST, offset=HEAD.size).tolist() == wanted
+
+
+# What libcachesim 0.3.5 (PyPI) hits of judged_trace() in caches of JUDGED_SIZES: its LRU, and its
+# Belady on oracleGeneral with times of the next uses. A block must enter its cache.
+JUDGED_SIZES = [20, 100, 500, 2000, 5000, 12000]
+JUDGED_LRU = [4220, 11153, 24309, 47883, 98417, 128460]
+JUDGED_BELADY = [20127, 35454, 60495, 95480, 129373, 148340]
+
+
+def judged_trace() -> np.ndarray:
+    """Return 200,000 uses of blocks, with a loop and a scan among them."""
+    draw, count = np.random.default_rng(21), 200_000
+    table = np.zeros(count, REQUEST)
+    blocks = (draw.random(count) ** 3 * 20_000).astype("<u8")
+    blocks[50_000:80_000] = np.arange(30_000) % 5000 + 30_000
+    blocks[120_000:140_000] = np.arange(20_000) + 100_000
+    table["offset"], table["bytes"] = blocks * BLOCK, BLOCK
+    return table
+
+
+def hits_of_forced_entry(blocks: list[int], size: int) -> int:
+    """Return the hits by Belady's rule if each block must enter the cache."""
+    cache: dict[int, int] = {}
+    order: list[tuple[int, int]] = []  # the block whose next use is last comes first
+    hits = 0
+    for number, (block, after) in enumerate(zip(blocks, next_uses(blocks), strict=True)):
+        hits += block in cache
+        while block not in cache and len(cache) >= size:
+            last, victim = heapq.heappop(order)
+            if cache.get(victim) == -last:
+                del cache[victim]
+        cache[block] = after + number if after == NEVER else after
+        heapq.heappush(order, (-cache[block], block))
+    return hits
+
+
+def test_hits_are_those_of_another_program(tmp_path: Path) -> None:
+    """LRU's exactly. The other program's optimum is Belady's with forced entry, exactly, and ours
+    is a little better, because a block need not enter."""
+    table = judged_trace()
+    path = write_packed(tmp_path / "t", table)
+    assert [h.blocks for h in run_curve(path, JUDGED_SIZES).hits] == JUDGED_LRU
+    blocks = [block for _, block in uses_of(table)]
+    assert [hits_of_forced_entry(blocks, size) for size in JUDGED_SIZES] == JUDGED_BELADY
+    ours = [h.blocks for h in run_optimum(path, JUDGED_SIZES).hits]
+    for one, judged in zip(ours, JUDGED_BELADY, strict=True):
+        assert judged <= one <= judged * 1.02
 
 
 # ---- samples ----
