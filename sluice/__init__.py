@@ -15,6 +15,8 @@ replay() goes through the file system of a machine, so it has the limits of one:
 virtual time, some million requests. replay_blocks() has none of them: requests go straight to the
 cache and the disk, and Figures are what comes of it (sluice/blocks/).
 
+miss_curve() has the miss ratios of requests by the cache's size, and a notebook draws them.
+
 All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
 offset and bytes, and write, which is 1 for a write and 0 for a read.
 
@@ -59,7 +61,18 @@ if TYPE_CHECKING:
 PUBLIC = (
     *("EVENT", "REQUEST", "BadReplay", "BadTraceFile", "Figures", "LeftOutWarning", "ReplayFailed"),
     *("Result", "RunFailed", "Times"),
-    *("drives", "fit", "policies", "read", "replay", "replay_blocks", "requests", "tunables"),
+    *(
+        "drives",
+        "fit",
+        "MissCurve",
+        "miss_curve",
+        "policies",
+        "read",
+        "replay",
+        "replay_blocks",
+        "requests",
+        "tunables",
+    ),
 )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sluice.blocks.miss_curve import CurveFailed, run_curve, run_optimum
 from sluice.blocks.replayer import (
     HANG,
     MOST_INFLIGHT,
@@ -51,12 +52,14 @@ __all__ = [
     "BadTraceFile",
     "Figures",
     "LeftOutWarning",
+    "MissCurve",
     "ReplayFailed",
     "Result",
     "RunFailed",
     "Times",
     "drives",
     "fit",
+    "miss_curve",
     "policies",
     "read",
     "replay",
@@ -129,6 +132,28 @@ class Result:
     summary: dict[str, object]
     events: NDArray[np.void] | None
     lost: int
+
+
+@dataclass(frozen=True, eq=False)
+class MissCurve:
+    """The miss ratios of some requests by the cache's size; a notebook shows it as a picture.
+
+    buffers: the sizes in blocks of 4 KiB, int64, shape (sizes,); lru, optimum: the share of the
+    uses of blocks that misses, by LRU and by Belady's optimum, float64; blocks: how many different
+    ones the requests touch.
+    """
+
+    buffers: NDArray[np.int64]
+    lru: NDArray[np.float64]
+    optimum: NDArray[np.float64]
+    blocks: int
+
+    def _repr_svg_(self) -> str:
+        """Return the picture, for notebooks."""
+        from sluice.sweep.curve_picture import draw_ratios  # what draws takes long to load
+
+        percent = 100 * self.buffers / self.blocks
+        return draw_ratios(percent, {"LRU": self.lru, "optimum": self.optimum})
 
 
 def policies() -> dict[str, list[str]]:
@@ -270,6 +295,27 @@ def replay(
         else:
             done = trial.run_to_end(run)
         return build_result(run, done, kept)
+
+
+def miss_curve(requests: NDArray[np.void], buffers: ArrayLike | None = None) -> MissCurve:
+    """Return the miss ratios of requests by the cache's size: LRU's, exact, and the optimum's.
+
+    requests: shape (requests,), dtype REQUEST; buffers: sizes in blocks of 4 KiB, rising, or None
+    for up to 24 sizes. Raises BadReplay for a wrong argument.
+    """
+    _expect_built()
+    _expect_table(requests)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "requests"
+        path.write_bytes(pack_requests(requests))
+        blocks = run_curve(path, [1]).blocks
+        usual = np.unique(np.geomspace(max(blocks / 1000, 1), blocks, 24).astype(int))
+        sizes = np.asarray(usual if buffers is None else buffers, np.int64).ravel()
+        try:
+            lru, optimum = run_curve(path, sizes.tolist()), run_optimum(path, sizes.tolist())
+        except CurveFailed as error:
+            raise BadReplay(f"buffers: {error}") from None
+    return MissCurve(sizes, np.array(lru.miss_ratios()), np.array(optimum.miss_ratios()), blocks)
 
 
 def replay_blocks(

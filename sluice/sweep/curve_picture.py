@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sluice.blocks.miss_curve import Curve
 from sluice.report import theme
 from sluice.report.picture import draw_svg
@@ -20,10 +23,8 @@ def curve_rows(curves: Mapping[str, Curve], blocks: int, of: str) -> list[Datum]
     ]
 
 
-def curve_spec(curves: Mapping[str, Curve], blocks: int, of: str = "blocks") -> Spec:
-    """Return the picture of curves. blocks: of the trace; of: what misses."""
-    rows = curve_rows(curves, blocks, of)
-    names = list(curves)
+def points_spec(rows: list[Datum], names: list[str], of: str) -> Spec:
+    """Return the picture of points of curves. names: of the curves; of: what misses."""
     low, high = min(row["cache"] for row in rows), max(row["cache"] for row in rows)
     axis = theme.log_axis(max(low, LEAST_PERCENT), max(high, LEAST_PERCENT))
     return {
@@ -56,6 +57,16 @@ def curve_spec(curves: Mapping[str, Curve], blocks: int, of: str = "blocks") -> 
     }
 
 
-def draw_curves(curves: Mapping[str, Curve], blocks: int) -> str:
-    """Return the picture of curves as SVG."""
-    return draw_svg(curve_spec(curves, blocks))
+def draw_curves(curves: Mapping[str, Curve], blocks: int, of: str = "blocks") -> str:
+    """Return the picture of curves as SVG. blocks: of the trace; of: what misses."""
+    return draw_svg(points_spec(curve_rows(curves, blocks, of), list(curves), of))
+
+
+def draw_ratios(percent: NDArray[np.float64], ratios: Mapping[str, NDArray[np.float64]]) -> str:
+    """Return the picture of miss ratios as SVG. percent: sizes in percent of the blocks."""
+    rows: list[Datum] = [
+        {"curve": name, "cache": float(cache), "misses": 100 * float(ratio)}
+        for name, curve in ratios.items()
+        for cache, ratio in zip(percent, curve, strict=True)
+    ]
+    return draw_svg(points_spec(rows, list(ratios), "blocks"))

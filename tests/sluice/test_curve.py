@@ -11,6 +11,7 @@ import pytest
 from test_block_replay import lru_hits, made_table, write_packed
 from typed import enter
 
+import sluice
 from sluice.blocks.decoded import BLOCK
 from sluice.blocks.miss_curve import CurveFailed, Sample, run_curve, run_optimum
 from sluice.blocks.replayer import Settings, run_replay
@@ -357,6 +358,20 @@ def test_wrong_files_and_sizes_are_told(tmp_path: Path) -> None:
         run_curve(tmp_path / "cut", [5])
     with pytest.raises(CurveFailed, match="cannot be opened"):
         run_curve(tmp_path / "gone", [5])
+
+
+def test_python_has_the_curve_and_its_picture() -> None:
+    table = whole_blocks(3000, 10)
+    found = sluice.miss_curve(table, [50, 300])
+    uses = len(uses_of(table))
+    assert found.lru[1] == pytest.approx(1 - lru_block_hits(table, 300) / uses)
+    assert found.optimum[0] == pytest.approx(1 - belady_hits(table, 50)[0] / uses)
+    assert found._repr_svg_().startswith("<svg")
+    every = sluice.miss_curve(table)
+    assert every.buffers[-1] == every.blocks and (np.diff(every.lru) <= 0).all()
+    assert every.lru[-1] == every.optimum[-1] == pytest.approx(every.blocks / uses)
+    with pytest.raises(sluice.BadReplay, match="sizes must be above 0, and rise"):
+        sluice.miss_curve(table, [5, 5])
 
 
 # ---- the command ----
