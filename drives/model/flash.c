@@ -19,7 +19,9 @@
  *   each plane, which are erased at once, and places go through the planes by
  *   turns. Cleaning moves as many pages at a time, of whichever planes.
  * - At the start all pages have been written, in order, and the spare blocks
- *   are erased.
+ *   are erased. The tables say so by zeros: at_of, held_at and used_of know
+ * what was where. So of a large disk only those parts of the tables take memory
+ *   that differ from the start, if the host gives memory when it is written.
  *
  * Times:
  *
@@ -52,13 +54,15 @@
 #define MAX_DIES     64
 #define NOWHERE      UINT32_MAX
 
-/* A logical page: where it is in its die, and its last place in the ring. */
+/* A logical page: where it is in its die, plus 1 (0: where it was at the
+ * start), and its last place in the ring. */
 struct page {
-    u32 at, slot;
+    u32 moved, slot;
 };
 
 struct block {
-    u32 used;    /* its pages that hold a logical page */
+    u32 counted; /* its pages that hold a logical page, plus 1 (0: as many as at
+                    the start) */
     u32 changed; /* die.programs when that last changed */
 };
 
@@ -90,15 +94,15 @@ struct clocks {
 /* A place in the ring: a page, when it begins to cross, and when it has. */
 struct slot {
     u64 begin_ns, left_ns;
-    u64 page;
+    u64 page; /* plus 1; 0: none so far */
 };
 
 /* How large the tables are. */
 struct shape {
     u32 dies;
-    u32 pages;  /* logical ones of a die */
-    u32 filled; /* blocks that these fill */
-    u32 blocks; /* of a die */
+    u64 pages;  /* logical ones of a die */
+    u64 filled; /* blocks that these fill */
+    u64 blocks; /* of a die */
     u32 planes; /* of a die */
     u32 block_pages;
 };
@@ -115,7 +119,8 @@ struct flash {
     struct page *page;   /* by number */
     struct die *die;     /* by number */
     struct block *block; /* by die and number */
-    u32 *holds;          /* the logical page of each page, or NOWHERE */
+    u32 *names;          /* the logical page that each place got last, plus 1
+                            (0: none since the start) */
 };
 
 const char *flash_wrong(const struct flash_figures *f)
@@ -156,43 +161,52 @@ u64 flash_bytes(const struct drive_model *m, u64 sectors)
     struct shape n = shape_of(f, sectors);
     u64 die = sizeof(struct die) + n.pages * sizeof(struct page) +
               n.blocks * (sizeof(struct block) + n.block_pages * sizeof(u32));
+    if (n.pages * n.dies >= NOWHERE || n.blocks * n.block_pages >= NOWHERE)
+        return 1UL << 62;
     return sizeof(struct flash) + f->cache_pages * sizeof(struct slot) +
            n.dies * die;
 }
 
 static struct block *blocks_of(const struct flash *t, u32 die)
 {
-    return &t->block[(u64)die * t->n.blocks];
+    return &t->block[die * t->n.blocks];
 }
 
-/* What the page at this place of a die holds. */
-static u32 *held_at(const struct flash *t, u32 die, u32 at)
+/* Where a logical page is in its die. */
+static u32 at_of(const struct flash *t, u32 page)
 {
-    return &t->holds[(u64)die * t->n.blocks * t->n.block_pages + at];
+    u32 moved = t->page[page].moved;
+    return moved ? moved - 1 : page / t->n.dies;
 }
 
-static void put(struct flash *t, u32 die, u32 page, u32 at)
+static u32 *name_at(const struct flash *t, u32 die, u32 at)
 {
-    t->page[page].at = at;
-    *held_at(t, die, at) = page;
-    blocks_of(t, die)[at / t->n.block_pages].used++;
+    return &t->names[die * t->n.blocks * t->n.block_pages + at];
 }
 
-/* All pages of the die are in order, in its first blocks. */
-static void fill(struct flash *t, u32 die)
+/* The logical page that this place of a die holds, or NOWHERE. A page that
+ * moved leaves its name behind. */
+static u32 held_at(const struct flash *t, u32 die, u32 at)
 {
-    for (u32 i = 0; i < t->n.blocks; i++)
-        blocks_of(t, die)[i] = (struct block){0};
-    for (u32 at = 0; at < t->n.blocks * t->n.block_pages; at++)
-        *held_at(t, die, at) = NOWHERE;
-    for (u32 at = 0; at < t->n.pages; at++) {
-        put(t, die, at * t->n.dies + die, at);
-        t->page[at * t->n.dies + die].slot = 0;
-    }
-    t->die[die] = (struct die){.open = t->n.filled - 1,
-                               .next = t->n.block_pages,
-                               .fresh = t->n.filled,
-                               .reserve = t->n.blocks - 1};
+    u32 name = *name_at(t, die, at);
+    if (!name && at >= t->n.pages)
+        return NOWHERE;
+    u32 page = name ? name - 1 : at * t->n.dies + die;
+    return at_of(t, page) == at ? page : NOWHERE;
+}
+
+/* How many pages of a block hold a logical page. */
+static u32 used_of(const struct flash *t, u32 die, u32 block)
+{
+    u32 counted = blocks_of(t, die)[block].counted;
+    u32 first = block * t->n.block_pages;
+    u32 at_start = MIN(t->n.block_pages, MAX(t->n.pages, first) - first);
+    return counted ? counted - 1 : at_start;
+}
+
+static void set_used(struct flash *t, u32 die, u32 block, u32 used)
+{
+    blocks_of(t, die)[block].counted = used + 1;
 }
 
 void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
@@ -204,38 +218,40 @@ void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
         t->counts[i] = counts[i];
     t->ring = (struct slot *)(t + 1);
     t->page = (struct page *)(t->ring + f->cache_pages);
-    t->die = (struct die *)(t->page + (u64)t->n.dies * t->n.pages);
+    t->die = (struct die *)(t->page + t->n.dies * t->n.pages);
     t->block = (struct block *)(t->die + t->n.dies);
-    t->holds = (u32 *)(t->block + (u64)t->n.dies * t->n.blocks);
-    for (u32 i = 0; i < t->f->cache_pages; i++)
-        t->ring[i] = (struct slot){.page = NOWHERE};
+    t->names = (u32 *)(t->block + t->n.dies * t->n.blocks);
     for (u32 die = 0; die < t->n.dies; die++)
-        fill(t, die);
+        t->die[die] = (struct die){.open = t->n.filled - 1,
+                                   .next = t->n.block_pages,
+                                   .fresh = t->n.filled,
+                                   .reserve = t->n.blocks - 1};
 }
 
 /* ---- cleaning ---- */
 
-/* True if a is the better victim. u is used / block_pages. */
-static bool rather(const struct flash *t, const struct die *d,
-                   const struct block *a, const struct block *b)
+/* True if block a is the better victim. u is used / block_pages. */
+static bool rather(const struct flash *t, u32 die, u32 a, u32 b)
 {
-    if (t->f->cleaning == CLEAN_GREEDY || !a->used || !b->used)
-        return a->used < b->used;
-    u64 gain_a = (u64)(d->programs - a->changed) * (t->n.block_pages - a->used);
-    u64 gain_b = (u64)(d->programs - b->changed) * (t->n.block_pages - b->used);
-    return gain_a * b->used > gain_b * a->used;
+    u32 used_a = used_of(t, die, a), used_b = used_of(t, die, b);
+    if (t->f->cleaning == CLEAN_GREEDY || !used_a || !used_b)
+        return used_a < used_b;
+    u32 now = t->die[die].programs;
+    u64 gain_a =
+        (u64)(now - blocks_of(t, die)[a].changed) * (t->n.block_pages - used_a);
+    u64 gain_b =
+        (u64)(now - blocks_of(t, die)[b].changed) * (t->n.block_pages - used_b);
+    return gain_a * used_b > gain_b * used_a;
 }
 
 /* The block to be emptied, when only the reserve is erased. One without
  * garbage is none, though its age may be large. */
 static u32 victim(const struct flash *t, u32 die)
 {
-    const struct die *d = &t->die[die];
-    const struct block *block = blocks_of(t, die);
     u32 best = NOWHERE;
     for (u32 i = 0; i < t->n.blocks; i++)
-        if (i != d->reserve && block[i].used < t->n.block_pages &&
-            (best == NOWHERE || rather(t, d, &block[i], &block[best])))
+        if (i != t->die[die].reserve && used_of(t, die, i) < t->n.block_pages &&
+            (best == NOWHERE || rather(t, die, i, best)))
             best = i;
     return best;
 }
@@ -244,7 +260,10 @@ static u32 victim(const struct flash *t, u32 die)
 static void program(struct flash *t, u32 die, u32 page)
 {
     struct die *d = &t->die[die];
-    put(t, die, page, d->open * t->n.block_pages + d->next++);
+    u32 at = d->open * t->n.block_pages + d->next++;
+    t->page[page].moved = at + 1;
+    *name_at(t, die, at) = page + 1;
+    set_used(t, die, d->open, used_of(t, die, d->open) + 1);
     blocks_of(t, die)[d->open].changed = ++d->programs;
 }
 
@@ -255,15 +274,14 @@ static void clean(struct flash *t, u32 die, u32 block)
     d->open = d->reserve;
     d->next = 0;
     for (u32 at = first; at < first + t->n.block_pages; at++) {
-        u32 page = *held_at(t, die, at);
-        *held_at(t, die, at) = NOWHERE;
+        u32 page = held_at(t, die, at);
         if (page != NOWHERE) {
             program(t, die, page);
             ++*t->counts[1];
         }
     }
     d->reserve = block;
-    blocks_of(t, die)[block].used = 0;
+    set_used(t, die, block, 0);
     ++*t->counts[2];
 }
 
@@ -283,7 +301,7 @@ static u64 make_room(struct flash *t, u32 die, bool change)
     }
     u32 block = victim(t, die);
     u64 move_ns = (u64)t->f->read_ns + t->f->program_ns;
-    u64 moves = parts(blocks_of(t, die)[block].used, t->n.planes);
+    u64 moves = parts(used_of(t, die, block), t->n.planes);
     u64 ns = moves * move_ns + t->f->erase_ns;
     if (change)
         clean(t, die, block);
@@ -293,13 +311,10 @@ static u64 make_room(struct flash *t, u32 die, bool change)
 /* The host writes a page: its old place is garbage. */
 static void write_new(struct flash *t, u32 die, u32 page)
 {
-    struct die *d = &t->die[die];
-    u32 old = t->page[page].at;
-    struct block *b = &blocks_of(t, die)[old / t->n.block_pages];
-    b->used--;
-    *held_at(t, die, old) = NOWHERE;
+    u32 old = at_of(t, page) / t->n.block_pages;
+    set_used(t, die, old, used_of(t, die, old) - 1);
     program(t, die, page);
-    b->changed = d->programs;
+    blocks_of(t, die)[old].changed = t->die[die].programs;
     ++*t->counts[0];
 }
 
@@ -340,7 +355,7 @@ static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
 static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
                      u64 from_ns)
 {
-    u32 die = page % t->n.dies, row = t->page[page].at / t->n.planes;
+    u32 die = page % t->n.dies, row = at_of(t, page) / t->n.planes;
     struct work *w = &k->work[die];
     if (!joins(w, from_ns, row, false))
         *w = (struct work){MAX(from_ns, w->done_ns), .row = row};
@@ -370,7 +385,7 @@ static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
 static const struct slot *slot_of(const struct flash *t, u32 page)
 {
     const struct slot *s = &t->ring[t->page[page].slot];
-    return t->f->cache_pages && s->page == page ? s : NULL;
+    return t->f->cache_pages && s->page == page + 1ull ? s : NULL;
 }
 
 /* A part of a command: sectors of one page. */
@@ -407,7 +422,8 @@ static u64 send(struct drive *d, struct clocks *k, const struct part *p,
         return done_ns;
     write_new(t, die, p->page);
     if (place) {
-        *place = (struct slot){begin_ns, begin_ns + t->f->cross_ns, p->page};
+        *place =
+            (struct slot){begin_ns, begin_ns + t->f->cross_ns, p->page + 1ull};
         t->page[p->page].slot = place - t->ring;
         t->taken++;
     }

@@ -144,8 +144,7 @@ static void account(const struct disk *d, const struct io *io, int error)
                      io->request.pid, response_ns);
     hist_add_request(write ? &write_service : &read_service, d->id,
                      io->request.pid, now_ns - io->issued_ns);
-    if (error)
-        count(&errors, 1);
+    count(&errors, error != 0);
 }
 
 void disk_ended(struct disk *d, struct io *io, int error)

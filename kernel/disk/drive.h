@@ -140,8 +140,9 @@ struct tracks drive_tracks(const struct drive_model *, u64 sectors);
 void drive_start(struct drive *, const struct drive_model *);
 
 /* Then a flash drive that is a disk of this many sectors needs this memory,
- * and counts the pages that it writes for the host and moves, and the blocks
- * that it erases. */
+ * which must be zeros, and counts the pages that it writes for the host and
+ * moves, and the blocks that it erases. The tables have numbers for less than
+ * 2^32 pages: a larger disk needs 2^62 bytes, which no machine has. */
 u64 flash_bytes(const struct drive_model *, u64 sectors);
 void flash_start(struct drive *, void *memory, u64 sectors, u64 *counts[3]);
 

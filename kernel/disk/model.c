@@ -333,9 +333,10 @@ static void fit_cache(struct disk *d)
 
 static void fit_flash(struct disk *d)
 {
-    void *memory = mem_reserve(flash_bytes(d->drive.model, d->nsectors));
+    u64 bytes = flash_bytes(d->drive.model, d->nsectors);
+    void *memory = mem_clear(mem_reserve(bytes), bytes);
     if (!memory)
-        boot_fail("%s: no memory for the tables of its flash", d->name);
+        boot_fail("%s: the tables of its flash do not fit: shrink it", d->name);
     flash_start(&d->drive, memory, d->nsectors,
                 (u64 *[]){&flash_written.value, &flash_moved.value,
                           &flash_erased.value});

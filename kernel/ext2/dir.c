@@ -52,9 +52,8 @@ static struct ext2_entry *entry_at(const struct fs *fs, void *data, u32 at)
     struct ext2_entry *e = (void *)((char *)data + at);
     u32 left = fs->block_bytes - at;
     if (left < EXT2_ENTRY_BYTES(1) || e->length > left || e->length % 4 ||
-        e->length < EXT2_ENTRY_BYTES(MAX(e->name_len, 1)))
-        return NULL;
-    if (e->ino && (e->name_len == 0 || !ino_ok(fs, e->ino)))
+        e->length < EXT2_ENTRY_BYTES(MAX(e->name_len, 1)) ||
+        (e->ino && (e->name_len == 0 || !ino_ok(fs, e->ino))))
         return NULL;
     return e;
 }

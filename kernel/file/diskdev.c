@@ -92,9 +92,8 @@ static int disk_write(u32 unit, struct uio *uio)
 {
     if (disk_get(unit)->mounted || disk_get(unit)->translation)
         return -EBUSY;
-    if (uio->offset >= disk_bytes(unit))
-        return -ENOSPC;
-    return disk_move(unit, uio);
+    bool inside = uio->offset < disk_bytes(unit);
+    return inside ? disk_move(unit, uio) : -ENOSPC;
 }
 
 static const struct device disk_device = {.id = 8,

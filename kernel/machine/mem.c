@@ -89,10 +89,15 @@ void *mem_reserve(u64 bytes)
     return start;
 }
 
+void *mem_clear(void *start, u64 bytes)
+{
+    return start ? memset(start, 0, bytes) : NULL;
+}
+
 void *page_alloc(void)
 {
     void *page = NULL;
-    spin_lock(&mem.lock);
+    HOLD(spin, &mem.lock);
     if (mem.free) {
         page = mem.free;
         mem.free = mem.free->next;
@@ -101,7 +106,6 @@ void *page_alloc(void)
         page = virt_of(mem.frontier);
         mem.frontier += PAGE_SIZE;
     }
-    spin_unlock(&mem.lock);
     if (page)
         *refs_of(page) = 1;
     return page;
@@ -109,8 +113,7 @@ void *page_alloc(void)
 
 void *page_alloc_zero(void)
 {
-    void *page = page_alloc();
-    return page ? memset(page, 0, PAGE_SIZE) : NULL;
+    return mem_clear(page_alloc(), PAGE_SIZE);
 }
 
 void page_ref(void *page)

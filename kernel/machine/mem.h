@@ -30,6 +30,7 @@ void mem_init(u64 first_phys, u64 end_phys);
  * mem_release returns them, as single pages.
  */
 void *mem_reserve(u64 bytes);
+void *mem_clear(void *start, u64 bytes); /* returns start; NULL: nothing */
 void mem_release(void *start, u64 bytes);
 
 void *page_alloc(void);      /* contents undefined; NULL when out of memory */

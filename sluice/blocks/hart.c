@@ -168,20 +168,37 @@ void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 
 /* ---- memory ---- */
 
-void *host_memory(u64 bytes)
+static void *map(u64 bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-        panic("no memory for %lu MiB", bytes >> 20);
+        return NULL;
     if (bytes >= 4UL << 20)
         madvise(at, bytes, MADV_HUGEPAGE);
     return at;
 }
 
+void *host_memory(u64 bytes)
+{
+    void *at = map(bytes);
+    if (!at)
+        panic("no memory for %lu MiB", bytes >> 20);
+    return at;
+}
+
 void *mem_reserve(u64 bytes)
 {
-    return host_memory(ROUND_UP(MAX(bytes, 1), PAGE_SIZE));
+    return map(ROUND_UP(MAX(bytes, 1), PAGE_SIZE));
+}
+
+/* Memory just reserved is zeros. Of tables as large as a large disk's, little
+ * will be used: only the small pages of this part are to take memory. */
+void *mem_clear(void *start, u64 bytes)
+{
+    if (start && bytes >= 1UL << 30)
+        madvise(start, bytes, MADV_NOHUGEPAGE);
+    return start;
 }
 
 void mem_release(void *start, u64 bytes)

@@ -172,7 +172,7 @@ static void start_flash(struct drive *d, u64 sectors)
     struct drive *drives[] = {d, &idle};
     idle = *d;
     for (u32 i = 0; i < 2; i++) {
-        void *memory = malloc(flash_bytes(d->model, sectors));
+        void *memory = calloc(1, flash_bytes(d->model, sectors));
         if (!memory)
             exit(1);
         flash_start(drives[i], memory, sectors,

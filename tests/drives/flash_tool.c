@@ -82,14 +82,14 @@ static void check_die(const struct flash *t, u32 die)
     for (u32 b = 0; b < t->n.blocks; b++) {
         u32 used = 0;
         for (u32 at = b * size; at < (b + 1) * size; at++) {
-            u32 page = *held_at(t, die, at);
+            u32 page = held_at(t, die, at);
             if (page == NOWHERE)
                 continue;
             used++;
-            if (page % t->n.dies != die || t->page[page].at != at)
+            if (page % t->n.dies != die || at_of(t, page) != at)
                 fail("a place holds a page that is elsewhere", at);
         }
-        if (used != blocks_of(t, die)[b].used)
+        if (used != used_of(t, die, b))
             fail("a block's count is wrong", b);
         if (used && (b == d->reserve || (b >= d->fresh && b + 1 < t->n.blocks)))
             fail("an erased block holds a page", b);
@@ -132,9 +132,8 @@ int main(int argc, char **argv)
     const char *wrong = drive_wrong(&model);
     if (wrong)
         fail(wrong, 0);
-    u64 bytes = flash_bytes(&model, sectors), now_ns, sector;
-    void *memory = malloc(bytes);
-    memset(memory, 0xa5, bytes);
+    u64 now_ns, sector;
+    void *memory = calloc(1, flash_bytes(&model, sectors));
     drive_start(&drive, &model);
     flash_start(&drive, memory, sectors, (u64 *[]){&written, &moved, &erased});
     check_tables(drive.flash);
@@ -151,7 +150,7 @@ int main(int argc, char **argv)
     printf("map");
     for (u32 page = 0; page < drive.flash->n.dies * drive.flash->n.pages;
          page++)
-        printf(" %u", drive.flash->page[page].at);
+        printf(" %u", at_of(drive.flash, page));
     printf("\n");
     free(memory);
     return 0;

@@ -169,6 +169,11 @@ void *mem_reserve(u64 bytes)
     return malloc(bytes);
 }
 
+void *mem_clear(void *start, u64 bytes)
+{
+    return memset(start, 0, bytes);
+}
+
 void mem_release(void *start, u64 bytes)
 {
     (void)bytes;

@@ -110,6 +110,11 @@ void *mem_reserve(u64 bytes)
     return memset(reserved[n++], 0xa5, bytes);
 }
 
+void *mem_clear(void *start, u64 bytes)
+{
+    return start ? memset(start, 0, bytes) : NULL;
+}
+
 void mem_release(void *start, u64 bytes)
 {
     rig.released += bytes;
