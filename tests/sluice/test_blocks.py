@@ -6,6 +6,7 @@ own reading and writing of data (tests/support/present_replay.c).
 """
 
 import json
+import random
 import re
 import subprocess
 from collections.abc import Iterator
@@ -135,12 +136,12 @@ def replay_present(
 
 
 def replay_blocks(
-    packed: Path, folder: Path, settings: dict[str, str], *options: str
+    packed: Path, folder: Path, settings: dict[str, str], *options: str, volume: int = VOLUME
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the replayer's events, and start and response of each request."""
     words = [f"{name}={value}" for name, value in settings.items()]
     line: list[str | Path] = [REPLAYER, *options, "-l", folder / "log", "-t", folder / "events"]
-    line += ["-v", str(VOLUME), packed, "--", *words]
+    line += ["-v", str(volume), packed, "--", *words]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
     log = np.fromfile(folder / "log", "<u8").reshape(-1, 3)
@@ -201,6 +202,41 @@ def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Pa
     assert said["elapsed_ns"] > 31 * 86400 * 10**9
     assert 2 * 10**6 < said["all"]["p50"] < 20 * 10**6  # a seek and half a rotation
     assert said["memory_kb"] < 64 << 10
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_decision_at_the_far_end_of_a_large_disk_is_that_of_a_small_one(
+    seed: int, tmp_path: Path
+) -> None:
+    """The same requests, moved to the last 64 MB of 16 TB.
+
+    Policies and the drive are drawn by the seed: drives whose times do not depend on the place,
+    and of the policies not wtinylfu, which counts uses by a hash of the place, nor freeblock, which
+    wants platters.
+    """
+    draw = random.Random(seed)
+    names = load_catalogue().policies
+    drawn = {
+        kind: draw.choice(sorted({*names[kind]} - {"wtinylfu", "freeblock"})) for kind in KINDS
+    }
+    settings = USUAL | drawn | {"drive": draw.choice(["fixed", "exponential", "none"])}
+    settings |= {"nbuf": str(draw.randrange(200, 2000)), "trace_k": "512"}
+    requests = small_trace()
+    requests["offset"] += 4096 * draw.randrange(100)
+    shift = 16 * 10**12 // VOLUME * VOLUME - VOLUME
+    found = []
+    for name, start in (("near", 0), ("far", shift)):
+        folder = tmp_path / name
+        folder.mkdir()
+        requests["offset"] += start
+        (folder / "requests").write_bytes(pack_requests(requests))
+        found.append(replay_blocks(folder / "requests", folder, settings, volume=start + VOLUME))
+    (near, near_times), (far, far_times) = found
+    assert (near_times == far_times).all(), settings
+    assert (near["event"] == far["event"]).all(), settings
+    assert (near["time_ns"] == far["time_ns"]).all(), settings
+    moved = far["block"] - near["block"]
+    assert set(np.unique(moved)) <= {0, shift // 4096, shift // 512}, settings
 
 
 def test_a_flash_drive_takes_memory_for_the_blocks_that_are_written(tmp_path: Path) -> None:
