@@ -40,7 +40,7 @@ from sluice.trace.errors import BadTraceFile
 from sluice.twin import engine
 
 UNDER_WAY = CACHE / BASE  # files of runs that are being made
-FORM = 5  # of a result; if it changes, all runs are made again
+FORM = 6  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
 MS = 10**6  # ns
 LOOK_S = 0.5  # how often a waiting thread looks whether ^C was typed
@@ -62,6 +62,9 @@ echo @end; {reading}
 echo @done
 """
 MOUNT = "mkdir /data && mount disk1 /data || exit"
+FREE_PAGES = "mem.free"  # a gauge
+WAIT = re.compile(r"^\s*wait\b", re.M)
+BACKGROUND = re.compile(r"[^&]&\s*$", re.M)  # the end of a line of the shell
 UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
 
 
@@ -260,9 +263,19 @@ def split_readings(console: str) -> dict[str, str]:
     return shown
 
 
-def parse_figures(shown: dict[str, str]) -> ConsoleFigures:
-    """Return the parts of a result that come from the console."""
+def leaves_programs(commands: str) -> bool:
+    """Return whether programs that the commands began may still run when the commands end."""
+    return bool(BACKGROUND.search(WAIT.split(commands)[-1]))
+
+
+def parse_figures(run: Run, shown: dict[str, str]) -> ConsoleFigures:
+    """Return the parts of a result that come from the console.
+
+    The pages that programs take at the end are left out: the twin's programs take none.
+    """
     start, end = (devtext.parse_stat(shown[name]) for name in ("stat0", "stat1"))
+    if leaves_programs(run.config["commands"]):
+        del start[FREE_PAGES], end[FREE_PAGES]
     return {
         "virtual_ms": uptime_ms(shown["end"]) - uptime_ms(shown["start"]),
         "counters": devtext.counter_change(start, end),
@@ -305,7 +318,7 @@ def build_result(run: Run, console: str, memory: Path) -> RunResult:
         "config": result_config(run),
         **result_kernel(run),
         "images": {name: made.digest for name, made in run_images(run).items()},
-        **parse_figures(shown),
+        **parse_figures(run, shown),
         **trace_figures(run, memory, stats, times_ms),
     }
 

@@ -189,7 +189,8 @@ def measure_run(run: Run) -> Measured:
     why = runs.failure_reason(run, done)
     if not why:
         try:
-            return Measured(runs.parse_figures(runs.split_readings(done.console)), done.host_s)
+            figures = runs.parse_figures(run, runs.split_readings(done.console))
+            return Measured(figures, done.host_s)
         except devtext.BadText as error:
             why = str(error)
     where = runs.console_note(keep_console(run, done.console)) if runs.watchdog_fired(done) else ""
