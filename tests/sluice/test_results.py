@@ -13,7 +13,7 @@ from sluice.experiment.load import load
 from sluice.experiment.result import BadResult
 from sluice.experiment.runner import Outcome
 from sluice.experiment.schema import Experiment, Run
-from sluice.experiment.selection import experiment_file
+from sluice.experiment.selection import experiment_file, has_charged_time
 from sluice.experiment.series import bucket_high
 from sluice.experiment.verdict import DIFFERS
 from sluice.host.experiments import experiment_files
@@ -90,6 +90,13 @@ def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
         f"{figure.place}: {figure.printed}" for figure in documents.figures_without_interval(path)
     ]
     assert not lacking, "quote it as is=low and is=high, as sluice/results/documents.py says"
+
+
+def test_readme_says_how_many_experiments_count_instructions() -> None:
+    counted = [path.stem for path in experiment_files() if not has_charged_time(load(path))]
+    numbers = ("eight", "nine", "ten", "eleven", "twelve")
+    said = f"({numbers[len(counted) - 8]} experiments count\ninstructions)"
+    assert said in (ROOT / "README.md").read_text(encoding="utf-8"), counted
 
 
 def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
