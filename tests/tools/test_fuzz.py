@@ -13,9 +13,11 @@ from grade.trust import submission
 from sluice.cli.verbs import dev
 from sluice.experiment import load
 from sluice.trace import stream
-from tools.fuzz import command, reader, targets
-from tools.fuzz.change import change_data
+from tools.fuzz import command
+from tools.fuzz import fuzz_targets as targets
+from tools.fuzz import reader_process as reader
 from tools.fuzz.command import Request
+from tools.fuzz.random_change import change_data
 
 READERS = ("traces", "archives", "toml")
 ENOUGH = 200  # inputs, of which some meet a planted fault

@@ -12,8 +12,9 @@ import pytest
 
 from sluice.host.fault import HostFault
 from sluice.host.paths import ROOT
-from tools.prove import checker, command
-from tools.prove.checker import Attempt, Promise, Verdict, judge
+from tools.prove import cbmc as checker
+from tools.prove import command
+from tools.prove.cbmc import Attempt, Promise, Verdict, judge
 from tools.prove.plans import PLANS
 
 LIMIT_S = 30  # of a processor; each takes some seconds

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.host.paths import BUILD
 from sluice.host.scratch import BASE, scratch_folder
-from tools.fuzz.targets import TARGETS
+from tools.fuzz.fuzz_targets import TARGETS
 
 FOLDER = BUILD / "fuzz"
 MOST_FAILURES = 10  # then it ends: they are likely to be one fault

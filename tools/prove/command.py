@@ -21,8 +21,9 @@ from sluice.experiment.aligned import format_table
 from sluice.host import interrupt
 from sluice.host.nearest import suggest
 from sluice.host.paths import BUILD, ROOT
-from tools.prove import checker, mutants, prove_page
-from tools.prove.checker import Attempt
+from tools.prove import cbmc as checker
+from tools.prove import proof_mutants, prove_page
+from tools.prove.cbmc import Attempt
 from tools.prove.plans import PLANS
 
 FOLDER = BUILD / "prove"
@@ -182,7 +183,7 @@ def run_request(request: Request) -> int:
     chosen = select(request.words)
     if not request.mutants:
         return run_proofs(chosen, request)
-    rows = mutants.run_mutants(chosen, request.mutants, request.seed, request.jobs)
+    rows = proof_mutants.run_mutants(chosen, request.mutants, request.seed, request.jobs)
     if request.page:
         prove_page.put_mutants(rows)
     return 0

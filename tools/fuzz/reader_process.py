@@ -1,4 +1,4 @@
-"""Gives inputs to a reader of the host: python -m tools.fuzz.reader NAME, a path in each line.
+"""Gives inputs to a reader: python -m tools.fuzz.reader_process NAME, a path in each line.
 
 For each input comes what is wrong with the reader, if anything is, and a line DONE. The reader may
 raise the error that it documents for bad input, with a text that is not empty. An input that takes

@@ -15,8 +15,8 @@ from sluice.experiment.aligned import format_table
 from sluice.host.paths import BUILD, ROOT
 from sluice.host.scratch import BASE, scratch_folder
 from tools.mutants.change import Change, Source
-from tools.prove import checker
-from tools.prove.checker import Attempt
+from tools.prove import cbmc as checker
+from tools.prove.cbmc import Attempt
 from tools.prove.plans import PLANS
 
 LIMIT_S = 20  # of a processor, for each mutant

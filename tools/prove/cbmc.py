@@ -1,6 +1,6 @@
 """Runs CBMC on the harness of a policy's kind, and says what it found.
 
-- A claim that fails is refuted, and told as the calls and answers that lead there (story.py).
+- A claim that fails is refuted, and told as the calls and answers that lead there (proof_story.py).
 - A line REACHED of the harness must fail. One that holds shows that the harness never gets there,
   so that its claims hold of nothing: the proof is empty.
 - Loops are unwound a number of times. CBMC asserts that no loop needs more.
@@ -23,11 +23,11 @@ from typing import Any
 
 from sluice.host.fault import HostFault
 from sluice.host.paths import BUILD, ROOT
-from tools.prove.story import tell_story
+from tools.prove.proof_story import tell_story
 
 HERE = Path(__file__).parent
 HARNESSES = HERE / "harness"
-MODEL = HERE / "model"
+MODEL = HERE
 PROMISES = HERE / "bounds.toml"
 PROGRAM = BUILD / "cbmc" / "cbmc"
 VERSION = "6.6.0"

@@ -1,4 +1,4 @@
-"""Sound inputs, which are changed at random (targets.py)."""
+"""Sound inputs, which are changed at random (fuzz_targets.py)."""
 
 import bz2
 import gzip

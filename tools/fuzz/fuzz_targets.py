@@ -1,8 +1,8 @@
 """What `sluice dev fuzz` tries. A target makes input number N of a seed and tries it.
 
 - An input depends on the target, the seed and the number alone, so a failure can be repeated.
-- Readers of the host run in a process of their own (reader.py), for some processor seconds. They
-  may refuse an input with the error that they document. All else is a failure: another exception, a
+- Readers of the host run in a process of their own (reader_process.py), for some processor seconds.
+  They may refuse an input with the error that they document. All else is a failure: another exception, a
   signal, too much time or memory.
 - The kernel's ext2 runs in build/native/ext2_tool, which has sanitizers.
 """
@@ -19,9 +19,9 @@ from typing import Any
 from sluice.host.fault import HostFault
 from sluice.host.paths import BUILT, ROOT
 from sluice.system.damage import KINDS, damage_image
-from tools.fuzz import samples
-from tools.fuzz.change import change_data
-from tools.fuzz.reader import DONE
+from tools.fuzz import fuzz_samples as samples
+from tools.fuzz.random_change import change_data
+from tools.fuzz.reader_process import DONE
 
 CPU_S = 60  # of one input to a program; a hundred times what most take
 MEMORY = 2 << 30  # of a reader
@@ -72,7 +72,7 @@ def run_limited(words: list[str], script: str, memory: str) -> str:
 
 
 class Reader:
-    """A process that gives each input to a reader (reader.py). One that dies begins anew."""
+    """A process that gives inputs to a reader (reader_process.py). One that dies begins anew."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -82,7 +82,7 @@ class Reader:
         """Return the process, which runs."""
         if self.child is None or self.child.poll() is not None:
             line = ["prlimit", f"--as={MEMORY}", "--core=0", sys.executable]
-            line += ["-m", "tools.fuzz.reader", self.name]
+            line += ["-m", "tools.fuzz.reader_process", self.name]
             pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
             self.child = subprocess.Popen(
                 line, cwd=ROOT, text=True, encoding="utf-8", stderr=subprocess.STDOUT, **pipes
