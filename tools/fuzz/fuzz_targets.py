@@ -2,8 +2,8 @@
 
 - An input depends on the target, the seed and the number alone, so a failure can be repeated.
 - Readers of the host run in a process of their own (reader_process.py), for some processor seconds.
-  They may refuse an input with the error that they document. All else is a failure: another exception, a
-  signal, too much time or memory.
+  They may refuse an input with the error that they document. All else is a
+  failure: another exception, a signal, too much time or memory.
 - The kernel's ext2 runs in build/native/ext2_tool, which has sanitizers.
 """
 
