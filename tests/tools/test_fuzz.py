@@ -106,7 +106,7 @@ def test_a_failure_is_kept_and_told_with_the_command_that_repeats_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = targets.Target("", targets.make_calls, lambda path: "all is wrong")
-    monkeypatch.setitem(command.TARGETS, "calls", target)
+    monkeypatch.setitem(targets.TARGETS, "calls", target)
     assert command.run(Request("calls", 0, 9, number=4)) == 1
     said = capsys.readouterr().out
     assert "calls: seed 9, input 4:\nall is wrong" in said
@@ -124,7 +124,7 @@ def test_the_same_command_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPat
         return "wrong" if len(tried) == 6 else ""
 
     target = targets.Target("", targets.make_calls, stop_at_three)
-    monkeypatch.setitem(command.TARGETS, "calls", target)
+    monkeypatch.setitem(targets.TARGETS, "calls", target)
     monkeypatch.setattr(command, "MOST_FAILURES", 1)
     with pytest.raises(KeyboardInterrupt):
         command.run(Request("calls", 3600, 0))

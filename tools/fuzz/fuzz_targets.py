@@ -91,7 +91,8 @@ class Reader:
 
     def __call__(self, path: Path) -> str:
         """Give it an input. Returns what is wrong, or ""."""
-        child, lines = self.start(), []
+        child = self.start()
+        lines: list[str] = []
         assert child.stdin and child.stdout
         child.stdin.write(f"{path}\n")
         child.stdin.flush()

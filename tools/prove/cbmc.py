@@ -94,15 +94,17 @@ def find_cbmc() -> Path:
     return PROGRAM
 
 
+def build_promise(row: dict[str, Any]) -> Promise:
+    """Return a row of bounds.toml."""
+    return Promise(**{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
+
+
 @cache
 def load_promises() -> dict[str, dict[str, Promise]]:
     """Return the rows of bounds.toml, by kind and policy."""
     rows = tomllib.loads(PROMISES.read_text(encoding="utf-8"))
     return {
-        kind: {
-            name: Promise(**{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
-            for name, row in of_kind.items()
-        }
+        kind: {name: build_promise(row) for name, row in of_kind.items()}
         for kind, of_kind in rows.items()
     }
 
