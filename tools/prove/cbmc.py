@@ -96,7 +96,8 @@ def find_cbmc() -> Path:
 
 def build_promise(row: dict[str, Any]) -> Promise:
     """Return a row of bounds.toml."""
-    return Promise(**{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    return Promise(**values)
 
 
 @cache
