@@ -74,7 +74,7 @@ def test_a_disk_too_large_for_its_tables_is_refused(run_script: Run) -> None:
     result = run_script("echo must not run", disks=(disk,), args="disk1.drive=flash")
     assert result.status != 0
     assert "must not run" not in result.console
-    assert "disk1: no memory for the tables of its flash" in result.console
+    assert "disk1: the tables of its flash do not fit: shrink it" in result.console
 
 
 @pytest.mark.native
