@@ -14,7 +14,8 @@
  *   wide spaces only two bytes of a word change. So what is no pointer does not
  *   look like one, or is not harmed. Numbers: the lowest base is 8.7 hours in
  *   ns. Text: the two bytes are no characters. Text that has overwritten a part
- *   of a pointer: its final 0 is not one of the two.
+ *   of a pointer: its final 0 is not one of the two. Two numbers of 32 bits:
+ *   the lower one is 2^31 or more in every pointer.
  * - Narrow spaces are for hosts with 39 bits of address, and where the shell
  *   limits the addresses of a process (ulimit -v). Byte 4 of a pointer is no
  *   character there either. A number in ns looks like a pointer if it falls
@@ -36,7 +37,7 @@
 #include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
 
-#define WIDE_BYTES   (1UL << 32)
+#define WIDE_BYTES   ((1UL << 31) - (1UL << 20))
 #define NARROW_FIRST (KSTACK_BASE + MAX_PROCS * STACK_STRIDE)
 #define NARROW_BYTES (127UL << 20)
 #define SPACES       (MAX_PROCS + 1) /* exec has two for a moment */
@@ -53,7 +54,7 @@ static u64 base_of(u32 i)
 {
     if (space_bytes == NARROW_BYTES)
         return NARROW_FIRST + i * NARROW_BYTES;
-    return (0x1cUL + i / 128) << 40 | (0x80UL + i % 128) << 32;
+    return (0x1cUL + i / 128) << 40 | (0x80UL + i % 128) << 32 | 1UL << 31;
 }
 
 static u64 take_base(void)
