@@ -112,6 +112,18 @@ def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
 
 
 @pytest.mark.native
+def test_two_block_numbers_side_by_side_are_no_pointer(tmp_path: Path) -> None:
+    """This run draws from items of which some, with a neighbour, were like an address."""
+    experiment = load(experiment_file("flash-clean"), "quick")
+    found = []
+    for number, each in enumerate((experiment, twin_variant(experiment))):
+        run = each.runs[9]
+        assert (run.arm, run.variables["rw"]) == ("cost-benefit", "zipfwrite")
+        runs.result_key(run)
+        found.append(runs.make_run(run, tmp_path / str(number))[0])
+    assert found[0]["counters"] == found[1]["counters"]
+
+
 def test_a_program_forks_where_addresses_are_few(twin, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `ulimit -v`, spaces are narrow, as on hosts with 39 bits of address."""
     script = "for i in 1 2 3; do (x=$i; echo $x) ; done; seq 2000 | sort -r | head -1; uptime\n"
