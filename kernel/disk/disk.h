@@ -149,9 +149,9 @@ struct disk *disk_named(const char *name);
  * There are fewer than MAX_DISKS. For one process at a time. */
 struct disk *disk_add(u64 nsectors);
 
-/* For `carry`, without a lock: a command has ended; error is 0 or -EIO. A
- * command may be set aside before, so that the disk has another one meanwhile:
- * disk_aside before and after that. */
+/* End a command, for `carry`, without a lock; error is 0 or -EIO. A command may
+ * be set aside before, so that the disk has another one meanwhile: disk_aside
+ * before and after that. */
 void disk_ended(struct disk *, struct io *, int error);
 void disk_aside(struct disk *, bool begins);
 

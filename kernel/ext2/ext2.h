@@ -176,7 +176,8 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
 /* Note that a file is being opened, or closed by a process that could write it:
- * a file system elsewhere acts on that. 0 or -errno. ext2_closed: not locked. */
+ * a file system elsewhere acts on that. 0 or -errno. ext2_closed: not locked.
+ */
 int ext2_opened(struct inode *);
 int ext2_closed(struct inode *);
 /* Note that the file is open and will be read with these streams. */

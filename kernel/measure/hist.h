@@ -72,7 +72,8 @@ void prochist_init(u32 histograms);
 void prochist_add(const struct histogram *, u32 pid, u32 bucket, u64 value);
 
 void hist_add(struct histogram *, u64 value);
-/* A disk that was added after hist_init has no histograms. */
+/* Add a value for a disk and a process, unless the disk was added after
+ * hist_init: then it has no histograms. */
 void hist_add_request(struct histogram *, u32 disk, u32 pid, u64 value);
 
 /* The bucket of a value, and the least value of a bucket. */

@@ -161,7 +161,7 @@ int nfs_error(u32 status); /* 0 or -errno */
 
 void take_fattr(struct xdr *, struct attributes *);
 bool take_post(struct xdr *, struct attributes *); /* false: not there */
-/* What a call about the file has changed. */
+/* Take what a call about the file has changed. */
 void take_wcc(struct call *, struct mount *, struct file *);
 /* A handle and attributes that follow, or do not: the file, or NULL. began:
  * m->changes before the call was sent. with: the handle may be absent. */
@@ -169,12 +169,12 @@ struct file *take_file(struct call *, struct mount *, u64 began, bool optional);
 
 /* ---- consistency.c ---- */
 
-/* The server has these attributes now; began: m->changes before it was asked.
- * They are not taken if the file has been changed here since. */
+/* Take the attributes that the server has now, unless the file has been changed
+ * here since; began: m->changes before the server was asked. */
 void attributes_came(struct mount *, struct file *, const struct attributes *,
                      u64 began);
-/* A call of this client has changed the file from one state to another one;
- * before is NULL if the server does not say. */
+/* Note that a call of this client has changed the file from one state to
+ * another one; before is NULL if the server does not say. */
 void change_came(struct mount *, struct file *, const struct stamp *before,
                  const struct attributes *after);
 u64 changes_now(struct mount *);

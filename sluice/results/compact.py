@@ -308,7 +308,7 @@ def line(value: object) -> str:
 
 def block(name: str, rows: Sequence[object]) -> str:
     """Return a list as JSON, a line for each of its rows."""
-    return f'"{name}":[' + ",".join("\n " + line(row) for row in rows) + "]"
+    return f'"{name}":[' + ",".join("\n" + line(row) for row in rows) + "]"
 
 
 def arms_of(rows: list[StoredRow]) -> list[str]:

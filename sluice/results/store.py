@@ -52,7 +52,8 @@ from sluice.results.stored_records import Sample, StoredMatch, StoredResults, St
 FOLDER = ROOT / "results"
 WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
 HASH_DIGITS = 12  # of a kernel's hash, in results/
-ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 6, 4  # of figures, the least that are kept
+MARK_DIGITS = 8  # of the mark of a run
+ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 5, 4  # of figures, the least that are kept
 ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
 MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
@@ -112,7 +113,7 @@ def result_hash(result: RunResult) -> str:
     measured: dict[str, object] = {name: result.get(name) for name in MEASURED}
     measured |= {name: result[name] for name in ("loss",) if name in result}
     measured["counters"] = {name: grew for name, (grew, _) in result["counters"].items() if grew}
-    return sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()[:16]
+    return sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()[:MARK_DIGITS]
 
 
 def sample_runs(results: list[RunResult]) -> list[Sample]:

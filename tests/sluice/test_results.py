@@ -252,7 +252,7 @@ def test_the_compact_form_gives_back_all_that_is_stored() -> None:
     assert '"=5 ms (mean/6~4..6); < 7 ms (@); d -2 (~-3..-1)"' in text
     assert '"=9 ms (max 8..9); = 9 ms"' in text
     assert '"=9 ms (mean 8..9.1); = 9 ms"' in text, "all have 2 trials"
-    assert '["* PU has no more # than WT%","LOST","PU 5"],\n ["*","LOST","PU 5"],' in text
+    assert '["* PU has no more # than WT%","LOST","PU 5"],\n["*","LOST","PU 5"],' in text
     assert '["* !PU has no more m than 50 % WT at age 6, mix few",' in text, "% is in the name"
     one, *_ = compact.decode(text, [EXPECTED | {"metric": "n"}])["verdicts"]
     assert one["says"].startswith("(no longer expected: "), "a changed expectation was not judged"
@@ -288,8 +288,8 @@ def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
         {"from": "e", "is": "model", "metric": "n"},
     ]
     kept = store.pare_row(row, quoted)
-    assert kept["measured"] == {"m": 1.23457, "n": 1.235, "o": 1.23457}
-    assert kept["interval"] == {"m": [1.23457, 1.3], "o": [1.23457, 1.3]}
+    assert kept["measured"] == {"m": 1.2346, "n": 1.235, "o": 1.2346}
+    assert kept["interval"] == {"m": [1.2346, 1.3], "o": [1.2346, 1.3]}
     assert kept["model"] == {"n": 1.23456789}
 
 
