@@ -126,7 +126,10 @@ class Scenario:
         )
 
     def data_files(self) -> dict[str, str]:
-        """Return the files of the data disk at the start, in order: names there, and sizes."""
+        """Return the size of each file that is on the data disk at the start, by its path.
+
+        Paths are those of this setting, in order.
+        """
         pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
         return {
             self.setting.rename_parts(path): size for path, size in (pad | dict(self.data)).items()

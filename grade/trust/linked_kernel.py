@@ -72,8 +72,14 @@ def section_kinds(kernel: Elf) -> list[tuple[object, ...]]:
 
 
 def check_shape(kernel: Elf, ours: Elf) -> None:
-    """Raise Refused unless the kernel has the same segments, sections and entry as ours."""
-    if (kernel.kind, kernel.entry, kernel.flags) != (ours.kind, ours.entry, ours.flags):
+    """Raise Refused unless a kernel has the shape of ours.
+
+    Its kind, entry, flags, segments and sections are the same, and its segments are in order and do
+    not overlap.
+    """
+    if (kernel.kind, kernel.flags) != (ours.kind, ours.flags):
+        raise refusal("is another kind of program than the solution's")
+    if kernel.entry != ours.entry:
         raise refusal(f"begins at {kernel.entry:#x}, not at {ours.entry:#x}")
     if section_kinds(kernel) != section_kinds(ours):
         raise refusal("has other segments or sections than the solution's")

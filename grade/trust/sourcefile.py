@@ -374,7 +374,10 @@ def is_source(file: str) -> bool:
 
 
 def kernel_objects(lab: Lab) -> list[Path]:
-    """Return the solution's objects of the lab's files of the kernel."""
+    """Return the paths of the solution's objects.
+
+    There is one for each C file of the lab that is outside policies/.
+    """
     return [
         object_path(BUILT, file) for file in lab.files if is_source(file) and not is_policy(file)
     ]

@@ -138,6 +138,8 @@ void disk_dispatch(struct disk *d)
         d->translation->idle(d, ask_again);
 }
 
+/* A timer's callback, set by ask_later or by the translation: query both again.
+ * arg: the disk. */
 static void ask_again(void *arg)
 {
     struct disk *d = arg;

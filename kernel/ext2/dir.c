@@ -89,7 +89,8 @@ static bool in_sector(u32 from, u32 end)
     return from / SECTOR_BYTES == (end - 1) / SECTOR_BYTES;
 }
 
-/* Do the heads of the entries at these bytes? */
+/* True if the heads of the entries at these two bytes of a block lie in one
+ * sector. */
 static bool heads_in_sector(u32 at, u32 other)
 {
     return in_sector(MIN(at, other), MAX(at, other) + EXT2_ENTRY_BYTES(0));

@@ -81,7 +81,8 @@ static int remove_leftover(struct unfinished *u, const struct search *s)
     return error || last || u->husk ? error : set_links(ip, 1, false);
 }
 
-/* The new name is there: the old one goes, whatever it leads to. */
+/* If the new name leads to the moved inode, remove the old name, which leads to
+ * the replaced inode or still to the moved one. 0 or -errno. */
 static int finish_removing(struct unfinished *u)
 {
     bool directory = S_ISDIR(u->moved->mode);

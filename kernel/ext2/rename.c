@@ -3,10 +3,10 @@
  *
  * Order on the disk (why: internal.h):
  * - The new name is there before the old one is removed; where one sector
- *   decides about both, they change in one write. What is replaced keeps a
- *   name until the new one is there. A file's count of links includes its
- *   second name before that is written. A file's contents are there before
- *   it replaces another file.
+ *   decides about both, they change in one write. A replaced inode has a name
+ *   on the disk until the new name leads to the moved inode. A file's count of
+ *   links includes its second name before that is written. A file's contents
+ *   are there before it replaces another file.
  * - What takes more than one write is written down before, and finished when
  *   the file system is mounted after a power cut (redo.c): either name leads to
  *   what it led to before, or all is done. Until it is mounted, a directory

@@ -77,7 +77,7 @@ struct journal_user {
 
 struct freed_page;
 
-/* A journal that may be in use. All zeros: it is not. */
+/* A journal. It is in use while `open` is true; all zeros: it is not in use. */
 struct journal {
     struct log log;
     struct journal_user user;

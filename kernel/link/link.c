@@ -163,7 +163,8 @@ static void keep(struct nic_buffer *b, const struct note *n)
     timer_set(&c->timer, n->until_ns, comes_in, c);
 }
 
-/* Read the notes that have come, up to the last of this round. */
+/* Read the notes that have arrived, until each other machine has sent its note
+ * of this round (in round 0: any note). True if all have: the round can end. */
 static bool read_notes(void)
 {
     u32 bytes, waited = 0;

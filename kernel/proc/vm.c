@@ -76,7 +76,8 @@ static void map_kernel(u64 va, u32 level, void *page, u64 flags)
     *pte = pte_make(page, flags | PTE_KERNEL);
 }
 
-/* In the direct map. */
+/* Map va, an address in the direct map, to the physical page that it stands
+ * for. level: where walk() ends, which gives the page's size. */
 static void map_direct(u64 va, u32 level, u64 flags)
 {
     map_kernel(va, level, (void *)va, flags);

@@ -5,7 +5,7 @@
  *   carry out one each. A command's blocks are of one file and in a row, and
  *   have at most TRANSFER_BYTES.
  * - A WRITE command goes: first (in m->first) - carried - aside - done. Aside,
- * it is with the server, which may lose it, and the disk may have another
+ *   the server has it and may still lose it, and the disk may have another
  *   command in its place. Once no WRITE is before that state, or ASIDE commands
  *   are in it, all that are aside are committed, file by file. One with a
  *   verifier that is not the COMMIT's is carried again.

@@ -142,7 +142,8 @@ i64 sys_ioctl(const u64 *arg)
 
 /* ---- transfers ---- */
 
-/* Of (fd, buffer, bytes), at the file's own offset or at arg[3]. */
+/* Read or write; arg is (fd, buffer, bytes). at: use the offset arg[3], not the
+ * file's own. Returns the bytes moved, or -errno. */
 static i64 transfer(const u64 *arg, bool write, bool at)
 {
     struct file *f;

@@ -28,11 +28,12 @@
  * the way (logical_due). That is rare, because each new root also takes over
  * children of the last one while it has pointers left.
  *
- * Recovery reads the root, whose slot the tail says, and from there always the
- * sector with the highest number of those that were pointed to and not read. By
- * 2 and 3 it comes to the sector of a piece that counts before any older one of
- * that piece, which it then leaves out. So it reads each sector that counts
- * once, and no other; if one is not what the pointer says, the map is damaged.
+ * Recovery reads the root, whose slot is in the tail. Then it repeats this
+ * step: of all sectors that a pointer named and that were not read yet, it
+ * reads the one with the highest number. By 2 and 3 it comes to the sector of a
+ * piece that counts before any older one of that piece, which it then leaves
+ * out. So it reads each sector that counts once, and no other; if one is not
+ * what the pointer says, the map is damaged.
  * Without a tail, the root is the sector of the log with the highest number on
  * all of the disk. If just that one was damaged after it was written, the state
  * before it is found: nothing tells it from a power cut before it.

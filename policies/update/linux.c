@@ -70,7 +70,8 @@ static u64 periods;     /* that `recent` has been halved for, since power-on */
 static struct list due; /* blocks whose files are of age, until written */
 static bool clean;      /* nothing was dirty after the last scan */
 
-/* Blocks of no file: one was shown in this scan; the oldest is of age. */
+/* Blocks that belong to no file. shown: this scan has shown one. due: the
+ * oldest, which was shown first, is of age. */
 static struct {
     bool shown, due;
 } system;

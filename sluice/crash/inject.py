@@ -381,7 +381,9 @@ def wrong_reads(start: History, events: Sequence[Event]) -> list[str]:
 
 
 def try_rot(laboratory: Laboratory, structure: Structure, flips: int) -> Row:
-    """Flip so many of a structure's bits, drawn at random, each on the whole disk; 0: all bits."""
+    """Try flipped bits of a structure, each alone on a copy of the disk, and return what came of
+    them. flips: how many bits are drawn at random; all are tried if it is 0 or exceeds their
+    number."""
     row, rng = Row(structure.name), Random(structure.name)
     bits = range(8 * structure.size)
     for place in sorted(rng.sample(bits, flips)) if 0 < flips < len(bits) else bits:

@@ -57,7 +57,7 @@ class Judge:
         self.checked: dict[int, list[str]] = {}
 
     def verdict(self, image: Image) -> Verdict:
-        """Return what came of an image."""
+        """Return the verdict on an image. An equal image is not judged again."""
         found = self.verdicts.get(image.hash)
         if found is None:
             found = self.verdicts[image.hash] = self.judge(image.bytes())

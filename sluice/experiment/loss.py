@@ -136,7 +136,7 @@ class Follower:
         self.settle(block, e.time_ns, block.in_flight)
 
     def fail(self, e: Event) -> None:
-        """Take the end of a write that failed: the block is as dirty as before."""
+        """Take a failed command. If it was a write, the modifications in it are dirty again."""
         block = self.blocks[e.block // self.sectors]
         if e.write:
             block.dirty = block.in_flight + block.dirty

@@ -83,7 +83,8 @@ def compiler_way(prefix: str) -> Way:
 
 
 def choose_ways(qemus: Iterable[str], compilers: Iterable[str], twin: bool) -> list[Way]:
-    """Return this tree's machine and the other ways. Raises BadExperiment if two are the same."""
+    """Return the ways to compare, this tree's machine first. Raises BadExperiment if two are the
+    same or there is only one, and OSError if there is no such program."""
     ways = [qemu_way(program()), *map(qemu_way, qemus), *map(compiler_way, compilers)]
     ways += [Way("twin", twin=True)] if twin else []
     names = [way.name for way in ways]

@@ -58,8 +58,8 @@ class Console:
         return [self._parse_line(one) for one in whole]
 
     def _parse_line(self, text: str) -> Line:
-        """Return a line with its time. One without has that of the line before: the machine was
-        still booting."""
+        """Return the Line of a text. A text without a time gets the time of the line before it: the
+        machine was still booting."""
         if found := STAMP.fullmatch(text):
             self.time_ns, text = int(found[1]), found[2]
         self.lines += 1

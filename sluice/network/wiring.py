@@ -26,7 +26,7 @@ class Plug:
 
 
 def mac_address(number: int) -> str:
-    """Return the hardware address of a machine. Its last byte is the last of 10.0.0.N, too."""
+    """Return the hardware address of a machine. Its last byte is that of host_address(), too."""
     return f"52:54:00:00:00:{number:02x}"
 
 

@@ -101,7 +101,8 @@ def settings_table(search: Search, settings: dict[Setting, dict[str, list[float]
 
 
 def search_summary(search: Search, found: Found) -> list[str]:
-    """Return what the search came to."""
+    """Return the lines of a search's report in Markdown: how many candidates were better than
+    the arm, a table of the finalists, and the best one's differences in each setting."""
     less = sum(mean(c.screened) < 0 for c in found.candidates)
     first, others = search.seeds
     text = [

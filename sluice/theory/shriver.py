@@ -340,7 +340,8 @@ def covers(system: System, parameters: dict[str, float]) -> bool:
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """Return the model's QUANTITIES; nothing where the formulas do not cover the case."""
+    """Return the model's QUANTITIES, or {} if the formulas do not cover the policies and the load.
+    Raises ValueError for a drive without platters."""
     if not covers(system, parameters):
         return {}
     p, n = parameters, int(parameters["files"])

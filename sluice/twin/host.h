@@ -9,7 +9,8 @@
 
 void host_write(const char *text, u64 n); /* to the console's reader */
 void host_end(int status) __attribute__((noreturn));
-/* Move a disk's data; `disk` counts from MEMORY_PHYS on. 0 or -1. */
+/* Move bytes of a disk to `memory`, or from there if `write` is set. `disk` is
+ * their physical address minus MEMORY_PHYS. 0, or -1 on failure. */
 i64 host_move(void *memory, u64 disk, u64 bytes, bool write);
 
 /* True if a process may have so many bytes of addresses only (ulimit -v).

@@ -297,6 +297,6 @@ def test_what_needs_times_is_refused_in_a_closed_loop(
 
 
 def test_a_table_without_slices_has_no_intervals() -> None:
-    """As a result whose slices were lost."""
+    """A result has no slices if they were lost."""
     row = block_replay.Row(None, 1.0, None, None)  # type: ignore[arg-type]
     assert set(block_replay.interval_columns(row).values()) == {None}

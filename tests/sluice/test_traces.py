@@ -1827,7 +1827,7 @@ def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Pa
 
 
 def test_a_replay_speaks_of_its_own_options(asked, capsys) -> None:
-    """It does not mention the experiment's file that it writes, or --over."""
+    """Its errors name options of `replay`, and neither the experiment that it writes nor --over."""
     for given, why in (
         (["--policies", "lur=x"], "--policies: lur=x: unknown"),
         (["--format", "msr"], f"{asked().trace}:1: "),

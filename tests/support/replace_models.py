@@ -235,7 +235,7 @@ def lirs(trace: Sequence[int], size: int) -> int:
 def judged_lirs(trace: Sequence[int], size: int) -> int:
     """Return the hits of LIRS as libCacheSim has it. It knows the size from the start, and
     remembers names until the stack is twice as long. A hit of an HIR block that is not in the stack
-    costs an LIR block its place, although none takes that."""
+    turns an LIR block into an HIR block, although the hit block does not become LIR."""
     stack: OrderedDict[int, str] = OrderedDict()
     queue: OrderedDict[int, None] = OrderedDict()
     names: OrderedDict[int, None] = OrderedDict()

@@ -23,8 +23,8 @@ ENDED = re.compile(r"^@ (\w+)\n(.*?)^@ (\d+)$", re.M | re.S)
 
 @dataclass(frozen=True)
 class Outcomes:
-    """How the tests of a program ended, by name: exit status and output; and the counters of
-    policies that none of them found moved."""
+    """The outcomes of a program's tests. tests: exit status and output, by the test's name.
+    unmoved: the policies' counters of which no test has read a value other than 0."""
 
     tests: dict[str, tuple[int, str]]
     unmoved: list[str]

@@ -115,7 +115,7 @@ def test_a_program_without_debug_symbols_is_smaller_and_has_no_hole(make_image: 
 
 
 def test_freed_blocks_that_stay_dirty_change_no_file(make_image: MakeImage):
-    """Temporary files give their blocks back while these are dirty, and other files get them."""
+    """Temporary files are removed while their blocks are dirty, and other files get the blocks."""
     (dropped, _), (kept, _) = (
         build(make_image, "seed=3 work=1", f"update=aipu keep_freed={keep}") for keep in (0, 1)
     )

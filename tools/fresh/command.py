@@ -168,8 +168,8 @@ def try_steps(suite: str, title: str, steps: list[Step]) -> bool:
 def try_systems(full: bool, newest: bool) -> int:
     """Try the commands on each system and return the exit status.
 
-    full: the book and all tests, too; newest: a build by the newest compilers instead. The status
-    is 1 if a command failed, and 2 if there can be no bare systems.
+    full: make the book and all tests, too. newest: only build, by the newest compilers on Debian
+    sid. The status is 1 if a command failed, and 2 if there can be no bare systems.
     """
     try:
         expect_possible()

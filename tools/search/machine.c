@@ -155,7 +155,8 @@ bool parse_u64(const char *text, u64 *value)
 void args_each(bool (*fn)(const char *, const char *))
 {
     for (u32 i = 0; i < nargs; i++)
-        args[i].asked |= fn(args[i].name, args[i].value);
+        if (!args[i].asked)
+            args[i].asked = fn(args[i].name, args[i].value);
 }
 
 void text_printf(struct text *t, const char *fmt, ...)
@@ -226,6 +227,11 @@ void *mem_reserve(u64 bytes)
         return NULL;
     world.arena_used = at + bytes;
     return world.arena + at;
+}
+
+void *mem_clear(void *start, u64 bytes)
+{
+    return start ? memset(start, 0, bytes) : NULL;
 }
 
 void mem_release(void *start, u64 bytes)

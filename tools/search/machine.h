@@ -132,8 +132,9 @@ void timer_fire(u32 timer);
 bool time_can_pass(u64 *until_ns);
 void time_pass(u64 until_ns);
 
-/* Around a step. After it, what locks guard has changed only with them, and
- * what no longer says anything is cleared. */
+/* Called before and after each step. step_ends reports a violation if memory
+ * that a lock guards has changed without the lock. Then it clears times and
+ * marks that decide nothing any more. */
 void step_begins(void);
 void step_ends(void);
 
@@ -169,8 +170,10 @@ void state_age(u64 oldest_ns); /* older times are all alike */
 /* Some words count units of time since the power-on (0: none do), and what is
  * done at a time depends on where in a period of repeats_ns it is. */
 void state_calendar(u64 unit_ns, u64 repeats_ns);
-void state_root(void); /* this state is the one from which all begin */
-u64 state_hash(void);  /* equal for states that go on alike */
+/* Make the present state the root. Later states are kept as their differences
+ * from it. */
+void state_root(void);
+u64 state_hash(void); /* equal for states that go on alike */
 void state_save(struct snapshot *);
 void state_restore(const struct snapshot *);
 void state_drop(struct snapshot *);

@@ -48,8 +48,8 @@ static struct memory {
     u32 lines;
     u64 *root;
     u8 *excluded; /* of each word */
-    u8 *is_class; /* of each word of the root */
-    u32 *classed; /* the words that are, in the root */
+    u8 *is_class; /* for each word: in_class() of the root's value */
+    u32 *classed; /* numbers of those words that are not excluded */
     u32 nclassed;
     u32 *live; /* pages that were written since the root */
     u32 nlive;

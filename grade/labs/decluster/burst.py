@@ -34,7 +34,11 @@ class Burst:
         )
 
     def script(self, number: int) -> str:
-        """Return the commands, with beacons 2 * number and the next around the time under LDCL."""
+        """Return the shell commands that make this burst under LDCL.
+
+        Beacon 2 * number marks when LDCL is put to use, and beacon 2 * number + 1 when it no longer
+        is.
+        """
         sets = "\n".join(f"policy set {one.replace('=', ' ')}" for one in self.arguments().split())
         return f"""
 policy use update none

@@ -306,7 +306,8 @@ def overview_strip(study: Study) -> Spec:
 
 
 def trial_parameter(study: Study) -> Spec:
-    """Return the parameter that holds the shown point, with which the reader chooses it."""
+    """Return the parameter `trial`, the number of the point that is shown. If there are several
+    points, the reader chooses one in a menu."""
     labels = [variable_words(point) for point in study.points]
     if len(labels) == 1:
         return {"name": "trial", "value": 0}

@@ -78,7 +78,7 @@ def read_table(head: bytes, word: Word) -> Table:
 
 
 def first_times(head: bytes, separator: str, roles: Roles, has_head: bool) -> Iterator[str]:
-    """Yield the times of the whole lines of a text's beginning."""
+    """Yield the time of each request in a text's beginning, without a last line that is cut off."""
     lines = io.BytesIO(head).readlines()
     whole = lines[:-1] if len(head) >= HEAD and len(lines) > 1 else lines
     skip = has_head

@@ -30,8 +30,9 @@ void rig_script(const char *lines);
 /* Unmount, and complain about the image if it is not whole. */
 void rig_end(void);
 
-/* What is on the disk (ext2_image.h), of which nothing may be wrong; if
- * something is, `after` says what was done. To be freed. */
+/* Return the list of an image's files (image_look), to be freed. If anything is
+ * wrong with the image, the test fails. after: what was done to the image
+ * before, for the message. */
 char *rig_look(const u8 *, enum image_state, const char *after);
 
 /* A referenced, locked, valid inode; and let it go. */

@@ -52,7 +52,7 @@ struct test {
         __attribute__((used, section("tests"))) = &id##_row;                 \
     static void id(const type *row)
 
-/* The step of a script (script.h) that runs, for the messages below. */
+/* The current step of a script (script.h), for the messages below; else "". */
 extern const char *test_step;
 
 #define check(cond)                                                         \

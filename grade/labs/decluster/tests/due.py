@@ -22,7 +22,7 @@ def _age_s(bench: Workbench) -> int:
 
 
 def _alone(bench: Workbench) -> Run:
-    """Blocks become dirty one by one."""
+    """Return a run in which BLOCKS blocks become dirty one by one, with pauses between them."""
     rng, age_s = bench.random("pauses"), _age_s(bench)
     lines = []
     for block in range(BLOCKS):

@@ -55,7 +55,7 @@ def _expect_in_range(seen: Played) -> None:
 
 
 def no_age_is_raised_by_more_than_the_range(bench: Workbench) -> None:
-    """The same blocks: the first of them is written at most range_s before its age."""
+    """With the same bursts, no block is written more than range_s before its age."""
     for one in _run_bursts(bench):
         _expect_in_range(one)
 
