@@ -236,8 +236,10 @@ def test_on_one_hart_nothing_but_interrupts_comes_between(search: Path) -> None:
 def test_a_step_that_does_not_end_is_a_violation(search: Path, tmp_path: Path) -> None:
     fault = Fault(
         "kernel/cache/pinned.c",
-        "    while (unpin_first(&bcache.pinned[d->id]))\n        ;\n",
-        "    while (!unpin_first(&bcache.pinned[d->id]))\n        ;\n",
+        "    for (struct list *i; (i = list_first(&bcache.pinned[d->id]));)\n"
+        "        turn_dirty(LIST_ITEM(i, struct buf, dirty));\n",
+        "    while (!list_first(&bcache.pinned[d->id]))\n        ;\n"
+        "    turn_dirty(LIST_ITEM(list_first(&bcache.pinned[d->id]), struct buf, dirty));\n",
         "a step does not end",
     )
     lines = run(plant(fault, search, tmp_path), *CACHE, "K")
