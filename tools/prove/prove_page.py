@@ -9,7 +9,7 @@ from sluice.host.paths import ROOT
 from tools.search.search_page import find_table, format_row
 
 PAGE = ROOT / "book" / "pages" / "inside" / "proofs.md"
-PROOFS, MUTANTS = "<!-- table: proofs -->", "<!-- table: mutants-of-proofs -->"
+PROOFS, MUTANTS = "<!-- table: proofs -->", "<!-- table: mutated -->"
 
 
 def put_proofs(rows: list[list[str]], page: Path = PAGE) -> None:
