@@ -351,6 +351,7 @@ def flipped(data: bytes, symbol: str) -> bytes:
         (lambda data: flipped(data, "trace_at"), "in machine mode's pages"),
         (lambda data: flipped(data, "disk_submit"), ".text of kernel/disk/disk.o"),
         (lambda data: changed(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
+        (lambda data: changed(data, 48, "<I", 0), "another kind of program"),
         (of_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),
         (lambda data: changed(data, 64 + 56 + 24, "<Q", 1 << 62), "segments that overlap"),
         (of_symbol("trace_at", VALUE_AT, "<Q", 0x80300000), "the trace's place elsewhere"),
