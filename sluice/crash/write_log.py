@@ -72,7 +72,7 @@ def _iterate_entries(data: bytes) -> Iterator[Event]:
 
 
 def format_log(events: Iterable[Event]) -> bytes:
-    """Return the writes and flushes of events as such a log has them."""
+    """Return a write log with the writes and flushes of these events."""
     parts = [fill_sector(HEAD.pack(MAGIC, VERSION, 0, SECTOR))]
     for event in events:
         if event.kind in ("write", "flush"):

@@ -60,7 +60,7 @@ NO_JOURNAL = "order/journal: a disk that is mounted has no journal: mkfs --journ
 
 
 def test_a_disk_without_a_journal_refuses_that_policy(run_script, make_image: MakeImage) -> None:
-    """Refused are a swap while such a disk is mounted, and its mount while the policy is used."""
+    """A mounted disk without a journal stops a swap to the policy, and the policy its mount."""
     second = Disk(make_image(programs=False))
     script = """mkdir /mnt
 mount disk1 /mnt
