@@ -3,18 +3,15 @@
 `sluice crash run --page` puts the row of its campaign there, in the place of an older one.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from sluice.host import page_tables
 from sluice.host.paths import ROOT
 
 RANDOM = ("--pairs", "--seeds", "--together")  # how many random workloads of each kind
 PAGE = ROOT / "book" / "pages" / "inside" / "crash.md"
-HEAD = (
-    "<!-- table: campaigns -->\n\n| command | workloads | cuts | images | stale | lost | faults |"
-)
-ROW = re.compile(r"\| `(sluice crash run[^`]*)` \|.*\n")
+TABLE = "<!-- table: campaigns -->"
 
 
 def command_of(length: int, counts: Sequence[int], options: str) -> str:
@@ -26,23 +23,10 @@ def command_of(length: int, counts: Sequence[int], options: str) -> str:
 
 def put_row(command: str, cells: list[str], page: Path = PAGE) -> None:
     """Put a campaign's row into the page's table. Raises ValueError if the page has none."""
-    text = page.read_text(encoding="utf-8")
-    row = f"| `{command}` | {' | '.join(cells)} |\n"
-    for match in ROW.finditer(text):
-        if match[1] == command:
-            page.write_text(text.replace(match[0], row), encoding="utf-8")
-            return
-    at = text.find(HEAD)
-    end = text.find("\n\n", at + len(HEAD))
-    if at < 0 or end < 0:
-        raise ValueError(f"{page}: it has no table of campaigns")
-    page.write_text(text[: end + 1] + row + text[end + 1 :], encoding="utf-8")
+    page_tables.put_rows(page, TABLE, [[f"`{command}`", *cells]])
 
 
 def read_rows(page: Path = PAGE) -> dict[str, list[str]]:
     """Return the cells of each row, by its command."""
-    text = page.read_text(encoding="utf-8")
-    return {
-        match[1]: [cell.strip() for cell in match[0].split("|")[2:-1]]
-        for match in ROW.finditer(text)
-    }
+    rows = page_tables.read_rows(page, TABLE)
+    return {command.strip("`"): cells for command, *cells in rows}

@@ -4,7 +4,8 @@ The first way is this tree's machine. The others are the twin, other QEMUs, and 
 each of which builds a copy of the tree in build/repeat. In charged time all of them must come to
 the same results. Counted time depends on the compiler, and the twin has no counted time: of an
 experiment with counted time, results are compared under the QEMUs only, and a table says by how
-much another compiler moves its times, and which verdicts it changes.
+much another compiler moves its times, and which verdicts it changes. With --page that table goes
+into the book.
 
 tools/other_qemu.sh and tools/other_compiler.sh fetch a QEMU and a compiler.
 """
@@ -28,7 +29,7 @@ from sluice.experiment.progress import show_steps
 from sluice.experiment.records import RunResult
 from sluice.experiment.schema import BadExperiment, Experiment
 from sluice.experiment.selection import has_charged_time, load_experiments, twin_variant
-from sluice.host import printing
+from sluice.host import page_tables, printing
 from sluice.host.paths import BUILD, ROOT
 from sluice.host.version import version_line
 from sluice.system.qemu import program
@@ -39,6 +40,7 @@ MADE_BY = ("key", "kernel", "images", "experiment")  # of a result: what made it
 BUILDING = "build.log"
 GOALS = ("all", "build/native/drive_parts_tool", "build/native/drive_replay_tool")
 LEFT_OUT = (".git", ".venv", "build")  # of a copy of the tree
+PAGE, TABLE = ROOT / "book" / "pages" / "inside" / "clock.md", "<!-- table: counted -->"
 
 
 @dataclass(frozen=True)
@@ -258,19 +260,28 @@ def measure_moves(experiment: Experiment, way: Way, base: Path, first: Way) -> M
     return Moved(experiment.name, way.name, percents, verdicts)
 
 
+def moves_cells(row: Moved) -> list[str]:
+    """Return how far a compiler moves an experiment, as cells: its times, the median and the
+    largest move of one, and the number of verdicts that differ."""
+    moves = [f"{move(row.percents):.2f} %" for move in (median, max)]
+    return [str(len(row.percents)), *moves, str(len(row.verdicts))]
+
+
+def short_name(way: str) -> str:
+    """Return a compiler's name and version alone, as gcc 15.3.0."""
+    found = re.search(r"(gcc|clang).*?(\d+\.\d+\.\d+)$", way)
+    return f"{found[1]} {found[2]}" if found else way
+
+
+def put_moves(rows: list[Moved]) -> None:
+    """Put a row for each counted experiment and compiler into the book's page."""
+    cells = [[f"`{row.experiment}`", short_name(row.way), *moves_cells(row)] for row in rows]
+    page_tables.put_rows(PAGE, TABLE, cells, names=2)
+
+
 def moves_table(rows: list[Moved]) -> str:
     """Return a row for each counted experiment and compiler. Below are the verdicts that differ."""
-    cells = [
-        [
-            row.experiment,
-            row.way,
-            str(len(row.percents)),
-            f"{median(row.percents):.2f} %",
-            f"{max(row.percents):.2f} %",
-            str(len(row.verdicts)),
-        ]
-        for row in rows
-    ]
+    cells = [[row.experiment, row.way, *moves_cells(row)] for row in rows]
     head = ["counted time", "compiler", "times", "median moves by", "largest", "verdicts"]
     lines = format_table([head, *cells], words=(1,))
     for row in rows:
@@ -293,9 +304,12 @@ def table(rows: list[Compared]) -> str:
     return "\n".join(lines)
 
 
-def execute(experiments: list[Experiment], ways: list[Way], folder: Path, jobs: int) -> bool:
-    """Make all runs in all ways and print the tables. Returns true if all results are equal that
-    must be, and no compiler changes a verdict."""
+def execute(
+    experiments: list[Experiment], ways: list[Way], folder: Path, jobs: int, page: bool = False
+) -> bool:
+    """Make all runs in all ways and print the tables. page: put how far compilers move times into
+    the book. Returns true if all results are equal that must be, and no compiler changes a
+    verdict."""
     for way in ways:
         names = [str(each.path) for each in experiments if not way.twin or way.makes(each)]
         if names:
@@ -310,4 +324,6 @@ def execute(experiments: list[Experiment], ways: list[Way], folder: Path, jobs: 
     ]
     if moved:
         print(f"\n{moves_table(moved)}")
+    if page:
+        put_moves(moved)
     return all(row.equal == row.runs for row in rows) and not any(row.verdicts for row in moved)

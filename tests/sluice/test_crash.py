@@ -482,5 +482,5 @@ def test_a_campaigns_row_takes_the_place_of_an_older_one(tmp_path: Path) -> None
     assert after[command] == ["7"] * 6
     assert list(after) == [*before, "sluice crash run --length 1 --seeds 9"]
     (tmp_path / "other.md").write_text("no table")
-    with pytest.raises(ValueError, match="no table of campaigns"):
+    with pytest.raises(ValueError, match="no table behind <!-- table: campaigns -->"):
         campaign_table.put_row(command, [], tmp_path / "other.md")

@@ -18,17 +18,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sluice.experiment.aligned import format_table
-from sluice.host import interrupt
+from sluice.host import interrupt, page_tables
 from sluice.host.nearest import suggest
 from sluice.host.paths import BUILD, ROOT
 from tools.prove import cbmc as checker
-from tools.prove import proof_mutants, prove_page
+from tools.prove import proof_mutants
 from tools.prove.cbmc import Attempt
 from tools.prove.plans import PLANS
 
 FOLDER = BUILD / "prove"
 KINDS = ("update", "write", "sched", "replace", "prefetch", "place", "order")
-
+PAGE = ROOT / "book" / "pages" / "inside" / "proofs.md"  # of the book: --page
+PROOFS, MUTANTS = "<!-- table: proofs -->", "<!-- table: mutated -->"
 
 SOURCES = ("kernel/policy/*.h", "kernel/base/*.h", "policies/lib/*", "tools/prove/*/**/*.h")
 
@@ -185,7 +186,7 @@ def run_request(request: Request) -> int:
         return run_proofs(chosen, request)
     rows = proof_mutants.run_mutants(chosen, request.mutants, request.seed, request.jobs)
     if request.page:
-        prove_page.put_mutants(rows)
+        page_tables.put_table(PAGE, MUTANTS, rows)
     return 0
 
 
@@ -202,7 +203,7 @@ def run_proofs(chosen: list[tuple[str, str]], request: Request) -> int:
     rows = [make_row(proof) for proof in proofs]
     print("\n".join(format_table([HEAD, *rows], words=(6,))))
     if request.page:
-        prove_page.put_proofs(rows)
+        page_tables.put_rows(PAGE, PROOFS, rows)
     states = [proof.state for proof in proofs]
     print(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))
     bad = (checker.REFUTED, checker.EMPTY, checker.BROKEN)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from sluice.experiment.aligned import format_table
+from sluice.host import page_tables
 from tools.search import coverage, mutants, path_story, search_page
 from tools.search.searcher import FOUND, REFUSED, Configuration, Outcome, replay, run_search
 
@@ -122,7 +123,7 @@ def run_request(request: Request) -> int:
     if request.mutants:
         status, rows = mutants.run_mutants(request.jobs)
         if request.page:
-            search_page.put_mutants(rows)
+            page_tables.put_table(search_page.PAGE, search_page.MUTANTS, rows)
         return status
     if request.replay:
         return tell_story(request.configuration, request.replay)

@@ -54,6 +54,9 @@ def repeat(
         ),
     ] = [],  # noqa: B006
     twin: Annotated[bool, typer.Option(help="Compare the twin, too.")] = True,
+    page: Annotated[
+        bool, typer.Option("--page", help="Put how far compilers move times into the book's page.")
+    ] = False,
     jobs: options.Jobs = options.JOBS,
     folder: options.Folder = None,
 ) -> int:
@@ -67,6 +70,7 @@ def repeat(
 
     def compare_ways() -> bool:
         chosen = ways.choose_ways(qemu, compiler, twin)
-        return ways.execute(load_experiments(name, size), chosen, folder or ways.FOLDER, jobs)
+        experiments = load_experiments(name, size)
+        return ways.execute(experiments, chosen, folder or ways.FOLDER, jobs, page)
 
     return commandline.exit_status(compare_ways, (OSError, CalledProcessError), describe_failure)
