@@ -1,1 +1,1 @@
-"""The pins of Python packages: the lock file, and the file of each group that is made from it."""
+"""The pins of Python packages: the file of each group, made from pyproject.toml."""

@@ -1,9 +1,10 @@
-"""Reads tools/requirements/lock.txt, and says which of its packages each group needs.
+"""Reads a lock that uv made, and divides its packages into the files of tools/requirements.
 
 uv makes the lock from pyproject.toml: one version of each package for all groups, for every Python
 from 3.11 on, and the sums of all its files. It notes at each package which others, or which groups,
-ask for it; so what a group needs follows from the lock alone. The format names no package index,
-and Debian 12's pip can install from it.
+ask for it; so what a group needs follows from the lock. The groups' files have all pins of the
+lock, so the lock itself is not kept. They name no package index, and Debian 12's pip can install
+from them.
 
 A group that builds on `run` (tools/setup.sh) is installed next to it, and its file leaves out what
 `run` has.
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from sluice.host.paths import ROOT
 
 FOLDER = ROOT / "tools" / "requirements"
-LOCK = FOLDER / "lock.txt"
 PROJECT = ROOT / "pyproject.toml"
 BASE = "run"
 ON_BASE = ("report", "sweep", "book", "test")  # the groups that build on it
@@ -24,7 +24,7 @@ PACKAGE = re.compile(r"^([\w.-]+)==(\S+)[^\n]*\n(?:    [^\n]+\n)+", re.M)
 ASKING = re.compile(r"^    #(?: via)? +(\S.*)$", re.M)  # who asks for a package
 HEAD = """\
 # What the group {group} of pyproject.toml needs{less}.
-# Made from lock.txt by: .venv/bin/python -m tools.pins.command --offline
+# Made by: .venv/bin/python -m tools.pins.command
 """
 
 
@@ -75,3 +75,9 @@ def group_files(text: str) -> dict[str, str]:
         head = HEAD.format(group=group, less=f" and {BASE} has not" if group in ON_BASE else "")
         files[group] = head + "".join(pin.lines for pin in pins if pin.name in names)
     return files
+
+
+def all_pins() -> dict[str, str]:
+    """Return the lines of each package in the groups' files, by its name."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt")))
+    return {found[1]: found[0] for text in texts for found in PACKAGE.finditer(text)}
