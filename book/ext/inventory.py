@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from book.ext import clang
+from sluice.experiment.rows import parse_experiment
 from sluice.experiment.selection import experiments_by_name
 from sluice.host.paths import ROOT
 
@@ -259,7 +260,9 @@ def toml_comment(toml: str) -> str:
 def list_experiments() -> list[Experiment]:
     """Return all experiments, by name."""
     return [
-        Experiment(path.stem, path, toml_comment(file_text(path)), tomllib.loads(file_text(path)))
+        Experiment(
+            path.stem, path, toml_comment(file_text(path)), parse_experiment(file_text(path))
+        )
         for path in experiments_by_name().values()
     ]
 

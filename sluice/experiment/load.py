@@ -32,6 +32,7 @@ from sluice.experiment.records import (
     Workload,
 )
 from sluice.experiment.result import measured_drive
+from sluice.experiment.rows import BadRows, parse_experiment
 from sluice.experiment.schema import (
     ARM,
     CONTEST,
@@ -88,7 +89,9 @@ def read_toml(path: Path) -> tuple[Unchecked, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise BadExperiment(f"{path}: cannot be read: {error}") from None
     try:
-        return tomllib.loads(text), text
+        return parse_experiment(text), text
+    except BadRows as error:
+        raise BadExperiment(f"{path}:{Lines(text).line(error.keys)}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         line = at[1] if at else len(text.splitlines())

@@ -2,7 +2,8 @@
 
 tomllib gives values, not places. This finds the headers of tables and the keys by their form, and
 skips text of several lines. A key inside an inline table or an array counts as standing where the
-outermost key stands.
+outermost key stands. In a table with rows (rows.py), a row is a table at its own line; the keys
+that all rows share stay where they stand.
 """
 
 import re
@@ -13,6 +14,7 @@ WORD = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 KEYS = rf"{WORD}(?:\s*\.\s*{WORD})*"
 HEADER = re.compile(rf"^\s*(\[\[?)\s*({KEYS})\s*\]")
 ENTRY = re.compile(rf"^\s*({KEYS})\s*=")
+ROW = re.compile(r"^\s*\[")
 QUOTES = ('"""', "'''")
 
 
@@ -30,8 +32,13 @@ class Lines:
         arrays: dict[Path, int] = {}
         table: Path = ()
         inside = ""  # the quotes that text of several lines began with
+        rows = False
         for number, line in enumerate(self.text, 1):
-            if not inside:
+            if rows:
+                rows = not line.startswith("]")
+                if ROW.match(line):
+                    arrays[table[:-1]] = self.add_row(table, arrays[table[:-1]], number)
+            elif not inside:
                 header, entry = HEADER.match(line), ENTRY.match(line)
                 if header:
                     table = split_key(header[2])
@@ -41,9 +48,23 @@ class Lines:
                     self.known.setdefault(table, number)
                 elif entry:
                     self.known.setdefault((*table, *split_key(entry[1])), number)
+                    rows = entry[1] == "rows" and table[:-1] in arrays and "]" not in line
             for quotes in QUOTES:
                 if line.count(quotes) % 2 and inside in ("", quotes):
                     inside = "" if inside else quotes
+
+    def add_row(self, table: Path, last: int, number: int) -> int:
+        """Note a row of a table at this line. last: the index of the last row, or of the table if
+        it has none yet. Returns the row's index."""
+        first = (*table, "rows") in self.known
+        index = last if first else last + 1
+        row = (*table[:-1], index)
+        shared = {path: at for path, at in self.known.items() if path[: len(table)] == table}
+        for path, at in shared.items():
+            self.known.setdefault((*row, *path[len(table) :]), at)
+        self.known[row] = number
+        self.known.pop((*table, "rows"), None)
+        return index
 
     def line(self, path: Path, words: str = "") -> int:
         """Return the line of a key, or of these words in its value. If the key has no line, it is

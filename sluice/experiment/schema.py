@@ -99,6 +99,9 @@
     [tune.values]                  and finalists; and for each tunable, or kind of
     "sluice.free" = [80, 90]       policy, what to try. The size `held` judges
 
+    columns = ["arm", "value"]     many [[tables]] of one kind may be the rows of one, with
+    rows = [["PU", "8.1"]]         the keys that all share above them, see rows.py
+
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
 file with a problem is not run. All problems are told at once, each with its

@@ -30,7 +30,6 @@ import json
 import math
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -42,6 +41,7 @@ from sluice.experiment.files import write_atomically
 from sluice.experiment.findings import Finding, classify
 from sluice.experiment.records import RunResult
 from sluice.experiment.result import BadResult, drop_seed
+from sluice.experiment.rows import parse_experiment
 from sluice.experiment.schema import Experiment
 from sluice.experiment.selection import experiments_by_name
 from sluice.host.paths import ROOT
@@ -264,7 +264,7 @@ def expectations(name: str) -> list[compact.Expectation]:
     path = experiments_by_name().get(name)
     if not path:
         return []
-    rows: list[compact.Expectation] = tomllib.loads(path.read_text(encoding="utf-8"))[
+    rows: list[compact.Expectation] = parse_experiment(path.read_text(encoding="utf-8"))[
         "expectations"
     ]
     return rows

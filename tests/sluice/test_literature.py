@@ -5,13 +5,13 @@ One that names none, such as a reader's own, needs no experiment: adding a polic
 
 import re
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
 from shipped import GROUP, load_once
 
 from sluice.experiment.findings import paper_place
+from sluice.experiment.rows import parse_experiment
 from sluice.experiment.schema import Experiment
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
@@ -90,7 +90,7 @@ def without_place(toml: dict) -> list[str]:
 
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_a_papers_names_its_place_in_the_paper(path: Path) -> None:
-    assert not without_place(tomllib.loads(path.read_text()))
+    assert not without_place(parse_experiment(path.read_text()))
 
 
 def test_a_finding_and_a_cell_without_their_place_are_found() -> None:

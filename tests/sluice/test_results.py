@@ -1,6 +1,5 @@
 """What documents say was measured is what the stored results say (results)."""
 
-import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from sluice.experiment import findings, runner
 from sluice.experiment.catalogue import kernel_hash
 from sluice.experiment.load import load
 from sluice.experiment.result import BadResult
+from sluice.experiment.rows import parse_experiment
 from sluice.experiment.runner import Outcome
 from sluice.experiment.schema import Experiment, Run
 from sluice.experiment.selection import experiment_file, has_charged_time
@@ -295,7 +295,7 @@ def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
 
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> None:
-    rows = {row["says"]: row for row in tomllib.loads(path.read_text())["expectations"]}
+    rows = {row["says"]: row for row in parse_experiment(path.read_text())["expectations"]}
     kept = store.read_stored(path.stem)["verdicts"]
     bare = [v["says"] for v in kept if v["word"] == DIFFERS and not rows[v["says"]].get("differs")]
     assert not bare, f"sluice results store {path.stem}: {bare}"
