@@ -56,7 +56,7 @@ ARMS = '[[arms]]\ncolumns = ["name", "policies.update"]\nrows = [\n    ["PU", "p
 @pytest.mark.parametrize(
     ("old", "new", "at", "said"),
     [
-        ('["PU", "pu"]', '["PU"]', 3, "row 1 must be a list of 2 values, one for each column"),
+        ('"pu"],', '"pu"],\n["AIPU"],', 4, "row 2 must be a list of 2 values, one for each column"),
         ('["PU", "pu"]', '["PU", "px"]', 3, 'unknown update policy "px"'),
         ('"policies.update"', '"polices.update"', 3, 'unknown key "polices"; did you mean'),
         ('"policies.update"', '"name"', 1, 'the column "name" is given twice'),
