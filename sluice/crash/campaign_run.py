@@ -6,6 +6,7 @@ of all that decides about it, so the same command goes on where it was stopped.
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -15,13 +16,14 @@ from pathlib import Path
 
 from sluice.crash import debugger
 from sluice.crash.campaign_table import command_of, put_row
-from sluice.crash.crews import Task, try_tasks
-from sluice.crash.faults import plant
+from sluice.crash.crews import Task, try_task, try_tasks
+from sluice.crash.faults import Fault, plant
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.log_faults import EVERY_FAULT, faults_for
 from sluice.crash.machine import Setup
 from sluice.crash.operations import BadOperation
 from sluice.crash.oracle import Promise
+from sluice.crash.points import OF_ORDER, end_with_point
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.story import (
     Places,
@@ -43,15 +45,17 @@ MOST_TOLD = 3  # failures that are told in full
 @dataclass(frozen=True)
 class CampaignRequest:
     """A campaign: the machine, whether writes before the newest one are torn, whether those that an
-    order rule guards are left out, how many operations exhaustive workloads have at most, how many
-    random ones of two and of three operations there are, how many in which several processes fsync
-    at once, for how long it goes on with further ones of three, and where it is kept."""
+    order rule guards are left out, whether cuts are at persistence points only (points.py), how
+    many operations exhaustive workloads have at most, how many random ones of two and of three
+    operations there are, how many in which several processes fsync at once, for how long it goes on
+    with further ones of three, and where it is kept."""
 
     setup: Setup
     promise: Promise
     volatile: bool = True
     tear_older: bool = False
     prunes: bool = False
+    points: bool = False
     length: int = 1
     pairs: int = 0
     seeds: int = 0
@@ -82,19 +86,32 @@ class Summary:
     seconds: float
     cuts_a_minute: int
     workloads_an_hour: int
+    workloads_a_processor_hour: int
 
 
 def list_tasks(request: CampaignRequest) -> list[Task]:
     """Return a campaign's fixed tasks: planted faults, all workloads up to the length, and the
     random ones by seed. The further ones of --for are not included."""
-    faults = faults_for(request.setup, request.volatile, request.tear_older)
-    every = [Task(fault.workload, fault.name) for fault in faults]
+    every = [make_task(request, fault.workload, fault.name) for fault in list_faults(request)]
     for length in range(1, request.length + 1):
-        every += [Task(workload.name) for workload in all_workloads(length)]
-    every += [Task(random_workload(seed, 2).name) for seed in range(request.pairs)]
-    every += [Task(random_workload(seed).name) for seed in range(request.seeds)]
-    every += [Task(workload_together(seed).name) for seed in range(request.together)]
+        every += [make_task(request, workload.name) for workload in all_workloads(length)]
+    every += [make_task(request, random_workload(seed, 2).name) for seed in range(request.pairs)]
+    every += [make_task(request, random_workload(seed).name) for seed in range(request.seeds)]
+    every += [make_task(request, workload_together(seed).name) for seed in range(request.together)]
     return list(dict.fromkeys(every))
+
+
+def list_faults(request: CampaignRequest) -> list[Fault]:
+    """Return the planted faults that a campaign must find."""
+    faults = faults_for(request.setup, request.volatile, request.tear_older)
+    return [fault for fault in faults if not request.points or fault.name not in OF_ORDER]
+
+
+def make_task(request: CampaignRequest, workload: str, fault: str = "") -> Task:
+    """Return the task of a workload, which ends with a persistence point if cuts are there only."""
+    if request.points:
+        workload = end_with_point(find_workload(workload)).name
+    return Task(workload, fault)
 
 
 def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) -> Iterator[Task]:
@@ -102,7 +119,7 @@ def iterate_tasks(request: CampaignRequest, journal: Journal, began_s: float) ->
     yield from (task for task in list_tasks(request) if not journal.has(task))
     seed = request.seeds
     while time.monotonic() - began_s < request.for_s:
-        task = Task(random_workload(seed).name)
+        task = make_task(request, random_workload(seed).name)
         seed += 1
         if not journal.has(task):
             yield task
@@ -118,31 +135,40 @@ def make_laboratory(request: CampaignRequest) -> Laboratory:
 def run_campaign(request: CampaignRequest) -> bool:
     """Try all workloads of a campaign. Returns whether none failed and each planted fault was
     found."""
-    key = campaign_key(
-        request.setup, request.promise, request.volatile, request.tear_older, request.prunes
-    )
+    how = request.volatile, request.tear_older, request.prunes, request.points
+    key = campaign_key(request.setup, request.promise, *how)
     journal = Journal(request.folder / f"{key}.jsonl")
     if journal.rows:
         print(f"{len(journal.rows)} workloads were tried before")
     began_s, shown_s, new = time.monotonic(), 0.0, []
     tasks = iterate_tasks(request, journal, began_s)
-    for task, outcome in try_tasks(tasks, request.jobs, partial(make_laboratory, request)):
+    attempt = partial(try_task, points=request.points)
+    spent_s = processor_s()
+    for task, outcome in try_tasks(tasks, request.jobs, partial(make_laboratory, request), attempt):
         row = make_row(task, outcome)
         journal.append(row)
         new.append(row)
         if time.monotonic() - shown_s > SHOW_S:
             shown_s = time.monotonic()
             show_progress(new, shown_s - began_s)
-    summary = summarise(request, journal, new, time.monotonic() - began_s)
+    times_s = time.monotonic() - began_s, processor_s() - spent_s
+    summary = summarise(request, journal, new, *times_s)
     path = request.folder / f"{key}.json"
     path.write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="utf-8")
     print(format_summary(summary, path))
     if request.page:
         counts = (request.pairs, request.seeds, request.together)
-        command = command_of(request.length, counts, request.options)
+        options = request.options + " --points" * request.points
+        command = command_of(request.length, counts, options)
         put_row(command, make_cells(summary))
     tell_failures(request, journal)
     return not summary.failures and summary.faults_found == summary.faults
+
+
+def processor_s() -> float:
+    """Return the processor time of all processes that have ended, in seconds."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def show_progress(rows: list[Row], seconds: float) -> None:
@@ -157,7 +183,7 @@ def show_progress(rows: list[Row], seconds: float) -> None:
 
 
 def summarise(
-    request: CampaignRequest, journal: Journal, new: list[Row], seconds: float
+    request: CampaignRequest, journal: Journal, new: list[Row], seconds: float, spent_s: float
 ) -> Summary:
     """Return what came of a campaign."""
     asked = {task.workload for task in list_tasks(request)} | {row.workload for row in new}
@@ -174,7 +200,7 @@ def summarise(
         images,
         sum(row.stale for row in rows),
         sum(bool(row.failed) for row in rows),
-        len(faults_for(request.setup, request.volatile, request.tear_older)),
+        len(list_faults(request)),
         sum(bool(row.failed) for row in faults),
         sum(row.checks for row in rows),
         round(sum(row.mount_sum_ns for row in rows) / max(images, 1) / 1e6, 3),
@@ -182,6 +208,7 @@ def summarise(
         round(seconds, 1),
         round(sum(row.cuts for row in tried) / seconds * 60),
         round(len(tried) / seconds * 3600),
+        round(len(tried) / max(spent_s, 0.01) * 3600),
     )
 
 
@@ -194,6 +221,7 @@ def make_cells(summary: Summary) -> list[str]:
 def format_summary(summary: Summary, path: Path) -> str:
     """Return a summary as text."""
     times = summary.workloads_an_hour / CRASHMONKEY
+    each_hour = summary.workloads_a_processor_hour
     lines = [
         f"{summary.workloads:,} workloads, {summary.cuts:,} cuts, {summary.images:,} images",
         f"{summary.faults_found} of {summary.faults} planted faults found",
@@ -203,6 +231,7 @@ def format_summary(summary: Summary, path: Path) -> str:
         f"{summary.mount_most_ms:.2f} ms at most, of virtual time",
         f"{summary.cuts_a_minute:,} cuts a minute",
         f"{summary.workloads_an_hour:,} workloads an hour, {times:.0f} times CrashMonkey's",
+        f"{each_hour:,} workloads in an hour of one processor, the planted faults' time included",
         f"{summary.failures} workloads lost something" if summary.failures else "Nothing was lost.",
         f"The numbers are in {path}",
     ]

@@ -16,6 +16,7 @@ from sluice.crash.faults import plant
 from sluice.crash.laboratory import Laboratory, Outcome
 from sluice.crash.log_faults import EVERY_FAULT
 from sluice.crash.machine import limit_trials
+from sluice.crash.points import sample_points
 from sluice.crash.workloads import find_workload
 
 MOST_FAILURES = 3  # of a workload: then the next one is tried
@@ -35,15 +36,16 @@ class Task:
     fault: str = ""
 
 
-def try_task(laboratory: Laboratory, task: Task) -> Outcome:
-    """Try a task's workload. Returns what came of it."""
+def try_task(laboratory: Laboratory, task: Task, points: bool = False) -> Outcome:
+    """Try a task's workload, perhaps cut at persistence points only. Returns what came of it."""
     workload = find_workload(task.workload)
+    sample = sample_points(workload, laboratory.volatile) if points else None
     with limit_trials(laboratory.machine):
         if not task.fault:
-            return laboratory.try_workload(workload, most=MOST_FAILURES)
+            return laboratory.try_workload(workload, most=MOST_FAILURES, sample=sample)
         fault = next(fault for fault in EVERY_FAULT if fault.name == task.fault)
         planted = plant(fault, laboratory.base.disk)
-        return laboratory.try_workload(workload, planted, most=1)
+        return laboratory.try_workload(workload, planted, most=1, sample=sample)
 
 
 Attempt = Callable[[Any, Any], Any]  # from what a worker has and a task to what came of it

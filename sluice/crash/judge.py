@@ -54,6 +54,8 @@ class Judge:
         self.checker = Checker(machine.folder)
         self.mount_ns = 0  # of the last mount
         self.verdicts: dict[int, Verdict] = {}
+        # By the hash of a disk that e2fsck has repaired, or that a mount has left.
+        self.repaired: dict[int, Verdict] = {}
         self.checked: dict[int, list[str]] = {}
 
     def verdict(self, image: Image) -> Verdict:
@@ -71,15 +73,12 @@ class Judge:
             verdict.mount_ns = self.mount_ns
             verdict.mounted = self._read(mounted, "mount", verdict, husks=False)
             self.check(mounted, "mount, then e2fsck", verdict)
-        trouble = Verdict()
-        repaired = self._repair(disk, trouble)
-        if repaired is None:
-            verdict.asks = "; ".join(trouble.wrong)
+        if asked := self.checker.preen(disk, "e2fsck"):
+            verdict.asks = asked
             return verdict
-        verdict.wrong += trouble.wrong
-        mounted = self._mount(repaired, "e2fsck, then mount", verdict)
-        if mounted is not None:
-            verdict.repaired = self._read(mounted, "e2fsck, then mount", verdict)
+        repaired = self._judge_repaired(self.checker.path.read_bytes())
+        verdict.wrong += repaired.wrong
+        verdict.repaired = repaired.repaired
         return verdict
 
     # ---- the judges ----
@@ -112,28 +111,30 @@ class Judge:
             verdict.wrong.append(f"{who}: {error}")
             return None
 
-    def _repair(self, disk: bytes, verdict: Verdict) -> bytes | None:
-        """Repair a copy of a disk. Returns it, or None."""
-        if asked := self.checker.preen(disk, "e2fsck"):
-            verdict.wrong.append(asked)
-            return None
-        if status := self.checker.run("-fn"):
-            said = self.checker.message()
-            verdict.wrong.append(f"e2fsck -p, then e2fsck -fn: status {status}: {said}")
-        return self.checker.path.read_bytes()
+    def _judge_repaired(self, disk: bytes) -> Verdict:
+        """Judge the disk that e2fsck has just repaired. Many cuts are repaired to the same one."""
+        key = hash(disk)
+        if key not in self.repaired:
+            verdict = self.repaired[key] = Verdict()
+            if status := self.checker.run("-fn"):
+                said = self.checker.message()
+                verdict.wrong.append(f"e2fsck -p, then e2fsck -fn: status {status}: {said}")
+            mounted = self._mount(disk, "e2fsck, then mount", verdict)
+            if mounted is not None:
+                verdict.repaired = self._read(mounted, "e2fsck, then mount", verdict)
+        return self.repaired[key]
 
     def check(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect e2fsck to repair a disk without a question, and then to find nothing."""
         key = hash(disk)
         if key not in self.checked:
-            checked = Verdict()
-            self._check_new(disk, who, checked)
-            self.checked[key] = checked.wrong
+            self.checked[key] = self._check_new(disk, who)
         verdict.wrong += self.checked[key]
 
-    def _check_new(self, disk: bytes, who: str, verdict: Verdict) -> None:
-        """Expect the same of a disk that is checked for the first time."""
+    def _check_new(self, disk: bytes, who: str) -> list[str]:
+        """Return what e2fsck finds in a disk that is checked for the first time."""
         if asked := self.checker.preen(disk, who):
-            verdict.wrong.append(asked)
-        elif status := self.checker.run("-fn"):
-            verdict.wrong.append(f"{who} -fn: status {status}: {self.checker.message()}")
+            return [asked]
+        if status := self.checker.run("-fn"):
+            return [f"{who} -fn: status {status}: {self.checker.message()}"]
+        return []

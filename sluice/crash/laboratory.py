@@ -37,9 +37,9 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What came of a workload: cuts tried, different images among them, failures, and bytes of
+    """What came of a workload: cuts judged, different images among them, failures, and bytes of
     other files that showed in cuts (`stale`). `refused`: operations that failed, as they must;
-    checks: of order rules; mounts_ns: how long our mount of each image took; tried: the cuts, if
+    checks: of order rules; mounts_ns: how long our mount of each image took; tried: all cuts, if
     they were to be kept."""
 
     workload: Workload
@@ -138,10 +138,10 @@ class Laboratory:
         judging = make_judging(self, workload, history, events)
         is_judged = sample(events) if sample else None
         for cut, image in self.iterate_cuts(events, seed):
-            outcome.cuts += 1
             outcome.tried += [cut] * keep_cuts
             if is_judged and not is_judged(cut):
                 continue
+            outcome.cuts += 1
             wrong_here, stale = judging.judge(cut, image)
             outcome.stale_cuts += stale > 0
             if wrong_here:

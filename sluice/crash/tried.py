@@ -17,7 +17,16 @@ CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
     *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
-    *("log_faults", "machine", "operations", "oracle", "order_rules", "together", "workloads"),
+    *(
+        "log_faults",
+        "machine",
+        "operations",
+        "oracle",
+        "order_rules",
+        "points",
+        "together",
+        "workloads",
+    ),
 )
 
 
@@ -58,7 +67,7 @@ def hash_code() -> str:
 
 
 def campaign_key(
-    setup: Setup, promise: Promise, volatile: bool, tear_older: bool, prunes: bool
+    setup: Setup, promise: Promise, volatile: bool, tear_older: bool, prunes: bool, points: bool
 ) -> str:
     """Return a hash of all that decides about what comes of a workload."""
     what = [
@@ -71,6 +80,7 @@ def campaign_key(
         volatile,
         tear_older,
         prunes,
+        points,
         asdict(promise),
     ]
     return sha256(json.dumps(what).encode()).hexdigest()[:16]

@@ -181,6 +181,14 @@ def run(
     journal: Journal = False,
     torn: Torn = "",
     prune: Prune = False,
+    points: Annotated[
+        bool,
+        typer.Option(
+            "--points",
+            help="Cut only where fsync, sync or a write with O_SYNC returns, all writes until "
+            "then done, as CrashMonkey does.",
+        ),
+    ] = False,
     page: Annotated[
         bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
     ] = False,
@@ -196,7 +204,7 @@ def run(
 
     for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
     where = folder or FOLDER
-    counts = {"pairs": pairs, "seeds": seeds, "together": together}
+    counts = {"pairs": pairs, "seeds": seeds, "together": together, "points": points}
     more = {"jobs": jobs, "folder": where, "length": length, "for_s": for_s, "page": page, **counts}
     asked = request_of(args, block, order, durable, journal, torn, prune, **more)
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
