@@ -45,6 +45,7 @@ VERBS: Verbs = {
         {
             "run": (f"{SLUICE}.crash:run", "Cut the power at every write of many workloads."),
             "show": (f"{SLUICE}.crash:show", "Tell one cut: the writes, and what was found."),
+            "theatre": (f"{SLUICE}.crash:theatre", "Show one cut as a page, step by step."),
             "debug": (f"{SLUICE}.crash:debug", "Stop in gdb where a cut's last write is issued."),
             "linux": (f"{SLUICE}.crash:linux", "Cut Linux's file systems, with the same judges."),
             "try": (f"{SLUICE}.crash:try_", "Look for what your change of the sources loses."),

@@ -9,29 +9,24 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from sluice.crash import debugger
 from sluice.crash.campaign_table import command_of, put_row
 from sluice.crash.crews import Task, try_task, try_tasks
-from sluice.crash.faults import Fault, plant
+from sluice.crash.faults import Fault
 from sluice.crash.laboratory import Laboratory
-from sluice.crash.log_faults import EVERY_FAULT, faults_for
+from sluice.crash.log_faults import faults_for
 from sluice.crash.machine import Setup
-from sluice.crash.operations import BadOperation
 from sluice.crash.oracle import Promise
 from sluice.crash.points import OF_ORDER, end_with_point
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.story import (
-    Places,
-    describe_numbered,
     format_story,
     reduce_workload,
     tell,
-    tell_cut,
 )
 from sluice.crash.together import workload_together
 from sluice.crash.tried import FOLDER, Journal, Row, campaign_key, make_row
@@ -260,52 +255,3 @@ def tell_failures(request: CampaignRequest, journal: Journal) -> None:
 def row_length(row: Row) -> int:
     """Return how many operations a row's workload has."""
     return len(find_workload(row.workload).operations)
-
-
-def show_cut(
-    request: CampaignRequest,
-    name: str,
-    number: int | None,
-    fault: str = "",
-    out: Path | None = None,
-) -> bool:
-    """Tell a workload's simplest failure, or its cut with this number. Returns whether nothing was
-    lost. out: where the cut's image goes."""
-    workload = find_workload(name)
-    with make_laboratory(request) as laboratory:
-        chosen = next((one for one in EVERY_FAULT if one.name == fault), None)
-        planted = plant(chosen, laboratory.base.disk) if chosen else None
-        if number is None:
-            story = tell(laboratory, workload, planted)
-        else:
-            story = tell_cut(laboratory, workload, number, planted)
-        if story is None:
-            print(f"{workload}: no cut loses anything")
-            return True
-        more = request.options + (f" --fault {fault}" if fault else "")
-        print(format_story(story, laboratory, more))
-        if out:
-            out.write_bytes(story.image)
-            print(f"The disk after this cut: {out}")
-        return not story.failure.wrong
-
-
-def debug_cut(
-    request: CampaignRequest, name: str, number: int, commands: Sequence[str] | None
-) -> int:
-    """Open gdb where the last command before a cut goes to the disk. Returns gdb's exit status.
-    Raises BadOperation if there is no such cut, or no command before it."""
-    workload = find_workload(name)
-    with make_laboratory(request) as laboratory:
-        events = laboratory.record(workload)
-        cuts = [cut for cut, _ in laboratory.iterate_cuts(events)]
-        if not 0 <= number < len(cuts):
-            raise BadOperation(f"--cut {number}: the workload has cuts 0 to {len(cuts) - 1}")
-        after = cuts[number].after
-        last = debugger.last_command(events, after)
-        if last < 0:
-            raise BadOperation(f"--cut {number}: nothing has reached the disk by then")
-        places = Places(laboratory.base.disk, laboratory.start_tree())
-        what = describe_numbered(last, events, workload.all_operations(), places)
-        words = f"Stopped at {what}. The power goes after event {after}."
-        return debugger.debug_cut(laboratory, workload, events, after, words, commands)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from sluice.crash.certainty import Certainty, find_certainty, format_certainty
 from sluice.crash.cuts import Cut
 from sluice.crash.debugger import last_command
-from sluice.crash.disk_events import Event
+from sluice.crash.disk_events import SECTOR, Event
 from sluice.crash.ext2 import Reader
 from sluice.crash.laboratory import Failure, Laboratory, Outcome, Plant
+from sluice.crash.log_faults import JOURNAL_INODE
 from sluice.crash.operations import BadOperation, Operation, describe
 from sluice.crash.oracle import FoundTree
 from sluice.crash.workloads import Workload
@@ -99,12 +100,16 @@ class Places:
 
     def __init__(self, disk: bytes, tree: FoundTree) -> None:
         self.reader = reader = Reader(disk)
-        self.at: dict[int, str] = {}
+        self.at: dict[int, str] = {reader.first_block + 1: "the group descriptors"}
         for group in range(-(-reader.inodes // reader.inodes_each)):
             bitmap, inodes, table = reader.descriptor(group)
             self.at |= {bitmap: "the bitmap of blocks", inodes: "the bitmap of inodes"}
             nblocks = reader.inodes_each * reader.inode_bytes // reader.block_bytes
             self.at |= {table + i: "a block of inodes" for i in range(nblocks)}
+        journal = reader.inode(JOURNAL_INODE)  # its blocks are one run
+        nblocks = journal.sectors * SECTOR // reader.block_bytes
+        first = min(reader.blocks_of(journal), default=0)
+        self.at |= {first + i: "the journal" for i in range(nblocks)}
         names = {"f": "data of {}", "d": "directory {}", "l": "the link {}"}
         for path, found in {"/": None, **tree}.items():
             inode = reader.inode(found.inode if found else 2)
@@ -174,22 +179,36 @@ def format_story(story: Story, laboratory: Laboratory, more: str = "") -> str:
     places = Places(laboratory.base.disk, laboratory.start_tree())
     title = "Lost" if failure.wrong else "Kept"
 
-    def describe_number(number: int) -> str:
-        return describe_numbered(number, events, operations, places)
-
     lines = [f"{title}: {describe(workload.operations)}", "", "What reached the drive, in order:"]
     lines += list_events(cut, events, operations, places, laboratory.volatile)
     lines += ["", "What was found:"]
     lines += [f"  {text}" for text in failure.wrong or ["all that should be there"]]
     lines += ["", "What should be there: " + describe_expected(cut, operations)]
-    if story.certain:
-        lines += format_certainty(story.certain, cut, describe_number)
+    lines += describe_certainty(story, operations, places)
     lines.append(f"{story.failed} of the workload's {story.cuts} cuts fail. This one again:")
-    again = f"'{workload.name}' --cut {cut.number}{more}"
-    lines.append(f"  sluice crash show {again}")
-    if story.repeatable and last_command(events, cut.after) >= 0:
+    return "\n".join([*lines, *list_commands(story, more)])
+
+
+def list_commands(story: Story, more: str) -> list[str]:
+    """Return the lines that say how to see a cut again. more: further options of the commands."""
+    cut = story.failure.cut
+    again = f"'{story.failure.workload.name}' --cut {cut.number}{more}"
+    lines = [f"  sluice crash show {again}", "Step by step, as a page:"]
+    lines.append(f"  sluice crash theatre {again}")
+    if story.repeatable and last_command(story.events, cut.after) >= 0:
         lines += ["The kernel at its last write or flush, in gdb:", f"  sluice crash debug {again}"]
-    return "\n".join(lines)
+    return lines
+
+
+def describe_certainty(story: Story, operations: Sequence[Operation], places: Places) -> list[str]:
+    """Return the lines that say from which event on a loss was certain; none if nothing is lost."""
+    if not story.certain:
+        return []
+
+    def describe_number(number: int) -> str:
+        return describe_numbered(number, story.events, operations, places)
+
+    return format_certainty(story.certain, story.failure.cut, describe_number)
 
 
 def describe_numbered(

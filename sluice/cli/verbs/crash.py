@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -56,6 +57,26 @@ def fault_names() -> list[str]:
     return [fault.name for fault in EVERY_FAULT]
 
 
+OneWorkload = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="Its name, as 00+30, or its operations, as 'creat /n; fsync /n'.",
+        callback=options.value_callback(parse_workload),
+    ),
+]
+OneCut = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", min=0, help="Which cut; without it, the simplest that fails."),
+]
+PlantedFault = Annotated[
+    str,
+    typer.Option(
+        metavar="FAULT",
+        help="Plant this fault, as flush-lies.",
+        **options.completes("fault", fault_names),
+    ),
+]
 Args = Annotated[
     str,
     typer.Option(
@@ -210,30 +231,20 @@ def run(
     return commandline.exit_status(lambda: campaign_run.run_campaign(asked), (WorkerFailed,))
 
 
+def exit_status_of(show: Callable[[], bool]) -> int:
+    """Show a cut. Returns the command's exit status."""
+    from sluice.crash.disk_events import BadRecording
+    from sluice.crash.operations import BadOperation
+    from sluice.experiment import commandline
+
+    return commandline.exit_status(show, (BadRecording, BadOperation))
+
+
 @verb(CRASH, "sluice crash show 'creat /n; rename /f /n' --cut 40")
 def show(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKLOAD",
-            help="Its name, as 00+30, or its operations, as 'creat /n; fsync /n'.",
-            callback=options.value_callback(parse_workload),
-        ),
-    ],
-    cut: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER", min=0, help="Which cut; without it, the simplest that fails."
-        ),
-    ] = None,
-    fault: Annotated[
-        str,
-        typer.Option(
-            metavar="FAULT",
-            help="Plant this fault, as flush-lies.",
-            **options.completes("fault", fault_names),
-        ),
-    ] = "",
+    workload: OneWorkload,
+    cut: OneCut = None,
+    fault: PlantedFault = "",
     args: Args = "",
     block: Block = "4K",
     order: Order = ORDERS[0],
@@ -246,28 +257,38 @@ def show(
 ) -> int:
     """Tell one cut of a workload: its writes in order, where the power goes, what was found, and
     what should be there."""
-    from sluice.crash import campaign_run
-    from sluice.crash.disk_events import BadRecording
-    from sluice.crash.operations import BadOperation
-    from sluice.experiment import commandline
+    from sluice.crash.one_cut import show_cut
 
     asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
-    errors = (BadRecording, BadOperation)
-    return commandline.exit_status(
-        lambda: campaign_run.show_cut(asked, workload, cut, fault, out), errors
-    )
+    return exit_status_of(lambda: show_cut(asked, workload, cut, fault, out))
+
+
+@verb(CRASH, "sluice crash theatre 'creat /n; rename /f /n' --cut 40")
+def theatre(
+    workload: OneWorkload,
+    cut: OneCut = None,
+    fault: PlantedFault = "",
+    args: Args = "",
+    block: Block = "4K",
+    order: Order = ORDERS[0],
+    durable: Durable = False,
+    log: Log = False,
+    journal: Journal = False,
+    torn: Torn = "",
+    prune: Prune = False,
+    out: options.Out = None,
+) -> int:
+    """Write a page that shows one cut of a workload step by step: the operations, the queue in the
+    drive's cache, the disk's blocks, and what is lost."""
+    from sluice.crash.one_cut import stage_cut
+
+    asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
+    return exit_status_of(lambda: stage_cut(asked, workload, cut, fault, out))
 
 
 @verb(GDB, "sluice crash debug 'creat /n' --cut 13 --do 'backtrace'")
 def debug(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKLOAD",
-            help="Its name, as 00+30, or its operations, as 'creat /n; fsync /n'.",
-            callback=options.value_callback(parse_workload),
-        ),
-    ],
+    workload: OneWorkload,
     cut: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which cut.")],
     do: Annotated[
         str | None,
@@ -288,14 +309,14 @@ def debug(
 ) -> int:
     """Do a workload again in gdb, and stop where the kernel gives the disk its last command before
     a cut."""
-    from sluice.crash import campaign_run
     from sluice.crash.disk_events import BadRecording
+    from sluice.crash.one_cut import debug_cut
     from sluice.crash.operations import BadOperation
 
     commands = None if do is None else [command.strip() for command in do.split(";")]
     asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
     try:
-        return campaign_run.debug_cut(asked, workload, cut, commands)
+        return debug_cut(asked, workload, cut, commands)
     except (BadRecording, BadOperation) as error:
         print(error, file=sys.stderr)
         return 2
