@@ -258,7 +258,7 @@ int operation_pause(struct inode *ip)
 {
     struct fs *fs = ip->fs;
     if (!journal_is_open(&fs->journal) ||
-        (!journal_is_large(&fs->journal) && !wants_freed(fs)))
+        (journal_has_room(&fs->journal) && !wants_freed(fs)))
         return 0;
     TRY(inode_write(ip, false));
     operation_end(fs);

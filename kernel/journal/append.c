@@ -19,28 +19,17 @@
 /* A transaction being written. */
 struct appending {
     struct ring *ring;
-    const struct logged *blocks;
-    u32 nblocks;
     u32 at, used;   /* next place in the log; places used */
     struct io *ios; /* for each place */
     u8 *next;       /* the next block that is made here */
 };
 
-static u32 in_descriptor(void)
-{
-    return (bio_block_bytes() - sizeof(struct journal_head) - TAG_UUID_BYTES) /
-           sizeof(struct journal_tag);
-}
-
-static u32 in_revokes(void)
-{
-    return (bio_block_bytes() - sizeof(struct journal_revokes)) / sizeof(u32);
-}
-
-static u32 pieces(u32 n, u32 most)
-{
-    return (n + most - 1) / most;
-}
+/* How many tags and revokes a block has room for. */
+#define MOST_TAGS                                                         \
+    ((bio_block_bytes() - sizeof(struct journal_head) - TAG_UUID_BYTES) / \
+     sizeof(struct journal_tag))
+#define MOST_REVOKES \
+    ((bio_block_bytes() - sizeof(struct journal_revokes)) / sizeof(u32))
 
 bool journal_escapes(const void *data)
 {
@@ -49,8 +38,8 @@ bool journal_escapes(const void *data)
 
 u32 journal_room(u32 nblocks, u32 nrevokes)
 {
-    return nblocks + pieces(nblocks, in_descriptor()) +
-           pieces(nrevokes, in_revokes()) + 1;
+    return nblocks + (nblocks + MOST_TAGS - 1) / MOST_TAGS +
+           (nrevokes + MOST_REVOKES - 1) / MOST_REVOKES + 1;
 }
 
 /* Queue a write of this memory to the log's next block. */
@@ -86,24 +75,18 @@ static void *make_head(struct appending *a, enum journal_block type)
 
 static void add_revokes(struct appending *a, const u32 *revokes, u32 n)
 {
-    for (u32 done = 0; done < n;) {
-        u32 now = MIN(n - done, in_revokes());
-        struct journal_revokes *r = make_head(a, JOURNAL_REVOKE);
-        u32 *out = (u32 *)(r + 1);
-        r->bytes = be32(sizeof(*r) + now * sizeof(u32));
-        for (u32 i = 0; i < now; i++)
-            out[i] = be32(revokes[done + i]);
-        done += now;
-    }
+    struct journal_revokes *r = make_head(a, JOURNAL_REVOKE);
+    r->bytes = be32(sizeof(*r) + n * sizeof(u32));
+    for (u32 i = 0; i < n; i++)
+        ((u32 *)(r + 1))[i] = be32(revokes[i]);
 }
 
 static void add_copy(struct appending *a, const struct logged *l)
 {
-    const void *data = l->data;
-    if (journal_escapes(l->data)) {
-        void *copy = make(a);
-        data = memcpy(copy, data, bio_block_bytes());
-        *(u32 *)copy = 0;
+    void *data = (void *)l->data;
+    if (journal_escapes(data)) {
+        data = memcpy(make(a), data, bio_block_bytes());
+        *(u32 *)data = 0;
     }
     place(a, data);
 }
@@ -111,14 +94,13 @@ static void add_copy(struct appending *a, const struct logged *l)
 /* A descriptor of n blocks, and their copies. */
 static void add_blocks(struct appending *a, const struct logged *l, u32 n)
 {
-    u8 *tag_at = make_head(a, JOURNAL_DESCRIPTOR);
-    tag_at += sizeof(struct journal_head);
+    struct journal_tag *tag =
+        make_head(a, JOURNAL_DESCRIPTOR) + sizeof(struct journal_head);
     for (u32 i = 0; i < n; i++) {
         u32 flags = (i ? TAG_SAME_UUID : 0) | (i == n - 1 ? TAG_LAST : 0) |
                     (journal_escapes(l[i].data) ? TAG_ESCAPED : 0);
-        struct journal_tag tag = {be32(l[i].home), 0, be16(flags)};
-        memcpy(tag_at, &tag, sizeof(tag));
-        tag_at += sizeof(tag) + (i ? 0 : TAG_UUID_BYTES);
+        *tag = (struct journal_tag){be32(l[i].home), 0, be16(flags)};
+        tag += 1 + (i ? 0 : TAG_UUID_BYTES / sizeof(*tag));
         add_copy(a, &l[i]);
     }
 }
@@ -135,18 +117,6 @@ static int write_out(struct appending *a)
     return disk_order(d);
 }
 
-static int append(struct appending *a, const u32 *revokes, u32 nrevokes)
-{
-    add_revokes(a, revokes, nrevokes);
-    for (u32 i = 0; i < a->nblocks; i += in_descriptor())
-        add_blocks(a, a->blocks + i, MIN(a->nblocks - i, in_descriptor()));
-    TRY(write_out(a));
-    a->ring->head = a->at;
-    a->ring->free -= a->used;
-    a->ring->sequence++;
-    return 0;
-}
-
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
     u64 room = journal_room(nblocks, nrevokes);
@@ -157,17 +127,18 @@ u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
                    u32 n, const u32 *revokes, u32 nrevokes)
 {
-    u32 room = journal_room(n, nrevokes), nescaped = 0;
+    u32 room = journal_room(n, nrevokes);
     if (room > ring->free)
         return -ENOSPC;
-    for (u32 i = 0; i < n; i++)
-        nescaped += journal_escapes(blocks[i].data);
-    struct appending a = {.ring = ring,
-                          .blocks = blocks,
-                          .nblocks = n,
-                          .at = ring->head,
-                          .next = memory};
-    a.ios =
-        memory + journal_bytes(n, nescaped, nrevokes) - room * sizeof(*a.ios);
-    return append(&a, revokes, nrevokes);
+    void *made = memory + room * sizeof(struct io);
+    struct appending a = {ring, ring->head, .ios = memory, .next = made};
+    for (u32 i = 0; i < nrevokes; i += MOST_REVOKES)
+        add_revokes(&a, revokes + i, MIN(nrevokes - i, MOST_REVOKES));
+    for (u32 i = 0; i < n; i += MOST_TAGS)
+        add_blocks(&a, blocks + i, MIN(n - i, MOST_TAGS));
+    TRY(write_out(&a));
+    ring->head = a.at;
+    ring->free -= a.used;
+    ring->sequence++;
+    return 0;
 }

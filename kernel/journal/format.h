@@ -24,15 +24,8 @@ enum journal_block {
     JOURNAL_REVOKE,
 };
 
-static inline u32 be32(u32 n)
-{
-    return __builtin_bswap32(n);
-}
-
-static inline u16 be16(u16 n)
-{
-    return __builtin_bswap16(n);
-}
+#define be32(n) __builtin_bswap32(n)
+#define be16(n) __builtin_bswap16(n)
 
 /* Every block of the log begins with one, but for copies of blocks. */
 struct journal_head {

@@ -34,6 +34,19 @@ struct recovered {
  */
 int journal_recover(const struct log *, bool drop, struct recovered *);
 
+/* Read the first bytes of a log's block. 0 or -EIO. */
+int journal_read(const struct log *, u32 at, void *to, u32 bytes);
+
+/* Check a log's superblock; writes: the log is to be written, too. 0, -EIO or
+ * -EINVAL, and why. */
+int journal_check_super(const struct log *, const struct journal_super *,
+                        bool writes, const char **why);
+
+/* Write a log's superblock, with this start and sequence. On return it is on
+ * the platters. 0 or -EIO. */
+int journal_write_super(const struct log *, struct journal_super *, u32 start,
+                        u32 sequence);
+
 /* The ring of a log that is written. One process at a time appends. */
 struct ring {
     const struct log *log;
@@ -88,10 +101,8 @@ struct journal {
     bool open;       /* changes go into transactions */
     bool closed;     /* the gate: no operation may begin */
     bool committing; /* one process commits */
-    bool sealed;     /* the transaction is being appended */
     bool failed;     /* a transaction could not be appended: none will be */
     u32 inside;      /* processes in operations */
-    u32 waiting;     /* sleep on this journal */
     u64 running;     /* number of the running transaction */
     u64 begun_ns;    /* its first change; 0: there is none */
     /* processes that have asked for the commit of the running transaction; of
@@ -142,8 +153,9 @@ void journal_add(struct journal *, struct buf *, u64 owner);
 /* These blocks are free when the running transaction is on the disk. */
 int journal_free(struct journal *, u32 first, u32 n);
 
-/* True if an operation that can end should, for the transaction is large. */
-bool journal_is_large(const struct journal *);
+/* False if an operation that can end should, because the transaction is large.
+ */
+bool journal_has_room(const struct journal *);
 
 /* What operations that have ended have done is on the disk on return, and what
  * has been written before the call. 0, -EIO or -ENOMEM; then a later call tries

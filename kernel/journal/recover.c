@@ -1,9 +1,9 @@
 /*
  * Recovery: the whole transactions of a log are replayed, in their order.
  *
- * The log is walked four times: to find its end; to check what the transactions
- * say and count their revokes; to gather those; to copy the blocks home. So a
- * log that is wrong is refused before anything is changed.
+ * The log is walked three times: to find its end and count the revokes; to
+ * check what the transactions say and gather their revokes; to copy the blocks
+ * home. So a log that is wrong is refused before anything is changed.
  *
  * - The end is the first block that is not where a head with the expected
  *   sequence number should be, or of no known type. A transaction that has no
@@ -37,7 +37,7 @@ struct replay {
     u32 walked;                 /* blocks in this walk */
     u8 *head, *copy;            /* a block each */
     struct revoke *revokes;     /* a hash, at most half full */
-    u64 nrevokes, slots;        /* a power of two; 0: no revokes */
+    u64 nrevokes, slots;        /* at most in the log; a power of two */
 };
 
 /* What a walk does with what it meets; NULL: nothing. */
@@ -46,20 +46,14 @@ struct pass {
     int (*revoke)(struct replay *, u32 blkno, u32 sequence);
 };
 
-static int refuse(struct replay *r, int error, const char *why)
-{
-    r->found->wrong = why;
-    return error;
-}
-
 /* ---- the log's blocks ---- */
 
-static int read_block(struct replay *r, u32 at, void *to)
+int journal_read(const struct log *log, u32 at, void *to, u32 bytes)
 {
-    struct buf *b = bread(r->log->disk, r->log->where[at]);
+    struct buf *b = bread(log->disk, log->where[at]);
     if (!b)
         return -EIO;
-    memcpy(to, b->data, bio_block_bytes());
+    memcpy(to, b->data, bytes);
     brelse(b);
     return 0;
 }
@@ -79,13 +73,12 @@ static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
     u32 byte = sizeof(struct journal_head), flags = 0;
     while (byte + sizeof(struct journal_tag) <= bio_block_bytes() &&
            !(flags & TAG_LAST)) {
-        struct journal_tag tag;
-        memcpy(&tag, r->head + byte, sizeof(tag));
-        flags = be16(tag.flags);
+        struct journal_tag *tag = (struct journal_tag *)(r->head + byte);
+        flags = be16(tag->flags);
         if (pass && pass->tag)
-            TRY(pass->tag(r, be32(tag.blkno), flags, *at, sequence));
+            TRY(pass->tag(r, be32(tag->blkno), flags, *at, sequence));
         *at = after(r, *at);
-        byte += sizeof(tag) + (flags & TAG_SAME_UUID ? 0 : TAG_UUID_BYTES);
+        byte += sizeof(*tag) + (flags & TAG_SAME_UUID ? 0 : TAG_UUID_BYTES);
     }
     return 0;
 }
@@ -93,8 +86,10 @@ static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
 static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
 {
     u32 bytes = be32(((struct journal_revokes *)r->head)->bytes);
-    if (bytes > bio_block_bytes())
-        return refuse(r, -EIO, "a block of revokes has a wrong length");
+    if (bytes > bio_block_bytes()) {
+        r->found->wrong = "a block of revokes has a wrong length";
+        return -EIO;
+    }
     for (u32 byte = sizeof(struct journal_revokes); byte + 4 <= bytes;
          byte += 4)
         TRY(pass->revoke(r, be32(*(u32 *)(r->head + byte)), sequence));
@@ -105,10 +100,15 @@ static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
  * part of the transaction; -EIO. */
 static int type_at(struct replay *r, u32 at, u32 sequence)
 {
-    const struct journal_head *h = (struct journal_head *)r->head;
-    TRY(read_block(r, at, r->head));
-    bool is = be32(h->magic) == JOURNAL_MAGIC && be32(h->sequence) == sequence;
-    return is && be32(h->type) <= JOURNAL_REVOKE ? (int)be32(h->type) : 0;
+    const struct journal_revokes *h = (struct journal_revokes *)r->head;
+    TRY(journal_read(r->log, at, r->head, bio_block_bytes()));
+    u32 type = be32(h->head.type);
+    if (be32(h->head.magic) != JOURNAL_MAGIC || type > JOURNAL_REVOKE ||
+        be32(h->head.sequence) != sequence)
+        return 0;
+    if (type == JOURNAL_REVOKE)
+        r->nrevokes += MIN(be32(h->bytes), bio_block_bytes()) / sizeof(u32);
+    return type;
 }
 
 /* Walk over the transactions before r->end; without a pass, find it. */
@@ -154,8 +154,6 @@ static int gather_revoke(struct replay *r, u32 blkno, u32 sequence)
 
 static bool is_revoked(const struct replay *r, u32 home, u32 sequence)
 {
-    if (!r->slots)
-        return false;
     const struct revoke *v = slot_of(r, home);
     return v->key && (i32)(v->sequence - sequence) >= 0;
 }
@@ -166,13 +164,8 @@ static int check_tag(struct replay *r, u32 home, u32, u32, u32)
 {
     if (home < r->log->fs_blocks)
         return 0;
-    return refuse(r, -EIO, "a block has its home past the file system");
-}
-
-static int count_revoke(struct replay *r, u32, u32)
-{
-    r->nrevokes++;
-    return 0;
+    r->found->wrong = "a block has its home past the file system";
+    return -EIO;
 }
 
 static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
@@ -182,7 +175,7 @@ static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
         r->found->revoked++;
         return 0;
     }
-    TRY(read_block(r, at, r->copy));
+    TRY(journal_read(r->log, at, r->copy, bio_block_bytes()));
     if (flags & TAG_ESCAPED)
         *(u32 *)r->copy = be32(JOURNAL_MAGIC);
     struct buf *b = getblk(r->log->disk, home);
@@ -192,80 +185,87 @@ static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
     return 0;
 }
 
-static int gather(struct replay *r)
-{
-    static const struct pass gathering = {.revoke = gather_revoke};
-    if (!r->nrevokes)
-        return 0;
-    for (r->slots = 1; r->slots < 2 * r->nrevokes;)
-        r->slots *= 2;
-    r->revokes = mem_reserve(r->slots * sizeof(*r->revokes));
-    if (!r->revokes)
-        return -ENOMEM;
-    memset(r->revokes, 0, r->slots * sizeof(*r->revokes));
-    return walk(r, &gathering);
-}
-
 static int replay(struct replay *r)
 {
-    static const struct pass checking = {check_tag, count_revoke};
+    static const struct pass gathering = {check_tag, gather_revoke};
     static const struct pass replaying = {.tag = replay_tag};
-    int error = walk(r, NULL) ?: walk(r, &checking) ?: gather(r);
-    error = error ?: walk(r, &replaying);
-    if (r->revokes)
-        mem_release(r->revokes, r->slots * sizeof(*r->revokes));
+    for (r->slots = PAGE_SIZE / sizeof(*r->revokes);
+         r->slots < 2 * r->nrevokes;)
+        r->slots *= 2;
+    u64 bytes = r->slots * sizeof(*r->revokes);
+    r->revokes = mem_clear(mem_reserve(bytes), bytes);
+    if (!r->revokes)
+        return -ENOMEM;
+    int error = walk(r, &gathering) ?: walk(r, &replaying);
+    mem_release(r->revokes, bytes);
     return error;
 }
 
 /* ---- the superblock ---- */
 
+int journal_write_super(const struct log *log, struct journal_super *s,
+                        u32 start, u32 sequence)
+{
+    struct buf *b = getblk(log->disk, log->where[0]);
+    s->start = be32(start);
+    s->sequence = be32(sequence);
+    memset(b->data, 0, bio_block_bytes());
+    memcpy(b->data, s, sizeof(*s));
+    return bwrite_stable(b) ?: disk_order(log->disk);
+}
+
+int journal_check_super(const struct log *log, const struct journal_super *s,
+                        bool writes, const char **why)
+{
+    u32 type = be32(s->head.type), blocks = be32(s->blocks);
+    *why = "its superblock makes no sense";
+    if (be32(s->head.magic) != JOURNAL_MAGIC ||
+        (type != JOURNAL_SUPER_1 && type != JOURNAL_SUPER_2) ||
+        be32(s->block_bytes) != bio_block_bytes() || blocks > log->blocks ||
+        be32(s->first) >= blocks || be32(s->start) >= blocks)
+        return -EIO;
+    *why = "it has features that are not handled";
+    if (type == JOURNAL_SUPER_2 &&
+        (be32(s->feature_incompat) & ~JOURNAL_INCOMPAT_REVOKE ||
+         s->feature_ro_compat || (writes && s->feature_compat)))
+        return -EINVAL;
+    *why = "it is not empty, is too short, or has a superblock of version 1";
+    if (writes && (s->start || type != JOURNAL_SUPER_2 || !s->first ||
+                   be32(s->first) > JOURNAL_BLOCKS_MIN / 2 ||
+                   blocks < JOURNAL_BLOCKS_MIN))
+        return -EINVAL;
+    *why = NULL;
+    return 0;
+}
+
 static int check_super(struct replay *r)
 {
     const struct journal_super *s = &r->super;
-    u32 type = be32(s->head.type);
     r->blocks = be32(s->blocks);
     r->first = be32(s->first);
     r->start = be32(s->start);
     r->sequence = r->end = be32(s->sequence);
     r->found->failed = s->error;
-    if (be32(s->head.magic) != JOURNAL_MAGIC ||
-        (type != JOURNAL_SUPER_1 && type != JOURNAL_SUPER_2) ||
-        be32(s->block_bytes) != bio_block_bytes() ||
-        r->blocks > r->log->blocks || r->first >= r->blocks ||
-        r->start >= r->blocks)
-        return refuse(r, -EIO, "its superblock makes no sense");
-    if (type == JOURNAL_SUPER_2 &&
-        (be32(s->feature_incompat) & ~JOURNAL_INCOMPAT_REVOKE ||
-         s->feature_ro_compat))
-        return refuse(r, -EINVAL, "it has features that are not handled");
-    return 0;
+    return journal_check_super(r->log, s, false, &r->found->wrong);
 }
 
 /* Empty the log. Its numbers go on: none that is in it may be used again. */
 static int empty(struct replay *r)
 {
-    struct disk *d = r->log->disk;
-    TRY(bflush(d) ?: disk_order(d));
-    struct buf *b = bread(d, r->log->where[0]);
-    if (!b)
-        return -EIO;
-    struct journal_super *s = b->data;
-    s->start = 0;
-    s->sequence = be32(r->end + 1);
+    TRY(bflush(r->log->disk) ?: disk_order(r->log->disk));
     r->found->emptied = true;
-    return bwrite_stable(b) ?: disk_order(d);
+    return journal_write_super(r->log, &r->super, 0, r->end + 1);
 }
 
 static int recover(struct replay *r, bool drop)
 {
-    TRY(read_block(r, 0, r->copy));
-    memcpy(&r->super, r->copy, sizeof(r->super));
+    TRY(journal_read(r->log, 0, &r->super, sizeof(r->super)));
     int error = check_super(r);
     if (drop && !r->start)
         return 0;
     TRY(error);
     if (r->start)
-        TRY(drop ? walk(r, NULL) : replay(r));
+        TRY(walk(r, NULL) ?: drop ? 0 : replay(r));
     r->found->transactions = r->end - r->sequence;
     return empty(r);
 }

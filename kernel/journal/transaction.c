@@ -63,25 +63,9 @@ void journal_init(struct journal *j)
     j->freed_lock = SPINLOCK("freed", RANK_POLICY);
 }
 
-/* ---- waiting ---- */
-
-/* Caller holds the lock, as for the next one. */
-static void wait(struct journal *j)
-{
-    j->waiting++;
-    sleep_on(j, &j->lock);
-    j->waiting--;
-}
-
-static void wake(const struct journal *j)
-{
-    if (j->waiting)
-        wakeup(j);
-}
-
 /* ---- operations ---- */
 
-static bool has_room(const struct journal *j)
+bool journal_has_room(const struct journal *j)
 {
     if (!j->open || j->failed)
         return true;
@@ -100,9 +84,9 @@ bool journal_inside(void)
 static void wait_for_room(struct journal *j)
 {
     int error = 0;
-    while (j->closed || (!has_room(j) && !error)) {
+    while (j->closed || (!journal_has_room(j) && !error)) {
         if (j->closed || j->committing || j->inside) {
-            wait(j);
+            sleep_on(j, &j->lock);
             continue;
         }
         spin_unlock(&j->lock);
@@ -113,44 +97,31 @@ static void wait_for_room(struct journal *j)
 
 void journal_enter(struct journal *j)
 {
-    struct proc *p = myproc();
-    if (p->operations) {
-        p->operations++;
-        return;
+    if (!journal_inside()) {
+        HOLD(spin, &j->lock);
+        wait_for_room(j);
+        j->inside++;
     }
-    HOLD(spin, &j->lock);
-    wait_for_room(j);
-    p->operations = 1;
-    j->inside++;
+    myproc()->operations++;
 }
 
 void journal_leave(struct journal *j)
 {
-    struct proc *p = myproc();
-    assert(p->operations);
-    if (--p->operations)
+    assert(journal_inside());
+    if (--myproc()->operations)
         return;
     HOLD(spin, &j->lock);
     j->inside--;
-    wake(j);
-}
-
-bool journal_is_large(const struct journal *j)
-{
-    return !has_room(j);
+    wakeup(j);
 }
 
 static void note_change(struct journal *j)
 {
+    u64 none = 0;
     assert(journal_inside() && j->open);
-    if (__atomic_load_n(&j->begun_ns, __ATOMIC_RELAXED))
-        return;
-    spin_lock(&j->lock);
-    bool first = !j->begun_ns;
-    if (first)
-        j->begun_ns = clock_ns();
-    spin_unlock(&j->lock);
-    if (first)
+    if (!__atomic_load_n(&j->begun_ns, __ATOMIC_RELAXED) &&
+        __atomic_compare_exchange_n(&j->begun_ns, &none, clock_ns(), false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         j->user.begun();
 }
 
@@ -162,28 +133,19 @@ void journal_add(struct journal *j, struct buf *b, u64 owner)
 
 /* ---- freed blocks ---- */
 
-static bool put_run(struct journal *j, u32 first, u32 n)
-{
-    HOLD(spin, &j->freed_lock);
-    struct freed_page *page = j->freed;
-    if (!page || page->n == RUNS)
-        return false;
-    page->runs[page->n++] = (struct run){first, n};
-    j->nfreed += n;
-    return true;
-}
-
 int journal_free(struct journal *j, u32 first, u32 n)
 {
     note_change(j);
-    while (!put_run(j, first, n)) {
+    HOLD(spin, &j->freed_lock);
+    if (!j->freed || j->freed->n == RUNS) {
         struct freed_page *page = page_alloc_zero();
         if (!page)
             return -ENOMEM;
-        HOLD(spin, &j->freed_lock);
         page->next = j->freed;
         j->freed = page;
     }
+    j->freed->runs[j->freed->n++] = (struct run){first, n};
+    j->nfreed += n;
     return 0;
 }
 
@@ -245,47 +207,16 @@ static u32 gather_revokes(const struct journal *j, u32 *out)
 
 static int write_super(struct journal *j, u32 start)
 {
-    struct disk *d = j->log.disk;
-    struct buf *b = getblk(d, j->log.where[0]);
-    j->super.start = be32(start);
-    j->super.sequence = be32(j->ring.sequence);
     j->super.feature_incompat |= be32(JOURNAL_INCOMPAT_REVOKE);
-    memset(b->data, 0, bio_block_bytes());
-    memcpy(b->data, &j->super, sizeof(j->super));
-    return bwrite_stable(b) ?: disk_order(d);
-}
-
-static const char *find_wrong(const struct journal *j)
-{
-    const struct journal_super *s = &j->super;
-    if (be32(s->head.magic) != JOURNAL_MAGIC)
-        return "it has no superblock";
-    if (be32(s->head.type) != JOURNAL_SUPER_2)
-        return "its superblock is not of version 2";
-    if (be32(s->block_bytes) != bio_block_bytes() ||
-        be32(s->blocks) > j->log.blocks ||
-        be32(s->blocks) < JOURNAL_BLOCKS_MIN || !s->first ||
-        be32(s->first) > JOURNAL_BLOCKS_MIN / 2)
-        return "its superblock makes no sense";
-    if (s->start)
-        return "it is not empty";
-    if (s->feature_ro_compat || s->feature_compat ||
-        be32(s->feature_incompat) & ~JOURNAL_INCOMPAT_REVOKE)
-        return "it has features that are not handled";
-    return NULL;
+    return journal_write_super(&j->log, &j->super, start, j->ring.sequence);
 }
 
 int journal_look(struct journal *j, const struct log *log, const char **why)
 {
     j->log = *log;
-    struct buf *b = bread(log->disk, log->where[0]);
-    *why = b ? NULL : "it cannot be read";
-    if (!b)
-        return -EIO;
-    memcpy(&j->super, b->data, sizeof(j->super));
-    brelse(b);
-    *why = find_wrong(j);
-    return *why ? -EINVAL : 0;
+    *why = "it cannot be read";
+    TRY(journal_read(log, 0, &j->super, sizeof(j->super)));
+    return journal_check_super(log, &j->super, true, why);
 }
 
 /* ---- committing ---- */
@@ -294,11 +225,11 @@ static void set_gate(struct journal *j, bool closed)
 {
     HOLD(spin, &j->lock);
     while (closed && j->closed)
-        wait(j);
+        sleep_on(j, &j->lock);
     j->closed = closed;
     while (closed && j->inside)
-        wait(j);
-    wake(j);
+        sleep_on(j, &j->lock);
+    wakeup(j);
 }
 
 static u32 ring_blocks(const struct journal *j)
@@ -309,8 +240,7 @@ static u32 ring_blocks(const struct journal *j)
 /* Write all home, and have the log begin at its head, or be empty. */
 static int checkpoint(struct journal *j, bool empty)
 {
-    struct disk *d = j->log.disk;
-    TRY(bflush(d) ?: disk_order(d));
+    TRY(bflush(j->log.disk) ?: disk_order(j->log.disk));
     TRY(write_super(j, empty ? 0 : j->ring.head));
     j->ring.free = ring_blocks(j);
     memset(j->logged, 0, logged_bytes(j));
@@ -384,57 +314,28 @@ static int commit_all(struct journal *j, bool close)
     TRY(bflush_kind(j->log.disk, false));
     TRY(reserve(j, &b));
     myproc()->operations++;
-    int error = give_back(j);
+    int error = give_back(j) ?: append_all(j, &b);
     myproc()->operations--;
-    error = error ?: append_all(j, &b);
     mem_release(b.memory, b.bytes);
     j->failed |= error != 0;
     TRY(error);
-    if (close || j->ring.free < ring_blocks(j) / 2)
-        TRY(checkpoint(j, close));
-    return 0;
+    bool full = j->ring.free < ring_blocks(j) / 2;
+    return close || full ? checkpoint(j, close) : 0;
 }
 
 /* Only one process at a time is here. */
 static int commit(struct journal *j, bool close)
 {
     /* Most, before others must wait. */
-    int error = bflush_kind(j->log.disk, false);
+    TRY(bflush_kind(j->log.disk, false));
     set_gate(j, true);
-    j->sealed = true;
-    error = error ?: j->failed ? -EIO : commit_all(j, close);
+    int error = j->failed ? -EIO : commit_all(j, close);
     if (!error) {
         j->running++;
         j->begun_ns = 0;
         j->open = !close;
     }
-    j->sealed = false;
     set_gate(j, false);
-    return error;
-}
-
-/* Become the one who commits, or wait for that one. False: it was waited.
- * Caller holds the lock. */
-static bool begin_commit(struct journal *j)
-{
-    if (!j->committing)
-        return j->committing = true;
-    wait(j);
-    return false;
-}
-
-static int commit_unlocked(struct journal *j, bool close)
-{
-    spin_unlock(&j->lock);
-    u64 start_ns = clock_ns();
-    int error = commit(j, close);
-    spin_lock(&j->lock);
-    j->took_ns = (3 * j->took_ns + clock_ns() - start_ns) / 4;
-    j->expected = j->asked + j->before - j->again;
-    j->before = j->asked;
-    j->asked = j->again = 0;
-    j->committing = false;
-    wake(j);
     return error;
 }
 
@@ -445,17 +346,35 @@ static void ask(struct journal *j)
     j->again += *last + 1 == j->running;
     *last = j->running;
     j->asked++;
-    wake(j);
+    wakeup(j);
 }
 
-static void await_others(struct journal *j, bool asked)
+static void await_others(struct journal *j)
 {
     u64 until_ns = clock_ns() + j->took_ns;
-    j->waiting++;
-    while (asked && has_room(j) && j->asked < j->expected &&
+    while (journal_has_room(j) && j->asked < j->expected &&
            !sleep_until(j, &j->lock, until_ns))
         ;
-    j->waiting--;
+}
+
+/* Commit as the only process that does; asked: after a while for others to ask,
+ * too. Caller holds the lock, which is let go of meanwhile. */
+static int commit_alone(struct journal *j, bool asked, bool close)
+{
+    j->committing = true;
+    if (asked)
+        await_others(j);
+    spin_unlock(&j->lock);
+    u64 start_ns = clock_ns();
+    int error = commit(j, close);
+    spin_lock(&j->lock);
+    j->took_ns = (3 * j->took_ns + clock_ns() - start_ns) / 4;
+    j->expected = j->asked + j->before - j->again;
+    j->before = j->asked;
+    j->asked = j->again = 0;
+    j->committing = false;
+    wakeup(j);
+    return error;
 }
 
 int journal_commit(struct journal *j, bool asked)
@@ -464,15 +383,17 @@ int journal_commit(struct journal *j, bool asked)
     int error = 0;
     spin_lock(&j->lock);
     u64 wanted = j->running;
-    bool idle = !j->committing && !j->begun_ns, own = false, late = j->sealed;
+    bool idle = !j->committing && !j->begun_ns, own = false;
+    bool late = j->closed && !j->inside; /* it is being appended */
     if (!idle && asked)
         ask(j);
     while (j->open && !idle && j->running == wanted && !error) {
-        if (!begin_commit(j))
+        if (j->committing) {
+            sleep_on(j, &j->lock);
             continue;
+        }
         own = true;
-        await_others(j, asked);
-        error = commit_unlocked(j, false);
+        error = commit_alone(j, asked, false);
     }
     spin_unlock(&j->lock);
     count(&joined, !idle && !own);
@@ -483,14 +404,10 @@ int journal_commit(struct journal *j, bool asked)
 
 static int begin(struct journal *j)
 {
-    struct disk *d = j->log.disk;
-    TRY(bflush(d) ?: disk_order(d));
-    j->ring = (struct ring){.log = &j->log,
-                            .first = be32(j->super.first),
-                            .blocks = be32(j->super.blocks),
-                            .head = be32(j->super.first),
-                            .sequence = be32(j->super.sequence)};
-    j->ring.free = ring_blocks(j);
+    TRY(bflush(j->log.disk) ?: disk_order(j->log.disk));
+    u32 first = be32(j->super.first), blocks = be32(j->super.blocks);
+    j->ring = (struct ring){&j->log, first,          blocks,
+                            first,   blocks - first, be32(j->super.sequence)};
     j->most = MIN(bio_buffers() / 2, ring_blocks(j) / 4);
     TRY(write_super(j, j->ring.head));
     j->open = true;
@@ -501,10 +418,9 @@ int journal_open(struct journal *j, struct journal_user user)
 {
     j->user = user;
     j->failed = false;
-    j->logged = mem_reserve(logged_bytes(j));
+    j->logged = mem_clear(mem_reserve(logged_bytes(j)), logged_bytes(j));
     if (!j->logged)
         return -ENOMEM;
-    memset(j->logged, 0, logged_bytes(j));
     set_gate(j, true);
     int error = begin(j);
     set_gate(j, false);
@@ -516,12 +432,11 @@ int journal_open(struct journal *j, struct journal_user user)
 int journal_close(struct journal *j)
 {
     spin_lock(&j->lock);
-    while (!begin_commit(j))
-        ;
-    int error = commit_unlocked(j, true);
+    while (j->committing)
+        sleep_on(j, &j->lock);
+    int error = commit_alone(j, false, true);
     spin_unlock(&j->lock);
-    if (error)
-        return error;
+    TRY(error);
     mem_release(j->logged, logged_bytes(j));
     return 0;
 }

@@ -238,6 +238,11 @@ void *mem_reserve(u64 bytes)
     return fails(FAULT_PAGE, NULL) ? NULL : malloc(MAX(bytes, 1));
 }
 
+void *mem_clear(void *start, u64 bytes)
+{
+    return start ? memset(start, 0, bytes) : NULL;
+}
+
 void mem_release(void *start, u64 bytes)
 {
     (void)bytes;
