@@ -1,5 +1,5 @@
 /*
- * Contents and attributes of files: read, write, truncate, fsync, stat.
+ * Contents of files: read, write, truncate, fsync, the text of links.
  *
  * - A write of a whole block does not read it. A new block that is written
  *   in part is zeroed first, so what lay there before is never seen.
@@ -121,7 +121,7 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
 static void accessed(struct inode *ip)
 {
     u32 now = now_s();
-    if (ip->atime_s != now && !ip->fs->elsewhere && fs_writable(ip->fs) == 0) {
+    if (ip->atime_s != now && !ip->fs->no_atime && fs_writable(ip->fs) == 0) {
         ip->atime_s = now;
         ip->dirty = true;
     }
@@ -172,18 +172,6 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
         error = read_some(ip, u, &left, s);
     accessed(ip);
     return cause_of(ip, error);
-}
-
-int ext2_opened(struct inode *ip)
-{
-    return ip->fs->elsewhere ? ip->fs->elsewhere->open(ip) : 0;
-}
-
-int ext2_closed(struct inode *ip)
-{
-    if (!ip->fs->elsewhere)
-        return 0;
-    return ilock_valid(ip) ?: iunlock_with(ip, ext2_fsync(ip));
 }
 
 void ext2_begin_reads(struct inode *ip, const struct streams *s)
@@ -281,7 +269,7 @@ int ext2_write(struct inode *ip, struct uio *u)
     if (u->offset >= fs->max_bytes)
         return -EFBIG;
     u64 left = MIN(u->left, fs->max_bytes - u->offset);
-    error = fs->elsewhere ? 0 : fs_allow_size(fs, u->offset + left);
+    error = fs_allow_size(fs, u->offset + left);
     HOLD(operation, fs);
     while (left && !error) {
         u64 n = part(ip, u, left);
@@ -351,8 +339,6 @@ static int fsync_logged(struct inode *ip)
 
 int ext2_fsync(struct inode *ip)
 {
-    if (ip->fs->elsewhere)
-        return ip->fs->elsewhere->flush(ip);
     if (journal_is_open(&ip->fs->journal))
         return fsync_logged(ip);
     struct disk *d = ip->fs->disk;
@@ -376,12 +362,8 @@ int ext2_lost_since(const struct inode *ip, u64 *told, bool fsync)
 
 /* ---- symbolic links ---- */
 
-int ext2_readlink(struct inode *ip, struct uio *u)
+int read_link(struct inode *ip, struct uio *u)
 {
-    if (!S_ISLNK(ip->mode))
-        return -EINVAL;
-    if (ip->fs->elsewhere)
-        return ip->fs->elsewhere->readlink(ip, u);
     u64 n = MIN(ip->size, u->left);
     accessed(ip);
     if (!has_blocks(ip))
@@ -391,49 +373,4 @@ int ext2_readlink(struct inode *ip, struct uio *u)
     if (!error && !blkno)
         error = fs_damaged(ip->fs, "link %u has no text", ip->ino);
     return error ?: copy_out(bread(ip->fs->disk, blkno), n, u);
-}
-
-/* ---- attributes ---- */
-
-void ext2_stat(struct inode *ip, struct stat *st)
-{
-    *st = (struct stat){
-        .st_dev = ip->fs->disk->id,
-        .st_ino = ip->fs->elsewhere ? ip->generation : ip->ino,
-        .st_mode = ip->mode,
-        .st_nlink = ip->nlink,
-        .st_rdev = ip->rdev,
-        .st_blksize = ip->fs->block_bytes,
-        .st_size = ip->size,
-        .st_blocks = ip->sectors,
-        .st_atime_s = ip->atime_s,
-        .st_mtime_s = ip->mtime_s,
-        .st_ctime_s = ip->ctime_s,
-    };
-}
-
-int ext2_chmod(struct inode *ip, u64 mode)
-{
-    TRY(mode & ~07777UL ? -EINVAL : fs_writable(ip->fs));
-    if (ip->fs->elsewhere)
-        return ip->fs->elsewhere->set_mode(ip, mode);
-    HOLD(operation, ip->fs);
-    ip->mode = (ip->mode & S_IFMT) | mode;
-    ip->ctime_s = now_s();
-    return inode_write(ip, false);
-}
-
-int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
-{
-    atime_s = atime_s == UTIME_NOW ? now_s() : atime_s;
-    mtime_s = mtime_s == UTIME_NOW ? now_s() : mtime_s;
-    TRY(MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs));
-    if (ip->fs->elsewhere)
-        return ip->fs->elsewhere->set_times(ip, atime_s, mtime_s);
-    HOLD(operation, ip->fs);
-    ip->atime_s = atime_s;
-    ip->mtime_s = mtime_s;
-    ip->mtime_ns = 0;
-    ip->ctime_s = now_s();
-    return inode_write(ip, false);
 }

@@ -206,6 +206,7 @@ int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
 /* The file's data, indirect blocks and inode on the disk, flushed. -EIO also
  * if the file system has failed: the inode cannot be written then. */
 int ext2_fsync(struct inode *);
+int ext2_flush(struct inode *); /* the same, wherever the file system is */
 /* Delayed writes that were lost (lost.h): the number that a new description of
  * the inode begins with; 0, or -EIO if the description has to be told. */
 u64 ext2_lost_before(const struct inode *);

@@ -67,6 +67,7 @@ struct fs {
     u32 own_blocks;   /* all the file system's own metadata */
     u32 own_end;      /* first block after group 0's descriptors */
     u64 max_bytes;    /* of a file */
+    bool no_atime;    /* reading does not change an inode */
     /* lock */
     struct sleeplock lock; /* the allocator */
     struct ext2_group **group_pages;
@@ -261,6 +262,9 @@ int first_block(struct inode *, struct buf **);
 /* Free every block from the given one on; writes the inode. */
 int map_cut(struct inode *, u64 keep_blocks);
 
+/* data.c */
+int read_link(struct inode *, struct uio *); /* ext2_readlink, of ext2's link */
+
 /* dir.c; the directory is locked and valid */
 struct search {
     bool found;
@@ -335,6 +339,17 @@ static inline bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
+
+/* The inode that a new name is to have. */
+struct making {
+    u32 mode, rdev;
+    const char *target; /* of a symbolic link */
+};
+
+/* vfs.c: where dir, or the walk's directory, is elsewhere */
+int make_elsewhere(struct walk *, const struct making *, struct inode **out);
+int remove_elsewhere(struct walk *, struct inode *);
+int rename_elsewhere(struct walk *from, struct walk *to);
 
 /* make.c, remove.c; for rename too. Inodes are locked. */
 /* Change the count of links on the disk. */

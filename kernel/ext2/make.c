@@ -11,12 +11,6 @@
 
 /* ---- new inodes ---- */
 
-/* The inode that a new name is to have. */
-struct making {
-    u32 mode, rdev;
-    const char *target; /* of a symbolic link */
-};
-
 static int init_link(struct inode *ip, const char *target)
 {
     struct buf *b;
@@ -68,27 +62,6 @@ static int make_at(struct inode *dir, const struct search *s, const char *name,
         inode_write(dir, false);
     }
     *out = ip;
-    return error;
-}
-
-/* The same where the directory is elsewhere. *out, if wanted, is the inode of
- * the name, made or found. */
-static int make_elsewhere(struct walk *w, const struct making *m,
-                          struct inode **out)
-{
-    struct inode *dir = w->at;
-    const struct fs_operations *elsewhere = dir->fs->elsewhere;
-    u32 ino;
-    if (m->target || m->rdev)
-        return -EPERM;
-    TRY(fs_writable(dir->fs));
-    if (w->slash && !S_ISDIR(m->mode))
-        return -EISDIR;
-    int error = elsewhere->make(dir, w->name, m->mode, &ino);
-    if (error == -EEXIST && out)
-        TRY(elsewhere->lookup(dir, w->name, &ino));
-    if (out && (!error || error == -EEXIST))
-        TRY(iget(dir->fs, ino, out));
     return error;
 }
 

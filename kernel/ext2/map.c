@@ -85,7 +85,7 @@ int map(struct inode *ip, u64 block, u32 *blkno)
         return 0;
     }
     u32 way[4], n = find_way(ip->fs, block, way);
-    if (n == 0 || ip->fs->elsewhere)
+    if (n == 0 || block >= blocks_of(ip->fs, ip->fs->max_bytes))
         return -EFBIG;
     *blkno = ip->block[way[0]];
     if (n == 1 && *blkno)

@@ -71,13 +71,6 @@ static int check_type(const struct walk *w, struct inode *ip, bool directory)
     return w->slash && !directory ? -ENOTDIR : 0;
 }
 
-static int remove_elsewhere(struct walk *w, struct inode *ip)
-{
-    HOLD(inode, ip);
-    TRY(ivalid(ip) ?: is_mounted_on(ip) ? -EBUSY : fs_writable(ip->fs));
-    return ip->fs->elsewhere->remove(w->at, w->name, ip);
-}
-
 /* Remove w's name, if it is still ip's; else -EAGAIN. */
 static int remove_found(struct walk *w, struct inode *ip)
 {

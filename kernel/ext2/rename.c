@@ -276,22 +276,6 @@ static int rename_step(struct renaming *r)
     return rename_check(r) ?: rename_locked(r);
 }
 
-static int rename_elsewhere(struct walk *from, struct walk *to)
-{
-    struct inode *dir = from->at;
-    OWNED(inode) struct inode *moved = NULL;
-    TRY(fs_writable(dir->fs) ?: lookup(dir, from->name, &moved));
-    if (is_mounted_on(moved))
-        return -EBUSY;
-    int type = from->slash || to->slash ? type_of(moved) : S_IFDIR;
-    if (type != S_IFDIR)
-        return MIN(type, -ENOTDIR);
-    HOLD(inode, dir);
-    HOLD(inode, to->at == dir ? NULL : to->at);
-    TRY(check_dir(dir) ?: check_dir(to->at));
-    return dir->fs->elsewhere->rename(dir, from->name, to->at, to->name);
-}
-
 static int rename_walked(struct walk *from, struct walk *to)
 {
     int error;

@@ -389,6 +389,8 @@ static int row_fill(struct fs *fs, struct disk *d, u32 flags,
                       .block_bytes = bytes,
                       .block_shift = shift,
                       .max_bytes = EXT2_ELSEWHERE_BLOCKS * bytes,
+                      .ro_compat = EXT2_RO_COMPAT_LARGE_FILE,
+                      .no_atime = true,
                       .read_only = flags & MS_RDONLY};
     journal_init(&fs->journal);
     sleep_lock_init(&fs->follow_lock, "follow");
@@ -693,20 +695,4 @@ u64 ext2_owner(const struct inode *ip)
 u64 ext2_max_bytes(const struct inode *ip)
 {
     return ip->fs->max_bytes;
-}
-
-int ext2_statfs(struct inode *ip, struct statfs *out)
-{
-    struct fs *fs = ip->fs;
-    if (fs->elsewhere)
-        return fs->elsewhere->statfs(ip, out);
-    *out = (struct statfs){.block_size = fs->block_bytes,
-                           .read_only = fs_writable(fs) < 0,
-                           .blocks = fs->blocks - fs->own_blocks,
-                           .inodes = fs->inodes};
-    strlcpy(out->disk, fs->disk->name, sizeof(out->disk));
-    HOLD(sleep, &fs->lock);
-    out->free_blocks = fs->free_blocks;
-    out->free_inodes = fs->free_inodes;
-    return 0;
 }

@@ -215,7 +215,7 @@ static int inode_write(struct file *f, struct uio *u, bool own)
     struct uio before = *u;
     int error = ext2_write(f->inode, u);
     bool through = (f->flags & O_SYNC) && u->left < before.left;
-    int sync_error = through ? ext2_fsync(f->inode) : 0;
+    int sync_error = through ? ext2_flush(f->inode) : 0;
     if (sync_error)
         *u = before;
     return sync_error ?: error;
@@ -355,7 +355,7 @@ int file_fsync(struct file *f)
         return -EINVAL;
     HOLD(inode, f->inode);
     TRY(ivalid(f->inode));
-    int error = ext2_fsync(f->inode);
+    int error = ext2_flush(f->inode);
     int lost = ext2_lost_since(f->inode, &f->told, true);
     return error ?: lost;
 }

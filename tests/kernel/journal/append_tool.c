@@ -12,7 +12,7 @@
  * link: kernel/journal/append.c kernel/journal/recover.c
  * link: kernel/journal/transaction.c
  * link: kernel/ext2/alloc.c kernel/ext2/claim.c kernel/ext2/dir.c
- * link: kernel/ext2/data.c
+ * link: kernel/ext2/data.c kernel/ext2/vfs.c
  * link: kernel/ext2/features.c kernel/ext2/order.c kernel/ext2/recover.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
