@@ -4,13 +4,12 @@
  * invariants.
  *
  *   bio.c      the state of a buffer, its transfers, the interface
- *   hash.c     which buffer a block has, and how it gets one
  *   ahead.c    reads that are started before they are waited for
  *   delayed.c  dirty buffers, candidate writes, how writes begin and end
  *   flush.c    which dirty buffers are written now
  *   pinned.c   buffers that a journal keeps from being written
  *   lost.c     who is told of a delayed write that was given up
- *   replace.c  asks the replace policy which buffer gives way
+ *   replace.c  which buffer a block has or gets: asks the replace policy
  *   write.c    asks the write policy how a write goes on
  *   updated.c  asks the update policy when dirty blocks are written
  *
@@ -132,26 +131,6 @@ void count_misses(u64 n); /* n blocks were not found in the cache */
 
 void buf_unhold(void); /* the process has let go of a buffer */
 
-/* ---- hash.c. For all of these the caller holds bcache.lock. ---- */
-
-/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
- * above every block's, and the factor is odd, so equal blocks of two disks are
- * never in one bucket. */
-static inline struct buf **buf_bucket(u32 disk, u64 blkno)
-{
-    u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
-    return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
-}
-
-struct buf *buf_lookup(const struct disk *, u64 blkno); /* NULL: it has none */
-
-/* A buffer for a block that is not cached: never used, or a victim; NULL if
- * there is none, or it is *dirty. Then buf_assign gives it the block, busy. */
-struct buf *buf_allocate(const struct disk *, u64 blkno, struct buf **dirty);
-void buf_assign(struct buf *b, struct disk *, u64 blkno);
-
-struct buf *buf_evict(struct buf *b); /* an evictable buffer loses its block */
-
 /* ---- ahead.c ---- */
 
 /* If b was prefetched and not asked for yet: count that it is asked for now, or
@@ -211,6 +190,24 @@ void unpin(struct buf *b);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
 
+/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
+ * above every block's, and the factor is odd, so equal blocks of two disks are
+ * never in one bucket. */
+static inline struct buf **buf_bucket(u32 disk, u64 blkno)
+{
+    u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
+    return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
+}
+
+struct buf *buf_lookup(const struct disk *, u64 blkno); /* NULL: it has none */
+
+/* A buffer for a block that is not cached: never used, or a victim; NULL if
+ * there is none, or it is *dirty. Then buf_assign gives it the block, busy. */
+struct buf *buf_allocate(const struct disk *, u64 blkno, struct buf **dirty);
+void buf_assign(struct buf *b, struct disk *, u64 blkno);
+
+struct buf *buf_evict(struct buf *b); /* an evictable buffer loses its block */
+
 void replace_init(void); /* without the lock: owns the replace kind */
 
 /* True if the policy has this buffer while it is not busy. */
@@ -220,14 +217,6 @@ bool may_go(const struct buf *b);
  * it. Take a buffer that the policy has from it. */
 void make_evictable(struct buf *b);
 void make_not_evictable(struct buf *b);
-
-/* Choose the buffer to evict for a block. The buffer stays evictable. Return
- * NULL if no clean buffer is evictable. If the policy takes dirty buffers, the
- * victim may be dirty. */
-struct buf *replace_victim(u32 disk, u64 blkno);
-
-/* Notify the policy that a victim is about to lose its block. */
-void replace_evicted(const struct buf *b);
 
 /* ---- write.c ---- */
 

@@ -1,10 +1,48 @@
 /*
- * Which buffer is evicted: this file asks the replace policy. The policy has
- * exactly the buffers that may be victims (invariant 5 of bio.c), and
- * bcache.lock is held whenever it is called.
+ * Which buffer a block has: the hash that finds it, and how a block without one
+ * gets a buffer that was never used, or that of a victim, for which this file
+ * asks the replace policy.
+ *
+ * - The policy has exactly the buffers that may be victims (invariant 5 of
+ *   bio.c).
+ * - Caller holds bcache.lock. Nothing here waits: when buf_allocate finds no
+ *   buffer, its caller makes room and tries again.
  */
 #include "kernel/cache/bcache.h"
 #include "kernel/policy/registry.h"
+
+COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
+
+/* ---- the hash ---- */
+
+struct buf *buf_lookup(const struct disk *d, u64 blkno)
+{
+    struct buf *b = *buf_bucket(d->id, blkno);
+    while (b && (b->block.blkno != blkno || b->disk != d))
+        b = b->hash;
+    return b;
+}
+
+static void hash_insert(struct buf *b)
+{
+    struct buf **head = buf_bucket(b->block.disk, b->block.blkno);
+    debug_assert(!buf_lookup(b->disk, b->block.blkno)); /* 1 */
+    b->hash = *head;
+    b->hashed = head;
+    if (b->hash)
+        b->hash->hashed = &b->hash;
+    *head = b;
+}
+
+/* It only writes to its neighbours, for which the processor need not wait. */
+static void hash_remove(struct buf *b)
+{
+    *b->hashed = b->hash;
+    if (b->hash)
+        b->hash->hashed = b->hashed;
+}
+
+/* ---- what the policy has ---- */
 
 static const struct replace_hooks *replace(void)
 {
@@ -100,7 +138,9 @@ static struct block *fault(u32 disk, u64 blkno)
     return replace()->victim();
 }
 
-struct buf *replace_victim(u32 disk, u64 blkno)
+/* The buffer to evict for a block, which stays evictable; NULL if no clean one
+ * is. It is dirty only if the policy takes dirty buffers. */
+static struct buf *choose_victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)
         return NULL;
@@ -114,11 +154,54 @@ struct buf *replace_victim(u32 disk, u64 blkno)
     return buf_of(v);
 }
 
-void replace_evicted(const struct buf *b)
+/* ---- a buffer for a block ---- */
+
+/* A buffer that is evictable loses its block, and is free. */
+struct buf *buf_evict(struct buf *b)
 {
+    make_not_evictable(b);
+    assert(!(b->flags & (B_BUSY | B_DELWRI | B_EVICTABLE))); /* 5 */
+    count(&evictions, 1);
+    trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
+    settle_ahead(b, false);
     if (replace()->evicted)
         replace()->evicted(&b->block);
+    hash_remove(b);
+    return b;
 }
+
+/* A buffer for a block that is not cached: never used, or a victim; NULL if
+ * there is none, or it is *dirty. */
+struct buf *buf_allocate(const struct disk *d, u64 blkno, struct buf **dirty)
+{
+    *dirty = NULL;
+    if (bcache.used < bcache.nbufs) {
+        struct buf *b = &bcache.bufs[bcache.used];
+        memset(b, 0, sizeof *b);
+        b->data = bcache.data + bcache.used * bcache.block_bytes;
+        bcache.used++;
+        return b;
+    }
+    struct buf *b = choose_victim(d->id, blkno);
+    if (b && b->flags & B_DELWRI)
+        *dirty = b;
+    return b && !*dirty ? buf_evict(b) : NULL;
+}
+
+/* Give an allocated buffer its block, busy. */
+void buf_assign(struct buf *b, struct disk *d, u64 blkno)
+{
+    b->block =
+        (struct block){.disk = d->id, .blkno = blkno, .used = ++bcache.uses};
+    b->disk = d;
+    b->flags = B_BUSY;
+    b->failed_ns = 0;
+    wait_queue_init(&b->waiters);
+    bcache.nbusy++;
+    hash_insert(b);
+}
+
+/* ---- swaps ---- */
 
 static void swap(const struct policy *to)
 {

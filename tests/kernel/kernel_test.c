@@ -12,7 +12,7 @@
  * link: kernel/cache/flush.c
  * link: kernel/cache/pinned.c
  * link: kernel/cache/bio.c kernel/disk drives kernel/vlog
- * link: kernel/cache/hash.c kernel/cache/ahead.c kernel/cache/delayed.c
+ * link: kernel/cache/ahead.c kernel/cache/delayed.c
  * link: kernel/measure/hist.c tests/support/native/no_ramdisks.c
  * link: kernel/cache/prefetch.c kernel/measure/prochist.c
  * link: kernel/policy/registry.c kernel/cache/stream.c

@@ -12,7 +12,7 @@
  *   end all is flushed and the device holds what the model says.
  *
  * link: kernel/cache/flush.c
- * link: kernel/cache/pinned.c kernel/cache/lost.c kernel/cache/replace.c
+ * link: kernel/cache/pinned.c kernel/cache/lost.c
  * link: kernel/cache/updated.c kernel/cache/write.c kernel/disk policies
  * link: kernel/policy/registry.c
  * link: drives kernel/vlog
@@ -24,7 +24,7 @@
 #include "kernel/cache/bio.c"
 #include "kernel/cache/ahead.c"
 #include "kernel/cache/delayed.c"
-#include "kernel/cache/hash.c"
+#include "kernel/cache/replace.c"
 #include "kernel/policy/registry.h"
 
 #include <stdarg.h>
