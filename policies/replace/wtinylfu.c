@@ -14,13 +14,21 @@
  * Uses are counted for all blocks, cached or not (those of a dirty block as
  * one), in a sketch: four rows of counters up to 15, in each of which a block's
  * name has one by chance. A use adds one to the least of the four, which is the
- * count. The first use is not counted there, but noted in the doorkeeper, a
- * Bloom filter, so that blocks used once need no counter. After sample_factor
- * times as many uses as there are blocks, the doorkeeper is emptied, and all
- * counts are halved: so what was used long ago counts less. A row has 8 to 16
- * counters for each buffer, and at least 65,536, and the doorkeeper has 4 bits
- * for each of them: room for a sample of 10 times the blocks. A larger
- * sample_factor makes counts too high.
+ * count. After sample_factor times as many uses as there are blocks, all counts
+ * are halved: so what was used long ago counts less. A row has 8 to 16 counters
+ * for each buffer, and at least 65,536: room for a sample of 10 times the
+ * blocks. A larger sample_factor makes counts too high.
+ *
+ * The paper's doorkeeper is left out. It is a Bloom filter that notes the first
+ * use of a block, so that a smaller sketch is enough. But it is emptied when
+ * counts are halved, so each block loses that use: a block used twice counts 0
+ * then, not 1. In caches of a few blocks in a hundred this costs up to a tenth
+ * of the hits, and this sketch has room for all blocks.
+ *
+ * Caffeine differs from the paper: it has no doorkeeper either; its sample is
+ * 10 times the next power of two; uses of blocks with full counters are not in
+ * it, and half a use less for each odd count after a halving; and a use adds
+ * one to all four counters, in rows of 4 to 8 counters for each block.
  *
  * "The blocks" are the most that were cached at once. Blocks that are dirty or
  * in use cannot be victims. A call for many blocks takes buffers for all before
@@ -67,14 +75,12 @@ static u64 most, sampled; /* blocks of the cache; uses since halved */
 
 #define ROWS         4
 #define LEAST_BITS   16 /* of the number of a counter in its row */
-#define FILTER_BITS  2  /* more, of the number of a bit in the doorkeeper */
 #define FOR_A_BUFFER 8  /* counters in a row, at least */
 #define MOST_COUNTED 15
 #define IN_A_WORD    16 /* counters of 4 bits in a u64 */
 
 static u32 width_bits; /* of the number of a counter in its row */
 static u64 *sketch;    /* the rows, one after the other */
-static u64 *doorkeeper;
 
 static u32 width_bits_for(u64 buffers)
 {
@@ -89,24 +95,12 @@ static u64 row_words(u32 bits)
     return (1ul << bits) / IN_A_WORD;
 }
 
-static u64 doorkeeper_words(u32 bits)
-{
-    return (1ul << (bits + FILTER_BITS)) / 64;
-}
-
 static u64 bytes(u64 buffers)
 {
-    u32 bits = width_bits_for(buffers);
-    return (ROWS * row_words(bits) + doorkeeper_words(bits)) * sizeof(u64);
+    return ROWS * row_words(width_bits_for(buffers)) * sizeof(u64);
 }
 
 static struct policy_memory memory = {.bytes = bytes};
-
-static void clear(u64 *words, u64 n)
-{
-    for (u64 i = 0; i < n; i++)
-        words[i] = 0;
-}
 
 /* The upper bits are by chance: multiplicative hashing (Knuth, volume 3). */
 static u64 hash(u32 disk, u64 blkno, u32 row)
@@ -123,7 +117,7 @@ static u64 *counter(u64 hash, u32 row, u32 *shift)
     return &sketch[row * row_words(width_bits) + i / IN_A_WORD];
 }
 
-static u64 least(u32 disk, u64 blkno)
+static u64 uses_of(u32 disk, u64 blkno)
 {
     u64 count = MOST_COUNTED;
     for (u32 row = 0; row < ROWS; row++) {
@@ -134,37 +128,18 @@ static u64 least(u32 disk, u64 blkno)
     return count;
 }
 
-/* True if the block is in the doorkeeper. If `enter`, it is put there. */
-static bool noted(u32 disk, u64 blkno, bool enter)
-{
-    bool was = true;
-    for (u32 row = 0; row < ROWS; row++) {
-        u64 bit = hash(disk, blkno, row) >> (64 - width_bits - FILTER_BITS);
-        was &= doorkeeper[bit / 64] >> bit % 64 & 1;
-        doorkeeper[bit / 64] |= (u64)enter << bit % 64;
-    }
-    return was;
-}
-
-static u64 uses_of(const struct block *b)
-{
-    return least(b->disk, b->blkno) + noted(b->disk, b->blkno, false);
-}
-
 static void halve(void)
 {
     for (u64 i = 0; i < ROWS * row_words(width_bits); i++)
         sketch[i] = sketch[i] >> 1 & 0x7777777777777777;
-    clear(doorkeeper, doorkeeper_words(width_bits));
     sampled /= 2;
     counters[HALVED].value++;
 }
 
 static void count_use(u32 disk, u64 blkno)
 {
-    u64 count = least(disk, blkno);
-    bool first = !noted(disk, blkno, true);
-    for (u32 row = 0; row < ROWS && !first && count < MOST_COUNTED; row++) {
+    u64 count = uses_of(disk, blkno);
+    for (u32 row = 0; row < ROWS && count < MOST_COUNTED; row++) {
         u32 shift;
         u64 *word = counter(hash(disk, blkno, row), row, &shift);
         if ((*word >> shift & MOST_COUNTED) == count)
@@ -184,8 +159,8 @@ static void wtinylfu_start(void)
     }
     width_bits = width_bits_for(memory.buffers);
     sketch = memory.start;
-    doorkeeper = sketch + ROWS * row_words(width_bits);
-    clear(sketch, memory.bytes(memory.buffers) / sizeof *sketch);
+    for (u64 i = 0; i < ROWS * row_words(width_bits); i++)
+        sketch[i] = 0;
     most = sampled = 0;
 }
 
@@ -245,6 +220,11 @@ static void wtinylfu_remove(struct block *b)
     list_remove(&b->link);
 }
 
+static bool used_more(const struct block *a, const struct block *b)
+{
+    return uses_of(a->disk, a->blkno) > uses_of(b->disk, b->blkno);
+}
+
 static struct block *of_main(void)
 {
     struct block *b = oldest(PROBATION);
@@ -258,7 +238,7 @@ static struct block *wtinylfu_victim(void)
     struct block *candidate = full || !main ? oldest(WINDOW) : NULL;
     if (unwanted || !candidate)
         return unwanted ? unwanted : main;
-    if (!main || uses_of(candidate) <= uses_of(main)) {
+    if (!main || !used_more(candidate, main)) {
         counters[REJECTED].value += main != NULL;
         return candidate;
     }

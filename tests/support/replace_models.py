@@ -376,20 +376,16 @@ class Counts:
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}
-        self.seen: set[int] = set()
         self.sampled = 0
 
     def of(self, block: int) -> int:
-        return self.counts.get(block, 0) + (block in self.seen)
+        return self.counts.get(block, 0)
 
     def use(self, block: int, sample: int) -> None:
-        if block in self.seen:
-            self.counts[block] = min(self.counts.get(block, 0) + 1, 15)
-        self.seen.add(block)
+        self.counts[block] = min(self.of(block) + 1, 15)
         self.sampled += 1
         if self.sampled >= sample:
             self.counts = {name: count // 2 for name, count in self.counts.items()}
-            self.seen.clear()
             self.sampled //= 2
 
 

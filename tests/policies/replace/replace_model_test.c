@@ -764,7 +764,6 @@ static struct {
     u32 list_of[BUFFERS];
     struct numbers lists[LISTS + 1]; /* evictable ones */
     u64 uses[BLOCKS], sampled, most;
-    bool seen[BLOCKS];
 } lfu;
 
 static u64 lfu_number(u32 list)
@@ -777,17 +776,13 @@ static u64 lfu_number(u32 list)
 
 static void lfu_use(u64 blkno)
 {
-    if (lfu.seen[blkno])
-        lfu.uses[blkno] = MIN(lfu.uses[blkno] + 1, 15);
-    lfu.seen[blkno] = true;
+    lfu.uses[blkno] = MIN(lfu.uses[blkno] + 1, 15);
     if (++lfu.sampled < lfu.most * lfu.factor)
         return;
     counted[2]++;
     lfu.sampled /= 2;
-    for (u32 i = 0; i < BLOCKS; i++) {
+    for (u32 i = 0; i < BLOCKS; i++)
         lfu.uses[i] /= 2;
-        lfu.seen[i] = false;
-    }
 }
 
 static void lfu_join(u64 i, u32 list)
@@ -828,7 +823,7 @@ static void lfu_remove(u64 i)
 
 static u64 lfu_uses(u64 i)
 {
-    return lfu.uses[buffers[i].blkno] + lfu.seen[buffers[i].blkno];
+    return lfu.uses[buffers[i].blkno];
 }
 
 static u64 lfu_victim(void)

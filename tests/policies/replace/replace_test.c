@@ -277,17 +277,20 @@ static const struct history {
      "evict 8 0 2 5; none;" /* 8:1 against 0:3 */
      "admitted 2;"          /* 5, 0 */
      "rejected 6"},
-    /* As above; after 12 uses all counts are halved, and first uses
-     * forgotten. */
+    /* As above; after 12 uses all counts are halved. */
     {"wtinylfu_halves_what_was_used_long_ago", "wtinylfu",
      "set sample_factor=3; insert 0-3; use 3 3 3 3;"
      "use 0 0 0;"   /* 3:5, 0:4; W 3, P 1 2, T 0; 11 uses */
-     "replace 4>1;" /* W 4, P 2 3; now 3:2, 0:1, others 0 */
+     "replace 4>1;" /* W 4, P 2 3; now 3:2, 0:2, others 0 */
      "halved 1;"
      "replace 5>4;" /* 4:0 against 2:0 */
      "replace 6>2;" /* 5:1 against 2:0; W 6, P 3 5 */
      "replace 7>6;" /* 6:1 against 3:2 */
      "evict 7 3 5 0"},
+    {"wtinylfu_halves_each_use_also_the_first", "wtinylfu",
+     "set sample_factor=3; insert 0-3; use 3;"
+     "use 0 0 0 0 0 0 0; halved 1;" /* 3:1, 0:4, others 0; W 3, P 1 2, T 0 */
+     "replace 4>1; admitted 1"},    /* 3:1 against 1:0 */
     {"wtinylfu_evicts_first_what_nobody_will_want", "wtinylfu",
      "insert 0-3; remove 1; unwanted 1; replace 4>1 5>4"},
 
