@@ -23,7 +23,12 @@
  * to a used block in its test first, the test ends and nothing is learned, of
  * which the paper does not speak.
  *
- * At first hot_most is 0: all blocks may be cold. The size of the cache is the
+ * While the cache grows, hot_most grows with it, and new blocks are hot: all
+ * but one, which came first. The authors' own simulator begins so (clock-pro.c,
+ * Song Jiang 2005, in the sources of Caffeine), as does LIRS. A cache that
+ * begins with cold blocks has none that a test could last for: its loops have
+ * no hits. The simulator has cold the blocks that come last, at least two and a
+ * hundredth, because it knows the size of the cache. Here the size is the
  * most blocks that there were at once, without those that are unwanted. Names
  * leave in the order of eviction. The hands pass over blocks that are dirty or
  * in use; if no cold block is left, the hot hand makes one. A block that will
@@ -165,8 +170,11 @@ static void come(struct block *b)
 {
     u64 blocks = kinds[HOT].n + kinds[COLD].n + kinds[TEST].n + 1;
     bool known = ghosts_forget(&names, b->disk, b->blkno);
-    most = MAX(most, blocks);
-    become(b, known ? HOT : TEST, ++last_place);
+    bool grows = blocks > most;
+    most += grows;
+    hot_most += grows && most > 1;
+    bool fills = grows && kinds[HOT].n < hot_most;
+    become(b, known || fills ? HOT : TEST, ++last_place);
     if (known) {
         counters[REMEMBERED].value++;
         heed_use();

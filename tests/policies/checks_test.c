@@ -453,8 +453,8 @@ static void clockpro(const struct policy *p)
     empty_lists(p, "kinds", 5, 3, "the blocks of a kind are miscounted");
     plant(p, "names", 0, 4, NULL);
     plant(p, "names", 0, 5, "more names are remembered than there are blocks");
-    plant(p, "hot_most", 0, 3, NULL);
-    plant(p, "hot_most", 0, 4, "no block may be cold");
+    plant(p, "hot_most", 0, -3, NULL);
+    plant(p, "hot_most", 0, 1, "no block may be cold");
 }
 
 static void mglru(const struct policy *p)

@@ -431,8 +431,8 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 
 
 # Decisions of which the paper says little, as Caffeine's simulator takes them:
-# - hot first: blocks are hot as they come, until the cache is full but for the cold blocks that
-#   there are at least. Ours come cold and in their test.
+# - last cold: the cold blocks of a cache that was filled are those that came last. Ours does not
+#   know its size: the first block is cold.
 # - hundredth: at least a hundredth of the blocks, and two, may be cold, and as many hot. Ours: one
 #   cold block, and no hot one.
 # - refuse: a block in its test becomes hot only if the hot hand makes room without passing it.
@@ -440,12 +440,12 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 # - marked: a used block whose test the hot hand ends counts as a use. Ours learns nothing from it.
 # - at rest: the hot hand goes on to the next hot block at once, and ends the tests on its way. Ours
 #   does so when it moves next.
-CAFFEINES = ("hot first", "hundredth", "refuse", "marked", "at rest")
+CAFFEINES = ("last cold", "hundredth", "refuse", "marked", "at rest")
 
 
 def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int:
     """Return the hits of CLOCK-Pro as its paper has it, for a cache as large as the blocks that it
-    had so far, and with no hot block allowed at first. The clock has blocks and names by the places
+    had so far, and with one cold block while it grows. The clock has blocks and names by the places
     where they stand.
 
     also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them.
@@ -460,8 +460,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
     hits = cached = places = names = 0
     least = max(size // 100, 2) if "hundredth" in also else 1  # cold ones
     least_hot = size - min(size * 99 // 100, size - least) if "hundredth" in also else 0
-    hot_most = size - least if "hot first" in also else least_hot
-    most = size if {"hot first", "hundredth"} & set(also) else 0
+    hot_most = size - least if "last cold" in also else least_hot
+    most = size if {"last cold", "hundredth"} & set(also) else 0
 
     def stand(block: int, what: str, last: bool = True) -> None:
         nonlocal places
@@ -577,10 +577,13 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
         else:
             cached += 1
             most = max(most, cached)
-        if not full and "hot first" in also:
+            hot_most = min(hot_most + 1, most - least)
+        if not full and "last cold" in also:
             stand(block, "hot" if cached <= size - least else "test")
         elif block in kind:
             heat(block)
+        elif not full and len(hot) < hot_most:
+            stand(block, "hot")
         else:
             stand(block, "test")
         rest()

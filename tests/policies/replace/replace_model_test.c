@@ -934,8 +934,12 @@ static void pro_insert(u64 i, bool reuse)
         pro.marked[i] = true;
     } else {
         u64 now = pro_number(HOT) + pro_number(COLD) + pro_number(ON_TEST) + 1;
+        bool room = now > pro.most;
+        if (room && now > 1)
+            pro.hot_most++;
         pro.most = MAX(pro.most, now);
-        pro.kind[i] = ON_TEST;
+        room = room && pro_number(HOT) < pro.hot_most;
+        pro.kind[i] = room ? HOT : ON_TEST;
         pro.at[i] = ++pro.now;
         if (!take(&pro.names, buffers[i].blkno))
             return;
