@@ -23,17 +23,17 @@
  * to a used block in its test first, the test ends and nothing is learned, of
  * which the paper does not speak.
  *
- * While the cache grows, hot_most grows with it, and new blocks are hot: all
- * but one, which came first. The authors' own simulator begins so (clock-pro.c,
- * Song Jiang 2005, in the sources of Caffeine), as does LIRS. A cache that
- * begins with cold blocks has none that a test could last for: its loops have
- * no hits. The simulator has cold the blocks that come last, at least two and a
- * hundredth, because it knows the size of the cache. Here the size is the
- * most blocks that there were at once, without those that are unwanted. Names
- * leave in the order of eviction. The hands pass over blocks that are dirty or
- * in use; if no cold block is left, the hot hand makes one. A block that will
- * not be wanted again is the next victim, and is not remembered. There is no
- * tunable, as in the paper.
+ * While the cache grows, hot_most grows with it: the block that comes is cold,
+ * and the one that was cold becomes hot where it stands. The authors' own
+ * simulator begins with hot blocks, too (clock-pro.c, Song Jiang 2005, in the
+ * sources of Caffeine), as does LIRS. A cache that begins with cold blocks has
+ * no hot one that a test could last for: its loops have no hits. The simulator
+ * knows the size of the cache. Here the size is the most blocks that there were
+ * at once, without those that are unwanted. Names leave in the order of
+ * eviction. The hands pass over blocks that are dirty or in use; if no cold
+ * block is left, the hot hand makes one. A block that will not be wanted again
+ * is the next victim, and is not remembered. There is no tunable, as in the
+ * paper.
  *
  * A use shows as remove and insert, and sets the mark. The order on the clock
  * is that of word[PLACE]; a block that comes last has the highest number.
@@ -165,16 +165,34 @@ static void heed_use(void)
     hot_most -= MIN(hot_most, 1);
 }
 
+static struct block *at_cold_hand(void)
+{
+    struct block *cold = first_of(COLD), *test = first_of(TEST);
+    bool is_test = test && (!cold || test->word[PLACE] < cold->word[PLACE]);
+    return is_test ? test : cold;
+}
+
+/* The cache has one block more. The one that was cold becomes hot. */
+static void grow(void)
+{
+    struct block *cold = at_cold_hand();
+    most++;
+    hot_most += most > 1;
+    if (!cold || kinds[HOT].n >= hot_most)
+        return;
+    u64 mark = cold->word[STATE] & MARKED;
+    change(cold, HOT, cold->word[PLACE]);
+    cold->word[STATE] |= mark;
+}
+
 /* A block that was not cached. */
 static void come(struct block *b)
 {
     u64 blocks = kinds[HOT].n + kinds[COLD].n + kinds[TEST].n + 1;
     bool known = ghosts_forget(&names, b->disk, b->blkno);
-    bool grows = blocks > most;
-    most += grows;
-    hot_most += grows && most > 1;
-    bool fills = grows && kinds[HOT].n < hot_most;
-    become(b, known || fills ? HOT : TEST, ++last_place);
+    if (blocks > most)
+        grow();
+    become(b, known ? HOT : TEST, ++last_place);
     if (known) {
         counters[REMEMBERED].value++;
         heed_use();
@@ -192,13 +210,6 @@ static void clockpro_insert(struct block *b, bool reuse)
     } else {
         come(b);
     }
-}
-
-static struct block *at_cold_hand(void)
-{
-    struct block *cold = first_of(COLD), *test = first_of(TEST);
-    bool is_test = test && (!cold || test->word[PLACE] < cold->word[PLACE]);
-    return is_test ? test : cold;
 }
 
 static struct block *clockpro_victim(void)

@@ -431,8 +431,6 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 
 
 # Decisions of which the paper says little, as Caffeine's simulator takes them:
-# - last cold: the cold blocks of a cache that was filled are those that came last. Ours does not
-#   know its size: the first block is cold.
 # - hundredth: at least a hundredth of the blocks, and two, may be cold, and as many hot. Ours: one
 #   cold block, and no hot one.
 # - refuse: a block in its test becomes hot only if the hot hand makes room without passing it.
@@ -440,13 +438,12 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 # - marked: a used block whose test the hot hand ends counts as a use. Ours learns nothing from it.
 # - at rest: the hot hand goes on to the next hot block at once, and ends the tests on its way. Ours
 #   does so when it moves next.
-CAFFEINES = ("last cold", "hundredth", "refuse", "marked", "at rest")
+CAFFEINES = ("hundredth", "refuse", "marked", "at rest")
 
 
 def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int:
-    """Return the hits of CLOCK-Pro as its paper has it, for a cache as large as the blocks that it
-    had so far, and with one cold block while it grows. The clock has blocks and names by the places
-    where they stand.
+    """Return the hits of CLOCK-Pro as its paper has it, for a cache whose blocks are hot as they come,
+    but the last one. The clock has blocks and names by the places where they stand.
 
     also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them.
     """
@@ -460,8 +457,7 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
     hits = cached = places = names = 0
     least = max(size // 100, 2) if "hundredth" in also else 1  # cold ones
     least_hot = size - min(size * 99 // 100, size - least) if "hundredth" in also else 0
-    hot_most = size - least if "last cold" in also else least_hot
-    most = size if {"last cold", "hundredth"} & set(also) else 0
+    hot_most = size - least
 
     def stand(block: int, what: str, last: bool = True) -> None:
         nonlocal places
@@ -488,7 +484,7 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
 
     def learn(used: bool) -> None:
         nonlocal hot_most
-        hot_most = max(hot_most - 1, least_hot) if used else min(hot_most + 1, most - least)
+        hot_most = max(hot_most - 1, least_hot) if used else min(hot_most + 1, size - least)
 
     def end_test(block: int) -> None:
         nonlocal names
@@ -563,7 +559,7 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
             names += 1
         else:
             del kind[block]
-        while names > most:
+        while names > size:
             end_test(first("test")[1])
 
     for block in trace:
@@ -576,14 +572,10 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
             make_room()
         else:
             cached += 1
-            most = max(most, cached)
-            hot_most = min(hot_most + 1, most - least)
-        if not full and "last cold" in also:
-            stand(block, "hot" if cached <= size - least else "test")
+        if not full and cached <= size - least:
+            stand(block, "hot")
         elif block in kind:
             heat(block)
-        elif not full and len(hot) < hot_most:
-            stand(block, "hot")
         else:
             stand(block, "test")
         rest()

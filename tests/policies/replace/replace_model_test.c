@@ -924,6 +924,15 @@ static void pro_heat(u64 i)
         ;
 }
 
+static void pro_grow(u64 blocks)
+{
+    u64 cold = pro_first(COLD, ON_TEST);
+    pro.most = blocks;
+    pro.hot_most += blocks > 1;
+    if (cold != NOBODY && pro_number(HOT) < pro.hot_most)
+        pro.kind[cold] = HOT;
+}
+
 static void pro_insert(u64 i, bool reuse)
 {
     if (!reuse) {
@@ -934,12 +943,9 @@ static void pro_insert(u64 i, bool reuse)
         pro.marked[i] = true;
     } else {
         u64 now = pro_number(HOT) + pro_number(COLD) + pro_number(ON_TEST) + 1;
-        bool room = now > pro.most;
-        if (room && now > 1)
-            pro.hot_most++;
-        pro.most = MAX(pro.most, now);
-        room = room && pro_number(HOT) < pro.hot_most;
-        pro.kind[i] = room ? HOT : ON_TEST;
+        if (now > pro.most)
+            pro_grow(now);
+        pro.kind[i] = ON_TEST;
         pro.at[i] = ++pro.now;
         if (!take(&pro.names, buffers[i].blkno))
             return;

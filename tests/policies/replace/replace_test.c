@@ -298,42 +298,45 @@ static const struct history {
      * its test, c another cold block, n a name; * is a mark. m is the most hot
      * ones. */
     {"clockpro_keeps_what_was_used_again_in_its_test", "clockpro",
-     "insert 0-3; use 0;"  /* [0t* 1h 2h 3h] m 3 */
-     "replace 4>1;"        /* [3h 0h 2c 4t] m 2 */
-     "replace 5>2 6>4;"    /* [3h 0h 4n 5t 6t] */
-     "use 3; replace 4>5;" /* [6c 4h 3h 0c] m 1, and then 3 */
-     "replace 7>6;"        /* [4h 3h 0c 7t] */
-     "use 0; replace 8>7;" /* [4h 3h 7n 0t 8t] */
-     "use 0; replace 9>8;" /* [3h 7n 8n 0h 4c 9t] m 2 */
-     "evict 4 9 3 0; none;"
-     "to_hot 2;"     /* 0, twice */
-     "remembered 1;" /* 4 */
-     "ended 4;"      /* 5 6, 7 8 */
-     "from_cold 5"}, /* 4, 5, 7, 8, 9 */
+     "insert 0-3; use 0;"   /* [0h* 1h 2h 3t] m 3 */
+     "replace 4>3 5>4;"     /* [0h* 1h 2h 3n 4n 5t] */
+     "use 5; replace 6>1;"  /* [3n 4n 5h 0h 2c 6t] m 2 */
+     "replace 3>2;"         /* 4's test ends; [0h 6t 3h 5c] m 1, and then 2 */
+     "use 6; replace 7>5;"  /* [6h 0c 3c 7t] m 1 */
+     "evict 0 3 7 6; none;" /* [7n] */
+     "to_hot 2;"            /* 5, 6 */
+     "remembered 1;"        /* 3 */
+     "ended 1;"             /* 4 */
+     "from_cold 3"},        /* 3, 4, 7 */
     {"clockpro_begins_a_test_for_a_cold_block_that_was_used_after_its_test",
      "clockpro",
-     "insert 0-3; replace 4>0;" /* [0n 1h 2h 3h 4t] */
-     "replace 0>4;"             /* [3h 4n 0h 1c 2c] m 2 */
-     "use 1; replace 5>2;"      /* [3h 4n 0h 1t 5t] */
-     "use 1; replace 6>5;"      /* [0h 5n 1h 3c 6t] m 1, and then 2 */
-     "to_hot 1; remembered 1; evict 3 6 0 1"},
-    {"clockpro_begins_with_hot_blocks_so_that_half_a_loop_stays", "clockpro",
-     "insert 0-3; replace 4>0 5>4 6>5 7>6;" /* [1h 2h 3h 4n 5n 6n 7t] */
-     "evict 7 1 2 3"},
+     "insert 0-3; use 3; replace 4>0;" /* [2h 3h 1c 4t] m 2 */
+     "use 1; replace 5>4;"             /* [2h 3h 4n 1t 5t] */
+     "use 1; replace 6>5;"             /* [4n 5n 1h 2c 3c 6t] m 1 */
+     "to_hot 2; evict 2 3 6 1; ended 2"},
+    {"clockpro_begins_with_hot_blocks_so_that_a_part_of_a_loop_stays",
+     "clockpro",
+     "insert 0-3; replace 4>3 5>4 6>5 7>6;" /* [0h 1h 2h 3n 4n 5n 6n 7t] */
+     "evict 7 0 1 2"},
+    {"clockpro_keeps_the_mark_of_a_block_that_becomes_hot_as_the_cache_grows",
+     "clockpro",
+     "insert 0; use 0; insert 1-3;" /* [0h* 1h 2h 3t] */
+     "use 3; replace 4>1;"          /* [3h 0h 2c 4t] */
+     "evict 2 4 3 0"},
     {"clockpro_remembers_as_many_names_as_there_were_blocks", "clockpro",
      "insert 0-1;"
-     "replace 2>0 3>2 4>3;" /* [1h 2n 3n 4t]: 0 is forgotten */
-     "replace 0>4;"         /* [1h 3n 4n 0t] */
+     "replace 2>1 3>2 4>3;" /* [0h 2n 3n 4t]: 1 is forgotten */
+     "replace 1>4;"         /* [0h 3n 4n 1t] */
      "remembered 0;"
-     "replace 4>0;" /* 3 is forgotten, and 4 hot */
+     "replace 4>1;" /* 3 is forgotten, and 4 hot */
      "remembered 1"},
     {"clockpro_evicts_first_what_nobody_will_want_and_forgets_it", "clockpro",
-     "insert 0-3; use 3; remove 3; unwanted 3; replace 4>3 3>0; remembered 0"},
+     "insert 0-3; use 3; remove 3; unwanted 3; replace 4>3 3>4; remembered 0"},
     {"clockpros_hands_pass_over_a_block_in_use_and_leave_it_in_its_place",
      "clockpro",
-     "insert 0-3; remove 0 1;" /* [0t 1h 2h 3h] */
-     "evict 2; insert 0 1;"    /* [0t* 1h* 3h], then [0h 1h 3c] */
-     "evict 3 0 1"},
+     "insert 0-3; remove 0 3;" /* [0h 1h 2h 3t] */
+     "evict 1; insert 0 3;"    /* [0h* 2h 3t*], then [3h 0h 2c] */
+     "evict 2 3 0"},
 
     /* 4 blocks; one refault is enough to protect a tier. In brackets a
      * generation, first what came first; ' is a use that counts. */
@@ -501,8 +504,7 @@ static const struct scan {
     {"s3fifo_keeps_its_working_set_through_a_scan", "s3fifo", 4},
     {"wtinylfu_keeps_its_working_set_through_a_scan", "wtinylfu", 4},
     {"sieve_keeps_its_working_set_through_a_scan", "sieve", 4},
-    /* 0 comes again and is hot; 1 and 2, not yet used again, pay for it. */
-    {"clockpro_keeps_what_it_took_for_hot_through_a_scan", "clockpro", 2},
+    {"clockpro_keeps_its_working_set_through_a_scan", "clockpro", 4},
     {"lru_loses_its_working_set_to_a_scan", "lru", 0},
 };
 
