@@ -162,11 +162,19 @@ static int read_some(struct inode *ip, struct uio *u, u64 *left,
     return error;
 }
 
+/* 0: it can be read or written by the cache. 1: it was moved past the cache, as
+ * a file system elsewhere wanted. Or -errno. */
+static int check_move(struct inode *ip, struct uio *u)
+{
+    TRY(check_file(ip));
+    return ip->fs->elsewhere ? ip->fs->elsewhere->move(ip, u) : 0;
+}
+
 int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
 {
-    int error = check_file(ip);
+    int error = check_move(ip, u);
     if (error || u->offset >= ip->size || u->left == 0)
-        return error;
+        return MIN(error, 0);
     u64 left = MIN(u->left, ip->size - u->offset);
     while (left && !error)
         error = read_some(ip, u, &left, s);
@@ -263,9 +271,9 @@ static void changed(struct inode *ip)
 int ext2_write(struct inode *ip, struct uio *u)
 {
     struct fs *fs = ip->fs;
-    int error = check_file(ip) ?: fs_writable(fs);
+    int error = fs_writable(fs) ?: check_move(ip, u);
     if (error || u->left == 0)
-        return error;
+        return MIN(error, 0);
     if (u->offset >= fs->max_bytes)
         return -EFBIG;
     u64 left = MIN(u->left, fs->max_bytes - u->offset);
@@ -314,8 +322,7 @@ int ext2_truncate(struct inode *ip, u64 size)
         return -EFBIG;
     TRY(fs_writable(fs));
     if (fs->elsewhere)
-        return (shorter ? zero_tail(ip, size) : 0)
-                   ?: fs->elsewhere->set_size(ip, size);
+        return fs->elsewhere->set_size(ip, size);
     TRY(fs_allow_size(fs, size));
     HOLD(operation, fs);
     TRY(shorter ? zero_tail(ip, size) : 0);

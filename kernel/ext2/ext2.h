@@ -80,10 +80,14 @@ struct fs_operations {
     int (*readlink)(struct inode *, struct uio *);
     int (*getdents)(struct inode *dir, struct uio *);
     int (*statfs)(struct inode *, struct statfs *);
-    void (*written)(struct inode *); /* some of its blocks are dirty */
-    int (*flush)(struct inode *);    /* write them */
-    int (*open)(struct inode *);     /* a file is being opened */
-    void (*forget)(struct inode *);  /* not locked; icache_lock is held */
+    void (*written)(struct inode *);         /* some of its blocks are dirty */
+    int (*flush)(struct inode *);            /* write them */
+    int (*open)(struct inode *, bool write); /* a file is being opened */
+    int (*close)(struct inode *,
+                 bool write); /* once for each open; not locked */
+    /* Move bytes past the cache: 1; or 0, to use the cache; or -errno. */
+    int (*move)(struct inode *, struct uio *);
+    void (*forget)(struct inode *); /* not locked; icache_lock is held */
     void (*unmounted)(struct disk *);
 };
 
@@ -175,11 +179,11 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
-/* Note that a file is being opened, or closed by a process that could write it:
- * a file system elsewhere acts on that. 0 or -errno. ext2_closed: not locked.
- */
-int ext2_opened(struct inode *);
-int ext2_closed(struct inode *);
+/* Note that a file is being opened, perhaps for writing, and that it is closed,
+ * which comes once for each open: a file system elsewhere acts on that. 0 or
+ * -errno. ext2_closed: not locked. */
+int ext2_opened(struct inode *, bool write);
+int ext2_closed(struct inode *, bool write);
 /* Note that the file is open and will be read with these streams. */
 void ext2_begin_reads(struct inode *, const struct streams *);
 /* Note that nothing more is read with these streams. The inode need not be

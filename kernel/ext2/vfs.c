@@ -12,21 +12,19 @@
 
 /* ---- files ---- */
 
-int ext2_opened(struct inode *ip)
+int ext2_opened(struct inode *ip, bool write)
 {
-    return ip->fs->elsewhere ? ip->fs->elsewhere->open(ip) : 0;
+    return ip->fs->elsewhere ? ip->fs->elsewhere->open(ip, write) : 0;
+}
+
+int ext2_closed(struct inode *ip, bool write)
+{
+    return ip->fs->elsewhere ? ip->fs->elsewhere->close(ip, write) : 0;
 }
 
 int ext2_flush(struct inode *ip)
 {
     return ip->fs->elsewhere ? ip->fs->elsewhere->flush(ip) : ext2_fsync(ip);
-}
-
-int ext2_closed(struct inode *ip)
-{
-    if (!ip->fs->elsewhere)
-        return 0;
-    return ilock_valid(ip) ?: iunlock_with(ip, ext2_flush(ip));
 }
 
 int ext2_readlink(struct inode *ip, struct uio *u)

@@ -86,7 +86,7 @@ int file_close(struct file *f)
         pipe_close(f->pipe, f->flags == O_WRONLY);
     if (f->inode) {
         if (f->type == FILE_INODE) {
-            error = may_write(f) ? ext2_closed(f->inode) : 0;
+            error = ext2_closed(f->inode, may_write(f));
             int lost = ext2_lost_since(f->inode, &f->told, false);
             error = error ?: lost;
         }
@@ -131,7 +131,7 @@ static int attach_inode(struct file *f)
     f->told = ext2_lost_before(ip);
     switch (ip->mode & S_IFMT) {
     case S_IFREG:
-        TRY(ext2_opened(ip));
+        TRY(ext2_opened(ip, may_write(f)));
         ext2_begin_reads(ip, &f->streams);
         return attach_regular(f);
     case S_IFDIR:

@@ -38,6 +38,13 @@ static void fill(struct inode *ip, const char *path)
     nfs_has_served = true;
 }
 
+/* One user less. export_lock is held. */
+static void end(void)
+{
+    if (!--exported.users)
+        iput(exported.root);
+}
+
 int export_begin(const char *path)
 {
     OWNED(inode) struct inode *ip = NULL;
@@ -47,36 +54,51 @@ int export_begin(const char *path)
     if (exported.users && exported.root != ip)
         return -EBUSY;
     TRY(replies_start());
-    if (!exported.users++)
-        fill(ip, page);
-    return 0;
+    if (exported.users++)
+        return 0;
+    fill(ip, page);
+    int error = spritely_start();
+    if (error)
+        end();
+    return error;
 }
 
 void export_end(void)
 {
     HOLD(sleep, &export_lock);
-    if (!--exported.users)
-        iput(exported.root);
+    end();
+}
+
+int take_numbers(struct call *c, u32 *ino, u32 *generation)
+{
+    u32 n;
+    struct xdr h = {.at = xdr_bytes(&c->in, &n, HANDLE_MOST)};
+    if (c->in.bad)
+        return -EINVAL; /* the answer will be GARBAGE_ARGS */
+    h.end = h.at + n;
+    u32 disk = xdr_u32(&h);
+    *ino = xdr_u32(&h);
+    *generation = xdr_u32(&h);
+    return n != HANDLE_BYTES || disk != exported.disk ? NFS_BADHANDLE : 0;
 }
 
 int take_handle(struct call *c, struct inode **ip)
 {
-    u32 n;
-    struct xdr h = {.at = xdr_bytes(&c->in, &n, HANDLE_MOST)};
+    u32 ino, generation;
     *ip = NULL;
-    if (c->in.bad)
-        return -EINVAL; /* the answer will be GARBAGE_ARGS */
-    h.end = h.at + n;
-    u32 disk = xdr_u32(&h), ino = xdr_u32(&h), generation = xdr_u32(&h);
-    if (n != HANDLE_BYTES || disk != exported.disk)
-        return NFS_BADHANDLE;
+    TRY(take_numbers(c, &ino, &generation));
     return ext2_find(exported.root, ino, generation, ip);
+}
+
+void put_numbers(struct xdr *x, u32 ino, u32 generation)
+{
+    xdr_put(x, HANDLE_BYTES);
+    xdr_put(x, exported.disk);
+    xdr_put(x, ino);
+    xdr_put(x, generation);
 }
 
 void put_handle(struct xdr *x, const struct inode *ip)
 {
-    xdr_put(x, HANDLE_BYTES);
-    xdr_put(x, exported.disk);
-    xdr_put(x, ip->ino);
-    xdr_put(x, ip->generation);
+    put_numbers(x, ip->ino, ip->generation);
 }

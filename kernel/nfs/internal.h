@@ -52,8 +52,9 @@ struct program {
     u32 nprocedures;
 };
 
-extern const struct program portmap_program, mount_program, nfs_program;
-#define PROGRAMS 3
+extern const struct program portmap_program, mount_program, nfs_program,
+    spritely_program;
+#define PROGRAMS 4
 extern const struct program *const programs[PROGRAMS];
 
 /* rpc.c: answer a call of these bytes. The answer's length in c->reply; 0: it
@@ -90,12 +91,30 @@ void export_end(void);
  * then *ip is NULL. */
 int take_handle(struct call *, struct inode **ip);
 void put_handle(struct xdr *, const struct inode *);
+/* The same of a handle's numbers: the inode need not be there any more. */
+int take_numbers(struct call *, u32 *ino, u32 *generation);
+void put_numbers(struct xdr *, u32 ino, u32 generation);
 /* All arguments have been decoded: 0, or an error, and the answer will be
  * GARBAGE_ARGS. */
 static inline int args_end(const struct call *c)
 {
     return c->in.bad ? -EINVAL : 0;
 }
+
+/* ---- spritely.c, callback.c ---- */
+
+/* Forget all clients, as the first process serves now. 0 or -ENOMEM. */
+int spritely_start(void);
+
+/* Have a client write back the file's blocks, and drop them. Sleeps until that
+ * is done: 0; or -ETIMEDOUT: nobody answers there. */
+struct recall {
+    struct net_address client;
+    u32 ino, generation;
+    u64 stamp;
+    bool invalidate;
+};
+int callback_recall(const struct recall *);
 
 /* ---- attributes.c; inodes are locked and valid ---- */
 

@@ -26,8 +26,8 @@ COUNTER_WITH(repeated, "nfs.repeated", "calls",
 COUNTER_WITH(damaged, "nfs.damaged", "calls", "could not be decoded in whole",
              &nfs_has_served);
 
-const struct program *const programs[PROGRAMS] = {&portmap_program,
-                                                  &mount_program, &nfs_program};
+const struct program *const programs[PROGRAMS] = {
+    &portmap_program, &mount_program, &nfs_program, &spritely_program};
 
 void nfs_damaged(void)
 {

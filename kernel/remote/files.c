@@ -25,7 +25,7 @@ static struct list *bucket(struct mount *m, const u8 *handle, u32 bytes)
     return &m->hash[sum % BUCKETS];
 }
 
-static struct file *find(struct mount *m, const u8 *handle, u32 bytes)
+struct file *file_find(struct mount *m, const u8 *handle, u32 bytes)
 {
     struct list *b = bucket(m, handle, bytes);
     ITEM_EACH (struct file, f, b, hash)
@@ -52,16 +52,33 @@ static struct file *take_new(struct mount *m, char **page)
 }
 
 /* The file that has not been looked up for the longest time, and is in use by
- * nobody; it is free then. NULL: there is none. */
-static struct file *take_oldest(struct mount *m)
+ * nobody; NULL: there is none. */
+static struct file *oldest(struct mount *m)
 {
     ITEM_EACH (struct file, f, &m->age, age)
-        if (!f->ip && !f->written && f->number != m->root) {
-            list_remove(&f->hash);
-            list_remove(&f->age);
+        if (!f->ip && f->number != m->root && !f->spritely.working &&
+            !list_on(&f->spritely.due))
             return f;
-        }
     return NULL;
+}
+
+/* Take that file, which is free then, out of the lists. What is dirty of it is
+ * written first. */
+static struct file *take_oldest(struct mount *m)
+{
+    struct file *f;
+    while ((f = oldest(m)) && f->written) {
+        spin_unlock(&m->lock);
+        int error = flush_file(m, f);
+        spin_lock(&m->lock);
+        if (error)
+            return NULL;
+    }
+    if (f) {
+        list_remove(&f->hash);
+        list_remove(&f->age);
+    }
+    return f;
 }
 
 static void enter(struct mount *m, struct file *f, const u8 *handle, u32 bytes)
@@ -76,7 +93,7 @@ struct file *file_of_handle(struct mount *m, const u8 *handle, u32 bytes)
 {
     PAGE_OWNED char *page = page_alloc_zero();
     spin_lock(&m->lock);
-    struct file *f = find(m, handle, bytes), *old = NULL;
+    struct file *f = file_find(m, handle, bytes), *old = NULL;
     if (f) {
         list_remove(&f->age);
         list_push_back(&m->age, &f->age);
@@ -88,11 +105,9 @@ struct file *file_of_handle(struct mount *m, const u8 *handle, u32 bytes)
     spin_unlock(&m->lock);
     if (!old)
         return f;
-    u64 n = MAX(old->size, old->known.size) / bio_block_bytes() + 1;
-    for (u64 block = 0; block < n; block++)
-        binval(m->disk, old->number * EXT2_ELSEWHERE_BLOCKS + block);
+    drop_blocks(m, old, 0, file_end(old) + 1);
     HOLD(spin, &m->lock);
-    f = find(m, handle, bytes); /* another process may have been faster */
+    f = file_find(m, handle, bytes); /* another process may have been faster */
     if (f) {
         old->handle_bytes = 0;
         list_push_front(&m->age, &old->age);

@@ -8,6 +8,7 @@
 #include "kernel/net/net.h"
 #include "kernel/nfs/protocol.h"
 #include "kernel/proc/sleep.h"
+#include "kernel/remote/consistency.h"
 #include "kernel/remote/remote.h"
 
 #define FILES      4096 /* known at a time; number 0 is none */
@@ -90,6 +91,7 @@ struct file {
     u8 handle[HANDLE_MOST];
     u64 cookies;                  /* a directory's verifier of cookies */
     struct inode *ip;             /* in memory; NULL: not */
+    u64 owner;                    /* of its blocks, for flushes */
     u64 size;                     /* while it is not: of the inode */
     struct attributes attributes; /* the last from the server, */
     bool fresh;                   /* which the inode does not have yet */
@@ -99,9 +101,23 @@ struct file {
     bool gone;                    /* its last name was removed here */
     u64 changed;                  /* here: m->changes at that time */
     int error;                    /* the last of a READ, WRITE or COMMIT */
+    bool past;                    /* nothing is cached: bytes go past it */
+    struct {                      /* for spritely.c, which explains them */
+        struct list due;          /* m->spritely.due: a recall waits */
+        u32 opens[2];             /* for reading; for writing too */
+        u64 version;              /* of the blocks; 0: none is cached */
+        u64 recalled;             /* the last recall's stamp */
+        bool calling;             /* a process asks the server about it */
+        bool working;             /* it is being recalled */
+        bool invalidate;          /* ... and then nothing is cached */
+        bool unclosed;            /* the server does not know of a close */
+        int lost;                 /* the next close's error */
+    } spritely;
 };
 
 struct file *file_at(struct mount *, u32 number);
+/* The file of a handle, if it is known. m->lock is held. */
+struct file *file_find(struct mount *, const u8 *handle, u32 bytes);
 /* The file of a handle, perhaps new; NULL: no memory, or all are in use. */
 struct file *file_of_handle(struct mount *, const u8 *handle, u32 bytes);
 void files_free(struct mount *);
@@ -112,6 +128,7 @@ struct mount {
     struct disk *disk;
     struct server server;
     char source[64];
+    const struct consistency *consistency;
     u32 root; /* its file's number */
     struct spinlock lock;
     /* lock */
@@ -125,6 +142,14 @@ struct mount {
         struct stamp before, after;
     } change[CHANGES];
     u32 next_change;
+    struct {                     /* for spritely.c */
+        struct socket *socket;   /* of callbacks; NULL: never mounted so */
+        u32 port;                /* ... and its port */
+        u64 epoch;               /* of the server */
+        struct list due;         /* files to be recalled */
+        bool used, hurry;        /* mounted so; the next ping is to come now */
+        bool pinging, recalling; /* these processes are at work */
+    } spritely;
     /* lock: blocks.c */
     u32 ncarriers; /* processes that run */
     struct io *first, **last;
@@ -167,7 +192,7 @@ void take_wcc(struct call *, struct mount *, struct file *);
  * m->changes before the call was sent. with: the handle may be absent. */
 struct file *take_file(struct call *, struct mount *, u64 began, bool optional);
 
-/* ---- consistency.c ---- */
+/* ---- attributes.c ---- */
 
 /* Take the attributes that the server has now, unless the file has been changed
  * here since; began: m->changes before the server was asked. */
@@ -182,11 +207,16 @@ u64 changes_now(struct mount *);
 void remote_load(struct inode *);
 int remote_error(const struct inode *);
 void remote_written(struct inode *);
+/* Write what is dirty: 0 or -errno. What cannot be written now stays dirty, as
+ * on a disk; what never can is dropped. */
+int flush_file(struct mount *, struct file *);
 int remote_flush(struct inode *);
-int remote_open(struct inode *);
+u64 file_end(const struct file *); /* where its last cached block may end */
+int remote_open(struct inode *, bool write);
+int remote_close(struct inode *, bool write);
 void remote_forget(struct inode *);
 /* Drop the cached blocks from a byte on. No write of them is under way then. */
-void drop_blocks(struct inode *, u64 from, u64 end);
+void drop_blocks(struct mount *, const struct file *, u64 from, u64 end);
 
 /* ---- names.c ---- */
 
@@ -198,3 +228,5 @@ void remote_unmounted(struct disk *);
 
 void blocks_carry(struct disk *, struct io *);
 int blocks_start(struct mount *); /* its processes; 0 or -ENOMEM */
+/* Move bytes past the cache, if the file is `past`: 1. Else 0, or -errno. */
+int remote_move(struct inode *, struct uio *);

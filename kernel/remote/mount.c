@@ -54,6 +54,23 @@ static int parse(const char *source, struct server *s, const char **path)
     return *source == '/' ? 0 : -EINVAL;
 }
 
+extern const struct consistency *const __start_consistencies[];
+extern const struct consistency *const __stop_consistencies[];
+
+/* Return the consistency that stands before an @, or nfs; NULL: there is no
+ * such one. *source moves behind it. */
+static const struct consistency *take_consistency(const char **source)
+{
+    const char *at = strchr(*source, '@'), *name = at ? *source : "nfs";
+    size_t n = at ? (size_t)(at - *source) : strlen(name);
+    *source = at ? at + 1 : *source;
+    for (const struct consistency *const *c = __start_consistencies;
+         c < __stop_consistencies; c++)
+        if (strlen((*c)->name) == n && !memcmp((*c)->name, name, n))
+            return *c;
+    return NULL;
+}
+
 /* ---- asking the server ---- */
 
 static int ask_port(struct server *s, u32 program, u32 *port)
@@ -91,7 +108,8 @@ static int find_root(struct mount *m, const char *path)
     if (!port)
         TRY(ask_port(&m->server, NFS_PROGRAM, &m->server.port)
                 ?: ask_port(&m->server, MOUNT_PROGRAM, &port));
-    return ask_root(m, port, path);
+    TRY(ask_root(m, port, path));
+    return m->consistency->mounted ? m->consistency->mounted(m) : 0;
 }
 
 /* ---- mounts ---- */
@@ -143,6 +161,8 @@ static struct mount *take(void)
 
 static void release(struct mount *m)
 {
+    if (m->consistency->unmounted)
+        m->consistency->unmounted(m);
     files_free(m);
     m->used = false;
 }
@@ -155,8 +175,9 @@ void remote_unmounted(struct disk *d)
 int remote_mount(const char *source, struct inode *on, u64 flags)
 {
     struct server server;
-    const char *path;
-    TRY(parse(source, &server, &path));
+    const char *path, *address = source;
+    const struct consistency *consistency = take_consistency(&address);
+    TRY(consistency ? parse(address, &server, &path) : -EINVAL);
     if (strlen(source) >= sizeof((struct mount *)0)->source)
         return -ENAMETOOLONG;
     HOLD(sleep, &mounting);
@@ -165,6 +186,7 @@ int remote_mount(const char *source, struct inode *on, u64 flags)
     if (!m)
         return -ENOMEM;
     m->server = server;
+    m->consistency = consistency;
     strlcpy(m->source, source, sizeof m->source);
     int error = find_root(m, path);
     if (error) {

@@ -1,5 +1,6 @@
 /* Calls about names and attributes, for ext2 (fs_operations). Nothing that they
  * say is kept: each lookup is a LOOKUP. */
+#include "kernel/cache/bio.h"
 #include "kernel/remote/internal.h"
 
 /* For a call that has been made: what is in `in` fits, or -EIO. */
@@ -94,7 +95,7 @@ static int remove_name(struct inode *dir, const char *name, struct inode *ip)
     TRY(nfs_send(m, c));
     f->gone = ip->nlink <= 1 || S_ISDIR(ip->mode);
     if (f->gone && S_ISREG(ip->mode))
-        drop_blocks(ip, 0, ip->size);
+        drop_blocks(m, f, 0, ip->size);
     HOLD(spin, &m->lock);
     f->written &= !f->gone;
     f->fresh = false;
@@ -147,11 +148,13 @@ static int set_times(struct inode *ip, u64 atime_s, u64 mtime_s)
  * make the file longer again. */
 static int set_size(struct inode *ip, u64 size)
 {
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
     u64 old = ip->size;
-    remote_written(ip); /* perhaps: its last block, by ext2 */
-    ip->size = size;
-    drop_blocks(ip, size, old);
+    ip->size = MIN(old, size);
+    drop_blocks(m, f, size, old);
     int error = remote_flush(ip) ?: set(ip, NULL, &size, NULL);
+    drop_blocks(m, f, size - size % bio_block_bytes(), size);
     if (error)
         ip->valid = false;
     return error;
@@ -300,6 +303,8 @@ const struct fs_operations remote_operations = {
     .written = remote_written,
     .flush = remote_flush,
     .open = remote_open,
+    .close = remote_close,
+    .move = remote_move,
     .forget = remote_forget,
     .unmounted = remote_unmounted,
 };

@@ -13,16 +13,17 @@
  *   is on the server's disk. If the server has started again meanwhile, which
  *   its verifier tells, the block is written again. So a block that is clean
  *   here is safe there.
- * - Consistency is close-to-open (consistency.c): a close writes what is dirty;
- *   an open asks for the attributes, and drops the blocks if another client has
- *   changed the file.
+ * - What a client does so that it reads what others have written is a kind
+ *   (consistency.h), which a mount chooses.
  * - A server that does not answer is waited for. The console says so, once.
  *   Only a process that is killed gives up.
  *
  *   call.c         one call, until its reply comes
  *   message.c      what most calls have in them
  *   files.c        the files that are known, by number and by handle
- *   consistency.c  attributes, and whether the blocks are still right
+ *   attributes.c   attributes, and whether the blocks are still right
+ *   nfs.c          consistency: close-to-open
+ *   spritely.c     consistency: by a server that calls back (callback.c)
  *   names.c        calls about names and attributes
  *   blocks.c       READ, WRITE and COMMIT for the cache
  *   mount.c        mounting and unmounting
@@ -38,6 +39,7 @@ const char *remote_source(const struct disk *);
 
 /* Mount HOST:/DIRECTORY or HOST:PORT:/DIRECTORY at a directory (referenced,
  * unlocked; consumed on success). PORT has MOUNT and NFS; without it the port
- * mapper says where they are. 0 or -errno: -EINVAL, -ENXIO without a network,
- * -ETIMEDOUT, or what the server says. */
+ * mapper says where they are. CONSISTENCY@ may stand before HOST; nfs is the
+ * default. 0 or -errno: -EINVAL, -ENXIO without a network, -ENODEV if the
+ * server has no such consistency, -ETIMEDOUT, or what the server says. */
 int remote_mount(const char *source, struct inode *on, u64 flags);

@@ -184,7 +184,7 @@ static int build_stack(struct program *g, const char *path, u64 argv_user)
 
 static int build(struct program *g, const char *path, u64 argv_user)
 {
-    int error = ext2_opened(g->file) ?: read_headers(g);
+    int error = ext2_opened(g->file, false) ?: read_headers(g);
     if (!error && !(g->pagetable = vm_create()))
         error = -ENOMEM;
     for (u32 i = 0; i < g->nsegments && !error; i++)
@@ -218,8 +218,11 @@ i64 exec(const char *path, u64 argv_user)
 {
     struct program g = {0};
     TRY(namei(path, 0, &g.file));
-    int error =
-        ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, path, argv_user));
+    int error = ilock_valid(g.file);
+    if (!error) {
+        error = iunlock_with(g.file, build(&g, path, argv_user));
+        ext2_closed(g.file, false);
+    }
     ext2_end_reads(g.file, &g.streams);
     iput(g.file);
     if (!error)

@@ -1,9 +1,7 @@
 /*
- * Close-to-open consistency: what is written here before a close is seen by an
- * open elsewhere that comes after it.
+ * Attributes of remote files, and whether the cached blocks are of the state
+ * that the attributes tell.
  *
- * - A close, as fsync, writes what is dirty and waits until the server has it
- *   on its disk. An open does so, too, and then asks for the attributes.
  * - The cached blocks are of one state of the file, `known`. Attributes of
  *   another state mean that another client has changed the file, and then the
  *   blocks are dropped. While blocks are dirty the server's state says nothing:
@@ -12,7 +10,7 @@
  *   state to which (wcc_data). `known` follows if the first is `known`. As
  *   replies may come in another order, a change that does not fit yet is kept
  *   in m->change. One that never fits makes the next open drop the blocks,
- * which is slow and right.
+ *   which is slow and right.
  * - Attributes may be older than a change made here that was answered first.
  *   So who asks for them notes m->changes before.
  */
@@ -80,11 +78,11 @@ void remote_written(struct inode *ip)
 
 /* ---- from the server's attributes to the inode ---- */
 
-void drop_blocks(struct inode *ip, u64 from, u64 end)
+void drop_blocks(struct mount *m, const struct file *f, u64 from, u64 end)
 {
     u32 bytes = bio_block_bytes();
     for (u64 at = (from + bytes - 1) / bytes; at * bytes < end; at++)
-        binval(ext2_disk(ip), ip->run_start + at);
+        binval(m->disk, f->number * EXT2_ELSEWHERE_BLOCKS + at);
 }
 
 static void set_inode(struct inode *ip, const struct attributes *a)
@@ -115,6 +113,7 @@ static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
 {
     HOLD(spin, &m->lock);
     f->ip = ip;
+    f->owner = ext2_owner(ip);
     if (!f->fresh || f->written)
         return false;
     const struct stamp *now = &f->attributes.stamp;
@@ -132,10 +131,11 @@ void remote_load(struct inode *ip)
     struct mount *m = mount_of(ip);
     struct file *f = file_of(ip);
     u64 end;
-    if (!ip->valid && !f->fresh && !f->written && ask_attributes(m, f))
+    bool unknown = !ip->valid && !f->fresh && !f->written;
+    if ((unknown || f->past) && ask_attributes(m, f) && unknown)
         return;
     if (take_fresh(m, f, ip, &end))
-        drop_blocks(ip, 0, end);
+        drop_blocks(m, f, 0, end);
     if (!ip->valid && f->written) { /* it was forgotten with dirty blocks */
         u64 size = f->size;
         set_inode(ip, &f->attributes);
@@ -157,7 +157,7 @@ void remote_forget(struct inode *ip)
     f->ip = NULL;
 }
 
-/* ---- close and open ---- */
+/* ---- writing what is dirty ---- */
 
 /* The error that no later attempt will mend. */
 static bool is_final(int error)
@@ -165,30 +165,38 @@ static bool is_final(int error)
     return error == -ESTALE || error == -EPERM || error == -EROFS;
 }
 
-/* Write what is dirty. What cannot be written now stays dirty, as on a disk;
- * what never can is dropped. */
-int remote_flush(struct inode *ip)
+u64 file_end(const struct file *f)
 {
-    struct mount *m = mount_of(ip);
-    struct file *f = file_of(ip);
+    return MAX(f->known.size, f->ip ? f->ip->size : f->size);
+}
+
+int flush_file(struct mount *m, struct file *f)
+{
     if (!f->written)
         return 0;
     f->error = 0;
-    int error = bflush_owner(m->disk, ext2_owner(ip));
-    error = error ? remote_error(ip) : 0;
+    int error = bflush_owner(m->disk, f->owner) ? f->error ?: -EIO : 0;
     if (is_final(error))
-        drop_blocks(ip, 0, ip->size);
+        drop_blocks(m, f, 0, file_end(f));
     HOLD(spin, &m->lock);
     if (!error || is_final(error))
         f->written = false;
     return error;
 }
 
-int remote_open(struct inode *ip)
+int remote_flush(struct inode *ip)
 {
-    struct mount *m = mount_of(ip);
-    struct file *f = file_of(ip);
-    TRY(remote_flush(ip) ?: ask_attributes(m, f));
-    remote_load(ip);
-    return ivalid(ip);
+    return flush_file(mount_of(ip), file_of(ip));
+}
+
+/* ---- open and close, as the mount's consistency has them ---- */
+
+int remote_open(struct inode *ip, bool write)
+{
+    return S_ISREG(ip->mode) ? mount_of(ip)->consistency->open(ip, write) : 0;
+}
+
+int remote_close(struct inode *ip, bool write)
+{
+    return S_ISREG(ip->mode) ? mount_of(ip)->consistency->close(ip, write) : 0;
 }

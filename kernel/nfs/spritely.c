@@ -1,0 +1,421 @@
+/*
+ * Spritely NFS (Srinivasan and Mogul, "Spritely NFS: Experiments with
+ * Cache-Consistency Protocols", SOSP 1989): the server's table of states.
+ *
+ * - A client says when it opens and closes a file. So the server knows who may
+ *   have cached what, and a read sees the latest write exactly:
+ *     one client, or readers only            each may cache
+ *     a writer and another client            nobody may cache: write sharing
+ *     closed, and the last writer may have dirty blocks     recalled by an open
+ * - A file's version grows with each open for writing. A client's old blocks
+ *   are right if they are of the file's version; for a writer, of the one
+ *   before it.
+ * - An open that does not fit calls back: the other clients write their dirty
+ *   blocks, or drop all (callback.c). The file is busy meanwhile, and other
+ *   opens of it wait. No inode is locked then. At most half of the processes
+ *   wait in these ways, as the others must serve the blocks that are written.
+ *   A further open is answered JUKEBOX, and the client tries again.
+ * - A client that does not answer has died: it is forgotten. So is one whose
+ *   boot number has changed.
+ * - Clients tell how often they have a file open, not that it is once more. So
+ *   an OPEN may be repeated, and is also how a client recovers.
+ * - Recovery is by re-opening, as in Sprite: what is here is lost when the
+ *   server stops. Its epoch tells the clients, who ask for it each
+ *   SPRITELY_PING_NS. For SPRITELY_GRACE_NS after the start the server accepts
+ *   only re-opens, as in "Recovery in Spritely NFS" (Mogul, 1994). A file in
+ *   the exported directory, MARK, says that there have ever been such clients;
+ *   without it nobody need wait.
+ * - Only clients of Spritely NFS are in the table: what others, or programs on
+ *   the server, do with a file is seen as by NFS.
+ */
+#include "kernel/machine/mem.h"
+#include "kernel/nfs/internal.h"
+#include "kernel/proc/sleep.h"
+
+#define MARK    ".spritely"
+#define CLIENTS 16
+#define FILES   512
+#define OPENS   1024
+
+/* Of the table; all is guarded by its lock. */
+struct client {
+    struct net_address at; /* of its callbacks; host 0: free */
+    u64 boot;
+};
+
+struct known {
+    u32 ino, generation; /* 0: free */
+    bool busy;           /* an open calls back */
+    u64 version, used;
+};
+
+struct open {
+    struct known *file; /* NULL: free */
+    struct client *client;
+    u32 readers, writers;
+    bool cached; /* it may cache, while it has the file open */
+    bool dirty;  /* it may have dirty blocks, open or not */
+};
+
+static struct table {
+    struct client clients[CLIENTS];
+    struct known files[FILES];
+    struct open opens[OPENS];
+    u64 counter; /* of versions and stamps: one number is never used twice */
+    u64 grace_ns;
+    u32 waiting; /* processes */
+} * table;
+static struct spinlock lock = SPINLOCK("spritely", RANK_FILE);
+
+#define EACH(type, i, array)            \
+    for (struct type *i = table->array; \
+         i < table->array + NELEM(table->array); i++)
+
+int spritely_start(void)
+{
+    OWNED(inode) struct inode *mark = NULL;
+    if (!table && !(table = mem_reserve(sizeof *table)))
+        return -ENOMEM;
+    memset(table, 0, sizeof *table);
+    table->counter = exported.verifier;
+    if (lookup(exported.root, MARK, &mark) == 0)
+        table->grace_ns = clock_ns() + SPRITELY_GRACE_NS;
+    return 0;
+}
+
+/* ---- clients ---- */
+
+/* What a call says of its client. */
+struct caller {
+    struct net_address at;
+    u64 boot;
+};
+
+static struct caller take_caller(struct call *c)
+{
+    u64 boot = xdr_u64(&c->in);
+    return (struct caller){{c->from.host, xdr_u32(&c->in)}, boot};
+}
+
+/* Forget a client and all that it has open. */
+static void forget(struct client *client)
+{
+    EACH(open, o, opens)
+    if (o->client == client)
+        o->file = NULL;
+    client->at.host = 0;
+}
+
+static struct client *find_client(const struct caller *caller)
+{
+    EACH(client, i, clients)
+    {
+        if (i->at.host != caller->at.host)
+            continue;
+        if (i->boot != caller->boot)
+            forget(i);
+        else if (i->at.port == caller->at.port)
+            return i;
+    }
+    return NULL;
+}
+
+/* The client, perhaps new: then *known is false. NULL: there are too many. */
+static struct client *enter_client(const struct caller *caller, bool *known)
+{
+    HOLD(spin, &lock);
+    struct client *found = find_client(caller);
+    *known = found;
+    EACH(client, i, clients)
+    if (!found && !i->at.host)
+        found = i;
+    if (found && !*known)
+        *found = (struct client){caller->at, caller->boot};
+    return found;
+}
+
+/* After a start the server waits for clients, if there has ever been one. */
+static int make_mark(void)
+{
+    struct inode *ip;
+    int error = ext2_create_at(exported.root, MARK, 0600, true, &ip);
+    if (!error)
+        iput(ip);
+    return error == -EEXIST ? 0 : error ?: make_stable(exported.root);
+}
+
+static int serve_ping(struct call *c)
+{
+    bool known;
+    struct caller caller = take_caller(c);
+    TRY(args_end(c));
+    if (!enter_client(&caller, &known))
+        return -ENFILE;
+    TRY(known ? 0 : make_mark());
+    xdr_put64(&c->out, exported.verifier);
+    xdr_put(&c->out, known);
+    return 0;
+}
+
+/* ---- files ---- */
+
+static struct known *find_file(u32 ino, u32 generation)
+{
+    EACH(known, f, files)
+    if (f->ino == ino && f->generation == generation)
+        return f;
+    return NULL;
+}
+
+static bool has_opens(const struct known *f)
+{
+    EACH(open, o, opens)
+    if (o->file == f)
+        return true;
+    return false;
+}
+
+/* Take the file that nobody has open and that was used least recently, or a
+ * free one. NULL: there is none. */
+static struct known *take_file(u32 ino, u32 generation)
+{
+    struct known *oldest = NULL;
+    EACH(known, f, files)
+    if ((!oldest || f->used < oldest->used) && !f->busy && !has_opens(f))
+        oldest = f;
+    if (oldest)
+        *oldest = (struct known){
+            .ino = ino, .generation = generation, .version = ++table->counter};
+    return oldest;
+}
+
+/* Of processes that wait in opens. */
+static bool wait_begins(void)
+{
+    if (2 * table->waiting + 1 >= exported.users)
+        return false;
+    table->waiting++;
+    return true;
+}
+
+/* The file, for this process alone. NULL: try later. */
+static struct known *lock_file(u32 ino, u32 generation)
+{
+    struct known *f;
+    while ((f = find_file(ino, generation)) && f->busy) {
+        if (!wait_begins())
+            return NULL;
+        int error = sleep_until(table, &lock, 0);
+        table->waiting--;
+        if (error)
+            return NULL;
+    }
+    f = f ?: take_file(ino, generation);
+    if (f) {
+        f->busy = true;
+        f->used = ++table->counter;
+    }
+    return f;
+}
+
+static void unlock_file(struct known *f)
+{
+    f->busy = false;
+    wakeup(table);
+}
+
+/* ---- opens ---- */
+
+static struct open *find_open(const struct known *f,
+                              const struct client *client)
+{
+    EACH(open, o, opens)
+    if (o->file == f && o->client == client)
+        return o;
+    return NULL;
+}
+
+static struct open *enter_open(struct known *f, struct client *client)
+{
+    struct open *o = find_open(f, client) ?: find_open(NULL, NULL);
+    if (o && !o->file)
+        *o = (struct open){.file = f, .client = client};
+    return o;
+}
+
+static void clear(struct open *o)
+{
+    *o = (struct open){0};
+}
+
+static bool is_open(const struct open *o)
+{
+    return o->readers || o->writers;
+}
+
+/* What another client must do before an open: nothing, or write back, or that
+ * and drop its blocks. */
+static bool must_recall(const struct open *o, bool write, struct recall *r)
+{
+    r->invalidate = o->cached && is_open(o) && (write || o->writers);
+    return r->invalidate || o->dirty;
+}
+
+/* Call back the clients that an open conflicts with. 0, or JUKEBOX. */
+static int recall_others(struct known *f, const struct client *mine, bool write)
+{
+    EACH(open, o, opens)
+    {
+        struct recall r = {.ino = f->ino, .generation = f->generation};
+        struct client *other = o->client;
+        if (o->file != f || other == mine || !must_recall(o, write, &r))
+            continue;
+        if (!wait_begins())
+            return NFS_JUKEBOX;
+        r.client = other->at;
+        r.stamp = ++table->counter;
+        spin_unlock(&lock);
+        int error = callback_recall(&r);
+        spin_lock(&lock);
+        table->waiting--;
+        if (error == -EINTR)
+            return NFS_JUKEBOX;
+        if (error)
+            forget(other);
+        if (o->file != f || o->client != other)
+            continue;
+        o->dirty = false;
+        o->cached &= !r.invalidate;
+        if (!is_open(o))
+            clear(o);
+    }
+    return 0;
+}
+
+/* True if the client may cache what it has open. */
+static bool may_cache(const struct open *mine)
+{
+    EACH(open, o, opens)
+    if (o->file == mine->file && o != mine &&
+        (o->writers || (mine->writers && is_open(o))))
+        return false;
+    return true;
+}
+
+/* ---- OPEN and CLOSE ---- */
+
+struct opening {
+    struct caller caller;
+    u32 ino, generation, readers, writers;
+    enum spritely_how how;
+    bool cached, dirty;
+    u64 version;
+};
+
+static int take_opening(struct call *c, struct opening *a, bool close)
+{
+    TRY(take_numbers(c, &a->ino, &a->generation));
+    a->caller = take_caller(c);
+    a->readers = xdr_u32(&c->in);
+    a->writers = xdr_u32(&c->in);
+    a->how = close ? OPEN_READ : xdr_u32(&c->in);
+    a->cached = close || xdr_bool(&c->in);
+    a->dirty = xdr_bool(&c->in);
+    a->version = close ? 0 : xdr_u64(&c->in);
+    c->in.bad |= a->how > OPEN_RECLAIM;
+    return args_end(c);
+}
+
+struct grant {
+    u64 stamp, version, previous;
+    bool cachable;
+};
+
+/* Grant the open of a file that this process has locked, and whose other
+ * clients fit. */
+static int grant(struct known *f, struct client *client,
+                 const struct opening *a, struct grant *g)
+{
+    struct open *o = enter_open(f, client);
+    if (!o)
+        return NFS_JUKEBOX;
+    g->previous = f->version;
+    if (a->how == OPEN_WRITE)
+        f->version = ++table->counter;
+    o->readers = a->readers;
+    o->writers = a->writers;
+    o->cached = a->cached && may_cache(o);
+    o->dirty = a->dirty || (o->cached && o->writers);
+    g->cachable = o->cached;
+    g->version = f->version;
+    g->stamp = ++table->counter;
+    if (!is_open(o) && !o->dirty)
+        clear(o);
+    return 0;
+}
+
+static int open_file(const struct opening *a, struct grant *g)
+{
+    HOLD(spin, &lock);
+    struct client *client = find_client(&a->caller);
+    if (!client)
+        return NFS_NOT_SYNC; /* it pings first */
+    bool is_new = !find_file(a->ino, a->generation);
+    struct known *f = lock_file(a->ino, a->generation);
+    if (!f)
+        return NFS_JUKEBOX;
+    if (is_new && a->how == OPEN_RECLAIM)
+        f->version = a->version;
+    int status = recall_others(f, client, a->writers)
+                     ?: find_client(&a->caller) != client ? NFS_JUKEBOX
+                                                          : 0;
+    status = status ?: grant(f, client, a, g);
+    unlock_file(f);
+    return status;
+}
+
+static int serve_open(struct call *c)
+{
+    struct opening a;
+    struct grant g;
+    TRY(take_opening(c, &a, false));
+    TRY(ext2_find(exported.root, a.ino, a.generation, &c->ip));
+    if (a.how != OPEN_RECLAIM && clock_ns() < table->grace_ns)
+        return NFS_JUKEBOX;
+    TRY(open_file(&a, &g));
+    xdr_put64(&c->out, exported.verifier);
+    xdr_put64(&c->out, g.stamp);
+    xdr_put(&c->out, g.cachable);
+    xdr_put64(&c->out, g.version);
+    xdr_put64(&c->out, g.previous);
+    return put_post_of(&c->out, c->ip);
+}
+
+/* An open that calls back is not waited for: it finds what is so now. */
+static int serve_close(struct call *c)
+{
+    struct opening a;
+    TRY(take_opening(c, &a, true));
+    HOLD(spin, &lock);
+    struct known *f = find_file(a.ino, a.generation);
+    struct client *client = find_client(&a.caller);
+    struct open *o = f && client ? find_open(f, client) : NULL;
+    if (!o)
+        return 0;
+    o->readers = a.readers;
+    o->writers = a.writers;
+    o->dirty = a.dirty;
+    if (!is_open(o) && !o->dirty)
+        clear(o);
+    return 0;
+}
+
+static const struct procedure procedures[] = {
+    [0] = {serve_null, .no_status = true},
+    [SPRITELY_PING] = {serve_ping, .once = true},
+    [SPRITELY_OPEN] = {serve_open, .once = true},
+    [SPRITELY_CLOSE] = {serve_close, .once = true},
+};
+
+const struct program spritely_program = {SPRITELY_PROGRAM, 1, NFS_PORT,
+                                         procedures, NELEM(procedures)};

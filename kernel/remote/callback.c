@@ -1,0 +1,144 @@
+/*
+ * The server's calls to a client of Spritely NFS: recalls of files.
+ *
+ * - One process answers, and another one recalls, so that the server soon gets
+ *   an answer: the recall is done, or at work. A file goes: recalled (on the
+ *   mount's list `due`) - `working` - done.
+ * - A recall writes the dirty blocks. With `invalidate` it also drops all: from
+ *   then on bytes go past the cache. Blocks that cannot be written are dropped,
+ *   too, as the server goes on without them: the next close says so.
+ * - The inode is locked for that while the file is open, and only then: no
+ *   other process can be reading or writing it. Who has it locked waits for
+ *   READ and WRITE calls at most, which the server answers meanwhile.
+ */
+#include "kernel/machine/mem.h"
+#include "kernel/proc/proc.h"
+#include "kernel/remote/spritely.h"
+
+#define PORT    2050 /* for the first disk's mount; then the next ones */
+#define WAIT_NS (300 * NS_PER_MS) /* before the answer that it is at work */
+
+COUNTER_WITH(recalls, "remote.recalls", "calls",
+             "of the server, which recalls a file", &remote_used);
+
+/* ---- recalling ---- */
+
+static struct file *next_file(struct mount *m)
+{
+    HOLD(spin, &m->lock);
+    m->spritely.recalling = false;
+    wakeup(&m->spritely.used);
+    while (list_empty(&m->spritely.due))
+        sleep_on(&m->spritely.due, &m->lock);
+    struct file *f =
+        LIST_ITEM(list_pop_front(&m->spritely.due), struct file, spritely.due);
+    f->spritely.working = m->spritely.recalling = true;
+    return f;
+}
+
+static void recall(struct mount *m, struct file *f)
+{
+    struct inode *ip = spritely_inode(f);
+    HOLD(sleep, ip ? &ip->lock : NULL);
+    spin_lock(&m->lock);
+    bool invalidate = f->spritely.invalidate;
+    f->spritely.invalidate = false;
+    spin_unlock(&m->lock);
+    int lost = flush_file(m, f);
+    if (invalidate || lost)
+        spritely_drop(m, f, lost);
+}
+
+static void recaller(void *arg)
+{
+    struct mount *m = arg;
+    for (;;) {
+        struct file *f = next_file(m);
+        recall(m, f);
+        HOLD(spin, &m->lock);
+        f->spritely.working = false;
+        wakeup(&f->spritely);
+    }
+}
+
+/* ---- answering ---- */
+
+/* Begin to recall a file, unless this recall has come before, and wait a while:
+ * RECALL_DONE or RECALL_WORKING. */
+static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
+                        bool invalidate)
+{
+    u64 until_ns = clock_ns() + WAIT_NS;
+    HOLD(spin, &m->lock);
+    struct file *f = m->spritely.used ? file_find(m, handle, bytes) : NULL;
+    if (!f)
+        return RECALL_DONE; /* nothing of it is here */
+    if (stamp > f->spritely.recalled) {
+        f->spritely.recalled = stamp;
+        f->spritely.invalidate |= invalidate;
+        count(&recalls, 1);
+        if (!list_on(&f->spritely.due))
+            list_push_back(&m->spritely.due, &f->spritely.due);
+        wakeup(&m->spritely.due);
+    }
+    while (list_on(&f->spritely.due) || f->spritely.working)
+        if (sleep_until(&f->spritely, &m->lock, until_ns))
+            return RECALL_WORKING;
+    return RECALL_DONE;
+}
+
+/* The answer to a message, in its place: its length; 0: it gets none. */
+static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
+{
+    u32 words[6], n, handle_bytes;
+    struct xdr in = {message, message + bytes, false};
+    for (u32 i = 0; i < NELEM(words); i++)
+        words[i] = xdr_u32(&in);
+    for (u32 i = 0; i < 2; i++) { /* credential and verifier */
+        xdr_u32(&in);
+        xdr_bytes(&in, &n, AUTH_MOST);
+    }
+    const u8 *handle = xdr_bytes(&in, &handle_bytes, HANDLE_MOST);
+    u64 stamp = xdr_u64(&in);
+    bool invalidate = xdr_bool(&in);
+    u32 wanted[] = {RPC_CALL, RPC_VERSION, CALLBACK_PROGRAM, 1,
+                    CALLBACK_RECALL};
+    if (in.bad || memcmp(words + 1, wanted, sizeof wanted))
+        return 0;
+    u32 state = serve_recall(m, handle, handle_bytes, stamp, invalidate);
+    u32 reply[] = {words[0], RPC_REPLY, 0, 0, 0, 0, state};
+    struct xdr out = {message, message + size, false};
+    for (u32 i = 0; i < NELEM(reply); i++)
+        xdr_put(&out, reply[i]);
+    return out.at - message;
+}
+
+/* Only the server is answered. */
+static void receiver(void *arg)
+{
+    struct mount *m = arg;
+    u8 message[256];
+    for (;;) {
+        struct net_address from;
+        struct uio in = {(u64)message, sizeof message, 0, false, false};
+        i64 n = socket_receive(m->spritely.socket, &from, &in, 0);
+        u32 bytes = n > 0 && from.host == m->server.host
+                        ? answer(m, message, n, sizeof message)
+                        : 0;
+        struct uio out = {(u64)message, bytes, 0, false, true};
+        if (bytes)
+            socket_send(m->spritely.socket, from, &out);
+    }
+}
+
+int callback_start(struct mount *m)
+{
+    if (m->spritely.socket)
+        return 0;
+    m->spritely.port = PORT + m->disk->id;
+    list_init(&m->spritely.due);
+    TRY(socket_open(SOCKET_UDP, m->spritely.port, &m->spritely.socket));
+    bool started = kthread_try("recall", recaller, m) &&
+                   kthread_try("callback", receiver, m);
+    return started ? 0 : -ENOMEM;
+}

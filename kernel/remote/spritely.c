@@ -1,0 +1,318 @@
+/*
+ * Spritely NFS (Srinivasan and Mogul, "Spritely NFS: Experiments with
+ * Cache-Consistency Protocols", SOSP 1989), the client: each read sees the
+ * latest write of any client, exactly.
+ *
+ * - An open asks the server, which says whether the file may be cached, and its
+ *   version. Blocks of another version are dropped. If the file may not be
+ *   cached, as others write it, bytes go past the cache (past.c).
+ * - A close tells the server. Dirty blocks stay dirty, and the update policy
+ *   writes them. If another client opens the file, the server recalls them
+ *   (callback.c).
+ * - The inode is not locked while an open asks: the server may have to call
+ *   this client back first, and the process that answers locks it. So one
+ *   process at a time asks about a file: it is `calling`.
+ * - A recall may overtake the reply to an open that was granted before it.
+ *   Stamps tell: a grant that is older than the last recall allows no caching.
+ * - Each SPRITELY_PING_NS the server is asked for its epoch. If it has started
+ *   again, or has taken this client for dead, each file that is open or dirty
+ *   is opened again. Blocks of a file that another client has changed meanwhile
+ *   are dropped, and if they were dirty, a close or fsync reports ESTALE.
+ */
+#include "kernel/cache/bio.h"
+#include "kernel/proc/proc.h"
+#include "kernel/remote/spritely.h"
+
+#define AGAIN_NS NS_PER_S /* after which a refused open is asked again */
+
+/* What an OPEN grants. */
+struct grant {
+    u64 epoch, stamp, version, previous;
+    bool cachable;
+};
+
+static u64 boot; /* of this machine: the time of its first mount */
+
+/* ---- one process at a time asks about a file ---- */
+
+/* Have the file for this process, and count an open or a close of it. A close
+ * waits for a recall, which uses the inode. */
+static void begin(struct mount *m, struct file *f, bool write, int opens)
+{
+    HOLD(spin, &m->lock);
+    while (f->spritely.calling || (opens < 0 && f->spritely.working))
+        sleep_on(&f->spritely, &m->lock);
+    f->spritely.calling = true;
+    f->spritely.opens[write] += opens;
+}
+
+static void end(struct mount *m, struct file *f)
+{
+    HOLD(spin, &m->lock);
+    f->spritely.calling = false;
+    wakeup(&f->spritely);
+}
+
+/* ---- calls ---- */
+
+static void put_client(struct xdr *x, const struct mount *m)
+{
+    xdr_put64(x, boot);
+    xdr_put(x, m->spritely.port);
+}
+
+static struct call *begin_call(struct mount *m, u32 procedure, struct file *f)
+{
+    struct call *c = call_take();
+    call_begin(c, SPRITELY_PROGRAM, 1, procedure);
+    if (f)
+        put_file(&c->out, f);
+    put_client(&c->out, m);
+    for (u32 write = 0; f && write < 2; write++)
+        xdr_put(&c->out, f->spritely.opens[write]);
+    return c;
+}
+
+/* Send it: 0, -errno, or -EAGAIN: later. */
+static int send(struct mount *m, struct call *c, u32 tries)
+{
+    TRY(call_send(c, &m->server, m->server.port, tries));
+    u32 status = xdr_u32(&c->in);
+    bool later = status == NFS_JUKEBOX || status == NFS_NOT_SYNC;
+    return c->in.bad ? -EIO : later ? -EAGAIN : nfs_error(status);
+}
+
+static int ask_epoch(struct mount *m, u32 tries, u64 *epoch, bool *known)
+{
+    OWNED(call) struct call *c = begin_call(m, SPRITELY_PING, NULL);
+    TRY(send(m, c, tries));
+    *epoch = xdr_u64(&c->in);
+    *known = xdr_bool(&c->in);
+    return c->in.bad ? -EIO : 0;
+}
+
+static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
+                    struct grant *g)
+{
+    struct attributes a;
+    u64 began = changes_now(m);
+    OWNED(call) struct call *c = begin_call(m, SPRITELY_OPEN, f);
+    xdr_put(&c->out, how);
+    xdr_put(&c->out, how != OPEN_RECLAIM || !f->past);
+    xdr_put(&c->out, f->written);
+    xdr_put64(&c->out, f->spritely.version);
+    TRY(send(m, c, 0));
+    *g = (struct grant){.epoch = xdr_u64(&c->in)};
+    g->stamp = xdr_u64(&c->in);
+    g->cachable = xdr_bool(&c->in);
+    g->version = xdr_u64(&c->in);
+    g->previous = xdr_u64(&c->in);
+    if (take_post(&c->in, &a))
+        attributes_came(m, f, &a, began);
+    return c->in.bad ? -EIO : g->epoch != m->spritely.epoch ? -EAGAIN : 0;
+}
+
+static int tell_close(struct mount *m, struct file *f)
+{
+    OWNED(call) struct call *c = begin_call(m, SPRITELY_CLOSE, f);
+    xdr_put(&c->out, f->written);
+    int error = send(m, c, 0);
+    f->spritely.unclosed = error == -EINTR;
+    return error;
+}
+
+/* ---- grants and recalls ---- */
+
+struct inode *spritely_inode(const struct file *f)
+{
+    return f->spritely.opens[0] || f->spritely.opens[1] ? f->ip : NULL;
+}
+
+void spritely_drop(struct mount *m, struct file *f, int lost)
+{
+    drop_blocks(m, f, 0, file_end(f));
+    HOLD(spin, &m->lock);
+    f->written = false;
+    f->spritely.version = 0;
+    f->spritely.lost = lost ?: f->spritely.lost;
+    f->past = spritely_inode(f);
+}
+
+/* Act as the server granted. The inode is locked, if the file is open. */
+static void take_grant(struct mount *m, struct file *f, enum spritely_how how,
+                       const struct grant *g)
+{
+    u64 mine = f->spritely.version;
+    bool right = mine && (g->version == mine ||
+                          (how == OPEN_WRITE && g->previous == mine));
+    bool cachable = g->cachable && g->stamp > f->spritely.recalled;
+    int lost = !f->written ? 0 : right ? 0 : -ESTALE;
+    if (right && !cachable)
+        lost = flush_file(m, f);
+    if (!right || !cachable)
+        spritely_drop(m, f, lost);
+    HOLD(spin, &m->lock);
+    f->past = !cachable && spritely_inode(f);
+    f->spritely.version = cachable ? g->version : 0;
+}
+
+/* ---- open and close ---- */
+
+/* Have the process that pings find out what the server is doing, and wait.
+ * 0 or -EINTR. */
+static int wait_for_server(struct mount *m)
+{
+    u64 until_ns = clock_ns() + AGAIN_NS;
+    HOLD(spin, &m->lock);
+    m->spritely.hurry = true;
+    wakeup(&m->spritely);
+    int error = sleep_until(&until_ns, &m->lock, until_ns);
+    return error == -EINTR ? error : 0;
+}
+
+static int spritely_open(struct inode *ip, bool write)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    enum spritely_how how = write ? OPEN_WRITE : OPEN_READ;
+    struct grant g;
+    int error = 0;
+    for (int opens = 1; !error; opens = 0) {
+        iunlock(ip);
+        begin(m, f, write, opens);
+        error = ask_open(m, f, how, &g);
+        ilock(ip);
+        if (!error)
+            take_grant(m, f, how, &g);
+        end(m, f);
+        if (error != -EAGAIN)
+            break;
+        iunlock(ip);
+        error = wait_for_server(m);
+        ilock(ip);
+    }
+    remote_load(ip);
+    return error ?: ivalid(ip);
+}
+
+static int spritely_close(struct inode *ip, bool write)
+{
+    struct mount *m = mount_of(ip);
+    struct file *f = file_of(ip);
+    begin(m, f, write, -1);
+    tell_close(m, f);
+    int lost = f->spritely.lost;
+    f->spritely.lost = 0;
+    f->past &= spritely_inode(f) != NULL;
+    end(m, f);
+    return lost;
+}
+
+/* ---- the server's epoch ---- */
+
+/* Open a file again that is open or dirty. */
+static void reclaim(struct mount *m, struct file *f)
+{
+    struct grant g;
+    begin(m, f, false, 0);
+    f->spritely.recalled = 0;
+    if (spritely_inode(f) || f->written) {
+        int error = ask_open(m, f, OPEN_RECLAIM, &g);
+        HOLD(sleep, spritely_inode(f) ? &f->ip->lock : NULL);
+        if (!error)
+            take_grant(m, f, OPEN_RECLAIM, &g);
+        else if (error == -ESTALE)
+            spritely_drop(m, f, error);
+    }
+    end(m, f);
+}
+
+static void each_file(struct mount *m,
+                      void (*fn)(struct mount *, struct file *))
+{
+    for (u32 n = 1; n < m->nfiles; n++)
+        fn(m, file_at(m, n));
+}
+
+/* Tell of a close that a killed process could not. */
+static void close_again(struct mount *m, struct file *f)
+{
+    if (!f->spritely.unclosed)
+        return;
+    begin(m, f, false, 0);
+    tell_close(m, f);
+    end(m, f);
+}
+
+static void ping(struct mount *m)
+{
+    u64 epoch;
+    bool known;
+    if (ask_epoch(m, 0, &epoch, &known))
+        return;
+    bool again = epoch != m->spritely.epoch || !known;
+    m->spritely.epoch = epoch;
+    if (again)
+        each_file(m, reclaim);
+    each_file(m, close_again);
+}
+
+/* Wait until it is time to ping. */
+static void wait_to_ping(struct mount *m)
+{
+    u64 until_ns = clock_ns() + SPRITELY_PING_NS;
+    HOLD(spin, &m->lock);
+    m->spritely.pinging = false;
+    wakeup(&m->spritely.used);
+    while (!m->spritely.used)
+        sleep_on(&m->spritely, &m->lock);
+    while (m->spritely.used && !m->spritely.hurry && clock_ns() < until_ns)
+        sleep_until(&m->spritely, &m->lock, until_ns);
+    m->spritely.hurry = false;
+    m->spritely.pinging = m->spritely.used;
+}
+
+static void pinger(void *arg)
+{
+    struct mount *m = arg;
+    for (;;) {
+        wait_to_ping(m);
+        if (m->spritely.pinging)
+            ping(m);
+    }
+}
+
+/* ---- mounting ---- */
+
+static int mounted(struct mount *m)
+{
+    bool known;
+    boot = boot ?: clock_wall_ns();
+    bool first = !m->spritely.socket;
+    TRY(callback_start(m));
+    TRY(ask_epoch(m, TRIES, &m->spritely.epoch, &known));
+    if (first && !kthread_try("ping", pinger, m))
+        return -ENOMEM;
+    HOLD(spin, &m->lock);
+    m->spritely.used = true;
+    wakeup(&m->spritely);
+    return 0;
+}
+
+static void unmounted(struct mount *m)
+{
+    HOLD(spin, &m->lock);
+    m->spritely.used = false;
+    wakeup(&m->spritely);
+    while (m->spritely.pinging || m->spritely.recalling)
+        sleep_on(&m->spritely.used, &m->lock);
+}
+
+static const struct consistency spritely = {
+    .name = "spritely",
+    .mounted = mounted,
+    .unmounted = unmounted,
+    .open = spritely_open,
+    .close = spritely_close,
+};
+CONSISTENCY(spritely);
