@@ -38,13 +38,6 @@ static void fill(struct inode *ip, const char *path)
     nfs_has_served = true;
 }
 
-/* One user less. export_lock is held. */
-static void end(void)
-{
-    if (!--exported.users)
-        iput(exported.root);
-}
-
 int export_begin(const char *path)
 {
     OWNED(inode) struct inode *ip = NULL;
@@ -54,19 +47,16 @@ int export_begin(const char *path)
     if (exported.users && exported.root != ip)
         return -EBUSY;
     TRY(replies_start());
-    if (exported.users++)
-        return 0;
-    fill(ip, page);
-    int error = spritely_start();
-    if (error)
-        end();
-    return error;
+    if (!exported.users++)
+        fill(ip, page);
+    return 0;
 }
 
 void export_end(void)
 {
     HOLD(sleep, &export_lock);
-    end();
+    if (!--exported.users)
+        iput(exported.root);
 }
 
 int take_numbers(struct call *c, u32 *ino, u32 *generation)

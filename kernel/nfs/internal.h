@@ -52,10 +52,14 @@ struct program {
     u32 nprocedures;
 };
 
-extern const struct program portmap_program, mount_program, nfs_program,
-    spritely_program;
-#define PROGRAMS 4
-extern const struct program *const programs[PROGRAMS];
+/* Register a program: the linker gathers these. */
+#define PROGRAM(p)                                    \
+    static const struct program *const p##_registered \
+        __attribute__((used, section("programs"))) = &p
+
+extern const struct program *const __start_programs[];
+extern const struct program *const __stop_programs[];
+#define PROGRAMS (u32)(__stop_programs - __start_programs)
 
 /* rpc.c: answer a call of these bytes. The answer's length in c->reply; 0: it
  * gets none. */
@@ -100,21 +104,6 @@ static inline int args_end(const struct call *c)
 {
     return c->in.bad ? -EINVAL : 0;
 }
-
-/* ---- spritely.c, callback.c ---- */
-
-/* Forget all clients, as the first process serves now. 0 or -ENOMEM. */
-int spritely_start(void);
-
-/* Have a client write back the file's blocks, and drop them. Sleeps until that
- * is done: 0; or -ETIMEDOUT: nobody answers there. */
-struct recall {
-    struct net_address client;
-    u32 ino, generation;
-    u64 stamp;
-    bool invalidate;
-};
-int callback_recall(const struct recall *);
 
 /* ---- attributes.c; inodes are locked and valid ---- */
 

@@ -179,5 +179,6 @@ static const struct procedure procedures[] = {
     {umntall, .no_status = true},    {list_exports, .no_status = true},
 };
 
-const struct program mount_program = {MOUNT_PROGRAM, 3, NFS_PORT, procedures,
-                                      NELEM(procedures)};
+static const struct program mount_program = {MOUNT_PROGRAM, 3, NFS_PORT,
+                                             procedures, NELEM(procedures)};
+PROGRAM(mount_program);

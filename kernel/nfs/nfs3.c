@@ -87,5 +87,6 @@ static const struct procedure procedures[] = {
 #undef X
 };
 
-const struct program nfs_program = {NFS_PROGRAM, 3, NFS_PORT, procedures,
-                                    NELEM(procedures)};
+static const struct program nfs_program = {NFS_PROGRAM, 3, NFS_PORT, procedures,
+                                           NELEM(procedures)};
+PROGRAM(nfs_program);

@@ -11,8 +11,8 @@ static int getport(struct call *c)
     xdr_u32(&c->in); /* version */
     bool udp = xdr_u32(&c->in) == UDP;
     for (u32 i = 0; i < PROGRAMS; i++)
-        if (udp && programs[i]->number == program)
-            port = programs[i]->port;
+        if (udp && __start_programs[i]->number == program)
+            port = __start_programs[i]->port;
     xdr_u32(&c->in); /* port */
     xdr_put(&c->out, port);
     return 0;
@@ -22,10 +22,10 @@ static int dump(struct call *c)
 {
     for (u32 i = 0; i < PROGRAMS; i++) {
         xdr_put(&c->out, true);
-        xdr_put(&c->out, programs[i]->number);
-        xdr_put(&c->out, programs[i]->version);
+        xdr_put(&c->out, __start_programs[i]->number);
+        xdr_put(&c->out, __start_programs[i]->version);
         xdr_put(&c->out, UDP);
-        xdr_put(&c->out, programs[i]->port);
+        xdr_put(&c->out, __start_programs[i]->port);
     }
     xdr_put(&c->out, false);
     return 0;
@@ -37,5 +37,6 @@ static const struct procedure procedures[] = {
     [4] = {dump, .no_status = true},
 };
 
-const struct program portmap_program = {PORTMAP_PROGRAM, 2, PORTMAP_PORT,
-                                        procedures, NELEM(procedures)};
+static const struct program portmap_program = {PORTMAP_PROGRAM, 2, PORTMAP_PORT,
+                                               procedures, NELEM(procedures)};
+PROGRAM(portmap_program);

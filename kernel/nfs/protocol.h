@@ -17,9 +17,6 @@
 #define PORTMAP_PROGRAM 100000
 #define MOUNT_PROGRAM   100005
 #define NFS_PROGRAM     100003
-/* Of programs without a registered number (RFC 5531): Spritely NFS. */
-#define SPRITELY_PROGRAM 0x20000199
-#define CALLBACK_PROGRAM 0x2000019a
 
 #define RPC_VERSION 2
 #define AUTH_SYS    1
@@ -30,29 +27,6 @@ enum { RPC_CALL, RPC_REPLY };
 
 /* How stable a WRITE's data must be when it is answered. */
 enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
-
-/*
- * Spritely NFS, version 1, as this kernel speaks it. Names are those of the
- * paper (kernel/nfs/spritely.c); the layout is our own. A client is a u64 that
- * differs with each boot, and the port of its callbacks.
- *
- *   PING   client -> epoch (u64), known (bool)
- *   OPEN   handle, client, readers, writers, how, cached (bool), dirty (bool),
- *          version (u64)
- *          -> status, epoch, stamp (u64), cachable (bool), version, previous
- *          version, post_op_attr
- *   CLOSE  handle, client, readers, writers, dirty -> status
- *   RECALL handle, stamp (u64), invalidate (bool) -> RECALL_DONE or _WORKING
- *
- * readers and writers: how often the client has the file open from now on.
- */
-enum { SPRITELY_PING = 1, SPRITELY_OPEN, SPRITELY_CLOSE };
-enum { CALLBACK_RECALL = 1 };
-enum spritely_how { OPEN_READ, OPEN_WRITE, OPEN_RECLAIM };
-enum { RECALL_DONE, RECALL_WORKING };
-
-#define SPRITELY_PING_NS  (5 * NS_PER_S) /* a client says that it is there */
-#define SPRITELY_GRACE_NS (4 * SPRITELY_PING_NS)
 
 /* ---- xdr.c ---- */
 

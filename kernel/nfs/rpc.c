@@ -26,9 +26,6 @@ COUNTER_WITH(repeated, "nfs.repeated", "calls",
 COUNTER_WITH(damaged, "nfs.damaged", "calls", "could not be decoded in whole",
              &nfs_has_served);
 
-const struct program *const programs[PROGRAMS] = {
-    &portmap_program, &mount_program, &nfs_program, &spritely_program};
-
 void nfs_damaged(void)
 {
     count(&damaged, 1);
@@ -118,8 +115,8 @@ static void serve(struct call *c)
 static const struct program *find(u32 number)
 {
     for (u32 i = 0; i < PROGRAMS; i++)
-        if (programs[i]->number == number)
-            return programs[i];
+        if (__start_programs[i]->number == number)
+            return __start_programs[i];
     return NULL;
 }
 

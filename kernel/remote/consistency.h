@@ -1,7 +1,7 @@
 /*
  * Consistency of remote files, as a kind: what a client does so that it reads
  * what others have written. A mount names one (mount -o consistency=NAME), and
- * each is a file of this folder.
+ * each registers itself: nfs.c, kernel/spritely/client.c.
  *
  * - The cached blocks of a file are right while it is open here, or they are
  *   not used: `past` (internal.h) says that bytes go past the cache.

@@ -102,7 +102,7 @@ struct file {
     u64 changed;                  /* here: m->changes at that time */
     int error;                    /* the last of a READ, WRITE or COMMIT */
     bool past;                    /* nothing is cached: bytes go past it */
-    struct {                      /* for spritely.c, which explains them */
+    struct {                      /* for kernel/spritely */
         struct list due;          /* m->spritely.due: a recall waits */
         u32 opens[2];             /* for reading; for writing too */
         u64 version;              /* of the blocks; 0: none is cached */
@@ -142,7 +142,7 @@ struct mount {
         struct stamp before, after;
     } change[CHANGES];
     u32 next_change;
-    struct {                     /* for spritely.c */
+    struct {                     /* for kernel/spritely */
         struct socket *socket;   /* of callbacks; NULL: never mounted so */
         u32 port;                /* ... and its port */
         u64 epoch;               /* of the server */

@@ -1,9 +1,13 @@
-"""Two clients and a server do random operations, and each output is what close-to-open consistency
+"""Two clients and a server do random operations, and each output is what the mount's consistency
 allows.
 
 The clients act in slots of virtual time. In most slots one of them acts, so all that was closed in
 earlier slots must be seen: the model knows the exact output. In a shared slot one client writes a
 file and the other one reads it: it may see the old contents, the new ones, or none yet.
+
+Under Spritely NFS each read sees the latest write, also of a file that others have open. So there
+one client keeps a file open over two slots, and the other one reads what was written by then, or
+writes what the first one then reads.
 """
 
 import random
@@ -73,8 +77,8 @@ class Trial:
     model: Model
 
 
-def draw_trial(seed: int, slot_s: int) -> Trial:
-    """Draw the operations of all slots."""
+def draw_trial(seed: int, slot_s: int, exact: bool) -> Trial:
+    """Draw the operations of all slots. exact: clients see also what others have not closed."""
     draw = random.Random(seed)
     model = Model()
     trial = Trial(["", ""], {}, model)
@@ -84,10 +88,35 @@ def draw_trial(seed: int, slot_s: int) -> Trial:
         trial.scripts[client] += f"echo @{client}-{slot}; {command}\n"
         trial.allowed[f"{client}-{slot}"] = outputs
 
+    def hold(client: int, slot: int, token: str, name: str) -> None:
+        """Have a client keep a small file open until the next slot's middle."""
+        path, pause = f"/mnt/{name}", f"sleep {slot_s * 3 // 2}"
+        if draw.random() < 0.5 and model.files[name]:
+            first, *rest = model.files[name].splitlines()
+            command = f"(read x; echo $x; {pause}; cat) < {path}"
+            add(client, slot, command, {"\n".join((first, *rest, token))})
+            add(1 - client, slot + 1, f"echo {token} >> {path}", {""})
+            model.files[name] += f"{token}\n"
+        else:
+            add(client, slot, f"(echo {token}; {pause}; echo end) > {path}", {""})
+            add(1 - client, slot + 1, f"cat {path}", {token})
+            model.files[name] = f"{token}\nend\n"
+        trial.scripts[client] += f"sleep {slot_s - slot_s // 2}\n"
+        trial.scripts[1 - client] += f"sleep {slot_s}\n"
+
+    held = False
     for slot in range(SLOTS):
+        if held:
+            held = False
+            continue
         client = draw.randrange(2)
         token = f"{slot}x{draw.randrange(1000)}"
         small = [name for name, contents in model.files.items() if contents != BIG]
+        if exact and small and slot < SLOTS - 1 and draw.random() < 0.4:
+            trial.scripts[1 - client] += f"sleep {slot_s}\n"
+            hold(client, slot, token, draw.choice(small))
+            held = True
+            continue
         if small and draw.random() < 0.3:
             name = draw.choice(small)
             old = model.files[name]
@@ -103,7 +132,7 @@ def draw_trial(seed: int, slot_s: int) -> Trial:
         for at, name in enumerate(NAMES):
             command, output = model.read(name)
             add(client, SLOTS + at, command, {output})
-        trial.scripts[client] += "true\n"
+        trial.scripts[client] += "sync\n"
     return trial
 
 
@@ -115,7 +144,7 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
         if line.startswith("@"):
             mark = line[1:]
             found[mark] = []
-        elif mark and not line.startswith("nfs: server"):
+        elif mark and not line.startswith("nfs: "):
             found[mark].append(line)
     return {mark: "\n".join(text) for mark, text in found.items()}
 
@@ -130,12 +159,15 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
     ],
     ids=["quiet", "loss", "restarts", "loss-and-restarts"],
 )
-def test_each_client_sees_what_close_to_open_allows(
-    tmp_path: Path, seed: int, link: Link, restarts: int, args: str
+@pytest.mark.parametrize("consistency", ["nfs", "spritely"])
+def test_each_client_sees_what_its_consistency_allows(
+    tmp_path: Path, consistency: str, seed: int, link: Link, restarts: int, args: str
 ) -> None:
-    slot_s = 200 if link.loss_percent else 20
-    trial = draw_trial(seed, slot_s)
-    mount = "sleep 1; mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt\n"
+    exact = consistency == "spritely"
+    slot_s = 200 if link.loss_percent else 60 if exact and restarts else 20
+    trial = draw_trial(seed, slot_s, exact)
+    options = f"-o consistency={consistency}"
+    mount = f"sleep 1; mkdir /mnt; mount -t nfs {options} 10.0.0.1:/x /mnt\n"
     whole_s = slot_s * (SLOTS + 2)
     serve = "mkdir /x; mkdir /x/d; nfsd /x &\n"
     for _ in range(restarts):

@@ -1,7 +1,8 @@
-/* What spritely.c and callback.c share. */
+/* What client.c and callback.c share. */
 #pragma once
 
 #include "kernel/remote/internal.h"
+#include "kernel/spritely/spritely.h"
 
 #define TRIES 5 /* of a call by mount */
 

@@ -11,7 +11,7 @@
  *   are right if they are of the file's version; for a writer, of the one
  *   before it.
  * - An open that does not fit calls back: the other clients write their dirty
- *   blocks, or drop all (callback.c). The file is busy meanwhile, and other
+ *   blocks, or drop all (recall.c). The file is busy meanwhile, and other
  *   opens of it wait. No inode is locked then. At most half of the processes
  *   wait in these ways, as the others must serve the blocks that are written.
  *   A further open is answered JUKEBOX, and the client tries again.
@@ -29,7 +29,7 @@
  *   the server, do with a file is seen as by NFS.
  */
 #include "kernel/machine/mem.h"
-#include "kernel/nfs/internal.h"
+#include "kernel/spritely/server.h"
 #include "kernel/proc/sleep.h"
 
 #define MARK    ".spritely"
@@ -61,6 +61,7 @@ static struct table {
     struct client clients[CLIENTS];
     struct known files[FILES];
     struct open opens[OPENS];
+    u64 epoch;   /* of the server: its verifier */
     u64 counter; /* of versions and stamps: one number is never used twice */
     u64 grace_ns;
     u32 waiting; /* processes */
@@ -71,15 +72,28 @@ static struct spinlock lock = SPINLOCK("spritely", RANK_FILE);
     for (struct type *i = table->array; \
          i < table->array + NELEM(table->array); i++)
 
-int spritely_start(void)
+static bool is_current(void)
+{
+    return table && table->epoch == exported.verifier;
+}
+
+/* Begin with an empty table if the server has started since the last call:
+ * exported.verifier tells. 0 or -ENOMEM. */
+static int start(void)
 {
     OWNED(inode) struct inode *mark = NULL;
-    if (!table && !(table = mem_reserve(sizeof *table)))
+    if (is_current())
+        return 0;
+    bool wait = lookup(exported.root, MARK, &mark) == 0;
+    HOLD(spin, &lock);
+    if (is_current())
+        return 0;
+    table = table ?: mem_reserve(sizeof *table);
+    if (!table)
         return -ENOMEM;
     memset(table, 0, sizeof *table);
-    table->counter = exported.verifier;
-    if (lookup(exported.root, MARK, &mark) == 0)
-        table->grace_ns = clock_ns() + SPRITELY_GRACE_NS;
+    table->epoch = table->counter = exported.verifier;
+    table->grace_ns = wait ? clock_ns() + SPRITELY_GRACE_NS : 0;
     return 0;
 }
 
@@ -148,7 +162,7 @@ static int serve_ping(struct call *c)
 {
     bool known;
     struct caller caller = take_caller(c);
-    TRY(args_end(c));
+    TRY(args_end(c) ?: start());
     if (!enter_client(&caller, &known))
         return -ENFILE;
     TRY(known ? 0 : make_mark());
@@ -275,7 +289,7 @@ static int recall_others(struct known *f, const struct client *mine, bool write)
         r.client = other->at;
         r.stamp = ++table->counter;
         spin_unlock(&lock);
-        int error = callback_recall(&r);
+        int error = recall_file(&r);
         spin_lock(&lock);
         table->waiting--;
         if (error == -EINTR)
@@ -378,7 +392,7 @@ static int serve_open(struct call *c)
 {
     struct opening a;
     struct grant g;
-    TRY(take_opening(c, &a, false));
+    TRY(take_opening(c, &a, false) ?: start());
     TRY(ext2_find(exported.root, a.ino, a.generation, &c->ip));
     if (a.how != OPEN_RECLAIM && clock_ns() < table->grace_ns)
         return NFS_JUKEBOX;
@@ -395,7 +409,7 @@ static int serve_open(struct call *c)
 static int serve_close(struct call *c)
 {
     struct opening a;
-    TRY(take_opening(c, &a, true));
+    TRY(take_opening(c, &a, true) ?: start());
     HOLD(spin, &lock);
     struct known *f = find_file(a.ino, a.generation);
     struct client *client = find_client(&a.caller);
@@ -417,5 +431,6 @@ static const struct procedure procedures[] = {
     [SPRITELY_CLOSE] = {serve_close, .once = true},
 };
 
-const struct program spritely_program = {SPRITELY_PROGRAM, 1, NFS_PORT,
-                                         procedures, NELEM(procedures)};
+static const struct program spritely_program = {SPRITELY_PROGRAM, 1, NFS_PORT,
+                                                procedures, NELEM(procedures)};
+PROGRAM(spritely_program);

@@ -21,7 +21,7 @@
  */
 #include "kernel/cache/bio.h"
 #include "kernel/proc/proc.h"
-#include "kernel/remote/spritely.h"
+#include "kernel/spritely/client.h"
 
 #define AGAIN_NS NS_PER_S /* after which a refused open is asked again */
 

@@ -5,7 +5,7 @@
  *   Then it is called again. So a client that takes long to write its blocks
  *   differs from a client that has died.
  */
-#include "kernel/nfs/internal.h"
+#include "kernel/spritely/server.h"
 
 #define TRIES    6 /* without an answer: the client has died */
 #define REPLY_NS NS_PER_S
@@ -62,7 +62,7 @@ static int recall(struct socket *socket, const struct recall *r)
     return -ETIMEDOUT;
 }
 
-int callback_recall(const struct recall *r)
+int recall_file(const struct recall *r)
 {
     struct socket *socket;
     TRY(socket_open(SOCKET_UDP, 0, &socket));

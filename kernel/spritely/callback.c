@@ -13,7 +13,7 @@
  */
 #include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
-#include "kernel/remote/spritely.h"
+#include "kernel/spritely/client.h"
 
 #define PORT    2050 /* for the first disk's mount; then the next ones */
 #define WAIT_NS (300 * NS_PER_MS) /* before the answer that it is at work */
