@@ -20,6 +20,7 @@ struct cost_row cost_rows[COST_ROWS] = {
 #undef X
 #define COST(name, n) [COST_##name].instructions = n,
 #include "kernel/measure/costs.h"
+#include "kernel/measure/network_costs.h"
 #undef COST
 };
 

@@ -1,7 +1,8 @@
 /*
  * What computing costs in charged time (kernel/machine/clock.c): this many
- * instructions for each of the things below, by the table in costs.h. The
- * events of the trace have rows, too; trace() charges them.
+ * instructions for each of the things below, by the tables in costs.h and
+ * network_costs.h. The events of the trace have rows, too; trace() charges
+ * them.
  *
  * - A cost is paid once what it is for has happened, except a system call's,
  *   which comes first.
@@ -29,7 +30,11 @@
     X(approach, "questions of a policy about the arm")          \
     X(approach_after, "the same, after another command")        \
     X(fork, "forks")                                            \
-    X(exec, "programs begun")
+    X(exec, "programs begun")                                   \
+    X(frame, "frames received")                                 \
+    X(sent_kb, "KiB of datagrams sent")                         \
+    X(joined_kb, "KiB of datagrams put together of fragments")  \
+    X(rpc_call, "calls of RPC made, and made again")
 
 enum cost {
 #define X(name, about) COST_##name,

@@ -53,8 +53,7 @@ struct arp {
     u32 to;
 } __attribute__((packed));
 
-#define ARP_ASK    1
-#define ARP_ANSWER 2
+enum { ARP_ASK = 1, ARP_ANSWER };
 
 static const u8 ethernet_and_ip[] = {0, 1, 8, 0, MAC_BYTES, 4};
 static const u8 everyone[MAC_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -160,6 +159,7 @@ void ether_receive(const void *frame, u32 bytes)
     const struct ethernet *e = frame;
     HOLD(spin, &net.lock);
     count(&received, 1);
+    charge(COST_frame, 1);
     if (bytes < sizeof *e) {
         net_damaged();
         return;

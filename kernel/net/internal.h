@@ -9,7 +9,7 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/driver/ethernet.h"
-#include "kernel/machine/clock.h"
+#include "kernel/measure/cost.h"
 #include "kernel/net/net.h"
 #include "kernel/proc/sleep.h"
 

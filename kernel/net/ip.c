@@ -166,6 +166,7 @@ static struct datagram *whose(const struct ip *ip)
 /* Put these bytes in, those that have not come yet. */
 static void put_in(struct datagram *d, u32 at, const u8 *data, u32 bytes)
 {
+    charge_bytes(COST_joined_kb, bytes);
     for (u32 i = 0; i < bytes; i += 8) {
         u32 unit = (at + i) / 8, piece = MIN(bytes - i, 8);
         if (d->have[unit / 64] >> unit % 64 & 1)

@@ -121,6 +121,7 @@ i64 socket_send(struct socket *s, struct net_address to, struct uio *u)
     if (!result) {
         put_head(s, to, d, HEAD_BYTES + bytes);
         u8 protocol = s->kind == SOCKET_UDP ? PROTOCOL_UDP : PROTOCOL_ICMP;
+        charge_bytes(COST_sent_kb, HEAD_BYTES + bytes);
         ip_send(to.host, protocol, d->data, HEAD_BYTES + bytes);
         result = bytes; /* if there was no room, it is as lost on the way */
     }

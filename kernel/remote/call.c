@@ -157,6 +157,7 @@ int call_send(struct call *c, struct server *s, u32 port, u32 tries)
     struct net_address to = {s->host, port};
     u64 wait_ns = FIRST_NS;
     for (u32 n = 1;; n++) {
+        charge(COST_rpc_call, 1);
         struct uio u = {(u64)c->message, c->out.at - c->message, 0, false,
                         true};
         if (socket_send(c->socket, to, &u) == -EINTR)

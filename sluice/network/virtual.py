@@ -59,10 +59,13 @@ class Plan:
     link: Link = Link()
     memory: str = "128M"
     disk_mib: int = 64
+    block: str = "4K"  # of the disks
 
     def config(self, machine: int, plug: Plug, folder: Path) -> Config:
         """Return a machine, the first of which is 1; its root disk is made in the folder."""
-        content = Content(rc=self.scripts[machine - 1] + "\n", size=f"{self.disk_mib}M")
+        content = Content(
+            rc=self.scripts[machine - 1] + "\n", size=f"{self.disk_mib}M", block=self.block
+        )
         disk = image.make_image(folder / f"{machine}.img", content)
         words = f"{self.link.arguments(machine, len(self.scripts))} {TIMES}"
         args = f"{self.args[machine - 1]} {words}".strip()

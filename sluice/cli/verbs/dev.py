@@ -305,11 +305,16 @@ def fresh(
 
 
 @verb(Needs(("run",), ("all", "twin"), NONE), "sluice dev costs", "the table is as it was")
-def costs() -> int:
+def costs(
+    network: Annotated[
+        bool, typer.Option("--network", help="Of the network alone: network_costs.h.")
+    ] = False,
+) -> int:
     """Count in the machine what computing takes, and write it to kernel/measure/costs.h."""
     from sluice.experiment import costs as table
+    from sluice.experiment import network_costs
 
-    return table.measure()
+    return network_costs.measure() if network else table.measure()
 
 
 @verb(Needs(("measure",)), "sluice dev measure-build", "nothing was written")
