@@ -12,6 +12,7 @@
 #include "kernel/vlog/vlog.h"
 #include "kernel/net/net.h"
 #include "kernel/nfs/nfs.h"
+#include "kernel/nvram/nvram.h"
 #include "kernel/remote/remote.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/gathered.h"
@@ -73,6 +74,7 @@ static void boot(void *)
         ipi_send(hart); /* it starts; machine mode's regions are settled */
     disk_init();
     vlog_init();
+    nvram_init();
     struct disk *root = root_disk();
     int block_bytes = ext2_probe(root);
     if (block_bytes < 0)

@@ -54,6 +54,8 @@ bool candidate_take_up(struct disk *d, struct io *io)
 void disk_add_candidate(struct disk *d, struct io *io)
 {
     assert(io->request.write && io->reserve && io_end(io) <= d->nsectors);
+    if (d->takes)
+        return; /* an older write of the block may be held back there */
     io->request.candidate = true;
     HOLD(spin, &d->lock);
     io_enqueue(d, io);

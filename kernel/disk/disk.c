@@ -107,6 +107,12 @@ void disk_submit(struct disk *d, struct io *io)
 {
     assert(io_end(io) <= d->device_sectors && io->request.nsectors);
     assert(io->done && !io->request.candidate);
+    if (!d->takes || !d->takes(d, io))
+        disk_queue(d, io);
+}
+
+void disk_queue(struct disk *d, struct io *io)
+{
     HOLD(spin, &d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
     io_arrive(d, io);

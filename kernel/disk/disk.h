@@ -80,6 +80,9 @@ struct disk {
     /* Carries out commands elsewhere: begins one, with the disk's lock held.
      * Whoever has done it calls disk_ended. */
     void (*carry)(struct disk *, struct io *command);
+    /* Takes a transfer before it is queued; false: it goes on to the queue. It
+     * ends it itself, or queues it later. */
+    bool (*takes)(struct disk *, struct io *);
     struct spinlock lock;
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
@@ -155,8 +158,9 @@ struct disk *disk_add(u64 nsectors);
 void disk_ended(struct disk *, struct io *, int error);
 void disk_aside(struct disk *, bool begins);
 
-/* Queue a transfer. */
+/* Queue a transfer. disk_queue: whatever `takes` says. */
 void disk_submit(struct disk *, struct io *);
+void disk_queue(struct disk *, struct io *);
 
 /*
  * Add a candidate write, which the scheduler may take up; or remove it. The

@@ -99,18 +99,24 @@ static bool is_full(const struct ramdisk *r)
     return r != ramdisks && now_ns >= full.from_ns && now_ns < full.until_ns;
 }
 
-void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
-                struct span *first)
+bool ramdisk_move(struct ramdisk *r, bool write, u64 sector, struct span *first)
 {
     u64 at = r->start + sector * SECTOR_BYTES;
-    i64 error = kind == COMMAND_WRITE && is_full(r);
-    for (struct span *s = error || kind == COMMAND_FLUSH ? NULL : first; s;
-         s = s->next) {
-        error |= machine_call((u64)s->data, at, s->bytes, kind == COMMAND_WRITE,
-                              DISKS_MOVE);
+    i64 error = 0;
+    for (struct span *s = first; s; s = s->next) {
+        error |= machine_call((u64)s->data, at, s->bytes, write, DISKS_MOVE);
         at += s->bytes;
     }
     clock_was_set();
+    return error;
+}
+
+void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
+                struct span *first)
+{
+    bool write = kind == COMMAND_WRITE, full_now = write && is_full(r);
+    struct span *moved = full_now || kind == COMMAND_FLUSH ? NULL : first;
+    bool error = ramdisk_move(r, write, sector, moved) || full_now;
     r->client->begin(r->arg);
     r->client->ended(r->arg, first, error ? -EIO : 0);
     r->client->end(r->arg);

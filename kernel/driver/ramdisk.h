@@ -27,6 +27,9 @@ void ramdisk_probe(struct region tree);
 struct ramdisk *ramdisk_open(u32 i, const struct device_client *, void *arg,
                              struct device_facts *);
 
+/* Move the spans' data at this instant, and report nothing. True: an error. */
+bool ramdisk_move(struct ramdisk *, bool write, u64 sector, struct span *first);
+
 /* Do a command at this instant, and report its end: move the spans' data from
  * or to this sector; a flush has nothing to do. */
 void ramdisk_do(struct ramdisk *, enum command_kind, u64 sector,

@@ -1,0 +1,81 @@
+"""NVRAM in front of a disk: a write is done at once, the disk gets it behind, and a power cut keeps
+what NVRAM holds."""
+
+from pathlib import Path
+
+import pytest
+
+from sluice.system import image
+from sluice.system.image import Content
+from sluice.system.qemu import Config, Disk, Machine, Result
+
+ARGS = "disk1.drive=rz58 nvram_of=disk1 nvram_in=disk2 check=1"
+SHOW = "grep nvram. /dev/stat; grep disk.writes /dev/stat"
+WRITE = "for i in 0 1 2 3 4 5; do dd if=/bin/sh of=/data/f$i bs=8k conv=fsync 2> /dev/null; done"
+
+
+def boot(folder: Path, rc: str, args: str = ARGS) -> Result:
+    """Run the commands with the disks of a folder, and keep what the machine leaves on them."""
+    content = Content(rc=f"mkdir /data; mount disk1 /data\n{rc}\n", size="16M")
+    root = image.make_image(folder / "root.img", content)
+    disks = (Disk(root), Disk(folder / "data.img"), Disk(folder / "nvram.img"))
+    config = Config(disks, memory="64M", args=args, lab=True, charged=True)
+    with Machine(config) as machine:
+        return machine.wait()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    image.make_image(tmp_path / "data.img", Content(programs=False, size="32M"))
+    with (tmp_path / "nvram.img").open("wb") as file:
+        file.truncate(1 << 20)
+    return tmp_path
+
+
+def counter(result: Result, name: str) -> int:
+    """Return a counter that SHOW has printed."""
+    return int(next(line.split()[1] for line in result.console.splitlines() if name in line))
+
+
+def test_a_power_cut_keeps_what_was_answered(folder: Path) -> None:
+    first = boot(folder, f"{WRITE}\n{SHOW}\npoweroff -n 7")
+    assert first.status == 7
+    assert counter(first, "nvram.writes") > counter(first, "disk.writes")
+    cut = (folder / "data.img").read_bytes()
+    checks = "\n".join(f"cmp /bin/sh /data/f{i} && echo kept {i}" for i in range(6))
+    second = boot(folder, f"{checks}\numount /data; sleep 9")
+    assert [f"kept {i}" in second.console for i in range(6)] == [True] * 6
+    assert (folder / "data.img").read_bytes() != cut
+    image.check_image(folder / "data.img")
+
+
+def test_a_full_nvram_lets_writes_wait(folder: Path) -> None:
+    writes = "dd if=/bin/sh of=/data/f bs=8k 2> /dev/null; cp /data/f /data/g; cp /data/f /data/h"
+    with (folder / "nvram.img").open("r+b") as file:
+        file.truncate(32 << 10)  # three blocks of 8 KiB, and the table
+    ended = boot(
+        folder, f"{writes}; sync; {SHOW}; cmp /data/f /data/h && echo equal; umount /data; sleep 9"
+    )
+    assert ended.status == 0
+    assert counter(ended, "nvram.waits") > 0
+    assert "equal" in ended.console
+    image.check_image(folder / "data.img")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("nvram_of=disk1 nvram_in=disk1", "nvram_in=disk1: must be another disk, in virtual time"),
+        ("nvram_of=disk1", "nvram_in=: there is no such disk"),
+        (
+            "disk0.drive=rz58 nvram_of=disk0 nvram_in=disk1",
+            "nvram_in=disk1: it holds something else than writes for disk0",
+        ),
+    ],
+)
+def test_a_boot_with_wrong_arguments_says_so(folder: Path, args: str, said: str) -> None:
+    with (folder / "data.img").open("r+b") as file:
+        file.write(b"something")
+    ended = boot(folder, "", args)
+    assert ended.status == 100
+    assert f"boot: {said}" in ended.console
