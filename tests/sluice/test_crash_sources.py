@@ -32,13 +32,13 @@ pytestmark = pytest.mark.skipif(
     bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
 )
 FAULTS = load_faults()
-# One for each file of recovery, one of mkfs, and the one that the book's page plants.
+# One for each file of recovery, found by few cuts, one of mkfs, and the one that the book plants.
 TRIED = (
     "two-writes-swapped",
     "link-before-count",
     "inodes-not-claimed",
     "old-count-believed",
-    "log-emptied-first",
+    "log-without-barrier",
     "recovered-too-early",
     "log-too-long",
     "commit-not-shared",

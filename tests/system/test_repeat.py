@@ -109,7 +109,7 @@ def console(disk: Path, **config: object) -> str:
     return result.console
 
 
-def of_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
+def group_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
     """Return the lengths of boot arguments that print the same console, by the console."""
     with ThreadPoolExecutor(2) as pool:
         shown = pool.map(lambda length: console(disk, args=ARGS.ljust(length)), lengths)
@@ -120,7 +120,7 @@ def of_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
 
 
 def test_the_length_of_the_boot_arguments_changes_no_time(disk: Path):
-    found = of_lengths(disk, SHORT)
+    found = group_lengths(disk, SHORT)
     assert len(found) == 1, f"the lengths differ: {list(found.values())}"
 
 
@@ -146,9 +146,9 @@ def other_qemu() -> str:
 def test_another_qemu_gives_the_same_times_with_boot_arguments_of_any_length(
     disk: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str
 ):
-    here = of_lengths(disk, MANY)
+    here = group_lengths(disk, MANY)
     monkeypatch.setenv("QEMU", other_qemu)
-    there = of_lengths(disk, MANY)
+    there = group_lengths(disk, MANY)
     assert len(here) == 1, f"the lengths differ: {list(here.values())}"
     assert here == there, f"the lengths differ there: {list(there.values())}"
 
@@ -322,12 +322,25 @@ def test_a_program_that_runs_on_when_the_commands_end_makes_no_difference(tmp_pa
 OPTIONS = ("-O1", "-Os", "-fno-inline")  # each makes other instructions of the whole tree
 
 
+def write_one_seed(name: str, seed: int, folder: Path) -> Path:
+    """Return a copy of an experiment whose quick size has this seed only."""
+    text = experiment_file(name).read_text()
+    rows = re.compile(r"(?<=^\[sizes\.quick\]\n)seed = \[1, 2, 3, 4, 5\]$", re.M)
+    assert len(rows.findall(text)) == 1
+    path = folder / f"{name}.toml"
+    path.write_text(rows.sub(f"seed = [{seed}]", text))
+    return path
+
+
 def test_another_compiler_and_the_twin_give_the_same_bytes(tmp_path: Path):
-    """With one of the options, which is drawn anew each time, and printed if the test fails."""
-    option = SystemRandom().choice(OPTIONS)
-    print(f"drawn: {option}")
+    """With one of the options and one of the seeds, which are drawn anew each time, and printed if
+    the test fails."""
+    draw = SystemRandom()
+    option, seed = draw.choice(OPTIONS), draw.randint(1, 5)
+    print(f"drawn: {option}, seed {seed}")
     prefix = other_compiler(tmp_path, option)
-    experiments = [load_experiments(name, "quick")[0] for name in ("mogul-4.1-fast", "own-full")]
+    paths = [str(write_one_seed("mogul-4.1-fast", seed, tmp_path)), "own-full"]
+    experiments = [load_experiments(path, "quick")[0] for path in paths]
     ways = repeat.choose_ways([], [prefix], twin=True)
     assert [way.name for way in ways][1:] == ["another_compiler", "twin"]
     assert repeat.execute(experiments, ways, tmp_path / "made", os.cpu_count() or 1)
