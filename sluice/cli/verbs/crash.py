@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import Needs, verb
+from sluice.cli.verb import DRIVES, Needs, verb
 
 CRASH = Needs(("run",), ("all", "twin"))
 GDB = Needs(("run", "gdb"), ("all", "twin"))
@@ -441,7 +441,7 @@ def inject(
     return commandline.exit_status(lambda: run_injection(flips))
 
 
-@verb(CRASH, "sluice crash recovery")
+@verb(Needs(("run",), ("all", "twin", *DRIVES)), "sluice crash recovery")
 def recovery() -> int:
     """Say how long a mount takes after a power cut, in virtual time, by how much is in the
     journal's log."""
