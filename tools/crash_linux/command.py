@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from sluice.crash.cut_findings import KINDS
-from sluice.crash.disk_events import SECTOR, BadRecording, Event
+from sluice.crash.disk_events import BadRecording, Event
 from sluice.crash.ext2 import read_tree
 from sluice.crash.machine import CrashMachine, Setup, memory_folder
 from sluice.crash.story import Places, list_events
@@ -132,22 +132,11 @@ def show_result(result: Result) -> None:
     sys.stdout.flush()
 
 
-def find_places(base: bytes) -> Places:
-    """Return what is where on the base, with the journal, whose blocks our mkfs puts in a row."""
-    places = Places(base, read_tree(base))
-    journal = places.reader.inode(JOURNAL_INODE)
-    if journal.size:
-        first = places.reader.blocks_of(journal)[0]
-        size = journal.sectors * SECTOR // places.reader.block_bytes
-        places.at |= dict.fromkeys(range(first, first + size), "the journal")
-    return places
-
-
 def tell_firsts(result: Result, base: bytes, recording: Recording) -> str:
     """Return the story of the earliest cut of each kind of one workload."""
     (count,) = result.counts
     events, operations = recording[count.workload], count.workload.all_operations()
-    places, lines = find_places(base), []
+    places, lines = Places(base, read_tree(base)), []
     for kind, (cut, said) in count.first.items():
         lines += ["", f"{result.mode.mount} shows {kind}: {count.workload.name}"]
         lines += list_events(cut, events, operations, places, volatile=True)
