@@ -32,10 +32,11 @@
 #include "kernel/spritely/server.h"
 #include "kernel/proc/sleep.h"
 
-#define MARK    ".spritely"
-#define CLIENTS 16
-#define FILES   512
-#define OPENS   1024
+#define MARK        ".spritely"
+#define CLIENTS     16
+#define FILES       512
+#define OPENS       1024
+#define USERS_LEAST 3 /* processes, so that one may wait (may_wait) */
 
 /* Of the table; all is guarded by its lock. */
 struct client {
@@ -163,6 +164,8 @@ static int serve_ping(struct call *c)
     bool known;
     struct caller caller = take_caller(c);
     TRY(args_end(c) ?: start());
+    if (exported.users < USERS_LEAST)
+        return NFS_JUKEBOX;
     if (!enter_client(&caller, &known))
         return -ENFILE;
     TRY(known ? 0 : make_mark());
@@ -203,10 +206,16 @@ static struct known *take_file(u32 ino, u32 generation)
     return oldest;
 }
 
-/* Of processes that wait in opens. */
+/* True if a further process may wait in an open. One serves the port mapper,
+ * and at least half of the others serve calls meanwhile. */
+static bool may_wait(void)
+{
+    return 2 * table->waiting + 2 < exported.users;
+}
+
 static bool wait_begins(void)
 {
-    if (2 * table->waiting + 1 >= exported.users)
+    if (!may_wait())
         return false;
     table->waiting++;
     return true;

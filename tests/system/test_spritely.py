@@ -1,0 +1,228 @@
+"""The server of Spritely NFS against clients on the host: who may cache, what it recalls, and what
+it does when a client dies or starts again, or when it has itself started again."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from rpc_client import UNSTABLE, Client, Reply, build_call, checked, pack_bytes, pack_words
+from test_nfs import boot_server
+
+from sluice.system import image
+
+SPRITELY = 0x20000199
+PING, OPEN, CLOSE = 1, 2, 3
+READ, WRITE, RECLAIM = 0, 1, 2
+DONE, WORKING = 0, 1
+JUKEBOX, NOT_SYNC = 10008, 10002
+
+
+class Grant(NamedTuple):
+    """What an OPEN grants. size: the file's, then."""
+
+    epoch: int
+    stamp: int
+    cachable: bool
+    version: int
+    previous: int
+    size: int
+
+
+@dataclass
+class Peer:
+    """A client of Spritely NFS. recalls: the handle of each call of the server, and whether all is
+    to be dropped. on_recall: returns the answer, DONE or WORKING; None: there is none."""
+
+    client: Client
+    boot: int = 7
+    recalls: list[tuple[bytes, bool]] = field(default_factory=list)
+    on_recall: Callable[[], int | None] = lambda: DONE
+    link: socket.socket = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.bind(("127.0.0.1", 0))
+
+    def serve(self) -> None:
+        """Answer the server's calls until an empty datagram comes."""
+        while True:
+            message, sender = self.link.recvfrom(1024)
+            if not message:
+                return
+            call = Reply(message)
+            xid, *head = (call.word() for _ in range(6))
+            assert head == [0, 2, SPRITELY + 1, 1, 1]
+            call.take(16)
+            handle, _stamp, invalidate = call.opaque(), call.long(), call.word()
+            self.recalls.append((handle, bool(invalidate)))
+            state = self.on_recall()
+            if state is not None:
+                self.link.sendto(pack_words(xid, 1, 0, 0, 0, 0, state), sender)
+
+    def identity(self) -> bytes:
+        """Return this client, as each call names it."""
+        return struct.pack(">QI", self.boot, self.link.getsockname()[1])
+
+    def ping(self) -> tuple[int, bool]:
+        """Return the server's epoch, and whether it knows this client."""
+        reply = checked(self.client.call(SPRITELY, PING, self.identity(), 1))
+        return reply.long(), bool(reply.word())
+
+    def call_open(self, handle: bytes, readers: int, writers: int, how: int, version: int) -> Reply:
+        """Call OPEN. Returns the reply from its status on."""
+        words = pack_words(readers, writers, how, 1, 0) + struct.pack(">Q", version)
+        return self.client.call(SPRITELY, OPEN, pack_bytes(handle) + self.identity() + words, 1)
+
+    def open(
+        self, handle: bytes, readers: int = 0, writers: int = 0, how: int = -1, version: int = 0
+    ) -> Grant:
+        """Open a file, which the server grants."""
+        how = how if how >= 0 else WRITE if writers else READ
+        reply = checked(self.call_open(handle, readers, writers, how, version))
+        epoch, stamp, cachable = reply.long(), reply.long(), bool(reply.word())
+        version, previous = reply.long(), reply.long()
+        attributes = reply.post_attributes()
+        assert attributes
+        return Grant(epoch, stamp, cachable, version, previous, attributes.size)
+
+    def close(self, handle: bytes, readers: int = 0, writers: int = 0, dirty: bool = False) -> None:
+        """Close a file, which then is open this often."""
+        words = pack_words(readers, writers, dirty)
+        checked(self.client.call(SPRITELY, CLOSE, pack_bytes(handle) + self.identity() + words, 1))
+
+
+@contextmanager
+def peers(client: Client, count: int) -> Iterator[list[Peer]]:
+    """Give clients that the server knows, and whose calls it can make."""
+    made = [Peer(Client(client.host, client.ports)) for _ in range(count)]
+    threads = [threading.Thread(target=peer.serve, daemon=True) for peer in made]
+    for peer, thread in zip(made, threads, strict=True):
+        thread.start()
+        peer.ping()
+    yield made
+    for peer, thread in zip(made, threads, strict=True):
+        peer.link.sendto(b"", peer.link.getsockname())
+        thread.join()
+        peer.link.close()
+        peer.client.close()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    return image.make_image(tmp_path / "disk.img", image.Content())
+
+
+def test_readers_may_cache_until_one_writes(disk: Path) -> None:
+    with boot_server(disk) as (machine, client), peers(client, 3) as (a, b, c):
+        file = client.create(client.mount("/"), "f")
+        first, second = a.open(file, readers=1), b.open(file, readers=1)
+        assert first.cachable and second.cachable
+        assert first.version == second.version and first.stamp < second.stamp
+        third = c.open(file, writers=1)
+        assert not third.cachable
+        assert third.previous == first.version and third.version > third.previous
+        assert a.recalls == [(file, True)] and b.recalls == [(file, True)]
+        assert not b.open(file, readers=2).cachable  # others write
+        b.close(file), c.close(file)
+        assert a.open(file, readers=2).cachable  # alone now
+        assert len(a.recalls) == len(b.recalls) == 1 and not c.recalls
+        machine.power_off()
+    image.check_image(disk)
+
+
+def test_the_last_writer_writes_back_when_another_client_opens(disk: Path) -> None:
+    with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
+        file = client.create(client.mount("/"), "f")
+        written = a.open(file, writers=1)
+        assert written.cachable
+        a.close(file, dirty=True)
+        assert a.open(file, readers=1).version == written.version
+        a.close(file, dirty=True)
+        assert not a.recalls  # its own opens recall nothing
+        states = iter([WORKING, WORKING, WORKING])
+
+        def write_back() -> int:
+            """Be at work for three calls, and then write."""
+            state = next(states, DONE)
+            if state == DONE:
+                a.client.write(file, 0, b"the latest", UNSTABLE)
+            return state
+
+        a.on_recall = write_back
+        grant = b.open(file, readers=1)
+        assert grant.cachable and grant.version == written.version
+        assert grant.size == 10 and b.client.read(file, 0, 10) == b"the latest"
+        assert a.recalls == [(file, False)] * 4
+        b.close(file)
+        b.open(file, writers=1)
+        assert len(a.recalls) == 4  # nothing is dirty there any more
+
+
+def test_a_client_that_does_not_answer_is_forgotten(disk: Path) -> None:
+    with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
+        file, other = (client.create(client.mount("/"), name) for name in ("f", "g"))
+        a.open(file, writers=1), a.open(other, writers=1)
+        assert a.ping()[1]
+        a.on_recall = lambda: None
+        assert b.open(file, writers=1).cachable
+        assert len(a.recalls) == 6
+        assert b.open(other, writers=1).cachable
+        assert len(a.recalls) == 6  # nothing of it is left
+        assert a.call_open(file, 0, 1, WRITE, 0).word() == NOT_SYNC
+        assert not a.ping()[1] and a.ping()[1]
+        a.on_recall = lambda: DONE
+        assert not a.open(file, 0, 1, RECLAIM).cachable
+        assert b.recalls == [(file, True)]
+
+
+def test_a_client_that_starts_again_has_nothing_open(disk: Path) -> None:
+    with boot_server(disk) as (_machine, client), peers(client, 1) as (a,):
+        file = client.create(client.mount("/"), "f")
+        a.open(file, writers=1)
+        with peers(client, 1) as (other,):
+            assert not other.open(file, readers=1).cachable
+            other.close(file)
+        assert a.recalls == [(file, True)]
+        with peers(client, 0):
+            again = Peer(a.client, boot=8)
+            assert not again.ping()[1]
+            assert again.open(file, readers=1).cachable
+            assert len(a.recalls) == 1
+            again.link.close()
+
+
+def test_a_server_that_starts_again_lets_clients_open_again_first(disk: Path) -> None:
+    with boot_server(disk) as (machine, client), peers(client, 2) as (a, b):
+        root = client.mount("/")
+        file, other = client.create(root, "f"), client.create(root, "g")
+        assert client.lookup(root, ".spritely")
+        before = a.open(file, writers=1)
+        machine.check("ps | grep nfsd | while read pid rest; do kill $pid; done; sleep 1")
+        machine.send("nfsd / &\n")
+        machine.wait_prompt()
+        assert a.call_open(file, 0, 1, RECLAIM, before.version).word() == NOT_SYNC
+        epoch, known = a.ping()
+        assert epoch != before.epoch and not known
+        b.ping()
+        assert b.call_open(other, 1, 0, READ, 0).word() == JUKEBOX
+        assert b.call_open(file, 1, 0, READ, 0).word() == JUKEBOX
+        after = a.open(file, 0, 1, RECLAIM, before.version)
+        assert after.cachable and after.version == before.version and after.epoch == epoch
+
+
+def test_damaged_calls_change_nothing(disk: Path) -> None:
+    with boot_server(disk) as (machine, client), peers(client, 2) as (a, b):
+        file = client.create(client.mount("/"), "f")
+        whole = pack_bytes(file) + b.identity() + pack_words(1, 1, READ, 1, 1) + bytes(8)
+        for cut in range(0, len(whole), 4):
+            assert client.exchange(build_call(SPRITELY, OPEN, whole[:cut], 1))
+        assert client.call(SPRITELY, OPEN, pack_bytes(b"no handle") + whole[16:], 1).word() != 0
+        assert a.open(file, writers=1).cachable and not b.recalls
+        machine.power_off()
+    image.check_image(disk)
