@@ -106,6 +106,7 @@ struct file {
         struct list due;          /* m->spritely.due: a recall waits */
         u32 opens[2];             /* for reading; for writing too */
         u64 version;              /* of the blocks; 0: none is cached */
+        u32 era;                  /* in which it was opened last */
         u64 recalled;             /* the last recall's stamp */
         bool calling;             /* a process asks the server about it */
         bool working;             /* it is being recalled */
@@ -142,11 +143,13 @@ struct mount {
         struct stamp before, after;
     } change[CHANGES];
     u32 next_change;
-    struct {                     /* for kernel/spritely */
-        struct socket *socket;   /* of callbacks; NULL: never mounted so */
-        u32 port;                /* ... and its port */
-        u64 epoch;               /* of the server */
-        struct list due;         /* files to be recalled */
+    struct {                   /* for kernel/spritely */
+        struct socket *socket; /* of callbacks; NULL: never mounted so */
+        u32 port;              /* ... and its port */
+        u64 epoch;             /* of the server */
+        struct list due;       /* files to be recalled */
+        u32 era;               /* which began with that epoch */
+        u32 asking, nprocesses;
         bool used, hurry;        /* mounted so; the next ping is to come now */
         bool pinging, recalling; /* these processes are at work */
     } spritely;

@@ -27,7 +27,7 @@ static struct file *next_file(struct mount *m)
 {
     HOLD(spin, &m->lock);
     m->spritely.recalling = false;
-    wakeup(&m->spritely.used);
+    wakeup(&m->spritely);
     while (list_empty(&m->spritely.due))
         sleep_on(&m->spritely.due, &m->lock);
     struct file *f =
@@ -49,7 +49,7 @@ static void recall(struct mount *m, struct file *f)
         spritely_drop(m, f, lost);
 }
 
-static void recaller(void *arg)
+void recaller(void *arg)
 {
     struct mount *m = arg;
     for (;;) {
@@ -57,7 +57,7 @@ static void recaller(void *arg)
         recall(m, f);
         HOLD(spin, &m->lock);
         f->spritely.working = false;
-        wakeup(&f->spritely);
+        wakeup(&m->spritely);
     }
 }
 
@@ -82,7 +82,7 @@ static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
         wakeup(&m->spritely.due);
     }
     while (list_on(&f->spritely.due) || f->spritely.working)
-        if (sleep_until(&f->spritely, &m->lock, until_ns))
+        if (sleep_until(&m->spritely, &m->lock, until_ns))
             return RECALL_WORKING;
     return RECALL_DONE;
 }
@@ -114,7 +114,7 @@ static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
 }
 
 /* Only the server is answered. */
-static void receiver(void *arg)
+void receiver(void *arg)
 {
     struct mount *m = arg;
     u8 message[256];
@@ -131,14 +131,11 @@ static void receiver(void *arg)
     }
 }
 
-int callback_start(struct mount *m)
+int callback_open(struct mount *m)
 {
     if (m->spritely.socket)
         return 0;
     m->spritely.port = PORT + m->disk->id;
     list_init(&m->spritely.due);
-    TRY(socket_open(SOCKET_UDP, m->spritely.port, &m->spritely.socket));
-    bool started = kthread_try("recall", recaller, m) &&
-                   kthread_try("callback", receiver, m);
-    return started ? 0 : -ENOMEM;
+    return socket_open(SOCKET_UDP, m->spritely.port, &m->spritely.socket);
 }

@@ -15,15 +15,18 @@
  * - A recall may overtake the reply to an open that was granted before it.
  *   Stamps tell: a grant that is older than the last recall allows no caching.
  * - Each SPRITELY_PING_NS the server is asked for its epoch. If it has started
- *   again, or has taken this client for dead, each file that is open or dirty
- *   is opened again. Blocks of a file that another client has changed meanwhile
- *   are dropped, and if they were dirty, a close or fsync reports ESTALE.
+ *   again, or has taken this client for dead, a new era begins: each file that
+ *   is open or dirty is opened again. Blocks of a file that another client has
+ * changed meanwhile are dropped, and if they were dirty, a close or fsync
+ * reports ESTALE.
  */
 #include "kernel/cache/bio.h"
 #include "kernel/proc/proc.h"
 #include "kernel/spritely/client.h"
 
 #define AGAIN_NS NS_PER_S /* after which a refused open is asked again */
+#define ASKING   3        /* processes */
+#define TRIES    5        /* of a call by mount and by a ping */
 
 /* What an OPEN grants. */
 struct grant {
@@ -36,12 +39,15 @@ static u64 boot; /* of this machine: the time of its first mount */
 /* ---- one process at a time asks about a file ---- */
 
 /* Have the file for this process, and count an open or a close of it. A close
- * waits for a recall, which uses the inode. */
+ * waits for a recall, which uses the inode. Only ASKING processes ask at a
+ * time, so that calls are left for the blocks that the server waits for. */
 static void begin(struct mount *m, struct file *f, bool write, int opens)
 {
     HOLD(spin, &m->lock);
-    while (f->spritely.calling || (opens < 0 && f->spritely.working))
-        sleep_on(&f->spritely, &m->lock);
+    while (m->spritely.asking == ASKING || f->spritely.calling ||
+           (opens < 0 && f->spritely.working))
+        sleep_on(&m->spritely, &m->lock);
+    m->spritely.asking++;
     f->spritely.calling = true;
     f->spritely.opens[write] += opens;
 }
@@ -49,8 +55,9 @@ static void begin(struct mount *m, struct file *f, bool write, int opens)
 static void end(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
+    m->spritely.asking--;
     f->spritely.calling = false;
-    wakeup(&f->spritely);
+    wakeup(&m->spritely);
 }
 
 /* ---- calls ---- */
@@ -136,6 +143,8 @@ void spritely_drop(struct mount *m, struct file *f, int lost)
     f->spritely.version = 0;
     f->spritely.lost = lost ?: f->spritely.lost;
     f->past = spritely_inode(f);
+    if (lost && f->past)
+        f->ip->valid = false; /* its size is the server's again */
 }
 
 /* Act as the server granted. The inode is locked, if the file is open. */
@@ -145,13 +154,16 @@ static void take_grant(struct mount *m, struct file *f, enum spritely_how how,
     u64 mine = f->spritely.version;
     bool right = mine && (g->version == mine ||
                           (how == OPEN_WRITE && g->previous == mine));
-    bool cachable = g->cachable && g->stamp > f->spritely.recalled;
+    bool overtaken =
+        f->spritely.era == m->spritely.era && g->stamp < f->spritely.recalled;
+    bool cachable = g->cachable && !overtaken;
     int lost = !f->written ? 0 : right ? 0 : -ESTALE;
     if (right && !cachable)
         lost = flush_file(m, f);
     if (!right || !cachable)
         spritely_drop(m, f, lost);
     HOLD(spin, &m->lock);
+    f->spritely.era = m->spritely.era;
     f->past = !cachable && spritely_inode(f);
     f->spritely.version = cachable ? g->version : 0;
 }
@@ -210,12 +222,13 @@ static int spritely_close(struct inode *ip, bool write)
 
 /* ---- the server's epoch ---- */
 
-/* Open a file again that is open or dirty. */
+/* Open a file again that is open or dirty, if it was opened in another era. */
 static void reclaim(struct mount *m, struct file *f)
 {
     struct grant g;
+    if (f->spritely.era == m->spritely.era)
+        return;
     begin(m, f, false, 0);
-    f->spritely.recalled = 0;
     if (spritely_inode(f) || f->written) {
         int error = ask_open(m, f, OPEN_RECLAIM, &g);
         HOLD(sleep, spritely_inode(f) ? &f->ip->lock : NULL);
@@ -248,12 +261,11 @@ static void ping(struct mount *m)
 {
     u64 epoch;
     bool known;
-    if (ask_epoch(m, 0, &epoch, &known))
+    if (ask_epoch(m, TRIES, &epoch, &known))
         return;
-    bool again = epoch != m->spritely.epoch || !known;
+    m->spritely.era += epoch != m->spritely.epoch || !known;
     m->spritely.epoch = epoch;
-    if (again)
-        each_file(m, reclaim);
+    each_file(m, reclaim);
     each_file(m, close_again);
 }
 
@@ -263,7 +275,7 @@ static void wait_to_ping(struct mount *m)
     u64 until_ns = clock_ns() + SPRITELY_PING_NS;
     HOLD(spin, &m->lock);
     m->spritely.pinging = false;
-    wakeup(&m->spritely.used);
+    wakeup(&m->spritely);
     while (!m->spritely.used)
         sleep_on(&m->spritely, &m->lock);
     while (m->spritely.used && !m->spritely.hurry && clock_ns() < until_ns)
@@ -284,15 +296,25 @@ static void pinger(void *arg)
 
 /* ---- mounting ---- */
 
+/* Start the processes that do not run yet. 0 or -ENOMEM. */
+static int start(struct mount *m)
+{
+    static const struct {
+        const char *name;
+        void (*fn)(void *);
+    } all[] = {{"ping", pinger}, {"recall", recaller}, {"callback", receiver}};
+    for (u32 *n = &m->spritely.nprocesses; *n < NELEM(all); ++*n)
+        if (!kthread_try(all[*n].name, all[*n].fn, m))
+            return -ENOMEM;
+    return 0;
+}
+
 static int mounted(struct mount *m)
 {
     bool known;
     boot = boot ?: clock_wall_ns();
-    bool first = !m->spritely.socket;
-    TRY(callback_start(m));
+    TRY(callback_open(m) ?: start(m));
     TRY(ask_epoch(m, TRIES, &m->spritely.epoch, &known));
-    if (first && !kthread_try("ping", pinger, m))
-        return -ENOMEM;
     HOLD(spin, &m->lock);
     m->spritely.used = true;
     wakeup(&m->spritely);
@@ -305,7 +327,7 @@ static void unmounted(struct mount *m)
     m->spritely.used = false;
     wakeup(&m->spritely);
     while (m->spritely.pinging || m->spritely.recalling)
-        sleep_on(&m->spritely.used, &m->lock);
+        sleep_on(&m->spritely, &m->lock);
 }
 
 static const struct consistency spritely = {

@@ -47,6 +47,7 @@ struct client {
 struct known {
     u32 ino, generation; /* 0: free */
     bool busy;           /* an open calls back */
+    u32 nrows, nopen;    /* opens[] of it; those that are open */
     u64 version, used;
 };
 
@@ -69,7 +70,7 @@ static struct table {
 } * table;
 static struct spinlock lock = SPINLOCK("spritely", RANK_FILE);
 
-#define EACH(type, i, array)            \
+#define TABLE_EACH(type, i, array)      \
     for (struct type *i = table->array; \
          i < table->array + NELEM(table->array); i++)
 
@@ -98,6 +99,12 @@ static int start(void)
     return 0;
 }
 
+/* True while clients of the server's last epoch may open again. */
+static bool in_grace(void)
+{
+    return clock_ns() < table->grace_ns;
+}
+
 /* ---- clients ---- */
 
 /* What a call says of its client. */
@@ -112,19 +119,38 @@ static struct caller take_caller(struct call *c)
     return (struct caller){{c->from.host, xdr_u32(&c->in)}, boot};
 }
 
+static bool is_open(const struct open *o)
+{
+    return o->readers || o->writers;
+}
+
+/* Note how often a client has a file open, and whether it may have dirty
+ * blocks. A row that says neither is free. */
+static void set_open(struct open *o, u32 readers, u32 writers, bool dirty)
+{
+    o->file->nopen -= is_open(o);
+    o->readers = readers;
+    o->writers = writers;
+    o->dirty = dirty;
+    o->file->nopen += is_open(o);
+    if (is_open(o) || dirty)
+        return;
+    o->file->nrows--;
+    *o = (struct open){0};
+}
+
 /* Forget a client and all that it has open. */
 static void forget(struct client *client)
 {
-    EACH(open, o, opens)
-    if (o->client == client)
-        o->file = NULL;
+    TABLE_EACH (open, o, opens)
+        if (o->client == client)
+            set_open(o, 0, 0, false);
     client->at.host = 0;
 }
 
 static struct client *find_client(const struct caller *caller)
 {
-    EACH(client, i, clients)
-    {
+    TABLE_EACH (client, i, clients) {
         if (i->at.host != caller->at.host)
             continue;
         if (i->boot != caller->boot)
@@ -141,9 +167,9 @@ static struct client *enter_client(const struct caller *caller, bool *known)
     HOLD(spin, &lock);
     struct client *found = find_client(caller);
     *known = found;
-    EACH(client, i, clients)
-    if (!found && !i->at.host)
-        found = i;
+    TABLE_EACH (client, i, clients)
+        if (!found && !i->at.host)
+            found = i;
     if (found && !*known)
         *found = (struct client){caller->at, caller->boot};
     return found;
@@ -178,32 +204,19 @@ static int serve_ping(struct call *c)
 
 static struct known *find_file(u32 ino, u32 generation)
 {
-    EACH(known, f, files)
-    if (f->ino == ino && f->generation == generation)
-        return f;
+    TABLE_EACH (known, f, files)
+        if (f->ino == ino && f->generation == generation)
+            return f;
     return NULL;
 }
 
-static bool has_opens(const struct known *f)
+static struct known *oldest_unused(void)
 {
-    EACH(open, o, opens)
-    if (o->file == f)
-        return true;
-    return false;
-}
-
-/* Take the file that nobody has open and that was used least recently, or a
- * free one. NULL: there is none. */
-static struct known *take_file(u32 ino, u32 generation)
-{
-    struct known *oldest = NULL;
-    EACH(known, f, files)
-    if ((!oldest || f->used < oldest->used) && !f->busy && !has_opens(f))
-        oldest = f;
-    if (oldest)
-        *oldest = (struct known){
-            .ino = ino, .generation = generation, .version = ++table->counter};
-    return oldest;
+    struct known *found = NULL;
+    TABLE_EACH (known, f, files)
+        if ((!found || f->used < found->used) && !f->busy && !f->nrows)
+            found = f;
+    return found;
 }
 
 /* True if a further process may wait in an open. One serves the port mapper,
@@ -221,59 +234,25 @@ static bool wait_begins(void)
     return true;
 }
 
-/* The file, for this process alone. NULL: try later. */
-static struct known *lock_file(u32 ino, u32 generation)
-{
-    struct known *f;
-    while ((f = find_file(ino, generation)) && f->busy) {
-        if (!wait_begins())
-            return NULL;
-        int error = sleep_until(table, &lock, 0);
-        table->waiting--;
-        if (error)
-            return NULL;
-    }
-    f = f ?: take_file(ino, generation);
-    if (f) {
-        f->busy = true;
-        f->used = ++table->counter;
-    }
-    return f;
-}
-
-static void unlock_file(struct known *f)
-{
-    f->busy = false;
-    wakeup(table);
-}
-
 /* ---- opens ---- */
 
 static struct open *find_open(const struct known *f,
                               const struct client *client)
 {
-    EACH(open, o, opens)
-    if (o->file == f && o->client == client)
-        return o;
+    TABLE_EACH (open, o, opens)
+        if (o->file == f && o->client == client)
+            return o;
     return NULL;
 }
 
 static struct open *enter_open(struct known *f, struct client *client)
 {
     struct open *o = find_open(f, client) ?: find_open(NULL, NULL);
-    if (o && !o->file)
+    if (o && !o->file) {
         *o = (struct open){.file = f, .client = client};
+        f->nrows++;
+    }
     return o;
-}
-
-static void clear(struct open *o)
-{
-    *o = (struct open){0};
-}
-
-static bool is_open(const struct open *o)
-{
-    return o->readers || o->writers;
 }
 
 /* What another client must do before an open: nothing, or write back, or that
@@ -287,8 +266,7 @@ static bool must_recall(const struct open *o, bool write, struct recall *r)
 /* Call back the clients that an open conflicts with. 0, or JUKEBOX. */
 static int recall_others(struct known *f, const struct client *mine, bool write)
 {
-    EACH(open, o, opens)
-    {
+    TABLE_EACH (open, o, opens) {
         struct recall r = {.ino = f->ino, .generation = f->generation};
         struct client *other = o->client;
         if (o->file != f || other == mine || !must_recall(o, write, &r))
@@ -307,21 +285,78 @@ static int recall_others(struct known *f, const struct client *mine, bool write)
             forget(other);
         if (o->file != f || o->client != other)
             continue;
-        o->dirty = false;
         o->cached &= !r.invalidate;
-        if (!is_open(o))
-            clear(o);
+        set_open(o, o->readers, o->writers, false);
     }
     return 0;
 }
 
-/* True if the client may cache what it has open. */
-static bool may_cache(const struct open *mine)
+/* ---- one open of a file at a time ---- */
+
+static void unlock_file(struct known *f)
 {
-    EACH(open, o, opens)
-    if (o->file == mine->file && o != mine &&
-        (o->writers || (mine->writers && is_open(o))))
+    f->busy = false;
+    wakeup(table);
+}
+
+/* Have the closed file that was used least recently written back by its last
+ * writers, so that it needs no rows. False: not now. */
+static bool make_room(void)
+{
+    struct known *closed = NULL;
+    TABLE_EACH (known, f, files)
+        if ((!closed || f->used < closed->used) && !f->busy && f->nrows &&
+            !f->nopen)
+            closed = f;
+    if (!closed)
         return false;
+    closed->busy = true;
+    int status = recall_others(closed, NULL, false);
+    unlock_file(closed);
+    return status == 0;
+}
+
+/* Enter a file, in the place of the one that was used least recently of those
+ * of which no client has anything. NULL: try later. */
+static struct known *enter_file(u32 ino, u32 generation)
+{
+    struct known *f;
+    while (!(f = oldest_unused()) || !find_open(NULL, NULL))
+        if (!make_room())
+            return NULL;
+    if (!find_file(ino, generation)) /* else another process was faster */
+        *f = (struct known){
+            .ino = ino, .generation = generation, .version = ++table->counter};
+    return find_file(ino, generation);
+}
+
+/* The file, for this process alone. NULL: try later. */
+static struct known *lock_file(u32 ino, u32 generation)
+{
+    struct known *f;
+    while ((f = find_file(ino, generation) ?: enter_file(ino, generation)) &&
+           f->busy) {
+        if (!wait_begins())
+            return NULL;
+        int error = sleep_until(table, &lock, 0);
+        table->waiting--;
+        if (error)
+            return NULL;
+    }
+    if (f) {
+        f->busy = true;
+        f->used = ++table->counter;
+    }
+    return f;
+}
+
+/* True if a client may cache the file that it has open, perhaps for writing. */
+static bool may_cache(const struct open *mine, bool write)
+{
+    TABLE_EACH (open, o, opens)
+        if (o->file == mine->file && o != mine &&
+            (o->writers || (write && is_open(o))))
+            return false;
     return true;
 }
 
@@ -365,15 +400,12 @@ static int grant(struct known *f, struct client *client,
     g->previous = f->version;
     if (a->how == OPEN_WRITE)
         f->version = ++table->counter;
-    o->readers = a->readers;
-    o->writers = a->writers;
-    o->cached = a->cached && may_cache(o);
-    o->dirty = a->dirty || (o->cached && o->writers);
-    g->cachable = o->cached;
+    g->cachable = a->cached && may_cache(o, a->writers);
+    o->cached = g->cachable;
+    set_open(o, a->readers, a->writers,
+             a->dirty || (g->cachable && a->writers));
     g->version = f->version;
     g->stamp = ++table->counter;
-    if (!is_open(o) && !o->dirty)
-        clear(o);
     return 0;
 }
 
@@ -387,8 +419,8 @@ static int open_file(const struct opening *a, struct grant *g)
     struct known *f = lock_file(a->ino, a->generation);
     if (!f)
         return NFS_JUKEBOX;
-    if (is_new && a->how == OPEN_RECLAIM)
-        f->version = a->version;
+    if (is_new && a->how == OPEN_RECLAIM && a->version && in_grace())
+        f->version = a->version; /* else the client's blocks may be old */
     int status = recall_others(f, client, a->writers)
                      ?: find_client(&a->caller) != client ? NFS_JUKEBOX
                                                           : 0;
@@ -403,7 +435,7 @@ static int serve_open(struct call *c)
     struct grant g;
     TRY(take_opening(c, &a, false) ?: start());
     TRY(ext2_find(exported.root, a.ino, a.generation, &c->ip));
-    if (a.how != OPEN_RECLAIM && clock_ns() < table->grace_ns)
+    if (a.how != OPEN_RECLAIM && in_grace())
         return NFS_JUKEBOX;
     TRY(open_file(&a, &g));
     xdr_put64(&c->out, exported.verifier);
@@ -425,11 +457,7 @@ static int serve_close(struct call *c)
     struct open *o = f && client ? find_open(f, client) : NULL;
     if (!o)
         return 0;
-    o->readers = a.readers;
-    o->writers = a.writers;
-    o->dirty = a.dirty;
-    if (!is_open(o) && !o->dirty)
-        clear(o);
+    set_open(o, a.readers, a.writers, a.dirty);
     return 0;
 }
 

@@ -216,6 +216,19 @@ def test_a_server_that_starts_again_lets_clients_open_again_first(disk: Path) ->
         assert after.cachable and after.version == before.version and after.epoch == epoch
 
 
+def test_more_files_than_the_table_has_are_written_back(disk: Path) -> None:
+    with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
+        root = client.mount("/")
+        files = [client.create(root, f"{number}") for number in range(520)]
+        for file in files:
+            a.open(file, writers=1)
+            a.close(file, dirty=True)
+        assert a.recalls == [(file, False) for file in files[:8]]
+        assert b.open(files[0], readers=1).cachable
+        assert b.open(files[-1], readers=1).cachable
+        assert a.recalls[8:] == [(files[8], False), (files[-1], False)]
+
+
 def test_damaged_calls_change_nothing(disk: Path) -> None:
     with boot_server(disk) as (machine, client), peers(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
