@@ -41,7 +41,7 @@ class BadForm(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """A value that is neither a string nor a whole number, as a text for messages."""
+    """The text that messages show for a value that is neither a string nor a whole number."""
 
     text: str
 

@@ -300,7 +300,7 @@ def check_relocations(file: str, made: Elf) -> None:
 
 
 def check_object(file: str, data: bytes, lab: Lab) -> None:
-    """Raise Refused unless this is an object that C in the file may compile to."""
+    """Raise Refused unless a compiler can have made this object from C in the file."""
     try:
         made = elf.parse(data)
         if (made.kind, made.flags, made.entry) != (elf.OBJECT_FILE, COMPRESSED, 0):

@@ -57,8 +57,11 @@ def describe_full(error: OSError) -> str:
 
 
 def run_interruptible(main: Callable[[], int | None], kept: str = NOTHING) -> int:
-    """Run a command. Returns its exit status. kept: the line after ^C or on a full disk, unless the
-    exception has one (an OSError: as a note)."""
+    """Run a command. Returns its exit status.
+
+    kept: what is printed after ^C, or when the disk is full. An exception's own text comes before
+    it; an OSError has that as a note.
+    """
     printing.protect_output()
     signal.signal(signal.SIGINT, handle_first_interrupt)
     try:

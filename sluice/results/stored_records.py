@@ -22,8 +22,8 @@ class StoredRow(TypedDict):
 
 
 class StoredVerdict(TypedDict):
-    """What was expected, whether it came, and why. finding and check are not stored, but read from
-    the experiment's file, so they can change without a run."""
+    """The verdict on an expectation, with its reason. The keys finding and check are read from the
+    experiment's file and are not stored, so they can change without a run."""
 
     says: str
     word: str

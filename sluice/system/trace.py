@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np  # loaded where it is used: what only starts machines does without it
 
 RING = struct.Struct("<QQQQ")
-# Of a record, with its types, which struct and NumPy call by the same letters.
+# The fields of a record and their types, for which struct and NumPy have the same letters.
 FIELDS = {"time_ns": "Q", "block": "Q", "argument": "Q", "pid": "I", "number": "H", "disk": "H"}
 RECORD = struct.Struct("<" + "".join(FIELDS.values()))
 AT_ONCE = 1 << 10  # records that are decoded together: a reader may stop early

@@ -66,7 +66,7 @@ def test_the_best_of_each_column_stands_out_and_hidden_tests_have_none() -> None
 
 
 def test_figures_that_are_printed_alike_share_a_place() -> None:
-    """Two right solutions differ by some instructions, which are nobody's merit."""
+    """Two right solutions differ by a few instructions. Such a difference earns no better place."""
     page = leaderboard.format_leaderboard({"ada": record(199.40001, 5), "bob": record(199.4, 5)})
     assert re.findall(r"<tr><td>(\w+)</td><td>([\d.]+)</td>", page) == [
         ("ada", "1.0"),

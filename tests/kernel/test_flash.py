@@ -116,9 +116,10 @@ def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) ->
 
 
 def test_times_by_hand() -> None:
-    """Of the row: 20 us a command, 25 us to read, 100 us to cross, 1,707 ns a sector to the host.
+    """ROW says: a command takes 20 us, reading a page 25 us, its way over the channel 100 us, and a
+    sector to the host 1,707 ns.
 
-    Two neighbours are in different dies of different channels, page 0 and page 8 in dies of one.
+    Neighbouring pages are in different channels. Pages 0 and 8 are in two dies of one channel.
     """
     sent = 8 * 1707
     read = 20_000 + 25_000 + 100_000 + sent
@@ -283,7 +284,8 @@ def desnoyers(block_pages: int, filled: int, closed: int) -> float:
 
 
 def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[float, float]:
-    """Pages programmed for each that the host writes: measured, and by the formula."""
+    """Return the pages programmed for each page that the host writes: measured, and by the
+    formula."""
     pages = filled * block_pages
     f = Figures(
         channels=1, dies=1, block_pages=block_pages, spare_percent=spare_percent, cache_pages=0

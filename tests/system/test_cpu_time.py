@@ -10,7 +10,7 @@ from sluice.system.qemu import Config, Disk, run_rc
 
 SLEEP_S = 5
 # Each part ends with a reading of the counters; parts begin with one of no name.
-# What computes has run before, so that it need not be read from the disk.
+# Each program that computes has run before, so it is in the cache and is not read from the disk.
 SCRIPT = f"""
 set -e
 time seq 1 > /dev/null

@@ -21,7 +21,7 @@ PIECES = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|\x1b[78]|([^\x1b])", re.S)
 
 
 class Screen:
-    """What a terminal of 24 rows of 80 would show of some output."""
+    """A terminal of 24 rows of 80 columns, which shows output as a real one does."""
 
     def __init__(self) -> None:
         self.rows = [[" "] * COLUMNS for _ in range(ROWS)]

@@ -27,7 +27,7 @@ LAB_ARGS = "drive=rz58 check=1"
 
 
 def lab_run(path: Path, args: str) -> tuple[str, str]:
-    """Boots the image in lab mode; its console, and the hash of what it left on the disk."""
+    """Boot the image in lab mode. Returns its console, and the hash of the disk afterwards."""
     result = run_rc(Config((Disk(path),), args=args, lab=True))
     assert result.status == 0, result.console
     return result.console, sha256(path.read_bytes()).hexdigest()

@@ -5,8 +5,8 @@ import pytest
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, run_rc
 
-# A group has room for all that one block of pointers points to, 16 MiB: that a file goes on
-# in another is not for want of room.
+# A group can hold the 16 MiB to which one block of pointers points. So if a file continues in
+# another group, that is not because its own group is full.
 BLOCKS_OF_GROUP = 4096  # of 8 KiB in 32 MiB
 OPTIONS = ("--group", "32M")
 

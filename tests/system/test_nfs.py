@@ -35,7 +35,7 @@ def free_ports(*wanted: int) -> dict[int, int]:
 def boot_server(
     disk: Path, command: str = "nfsd /", host: str = "127.0.0.1", same_ports: bool = False
 ) -> Iterator[tuple[Machine, Client]]:
-    """Boot a machine that serves, and give it with a client that has had its first answer."""
+    """Boot a server. Yields its machine, and a client to which it has replied once."""
     ports = {111: 111, 2049: 2049} if same_ports else free_ports(111, 2049)
     forward = ",".join(f"hostfwd=udp:{host}:{ports[p]}-10.0.0.1:{p}" for p in ports)
     options = (

@@ -196,7 +196,8 @@ iogen bs=4k name=w rw=zipfwrite filename=/cold size=240k nr=1000 thinktime_us=10
 
 @pytest.fixture
 def counted(make_image: MakeImage):
-    """counted(script, "replace=lru"): what /dev/stat says after it, with no update policy."""
+    """Return a function: counted(script, "replace=lru") returns the counters of /dev/stat after
+    the script, under no update policy."""
 
     def run(script: str, args: str) -> dict[str, int]:
         options = ("--file", "/hot=800K", "--file", "/cold=240K")

@@ -1,7 +1,7 @@
 """The tests that run inside: every system call, its errors, and no leaks.
 
-The kernel with assertions has 16 buffers and one hart, or two harts and disks with a journal that
-is in use; FULL=1 tries it with two harts and without a journal, too.
+The kernel with assertions runs them with 16 buffers, and has either one hart, or two harts and
+disks under order=journal. FULL=1 also runs them with two harts and no journal.
 """
 
 import re

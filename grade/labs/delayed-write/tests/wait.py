@@ -117,8 +117,8 @@ def fsync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
 
 
 def fsync_waits_for_writes_that_others_started(bench: Workbench) -> None:
-    """The writes are started as the blocks are filled. After them fsync writes the inode; or it
-    ends, in a tree where the function of another lab leaves that out."""
+    """Each block's write is started when the block is full. Then fsync writes the inode. In a
+    tree where another lab's function does not write it, fsync ends."""
     run = _run(bench)
     others, place = run.writes_of("/g"), run.sectors("/g")
     expect(len(others) == BLOCKS, f"{BLOCKS} blocks to be written", f"{len(others)} were")

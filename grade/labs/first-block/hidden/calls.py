@@ -1,4 +1,4 @@
-"""How deep in the kernel a read reaches the disk's queue."""
+"""How many calls lie between a read's system call and the disk's queue."""
 
 from grade.engine.workbench import Workbench
 

@@ -1,4 +1,4 @@
-"""After the power was switched off, the start reads only the sectors of the map that count."""
+"""After an orderly shutdown, the boot reads only the sectors of the map that are current."""
 
 from grade.engine.workbench import Workbench
 

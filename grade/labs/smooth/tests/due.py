@@ -24,7 +24,7 @@ AT_ONCE_MS = 5  # between the writes of one scan
 
 
 def _first_writes(run: Run) -> dict[int, Request]:
-    """Each block's first write."""
+    """Return each block's first write."""
     writes = run.writes_of("/f", end_ns=run.beacon(ORDER))
     return {w.block: w.request for w in reversed(writes)}
 
