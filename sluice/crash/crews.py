@@ -66,7 +66,7 @@ def serve_tasks(
                     raise
                 except Exception as error:
                     pipe.send((task, WorkerFailed(f"{task}: {error!r}")))
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         return
 
 

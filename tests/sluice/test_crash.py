@@ -4,8 +4,10 @@ A few thousand cuts are tried here; `sluice crash run` tries as many as one want
 """
 
 import json
+import signal
 import struct
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -14,7 +16,7 @@ import pytest
 
 from sluice.crash import campaign_run, campaign_table
 from sluice.crash.campaign_run import iterate_tasks
-from sluice.crash.crews import Task
+from sluice.crash.crews import CONTEXT, Task, serve_tasks
 from sluice.crash.cuts import Base, choose, iterate_cuts, tear_in_halves, tears
 from sluice.crash.disk_events import SECTOR, Event, parse_events
 from sluice.crash.ext2 import Damaged, read_tree
@@ -412,6 +414,19 @@ def test_a_mount_after_a_cut_takes_longer_than_one_of_a_clean_disk(laboratory: L
     cut = laboratory.judge.judge(cuts[0].bytes())
     clean = laboratory.judge.judge(laboratory.base.disk)
     assert 0 < clean.mount_ns < cut.mount_ns
+
+
+def test_a_worker_ends_with_its_pipe_also_if_its_answer_was_not_read() -> None:
+    """That is a reset of the connection, and no end of file: ^C may come at any time."""
+    before = signal.getsignal(signal.SIGINT)
+    ours, theirs = CONTEXT.Pipe()
+    theirs.send("an answer")
+    ours.close()
+    try:
+        serve_tasks(theirs, nullcontext, lambda *_: None)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        theirs.close()
 
 
 def test_a_campaign_with_a_time_adds_to_what_it_tried_before(
