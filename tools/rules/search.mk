@@ -10,7 +10,8 @@ SEARCH_CC := $(HOSTCC) $(HCFLAGS) -Wno-missing-field-initializers -fno-pie -no-p
 SEARCH_COVER := -fsanitize-coverage=trace-pc
 # All kernel code but what is above the cache or speaks to the hardware. No drive is modelled.
 SEARCH_SRC := $(sort $(wildcard tools/search/*.c kernel/cache/*.c kernel/disk/*.c kernel/vlog/*.c policies/*/*.c \
-    drives/model/*.c) drives/none.c kernel/policy/registry.c kernel/proc/wait.c kernel/proc/sleeplock.c)
+    drives/model/*.c) drives/none.c kernel/policy/registry.c kernel/proc/wait.c kernel/proc/sleeplock.c \
+    tests/support/native/text.c)
 SEARCH_OBJ := $(SEARCH_SRC:%.c=build/search/%.o)
 SEARCH_LINK := $(SEARCH_CC) -Wl,-z,now
 $(eval $(call command_file,build/search.command,$(SEARCH_CC) $(SEARCH_COVER)))
@@ -22,4 +23,4 @@ $(eval $(call compile,$(SEARCH_OBJ): build/search/%.o: %.c,$$(SEARCH_CC) $$(SEAR
 build/search/search: $(SEARCH_OBJ) build/search.link.command
 	$(call run,LD,$(SEARCH_LINK) -o $@ $(SEARCH_OBJ))
 
--include $(wildcard build/search/*/*.d build/search/*/*/*.d)
+-include $(wildcard build/search/*/*.d build/search/*/*/*.d build/search/*/*/*/*.d)

@@ -164,25 +164,6 @@ void text_printf(struct text *t, const char *fmt, ...)
     (void)t, (void)fmt;
 }
 
-int kvsnprintf(char *out, size_t n, const char *fmt, va_list args)
-{
-    return vsnprintf(out, n, fmt, args);
-}
-
-int ksnprintf(char *out, size_t n, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int length = kvsnprintf(out, n, fmt, args);
-    va_end(args);
-    return length;
-}
-
-size_t strlcpy(char *to, const char *from, size_t n)
-{
-    return snprintf(to, n, "%s", from);
-}
-
 /* ---- no measuring ---- */
 
 bool clock_charged, trace_on;
