@@ -5,41 +5,18 @@
 #   make TOOLPREFIX=$(tools/other_compiler.sh build/clang trixie clang)
 #
 # - With `clang`, the program called gcc compiles C by clang; GCC assembles and links.
-# - Nothing is installed: it comes with its libraries, down to the C library,
-#   and each program that is printed runs with them.
-# - Packages come from where the system's own come from.
+# - debian_suite.sh fetches the packages; nothing is installed.
 set -eu
 case $#${3:-} in
 2 | 3clang) ;;
 *) echo "usage: other_compiler.sh FOLDER SUITE [clang]" >&2 && exit 2 ;;
 esac
-. /etc/os-release
-suite=$2
-rm -rf "$1/root" "$1/cache" "$1/bin" "$1/linker"
-mkdir -p "$1/root" "$1/bin" "$1/linker" "$1/lists/partial" "$1/cache/archives/partial"
-folder=$(cd "$1" && pwd)
-keys=/usr/share/keyrings/debian-archive-keyring.gpg
-mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $VERSION_CODENAME" | head -n 1)
-[ -n "$mirror" ] || { echo "other_compiler.sh: apt knows no mirror of $VERSION_CODENAME" >&2; exit 1; }
-echo "deb [signed-by=$keys] $mirror $suite main" >"$folder/sources.list"
-: >"$folder/status"
-apt() {
-    apt-get -q -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- \
-        -o Dir::State::Lists="$folder/lists" -o Dir::State::status="$folder/status" \
-        -o Dir::Cache="$folder/cache" -o APT::Sandbox::User=root "$@" >&2
-}
-apt update
-# As if no package were installed, all that they depend on is fetched.
-apt install --yes --download-only --no-install-recommends \
-    gcc-riscv64-unknown-elf ${3:-}
-for deb in "$folder"/cache/archives/*.deb; do
-    dpkg -x "$deb" "$folder/root"
-done
-
-libc=$(find "$folder/root" -name libc.so.6 | head -n 1)
-libraries=${libc%/*} # named after the host's kind of processor
-loader=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
-path=$libraries:$folder/root/usr/lib/${libraries##*/}
+. "$(dirname "$0")/debian_suite.sh"
+rm -rf "$1/bin" "$1/linker"
+mkdir -p "$1/bin" "$1/linker"
+open_suite "$1" "$2"
+fetch_packages gcc-riscv64-unknown-elf ${3:-}
+unpack_packages
 for program in "$folder"/root/usr/bin/riscv64-unknown-elf-*; do
     name=${program##*/}
     wrap=
