@@ -37,6 +37,13 @@ def test_only_the_success_of_every_claim_is_a_proof() -> None:
         assert judge([claim("holds", status), REACHED]).state == checker.UNDECIDED
 
 
+def test_a_limit_of_the_harness_refutes_nothing() -> None:
+    small = claim("harness: the region is large enough", "FAILURE")
+    verdict = judge([claim("breaks", "FAILURE"), small, REACHED])
+    assert verdict.state == checker.UNDECIDED
+    assert verdict.why.startswith("harness: the region is large enough")
+
+
 def test_a_proof_has_a_claim_and_a_line_that_is_reached() -> None:
     assert judge([]).state == checker.EMPTY
     assert judge([REACHED]).state == checker.EMPTY

@@ -40,6 +40,7 @@ DRAIN = 2  # questions after which a queue of two requests is empty
 INCLUDE = re.compile(r'^#include "(policies/lib/\w+)\.h"', re.MULTILINE)
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
 
+HARNESS = "harness: "  # begins a claim about the harness's own limits
 PROVED, REFUTED, EMPTY, UNDECIDED, BROKEN = "proved", "refuted", "empty", "undecided", "broken"
 
 
@@ -197,20 +198,24 @@ def errors_of(messages: list[dict[str, Any]]) -> str:
 def place_of(result: dict[str, Any]) -> str:
     """Return where a property is, as FILE line N."""
     where = result.get("sourceLocation", {})
-    return f"{where.get('file', '')} line {where.get('line', '')}"
+    return f"{where.get('file', '').removeprefix(f'{ROOT}/')} line {where.get('line', '')}"
 
 
 def judge(results: list[dict[str, Any]], never: Sequence[str] = ()) -> Verdict:
     """Return what the properties' results mean.
 
     never: lines REACHED that no run may get to. Every claim must have the status SUCCESS, and there
-    must be one at least. The story of a refutation is left empty.
+    must be one at least. Where the harness is too small for a policy nothing is decided. The story
+    of a refutation is left empty.
     """
     guards = [r for r in results if r["description"].startswith(REACHED)]
     claims = [r for r in results if r not in guards]
     wrong = [r for r in claims if r["status"] != SUCCESS]
     loops = [r for r in wrong if ".unwind." in r["property"] or "recursion" in r["property"]]
     real = [r for r in wrong if r not in loops and r["status"] == FAILURE]
+    limits = [r for r in real if r["description"].startswith(HARNESS)]
+    if limits:
+        return Verdict(UNDECIDED, f"{limits[0]['description']} ({place_of(limits[0])})")
     if real:
         return Verdict(REFUTED, f"{real[0]['description']} ({place_of(real[0])})")
     if loops:
