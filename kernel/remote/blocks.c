@@ -21,6 +21,8 @@
 COUNTER_WITH(again, "remote.written_again", "calls",
              "WRITEs made again, as the server had lost them", &remote_used);
 
+enum stable write_as;
+
 static struct io *pop(struct mount *m)
 {
     struct io *io = m->first;
@@ -142,7 +144,7 @@ static int write_some(struct mount *m, struct io *io, const struct place *p,
     OWNED(call) struct call *c = nfs_begin(NFS_WRITE, p->file);
     xdr_put64(&c->out, p->offset + w->done);
     xdr_put(&c->out, n);
-    xdr_put(&c->out, UNSTABLE);
+    xdr_put(&c->out, write_as);
     xdr_put(&c->out, n);
     u8 *data = c->out.at;
     xdr_pad(&c->out, n);

@@ -229,6 +229,7 @@ void remote_unmounted(struct disk *);
 
 /* ---- blocks.c ---- */
 
+extern enum stable write_as; /* what WRITE asks for: remote_stable= */
 void blocks_carry(struct disk *, struct io *);
 int blocks_start(struct mount *); /* its processes; 0 or -ENOMEM */
 /* Move bytes past the cache, if the file is `past`: 1. Else 0, or -errno. */

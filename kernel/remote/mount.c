@@ -7,6 +7,7 @@
  *   Nothing tells the server of an unmount: MOUNT's list is for people only.
  */
 #include "kernel/cache/bio.h"
+#include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
 #include "kernel/remote/internal.h"
 
@@ -209,4 +210,5 @@ const char *remote_source(const struct disk *d)
 void remote_init(void)
 {
     sleep_lock_init(&mounting, "mounting");
+    write_as = arg_number("remote_stable", UNSTABLE, UNSTABLE, FILE_SYNC);
 }

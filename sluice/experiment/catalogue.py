@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -149,6 +149,15 @@ def boot_and_read() -> dict[str, object]:
         "counters": {name: unit for name, (_, unit) in devtext.parse_stat(stat).items()},
         "histograms": {name: h["unit"] for name, h in devtext.parse_histograms(hist).items()},
     }
+
+
+def with_server(known: Known) -> Known:
+    """Return the names of a run with a server, whose figures are called server.NAME."""
+    counters, histograms = (
+        names | {f"server.{name}": unit for name, unit in names.items()}
+        for names in (known.counters, known.histograms)
+    )
+    return replace(known, counters=counters, histograms=histograms)
 
 
 @cache

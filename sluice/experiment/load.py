@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sluice.experiment import jobs, metrics, sets, theory, trace_disk
-from sluice.experiment.catalogue import has_volatile_cache, load_catalogue
+from sluice.experiment.catalogue import has_volatile_cache, load_catalogue, with_server
 from sluice.experiment.check import Checker, format_toml
 from sluice.experiment.locate import Lines
 from sluice.experiment.locate import Path as Keys
@@ -22,6 +22,7 @@ from sluice.experiment.records import (
     Expectation,
     FileTables,
     MachineConfig,
+    NetworkTable,
     Plot,
     PublishedFigure,
     TuneTable,
@@ -35,12 +36,14 @@ from sluice.experiment.result import measured_drive
 from sluice.experiment.rows import BadRows, parse_experiment
 from sluice.experiment.schema import (
     ARM,
+    CHARGED,
     CONTEST,
     DISK,
     EQUAL,
     EXPECTATION,
     MACHINE,
     MODEL_SAYS,
+    NETWORK,
     PLOT,
     PUBLISHED,
     TOP,
@@ -57,6 +60,7 @@ from sluice.theory import Prediction
 
 AS_MODEL = "model"  # of a drive's setting: the kernel is not told
 Arms = Sequence[Arm]
+NVRAM = Field("size", "of the server's NVRAM", low=16 << 10, high=1 << 30)
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
 SCATTER = Field("text", "COUNT:SIZE")
@@ -162,10 +166,12 @@ def sweep_points(c: Checker, sweep: dict[str, list[Value]]) -> list[Variables]:
     return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
-def check_disk(c: Checker, name: str, raw: Mapping[str, Any]) -> DiskConfig:
+def check_disk(
+    c: Checker, name: str, raw: Mapping[str, Any], machine: Keys = ("machine",)
+) -> DiskConfig:
     """Return a disk's table, checked. Without a journal the key is not in it: then a configuration
     is what it was before the key."""
-    keys = ("machine", name)
+    keys = (*machine, name)
     good = c.check_table(keys, raw, DISK, DiskConfig)
     for path, size in good["files"].items():
         at = (*keys, "files", path)
@@ -274,16 +280,46 @@ def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> 
     expect_log(c, ("arms", arm, "policies"), machine, policies["place"])
     expect_journals(c, ("arms", arm, "policies"), machine, policies["order"])
     args = boot_args(machine, policies, tunables)
+    table: NetworkTable | None = None
+    if "network" in raw:
+        table = c.check_table(("network",), check_part("network"), NETWORK, NetworkTable)
+        args += f" remote_stable={2 * table['stable_writes']}"
+        if machine["data"] or machine["clock"] != CHARGED:
+            c.add_problem(("network",), "the client has no data disk, and is in charged time")
     if len(args) > MAX_BOOT_ARGS:
         c.add_problem(("machine",), f"boot arguments of {len(args)} bytes: too many")
     workload = c.check_table(("workload",), check_part("workload"), WORKLOAD, Workload)
-    return {
+    whole = {**machine, "policies": policies, "tunables": tunables, "args": args, **workload}
+    config = cast(Configuration, whole)
+    if table:
+        config["link"], config["server"] = table["link"], build_server(c, table)
+    return config
+
+
+def build_server(c: Checker, table: NetworkTable) -> Configuration:
+    """Return the configuration of a server, checked."""
+    keys = ("network", "server")
+    machine = c.check_table(keys, table["server"], MACHINE, MachineConfig)
+    machine["root"] = check_disk(c, "root", machine["root"], keys)
+    machine["data"] = check_disk(c, "data", machine["data"], keys) if machine["data"] else None
+    if not machine["data"] or machine["clock"] != CHARGED:
+        c.add_problem(keys, "a server has a data disk, and is in charged time")
+    del machine["loss_ages"], machine["host_limit_s"]
+    policies = c.known.defaults | c.check_policies(("network", "policies"), table["policies"])
+    args = boot_args(machine, policies, {})
+    if table["nvram"] != "0":
+        c.value(("network", "nvram"), table["nvram"], NVRAM)
+        args += " nvram_of=disk1 nvram_in=disk2 disk2.drive=none"
+    whole = {
         **machine,
         "policies": policies,
-        "tunables": tunables,
+        "tunables": {},
         "args": args,
-        **workload,
+        "setup": "",
+        "commands": "nfsd /data; udpecho -l",  # the programs that it needs on its disk
+        "nvram": table["nvram"],
     }
+    return cast(Configuration, whole)
 
 
 def predict_run(
@@ -671,6 +707,8 @@ def open_experiment(path: Path, size: str = FULL, policy: str = "", arms: Arms =
     top = c.check_table((), raw, TOP, FileTables)
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
+    if top["network"]:
+        c.known = with_server(c.known)
     c.drive_times = top["machine"].get("drive_times") == 1
     c.loss_ages = top["machine"].get("loss_ages") == 1
     if policy and raw["arms"]:

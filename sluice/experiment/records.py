@@ -106,6 +106,19 @@ class Configuration(MachineConfig, Workload):
     policies: dict[str, str]  # by kind
     tunables: dict[str, int]  # as "aipu.age_ms", in the tunable's unit
     args: str  # the boot arguments, made of the rest
+    link: NotRequired[str]  # to the server, a machine with a data disk,
+    server: NotRequired["Configuration"]
+    nvram: NotRequired[str]  # of a server: the size, or "0"
+
+
+class NetworkTable(TypedDict):
+    """The table [network]."""
+
+    link: str
+    stable_writes: int
+    nvram: str
+    server: Unchecked
+    policies: Unchecked
 
 
 class Arm(TypedDict):
@@ -221,6 +234,7 @@ class FileTables(TypedDict):
     claim: str
     source: str
     machine: Unchecked
+    network: Unchecked
     policies: Unchecked
     tunables: Unchecked
     arms: list[Arm]

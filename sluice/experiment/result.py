@@ -174,7 +174,8 @@ def drop_seed(variables: Variables) -> Variables:
 def measured_disk(result: RunResult) -> str:
     """Return the disk whose times count: the data disk, if the run has one, or else the root
     disk."""
-    return "disk1" if result["config"]["data"] else "disk0"
+    config = result["config"]
+    return "disk1" if config["data"] or "server" in config else "disk0"
 
 
 def disk_config(config: MachineConfig, name: str) -> DiskConfig:
@@ -187,7 +188,8 @@ def disk_config(config: MachineConfig, name: str) -> DiskConfig:
 
 def measured_drive(config: Configuration) -> str:
     """Return the drive model of the measured disk, from a run's configuration."""
-    return (config["data"] or config["root"])["drive"]
+    machine = config.get("server", config)
+    return (machine["data"] or machine["root"])["drive"]
 
 
 def is_write_only(jobs: Sequence[JobLine], reads: int, requests: int) -> bool:

@@ -13,7 +13,7 @@ ended.
 import re
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.experiment import jobs, loss, series, trace_disk, utilisation
@@ -62,6 +62,9 @@ echo @end; {reading}
 echo @done
 """
 MOUNT = "mkdir /data && mount disk1 /data || exit"
+# The server takes its readings when a datagram comes.
+REMOTE_MOUNT = """mkdir /data && mount -t nfs 10.0.0.1:/data /data || exit
+udpecho 10.0.0.1 begin > /dev/null"""
 FREE_PAGES = "mem.free"  # a gauge
 WAIT = re.compile(r"^\s*wait\b", re.M)
 BACKGROUND = re.compile(r"[^&]&\s*$", re.M)  # the end of a line of the shell
@@ -125,7 +128,11 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
 def run_images(run: Run) -> dict[str, Image]:
     """Return the run's images in the cache. The root disk's image lacks the run's scripts."""
     names = ["root", "data"] if run.config["data"] else ["root"]
-    return {name: cached_image(content(run, name)) for name in names}
+    images = {name: cached_image(content(run, name)) for name in names}
+    if "server" in run.config:
+        server = replace(run, config=run.config["server"])
+        images |= {f"server.{name}": made for name, made in run_images(server).items()}
+    return images
 
 
 def result_key(run: Run) -> str:
@@ -142,6 +149,8 @@ def maker_hash(run: Run) -> str:
 def guest_scripts(run: Run) -> dict[str, str]:
     """Return the scripts that make the machine do the run, by path."""
     mount = MOUNT if run.config["data"] else ""
+    if "server" in run.config:
+        mount = REMOTE_MOUNT
     limit = run.config["virtual_limit_s"]
     return {
         "/rc": RC.format(mount=mount, reading=READING.strip(), limit=limit, status=STATUS_LIMIT),
@@ -176,8 +185,13 @@ def charged_arguments(run: Run) -> str:
 
 def build_machine(run: Run, folder: Path) -> Config:
     """Return the machine that makes the run. Its root disk's image is made in the folder."""
+    return replace(plain_machine(run), disks=build_disks(run, folder))
+
+
+def plain_machine(run: Run) -> Config:
+    """Return the machine that makes the run, without disks."""
     return Config(
-        build_disks(run, folder),
+        (),
         memory=run.config["memory"],
         args=run.config["args"],
         lab=True,
@@ -380,6 +394,10 @@ def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunRe
 
     memory: a file for the machine's memory, if it is to be kept.
     """
+    if "server" in run.config:
+        from sluice.experiment import two_machines
+
+        return two_machines.make_run(run, console, memory)
     with scratch_folder(UNDER_WAY) as folder:
         config = build_machine(run, folder)
         why = run.uses_twin and engine.refusal_reason(config, run.config["commands"])

@@ -46,7 +46,7 @@ Report = Callable[["Step"], None]
 # The code that makes a result.
 CODE = (
     *("sluice/host/*.py", "sluice/system/*.py", "sluice/experiment/*.py", "sluice/twin/*.py"),
-    *("sluice/trace/*.py", "sluice/trace/formats/*.py"),
+    *("sluice/trace/*.py", "sluice/trace/formats/*.py", "sluice/network/*.py"),
 )
 
 

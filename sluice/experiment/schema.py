@@ -8,6 +8,10 @@
     [machine.data]                 a second disk, mounted at /data
         files = {"/read" = "34M"}  laid down by mkfs, with all blocks
 
+    [network]                      a server, which /data is mounted from, see NETWORK
+    [network.server]               its machine, as [machine], with a data disk
+    [network.policies]             its policies
+
     [policies]                     of all runs: kind = "name"
     [tunables]                     "policy.name" = number, or "30 s"
 
@@ -233,10 +237,18 @@ DISK = {
         "number", "all blocks have been written, to places drawn by it; 0: in order", 0, 0, 1 << 32
     ),
 }
+NETWORK = {
+    "link": Field("text", "a row of kernel/link, by the name of its file", required=True),
+    "stable_writes": Field("number", "1: the client asks for stable writes only", 0, 0, 1),
+    "nvram": Field("text", "size of the server's NVRAM, before its data disk; 0: none", "0"),
+    "server": Field("table", "the server's machine", required=True),
+    "policies": Field("table", "the server's"),
+}
 TOP = {
     "claim": Field("text", "what is to be shown", required=True),
     "source": Field("text", "where it is from", required=True),
     "machine": Field("table", "the machine"),
+    "network": Field("table", "a server"),
     "policies": Field("table", "of all runs"),
     "tunables": Field("table", "of all runs"),
     "arms": Field("tables", "what is compared", required=True),

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.native, pytest.mark.check]
 TABLES = [
     (schema.MACHINE, records.MachineConfig, {"trace", "engine"}),
     (schema.DISK, records.DiskConfig, set()),
+    (schema.NETWORK, records.NetworkTable, set()),
     (schema.TOP, records.FileTables, set()),
     (schema.ARM, records.Arm, set()),
     (schema.WORKLOAD, records.Workload, set()),
