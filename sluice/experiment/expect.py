@@ -329,7 +329,7 @@ def judge_experiment(experiment: Experiment, results: list[RunResult]) -> list[V
             run.arm == row["arm"] and matches_variables(row["where"], run.variables)
             for run in experiment.runs
         )
-        verdict = judge_one(row, results, wanted, experiment.predicted)
+        verdict = judge_one(row, results, wanted, experiment.find_prediction)
         verdict = replace(verdict, paper=row["paper"], differs=row["differs"])
         verdicts.append(replace(verdict, finding=row["finding"], check=row["check"]))
     return (

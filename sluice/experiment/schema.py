@@ -380,7 +380,7 @@ class Run:
         return self.config.get("engine") == TWIN
 
     @property
-    def predicted(self) -> dict[str, float]:
+    def prediction(self) -> dict[str, float]:
         """The model's figures, by metric."""
         return self.model.figures() if self.model else {}
 
@@ -421,10 +421,10 @@ class Experiment:
         """True if the twin charges time where the file asks for counted time."""
         return self.name.endswith(f"@{TWIN}")
 
-    def predicted(self, result: RunResult) -> dict[str, float]:
+    def find_prediction(self, result: RunResult) -> dict[str, float]:
         """Return the model's figures, by metric, for the run that a result is of."""
         arm, variables = result["arm"], result["variables"]
         for run in self.runs:
             if (run.arm, run.variables) == (arm, variables):
-                return run.predicted
+                return run.prediction
         return {}

@@ -68,7 +68,7 @@ def published_figure(experiment: Experiment, result: RunResult, metric: str) -> 
 def predicted_figure(experiment: Experiment, trials: list[RunResult], metric: str) -> str:
     """Return the model's figure for a metric of these runs and the relative error of the
     measurement, or ""."""
-    figures = [experiment.predicted(trial) for trial in trials]
+    figures = [experiment.find_prediction(trial) for trial in trials]
     if not all(metric in predicted for predicted in figures):
         return ""
     value = mean(predicted[metric] for predicted in figures)

@@ -86,7 +86,7 @@ def decimal_number(value: float) -> float:
 def stored_row(experiment: Experiment, trials: list[RunResult], names: Iterable[str]) -> StoredRow:
     """Return the stored row of one arm in one setting."""
     first = trials[0]
-    model = [experiment.predicted(trial) for trial in trials]
+    model = [experiment.find_prediction(trial) for trial in trials]
     told = {name: summary.published_figure(experiment, first, name) for name in names}
     return {
         "arm": first["arm"],
@@ -181,7 +181,7 @@ def shorten_results(
     }
 
 
-def cut(values: list[float], digits: int) -> list[float]:
+def cut_digits(values: list[float], digits: int) -> list[float]:
     """Return values with the least number of digits, but at least `digits`, with which they are
     printed as before, and those that differ still do."""
 
@@ -215,9 +215,11 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
 
     return {
         **row,
-        "measured": {name: cut([v], digits(name))[0] for name, v in row["measured"].items()},
+        "measured": {name: cut_digits([v], digits(name))[0] for name, v in row["measured"].items()},
         "interval": {
-            name: cut(ends, digits(name)) for name, ends in row["interval"].items() if ours(name)
+            name: cut_digits(ends, digits(name))
+            for name, ends in row["interval"].items()
+            if ours(name)
         },
         "model": quoted_figures("model"),
         "published": quoted_figures("published"),
@@ -246,8 +248,8 @@ def pare_match(match: StoredMatch) -> StoredMatch:
     ends = match["behind_ends"]
     return {
         **match,
-        "behind": cut([match["behind"]], SHOWN_DIGITS)[0],
-        "behind_ends": ends and cut(ends, SHOWN_DIGITS),
+        "behind": cut_digits([match["behind"]], SHOWN_DIGITS)[0],
+        "behind_ends": ends and cut_digits(ends, SHOWN_DIGITS),
     }
 
 

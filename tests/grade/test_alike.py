@@ -58,21 +58,21 @@ int next(int q) {
 """
 
 
-def renamed(text: str) -> str:
+def rename_words(text: str) -> str:
     """Return the text with other names, spacing and comments."""
     made = re.sub(r"\w+", lambda match: RENAMED.get(match[0], match[0]), text)
     return "/* all my own work */\n" + made.replace("    ", "\t")
 
 
-def accused(**texts: str) -> list[tuple[str, str, float]]:
+def find_accused(**texts: str) -> list[tuple[str, str, float]]:
     handed = {name: {"a.c": text} for name, text in texts.items()}
     return [(p.one, p.other, p.share) for p in find_similar_pairs(handed, SKELETON, HEADERS)]
 
 
 def test_renaming_and_reordering_hide_nothing_and_own_work_is_not_accused() -> None:
-    other_order = renamed(FAR) + "int next(int);" + renamed(BEST) + renamed(NEXT)
-    assert accused(a=MINE, b=renamed(MINE), c=OTHER) == [("a", "b", 1)]
-    assert accused(a=MINE, b=other_order, c=OTHER) == [("a", "b", 1)]
+    other_order = rename_words(FAR) + "int next(int);" + rename_words(BEST) + rename_words(NEXT)
+    assert find_accused(a=MINE, b=rename_words(MINE), c=OTHER) == [("a", "b", 1)]
+    assert find_accused(a=MINE, b=other_order, c=OTHER) == [("a", "b", 1)]
 
 
 def test_the_skeleton_makes_nobody_alike() -> None:
@@ -101,33 +101,35 @@ def test_names_of_the_headers_count_where_they_have_that_meaning() -> None:
 # ---- behaviour ----
 
 
-def made(first: int, count: int = 4 * LEAST) -> Decisions:
+def make_submission(first: int, count: int = 4 * LEAST) -> Decisions:
     return frozenset(range(first, first + count))
 
 
-RIGHT, FAULT, OWN_FAULT = made(0), made(1000), made(2000)
+RIGHT, FAULT, OWN_FAULT = make_submission(0), make_submission(1000), make_submission(2000)
 
 
-def found(reference: Decisions, known: Decisions = frozenset(), **class_: Decisions) -> list[Pair]:
+def find_pairs(
+    reference: Decisions, known: Decisions = frozenset(), **class_: Decisions
+) -> list[Pair]:
     return behaviour.find_similar_pairs(class_, reference, known)
 
 
 def test_shared_odd_decisions_are_found_and_right_ones_show_nothing() -> None:
     class_ = {"ada": RIGHT | FAULT, "bob": RIGHT, "cyd": RIGHT, "eve": FAULT, "fay": OWN_FAULT}
-    assert found(RIGHT, **class_) == [Pair("ada", "eve", 1.0, behaviour.SAYS)]
+    assert find_pairs(RIGHT, **class_) == [Pair("ada", "eve", 1.0, behaviour.SAYS)]
 
 
 def test_known_and_common_mistakes_count_for_nobody() -> None:
     copies = {"ada": FAULT, "bob": FAULT}
-    assert found(RIGHT, FAULT, **copies) == []
+    assert find_pairs(RIGHT, FAULT, **copies) == []
     many = {f"s{i}": FAULT for i in range(FEW + 1)}
-    assert len(found(RIGHT, **dict(list(many.items())[:FEW]))) == FEW * (FEW - 1) / 2
-    assert found(RIGHT, **many) == []
+    assert len(find_pairs(RIGHT, **dict(list(many.items())[:FEW]))) == FEW * (FEW - 1) / 2
+    assert find_pairs(RIGHT, **many) == []
 
 
 def test_a_few_odd_decisions_tell_nothing() -> None:
-    few = made(5000, LEAST - 1)
-    assert found(RIGHT, ada=RIGHT | few, bob=RIGHT | few) == []
+    few = make_submission(5000, LEAST - 1)
+    assert find_pairs(RIGHT, ada=RIGHT | few, bob=RIGHT | few) == []
 
 
 def test_decisions_are_kept_as_text() -> None:

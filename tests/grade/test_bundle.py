@@ -37,7 +37,9 @@ def unpack(archive: Path, folder: Path) -> None:
             os.utime(path, (when, when))
 
 
-def called(line: list[str | Path], folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def run_from_archive(
+    line: list[str | Path], folder: Path, **env: str
+) -> subprocess.CompletedProcess[str]:
     """Run a script of the archive."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
@@ -64,21 +66,21 @@ def autograder(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     apt.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
     apt.chmod(0o755)
     path = f"{apt.parent}:{os.environ['PATH']}"
-    done = called([root / "source/setup.sh"], root, PATH=path)
+    done = run_from_archive([root / "source/setup.sh"], root, PATH=path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "python3-venv" in (tmp_path / "asked").read_text()
     shutil.copy2(root / "source/run_autograder", root)
     return root
 
 
-def graded(root: Path, files: dict[str, str]) -> dict:
+def grade_submission(root: Path, files: dict[str, str]) -> dict:
     """Return what Gradescope reads after a submission of these files."""
     shutil.rmtree(root / "submission", ignore_errors=True)
     for name, text in files.items():
         path = root / "submission" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    done = called([root / "run_autograder"], root, AUTOGRADER=str(root))
+    done = run_from_archive([root / "run_autograder"], root, AUTOGRADER=str(root))
     assert not done.returncode, done.stderr
     path = root / "results/results.json"
     assert not complaints(gradescope, path)
@@ -92,13 +94,15 @@ def test_nobody_but_its_owner_reads_the_graders_tree(autograder: Path) -> None:
 
 def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path) -> None:
     good = {file: tree.pristine_text(file) for file in LAB.files}
-    assert graded(autograder, good)["score"] == 100
-    wrong = graded(autograder, dict.fromkeys(LAB.files, "nonsense"))
+    assert grade_submission(autograder, good)["score"] == 100
+    wrong = grade_submission(autograder, dict.fromkeys(LAB.files, "nonsense"))
     assert wrong["score"] == 0 and "build failed" in wrong["output"]
-    none = graded(autograder, {"notes.txt": "sorry"})
+    none = grade_submission(autograder, {"notes.txt": "sorry"})
     assert none["score"] == 0 and "refused" in none["output"]
     (autograder / "source/lab").write_text("nonesuch\n")
-    failed = called([autograder / "run_autograder"], autograder, AUTOGRADER=str(autograder))
+    failed = run_from_archive(
+        [autograder / "run_autograder"], autograder, AUTOGRADER=str(autograder)
+    )
     assert failed.returncode and "The grader failed" in failed.stderr
     assert not (autograder / "results/results.json").exists()  # which would be a score
 

@@ -91,24 +91,26 @@ def leaves(part: dict, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield from leaves(value, (*at, name)) if isinstance(value, dict) else [(*at, name)]
 
 
-def other(value: object) -> object:
+def change_value(value: object) -> object:
     """Return a value of the same kind that is not this one."""
     if isinstance(value, int | float):
         return value + 1
     return "0" * 40 if value != "0" * 40 else "1" * 40
 
 
-def with_other(whole: dict, at: tuple[str, ...]) -> dict:
+def change_certificate(whole: dict, at: tuple[str, ...]) -> dict:
     """Return a certificate with another value at this path."""
     made = copy.deepcopy(whole)
     part = made
     for name in at[:-1]:
         part = part[name]
-    part[at[-1]] = other(part[at[-1]])
+    part[at[-1]] = change_value(part[at[-1]])
     return made
 
 
-def rechecked(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def recheck_certificate(
+    folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]
+) -> str:
     """Return what `sluice lab recheck` says of a certificate that it does not confirm."""
     file, out = folder / "changed.json", folder / "out"
     file.write_text(json.dumps(made))
@@ -132,7 +134,7 @@ def test_no_field_of_a_certificate_can_be_changed(
     changed = list(leaves(was))
     assert {at[0] for at in changed} == set(certificate.SHAPE)
     for at in changed:
-        told = rechecked(tmp_path, with_other(was, at), graded, capsys)
+        told = recheck_certificate(tmp_path, change_certificate(was, at), graded, capsys)
         parts = [words.get(name, name) for name in at if name not in ("files", "versions")]
         assert [name for name in parts if name not in told] == [], told
         assert "grade is the same" not in told or at[0] == "versions", at

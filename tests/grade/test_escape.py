@@ -46,7 +46,7 @@ LONG_ROW = (
 )
 
 
-def with_text(lab: Lab, before: str = "", after: str = "") -> dict[str, str]:
+def add_text(lab: Lab, before: str = "", after: str = "") -> dict[str, str]:
     """Return the lab's solution with text put before and after that of its first file."""
     files = tree.solution_files(lab)
     file = next(iter(files))
@@ -75,7 +75,7 @@ class Attempt:
     lab: Lab = POLICY
 
     def files(self) -> dict[str, str]:
-        return with_text(self.lab, self.before, self.after)
+        return add_text(self.lab, self.before, self.after)
 
 
 ATTEMPTS = [
@@ -212,38 +212,38 @@ NAME = "policies/sched/clook.c"
 OBJECT = BUILT / "policies/sched/clook.o"
 
 
-def changed(data: bytes, at: int, form: str, value: int) -> bytes:
+def change_number(data: bytes, at: int, form: str, value: int) -> bytes:
     """Return the data with another number at this place."""
     made = bytearray(data)
     struct.pack_into(form, made, at, value)
     return bytes(made)
 
 
-def of_section(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
+def change_section(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
     """Changes a field of the header of the section of that name."""
 
     def change(data: bytes) -> bytes:
         made = elf.parse(data)
         number = [section.name for section in made.sections].index(name)
         table = elf.HEADER.unpack_from(data)[6]
-        return changed(data, table + number * elf.SECTION.size + field, form, value)
+        return change_number(data, table + number * elf.SECTION.size + field, form, value)
 
     return change
 
 
-def of_symbol(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
+def change_symbol(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
     """Changes a field of the symbol of that name."""
 
     def change(data: bytes) -> bytes:
         made = elf.parse(data)
         number = [symbol.name for symbol in made.symbols].index(name)
         at = made.section(".symtab").offset + number * elf.SYMBOL.size + field
-        return changed(data, at, form, value)
+        return change_number(data, at, form, value)
 
     return change
 
 
-def renamed(old: str, new: str) -> Callable[[bytes], bytes]:
+def rename_part(old: str, new: str) -> Callable[[bytes], bytes]:
     """Gives a section or a symbol another name of the same length."""
     assert len(old) == len(new)
     return lambda data: data.replace(f"{old}\0".encode(), f"{new}\0".encode())
@@ -261,30 +261,30 @@ USED = "queue_at_or_after"
         (lambda data: b"!<arch>\n" + data, "no ELF file of 64 bits"),
         (lambda data: data[:50], "no ELF file"),
         (lambda data: data[:-80], "outside the file"),
-        (lambda data: changed(data, 16, "<H", elf.PROGRAM), "a file of kind 2"),
-        (lambda data: changed(data, 48, "<I", 5), "with flags 0x5"),
-        (of_section(".rodata", FLAGS_AT, "<Q", 6), "'.rodata' of type 1, flags 0x6"),
-        (of_section("policies", FLAGS_AT, "<Q", 7), "'policies' of type 1, flags 0x7"),
-        (of_section(".bss", TYPE_AT, "<I", 14), "'.bss' of type 14"),
-        (of_section(".text", ALIGN_AT, "<Q", 1 << 40), "more than 64"),
-        (of_section(".bss", SIZE_AT, "<Q", 1 << 40), "use smaller arrays"),
-        (of_section(".rodata", OFFSET_AT, "<Q", 64), "within one another"),
-        (of_section(".rela.text", 44, "<I", 3), "'.rela.text' for section 3"),
-        (of_section(".symtab", 56, "<Q", 8), "rows of 8 bytes"),
-        (renamed(".debug_loclists", ".gnu.lto_.inline"[:15]), "'.gnu.lto_.inlin'"),
-        (renamed(".debug_line_str", ".note.gnu.prope"), "'.note.gnu.prope'"),
-        (renamed(".debug_aranges", ".init_array.00"), "'.init_array.00'"),
-        (renamed(".debug_aranges", ".gnu.linkonce."), "'.gnu.linkonce.'"),
-        (renamed(".debug_frame", ".gnu.warning"), "'.gnu.warning'"),
-        (renamed("policies", "__start_"), "'__start_'"),
-        (renamed(USED, "queue at or afte "), "'queue at or afte '"),
-        (of_symbol(USED, KIND_AT, "<B", 2 << 4), "binding 2"),
-        (of_symbol(USED, KIND_AT, "<B", 10 | 1 << 4), "kind 10"),
-        (of_symbol(USED, PLACE_AT, "<H", 0xFFF1), "lies in no section"),
-        (of_symbol(USED, PLACE_AT, "<H", 0xFFF2), "lies in no section"),
-        (of_symbol("clook_next", VALUE_AT, "<Q", 1 << 63), "outside its section"),
-        (of_symbol("clook_next", PLACE_AT, "<H", 0xFFF1), "lies in no section"),
-        (of_symbol("clook.c", 0, "<I", 3), "of kind 4"),
+        (lambda data: change_number(data, 16, "<H", elf.PROGRAM), "a file of kind 2"),
+        (lambda data: change_number(data, 48, "<I", 5), "with flags 0x5"),
+        (change_section(".rodata", FLAGS_AT, "<Q", 6), "'.rodata' of type 1, flags 0x6"),
+        (change_section("policies", FLAGS_AT, "<Q", 7), "'policies' of type 1, flags 0x7"),
+        (change_section(".bss", TYPE_AT, "<I", 14), "'.bss' of type 14"),
+        (change_section(".text", ALIGN_AT, "<Q", 1 << 40), "more than 64"),
+        (change_section(".bss", SIZE_AT, "<Q", 1 << 40), "use smaller arrays"),
+        (change_section(".rodata", OFFSET_AT, "<Q", 64), "within one another"),
+        (change_section(".rela.text", 44, "<I", 3), "'.rela.text' for section 3"),
+        (change_section(".symtab", 56, "<Q", 8), "rows of 8 bytes"),
+        (rename_part(".debug_loclists", ".gnu.lto_.inline"[:15]), "'.gnu.lto_.inlin'"),
+        (rename_part(".debug_line_str", ".note.gnu.prope"), "'.note.gnu.prope'"),
+        (rename_part(".debug_aranges", ".init_array.00"), "'.init_array.00'"),
+        (rename_part(".debug_aranges", ".gnu.linkonce."), "'.gnu.linkonce.'"),
+        (rename_part(".debug_frame", ".gnu.warning"), "'.gnu.warning'"),
+        (rename_part("policies", "__start_"), "'__start_'"),
+        (rename_part(USED, "queue at or afte "), "'queue at or afte '"),
+        (change_symbol(USED, KIND_AT, "<B", 2 << 4), "binding 2"),
+        (change_symbol(USED, KIND_AT, "<B", 10 | 1 << 4), "kind 10"),
+        (change_symbol(USED, PLACE_AT, "<H", 0xFFF1), "lies in no section"),
+        (change_symbol(USED, PLACE_AT, "<H", 0xFFF2), "lies in no section"),
+        (change_symbol("clook_next", VALUE_AT, "<Q", 1 << 63), "outside its section"),
+        (change_symbol("clook_next", PLACE_AT, "<H", 0xFFF1), "lies in no section"),
+        (change_symbol("clook.c", 0, "<I", 3), "of kind 4"),
     ],
 )
 def test_an_object_that_was_tampered_with_is_refused(
@@ -333,7 +333,7 @@ def kernel() -> bytes:
     return KERNEL.read_bytes()
 
 
-def flipped(data: bytes, symbol: str) -> bytes:
+def flip_symbol(data: bytes, symbol: str) -> bytes:
     """Return the kernel with another bit at the place of a global symbol."""
     made = elf.parse(data)
     at = made.global_symbol(symbol).value
@@ -341,22 +341,25 @@ def flipped(data: bytes, symbol: str) -> bytes:
         s for s in made.sections if s.flags & elf.ALLOC and s.address <= at < s.address + s.size
     )
     place = section.offset + at - section.address
-    return changed(data, place, "<B", data[place] ^ 4)
+    return change_number(data, place, "<B", data[place] ^ 4)
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda data: flipped(data, "_start"), "in machine mode's pages"),
-        (lambda data: flipped(data, "trace_at"), "in machine mode's pages"),
-        (lambda data: flipped(data, "disk_submit"), ".text of kernel/disk/disk.o"),
-        (lambda data: changed(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
-        (lambda data: changed(data, 48, "<I", 0), "another kind of program"),
-        (of_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),
-        (lambda data: changed(data, 64 + 56 + 24, "<Q", 1 << 62), "segments that overlap"),
-        (of_symbol("trace_at", VALUE_AT, "<Q", 0x80300000), "the trace's place elsewhere"),
-        (of_symbol("rodata_end", VALUE_AT, "<Q", 0xFFFFFFC080300000), "in machine mode's pages"),
-        (renamed("kernel_trap", "trace_on\0xx"), "'trace_on' twice"),
+        (lambda data: flip_symbol(data, "_start"), "in machine mode's pages"),
+        (lambda data: flip_symbol(data, "trace_at"), "in machine mode's pages"),
+        (lambda data: flip_symbol(data, "disk_submit"), ".text of kernel/disk/disk.o"),
+        (lambda data: change_number(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
+        (lambda data: change_number(data, 48, "<I", 0), "another kind of program"),
+        (change_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),
+        (lambda data: change_number(data, 64 + 56 + 24, "<Q", 1 << 62), "segments that overlap"),
+        (change_symbol("trace_at", VALUE_AT, "<Q", 0x80300000), "the trace's place elsewhere"),
+        (
+            change_symbol("rodata_end", VALUE_AT, "<Q", 0xFFFFFFC080300000),
+            "in machine mode's pages",
+        ),
+        (rename_part("kernel_trap", "trace_on\0xx"), "'trace_on' twice"),
     ],
 )
 def test_a_kernel_that_is_not_the_staffs_is_refused(

@@ -19,7 +19,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formfile, "CPU_S", 1)
 
 
-def with_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> None:
+def replace_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> None:
     """Have a parser that does this first; if `only` is given, with texts that hold it."""
     begin = f"if {only!r} in open('{formfile.TEXT}').read():\n    {does}\n"
     monkeypatch.setattr(formfile, "PARSER", begin + formfile.PARSER)
@@ -61,7 +61,7 @@ def test_a_large_form_is_refused_before_anything_parses_it(monkeypatch: pytest.M
 def test_a_form_that_costs_too_much_is_the_students(
     does: str, monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
-    with_parser(monkeypatch, does, only="costly")
+    replace_parser(monkeypatch, does, only="costly")
     with pytest.raises(Wrong, match="more than 1 s of a processor, or too much memory"):
         answers.read_form('costly = "yes"\n')
     assert answers.read_form("a = 1\n") == {"a": 1}
@@ -79,7 +79,7 @@ def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
 
 
 def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_parser(monkeypatch, "raise SystemExit(1)")
+    replace_parser(monkeypatch, "raise SystemExit(1)")
     with pytest.raises(HostFault):
         answers.read_form("a = 1\n")
 

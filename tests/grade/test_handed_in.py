@@ -24,7 +24,7 @@ LARGE = b"x" * (MOST_BYTES + 1)
 Pack = Callable[[dict[str, bytes]], Path]
 
 
-def packed(kind: str, path: Path, files: dict[str, bytes]) -> Path:
+def pack_files(kind: str, path: Path, files: dict[str, bytes]) -> Path:
     """Return a folder or an archive of these files."""
     if kind == "folder":
         for name, data in files.items():
@@ -45,7 +45,7 @@ def packed(kind: str, path: Path, files: dict[str, bytes]) -> Path:
 
 @pytest.fixture(params=["folder", "zip", "tar"])
 def pack(request: pytest.FixtureRequest, tmp_path: Path) -> Pack:
-    return lambda files: packed(request.param, tmp_path / "handed", files)
+    return lambda files: pack_files(request.param, tmp_path / "handed", files)
 
 
 def take(path: Path) -> dict[str, str]:
@@ -61,7 +61,9 @@ def test_backslashes_between_folders_are_slashes(pack: Pack, name: str) -> None:
 
 
 def test_a_folder_whose_name_ends_in_a_backslash_is_one(tmp_path: Path) -> None:
-    path = packed("zip", tmp_path / "z", {"policies\\": b"", "policies\\sched\\": b"", FILE: TEXT})
+    path = pack_files(
+        "zip", tmp_path / "z", {"policies\\": b"", "policies\\sched\\": b"", FILE: TEXT}
+    )
     assert take(path) == {FILE: TEXT.decode()}
 
 
@@ -127,7 +129,7 @@ def test_a_missing_file_of_several_is_named_with_what_may_be_it(pack: Pack) -> N
 
 
 def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
-    whole = packed("zip", tmp_path / "a.zip", {FILE: TEXT}).read_bytes()
+    whole = pack_files("zip", tmp_path / "a.zip", {FILE: TEXT}).read_bytes()
     for data, why in ((whole[:-20], "damaged or cut off.*anew"), (b"", "an empty file: was it")):
         (tmp_path / "a.zip").write_bytes(data)
         with pytest.raises(Refused, match=f"^a.zip: .*{why}"):

@@ -83,7 +83,7 @@ def a_name_as_long_as_a_film(folder: Path) -> Path:
     return folder / "a.tar.gz"
 
 
-def encrypted(folder: Path) -> Path:
+def make_encrypted_zip(folder: Path) -> Path:
     path = zip_of(folder / "a.zip", zipfile.ZIP_STORED)
     data = bytearray(path.read_bytes())
     data[6] |= 1
@@ -124,7 +124,7 @@ def ends_early(folder: Path) -> Path:
         (more_than_memory_holds, f"files of more than {submission.MOST_KEPT} bytes"),
         (unpacks_without_end, "when unpacked"),
         (a_name_as_long_as_a_film, f"bytes of a name, more than {archive.MOST_HEADER}"),
-        (encrypted, "encrypted"),
+        (make_encrypted_zip, "encrypted"),
         (damaged_inside, "decompressing"),
         (larger_than_it_says, "CRC"),
         (needs_a_large_dictionary, "neither stored nor deflated"),
@@ -170,7 +170,7 @@ def pax_line(key: str, value: str) -> bytes:
     return str(length).encode() + rest
 
 
-def with_pax(path: Path, *lines: bytes) -> Path:
+def add_pax_header(path: Path, *lines: bytes) -> Path:
     """Return an archive with a POSIX header before the file."""
     data = b"".join(lines)
     with gzip.open(path, "wb", 1) as file:
@@ -204,20 +204,23 @@ def streams_without_end(folder: Path) -> Path:
         (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=tarfile.FIFOTYPE)), "special file"),
         (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=b"V")), "special file"),
         (lambda f: tar_with(f / "a.tar.gz", tar_info("build/x", size=8**11 - 1)), "before its end"),
-        (lambda f: with_pax(f / "a.tar.gz", pax_line("GNU.sparse.size", "9")), "sparse"),
-        (lambda f: with_pax(f / "a.tar.gz", pax_line("size", str(1 << 40))), "huge"),
-        (lambda f: with_pax(f / "a.tar.gz", pax_line("path", "../" + FILE)), "leaves its folder"),
-        (lambda f: with_pax(f / "a.tar.gz", pax_line("path", "/" + FILE)), "absolute"),
+        (lambda f: add_pax_header(f / "a.tar.gz", pax_line("GNU.sparse.size", "9")), "sparse"),
+        (lambda f: add_pax_header(f / "a.tar.gz", pax_line("size", str(1 << 40))), "huge"),
         (
-            lambda f: with_pax(f / "a.tar.gz", pax_line("path", "x/" * 99)),
+            lambda f: add_pax_header(f / "a.tar.gz", pax_line("path", "../" + FILE)),
+            "leaves its folder",
+        ),
+        (lambda f: add_pax_header(f / "a.tar.gz", pax_line("path", "/" + FILE)), "absolute"),
+        (
+            lambda f: add_pax_header(f / "a.tar.gz", pax_line("path", "x/" * 99)),
             "99 folders|folders deep",
         ),
         (
-            lambda f: with_pax(f / "a.tar.gz", pax_line("path", "x" * 999)),
+            lambda f: add_pax_header(f / "a.tar.gz", pax_line("path", "x" * 999)),
             "more than 512 characters",
         ),
-        (lambda f: with_pax(f / "a.tar.gz", b"0 path=x\n"), "line of 0 bytes"),
-        (lambda f: with_pax(f / "a.tar.gz", b"-9 path=x\n"), "line of -9 bytes"),
+        (lambda f: add_pax_header(f / "a.tar.gz", b"0 path=x\n"), "line of 0 bytes"),
+        (lambda f: add_pax_header(f / "a.tar.gz", b"-9 path=x\n"), "line of -9 bytes"),
         (lambda f: tar_of(f / "a.tar.gz", FILE, FILE.upper()), "written otherwise"),
         (lambda f: tar_of(f / "a.tar.gz", "kernel/\u00e9.c", "kernel/e\u0301.c"), "otherwise"),
         (members_of_a_zip_that_share_bytes, "overlaps"),

@@ -26,11 +26,11 @@ from sluice.system.trace import Event
 DISK = 1  # the data disk of a scenario that is not varied
 
 
-def queued(time_ns: int, *sectors: int) -> list[Event]:
+def queue_events(time_ns: int, *sectors: int) -> list[Event]:
     return [Event(time_ns, "queued", DISK, sector, 0, 8, False) for sector in sectors]
 
 
-def issued(time_ns: int, sector: int) -> Event:
+def issue_events(time_ns: int, sector: int) -> Event:
     return Event(time_ns, "issued", DISK, sector, 0, 8, False)
 
 
@@ -40,13 +40,13 @@ def run_of(*events: Event) -> Run:
 
 def test_a_choice_is_judged_by_the_head_and_the_queue_of_its_time() -> None:
     run = run_of(
-        *queued(1, 100, 300),
-        issued(2, 100),
-        *queued(3, 50, 108, 104),
-        issued(4, 108),
-        issued(5, 300),
-        issued(6, 50),
-        issued(7, 104),
+        *queue_events(1, 100, 300),
+        issue_events(2, 100),
+        *queue_events(3, 50, 108, 104),
+        issue_events(4, 108),
+        issue_events(5, 300),
+        issue_events(6, 50),
+        issue_events(7, 104),
     )
     found = [(choice.kind, choice.right_sector) for choice in choices(run, DISK)]
     assert found == [
@@ -61,7 +61,12 @@ def test_a_choice_is_judged_by_the_head_and_the_queue_of_its_time() -> None:
 
 
 def test_a_wrong_choice_is_of_one_kind_and_spoils_no_other() -> None:
-    run = run_of(*queued(1, 100, 200, 300), issued(2, 300), issued(3, 200), issued(4, 100))
+    run = run_of(
+        *queue_events(1, 100, 200, 300),
+        issue_events(2, 300),
+        issue_events(3, 200),
+        issue_events(4, 100),
+    )
     with pytest.raises(Wrong, match="sector 100 next"):
         check(run, DISK, {Kind.AHEAD}, 1, 0, 9)
     with pytest.raises(Wrong, match="sector 100 next"):
@@ -72,7 +77,12 @@ def test_a_wrong_choice_is_of_one_kind_and_spoils_no_other() -> None:
 
 
 def test_a_choice_goes_back_only_to_what_the_head_has_just_passed() -> None:
-    run = run_of(*queued(1, 20, 100, 104, 300), issued(2, 100), issued(3, 104), issued(4, 20))
+    run = run_of(
+        *queue_events(1, 20, 100, 104, 300),
+        issue_events(2, 100),
+        issue_events(3, 104),
+        issue_events(4, 20),
+    )
     assert [choice.goes_back for choice in choices(run, DISK)] == [False, True, False]
 
 

@@ -45,7 +45,7 @@ def chapter(lab: Lab) -> Path:
     return PAGES / "labs" / f"{lab.name}.md"
 
 
-def squeezed(text: str) -> str:
+def remove_blanks(text: str) -> str:
     """Text without blanks, so that its layout does not matter."""
     return re.sub(r"\s+", "", text)
 
@@ -102,11 +102,13 @@ def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
 def split(code: str) -> set[str]:
     """Return the statements and conditions of C code that are not there by chance, without
     blanks."""
-    found = (squeezed(line) for line in re.split(r"[;{}]|\breturn\b", source.blank_comments(code)))
+    found = (
+        remove_blanks(line) for line in re.split(r"[;{}]|\breturn\b", source.blank_comments(code))
+    )
     return {line for line in found if len(line) >= LONG}
 
 
-def with_holes(lab: Lab) -> dict[str, str]:
+def make_holes(lab: Lab) -> dict[str, str]:
     """Return the lab's files with its holes."""
     made: dict[str, str] = {}
     for hole in lab.holes:
@@ -119,8 +121,8 @@ def own_statements() -> dict[str, set[str]]:
     """Return the statements that only the solution has, by the lab's name."""
     found: dict[str, set[str]] = {lab.name: set() for lab in LABS}
     for one in LABS:
-        cut = with_holes(one)
-        given = squeezed("".join(cut.values()))
+        cut = make_holes(one)
+        given = remove_blanks("".join(cut.values()))
         for file in cut.keys() - one.new.keys():
             found[one.name] |= {
                 line for line in split(tree.pristine_text(file)) if line not in given
@@ -139,7 +141,7 @@ def statements(lab: Lab) -> set[str]:
 @each_lab
 def test_no_text_for_students_has_a_statement_of_the_solution(lab: Lab) -> None:
     for path in (lab.folder / "handout.md", lab.folder / "hints.md", chapter(lab)):
-        text = squeezed(path.read_text())
+        text = remove_blanks(path.read_text())
         assert not [line for line in statements(lab) if line in text], path
 
 
@@ -193,7 +195,7 @@ def test_where_functions_of_other_labs_are_missing_an_example_says_so(
 @cache
 def leaks(text: str) -> frozenset[str]:
     """Return the statements of any lab's solution in a text."""
-    words = squeezed(text)
+    words = remove_blanks(text)
     return frozenset(line for line in statements(LABS[0]) if line in words)
 
 

@@ -90,7 +90,7 @@ def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
     return {of[mistake.name]: mistake for mistake in reversed(load_mistakes(lab))}
 
 
-def beside_its_lab(
+def lab_parameters(
     lab: Lab, *of: Mistake | Attack | Hole | str, name: str = "", engine: str = "machine"
 ) -> ParameterSet:
     """Parameters of a test. All tests of a lab with one engine share a worker, so its reference
@@ -99,13 +99,13 @@ def beside_its_lab(
     return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(f"{lab.name} {engine}"))
 
 
-def each_lab_on(engine: str) -> pytest.MarkDecorator:
+def lab_mark(engine: str) -> pytest.MarkDecorator:
     """Return the mark of a test that asks this engine about each lab."""
-    of_labs = [beside_its_lab(lab, engine=engine) for lab in LABS]
+    of_labs = [lab_parameters(lab, engine=engine) for lab in LABS]
     return pytest.mark.parametrize("lab", of_labs)
 
 
-each_lab = each_lab_on("machine")
+each_lab = lab_mark("machine")
 
 
 Known = dict[tuple[type[Workbench], str, Scenario], Run]
@@ -117,7 +117,7 @@ def known() -> Known:
     return {}
 
 
-def kept(run: Run, folder: Path) -> Run:
+def keep_files(run: Run, folder: Path) -> Run:
     """Return the run, with files that stay when the test that made it has passed; not the large
     disk with the programs."""
     large = shutil.ignore_patterns("root*.img")
@@ -142,7 +142,7 @@ def the_reference_does_the_same_once(
         run = ask(bench, scenario)
         if asked not in known:
             folder = tmp_path_factory.mktemp("reference") / run.folder.name
-            known[asked] = kept(run, folder)
+            known[asked] = keep_files(run, folder)
         return run
 
     monkeypatch.setattr(Workbench, "reference", reference)
@@ -273,7 +273,7 @@ def on_the_twin(
     return grading.grade_bench(bench, lab, only)
 
 
-def graded(
+def grade_tree(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
     """Return what this tree gets with these files put in."""
@@ -286,7 +286,7 @@ def graded_faster(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
     """Return what graded() does, but from the twin if the lab's tests can use it."""
-    faster = graded if twin_grading.refusal(lab) else on_the_twin
+    faster = grade_tree if twin_grading.refusal(lab) else on_the_twin
     return faster(lab, files, folder, only, nonce)
 
 
@@ -327,7 +327,7 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
     else:
         solution, groups = tree.solution_files(lab), {group.name for group in lab.groups}
         long = LONGEST.get(lab.name, set())
-        records = [graded(lab, solution, tmp_path / "machine", ",".join(groups - long))]
+        records = [grade_tree(lab, solution, tmp_path / "machine", ",".join(groups - long))]
         if long:
             twin = tmp_path / "twin"
             records += [graded_faster(lab, solution, twin, ",".join(long))]
@@ -336,14 +336,14 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
     assert sum(record.most for record in records) == FULL
 
 
-@each_lab_on("twin")
+@lab_mark("twin")
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(lost_more_than(FULL - SKELETON_MOST))
     files = tree.cut_holes(lab, {}) | tree.student_files(lab, tree.SAMPLE_STUDENT)
     if twin_grading.refusal(lab):
-        record = graded(lab, files, tmp_path)
+        record = grade_tree(lab, files, tmp_path)
     else:
         own = {file: files[file] for file in lab.files}
         tree.build_kernel(tmp_path / "machine", lab, own)
@@ -369,7 +369,7 @@ def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lab", "mistake"), [beside_its_lab(*one, name=one[1].name, engine="twin") for one in WRONG]
+    ("lab", "mistake"), [lab_parameters(*one, name=one[1].name, engine="twin") for one in WRONG]
 )
 def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
@@ -387,7 +387,7 @@ def test_a_mistake_costs_points_where_it_belongs(
 @pytest.mark.parametrize(
     ("lab", "group", "mistake"),
     [
-        beside_its_lab(lab, group, mistake, name=mistake.name)
+        lab_parameters(lab, group, mistake, name=mistake.name)
         for lab in LABS
         if not twin_grading.refusal(lab)
         for group, mistake in one_for_each_group(lab).items()
@@ -397,13 +397,13 @@ def test_each_group_notices_a_mistake_in_the_machine_too(
     lab: Lab, group: str, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(its_group_has_lost)
-    record = graded(lab, tree.solution_files(lab, mistake.edits), tmp_path, group)
+    record = grade_tree(lab, tree.solution_files(lab, mistake.edits), tmp_path, group)
     assert record.status == "graded", record.message
     assert lost(record).keys() == {group}, record.message or lost(record)
 
 
 @pytest.mark.parametrize(
-    ("lab", "attack"), [beside_its_lab(lab, one, name=one.name) for lab, one in ATTACKS]
+    ("lab", "attack"), [lab_parameters(lab, one, name=one.name) for lab, one in ATTACKS]
 )
 def test_an_attack_scores_as_it_deserves_and_is_named(
     lab: Lab,
@@ -417,7 +417,7 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
     ends_early(lost_more_than(FULL - attack.most, attack.named))
     only = "" if WHOLE else ",".join(sorted(attack.loses))
     on_twin = not WHOLE and (lab.name, attack.name) in LONGEST_ATTACKS
-    grade = graded_faster if on_twin else graded
+    grade = graded_faster if on_twin else grade_tree
     record = grade(lab, tree.solution_files(lab, attack.edits), tmp_path, only)
     assert record.most - record.score >= FULL - attack.most, record.message or lost(record)
     of_hidden = "".join(f"{test.expected} {test.came}\n" for test in record.tests)  # for the staff
@@ -427,7 +427,7 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
 @in_full
 @pytest.mark.parametrize(
     ("lab", "hole"),
-    [beside_its_lab(lab, one, name=one.function, engine="twin") for lab, one in HOLES],
+    [lab_parameters(lab, one, name=one.function, engine="twin") for lab, one in HOLES],
 )
 def test_each_hole_matters(
     lab: Lab,
@@ -443,7 +443,7 @@ def test_each_hole_matters(
     assert record.score < FULL
 
 
-def in_a_students_tree(lab: Lab) -> dict[str, str]:
+def student_sources(lab: Lab) -> dict[str, str]:
     """Return the sources of a student's tree in which nothing is solved but the lab and what it
     needs."""
     made = tree.cut_holes(lab, {}, frozenset(lab.needs))
@@ -466,13 +466,13 @@ def kernel_of(files: dict[str, str], folder: Path) -> Path:
 
 
 @in_full
-@each_lab_on("twin")
+@lab_mark("twin")
 def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are_not_hidden(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So what a student measures at home does not depend on the other labs' holes; and, with
     another nonce than the other gradings here have, not on the nonce either."""
-    files = in_a_students_tree(lab)
+    files = student_sources(lab)
     monkeypatch.setattr(grading, "build_kernel", lambda folder, *_: kernel_of(files, folder))
     # For a twin's scenarios that need a machine.
     monkeypatch.setattr(tree, "build_kernel", lambda folder, *_: kernel_of(files, folder))
@@ -482,7 +482,7 @@ def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are
 
 
 @in_full
-@each_lab_on("twin")
+@lab_mark("twin")
 def test_the_reference_has_all_points_with_another_nonce(lab: Lab, tmp_path: Path) -> None:
     """`make fair` tries twenty."""
     record = graded_faster(lab, tree.solution_files(lab), tmp_path, "", "0badcafe")

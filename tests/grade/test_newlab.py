@@ -38,7 +38,7 @@ FILE = re.compile(rf"^```{{code-block}} \w+\n{CAPTION}\n(.*?\n)```$", re.M | re.
 NONCE = "7"
 
 
-def there(folder: Path) -> set[Path]:
+def list_tree(folder: Path) -> set[Path]:
     """Return all files and folders in a folder, but what Python makes of its own."""
     return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
@@ -59,10 +59,10 @@ def there(folder: Path) -> set[Path]:
     ],
 )
 def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> None:
-    before = there(LABS)
+    before = list_tree(LABS)
     with pytest.raises(BadLab, match=says):
         template.make_lab(name)
-    assert there(LABS) == before
+    assert list_tree(LABS) == before
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ LAB = load_lab(template.TEMPLATE) if template.TEMPLATE.exists() else None
 ORDER = 1 + max(lab.order for lab in load_labs())
 
 
-def written(folder: Path) -> dict[str, str]:
+def template_files(folder: Path) -> dict[str, str]:
     """Return the files of a lab, as they are for a new one of this name."""
     return {
         str(path.relative_to(folder)): template.fill_in(path.read_text(), NAME, ORDER)
-        for path in there(folder)
+        for path in list_tree(folder)
         if path.is_file()
     }
 
@@ -107,15 +107,15 @@ def test_a_new_lab_is_the_template_under_its_name_and_the_last_in_order(
     folder = template.make_lab(NAME)
     assert (load_lab(folder).name, load_lab(folder).order) == (NAME, ORDER)
     assert f"make grade LAB={NAME}" in (folder / "handout.md").read_text()
-    assert written(folder) == written(template.TEMPLATE)
+    assert template_files(folder) == template_files(template.TEMPLATE)
 
 
 def test_the_page_builds_the_lab_that_newlab_makes() -> None:
     shown = {file: dedent(text) for file, text in FILE.findall(PAGE.read_text())}
-    assert shown == written(template.TEMPLATE)
+    assert shown == template_files(template.TEMPLATE)
 
 
-def graded(files: dict[str, str], folder: Path, only: str = "") -> Record:
+def grade_template(files: dict[str, str], folder: Path, only: str = "") -> Record:
     """Return what the template's tests say of these files, as those of test_labs do for labs."""
     return grading.grade_submission(LAB, lambda: files, folder, NONCE, "make grade", only)
 
@@ -123,9 +123,9 @@ def graded(files: dict[str, str], folder: Path, only: str = "") -> Record:
 def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
     tmp_path: Path,
 ) -> None:
-    solved = graded(tree.solution_files(LAB), tmp_path / "solved")
+    solved = grade_template(tree.solution_files(LAB), tmp_path / "solved")
     assert (solved.status, solved.score) == ("graded", FULL), solved.tests
-    handed_out = graded(tree.cut_hole(LAB.holes[0]), tmp_path / "handed-out")
+    handed_out = grade_template(tree.cut_hole(LAB.holes[0]), tmp_path / "handed-out")
     assert (handed_out.status, handed_out.score) == ("graded", 0), handed_out.tests
 
 
@@ -136,7 +136,7 @@ def test_in_a_students_tree_what_is_handed_out_has_no_points(
     kernel = kernel_of(tree.cut_holes(LAB, {}, frozenset(LAB.needs)), tmp_path)
     monkeypatch.setattr(grading, "build_kernel", lambda *_: kernel)
     visible = ",".join(group.name for group in LAB.groups if not group.hidden)
-    record = graded(tree.cut_hole(LAB.holes[0]), tmp_path, visible)
+    record = grade_template(tree.cut_hole(LAB.holes[0]), tmp_path, visible)
     assert (record.status, record.score) == ("graded", 0), record.tests
 
 
@@ -145,11 +145,11 @@ def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path
     groups = {group.name: group.points for group in LAB.groups}
     assert set().union(*(mistake.loses for mistake in load_mistakes(LAB))) == groups.keys()
     mistake = next(one for one in load_mistakes(LAB) if one.name == "waits")
-    record = graded(tree.solution_files(LAB, mistake.edits), tmp_path / "wrong")
+    record = grade_template(tree.solution_files(LAB, mistake.edits), tmp_path / "wrong")
     lost = {group.name for group in record.groups if group.points < group.most}
     assert lost == mistake.loses
     [attack] = load_attacks(LAB)
-    record = graded(tree.solution_files(LAB, attack.edits), tmp_path / "attack")
+    record = grade_template(tree.solution_files(LAB, attack.edits), tmp_path / "attack")
     assert record.score <= attack.most
     assert attack.named in "".join(test.expected for test in record.tests)
 

@@ -18,13 +18,13 @@ def section(lab: Lab) -> str:
     return re.search(r"^## Try it\n(.*?)^## ", text, re.M | re.S)[1]
 
 
-def in_virtual_time(lab: Lab) -> list[tuple[str, str]]:
+def list_runs(lab: Lab) -> list[tuple[str, str]]:
     """Return the commands and boot arguments of each `sluice run` in the section."""
     lines = re.findall(r"^ +bin/sluice (run .*)$", section(lab), re.M)
     return [(words[1], words[3]) for words in map(shlex.split, lines) if words[2] == "--args"]
 
 
-EACH = [(lab, given) for lab in load_labs() for given in in_virtual_time(lab)]
+EACH = [(lab, given) for lab in load_labs() for given in list_runs(lab)]
 
 
 def test_each_lab_has_an_experiment_in_virtual_time() -> None:

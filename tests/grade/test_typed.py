@@ -22,7 +22,7 @@ STUDENTS = ROOT / "book/pages/guides/students.md"
 NOT_TYPED = ("make qemu",)  # it waits for somebody who types
 
 
-def typed(text: str) -> list[str]:
+def list_commands(text: str) -> list[str]:
     """Return the commands of a text's code blocks that can be typed as they stand."""
     lines = [line.strip() for line in blocks(text)] + [line for line, _ in fenced(text)]
     ours = [line for line in lines if re.match(r"make |make$|bin/sluice ", line)]
@@ -73,7 +73,7 @@ def test_what_selects_tests_is_not_said_to_the_commands_that_they_type(
 
 
 def test_the_guide_shows_what_is_typed_here() -> None:
-    lines = typed(GUIDE.read_text())
+    lines = list_commands(GUIDE.read_text())
     words = {line.split()[2] for line in lines if line.startswith("bin/sluice lab ")}
     assert words >= {"handout", "samples", "class", "recheck"}
     assert any(line.startswith("make grade ") for line in lines)
@@ -85,7 +85,7 @@ def test_the_guide_shows_what_is_typed_here() -> None:
 def test_an_instructor_types_what_the_guide_says(tree: Path) -> None:
     for_instructors = GUIDE.read_text().partition("## For instructors")[2]
     there = tree.parent
-    for number, line in enumerate(typed(for_instructors)):
+    for number, line in enumerate(list_commands(for_instructors)):
         own = line.replace("--out dir", f"--out /tmp/dir{number}").replace(
             "--base work", "--base /tmp/elevator"
         )
@@ -99,7 +99,7 @@ def test_an_instructor_types_what_the_guide_says(tree: Path) -> None:
 @in_full
 @pytest.mark.xdist_group("typed")
 def test_the_staff_types_what_its_page_says(tree: Path) -> None:
-    for line in typed(STAFF.read_text()):
+    for line in list_commands(STAFF.read_text()):
         say(line.replace("/tmp/", f"{tree.parent}/"), tree)
 
 
@@ -107,7 +107,7 @@ def test_the_staff_types_what_its_page_says(tree: Path) -> None:
 @pytest.mark.xdist_group("typed")
 def test_a_student_types_what_the_guide_says(tmp_path: Path) -> None:
     mine = handed_out(tmp_path / "mine", "LAB=elevator SOLVED=delayed-write")
-    for line in ("make", *typed(STUDENTS.read_text()), "make book", "git diff --exit-code"):
+    for line in ("make", *list_commands(STUDENTS.read_text()), "make book", "git diff --exit-code"):
         if not line.startswith(NOT_TYPED):
             say(line, mine)
 

@@ -18,7 +18,7 @@ def asleep() -> Iterator[subprocess.Popen]:
         process.kill()
 
 
-def until(true) -> None:
+def wait_until(true) -> None:
     end_s = time.monotonic() + HANG_S
     while not true():
         assert time.monotonic() < end_s
@@ -28,7 +28,7 @@ def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
     asleep: subprocess.Popen,
 ) -> None:
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
-        until(
+        wait_until(
             lambda: (
                 watchdog.process_activity(process.pid)[1]
                 and watchdog.process_activity(process.pid)[0] > 0
@@ -37,7 +37,7 @@ def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
         process.kill()
         process.wait()
         assert watchdog.process_activity(process.pid) == (0, False)
-    until(lambda: not watchdog.process_activity(asleep.pid)[1])
+    wait_until(lambda: not watchdog.process_activity(asleep.pid)[1])
 
 
 def test_a_process_may_end_while_it_is_being_looked_at(
@@ -61,7 +61,7 @@ def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
     monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, busy))
     with watchdog.watch_in_context(asleep) as watching:
         began_s = time.monotonic()
-        until(lambda: watching.stopped or time.monotonic() > began_s + 1)
+        wait_until(lambda: watching.stopped or time.monotonic() > began_s + 1)
     assert bool(watching.stopped) == (not busy)
 
 

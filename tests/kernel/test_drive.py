@@ -109,7 +109,7 @@ ROWS = rows()
 each_row = pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 
 
-def mixed(row: Row, n: int, seed: int) -> list[Request]:
+def mixed_requests(row: Row, n: int, seed: int) -> list[Request]:
     """Random requests, a third of them going on where the last ended."""
     chance = random.Random(seed)
     made: list[Request] = []
@@ -137,7 +137,7 @@ BEFORE = {
 }
 
 
-def known(count: int) -> list[Request]:
+def fixed_requests(count: int) -> list[Request]:
     """Requests that are the same on every host: by turns at places spread over the first 90 MB,
     and where the last one ended."""
     made: list[Request] = []
@@ -155,7 +155,7 @@ def known(count: int) -> list[Request]:
 def test_a_row_that_leaves_the_newer_columns_out_has_the_times_of_before(
     drive: str, tmp_path: Path
 ) -> None:
-    assert sum(service(drive, known(3000), tmp_path)) == BEFORE[drive]
+    assert sum(service(drive, fixed_requests(3000), tmp_path)) == BEFORE[drive]
 
 
 def test_there_is_a_row_for_every_drive_of_the_papers() -> None:
@@ -280,7 +280,7 @@ def test_a_longer_seek_takes_no_less(row: Row) -> None:
 def test_no_request_is_faster_than_the_bus_nor_slower_than_all_delays(
     row: Row, tmp_path: Path
 ) -> None:
-    requests = mixed(row, 3000, seed=7)
+    requests = mixed_requests(row, 3000, seed=7)
     worst_ns = 2 * (row.seek_full_ns + 3 * row.rotation_ns + 10_000_000)
     for r, ns in zip(requests, service(row.name, requests, tmp_path), strict=True):
         assert ns >= r.sectors * row.bus_ns
@@ -347,7 +347,7 @@ def test_data_that_were_written_are_not_read_from_an_old_segment(tmp_path: Path)
 
 @each_row
 def test_the_same_requests_take_the_same_times_however_compiled(row: Row, tmp_path: Path) -> None:
-    requests = mixed(row, 500, seed=3)
+    requests = mixed_requests(row, 500, seed=3)
     service(row.name, requests, tmp_path)
     trace = tmp_path / "made.trace"
     results = {run("-d", row.name, "-v", trace)}

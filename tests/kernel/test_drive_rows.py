@@ -40,7 +40,7 @@ def flat(row: dict) -> dict:
     return found
 
 
-def expected(name: str) -> dict:
+def expected_row(name: str) -> dict:
     """Return the row that the table says: a drive's own figures over those of its kind."""
     kind = TABLE[name].get("kind")
     return figures("default") | (figures(kind) if kind else {}) | figures(name)
@@ -72,7 +72,7 @@ def test_each_figure_has_one_source_or_is_said_to_be_chosen(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_has_the_figures_of_its_source(name: str) -> None:
-    assert flat(rows()[name]) == expected(name)
+    assert flat(rows()[name]) == expected_row(name)
 
 
 def test_each_row_is_printed_and_each_drive_of_the_table_is_one() -> None:

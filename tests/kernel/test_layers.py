@@ -114,7 +114,7 @@ def header_of(kind: str) -> str:
     return f"kernel/policy/{kind}.h"
 
 
-def declared_by(headers: set[str]) -> set[str]:
+def list_declared(headers: set[str]) -> set[str]:
     """Return what these headers declare."""
     return set().union(*(declared_functions(ROOT / header) for header in headers))
 
@@ -125,15 +125,15 @@ def test_a_policy_uses_only_what_its_kind_and_the_library_declare(path: Path) ->
     kinds = {header_of(kind), header_of(BESIDES.get(kind, kind))}
     library = {header for header in included_headers(path) if header.startswith("policies/lib/")}
     used = read_symbols(path).undefined - COMPILERS_OWN
-    declared = declared_by(COMMON | kinds | library)
+    declared = list_declared(COMMON | kinds | library)
     assert used <= declared, f"not in {kind}.h or policies/lib: {sorted(used - declared)}"
 
 
 def test_the_headers_of_the_kinds_declare_what_policies_call() -> None:
     """Otherwise the test of what policies use would pass with empty headers."""
-    assert "flush_all" in declared_by({header_of("update")})
-    assert "queue_at_or_after" in declared_by({header_of("sched")})
-    assert "queue_approach" in declared_by(COMMON)
+    assert "flush_all" in list_declared({header_of("update")})
+    assert "queue_at_or_after" in list_declared({header_of("sched")})
+    assert "queue_approach" in list_declared(COMMON)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -153,7 +153,7 @@ def test_what_policies_share_uses_policy_h_and_the_library_and_is_no_policy(path
     assert not [other for other in below if own in included_headers(other)], "a cycle"
     assert declared_functions(ROOT / own) == read_symbols(path).defined
     kinds = {header_of(kind) for kind in KINDS}
-    assert read_symbols(path).undefined - COMPILERS_OWN <= declared_by(COMMON | kinds | others)
+    assert read_symbols(path).undefined - COMPILERS_OWN <= list_declared(COMMON | kinds | others)
     assert "policies" not in [section.name for section in elf.read(path).sections]
 
 

@@ -356,7 +356,7 @@ DEVICE(again);
 """
 
 
-def of_another_name(file: str, old: str, new: str) -> str:
+def rename_source(file: str, old: str, new: str) -> str:
     """Return a source of this tree with a name of another's."""
     text = (ROOT / file).read_text()
     assert text.count(old) == 1

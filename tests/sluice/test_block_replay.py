@@ -62,7 +62,7 @@ def read_packed(path: Path) -> np.ndarray:
     return np.frombuffer(path.read_bytes(), REQUEST, offset=HEAD.size)
 
 
-def touched(table: np.ndarray) -> int:
+def count_touched(table: np.ndarray) -> int:
     """Return how many blocks requests touch."""
     return len(
         {
@@ -101,7 +101,7 @@ def test_a_trace_decoded_in_pieces_is_the_trace_read_at_once(
     assert known.requests == len(whole) and known.reads == int((whole["write"] == 0).sum())
     assert known.bytes == int(whole["bytes"].sum())
     assert known.read_bytes == int(whole["bytes"][whole["write"] == 0].sum())
-    assert known.blocks == touched(whole)
+    assert known.blocks == count_touched(whole)
     assert known.last_ns == int(whole["time_ns"][-1])
     assert 0 <= known.volume_bytes - int((whole["offset"] + whole["bytes"]).max()) < 1 << 20
 
@@ -115,7 +115,7 @@ def test_several_disks_lie_one_after_another(tmp_path: Path, small_pieces: None)
     found = read_packed(tmp_path / "out")
     assert found["offset"].tolist() == whole["offset"].tolist()
     assert found["time_ns"].tolist() == (whole["time_ns"] // 2).tolist()
-    assert known.blocks == touched(whole) and known.format == "spc"
+    assert known.blocks == count_touched(whole) and known.format == "spc"
 
 
 @pytest.mark.native

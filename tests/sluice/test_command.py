@@ -103,7 +103,7 @@ def verbs(table: dict = main.VERBS, *before: str) -> Iterator[tuple[str, str]]:
 HOMES = dict(verbs())
 
 
-def loaded(words: str) -> verb.Verb:
+def load_verb(words: str) -> verb.Verb:
     """Return the command of a verb."""
     group, context = main.command(), None
     for word in words.split():
@@ -151,16 +151,16 @@ def test_each_verb_says_what_it_does_and_takes_and_shows_an_example(
 ) -> None:
     assert enter(*words.split(), "--help") == 0
     said = capsys.readouterr().out
-    first = re.split(r"\.\s|\.$", loaded(words).help)[0].split()
+    first = re.split(r"\.\s|\.$", load_verb(words).help)[0].split()
     assert len(first) > 4 and " ".join(first[:4]) in said
     assert f"Example:\n  sluice {words}" in said
-    for param in loaded(words).params:
+    for param in load_verb(words).params:
         assert param.help, param.name
 
 
 @pytest.mark.parametrize("words", HOMES)
 def test_each_example_is_a_command_line(words: str, typed: Typed) -> None:
-    example = loaded(words).function.about.example
+    example = load_verb(words).function.about.example
     program, *line = shlex.split(example)
     # Paths in build/ are those of a work that is done: here, others stand for them.
     line = [word.removeprefix("build/grade/elevator/") for word in line]
@@ -311,7 +311,7 @@ FAILS = 7
 
 
 def test_a_verb_installs_then_builds_then_works_on_a_snapshot(called: list[list[str]]) -> None:
-    command = loaded("sweep")
+    command = load_verb("sweep")
     with pytest.raises(Called):
         verb.start(command.home, command.function, {"jobs": 3})
     lines = [line for line in called if "tools/find_tool.sh" not in line]
@@ -340,8 +340,8 @@ def test_an_installed_package_sets_nothing_up(
 def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
     groups, prerequisites, _ = OLD[goal]
     words = old_goals.table()[goal]["verb"].partition(" --")[0]
-    values = {param.name: param.default for param in loaded(words).params} | {"name": "x"}
-    needs = loaded(words).function.about.needs(values)
+    values = {param.name: param.default for param in load_verb(words).params} | {"name": "x"}
+    needs = load_verb(words).function.about.needs(values)
     assert " ".join(needs.groups) == groups
     if prerequisites is None or goal in NO_GOAL:
         assert needs.goals in ((), ("all",))
@@ -352,12 +352,12 @@ def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
 
 def test_what_makes_runs_needs_the_twin_where_it_makes_them() -> None:
     for words in ("experiment run", "lab fair"):
-        about = loaded(words).function.about
+        about = load_verb(words).function.about
         assert "twin" in about.needs({"engine": "twin"}).goals
         assert "twin" not in about.needs({"engine": "machine"}).goals
-    exercise = loaded("dev exercise").function.about.needs({"engine": "machine"})
+    exercise = load_verb("dev exercise").function.about.needs({"engine": "machine"})
     assert exercise.snapshot == verb.NONE and verb.DEBUG_KERNEL in exercise.goals
-    assert loaded("debug").function.about.needs({"graded": ""}).snapshot == verb.LESS
+    assert load_verb("debug").function.about.needs({"graded": ""}).snapshot == verb.LESS
 
 
 def test_a_debug_kernel_is_built_with_its_flag(called: list[list[str]]) -> None:
@@ -383,7 +383,7 @@ def test_the_words_of_a_goal_are_those_of_a_verb() -> None:
         if goal == old_goals.VARIABLES or "make" in row:
             continue
         words = row["verb"].partition(" --")[0]
-        there = {option for param in loaded(words).params for option in param.opts}
+        there = {option for param in load_verb(words).params for option in param.opts}
         for name, how in row.items():
             words = how.split()
             if name.isupper() and words and words[-1].startswith("--") and name not in LEFT_OUT:
@@ -436,7 +436,7 @@ def test_an_unknown_goal_or_variable_is_named() -> None:
 # ---- completion ----
 
 
-def completed(shell: str, words: str, **env: str) -> str:
+def complete_words(shell: str, words: str, **env: str) -> str:
     """Return what the shell is offered for the last of some words."""
     given = {
         "_SLUICE_COMPLETE": f"complete_{shell}", "COMP_WORDS": words,
@@ -462,10 +462,10 @@ def test_a_shell_completes_verbs_options_and_names(shell: str) -> None:
         "sluice why mogul-4.1-f": "mogul-4.1-fast",
         "sluice experiment run --engine tw": "twin",
     }.items():
-        said = completed(shell, words)
+        said = complete_words(shell, words)
         assert offered in said, words
         assert "watermark" not in said
-    assert completed(shell, "sluice lab grade zzz").count("elevator") == 0
+    assert complete_words(shell, "sluice lab grade zzz").count("elevator") == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -32,7 +32,7 @@ def laboratory() -> Iterator[Laboratory]:
         yield made
 
 
-def returned(events: list[Event], mark: int) -> int:
+def find_return(events: list[Event], mark: int) -> int:
     """Return the place of the event at which an operation returned."""
     return next(i for i, e in enumerate(events) if e.kind == "returned" and e.mark == mark)
 
@@ -53,7 +53,7 @@ def test_processes_are_at_work_at_once(laboratory: Laboratory) -> None:
     """Both fsyncs have begun before one of them returns."""
     events = laboratory.record(find_workload(TEXT))
     marks = [5, 8]  # after mount, mkdir and mkdir
-    assert max(began(events, m) for m in marks) < min(returned(events, m) for m in marks)
+    assert max(began(events, m) for m in marks) < min(find_return(events, m) for m in marks)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,7 +73,7 @@ def test_an_fsync_that_returns_before_its_commit_is_found(laboratory: Laboratory
     for mark in (5, 8):
 
         def plant(events: list[Event], mark: int = mark) -> list[Event]:
-            early = events[returned(events, mark)]
+            early = events[find_return(events, mark)]
             rest = [event for event in events if event is not early]
             at = began(rest, mark) + 1
             return [*rest[:at], early, *rest[at:]]

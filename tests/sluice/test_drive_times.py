@@ -123,7 +123,7 @@ def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
     assert not found.incomplete_requests() and not found.length[1]
 
 
-def of_logged(path: Path, place: str, summaries: int, more: str = "") -> Callable[[str], float]:
+def run_logged(path: Path, place: str, summaries: int, more: str = "") -> Callable[[str], float]:
     """Run LOGGED with more settings of the machine, and return what reads its metrics."""
     text = LOGGED.format(place=place, summaries=summaries)
     path.write_text(text.replace("drive_times = 1", f"drive_times = 1\n{more}"))
@@ -142,7 +142,7 @@ def test_all_commands_of_a_virtual_log_are_known(
     place: str, summaries: int, in_drive: int, tmp_path: Path
 ) -> None:
     more = f"log_in_drive = {in_drive}\ndrive_command_us = 300"
-    of = of_logged(tmp_path / "logged.toml", place, summaries, more)
+    of = run_logged(tmp_path / "logged.toml", place, summaries, more)
     assert of("drive.unknown") == 0
     assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
     for way in ("write", "read"):  # of some, several are one command
@@ -162,7 +162,7 @@ def test_all_commands_of_a_virtual_log_are_known(
 def test_a_drive_that_keeps_its_log_is_given_one_command_for_an_update(tmp_path: Path) -> None:
     """The sector of the map costs the way to a place and a sector's transfer, and no more: a
     command of hp97560 takes 2.2 ms of its controller, and its platter takes 0.21 ms a sector."""
-    of = of_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
+    of = run_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
     assert of("drive.write.command_ns") == 2_200_000 * of("drive.write.commands") > 0
     assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
     assert of("drive.map.command_ns") == 0

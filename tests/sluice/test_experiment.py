@@ -112,7 +112,7 @@ def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def changed(path: Path, old: str, new: str) -> int:
+def change_file(path: Path, old: str, new: str) -> int:
     """Change the file; the number of the line where the change begins."""
     text = path.read_text()
     assert text.count(old) == 1, old
@@ -134,7 +134,7 @@ nr = 50
 
 @pytest.fixture
 def sized(small: Path) -> Path:
-    changed(small, "nr=300", "nr={nr}")
+    change_file(small, "nr=300", "nr={nr}")
     small.write_text(small.read_text() + SIZES)
     return small
 
@@ -237,7 +237,7 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, said):
-    line = changed(small, old, new)
+    line = change_file(small, old, new)
     with pytest.raises(BadExperiment) as refused:
         load(small)
     [problem] = [text for text in str(refused.value).splitlines() if said in text]
@@ -277,7 +277,7 @@ def test_a_difference_and_a_figure_of_the_sources_model_are_figures_of_their_own
 
 
 def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None:
-    line = changed(small, 'name = "delayed"', 'name = "IPU"')
+    line = change_file(small, 'name = "delayed"', 'name = "IPU"')
     small.write_text('sets = "core"\n' + small.read_text())
     why = 'a second arm "IPU"; experiments/sets/core.toml has one, too'
     with pytest.raises(BadExperiment, match=f"{small}:{line + 1}: {why}"):
@@ -397,8 +397,8 @@ def test_every_verb_refuses_a_folder_without_experiments(
 
 
 def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: Path):
-    changed(small, "nbuf = 100", "nbuf = 1")
-    changed(small, 'op = "<"', "")
+    change_file(small, "nbuf = 100", "nbuf = 1")
+    change_file(small, 'op = "<"', "")
     done = command(small, tmp_path / "out")
     assert done.returncode == 2
     assert "nbuf = 1: not in" in done.stderr
@@ -425,13 +425,13 @@ def test_lines_are_found_past_text_of_several_lines_and_in_arrays_of_tables():
     ],
 )
 def test_wrong_sizes_are_refused(sized: Path, old, new, said):
-    changed(sized, old, new)
+    change_file(sized, old, new)
     with pytest.raises(BadExperiment, match=re.escape(said)):
         load(sized)
 
 
 def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path):
-    changed(sized, "op = ", 'size = "full"\nop = ')
+    change_file(sized, "op = ", 'size = "full"\nop = ')
     full, quick = load(sized), load(sized, "quick")
     assert (full.name, quick.name) == ("small", "small-quick")
     assert (len(full.runs), len(quick.runs)) == (6, 2)
@@ -442,21 +442,23 @@ def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path
 
 
 def test_a_size_may_leave_arms_out_with_what_is_expected_of_them(sized: Path):
-    changed(sized, "seed = [1]\nnr = 50", 'seed = [1]\nnr = 50\narms = ["delayed"]')
+    change_file(sized, "seed = [1]\nnr = 50", 'seed = [1]\nnr = 50\narms = ["delayed"]')
     full, quick = load(sized), load(sized, "quick")
     assert (full.arms, quick.arms) == (["async", "delayed"], ["delayed"])
     assert {run.arm for run in quick.runs} == {"delayed"}
     assert (len(full.expectations), len(quick.expectations)) == (1, 0)
-    changed(sized, '["delayed"]', '["delay"]')
+    change_file(sized, '["delayed"]', '["delay"]')
     with pytest.raises(BadExperiment, match='unknown arm "delay"; did you mean "delayed"'):
         load(sized, "quick")
 
 
 def test_arms_have_variables_of_their_own(small: Path):
-    changed(small, "nbuf = 100", 'nbuf = "{n}"')
-    changed(small, 'drive = "rz58"', 'drive = "{drive}"')
-    changed(small, 'name = "async"', 'name = "async"\nvariables = {n = 100, drive = "rz57"}')
-    changed(small, 'name = "delayed"', 'name = "delayed"\nvariables = {n = 200, drive = "fixed"}')
+    change_file(small, "nbuf = 100", 'nbuf = "{n}"')
+    change_file(small, 'drive = "rz58"', 'drive = "{drive}"')
+    change_file(small, 'name = "async"', 'name = "async"\nvariables = {n = 100, drive = "rz57"}')
+    change_file(
+        small, 'name = "delayed"', 'name = "delayed"\nvariables = {n = 200, drive = "fixed"}'
+    )
     experiment = load(small)
     assert [run.config["nbuf"] for run in experiment.runs] == [100, 100, 200, 200]
     assert experiment.drive == "rz57, fixed"
@@ -471,8 +473,8 @@ def test_arms_have_variables_of_their_own(small: Path):
     ],
 )
 def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has, said):
-    changed(small, 'name = "async"', f'name = "async"\nvariables = {async_has}')
-    changed(small, 'name = "delayed"', f'name = "delayed"\nvariables = {delayed_has}')
+    change_file(small, 'name = "async"', f'name = "async"\nvariables = {async_has}')
+    change_file(small, 'name = "delayed"', f'name = "delayed"\nvariables = {delayed_has}')
     with pytest.raises(BadExperiment, match=re.escape(said)):
         load(small)
 
@@ -482,7 +484,7 @@ def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has
 
 def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
     """The bytes are the same, too, if the machine makes the runs."""
-    changed(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
+    change_file(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
     folders = [tmp_path / "a", tmp_path / "b"]
     with ThreadPoolExecutor() as pool:
         done = list(
@@ -504,7 +506,7 @@ def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     again = make()
     assert (first.made, again.made) == (4, 0)
     assert again.results == first.results
-    changed(small, '"1 s"', '"3 s"')
+    change_file(small, '"1 s"', '"3 s"')
     assert make().made == 2
 
 
@@ -583,7 +585,7 @@ def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, 
     done = command(small, tmp_path / "out")
     assert done.returncode == 0
     assert "as said  few writes" in done.stdout
-    changed(small, "value = 1000", "value = 1")
+    change_file(small, "value = 1000", "value = 1")
     done = command(small, tmp_path / "out")
     assert done.returncode == 1
     assert "NOT SO  few writes" in done.stdout
@@ -592,14 +594,14 @@ def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, 
 
 
 def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, tmp_path: Path):
-    changed(small, "value = 1000", 'value = 1000\npaper = "Author 1999: fewer than 1,000"')
+    change_file(small, "value = 1000", 'value = 1000\npaper = "Author 1999: fewer than 1,000"')
     done = command(small, tmp_path / "out")
     assert "as the paper  few writes" in done.stdout
     assert "the paper: Author 1999: fewer than 1,000" in done.stdout
-    changed(small, "value = 1000", "value = 1")
+    change_file(small, "value = 1000", "value = 1")
     done = command(small, tmp_path / "out")
     assert (done.returncode, "NOT SO  few writes" in done.stdout) == (1, True)
-    changed(small, 'fewer than 1,000"', 'fewer than 1,000"\ndiffers = "our file is longer"')
+    change_file(small, 'fewer than 1,000"', 'fewer than 1,000"\ndiffers = "our file is longer"')
     done = command(small, tmp_path / "out")
     assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
     assert "why it differs: our file is longer" in done.stdout
@@ -607,11 +609,11 @@ def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, t
 
 
 def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path: Path):
-    changed(small, "value = 1000", 'value = 1\ndiffers = "the file is longer"')
+    change_file(small, "value = 1000", 'value = 1\ndiffers = "the file is longer"')
     done = command(small, tmp_path / "out")
     assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
     assert "why it differs: the file is longer" in done.stdout
-    changed(small, "value = 1\n", "value = 1000\n")
+    change_file(small, "value = 1\n", "value = 1000\n")
     done = command(small, tmp_path / "out")
     assert "as said  few writes" in done.stdout
     assert "why it differs" not in done.stdout
@@ -623,7 +625,7 @@ def test_a_finding_needs_its_paper_and_a_check_one_of_two_words(small: Path):
         ('check = "arithmetics"', "arithmetic"),
     ):
         text = small.read_text()
-        changed(small, "value = 1000", f"value = 1000\n{line}")
+        change_file(small, "value = 1000", f"value = 1000\n{line}")
         with pytest.raises(BadExperiment, match=why):
             load(small)
         small.write_text(text)
@@ -841,7 +843,7 @@ def test_series_agree_with_the_kernels_counters(made: Path):
 
 
 def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: Path):
-    changed(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
+    change_file(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
     done = command(small, tmp_path / "out")
     assert done.stdout.count("events; a larger trace_k keeps them") == 4
     for row in result.read(tmp_path / "out" / NAME / "results.jsonl"):

@@ -506,7 +506,7 @@ def test_requests_in_sequence_are_no_random_ones() -> None:
     assert fio.job_options(both)["rw"] == "rw"
 
 
-def of_bins(bins: Counter[int], percent: float) -> int:
+def find_percentile(bins: Counter[int], percent: float) -> int:
     """Return the middle of the bin in which the running sum reaches `percent` per cent."""
     need = percent / 100 * bins.total()
     for middle, n in sorted(bins.items()):
@@ -527,11 +527,11 @@ def test_fios_bins_and_percentiles_are_those_of_the_kernels_histogram(files, res
         together += bins
         assert bins.total() == latency["N"]
         for percent, value in latency["percentile"].items():
-            assert of_bins(bins, float(percent)) == pytest.approx(value, rel=0.01)
+            assert find_percentile(bins, float(percent)) == pytest.approx(value, rel=0.01)
     kernel = metrics.series(result, "hist.disk1.read_response")
     for percent in (10, 50, 90, 99):
         ours = kernel.value(f"p{percent}")
-        assert of_bins(together, percent) == pytest.approx(ours, rel=0.02)
+        assert find_percentile(together, percent) == pytest.approx(ours, rel=0.02)
 
 
 def test_fios_classes_of_latency_are_shares_of_all(files):

@@ -103,7 +103,7 @@ def result(run: Run, made: dict[str, dict], console: Path) -> dict:
     return made[key] | {"arm": run.arm, "variables": run.variables}
 
 
-def wrong(experiment: Experiment, made: dict[str, dict], console: Path) -> list[Verdict]:
+def wrong_verdicts(experiment: Experiment, made: dict[str, dict], console: Path) -> list[Verdict]:
     """Make the experiment and return its verdicts that are wrong. Its text shows every verdict."""
     results = [result(run, made, console) for run in experiment.runs]
     verdicts = [
@@ -121,8 +121,8 @@ def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, t
     if (
         not WHOLE
         and not engine.host_refusal_reason()
-        and not wrong(twin_variant(experiment), made, console)
+        and not wrong_verdicts(twin_variant(experiment), made, console)
     ):
         return
-    found = wrong(experiment, made, console)
+    found = wrong_verdicts(experiment, made, console)
     assert not found, "\n".join(f"{v.word}  {v.says}\n    {v.why}" for v in found)

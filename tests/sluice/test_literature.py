@@ -24,7 +24,7 @@ HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
 SOURCE = re.compile(r"^ \* Sources?: ", re.M)
 
 
-def with_source(root: Path) -> list[tuple[str, str]]:
+def policies_with_source(root: Path) -> list[tuple[str, str]]:
     """Kind and name of each policy of a tree whose head says "Source:"."""
     return [
         (kind, path.stem)
@@ -36,7 +36,7 @@ def with_source(root: Path) -> list[tuple[str, str]]:
 
 # What others are compared with; these name no source.
 BASELINES = [("sched", "fcfs"), ("prefetch", "none")]
-POLICIES = [*with_source(ROOT), *BASELINES]
+POLICIES = [*policies_with_source(ROOT), *BASELINES]
 # Only with it are none of its kind's policies measured: there is nothing to judge.
 NOTHING = {("update", "none")}
 
@@ -76,12 +76,14 @@ def test_a_new_policy_needs_an_experiment_only_if_it_names_a_source(tmp_path: Pa
     mine = tmp_path / "policies" / "sched" / "mine.c"
     text = (ROOT / "policies" / "sched" / "clook.c").read_text().replace("clook", "mine")
     mine.write_text(text)
-    assert set(with_source(tmp_path)) - set(with_source(ROOT)) == {("sched", "mine")}
+    assert set(policies_with_source(tmp_path)) - set(policies_with_source(ROOT)) == {
+        ("sched", "mine")
+    }
     mine.write_text(SOURCE.sub(" * ", text))
-    assert with_source(tmp_path) == with_source(ROOT)
+    assert policies_with_source(tmp_path) == policies_with_source(ROOT)
 
 
-def without_place(toml: dict) -> list[str]:
+def words_without_place(toml: dict) -> list[str]:
     """What an experiment says of papers without the place in the paper."""
     asked = [row.get("finding") or row.get("paper", "") for row in toml.get("expectations", [])]
     cells = [row.get("place") or str(row) for row in toml.get("published", [])]
@@ -90,7 +92,7 @@ def without_place(toml: dict) -> list[str]:
 
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_a_papers_names_its_place_in_the_paper(path: Path) -> None:
-    assert not without_place(parse_experiment(path.read_text()))
+    assert not words_without_place(parse_experiment(path.read_text()))
 
 
 def test_a_finding_and_a_cell_without_their_place_are_found() -> None:
@@ -98,6 +100,6 @@ def test_a_finding_and_a_cell_without_their_place_are_found() -> None:
         "expectations": [{}, {"paper": "Author 1999: few"}, {"paper": "Author 1999, 4: few"}],
         "published": [{"value": "5"}, {"place": "Author 1999"}, {"place": "Author 1999, table 1"}],
     }
-    assert without_place(toml) == ["Author 1999: few", "{'value': '5'}", "Author 1999"]
+    assert words_without_place(toml) == ["Author 1999: few", "{'value': '5'}", "Author 1999"]
     row = {"paper": "Author 1999: few", "finding": "Author 1999, 4: few"}
-    assert without_place({"expectations": [row]}) == []
+    assert words_without_place({"expectations": [row]}) == []

@@ -34,7 +34,7 @@ def event(at_ms: int, name: str, block: int, argument: int = 0, disk: int = 1) -
     return Event(at_ms * MS, name, disk, at, 3, argument, write == "write")
 
 
-def written(block: int, dirtied_ms: int, done_ms: int, owner: int = FILE) -> list[Event]:
+def write_events(block: int, dirtied_ms: int, done_ms: int, owner: int = FILE) -> list[Event]:
     """Return the events of a block that becomes dirty, and whose write takes 1 ms."""
     return [
         event(dirtied_ms, "dirtied", block, owner),
@@ -56,7 +56,7 @@ def value(figures, what: str) -> float:
 
 def test_of_one_block_every_age_of_its_life_is_equally_likely() -> None:
     """It is dirty from 10 to 30 ms, of 100."""
-    found = figures_of(written(5, 10, 30), 0, 100)
+    found = figures_of(write_events(5, 10, 30), 0, 100)
     assert value(found, "age.mean") == 10
     assert [value(found, f"age.p{p}") for p in (0, 25, 50, 95, 100)] == [0, 5, 10, 19, 20]
     assert value(found, "oldest.mean") == 2  # 10 ms in a fifth of the cuts, else 0
@@ -82,7 +82,7 @@ def test_periodic_update_loses_what_theory_says() -> None:
 
 
 def test_interval_periodic_update_always_has_a_block_of_nearly_that_age() -> None:
-    blocks = [e for at in range(300) for e in written(at, at, at + 30)]
+    blocks = [e for at in range(300) for e in write_events(at, at, at + 30)]
     found = figures_of(blocks, 100, 200)
     assert value(found, "oldest.mean") == 29.5
     assert value(found, "age.mean") == 15
@@ -130,7 +130,7 @@ def test_a_block_that_is_dropped_is_not_lost_and_a_read_saves_none() -> None:
 
 
 def test_the_file_systems_own_blocks_and_other_disks_are_counted_apart() -> None:
-    events = [*written(5, 10, 20), *written(6, 0, 90, owner=0)]
+    events = [*write_events(5, 10, 20), *write_events(6, 0, 90, owner=0)]
     events += [event(0, "dirtied", 9, FILE, disk=0)]
     found = figures_of(events, 0, 100)
     assert value(found, "oldest.max") == 10
@@ -163,13 +163,13 @@ def test_a_block_that_a_log_has_can_become_anothers_data() -> None:
         event(30, "committed", 0, 1),
         event(30, "dirtied", 5, 0),
         event(40, "cancelled", 5),
-        *written(5, 50, 90),
+        *write_events(5, 50, 90),
     ]
     assert value(figures_of(events, 0, 100), "oldest.max") == 40
 
 
 def test_the_measured_part_alone_counts_with_the_ages_that_blocks_have_then() -> None:
-    found = figures_of(written(5, 10, 60), 40, 140)
+    found = figures_of(write_events(5, 10, 60), 40, 140)
     assert value(found, "oldest.max") == 50
     assert value(found, "age.mean") == 40
     assert value(found, "nothing_percent") == 80

@@ -127,7 +127,7 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
     assert all(name in drawn for name in names)
 
 
-def measured(choice: MatrixRequest) -> list[dict[str, Cell]]:
+def measured_cells(choice: MatrixRequest) -> list[dict[str, Cell]]:
     """Return the measured cells of each setting, by policy."""
     assert matrix.execute(choice)
     found = matrix.parse_settings((choice.out / "matrix.json").read_text())
@@ -158,7 +158,7 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
         tmp_path / "mixed.requests",
         [one for pair in zip(reads, writes, strict=True) for one in pair],
     )
-    one, other = measured(asked(traces=f"{alone} {mixed}", cache="50"))
+    one, other = measured_cells(asked(traces=f"{alone} {mixed}", cache="50"))
     assert 1 < one["lru"].mean_misses < 1.5
     assert other["lru"].mean_misses == pytest.approx(one["lru"].mean_misses, abs=0.1)
     assert other["lru"].took > 0.9 * one["lru"].took
@@ -174,7 +174,7 @@ def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_p
     large = write_trace(tmp_path / "large.requests", rows)
     parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]
     small = write_trace(tmp_path / "small.requests", parts)
-    found = measured(asked(traces=f"{large} {small}", cache="50"))
+    found = measured_cells(asked(traces=f"{large} {small}", cache="50"))
     assert all(1 <= one["lru"].mean_misses < 1.3 for one in found)
 
 
@@ -205,7 +205,7 @@ def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
 ) -> None:
     path = tmp_path / "two.toml"
     path.write_text(TWO_READERS.replace("\\\n", ""))
-    ((*_, cell),) = [one.values() for one in measured(asked(name=str(path)))]
+    ((*_, cell),) = [one.values() for one in measured_cells(asked(name=str(path)))]
     assert 0.7 < cell.mean_misses < 1.2  # the reader's file is as large as the cache
 
 
@@ -291,7 +291,7 @@ def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> No
     assert "| round | 30 buffers |" in table and "| two | 128 buffers |" in table
 
 
-def without_reading_ahead(found: list[Setting]) -> list[Setting]:
+def replace_settings(found: list[Setting]) -> list[Setting]:
     """Return the settings with the replacement policies alone."""
     end = "+none"
     return [
@@ -311,7 +311,7 @@ def without_reading_ahead(found: list[Setting]) -> list[Setting]:
 def test_the_page_says_what_is_stored() -> None:
     text = PAGE.read_text()
     both = matrix.lengthen_settings(STORED.read_text())
-    for found in (without_reading_ahead(both), both):
+    for found in (replace_settings(both), both):
         lost = [one for one in found if one.loses and one.quickest not in one.fewest]
         worst = max(lost, key=lambda one: one.loss)
         assert f"in {len(lost)} of the {len(found)} settings" in text

@@ -156,7 +156,7 @@ def modelled(tmp_path: Path) -> Path:
     return path
 
 
-def changed(path: Path, old: str, new: str) -> int:
+def change_file(path: Path, old: str, new: str) -> int:
     """Change the file; the number of the line where the change begins."""
     text = path.read_text()
     assert text.count(old) == 1, old
@@ -164,7 +164,7 @@ def changed(path: Path, old: str, new: str) -> int:
     return text[: text.index(old)].count("\n") + 1
 
 
-def measured(arm: str, blocks: int, seed: int, ms: float) -> dict:
+def make_result(arm: str, blocks: int, seed: int, ms: float) -> dict:
     """Return a run's result with only the parts that are judged."""
     exact = {"mean": ms * 10**6}
     line = {"job": "read", "ios": 1, "response_ns": exact, "histogram": [[int(ms * 10**6), 1]]}
@@ -174,11 +174,11 @@ def measured(arm: str, blocks: int, seed: int, ms: float) -> dict:
 def results(experiment: Experiment, off: dict[tuple, float]) -> list[dict]:
     """Results that are as the model says, times what is given for an arm and blocks."""
     return [
-        measured(
+        make_result(
             run.arm,
             run.variables["blocks"],
             run.variables["seed"],
-            run.predicted["read.mean_ms"] * off.get((run.arm, run.variables["blocks"]), 1),
+            run.prediction["read.mean_ms"] * off.get((run.arm, run.variables["blocks"]), 1),
         )
         for run in experiment.runs
     ]
@@ -186,22 +186,22 @@ def results(experiment: Experiment, off: dict[tuple, float]) -> list[dict]:
 
 def test_runs_know_what_the_model_says_of_them(modelled: Path):
     runs = load(modelled).runs
-    said = {(run.arm, run.variables["blocks"]): run.predicted["read.mean_ms"] for run in runs}
+    said = {(run.arm, run.variables["blocks"]): run.prediction["read.mean_ms"] for run in runs}
     assert said["PU", 1000] == pytest.approx(carson_setia("delayed", "pu", blocks=100)["read_ms"])
     assert said["IPU", 100] == pytest.approx(carson_setia("delayed", "ipu", blocks=10)["read_ms"])
 
 
 def test_the_model_knows_an_arms_tunables(modelled: Path):
     own = 'policies = {update = "pu"}\ntunables = {"pu.interval_ms" = "5 s"}'
-    changed(modelled, 'policies = {update = "pu"}', own)
+    change_file(modelled, 'policies = {update = "pu"}', own)
     run = load(modelled).runs[-1]
     said = carson_setia("delayed", "pu", blocks=100, pu__interval_ms=5000)["read_ms"]
-    assert run.predicted["read.mean_ms"] == pytest.approx(said)
+    assert run.prediction["read.mean_ms"] == pytest.approx(said)
 
 
 def test_a_model_has_no_say_in_what_is_run(modelled: Path):
     before = [run.config for run in load(modelled).runs]
-    changed(modelled, "service_ms = 10", "service_ms = 11")
+    change_file(modelled, "service_ms = 10", "service_ms = 11")
     assert [run.config for run in load(modelled).runs] == before
 
 
@@ -227,7 +227,7 @@ def test_a_model_has_no_say_in_what_is_run(modelled: Path):
     ],
 )
 def test_a_wrong_model_is_refused_with_line_and_meaning(modelled: Path, old, new, said):
-    changed(modelled, old, new)
+    change_file(modelled, old, new)
     with pytest.raises(BadExperiment) as refused:
         load(modelled)
     [problem] = [text for text in str(refused.value).splitlines() if said in text]
@@ -259,7 +259,7 @@ def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
     ],
 )
 def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off, met, why):
-    changed(modelled, "within_percent = 10", "median_percent = 5")
+    change_file(modelled, "within_percent = 10", "median_percent = 5")
     experiment = load(modelled)
     [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
@@ -275,8 +275,8 @@ def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off,
     ],
 )
 def test_a_median_that_makes_no_sense_is_refused(modelled: Path, old, new):
-    changed(modelled, "within_percent = 10", "median_percent = 5")
-    changed(modelled, old, new)
+    change_file(modelled, "within_percent = 10", "median_percent = 5")
+    change_file(modelled, old, new)
     with pytest.raises(BadExperiment) as refused:
         load(modelled)
     assert "median_percent: only with op" in str(refused.value)
@@ -301,8 +301,8 @@ def test_the_table_shows_the_model_and_by_how_much_it_was_missed(modelled: Path)
 def test_two_arms_are_compared_point_by_point(modelled: Path, off, met, why):
     """IPU's mean over both points is below PU's in any case."""
     rows = ('arm = "PU"\nop = "=="\nthan = "model"\nwithin_percent = 10', 'arm = "IPU"\nop = "<"')
-    changed(modelled, rows[0], f'{rows[1]}\nthan = "PU"\nof = "point"')
-    changed(modelled, "seed = [1, 2]", "seed = [1, 2, 3, 4, 5]")
+    change_file(modelled, rows[0], f'{rows[1]}\nthan = "PU"\nof = "point"')
+    change_file(modelled, "seed = [1, 2]", "seed = [1, 2, 3, 4, 5]")
     experiment = load(modelled)
     [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
@@ -326,7 +326,7 @@ def crossing(modelled: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     ms = {("IPU", 100): 20, ("IPU", 1000): 20, ("PU", 100): 10, ("PU", 1000): 40}
     monkeypatch.setattr(
         Run,
-        "predicted",
+        "prediction",
         property(lambda run: {"read.mean_ms": ms[run.arm, run.variables["blocks"]]}),
     )
     return replace(experiment, expectations=experiment.expectations[1:])

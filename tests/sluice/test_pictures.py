@@ -125,7 +125,7 @@ def scenes() -> list[dict]:
     return [made_up("PU", 1, {2000: 48}), made_up("AIPU", 2, ripples)]
 
 
-def stacked(parts: list[np.ndarray]) -> np.ndarray:
+def stack_pictures(parts: list[np.ndarray]) -> np.ndarray:
     """Pictures below one another."""
     widest = max(part.shape[1] for part in parts)
     return np.concatenate(
@@ -149,7 +149,7 @@ def test_the_theatre_is_drawn_as_it_was(
     browser.dark(False)
     assert browser.errors == []
     stored = PICTURES / f"theatre-{width}-{'dark' if dark else 'light'}.png"
-    compare(stacked(parts), stored, MOST, tmp_path)
+    compare(stack_pictures(parts), stored, MOST, tmp_path)
 
 
 def test_a_figure_is_drawn_as_it_was(

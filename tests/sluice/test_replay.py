@@ -49,10 +49,10 @@ def kept(toml: Path) -> Kept:
 
 def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
     """Run `sluice debug` with these commands of gdb."""
-    return done("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
+    return run_debug("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
 
 
-def done(*words: str) -> subprocess.CompletedProcess[str]:
+def run_debug(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `sluice debug` with these words to its end."""
     return subprocess.run(
         [*LINE, "debug", *words],
@@ -262,23 +262,25 @@ def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
     typed = r"`bin/sluice debug --graded build/grade/elevator/(\S+) --at event:(\d+)`"
     shown = re.search(typed, came)
     number = int(shown[2])
-    stopped = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    stopped = run_debug(
+        "--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back"
+    )
     assert stops(stopped.stdout) == [number, number - 1], stopped.stdout
     assert re.search(rf"^event {number}  .* issued\s+disk\d {sector} ", stopped.stdout, re.M)
     kept = (folder / shown[1] / "trace").read_bytes()
     (folder / shown[1] / "trace").write_bytes(kept[:-32] + bytes([kept[-32] ^ 1]) + kept[-31:])
     for record in (folder / shown[1]).glob("rr-*"):
         record.unlink()
-    other = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    other = run_debug("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
     assert other.returncode == 1 and "another trace" in other.stdout
 
 
 def test_a_folder_without_a_graded_run_says_what_to_give(
     failed: tuple[Path, str], tmp_path: Path
 ) -> None:
-    nothing = done("--graded", str(tmp_path))
+    nothing = run_debug("--graded", str(tmp_path))
     assert nothing.returncode == 2 and f"{tmp_path}: there is no " in nothing.stdout
     run = failed[0] / "runs" / "crowd"
     (run / "about.json").write_text("{")
-    damaged = done("--graded", str(run))
+    damaged = run_debug("--graded", str(run))
     assert damaged.returncode == 2 and "damaged" in damaged.stdout

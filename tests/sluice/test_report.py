@@ -228,14 +228,14 @@ def mogul() -> Experiment:
     return load(experiment_file("mogul-4.1-fast"), "quick")
 
 
-def without_figures(experiment: Experiment) -> Study:
+def remove_figures(experiment: Experiment) -> Study:
     runs = [{"arm": run.arm, "variables": run.variables} for run in experiment.runs]
     return Study(replace(experiment, plot={"columns": []}, expectations=[], contest=None), runs)
 
 
 def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
-    study = without_figures(mogul)
-    full = without_figures(load(mogul.path))
+    study = remove_figures(mogul)
+    full = remove_figures(load(mogul.path))
     assert re.fullmatch(
         r"mogul-4.1-fast --size=quick --run=\d+ --second=\d+", page.run_arguments(study)
     )
@@ -246,18 +246,18 @@ def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
 def test_of_counted_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
     """There is no theatre beside the report: it would show other times."""
     counted = load(experiment_file("mogul-4.4"), "quick")
-    twin = without_figures(twin_variant(counted))
-    assert page.run_arguments(twin) == page.run_arguments(without_figures(counted))
+    twin = remove_figures(twin_variant(counted))
+    assert page.run_arguments(twin) == page.run_arguments(remove_figures(counted))
     said = Page(page.commands_section(twin))
     assert "The twin made these runs." in said.words
     assert "sluice theatre mogul-4.4 --size=quick --run=" in said.words
     assert not said.links and not page.has_theatre(twin)
-    assert page.has_theatre(without_figures(twin_variant(mogul)))  # in charged time they are equal
+    assert page.has_theatre(remove_figures(twin_variant(mogul)))  # in charged time they are equal
 
 
 def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
     """`sluice theatre` has no --with."""
-    study = without_figures(load(mogul.path, "quick", "sstf"))
+    study = remove_figures(load(mogul.path, "quick", "sstf"))
     assert (
         page.example_runs(study)
         and page.commands_section(study) == ""

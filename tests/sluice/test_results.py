@@ -61,7 +61,7 @@ def stored(name: str) -> dict:
     return STORED
 
 
-def wrong(path: Path) -> list[tuple[int, str]]:
+def wrong_figures(path: Path) -> list[tuple[int, str]]:
     """Line and text of figures that are not what is stored."""
     found = documents.marked_figures(path)
     return [(f.line, f.printed) for f in found if documents.current_text(f, stored) != f.printed]
@@ -126,11 +126,11 @@ def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
 def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
     path = document(tmp_path)
     assert [f.printed for f in documents.marked_figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
-    assert wrong(path) == []
+    assert wrong_figures(path) == []
     path.write_text(TEXT.replace("8,005 ms", "8,004 ms").replace("12.3", "12.34"))
-    assert wrong(path) == [(3, "8,004")]
+    assert wrong_figures(path) == [(3, "8,004")]
     path.write_text(TEXT.replace("12.3", "12.4").replace("55.0", "55.1"))
-    assert wrong(path) == [(9, "12.4"), (10, "55.1")]
+    assert wrong_figures(path) == [(9, "12.4"), (10, "55.1")]
 
 
 def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_source_that_names_nothing_is_told_with_its_place(
     assert old in TEXT
     path = document(tmp_path, TEXT.replace(old, new))
     with pytest.raises(BadResult, match=rf"README.md:\d+: .*{why}"):
-        wrong(path)
+        wrong_figures(path)
     with pytest.raises(BadResult):
         documents.update_figures(path, stored, {"e", None})
 
@@ -274,9 +274,11 @@ def test_rows_of_other_variables_are_no_table() -> None:
 
 
 def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
-    assert store.cut([26.99812345], 4) == [26.998], "not 27, which is printed as 27"
-    assert store.cut([44.5312345, 44.5312346], 4) == [44.531234, 44.531235], "no interval of 0"
-    assert store.cut([8101.97921], 6) == [8101.98]
+    assert store.cut_digits([26.99812345], 4) == [26.998], "not 27, which is printed as 27"
+    assert store.cut_digits([44.5312345, 44.5312346], 4) == [44.531234, 44.531235], (
+        "no interval of 0"
+    )
+    assert store.cut_digits([8101.97921], 6) == [8101.98]
     figures = {"m": 1.23456789, "n": 1.23456789, "o": 1.23456789}
     row = {"arm": "PU", "at": {"age": 5}, "trials": 2, "measured": figures, "published": {}}
     row |= {"interval": {name: [1.2345678, 1.3] for name in figures}, "model": figures}

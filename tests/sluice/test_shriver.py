@@ -31,7 +31,9 @@ MISS_MS, HIT_MS, TURN_MS = 0.60773, 0.068, 5.980265
 BUS_MS = 65.536 / 9.3  # for 64 KiB
 
 
-def predicted(prefetch: str = "bsd44", sched: str = "clook", **given: float) -> dict[str, float]:
+def predict_times(
+    prefetch: str = "bsd44", sched: str = "clook", **given: float
+) -> dict[str, float]:
     """Return what the model predicts for a system with these policies and parameters."""
     by_block = given.pop("by_block", 0)
     tunables = {"bsd44.cluster_kb": 64, "bsd44.by_block": by_block, "none.by_block": by_block}
@@ -41,7 +43,7 @@ def predicted(prefetch: str = "bsd44", sched: str = "clook", **given: float) -> 
 
 def total(**given: float) -> float:
     """Return the predicted time without the processor's."""
-    return predicted(cpu_shift=0, **given)["total_ms"]
+    return predict_times(cpu_shift=0, **given)["total_ms"]
 
 
 def commands(
@@ -62,7 +64,7 @@ def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.Mon
     runs = load(experiment_file("shriver-single")).runs
     assert {metric for run in runs for metric in run.model.tells} == {"job.read.request_ms"}
     with pytest.raises(AssertionError, match="nobody has asked"):
-        runs[0].predicted["job.read.request_ms"]
+        runs[0].prediction["job.read.request_ms"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.Mon
     ],
 )
 def test_the_formulas_cover_what_they_say(prefetch: str, sched: str, given: dict, covered: bool):
-    assert set(predicted(prefetch, sched, **given)) == (
+    assert set(predict_times(prefetch, sched, **given)) == (
         set(shriver.QUANTITIES) if covered else set()
     )
 
@@ -117,7 +119,7 @@ def test_without_prefetching_each_block_is_a_command_if_blocks_are_asked_for_one
     for call_kb in (8, 16, 64):
         made = commands(64, call_kb, None, by_block=True)
         assert made == [(k, 1) for k in range(8)]
-    one, eight = (predicted("none", request_kb=64, by_block=b)["total_ms"] for b in (0, 1))
+    one, eight = (predict_times("none", request_kb=64, by_block=b)["total_ms"] for b in (0, 1))
     assert eight - one > 7 * (1.16 + HIT_MS)
 
 
@@ -150,7 +152,7 @@ def test_each_further_command_costs_its_way_and_a_hit():
     """Of 64 KB by 3 commands, beside those by one."""
     more = total(request_kb=8) - total(request_kb=64)
     assert more == pytest.approx(2 * (1.16 + HIT_MS), rel=0.06)
-    more = predicted("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
+    more = predict_times("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
     assert more == pytest.approx(7 * (1.16 + HIT_MS), rel=0.06)
 
 
@@ -166,9 +168,9 @@ def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_ha
 
 
 def test_computing_is_free_while_the_drive_is_busy_and_not_otherwise():
-    none = [predicted("none", request_kb=8, work=w)["total_ms"] for w in (0, 16)]
+    none = [predict_times("none", request_kb=8, work=w)["total_ms"] for w in (0, 16)]
     assert none[1] - none[0] == pytest.approx(8 * 0.512)
-    ahead = [predicted(file_kb=512, work=w)["total_ms"] for w in (0, 16)]
+    ahead = [predict_times(file_kb=512, work=w)["total_ms"] for w in (0, 16)]
     assert ahead[1] - ahead[0] < 0.6 * 64 * 0.512
 
 
@@ -206,12 +208,14 @@ def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
     each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS
     by_hand = n * (each + 3 * ((n - 1) * onward + back) / n)
     assert total(files=n) == pytest.approx(by_hand, rel=0.02)
-    in_order = predicted(cpu_shift=0, files=n, sched="fcfs")["total_ms"]
+    in_order = predict_times(cpu_shift=0, files=n, sched="fcfs")["total_ms"]
     assert in_order == pytest.approx(n * (each + 3 * pair), rel=0.02)
 
 
 def test_as_many_segments_as_files_save_seeks():
-    few, enough = (predicted("none", files=8, file_kb=512, segments=s)["total_ms"] for s in (3, 8))
+    few, enough = (
+        predict_times("none", files=8, file_kb=512, segments=s)["total_ms"] for s in (3, 8)
+    )
     assert enough < 0.5 * few
 
 
@@ -223,9 +227,9 @@ def test_whether_the_arm_has_stayed_with_a_file():
 
 
 def test_what_the_formulas_do_not_have_is_not_told():
-    assert predicted("ondemand") == {}
-    assert predicted(files=2, work=1) == {}
-    assert predicted(files=2, sched="sstf") == {}
+    assert predict_times("ondemand") == {}
+    assert predict_times(files=2, work=1) == {}
+    assert predict_times(files=2, sched="sstf") == {}
 
 
 def test_a_read_call_by_hand():

@@ -36,7 +36,7 @@ LOGGED = np.dtype([("number", "<u8"), ("start_ns", "<u8"), ("response_ns", "<u8"
 SLICE_NS = 2 * 10**9
 
 
-def replayed(
+def replay_slices(
     tmp_path: Path, table: np.ndarray, settings: Settings
 ) -> tuple[Figures, Slices, np.ndarray]:
     """Return the figures, the slices, and the log of a replay."""
@@ -53,7 +53,7 @@ def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, war
     table = made_table(3000)
     length = 250 if closed else SLICE_NS
     settings = Settings(buffers=200, closed=closed, warmup=warmup, slice=length)
-    figures, slices, log = replayed(tmp_path, table, settings)
+    figures, slices, log = replay_slices(tmp_path, table, settings)
     assert len(log) == 3000 - warmup == figures.all.count and figures.requests == 3000
     assert log["number"].min() == warmup
     at = log["number"] // 250 if closed else log["start_ns"] // SLICE_NS
@@ -75,8 +75,10 @@ def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, war
 
 def test_a_warm_up_changes_no_time_and_its_counters_are_known(tmp_path: Path) -> None:
     table = made_table(3000)
-    whole, _, log = replayed(tmp_path, table, Settings(buffers=200, slice=SLICE_NS))
-    late, _, late_log = replayed(tmp_path, table, Settings(buffers=200, slice=SLICE_NS, warmup=999))
+    whole, _, log = replay_slices(tmp_path, table, Settings(buffers=200, slice=SLICE_NS))
+    late, _, late_log = replay_slices(
+        tmp_path, table, Settings(buffers=200, slice=SLICE_NS, warmup=999)
+    )
     assert log[log["number"] >= 999].tolist() == late_log.tolist()
     assert late.counters == whole.counters and whole.warm_counters == {}
     assert late.elapsed_ns == whole.elapsed_ns
@@ -87,10 +89,12 @@ def test_a_warm_up_changes_no_time_and_its_counters_are_known(tmp_path: Path) ->
 
 def test_starts_are_exact_unless_a_request_waits_for_another(tmp_path: Path) -> None:
     table = made_table(2000)
-    many, _, _ = replayed(tmp_path, table, Settings(buffers=200, slice=SLICE_NS, inflight=1024))
+    many, _, _ = replay_slices(
+        tmp_path, table, Settings(buffers=200, slice=SLICE_NS, inflight=1024)
+    )
     assert many.late_ns == many.mean_late_ns == 0
     table["time_ns"] //= 100
-    few, _, log = replayed(tmp_path, table, Settings(buffers=200, slice=SLICE_NS, inflight=1))
+    few, _, log = replay_slices(tmp_path, table, Settings(buffers=200, slice=SLICE_NS, inflight=1))
     assert few.late_ns > few.mean_late_ns > 0
     numbers = np.argsort(log["number"])
     starts, ends = log["start_ns"][numbers], (log["start_ns"] + log["response_ns"])[numbers]
@@ -164,7 +168,7 @@ def test_slices_are_enough_and_parts_or_multiples_of_an_hour(hours: float) -> No
 
 
 def test_slices_that_are_written_are_those_that_were_read(tmp_path: Path) -> None:
-    _, slices, _ = replayed(tmp_path, made_table(500), Settings(slice=SLICE_NS))
+    _, slices, _ = replay_slices(tmp_path, made_table(500), Settings(slice=SLICE_NS))
     again = parse_slices(dump_slices(slices))
     for kind in ("reads", "writes"):
         one, other = getattr(slices, kind), getattr(again, kind)

@@ -82,7 +82,7 @@ def sweep_over(tiny: Path) -> Callable[..., Sweep]:
     return asked
 
 
-def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
+def make_sweep(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
     """Return the points of a sweep, and what was wrong with some; the journal is in the folder."""
     with open_measurer(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
         return full_sweep.measure_points(sweep, measurer, done)
@@ -302,8 +302,8 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        made(sweep, tmp_path, stop)
-    points, errors = made(sweep, tmp_path)
+        make_sweep(sweep, tmp_path, stop)
+    points, errors = make_sweep(sweep, tmp_path)
     assert errors == []
     assert [point.point for point in points] == [
         {"arm": "pu", "nbuf": nbuf} for nbuf in (32, 144, 256)
@@ -312,7 +312,7 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
     assert len({str(run.config) for run in measured}) == 6
     again = len(measured)
     assert again < 6 + 6
-    assert made(sweep_over("arm=pu, nbuf=256..32000:2"), tmp_path)[0][0].figures == (
+    assert make_sweep(sweep_over("arm=pu, nbuf=256..32000:2"), tmp_path)[0][0].figures == (
         points[2].figures
     )
     assert len(measured) == again + 2
@@ -328,7 +328,7 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
 def test_a_run_that_fails_is_told_and_its_point_is_missing(
     sweep_over: Callable[..., Sweep], tmp_path: Path
 ) -> None:
-    points, errors = made(sweep_over("arm=pu, seed=1, code=0|1"), tmp_path)
+    points, errors = make_sweep(sweep_over("arm=pu, seed=1, code=0|1"), tmp_path)
     assert [point.point["code"] for point in points] == [0]
     assert len(errors) == 1
     assert "pu_seed=1_code=1: the machine ended with status 1" in errors[0]

@@ -73,7 +73,7 @@ UNPACKED = """(async (run) => {
 })(%s)"""
 
 
-def unpacked_by(page: Page, shown: dict) -> dict:
+def unpack_scene(page: Page, shown: dict) -> dict:
     """Return a scene, packed by Python and unpacked by the page."""
     return page.value(UNPACKED % (json.dumps(GROUPS), json.dumps(pack_run(shown))))
 
@@ -81,7 +81,7 @@ def unpacked_by(page: Page, shown: dict) -> dict:
 def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers) -> None:
     for explainer in explainers[1]:
         shown = build_scene(explainer, "small", "full")
-        found = unpacked_by(page, shown)
+        found = unpack_scene(page, shown)
         for group in GROUPS:
             assert found[group] == shown[group], group
         assert found["origins"] == shown["origins"]
@@ -143,7 +143,7 @@ def made_up(seed: int, turn: int, requests: int = 300, commands: int = 200) -> d
     ids=["platter", "none", "empty", "own commands"],
 )
 def test_columns_that_cannot_be_guessed_come_back_too(page: Page, shown: dict) -> None:
-    found = unpacked_by(page, shown)
+    found = unpack_scene(page, shown)
     for group in GROUPS:
         assert found[group] == shown[group], group
     assert found["origins"] == shown["origins"]

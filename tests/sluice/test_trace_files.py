@@ -142,7 +142,7 @@ def read_with(path: Path, share: float, count: int | None = None) -> tuple[int, 
     return len(reader.read_requests(path, "spc", count, left_out=left)), str(left)
 
 
-def with_bad_lines(path: Path, count: int, bad: list[int]) -> None:
+def write_bad_lines(path: Path, count: int, bad: list[int]) -> None:
     """Write a trace of this many lines; those with these numbers, from 1 on, cannot be read."""
     lines = spc_lines(count)
     for number in bad:
@@ -152,21 +152,21 @@ def with_bad_lines(path: Path, count: int, bad: list[int]) -> None:
 
 def test_no_line_may_be_bad_unless_it_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "w"
-    with_bad_lines(path, 2000, [1990])
+    write_bad_lines(path, 2000, [1990])
     with pytest.raises(BadTraceFile, match=rf"^{path}:1990: 1 fields, not 5 or more: 'torn'$"):
         read_with(path, 0)
 
 
 def test_lines_that_cannot_be_read_are_counted_and_told_with_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / "w"
-    with_bad_lines(path, 2000, [3])
+    write_bad_lines(path, 2000, [3])
     assert read_with(path, 0.01) == (1999, "lines that cannot be read: 1 (line 3)")
-    with_bad_lines(path, 2000, [3, 700, 1999])
+    write_bad_lines(path, 2000, [3, 700, 1999])
     told = "lines that cannot be read: 3 (lines 3, 700, 1999)"
     assert read_with(path, 0.01) == (1997, told)
     assert read_with(path, 0.01, 1000)[1] == "lines that cannot be read: 2 (lines 3, 700)"
     bad = list(range(5, 5 * SHOWN + 6, 5))
-    with_bad_lines(path, 2000, bad)
+    write_bad_lines(path, 2000, bad)
     told = f"lines that cannot be read: {len(bad)} (lines 5, 10, 15, 20, 25, ...)"
     assert read_with(path, 0.01) == (2000 - len(bad), told)
 
@@ -174,13 +174,13 @@ def test_lines_that_cannot_be_read_are_counted_and_told_with_their_numbers(tmp_p
 def test_too_many_lines_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     """As soon as it is plain, or at the end of a short file."""
     path = tmp_path / "w"
-    with_bad_lines(path, 20_000, list(range(1, 20_000, 50)))
+    write_bad_lines(path, 20_000, list(range(1, 20_000, 50)))
     with pytest.raises(
         BadTraceFile, match=rf"^{path}:501: .*: 11 of 501 lines cannot be read"
     ) as e:
         read_with(path, 0.01)
     assert "more than 0.01 of them: lines 1, 51, 101, 151, 201, ..." in str(e.value)
-    with_bad_lines(path, SOON // 10, [7, 9])
+    write_bad_lines(path, SOON // 10, [7, 9])
     assert read_with(path, 0.02) == (98, "lines that cannot be read: 2 (lines 7, 9)")
     with pytest.raises(
         BadTraceFile, match=rf"^{path}: 2 of 100 lines cannot be read, more than 0.0"

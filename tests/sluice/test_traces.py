@@ -53,7 +53,7 @@ ON_TWIN = pytest.mark.skipif(
 )
 
 
-def drawn(seed: int, count: int, rate: float = 50, reach: int = PARTS * PART) -> np.ndarray:
+def draw_requests(seed: int, count: int, rate: float = 50, reach: int = PARTS * PART) -> np.ndarray:
     """Requests at random: reads and writes of whole and part blocks, some across parts."""
     chance = np.random.default_rng(seed)
     found = np.zeros(count, REQUEST)
@@ -119,7 +119,7 @@ def play(tmp_path: Path) -> Play:
 
 
 def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
-    requests = drawn(1, 300)
+    requests = draw_requests(1, 300)
     played = play(requests)
     writes = requests[requests["write"] == 1]
     job, log = played.job, played.log
@@ -149,7 +149,7 @@ def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None
 
 def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
     """One at a time, each takes what the drive takes; eight at a time, up to eight times that."""
-    requests = drawn(2, 48)
+    requests = draw_requests(2, 48)
     requests["write"] = 0
     requests["bytes"] = 512
     requests["offset"] = np.arange(48) * 37 % 48 * 4096 * 37
@@ -162,7 +162,7 @@ def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
 
 
 def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> None:
-    requests = drawn(3, 20)
+    requests = draw_requests(3, 20)
     requests["time_ns"] = 0
     requests["write"], requests["bytes"] = 0, 512
     requests["offset"] = np.arange(20) * 65536 * 5
@@ -199,7 +199,7 @@ def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> 
     ],
 )
 def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: str) -> None:
-    requests = drawn(4, 40)
+    requests = draw_requests(4, 40)
     requests["write"] = 1
     played = play(change(requests))
     assert f"ioplay: /dev/disk1: {why}" in played.console
@@ -259,7 +259,7 @@ def test_requests_that_are_due_at_one_moment_start_in_their_order(burst: int) ->
 OF_DRIVE = ("issued", "completed")
 
 
-def of_root(events: list[trace.Event], of_drive: bool) -> list[trace.Event]:
+def root_events(events: list[trace.Event], of_drive: bool) -> list[trace.Event]:
     """Return the events about the root disk: its drive's, or those of processes and the cache.
 
     Which process made a request is no decision of the kernel's: pid is 0.
@@ -277,13 +277,13 @@ ioplay {WORDS} inflight=8 log=/dev/console
 sync
 {END}
 """
-    both = disks(tmp_path, pack_requests(drawn(5, 250, rate=12)), script)
+    both = disks(tmp_path, pack_requests(draw_requests(5, 250, rate=12)), script)
     args = "disk0.drive=cheetah4lp disk1.drive=fixed nbuf=400 trace_k=256 write=delayed"
     ends = machine_and_twin(Config(both, memory="64M", args=args, lab=True, cpu_shift=0))
     # A command's end may come some us before or after a hit of a process. So the drive's events are
     # compared with the drive's, and all others with all others, in time as well.
     for of_drive in (False, True):
-        machine, twin = (of_root(end.events, of_drive) for end in ends)
+        machine, twin = (root_events(end.events, of_drive) for end in ends)
         expect_alike([decision(e) for e in machine], [decision(e) for e in twin], 1000)
         apart = [abs(one.time_ns - other.time_ns) for one, other in zip(machine, twin, strict=True)]
         assert max(apart) < 3e6  # half a turn: the arm waits for the same one
@@ -1171,7 +1171,7 @@ def bytes_of(requests: np.ndarray) -> np.ndarray:
 @pytest.mark.native
 @pytest.mark.parametrize("seed", range(3))
 def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
-    requests = drawn(seed, 400)
+    requests = draw_requests(seed, 400)
     requests["bytes"] = -(-requests["bytes"] // 1024) * 1024
     pieces = fit.split_requests(requests, 3072)
     assert pieces["bytes"].max() <= 3072 < requests["bytes"].max()
@@ -1226,12 +1226,12 @@ def test_a_request_across_two_parts_has_both() -> None:
 @pytest.mark.native
 def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
     for count in (1, 20, 21):
-        assert len(pack_requests(drawn(1, count))) % 512 == 0
+        assert len(pack_requests(draw_requests(1, count))) % 512 == 0
 
 
 @pytest.mark.native
 def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
-    requests = drawn(7, 500, reach=1 << 32)
+    requests = draw_requests(7, 500, reach=1 << 32)
     room = 1 << 29
     with pytest.raises(BadTraceFile, match=r"t: reaches to 4\.00 GiB, of which .* are used"):
         fit.fit_requests("t", requests, Fit(), room)
@@ -1255,7 +1255,7 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
 @pytest.mark.parametrize("room", [3 << 20, (3 << 20) + 1000, 4 << 30, 5 << 30])
 def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: int) -> None:
     """Places count from 0 again at the last whole MiB of the room."""
-    requests = drawn(7, 500, reach=1 << 36)
+    requests = draw_requests(7, 500, reach=1 << 36)
     requests["offset"] -= requests["offset"] % 4096
     requests["bytes"] = -(-requests["bytes"] // 4096) * 4096
     folded = fit.fit_requests("t", requests, Fit(way="fold"), room)
@@ -1285,13 +1285,13 @@ def test_what_is_just_too_large_is_not_said_to_be_as_large_as_the_room() -> None
 @pytest.mark.native
 def test_a_file_of_requests_is_as_long_as_is_said_of_so_many() -> None:
     for count in (1, 20, 21, 64):
-        assert len(pack_requests(drawn(count, count))) == packed_bytes(count)
+        assert len(pack_requests(draw_requests(count, count))) == packed_bytes(count)
     assert (packed_bytes(20), packed_bytes(21)) == (512, 1024)
 
 
 @pytest.mark.native
 def test_scaled_time_is_that_many_times_as_fast() -> None:
-    requests = drawn(8, 50)
+    requests = draw_requests(8, 50)
     twice = fit.fit_requests("t", requests, Fit(scale=2), 1 << 30)
     assert np.abs(twice["time_ns"] * 2.0 - requests["time_ns"]).max() <= 1
     assert (twice["offset"] == requests["offset"]).all()
@@ -1334,7 +1334,7 @@ columns = ["trace.mean_ms", "hist.disk1.read_response.count"]
 @pytest.fixture
 def traced(tmp_path: Path) -> Path:
     """An experiment that replays a trace."""
-    (tmp_path / "mine.requests").write_bytes(pack_requests(drawn(9, 200, rate=40)))
+    (tmp_path / "mine.requests").write_bytes(pack_requests(draw_requests(9, 200, rate=40)))
     path = tmp_path / "traced.toml"
     path.write_text(TRACED)
     return path
@@ -1354,7 +1354,7 @@ def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(t
 @ON_TWIN
 def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
     first = load(traced).runs[0].config["trace"]
-    (traced.parent / "mine.requests").write_bytes(pack_requests(drawn(10, 100, rate=40)))
+    (traced.parent / "mine.requests").write_bytes(pack_requests(draw_requests(10, 100, rate=40)))
     second = load(traced).runs[0].config["trace"]
     assert (first["count"], second["count"]) == (200, 100)
     assert first["requests"] != second["requests"]
@@ -1455,7 +1455,7 @@ def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: P
 @ON_TWIN
 def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path) -> None:
     """The replay takes longer than the trace, and than a limit that the trace itself keeps."""
-    requests = drawn(11, 800, rate=1000, reach=40 * PART)
+    requests = draw_requests(11, 800, rate=1000, reach=40 * PART)
     requests["write"] = 0
     path = tmp_path / "mine.requests"
     path.write_bytes(pack_requests(requests))
@@ -1541,7 +1541,7 @@ def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
     folder = tmp_path / NASTY
     folder.mkdir()
     path = folder / NASTY
-    path.write_bytes(pack_requests(drawn(9, 60, rate=40)))
+    path.write_bytes(pack_requests(draw_requests(9, 60, rate=40)))
     assert len(sluice.read(path)) == 60
     assert replay.execute(asked(trace=path, policies="replace=lru|arc", drive="lps540s"))
     said = capsys.readouterr().out

@@ -69,7 +69,7 @@ def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) ->
     return Event(at_ns, name, 1, block, pid, argument, write == "write")
 
 
-def kept_of(events: list[Event], config: dict = CONFIG) -> Kept:
+def make_run(events: list[Event], config: dict = CONFIG) -> Kept:
     """Return a run with this trace, all of which is the measured part."""
     run = SimpleNamespace(config=config, experiment="made", number=1, name="by hand")
     done = sorted(pair_requests(events).done, key=lambda r: r.number)
@@ -99,7 +99,7 @@ BY_HAND = [
 
 @pytest.mark.native
 def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
-    kept = kept_of(BY_HAND)
+    kept = make_run(BY_HAND)
     (read,) = reads(kept)
     chain = Explainer(kept).explain(read)
     told = [(link.kind, link.begin_ns - 105 * MS, link.ns) for link in chain.links]
@@ -120,7 +120,7 @@ def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
 
 @pytest.mark.native
 def test_the_words_for_it_name_the_burst_and_add_up() -> None:
-    kept = kept_of(BY_HAND)
+    kept = make_run(BY_HAND)
     said = explain_read(Explainer(kept), 1, reads(kept)[0])
     assert (
         "16.017000 ms  behind 2 writes of the update daemon (update policy pu), in a burst of 2 "
@@ -139,7 +139,7 @@ def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
     config = CONFIG | {"data": DISK | {"drive": "rz58", "log_places": 9}, "trace": {"count": 100}}
     steps = ((100, "queued", 8), (100, "issued", 8), (110, "completed", 10 * MS))
     events = [event(at * MS, name, 40, more)._replace(disk=2) for at, name, more in steps]
-    made = kept_of(events, config).recording
+    made = make_run(events, config).recording
     (command,) = service.commands_by_disk(made.run, events)[2]
     assert (command.kind, command.done_ns - command.begin_ns) == ("fixed", 10 * MS)
     assert service.drive_tool_arguments(made.run, 2)[-1] == "sectors=5"
@@ -162,7 +162,7 @@ def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
         event(112 * MS, "issued", 200, 8),
         event(122 * MS, "completed", 200, 17 * MS),
     ]
-    kept = kept_of(events)
+    kept = make_run(events)
     wait, *_ = Explainer(kept).explain(reads(kept)[0]).links
     words = "the update daemon (update policy pu) and reader, at once (write policy delayed)"
     assert (wait.ns, wait.origin.words, wait.origin.burst) == (7 * MS, words, 2)
@@ -174,7 +174,7 @@ def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
 def test_a_command_that_the_model_contradicts_is_one_piece() -> None:
     """The drive seems to be done with the read after 3 ms: the model, with 10 ms, is not asked."""
     early = [replace_time(e, -7 * MS) if e is BY_HAND[-1] else e for e in BY_HAND]
-    chain = Explainer(kept_of(early)).explain(reads(kept_of(early))[0])
+    chain = Explainer(make_run(early)).explain(reads(make_run(early))[0])
     assert not chain.command.parts
     assert sum(link.ns for link in chain.links) == 19 * MS + 27000
     assert [link.words for link in chain.links if link.kind == SERVICE] == ["the drive serves it"]
@@ -186,7 +186,7 @@ def replace_time(e: Event, by_ns: int) -> Event:
 
 @pytest.mark.native
 def test_a_time_a_number_and_the_longest_name_a_read_and_an_event() -> None:
-    kept = kept_of(BY_HAND)
+    kept = make_run(BY_HAND)
     assert parse_time_ns("12.345s") == 12_345_000_000
     assert parse_time_ns("105ms") == 105 * MS
     assert parse_time_ns("105") is None
@@ -204,10 +204,10 @@ def test_the_longest_is_of_the_disk_that_is_measured() -> None:
     of_root = [event(100 * MS, "queued", 64, 8), event(103 * MS, "issued", 64, 8)]
     of_root += [event(190 * MS, "completed", 64, 90 * MS)]
     both = sorted([*BY_HAND, *(e._replace(disk=0) for e in of_root)], key=lambda e: e.time_ns)
-    kept = kept_of(both)
+    kept = make_run(both)
     assert [r.disk for r in reads(kept)] == [0, 1]
     assert read_number(kept, "longest") == 2
-    assert read_number(kept_of([e._replace(disk=0) for e in both]), "longest") == 1
+    assert read_number(make_run([e._replace(disk=0) for e in both]), "longest") == 1
 
 
 @pytest.mark.native
@@ -218,7 +218,7 @@ def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
         for i in range(120)
         for n, name in ((3 * i, "queued"), (3 * i + 1, "issued"), (3 * i + 2, "completed"))
     ]
-    kept = kept_of([*BY_HAND, *writes])
+    kept = make_run([*BY_HAND, *writes])
     assert read_number(kept, "longest", option) == 1
     update = {"job": "update", "reads": 0, "writes": 122}
     silent = replace(kept, recording=replace(kept.recording, jobs=[update]))

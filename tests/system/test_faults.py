@@ -49,7 +49,7 @@ def prefetch(name: str, request: str) -> Wrong:
     return Wrong("prefetch", name, complaint, ".readahead = ahead", code)
 
 
-def sched(name: str, says: str, answer: str) -> Wrong:
+def wrong_scheduler(name: str, says: str, answer: str) -> Wrong:
     """Return a policy that makes a wrong choice."""
     code = f"""static struct request *next(struct queue *q, u64 now_ns)
     {{
@@ -77,8 +77,8 @@ WRONG = [
     prefetch("strides_off", ".n = 1, .times = 2, .step = a->file_blocks"),
     prefetch("huge", ".n = ~0UL, .times = 1, .first = a->block"),
     prefetch("times_none", ".n = 1, .times = 0, .first = a->block"),
-    sched("not_queued", "next returned a request that is not queued", "&other"),
-    sched("chooses_none", "next returned none, with nothing in flight", "NULL"),
+    wrong_scheduler("not_queued", "next returned a request that is not queued", "&other"),
+    wrong_scheduler("chooses_none", "next returned none, with nothing in flight", "NULL"),
     replace("no_victim", "NULL"),
     replace("stranger", "&other"),
     replace("in_use", "used"),

@@ -40,7 +40,7 @@ def scaled(size: int) -> int:
     return max(size * SCALE // 100, 1)
 
 
-def of_folders() -> list[list[list[int]]]:
+def folder_sources() -> list[list[list[int]]]:
     """Return the sources of each folder."""
     found, at = [], 0
     for count, _ in FOLDERS:
@@ -51,7 +51,7 @@ def of_folders() -> list[list[list[int]]]:
 
 def archives() -> list[int]:
     """Return the size of each archive."""
-    pairs = zip(FOLDERS, of_folders(), strict=True)
+    pairs = zip(FOLDERS, folder_sources(), strict=True)
     return [sum(scaled(row[3]) for row in rows) for (_, archived), rows in pairs if archived]
 
 

@@ -151,7 +151,7 @@ def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFF
     return [line for line in result.console.splitlines() if line.startswith((">", "panic"))]
 
 
-def shown(name: str, command: str) -> str:
+def show_end(name: str, command: str) -> str:
     """Return the lines of a script that run a command and print how it ends."""
     return f"{command} 2> /dev/null && echo '>' {name} well || echo '>' {name} failed\n"
 
@@ -163,8 +163,8 @@ UNTIL_WELL = "sleep 30\n"
 
 def test_each_description_of_one_program_is_told_once(make_image: MakeImage, data: Path) -> None:
     """The shell opens the file twice, and its children have both."""
-    asks = [shown(f"fsync of {fd}", f"{FSYNC} >&{fd}") for fd in (3, 4, 3, 4)]
-    script = shown("writer", f"{WRITE_ALL} >&3") + UNTIL_WELL + "".join(asks)
+    asks = [show_end(f"fsync of {fd}", f"{FSYNC} >&{fd}") for fd in (3, 4, 3, 4)]
+    script = show_end("writer", f"{WRITE_ALL} >&3") + UNTIL_WELL + "".join(asks)
     said = lines_of(make_image, f"{{\n{script}}} 3>> /mnt/bad 4>> /mnt/bad\n", data)
     assert said == [
         "> writer well",
@@ -180,12 +180,12 @@ def test_who_opens_later_is_told_until_an_fsync_was_and_umount_once(
 ) -> None:
     """The writer's close, and an exit that closes, tell nobody else."""
     exits = "sleep 0 >> /mnt/bad"  # with a description of its own, which it does not close
-    script = shown("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
-    script += shown("exit", exits)
+    script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
+    script += show_end("exit", exits)
     for n in (1, 2):
-        script += shown(f"later {n}", f"{FSYNC} of=/mnt/bad")
+        script += show_end(f"later {n}", f"{FSYNC} of=/mnt/bad")
     for n in (1, 2):
-        script += shown(f"umount {n}", "umount /mnt")
+        script += show_end(f"umount {n}", "umount /mnt")
     assert lines_of(make_image, script, data) == [
         "> writer failed",
         "> exit well",
@@ -200,7 +200,7 @@ def test_the_shell_closes_what_it_has_opened_for_its_own_commands(
     make_image: MakeImage, data: Path
 ) -> None:
     """A descriptor that dup2 replaces tells nobody, so the shell closes it itself."""
-    script = shown("group", f"{{ {WRITE_ALL}; }} >> /mnt/bad")
+    script = show_end("group", f"{{ {WRITE_ALL}; }} >> /mnt/bad")
     assert lines_of(make_image, script, data) == ["> group failed"]
 
 
@@ -209,11 +209,11 @@ def test_a_new_file_is_not_told_of_the_loss_of_a_removed_one(
 ) -> None:
     """It has the inode of the removed one."""
     inode = "$(stat {} | grep -c 'inode 12,')"
-    script = shown("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
+    script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
     script += f"echo '>' old {inode.format('/mnt/bad')}\nrm /mnt/bad\n"
-    script += shown("new", f"{FSYNC} of=/mnt/new")
+    script += show_end("new", f"{FSYNC} of=/mnt/new")
     script += f"echo '>' new {inode.format('/mnt/new')}\n"
-    script += shown("sync 1", "sync") + shown("sync 2", "sync")
+    script += show_end("sync 1", "sync") + show_end("sync 2", "sync")
     assert lines_of(make_image, script, data) == [
         "> writer failed",
         "> old 1",
@@ -232,14 +232,14 @@ def test_structure_that_is_lost_makes_the_disk_read_only_and_each_fsync_fail(
     folders = range(10)
     files = {f"/{d}/{i}": b"" for d in folders for i in range(130)}
     data = make_image(damaged=True, files={"/good": b"g", **files}, programs=False)
-    changes = [shown(f"change {d}", f"chmod 600 /mnt/{d}/*") for d in folders]
+    changes = [show_end(f"change {d}", f"chmod 600 /mnt/{d}/*") for d in folders]
     script = "".join(changes) + UNTIL_WELL
-    script += shown("new", "touch /mnt/new")
+    script += show_end("new", "touch /mnt/new")
     script += "told=$(grep bio.told /dev/stat)\n"
-    script += shown("open", "dd if=/dev/null of=/mnt/good conv=notrunc")
+    script += show_end("open", "dd if=/dev/null of=/mnt/good conv=notrunc")
     script += "grep -q \"$told\" /dev/stat && echo '>' nobody told\n"
-    script += shown("fsync 1", f"{FSYNC} >&3") + shown("fsync 2", f"{FSYNC} >&3")
-    script += shown("sync 1", "sync") + shown("sync 2", "sync")
+    script += show_end("fsync 1", f"{FSYNC} >&3") + show_end("fsync 2", f"{FSYNC} >&3")
+    script += show_end("sync 1", "sync") + show_end("sync 2", "sync")
     said = lines_of(make_image, f"{{\n{script}}} 3>> /mnt/good\n", data, 16)
     assert said[0] == "> change 0 well"
     assert said[len(folders) - 1] == "> change 9 failed"

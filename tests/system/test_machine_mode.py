@@ -320,7 +320,7 @@ CHECKS = [  # lines that keep a call from being made
 ]
 
 
-def without(line: int, folder: Path) -> Path:
+def assemble_without(line: int, folder: Path) -> Path:
     """Machine mode assembled without a line of its source."""
     source, made = folder / "entry.S", folder / "entry.S.o"
     source.write_text("\n".join([*SOURCE[:line], "", *SOURCE[line + 1 :], ""]))
@@ -347,7 +347,7 @@ def sound_s(tmp_path_factory: pytest.TempPathFactory) -> float:
 @in_full
 @pytest.mark.parametrize("line", CHECKS, ids=lambda line: f"{line + 1}: {SOURCE[line].strip()}")
 def test_without_a_check_something_is_noticed(line: int, sound_s: float, tmp_path: Path) -> None:
-    driver = machines.link_driver(tmp_path, without(line, tmp_path))
+    driver = machines.link_driver(tmp_path, assemble_without(line, tmp_path))
     begins = attempts.list_representatives()[:6]
     first = attempts.make_memory(1)
     lists = [

@@ -25,7 +25,7 @@ rm /d/f9
 JOURNAL = ("--journal", "4M")
 
 
-def passed(console: str) -> float:
+def elapsed_s(console: str) -> float:
     """Return the seconds between the two times that a script prints with uptime."""
     begin, end = (float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console))
     return end - begin
@@ -39,7 +39,7 @@ def test_names_cost_no_waiting_where_metadata_is_delayed(run_script) -> None:
         args = f"drive=cheetah4lp order={order}"
         result = run_script(script, lab=True, options=JOURNAL, args=args)
         assert result.status == 0, result.console
-        seconds[order] = passed(result.console)
+        seconds[order] = elapsed_s(result.console)
     assert seconds["none"] < seconds["sync"] / 2
     assert seconds["journal"] < seconds["sync"] / 2
 

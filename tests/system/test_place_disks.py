@@ -12,7 +12,7 @@ IMAGE = Random(1).randbytes(500 * PLACE)
 SEED = 0.5
 
 
-def with_other_bytes(disk: Disk) -> None:
+def change_bytes(disk: Disk) -> None:
     """Data at some place."""
     disk.lay(disk.rng.randrange(1, disk.log.nslots), b"other")
 
@@ -25,7 +25,7 @@ def with_other_bytes(disk: Disk) -> None:
         Fresh(DRIVE, SEED, free=12),
         Grown(DRIVE, SEED),
         Grown(DRIVE, SEED, tail=False),
-        Changed(DRIVE, SEED, with_other_bytes),
+        Changed(DRIVE, SEED, change_bytes),
     ],
     ids=["fresh", "nearly full", "grown", "cut", "changed"],
 )

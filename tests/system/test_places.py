@@ -109,7 +109,7 @@ echo compared
 """
 
 
-def counted(text: str) -> dict[str, int]:
+def count_by_name(text: str) -> dict[str, int]:
     """Return the counters of disks by name."""
     return {name: int(n) for name, n in re.findall(r"^disk\.(\w+) (\d+) ", text, re.M)}
 
@@ -148,7 +148,7 @@ def judge(result: Result, disk: Logged, policy: str) -> dict[str, int]:
     assert "compared" in result.console, result.console
     assert "lost" not in result.console and "wrong" not in result.console, result.console
     disk.check()
-    first, then = (counted(part) for part in result.console.split("later\n"))
+    first, then = (count_by_name(part) for part in result.console.split("later\n"))
     if policy == "vld":  # segments are all cleaned again after each write, as of a time of access
         assert then["cleanings"] - first["cleanings"] < IDLE_CLEANINGS, "it cleans for ever"
     assert then["moved"] + then["map_writes"] > then["cleanings"], "nothing was there to move"
@@ -186,7 +186,7 @@ def test_segments_of_a_log_that_is_nearly_full_are_not_cleaned_in_vain(tmp_path:
     disk = image.make_image(tmp_path / "disk", content)
     result = either.run_rc(Config((Disk(disk),), lab=True, args=args("hp97560", "segments")))
     assert result.status == 0, result.console
-    count = counted(result.console)
+    count = count_by_name(result.console)
     assert 100 < count["moved"] < 2 * 2 * (1 - 0.05) / 0.05 * count["writes"]
 
 

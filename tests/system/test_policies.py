@@ -19,7 +19,7 @@ def of_kind(kind: str) -> list[str]:
     return [path.stem for path in POLICIES if path.parent.name == kind]
 
 
-def in_use(machine: Machine) -> dict[str, str]:
+def policies_in_use(machine: Machine) -> dict[str, str]:
     """Return the policy in use of each kind, as /dev/policy has it in brackets."""
     text = machine.check("cat /dev/policy")
     return {kind: re.search(rf"^{kind}\b.*?\[(\w+)\]", text, re.M | re.S)[1] for kind in KINDS}
@@ -37,10 +37,10 @@ def test_every_policy_can_be_chosen_at_boot_and_while_running(
     first = {kind: of_kind(kind)[0] for kind in KINDS}
     words = ["drive=fixed", *(f"{kind}={name}" for kind, name in first.items())]
     machine = boot(disks=(Disk(make_image(options=JOURNAL)),), args=" ".join(words))
-    assert in_use(machine) == first
+    assert policies_in_use(machine) == first
     for path in POLICIES:
         machine.check(f"policy use {path.parent.name} {path.stem}")
-        assert in_use(machine)[path.parent.name] == path.stem
+        assert policies_in_use(machine)[path.parent.name] == path.stem
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_tunables_that_do_not_go_together_are_refused_with_words(
     machine.check(f"policy use {kind} {other} && policy set {name}.{tunable} {bad}")
     output = machine.run(f"policy use {kind} {name}")
     assert output.status != 0 and f"{kind}/{name}: {why}" in output.text
-    assert in_use(machine)[kind] == other
+    assert policies_in_use(machine)[kind] == other
 
 
 def test_a_boot_with_tunables_that_do_not_go_together_stops_with_words(run_script) -> None:
@@ -204,7 +204,7 @@ def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
     owners = set(re.findall(r"^  (\w+)\.\w+ ", sched, re.M))
     assert owners == {"bfq", "deadline", "kyber", "opportunistic", "purp", "satf", "sluice", "wow"}
     does = {text: dict(DOES.findall(text)) for text in (every, sched, aipu)}
-    assert sorted(does[every]) == sorted(in_use(machine).values())
+    assert sorted(does[every]) == sorted(policies_in_use(machine).values())
     assert list(does[sched]) == of_kind("sched")
     assert list(does[aipu]) == ["aipu"]
     assert does[sched]["fcfs"] == "first come, first served"

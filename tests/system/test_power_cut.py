@@ -125,13 +125,13 @@ def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.
     for i, write in enumerate(log[:n]):
         if write:
             count = len(write[1]) // SECTOR
-            for sector in range(count) if i < flushed else written(count, rng):
+            for sector in range(count) if i < flushed else list_written(count, rng):
                 at = sector * SECTOR
                 disk[write[0] + at : write[0] + at + SECTOR] = write[1][at : at + SECTOR]
     return bytes(disk)
 
 
-def written(count: int, rng: random.Random) -> list[int]:
+def list_written(count: int, rng: random.Random) -> list[int]:
     """Return the sectors of a write that are on the platters: none, all, the first ones, as a drive
     writes in ascending order, or any, as a drive may begin anywhere on a track."""
     ways = [[], range(count), range(rng.randrange(count + 1))]

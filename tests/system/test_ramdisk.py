@@ -301,7 +301,7 @@ def test_a_log_that_lost_moves_is_no_evidence(end: float, why: str, tmp_path: Pa
 SECTORS = 4 << 11  # of a disk of 4 MiB
 
 
-def meddled(tmp_path: Path, moves: list[Move], change: dict[int, bytes]) -> str:
+def verify_moves(tmp_path: Path, moves: list[Move], change: dict[int, bytes]) -> str:
     """Return what `verify` says of the second of two disks after these moves, if bytes in it have
     changed, by sector; empty if nothing."""
     disks = [sparse(tmp_path / name, 4 << 20, {1 << 20: b"here" * 1000}) for name in "ab"]
@@ -326,16 +326,16 @@ def test_a_sector_that_no_move_wrote_must_be_as_in_the_image(tmp_path: Path, sec
         sector < SECTORS - 4
     )
     others = [Move(0, sector, 1, True), Move(1, sector, 1, False)]
-    assert meddled(tmp_path, [], {}) == meddled(tmp_path, near + others, {}) == ""
-    said = meddled(tmp_path, near + others, {sector: bytes(511) + b"x"})
+    assert verify_moves(tmp_path, [], {}) == verify_moves(tmp_path, near + others, {}) == ""
+    said = verify_moves(tmp_path, near + others, {sector: bytes(511) + b"x"})
     assert said.startswith(f"disk1: sector {sector} has changed, and the machine has not written")
-    assert meddled(tmp_path, [*near, Move(1, sector, 1, True)], {sector: b"new"}) == ""
+    assert verify_moves(tmp_path, [*near, Move(1, sector, 1, True)], {sector: b"new"}) == ""
 
 
 def test_moves_that_overlap_are_one_range(tmp_path: Path) -> None:
     moves = [Move(1, 100, 50, True), Move(1, 110, 2, True), Move(1, 150, 8, True)]
     for sector, known in ((99, False), (100, True), (130, True), (157, True), (158, False)):
-        assert (meddled(tmp_path, moves, {sector: b"x"}) == "") == known, sector
+        assert (verify_moves(tmp_path, moves, {sector: b"x"}) == "") == known, sector
 
 
 @pytest.mark.parametrize("kept", [1 << 16, 3])

@@ -19,7 +19,7 @@ DATA = random.Random(20).randbytes(50_000)
 
 
 @contextmanager
-def mounted(tmp_path: Path, server: Server, args: str = "") -> Iterator[Machine]:
+def boot_mounted(tmp_path: Path, server: Server, args: str = "") -> Iterator[Machine]:
     """Boot a machine that has mounted the server's root at /mnt. Its file /data has DATA."""
     content = image.Content(files={"/data": DATA})
     disk = image.make_image(tmp_path / "disk.img", content)
@@ -55,7 +55,7 @@ def test_what_a_restart_loses_is_written_again_before_close_returns(tmp_path: Pa
             server.restart()
 
     server.before = restart_twice
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         machine.check("cp /data /mnt/a")
         assert server.named("a").disk == DATA
         assert "remote.written_again 0" not in machine.check("grep written_again /dev/stat")
@@ -65,7 +65,7 @@ def test_what_a_restart_loses_is_written_again_before_close_returns(tmp_path: Pa
 def test_another_clients_change_is_seen_by_the_next_open_only(tmp_path: Path) -> None:
     server = Server()
     server.put("a", b"one\n")
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         assert machine.check("cat /mnt/a") == "one\n"
         reads = times_called(server, READ)
         assert machine.check("cat /mnt/a") == "one\n"
@@ -84,7 +84,7 @@ def test_another_clients_change_is_seen_by_the_next_open_only(tmp_path: Path) ->
 @pytest.mark.parametrize("block", ["", "write=through"])
 def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, block: str) -> None:
     server = Server()
-    with mounted(tmp_path, server, block) as machine:
+    with boot_mounted(tmp_path, server, block) as machine:
         machine.check("cp /data /mnt/a")
         machine.check("cmp /data /mnt/a; cmp /data /mnt/a")
         assert times_called(server, READ) == 0
@@ -94,7 +94,7 @@ def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, block: 
 def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:
     server = Server()
     server.put("a", b"x" * 10_000)
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         server.before = lambda procedure: NOSPC if procedure == WRITE else None
         done = machine.run("cp /data /mnt/full")
         assert done.status and "no space left on the disk" in done.text
@@ -115,7 +115,7 @@ def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:
 def test_short_writes_and_stable_ones_are_gone_on_with(tmp_path: Path) -> None:
     server = Server()
     server.most_written = 1000
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         machine.check("cp /data /mnt/a")
         assert server.named("a").disk == DATA
         commits = times_called(server, COMMIT)
@@ -137,7 +137,7 @@ def test_a_server_that_is_away_is_waited_for_and_named_once(tmp_path: Path) -> N
         return Server.DROP if procedure == READ and silent <= 5 else None
 
     server.before = fall_silent
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         text = machine.check("cat /mnt/a")
         assert text.count("does not answer: waiting for it") == 1
         assert text.count("answers again") == 1
@@ -148,7 +148,7 @@ def test_a_server_that_is_away_is_waited_for_and_named_once(tmp_path: Path) -> N
 
 def test_names_sizes_and_directories(tmp_path: Path) -> None:
     server = Server()
-    with mounted(tmp_path, server) as machine:
+    with boot_mounted(tmp_path, server) as machine:
         machine.check("mkdir /mnt/d; for i in 1 2 3 4 5 6 7; do echo $i > /mnt/d/$i; done")
         assert machine.check("ls /mnt/d").split() == list("1234567")
         assert machine.check("cd /mnt/d; pwd") == "/mnt/d\n"

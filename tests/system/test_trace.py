@@ -20,7 +20,7 @@ uptime
 """
 
 
-def traced(tmp_path, trace_k: int, script: str = SCRIPT):
+def run_traced(tmp_path, trace_k: int, script: str = SCRIPT):
     """Boots with a trace; the console, what was lost, the events."""
     path = image.make_image(
         tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M"))
@@ -37,7 +37,7 @@ def traced(tmp_path, trace_k: int, script: str = SCRIPT):
 
 
 def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
-    _, lost, events = traced(tmp_path, 64)
+    _, lost, events = run_traced(tmp_path, 64)
     assert lost == 0
     assert [e.time_ns for e in events] == sorted(e.time_ns for e in events)
     waiting: dict[int, str] = {}
@@ -55,7 +55,7 @@ def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
 
 
 def test_a_completed_request_carries_its_response_time(tmp_path):
-    _, _, events = traced(tmp_path, 64)
+    _, _, events = run_traced(tmp_path, 64)
     queued = {}
     for event in events:
         if event.name == "queued":
@@ -65,7 +65,7 @@ def test_a_completed_request_carries_its_response_time(tmp_path):
 
 
 def test_an_overflow_is_counted_and_the_newest_events_are_kept(tmp_path):
-    console, lost, events = traced(tmp_path, 1)
+    console, lost, events = run_traced(tmp_path, 1)
     assert len(events) == 1024
     assert lost > 0
     told = int(re.search(r"^trace.lost (\d+)", console, re.M)[1])
@@ -76,9 +76,9 @@ def test_tracing_costs_a_few_instructions_of_virtual_time(tmp_path):
     def elapsed_ns(console: str) -> int:
         return int(re.search(r"^random 200 reads (\d+) ns", console, re.M)[1])
 
-    without = elapsed_ns(traced(tmp_path, 0, "bench random /data 200\n")[0])
+    without = elapsed_ns(run_traced(tmp_path, 0, "bench random /data 200\n")[0])
     with_trace = elapsed_ns(
-        traced(tmp_path, 64, "bench random /data 200\ngrep trace /dev/stat\n")[0]
+        run_traced(tmp_path, 64, "bench random /data 200\ngrep trace /dev/stat\n")[0]
     )
     assert abs(with_trace - without) / without < 0.02
 

@@ -107,7 +107,7 @@ class Left:
     disks: list[bytes]
 
 
-def made(run: Run, folder: Path, kernel: Path = KERNEL) -> Left:
+def make_run(run: Run, folder: Path, kernel: Path = KERNEL) -> Left:
     """Make the run in the folder. Its workload begins at a whole second."""
     folder.mkdir()
     config = runs.build_machine(run, folder)
@@ -154,7 +154,7 @@ def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_
 ) -> None:
     """At any speed of the processor, and so wherever in a tick the workload would begin."""
     run = small_run(tmp_path, shift, drive)
-    one, other = made(run, tmp_path / "one"), made(run, tmp_path / "other", other_kernel)
+    one, other = make_run(run, tmp_path / "one"), make_run(run, tmp_path / "other", other_kernel)
     assert "aaa.more 0 times" in other.before
     expect_equal(one, other)
 

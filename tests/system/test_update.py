@@ -110,7 +110,7 @@ def test_bsd_syncer_writes_whole_files_by_30_s_and_structure_by_10_s(lab: Lab) -
     assert structure and 9 <= max(structure) < 10 + SLACK_S
 
 
-def scanned(lab: Lab, policy: str, blocks: int) -> int:
+def count_scanned(lab: Lab, policy: str, blocks: int) -> int:
     """Return how many buffers an update with this many dirty blocks scans."""
     script = f"""
 sync
@@ -127,5 +127,5 @@ cat /before
 
 def test_bflush_scans_with_the_square_of_what_is_dirty_and_pu_in_proportion(lab: Lab) -> None:
     few, many = 200, 800
-    assert 3 < scanned(lab, "pu", many) / scanned(lab, "pu", few) < 5
-    assert scanned(lab, "bflush", many) / scanned(lab, "bflush", few) > 10
+    assert 3 < count_scanned(lab, "pu", many) / count_scanned(lab, "pu", few) < 5
+    assert count_scanned(lab, "bflush", many) / count_scanned(lab, "bflush", few) > 10

@@ -63,7 +63,7 @@ def logical(disk: bytes, to: Path) -> Path:
     return to
 
 
-def written(
+def record_writes(
     folder: Path, policy: str, drive: str = ALIGNED
 ) -> tuple[bytes, list[tuple[int, bytes]]]:
     """Return a disk before messages arrived on it, and its writes since, in their order."""
@@ -89,7 +89,7 @@ def written(
 @pytest.fixture(scope="module")
 def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, bytes]]]:
     """Of eager writing."""
-    return written(tmp_path_factory.mktemp("virtual_log"), "eager")
+    return record_writes(tmp_path_factory.mktemp("virtual_log"), "eager")
 
 
 def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> bytes:
@@ -101,7 +101,7 @@ def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> by
     return bytes(disk)
 
 
-def arrived(path: Path) -> int:
+def count_arrived(path: Path) -> int:
     """Return how many messages are proved to be on a file system; all of them must be whole."""
     new = names(path, "/mail/new")
     last = max(new | names(path, "/mail/tmp") | {0})
@@ -119,7 +119,7 @@ def test_mail_survives_a_power_cut_at_any_sector(
     policy: str, unaligned: bool, tmp_path: Path
 ) -> None:
     drive = random.Random(policy).choice(UNALIGNED) if unaligned else ALIGNED
-    before, log = written(tmp_path, policy, drive)
+    before, log = record_writes(tmp_path, policy, drive)
     rng, proved = random.Random(f"{policy} {drive}"), 0
     assert len(log) > 20 * MESSAGES
     for n in rng.sample(range(1, len(log)), CUTS):
@@ -127,7 +127,7 @@ def test_mail_survives_a_power_cut_at_any_sector(
         path = logical(disk, tmp_path / "image")
         repaired = image.run_command("e2fsck", "-fp", path, check=False)
         assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
-        proved += arrived(path)
+        proved += count_arrived(path)
     assert proved > CUTS
 
 
@@ -159,7 +159,7 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
     assert names(logical(path.read_bytes(), tmp_path / "image"), "/mail/new") == there
 
 
-def refused(make_image: MakeImage, disk: Path, args: str) -> str:
+def boot_refused(make_image: MakeImage, disk: Path, args: str) -> str:
     """Return the console of a kernel that refuses to boot with this disk. One that does boot ends
     at once and fails the test."""
     config = Config((Disk(make_image(rc="echo booted\n")), Disk(disk)), lab=True, args=args)
@@ -174,9 +174,9 @@ def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_pa
     said = image.run_command(MKFS, "--from-log", make_image(), tmp_path / "i", check=False)
     assert said.returncode == 1 and b"has no label of a virtual log" in said.stdout
     for args in ("place=eager", f"{ARGS} drive_volatile=1"):
-        assert "a drive model and drive_volatile=0" in refused(make_image, disk, args)
+        assert "a drive model and drive_volatile=0" in boot_refused(make_image, disk, args)
     for more in ("drive_depth=4", "disk1.drive=fixed"):
-        said = refused(make_image, disk, f"{ARGS} log_in_drive=1 {more}")
+        said = boot_refused(make_image, disk, f"{ARGS} log_in_drive=1 {more}")
         assert "log_in_drive=1: disk1: wants platters and drive_depth=1" in said
     map_sectors = {
         at
@@ -186,7 +186,7 @@ def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_pa
     broken = bytearray(whole)
     broken[min(map_sectors) + 100] ^= 1
     disk.write_bytes(broken)
-    assert "disk1: a sector of the map is damaged" in refused(make_image, disk, ARGS)
+    assert "disk1: a sector of the map is damaged" in boot_refused(make_image, disk, ARGS)
     disk.write_bytes(whole)
     said = on_second_disk(make_image, disk, "policy use place inplace; echo then")
     assert "a disk has a virtual log" in said and "then" in said

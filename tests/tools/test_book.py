@@ -57,7 +57,7 @@ def codes(path: Path) -> set[str]:
     return {code.get_text() for code in soup(path).find_all("code")}
 
 
-def built(folder: Path, text: str) -> str:
+def build_page(folder: Path, text: str) -> str:
     """Return the text of a book of one page."""
     pages = folder / "pages"
     (pages / "_static").mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def test_a_table_that_a_test_is_said_to_check_is_read_by_that_test() -> None:
 
 
 def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
-    said = built(
+    said = build_page(
         tmp_path, "# A\n\n{result}`from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=2`\n"
     )
     rows = stored.read_results("mogul-4.1-fast")["rows"]
@@ -191,7 +191,7 @@ def test_a_number_has_its_interval(tmp_path: Path, monkeypatch) -> None:
     asked = "from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=1"
     table = "from: mogul-4.1-fast\nrows: {PU: arm=delayed+PU}\ncolumns: {most: read.max_ms}"
     text = f"{{result}}`{asked}` {{result}}`{asked}, is=model`\n\n```{{results}}\n{table}\n```\n"
-    said = built(tmp_path, f"# A\n\n{text}")
+    said = build_page(tmp_path, f"# A\n\n{text}")
     assert "7.250 (6.500 to 8)" in said
     assert "7.2 (6.5 to 8.0) 7.0" in said
 
@@ -209,7 +209,7 @@ def test_an_unknown_number_is_refused_by_name_and_place(
     tmp_path: Path, words: str, says: str
 ) -> None:
     with pytest.raises(BadBook) as wrong:
-        built(tmp_path, f"# A\n\nfirst\n\n{{result}}`{words}`\n")
+        build_page(tmp_path, f"# A\n\nfirst\n\n{{result}}`{words}`\n")
     assert says in str(wrong.value)
     assert "index.md:5" in str(wrong.value)
 
@@ -226,7 +226,7 @@ def test_tables_and_charts_refuse_what_is_unknown_too(tmp_path: Path) -> None:
         )
     ):
         with pytest.raises(BadBook, match=r"index\.md:3"):
-            built(tmp_path / str(i), f"# A\n\n```{body}\n```\n")
+            build_page(tmp_path / str(i), f"# A\n\n```{body}\n```\n")
 
 
 def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeypatch) -> None:
@@ -235,7 +235,7 @@ def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(stored, "read_results", nothing)
     words = "from=sweep-age, arm=PU, age_s=5, read.max_ms"
-    said = built(tmp_path, f"# A\n\n{{result}}`{words}`\n\n```{{measured}} wow\nhidden\n```\n")
+    said = build_page(tmp_path, f"# A\n\n{{result}}`{words}`\n\n```{{measured}} wow\nhidden\n```\n")
     assert "not measured yet: sluice results store sweep-age" in said
     assert "Not measured yet: sluice results store wow" in said
     assert "hidden" not in said
@@ -247,7 +247,7 @@ def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monke
     rows = "{new: arm=async+PU, old: arm=delayed+PU}"
     table = f"from: mogul-4.1-fast\nrows: {rows}\ncolumns: {{most: read.max_ms}}"
     asked = "{result}`from=mogul-4.1-fast, arm=async+PU, read.max_ms`"
-    built(tmp_path, f"# A\n\n{asked}\n\n```{{results}}\n{table}\n```\n")
+    build_page(tmp_path, f"# A\n\n{asked}\n\n```{{results}}\n{table}\n```\n")
     page = soup(tmp_path / "site" / "index.html").find("article")
     assert "not measured yet: sluice results store mogul-4.1-fast" in page.get_text()
     assert [cell.get_text() for cell in page.find_all("td")] == ["new", "·", "old", "7"]
@@ -263,7 +263,7 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
         return {"verdicts": [verdict | {"contest": False}, ours | {"contest": False}, lost]}
 
     monkeypatch.setattr(stored, "read_results", read)
-    said = built(tmp_path, "# A\n\n```{tally}\n```\n")
+    said = build_page(tmp_path, "# A\n\n```{tally}\n```\n")
     cells = [cell.get_text() for cell in soup(tmp_path / "site" / "index.html").find_all("td")]
     assert cells[:8] == ["Author 1999", "1", "0", "0", "1", "0", "0", "0 of 2"]
     assert cells[8:] == ["(our own expectations)", "2", "2", "0", "0", "0"]
@@ -394,13 +394,13 @@ def test_what_leads_nowhere_fails_the_build(
 ) -> None:
     monkeypatch.setattr(sessions, "PAGES", tmp_path / "pages")
     with pytest.raises(BadBook) as wrong:
-        built(tmp_path, f"# A\n\n{text}\n")
+        build_page(tmp_path, f"# A\n\n{text}\n")
     assert says in str(wrong.value)
     assert "index.md" in str(wrong.value)
 
 
 def test_a_frontier_is_drawn_from_the_stored_results(tmp_path: Path) -> None:
-    built(tmp_path, "# A\n\n```{frontier} mail\nWhat *mail* loses.\n```\n")
+    build_page(tmp_path, "# A\n\n```{frontier} mail\nWhat *mail* loses.\n```\n")
     drawn = soup(tmp_path / "site" / "index.html").select_one(".drawing svg")
     assert (drawn["aria-label"], drawn["role"]) == ("What mail loses.", "img")
     kept = store.read_stored(frontier.EXPERIMENT)
@@ -409,7 +409,7 @@ def test_a_frontier_is_drawn_from_the_stored_results(tmp_path: Path) -> None:
 
 
 def test_hints_open_one_by_one_and_show_code(tmp_path: Path) -> None:
-    built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    build_page(tmp_path, "# A\n\n```{hints} elevator\n```\n")
     page = soup(tmp_path / "site" / "index.html")
     assert [one.summary.get_text()[:2] for one in page.find_all("details")][:3] == [
         "1.",
@@ -423,7 +423,7 @@ def test_a_tree_with_another_lab_says_so_in_the_place_of_hints(tmp_path: Path, m
     (tmp_path / "labs" / "mine").mkdir(parents=True)
     (tmp_path / "labs" / "mine" / "reference.elf").touch()
     monkeypatch.setattr(labs, "LABS", tmp_path / "labs")
-    said = built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    said = build_page(tmp_path, "# A\n\n```{hints} elevator\n```\n")
     assert "your tree has another lab" in said
 
 
@@ -431,7 +431,7 @@ def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> No
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("before")
     with pytest.raises(BadBook):
-        built(tmp_path, "# A\n\n{doc}`nowhere`\n")
+        build_page(tmp_path, "# A\n\n{doc}`nowhere`\n")
     assert (tmp_path / "site" / "index.html").read_text() == "before"
 
 
@@ -494,7 +494,7 @@ def test_a_word_is_linked_once_and_in_no_title_link_or_code(tmp_path: Path) -> N
     entry = "arm\narms\n  A set.\n\ntold apart\n  They differ.\n"
     (pages / "glossary.md").write_text(f"# Words\n\n:::{{glossary}}\n{entry}:::\n")
     text = "# An arm\n\n`arm=`, no-arm, [an arm](glossary.md): two arms, told\napart; an arm.\n"
-    built(tmp_path, f"{text}\n```{{toctree}}\nglossary\n```\n")
+    build_page(tmp_path, f"{text}\n```{{toctree}}\nglossary\n```\n")
     article = soup(tmp_path / "site" / "index.html").find("article")
     links = [(a.get_text().split(), a["href"]) for a in article.select("a:has(.word)")]
     assert links == [
@@ -517,7 +517,7 @@ def test_drawings_take_the_colours_of_the_page() -> None:
 
 def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: Path) -> None:
     """It scrolls by itself; the page does not."""
-    built(tmp_path, "# A\n\n```{drawing} drawings/platter.svg\nThe *parts*.\n```\n")
+    build_page(tmp_path, "# A\n\n```{drawing} drawings/platter.svg\nThe *parts*.\n```\n")
     index = tmp_path / "site" / "index.html"
     assert soup(index).select_one(".drawing svg")["aria-label"] == "The parts."
     with browser.Page(tmp_path / "browser") as page:

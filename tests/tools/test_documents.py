@@ -94,7 +94,7 @@ def texts() -> Iterator[tuple[str, str]]:
         yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
 
 
-def done_by(line: str) -> list[str]:
+def list_done(line: str) -> list[str]:
     """Return the commands that `sluice run` is to do (test_try_it.py does them)."""
     if not re.match(r"(bin/)?sluice run '", line):
         return []
@@ -130,7 +130,7 @@ def fenced(text: str) -> Iterator[tuple[str, bool]]:
                 yield line.removeprefix("! "), kind == "{typed}"
 
 
-def shown() -> Iterator[Shown]:
+def shown_lines() -> Iterator[Shown]:
     """Yield all that the documents show."""
     for where, text in texts():
         text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
@@ -141,7 +141,7 @@ def shown() -> Iterator[Shown]:
             code = re.sub(r"\s+#\s.*$", "", line.strip())
             if code and not code.startswith(NO_COMMANDS):
                 yield Shown(where, code, True)
-                yield from (Shown(where, done, True, True) for done in done_by(code))
+                yield from (Shown(where, done, True, True) for done in list_done(code))
         for code in re.findall(r"`([^`]+)`", text):
             line = " ".join(code.split())
             if is_command(line):
@@ -213,7 +213,7 @@ def experiments() -> list[str]:
 
 
 @cache
-def there() -> dict[str, set[str]]:
+def existing_names() -> dict[str, set[str]]:
     """Return the names that exist, by the variable that takes them."""
     return {
         "LAB": {lab.name for lab in load_labs()} | new_labs(),
@@ -245,7 +245,7 @@ def check_variable(name: str, value: str) -> None:
         found = own or value == "all" or any(stem.startswith(value) for stem in experiments())
         expect(found, f"E={value}: no such experiment")
     for one in value.split(",") if name == "TEST" else [value]:
-        expect(one in there().get(name, {one}), f"{name}={one}: there is none")
+        expect(one in existing_names().get(name, {one}), f"{name}={one}: there is none")
 
 
 def check_make(line: str) -> None:
@@ -358,7 +358,7 @@ def check(command: Shown) -> None:
 
 def test_every_command_that_a_document_shows_exists() -> None:
     wrong = []
-    for command in shown():
+    for command in shown_lines():
         try:
             check(command)
         except NoSuch as why:
@@ -407,15 +407,18 @@ def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
 
 
 def test_what_make_run_is_to_do_is_looked_up_too() -> None:
-    assert done_by("sluice run 'sync; nonesuch -h' --args 'drive=rz58'") == ["sync", "nonesuch -h"]
-    assert done_by("make qemu") == []
-    typed = {command.first for command in shown() if command.where in map(str, HANDOUTS)}
+    assert list_done("sluice run 'sync; nonesuch -h' --args 'drive=rz58'") == [
+        "sync",
+        "nonesuch -h",
+    ]
+    assert list_done("make qemu") == []
+    typed = {command.first for command in shown_lines() if command.where in map(str, HANDOUTS)}
     assert {"iogen", "latency"} <= typed
 
 
 def test_the_documents_show_commands_of_every_kind() -> None:
     """Otherwise a change of how they are written would let all of them pass unseen."""
-    found = list(shown())
+    found = list(shown_lines())
     firsts = {command.first for command in found}
     assert len(found) > 80
     assert firsts >= {"make", "policy", "iogen", ".venv/bin/dask", "hbreak", "debugfs"}
@@ -430,7 +433,7 @@ LONG = {"usertests": "usertests -l"}  # the whole of it is a test of its own
 
 def programs_shown() -> list[str]:
     """Commands of Sluice's shell that can be typed as they stand."""
-    lines = [c.line for c in shown() if c.first in PROGRAMS and not c.typed]
+    lines = [c.line for c in shown_lines() if c.first in PROGRAMS and not c.typed]
     typed = dict.fromkeys(LONG.get(line, line) for line in lines)
     return [line for line in typed if not NOT_TO_BE_RUN.search(line)]
 
@@ -457,7 +460,7 @@ def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
     """Each goal once, with all variables that are shown with it; `make replay` with each kind of
     run that it takes."""
     asked: dict[tuple[str, str], list[str]] = {}
-    for command in shown():
+    for command in shown_lines():
         if command.first == "make" and "$(" not in command.line:
             words = shlex.split(command.line)[1:]
             goal = next((word for word in words if "=" not in word), "all")
@@ -487,7 +490,7 @@ def test_what_lists_things_lists_them(words: str, says: str) -> None:
 
 
 def test_options_that_are_shown_of_dask_are_its() -> None:
-    for command in shown():
+    for command in shown_lines():
         if command.first == ".venv/bin/dask":
             line = [ROOT / command.first, shlex.split(command.line)[1], "--help"]
             told = subprocess.run(line, capture_output=True, text=True, check=True).stdout

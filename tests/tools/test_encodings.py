@@ -128,7 +128,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
     return REPLAYS.format(package=str(ROOT), trace=str(trace))
 
 
-def said_by(script: str, **env: str) -> str:
+def run_surrounded(script: str, **env: str) -> str:
     """Return the program's output in these surroundings, in which each call without an encoding is
     an error."""
     words = [sys.executable, "-X", "warn_default_encoding", "-c", script]
@@ -139,9 +139,9 @@ def said_by(script: str, **env: str) -> str:
 
 def test_the_package_does_the_same_in_every_locale(script: str) -> None:
     pytest.importorskip("sluice")
-    usual = said_by(script, PYTHONUTF8="1", LC_ALL="C.UTF-8")
+    usual = run_surrounded(script, PYTHONUTF8="1", LC_ALL="C.UTF-8")
     assert "unknown drive" in usual and "\\xe9" in usual
-    assert said_by(script, **NARROW, LC_ALL="C") == usual
+    assert run_surrounded(script, **NARROW, LC_ALL="C") == usual
 
 
 def test_the_package_does_the_same_in_iso_8859(
@@ -149,7 +149,7 @@ def test_the_package_does_the_same_in_iso_8859(
     latin1: dict[str, str],  # noqa: F811
 ) -> None:
     pytest.importorskip("sluice")
-    assert said_by(script, **NARROW, **latin1) == said_by(script, PYTHONUTF8="1")
+    assert run_surrounded(script, **NARROW, **latin1) == run_surrounded(script, PYTHONUTF8="1")
 
 
 def test_the_terminals_encoding_is_the_only_one_that_is_asked_for() -> None:

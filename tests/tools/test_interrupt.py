@@ -45,7 +45,7 @@ histogram = "read"
 """
 
 
-def started(words: list[str | Path]) -> subprocess.Popen[str]:
+def start_command(words: list[str | Path]) -> subprocess.Popen[str]:
     """Return a command in a group of its own, as a shell starts it."""
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(
@@ -53,7 +53,7 @@ def started(words: list[str | Path]) -> subprocess.Popen[str]:
     )
 
 
-def interrupted(process: subprocess.Popen[str]) -> str:
+def interrupt_command(process: subprocess.Popen[str]) -> str:
     """Return all that the command prints once ^C has been typed; it must end as it should."""
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=HANG_S)[0]
@@ -68,10 +68,10 @@ def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) 
     values = {"name": str(path), "jobs": 1, "no_report": True, "folder": tmp_path}
     words = ["sluice.host.snapshot", *work("experiment:run", **values)]
     for shown in (" s\n", "made before\n"):
-        process = started(words)
+        process = start_command(words)
         assert process.stdout is not None
         assert process.stdout.readline().endswith(shown)
-        said = interrupted(process)
+        said = interrupt_command(process)
         where = tmp_path / "runs"
         assert f"1 of 2 runs is done and kept in {where}; the same command goes on" in said
         assert len((where / "results.jsonl").read_text().splitlines()) == 1
@@ -119,11 +119,11 @@ def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    process = started([*words, f"{tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
+    process = start_command([*words, f"{tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
     assert process.stdout is not None
     # By the first look, before a machine. A host without namespaces is told of before.
     assert any("refused" in line for line in process.stdout)
-    said = interrupted(process)
+    said = interrupt_command(process)
     assert f"1 of 3 submissions are scored and kept in {tmp_path / 'out'}; the same command" in said
     assert {path.name for path in temporary.iterdir()} <= {"dask-scratch-space"}
 

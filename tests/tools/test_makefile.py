@@ -230,14 +230,14 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
 
 @pytest.mark.parametrize("goal", ["grade", "experiment", "theatre", "class"])
 def test_what_is_given_to_a_command_arrives_as_it_is(goal: str) -> None:
-    given = {f"{name}={ODD}" for name in ("E", "LAB", "SIZE", "OUT") if taken(goal, name)}
+    given = {f"{name}={ODD}" for name in ("E", "LAB", "SIZE", "OUT") if takes_variable(goal, name)}
     assert given
     said = make(ROOT, "--dry-run", goal, "V=1", *given).stdout
     _, _, command = said.partition("sluice.cli.old_goals ")
     assert set(shlex.split(command)) == {goal, "V=1", *given}
 
 
-def taken(goal: str, name: str) -> bool:
+def takes_variable(goal: str, name: str) -> bool:
     """Return true if a goal of an earlier release takes a variable."""
     return name in tomllib.loads((ROOT / "sluice/cli/old_goals.toml").read_text())[goal]
 

@@ -77,7 +77,7 @@ static int small(struct list *l, int a)
 """
 
 
-def found(row: dict[str, str]) -> list[Change]:
+def find_changes(row: dict[str, str]) -> list[Change]:
     """Return the changes of today's source that a row names."""
     source = Source(row["file"], (ROOT / row["file"]).read_text())
     keys = ("function", "context", "old", "new")
@@ -128,8 +128,8 @@ def test_every_function_of_the_kernel_and_the_policies_is_found() -> None:
 def test_every_listed_change_is_one_of_todays_sources_and_has_a_reason() -> None:
     for row in load_equivalent():
         assert row["why"].strip(), row
-        assert found(row), f"equivalent.toml: the source offers no such change: {row}"
-        assert all(is_listed(change) for change in found(row))
+        assert find_changes(row), f"equivalent.toml: the source offers no such change: {row}"
+        assert all(is_listed(change) for change in find_changes(row))
 
 
 def test_a_file_that_is_not_there_is_refused_with_the_name_that_was_typed() -> None:
@@ -145,16 +145,16 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return Tree(tmp_path_factory.mktemp("mutants") / "tree", lenient=False)
 
 
-def tried(row: dict[str, str]) -> object:
+def row_parameter(row: dict[str, str]) -> object:
     """Return a row as a parameter of a test; with FULL=1 only if the change takes long."""
     long = not WHOLE and row["file"] in IN_MOST_PROGRAMS
     marks = [pytest.mark.skip(reason="only with FULL=1")] if long else []
     return pytest.param(row, id=Path(row["file"]).stem, marks=marks)
 
 
-@pytest.mark.parametrize("row", [tried(row) for row in ONCE_UNNOTICED])
+@pytest.mark.parametrize("row", [row_parameter(row) for row in ONCE_UNNOTICED])
 def test_what_once_passed_every_test_is_noticed(tree: Tree, row: dict[str, str]) -> None:
-    (change,) = found(row)
+    (change,) = find_changes(row)
     assert tree.try_change(change).state == KILLED
 
 
@@ -166,5 +166,5 @@ def test_what_makes_no_other_code_is_no_change(tree: Tree) -> None:
         "old": "(void)now_ns;",
         "new": ";",
     }
-    (change,) = found(row)
+    (change,) = find_changes(row)
     assert tree.try_change(change).state == EQUAL

@@ -23,7 +23,7 @@ def modules(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
 
-def imported(path: Path) -> Iterator[str]:
+def list_imports(path: Path) -> Iterator[str]:
     """Yield the modules of the tree that a module imports, wherever in it that stands."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -60,7 +60,7 @@ def test_a_package_imports_only_packages_below_it_in_the_table() -> None:
         f"{path.relative_to(ROOT)} imports {name}"
         for i, package in enumerate(ORDER)
         for path in modules(package)
-        for name in imported(path)
+        for name in list_imports(path)
         if "/".join(name.split(".")[:2]) not in ORDER[i:]
     }
     assert not wrong, "\n".join(sorted(wrong))
@@ -91,7 +91,7 @@ def test_the_code_that_workers_compare_is_all_that_makes_a_run_or_a_grade(
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            for name in imported(path):
+            for name in list_imports(path):
                 file = ROOT / f"{name.replace('.', '/')}.py"
                 above = file.parent.with_suffix(".py")  # if this is a name in a module
                 waiting += [p for p in (file, above) if p.exists()]

@@ -163,7 +163,7 @@ def names_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def imported(path: Path) -> Iterator[str]:
+def list_imports(path: Path) -> Iterator[str]:
     """Yield the modules that a module imports when it is loaded: not within functions, not for
     types."""
 
@@ -197,22 +197,22 @@ def packages_of(module: str) -> set[str]:
         if top not in ("sluice", "grade", "book", "tools"):
             found |= {canonicalize_name(home) for home in homes.get(top, [])}
         elif path := file_of(name):
-            waiting += imported(path)
+            waiting += list_imports(path)
             waiting += [str(Path(name.replace(".", "/")).parent).replace("/", ".")]
     return found
 
 
-def named(verbs: dict[str, tuple], before: str = "") -> Iterator[tuple[str, Callable]]:
+def list_verbs(verbs: dict[str, tuple], before: str = "") -> Iterator[tuple[str, Callable]]:
     """Yield the verbs of a table and of its groups: their words and their functions."""
     for word, (first, second) in verbs.items():
         if isinstance(second, dict):
-            yield from named(second, f"{before}{word} ")
+            yield from list_verbs(second, f"{before}{word} ")
         else:
             module, _, name = first.partition(":")
             yield f"{before}{word}", getattr(importlib.import_module(module), name)
 
 
-FUNCTIONS = dict(named(VERBS))
+FUNCTIONS = dict(list_verbs(VERBS))
 
 
 def groups_of(function: Callable, **values: object) -> set[str]:
@@ -245,7 +245,7 @@ def test_a_boot_needs_no_package_and_an_experiment_no_tool_of_ours() -> None:
 # ---- what the index has ----
 
 
-def resolved(version: str, processor: str) -> list[dict]:
+def resolve_pins(version: str, processor: str) -> list[dict]:
     """Return what pip would install of all pins for a Python and a processor, from wheels alone."""
     platforms = [f"manylinux{glibc}_{processor}" for glibc in GLIBC] + [f"linux_{processor}"]
     line = [
@@ -268,7 +268,7 @@ def test_every_pin_has_a_wheel_for_every_host_that_we_promise(version: str, proc
         "platform_machine": processor,
         "extra": "",
     }
-    items = resolved(version, processor)
+    items = resolve_pins(version, processor)
     assert {canonicalize_name(item["metadata"]["name"]) for item in items} == set(ALL)
     for item in items:
         name = canonicalize_name(item["metadata"]["name"])

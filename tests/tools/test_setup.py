@@ -204,7 +204,7 @@ ASKS = {
 OF_TESTS = {"gdb-multiarch", "bubblewrap", "blktrace"}
 
 
-def missing(tree: Path, group: str) -> set[str]:
+def missing_packages(tree: Path, group: str) -> set[str]:
     """Return the packages that a group misses where nothing is there."""
     (tree / "bin/python3").unlink(missing_ok=True)
     add(tree, "apt-get", "exit 1")
@@ -216,24 +216,24 @@ def missing(tree: Path, group: str) -> set[str]:
 def test_a_group_asks_for_what_its_commands_need_and_nothing_else(
     scripts: Path, group: str
 ) -> None:
-    build = missing(scripts, "build")
+    build = missing_packages(scripts, "build")
     assert build >= {"gcc-riscv64-unknown-elf", "git", "util-linux"}
-    assert missing(scripts, group) == build | ASKS[group]
+    assert missing_packages(scripts, group) == build | ASKS[group]
 
 
 def test_python_alone_asks_for_no_compiler(scripts: Path) -> None:
-    assert missing(scripts, "python") == {"python3", "util-linux"}
+    assert missing_packages(scripts, "python") == {"python3", "util-linux"}
 
 
 def test_tests_ask_for_all_that_is_tested(scripts: Path) -> None:
-    assert missing(scripts, "test") >= OF_TESTS | ASKS["run"]
+    assert missing_packages(scripts, "test") >= OF_TESTS | ASKS["run"]
 
 
 def test_the_long_tests_ask_for_what_spike_the_arm64_twin_and_the_live_page_need(
     scripts: Path,
 ) -> None:
     add(scripts, "uname", 'case "$1" in -m) echo x86_64 ;; *) echo Linux ;; esac')
-    more = missing(scripts, "whole") - missing(scripts, "test")
+    more = missing_packages(scripts, "whole") - missing_packages(scripts, "test")
     assert {"device-tree-compiler", "gcc-aarch64-linux-gnu", "qemu-user", "clang"} <= more
 
 

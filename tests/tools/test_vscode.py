@@ -64,7 +64,7 @@ def tasks() -> dict[str, dict]:
     return {each["label"]: each for each in settings("tasks.json")["tasks"]}
 
 
-def filled(text: str, folder: Path, inputs: dict[str, str]) -> str:
+def fill_variables(text: str, folder: Path, inputs: dict[str, str]) -> str:
     """Return a setting with its variables replaced."""
     text = text.replace("${workspaceFolder}", str(folder))
     text = re.sub(r"\$\{input:(\w+)\}", lambda found: inputs[found[1]], text)
@@ -80,10 +80,10 @@ class Session:
     """A debugger's session, as a launch configuration says. A context manager that ends it."""
 
     def __init__(self, launch: dict, folder: Path, **inputs: str) -> None:
-        words = shlex.split(filled(launch.get("miDebuggerArgs", ""), folder, inputs))
+        words = shlex.split(fill_variables(launch.get("miDebuggerArgs", ""), folder, inputs))
         self.process = subprocess.Popen(
-            [filled(launch["miDebuggerPath"], folder, inputs), "--interpreter=mi", *words],
-            cwd=filled(launch["cwd"], folder, inputs),
+            [fill_variables(launch["miDebuggerPath"], folder, inputs), "--interpreter=mi", *words],
+            cwd=fill_variables(launch["cwd"], folder, inputs),
             env=plain_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ class Session:
         self.numbers = itertools.count(1)
         self.stop = ""  # the last one
         self.setup = launch["customLaunchSetupCommands"]
-        self.fill = lambda text: filled(text, folder, inputs)
+        self.fill = lambda text: fill_variables(text, folder, inputs)
 
     def __enter__(self) -> "Session":
         for command in self.setup:
@@ -195,7 +195,7 @@ def test_the_settings_are_json_and_name_the_extensions_that_they_need() -> None:
 @pytest.mark.parametrize("label", tasks())
 def test_a_task_is_a_command_with_values_that_it_takes(label: str) -> None:
     task = tasks()[label]
-    words = shlex.split(filled(task["command"], ROOT, defaults("tasks.json")))
+    words = shlex.split(fill_variables(task["command"], ROOT, defaults("tasks.json")))
     assert task["command"].removeprefix("bin/").startswith(label)
     if words[0] == "bin/sluice":
         assert typed.read(*words[1:]) == 0
@@ -209,8 +209,8 @@ def test_a_launch_names_what_there_is(name: str) -> None:
     launch = launches()[name]
     assert launch["type"] == "cppdbg"
     assert launch["MIMode"] == "gdb"
-    assert Path(filled(launch["program"], ROOT, {})).exists()
-    assert Path(filled(launch["miDebuggerPath"], ROOT, {})).stat().st_mode & 0o111
+    assert Path(fill_variables(launch["program"], ROOT, {})).exists()
+    assert Path(fill_variables(launch["miDebuggerPath"], ROOT, {})).stat().st_mode & 0o111
     assert launch.get("preLaunchTask", "make") in tasks()
 
 

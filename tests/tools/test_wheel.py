@@ -199,7 +199,7 @@ def figures(results: Path) -> list[dict]:
     return [{name: value for name, value in row.items() if name != "key"} for row in rows]
 
 
-def in_clone(folder: Path, engine_name: str) -> list[dict]:
+def make_in_clone(folder: Path, engine_name: str) -> list[dict]:
     """Return the results of EXPERIMENT, made in the clone."""
     main = ["-m", "sluice.cli", *VERBS["experiment"]]
     words = main if MAIN.exists() else module_of("experiment")
@@ -252,7 +252,7 @@ def test_the_twin_makes_an_experiment_without_qemu(installed: Installed, tmp_pat
     assert "1 run made" in said
     (report,) = (room / "sluice-out").glob("experiments/*/report.html")
     assert "Mogul" in report.read_text()
-    assert figures(report.with_name("results.jsonl")) == in_clone(tmp_path / "clone", "twin")
+    assert figures(report.with_name("results.jsonl")) == make_in_clone(tmp_path / "clone", "twin")
 
 
 @pytest.mark.skipif(not QEMU, reason="there is no QEMU")
@@ -260,7 +260,7 @@ def test_qemu_makes_an_experiment_where_it_is_there(installed: Installed, tmp_pa
     room = tmp_path / "room"
     installed.command(room, "experiment", "--no-report", *EXPERIMENT, programs=(QEMU,))
     (results,) = (room / "sluice-out").glob("experiments/*/results.jsonl")
-    assert figures(results) == in_clone(tmp_path / "clone", "machine")
+    assert figures(results) == make_in_clone(tmp_path / "clone", "machine")
 
 
 @pytest.mark.skipif(not MAIN.exists(), reason="there is no command `sluice` yet")

@@ -223,15 +223,15 @@ class Replay:
         self.restart()
         gdb.Breakpoint(self.run_up_to(number), gdb.BP_HARDWARE_BREAKPOINT, temporary=True)
 
-        def arrived(_: gdb.StopEvent) -> None:
-            gdb.events.stop.disconnect(arrived)
+        def check_arrival(_: gdb.StopEvent) -> None:
+            gdb.events.stop.disconnect(check_arrival)
             try:
                 self.check()
                 print(f"event {number}  {self.line(self.record(number))}")
             except gdb.GdbError as error:
                 print(error)
 
-        gdb.events.stop.connect(arrived)
+        gdb.events.stop.connect(check_arrival)
 
     def show(self) -> None:
         """Print the last event, and select the frame that traced it."""
@@ -245,7 +245,7 @@ class Replay:
 
     # ---- going by events ----
 
-    def is_a(self, kind: str, number: int) -> bool:
+    def has_kind(self, kind: str, number: int) -> bool:
         """Return True if an event is of a kind: event, request, decision, or an event's name."""
         name = self.names[self.record(number)[4]]
         if kind == REQUEST:
@@ -269,7 +269,7 @@ class Replay:
             number += step
             if not self.lost <= number <= self.last:
                 raise gdb.GdbError(f"no {kind} more that way: events {self.lost} to {self.last}")
-            count -= self.is_a(kind, number)
+            count -= self.has_kind(kind, number)
         self.stop_at_event(number)
 
 

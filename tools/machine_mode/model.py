@@ -216,11 +216,11 @@ class Model:
             case 5:
                 return {self.move(w)}
             case _ if call in DEEDS:
-                return {self._deed(call, w)}
+                return {self._carry_out(call, w)}
             case _:
                 return {REFUSED}
 
-    def _deed(self, deed: int, w: tuple[int, ...]) -> int:
+    def _carry_out(self, deed: int, w: tuple[int, ...]) -> int:
         at = physical_address(w[0])
         if deed == WALK:
             return 0

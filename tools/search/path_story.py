@@ -21,10 +21,10 @@ def tell(lines: Iterable[str]) -> Iterator[str]:
         elif what == "result":
             yield text
         elif what == "state":
-            yield from changed(text, before)
+            yield from changed_lines(text, before)
 
 
-def changed(text: str, before: dict[str, str]) -> Iterator[str]:
+def changed_lines(text: str, before: dict[str, str]) -> Iterator[str]:
     """Yield a line of the state if it is about buffers and another one than before."""
     kind, _, rest = text.partition(" ")
     buffers = rest.partition(";")[0]

@@ -36,7 +36,7 @@ class Call:
     path: str | None = None
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """True if the call returned an error."""
         return self.result < 0
 

@@ -83,7 +83,7 @@ class Follower:
         new = Process(call.pid, call.time_s, call.time_s)
         process = self.processes.setdefault(call.pid, new)
         process.ended_s = call.time_s
-        if call.failed:
+        if call.has_failed:
             return
         if call.name == "execve":
             process.began_s, process.program = call.time_s, first_quoted(call).rsplit("/", 1)[-1]

@@ -47,7 +47,7 @@ class Asked:
     cause: str
 
 
-def asked_in(one: Experiment, paper: str) -> Iterator[Asked]:
+def find_expectations(one: Experiment, paper: str) -> Iterator[Asked]:
     """Yield the expectations of an experiment that ask findings of a paper. Checks are none."""
     verdicts = stored.read_results(one.name)["verdicts"] if stored.is_stored(one.name) else []
     came = {(verdict["says"], verdict["paper"]): verdict for verdict in verdicts}
@@ -60,11 +60,11 @@ def asked_in(one: Experiment, paper: str) -> Iterator[Asked]:
         yield Asked(one.name, finding, verdict["word"], verdict["why"], cause)
 
 
-def asked_of(paper: str) -> dict[str, list[Asked]]:
+def group_by_finding(paper: str) -> dict[str, list[Asked]]:
     """Return all expectations that ask findings of a paper, by finding."""
     found: dict[str, list[Asked]] = {}
     for one in list_experiments():
-        for row in asked_in(one, paper):
+        for row in find_expectations(one, paper):
             found.setdefault(row.finding, []).append(row)
     return found
 
@@ -103,7 +103,7 @@ def comparison_table(paper: str, notes: dict[str, str]) -> str:
 
     It is raised, too, if a listed place has neither a finding nor a note.
     """
-    found = asked_of(paper)
+    found = group_by_finding(paper)
     if not found:
         raise BadResult(f'no expectation is of the paper "{paper}"')
     asked = {paper_place(said) for said in found}

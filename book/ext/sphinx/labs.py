@@ -26,7 +26,7 @@ ELSEWHERE = (
 )
 
 
-def is_another(folder: Path) -> bool:
+def is_tree_of_another_lab(folder: Path) -> bool:
     """Return True if this is a student's tree, with a lab other than this one."""
     return not folder.exists() and any(LABS.glob("*/reference.elf"))
 
@@ -34,7 +34,7 @@ def is_another(folder: Path) -> bool:
 def has_lab_of_another_tree(path: Path) -> bool:
     """Return True for a file of a lab that this student's tree does not have."""
     inside = path.relative_to(LABS).parts if path.is_relative_to(LABS) else ()
-    return bool(inside) and is_another(LABS / inside[0])
+    return bool(inside) and is_tree_of_another_lab(LABS / inside[0])
 
 
 def read_hints(folder: Path) -> str:
@@ -59,7 +59,7 @@ class OfLab(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the nodes for the named lab."""
         folder = LABS / self.arguments[0]
-        if is_another(folder):
+        if is_tree_of_another_lab(folder):
             return [nodes.paragraph("", ELSEWHERE, classes=["not-measured"])]
         try:
             return self.make_nodes(folder)

@@ -112,7 +112,7 @@ def asks(row: dict, cell: Cell) -> bool:
     )
 
 
-def asked_of(cell: Cell) -> list[dict]:
+def find_cell_expectations(cell: Cell) -> list[dict]:
     """Return the expectations that ask a cell.
 
     If none is of its own figure, they are those of its place that compare it with another arm.
@@ -129,7 +129,7 @@ def verdict_words(cell: Cell) -> str:
     kept = stored.read_results(cell.experiment.name) if cell.ours else {"verdicts": []}
     words = {(one["says"], one["paper"]): one["word"] for one in kept["verdicts"]}
     found = []
-    for row in asked_of(cell):
+    for row in find_cell_expectations(cell):
         word = words.get((row["says"], row.get("paper", "")), "not measured yet")
         against = "" if row.get("than") == cell.row.get("than") else f" (against {row['than']})"
         found.append(word + against)

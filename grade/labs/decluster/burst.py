@@ -121,7 +121,7 @@ class Played:
         """Return by how many seconds the age of a block was raised until it was due."""
         return max(0, self.burst.age_s - event.argument // NS_PER_S)
 
-    def scanned(self, event: Event) -> int:
+    def count_scans(self, event: Event) -> int:
         """Return how many scans have examined a block."""
         since_s = round((event.time_ns - self.interval_ns[0]) / NS_PER_S)
         return min(since_s, event.argument // NS_PER_S) + 1

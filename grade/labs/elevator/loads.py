@@ -40,7 +40,7 @@ def _head_at(block: int) -> str:
     return f"dd if=/data/f of=/dev/null bs=4k count=1 skip={block} 2> /dev/null"
 
 
-def _scattered(rng: Random, first: int) -> list[str]:
+def _scattered_commands(rng: Random, first: int) -> list[str]:
     """Return commands that write blocks here and there, with the head below all of them."""
     return [_writes(rng, first + 16, PART_BLOCKS - 16, rng.randrange(*SCATTERED)), _head_at(first)]
 
@@ -68,7 +68,7 @@ def syncs(bench: Workbench) -> Scenario:
     """
     rng = bench.random("syncs")
     script = []
-    for number, load in enumerate((_scattered, _neighbours, _both_sides)):
+    for number, load in enumerate((_scattered_commands, _neighbours, _both_sides)):
         script += load(rng, number * PART_BLOCKS)
         script += [f"beacon {2 * number + 1}", "sync", f"beacon {2 * number + 2}"]
     return Scenario(

@@ -13,7 +13,7 @@ from html import escape
 from sluice.report import theme
 from sluice.report.comparison.core import Load, core_sets
 from sluice.report.comparison.rows import MEASURES
-from sluice.report.figures import Figure, untitled
+from sluice.report.figures import Figure, remove_title
 from sluice.report.page import figure_html
 from sluice.report.theme import Datum, Spec
 
@@ -238,7 +238,7 @@ def question_figure(loads: list[Load], question: Question) -> Figure:
     wide = theme.finish_spec(
         {"title": title, **question_spec(loads, question.measure, theme.WHOLE)}
     )
-    narrow = untitled(question_spec(loads, question.measure, theme.NARROW))
+    narrow = remove_title(question_spec(loads, question.measure, theme.NARROW))
     about = ABOUT.format(champion=champion(loads))
     return Figure(f"question-{question.measure}", about, wide, narrow, live=False)
 

@@ -59,12 +59,12 @@ def module_figures(module: ModuleType, study: Study) -> list[Figure]:
     if "width" in inspect.signature(module.specs).parameters:
         narrow = module.specs(study, theme.NARROW)
     return [
-        Figure(name, module.ABOUT, theme.finish_spec(spec), untitled(narrow.get(name)))
+        Figure(name, module.ABOUT, theme.finish_spec(spec), remove_title(narrow.get(name)))
         for name, spec in module.specs(study).items()
     ]
 
 
-def untitled(spec: Spec | None) -> Spec | None:
+def remove_title(spec: Spec | None) -> Spec | None:
     """Return the specification for a narrow page, or None."""
     if not spec:
         return spec

@@ -34,7 +34,7 @@ def rows(study: Study, variable: str, metric: str) -> list[Datum]:
             found.append({**row, "trial": variable_words(trial["variables"]), "value": value})
         together = round(metrics.aggregate(system.trials, metric), 4)
         found.append({**row, "trial": "all trials", "value": together})
-        said = [study.experiment.predicted(trial) for trial in system.trials]
+        said = [study.experiment.find_prediction(trial) for trial in system.trials]
         if all(metric in predicted for predicted in said):
             model = mean(predicted[metric] for predicted in said)
             found.append({**row, "trial": MODEL, "value": round(model, 4)})

@@ -113,6 +113,6 @@ def each_block_that_a_scan_looks_at_is_counted(bench: Workbench) -> None:
     run, made = _run_counted_load(bench)
     (seen,) = list_bursts(run, made)
     expect_written(seen.dirtyings, made[0].age_s + SCAN_S)
-    wanted = sum(map(seen.scanned, seen.written_blocks))
+    wanted = sum(map(seen.count_scans, seen.written_blocks))
     came = counter_growth(run, 1, 2, "ldcl.scanned")
     expect(abs(came - wanted) <= SLACK, f"ldcl.scanned to grow by about {wanted}", f"{came}")
