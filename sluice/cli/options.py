@@ -8,6 +8,7 @@
 
 import fnmatch
 import os
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -23,6 +24,7 @@ FULL, ALL = "full", "all"
 ENGINES = ("machine", "twin")
 JOBS = os.cpu_count() or 1
 MOST_JOBS = 999
+UNITS_S = {"s": 1, "m": 60, "h": 3600}
 Check = Callable[[Any], Any]
 
 
@@ -95,7 +97,7 @@ def value_callback(check: Check) -> Callable[[typer.Context, Any], Any]:
     return callback
 
 
-def one_of(what: str, names: Callable[[], Iterable[str]]) -> Check:
+def check_among(what: str, names: Callable[[], Iterable[str]]) -> Check:
     """Return a check that a value is one of some names."""
 
     def check(value: str) -> str:
@@ -185,7 +187,10 @@ def existing(path: Path) -> Path:
 
 def completes(what: str, names: Callable[[], Iterable[str]]) -> dict[str, Any]:
     """Return what typer takes for a name that is checked and completed."""
-    return {"callback": value_callback(one_of(what, names)), "autocompletion": beginning(names)}
+    return {
+        "callback": value_callback(check_among(what, names)),
+        "autocompletion": beginning(names),
+    }
 
 
 # ---- the shapes of options ----
@@ -199,6 +204,28 @@ def existing_path(metavar: str, about: str) -> dict[str, Any]:
 def one_word(what: str, names: Collection[str], about: str) -> dict[str, Any]:
     """Return what typer takes for one of a few words, which help lists."""
     return {"metavar": "|".join(names), "help": about, **completes(what, lambda: names)}
+
+
+def output_file(about: str) -> dict[str, Any]:
+    """Return what typer takes for the path of a file that the command writes."""
+    return {"metavar": "FILE", "help": about, "callback": value_callback(absolute)}
+
+
+def parse_time(text: str) -> str:
+    """Return a time as 90s, 10m or 2h. Raises BadParameter for other text."""
+    if not re.fullmatch(r"[1-9][0-9]{0,5}[smh]", text):
+        raise typer.BadParameter(f"{text}: give a time as 90s, 10m or 2h")
+    return text
+
+
+def count_seconds(text: str) -> int:
+    """Return the seconds of a time that parse_time takes."""
+    return int(text[:-1]) * UNITS_S[text[-1]]
+
+
+def time_span(about: str) -> dict[str, Any]:
+    """Return what typer takes for a time, as 90s, 10m or 2h."""
+    return {"metavar": "TIME", "help": about, "callback": value_callback(parse_time)}
 
 
 def count_of(about: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """sluice bench, and sluice dev: for those who work on Sluice itself."""
 
-import re
 from typing import Annotated, Any
 
 import typer
@@ -96,14 +95,6 @@ def exercise(
 
 
 SEARCH = "build/search/search"
-UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-def parse_time(text: str) -> str:
-    """Return a time as 90s, 10m or 2h. Raises BadParameter for other text."""
-    if not re.fullmatch(r"[1-9][0-9]{0,5}[smh]", text):
-        raise typer.BadParameter(f"{text}: give a time as 90s, 10m or 2h")
-    return text
 
 
 def search_size(most: int, text: str, least: int = 0) -> dict[str, Any]:
@@ -150,9 +141,7 @@ def search(
         str,
         typer.Option(
             "--for",
-            metavar="TIME",
-            help="Search so long at most: 90s, 10m or 2h.",
-            callback=options.value_callback(parse_time),
+            **options.time_span("Search so long at most: 90s, 10m or 2h."),
             show_default="until all states are visited",
         ),
     ] = "",
@@ -186,7 +175,7 @@ def search(
         harts=harts,
         pauses=pauses,
         failures=failures,
-        for_ms=int(go_on[:-1]) * UNITS[go_on[-1]] * 1000 if go_on else 0,
+        for_ms=options.count_seconds(go_on) * 1000 if go_on else 0,
     )
     return command.run_request(command.Request(chosen, replay, missed, mutants, page, jobs))
 
@@ -261,9 +250,7 @@ def fuzz(
         str,
         typer.Option(
             "--for",
-            metavar="TIME",
-            help="How long: 90s, 10m or 2h.",
-            callback=options.value_callback(parse_time),
+            **options.time_span("How long: 90s, 10m or 2h."),
         ),
     ] = "60s",
     seed: Seed = 1,
@@ -276,7 +263,7 @@ def fuzz(
     and the input is kept."""
     from tools.fuzz import command
 
-    seconds = int(go_on[:-1]) * UNITS[go_on[-1]]
+    seconds = options.count_seconds(go_on)
     return command.run(command.Request(what, seconds, seed, number))
 
 

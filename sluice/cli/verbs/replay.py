@@ -123,17 +123,15 @@ def replay(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A file for all figures and their intervals, .csv or .parquet.",
-            callback=options.value_callback(options.absolute),
+            **options.output_file("A file for all figures and their intervals, .csv or .parquet.")
         ),
     ] = None,
     hours: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A file for the figures of each hour of the trace, .csv or .parquet.",
-            callback=options.value_callback(options.absolute),
+            **options.output_file(
+                "A file for the figures of each hour of the trace, .csv or .parquet."
+            )
         ),
     ] = None,
     jobs: options.Jobs = options.JOBS,

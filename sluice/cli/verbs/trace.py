@@ -125,19 +125,11 @@ def curve(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file for the curves, .csv or .parquet.",
-            callback=options.value_callback(options.absolute),
-        ),
+        typer.Option(**options.output_file("A file for the curves, .csv or .parquet.")),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file for the picture, .svg.",
-            callback=options.value_callback(options.absolute),
-        ),
+        typer.Option(**options.output_file("A file for the picture, .svg.")),
     ] = None,
     folder: options.Folder = None,
 ) -> int:
