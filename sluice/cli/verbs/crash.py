@@ -1,6 +1,5 @@
 """sluice crash: cut the power at every write of many workloads, and judge what is left."""
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -16,15 +15,7 @@ GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
 TORN = ("newest", "any")
-UNITS = {"s": 1, "m": 60, "h": 3600}
 MOST_LENGTH = 2
-
-
-def parse_time(text: str) -> str:
-    """Return a time as 90s, 10m or 2h. Raises BadParameter for other text."""
-    if not re.fullmatch(r"[0-9]{1,6}[smh]", text):
-        raise typer.BadParameter(f"{text}: give a time as 90s, 10m or 2h")
-    return text
 
 
 def parse_workload(text: str) -> str:
@@ -190,9 +181,7 @@ def run(
         str,
         typer.Option(
             "--for",
-            metavar="TIME",
-            help="Go on with further random ones for 90s, 10m or 2h.",
-            callback=options.value_callback(parse_time),
+            **options.time_span("Go on with further random ones for 90s, 10m or 2h."),
         ),
     ] = "",
     args: Args = "",
@@ -223,7 +212,7 @@ def run(
     from sluice.crash.tried import FOLDER
     from sluice.experiment import commandline
 
-    for_s = int(go_on[:-1]) * UNITS[go_on[-1]] if go_on else 0
+    for_s = options.count_seconds(go_on) if go_on else 0
     where = folder or FOLDER
     counts = {"pairs": pairs, "seeds": seeds, "together": together, "points": points}
     more = {"jobs": jobs, "folder": where, "length": length, "for_s": for_s, "page": page, **counts}
@@ -379,9 +368,7 @@ def try_(
         str,
         typer.Option(
             "--for",
-            metavar="TIME",
-            help="Look for a loss so long: 90s, 10m or 2h.",
-            callback=options.value_callback(parse_time),
+            **options.time_span("Look for a loss so long: 90s, 10m or 2h."),
         ),
     ] = "45s",
     jobs: options.Jobs = options.JOBS,
@@ -392,7 +379,7 @@ def try_(
     from sluice.crash.try_run import run_attempts
     from sluice.experiment import commandline
 
-    seconds = int(go_on[:-1]) * UNITS[go_on[-1]]
+    seconds = options.count_seconds(go_on)
     return commandline.exit_status(lambda: run_attempts(seconds, jobs), (WorkerFailed,))
 
 
