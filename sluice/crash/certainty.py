@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 
-from sluice.crash.cuts import Base, Cut, Image, Platters, choose, tears
+from sluice.crash.cuts import Base, Cut, Image, Platters, choose, follow_events, tears
 from sluice.crash.disk_events import Event
 from sluice.crash.laboratory import Failure, Laboratory, make_judging
 from sluice.crash.oracle import History
@@ -70,17 +70,9 @@ class Continuations:
     def platters_at(self, moment: int) -> tuple[Platters, Cut]:
         """Return the platters when the power goes after this event, and a cut with what the
         programs know then."""
-        platters, cut = Platters(self.base), Cut(moment, ())
-        for number, event in enumerate(self.events[: moment + 1]):
-            if event.kind == "flush" or not self.volatile:
-                platters.flush()
-            if event.kind == "began":
-                cut = replace(cut, under_way=True)
-            elif event.kind == "returned":
-                cut = replace(cut, returned=event.mark + 1, under_way=False)
-            elif event.kind == "write":
-                platters.write(number, event)
-        return platters, cut
+        past = follow_events(self.base, self.events[: moment + 1], self.volatile)
+        states = [(platters, cut) for _, cut, platters in past]
+        return states[-1] if states else (Platters(self.base), Cut(moment, ()))
 
     def fixed_at(self, event: int) -> frozenset[int]:
         """Return the writes up to an event that are whole on the platters, as the cut has them."""

@@ -111,6 +111,24 @@ class Platters:
         return Image(self.base, found, [dict(self.durable), new])
 
 
+def follow_events(
+    base: Base, events: Sequence[Event], volatile: bool
+) -> Iterator[tuple[Event, Cut, Platters]]:
+    """Yield each event with a cut after it, of which no writes are chosen yet, and the platters
+    then."""
+    platters, returned, under_way = Platters(base), 0, False
+    for after, event in enumerate(events):
+        if event.kind == "flush" or not volatile:
+            platters.flush()
+        if event.kind == "began":
+            under_way = True
+        elif event.kind == "returned":
+            returned, under_way = event.mark + 1, False
+        elif event.kind == "write":
+            platters.write(after, event)
+        yield event, Cut(after, (), returned=returned, under_way=under_way), platters
+
+
 def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
     """Return which of these writes may be on the platters: all ways, or some of many."""
     n = len(others)
@@ -177,22 +195,13 @@ def iterate_cuts(
     tear_older: also try a whole newest write beside an older one that is torn, as a drive leaves
     them that writes several at a time or in an order of its own. guarded: writes that are neither
     torn nor permuted."""
-    rng, platters = Random(seed), Platters(base)
-    returned, under_way, n = 0, False, 0
-    for after, event in enumerate(events):
-        if event.kind == "flush" or not volatile:
-            platters.flush()
-        if event.kind == "began":
-            under_way = True
-        elif event.kind == "returned":
-            returned, under_way = event.mark + 1, False
-        elif event.kind == "write":
-            platters.write(after, event)
-        ways = list(_ways(after, event, list(platters.pending), rng, grain, guarded))
+    rng, n = Random(seed), 0
+    for event, now, platters in follow_events(base, events, volatile):
+        ways = list(_ways(now.after, event, list(platters.pending), rng, grain, guarded))
         if tear_older:
-            ways += _older_torn(after, event, platters.pending, rng, guarded)
+            ways += _older_torn(now.after, event, platters.pending, rng, guarded)
         for chosen, torn, sectors in ways:
-            cut = Cut(after, chosen, torn, sectors, returned, under_way, n)
+            cut = Cut(now.after, chosen, torn, sectors, now.returned, now.under_way, n)
             n += 1
             yield cut, platters.image(cut)
 
