@@ -8,14 +8,14 @@ one moment since the last fsync or sync. The simplest cut that loses something i
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 from grade.engine.assertions import Wrong
 from sluice.crash.checker import Checker
-from sluice.crash.cuts import Base, Cut, Image, Platters
+from sluice.crash.cuts import Base, Cut, Image, follow_events
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Damaged, Reader, read_tree
 from sluice.crash.log_faults import COMMIT, DESCRIPTOR, REVOKE, SUPERBLOCK, find_sequence, find_type
@@ -112,19 +112,11 @@ def iterate_cuts(
     recording: Recording, wanted: "Range", volatile: bool
 ) -> Iterator[tuple[Cut, Image]]:
     """Yield the cuts of a recording that are wanted, each with what it leaves."""
-    platters = Platters(Base(recording.before))
-    returned, under_way = 0, False
-    for after, event in enumerate(recording.events):
-        if event.kind == "flush" or not volatile:
-            platters.flush()
-        if event.kind == "began":
-            under_way = True
-        elif event.kind == "returned":
-            returned, under_way = event.mark + 1, False
-        elif event.kind == "write":
-            platters.write(after, event)
-        for chosen, torn, sectors in list_ways(recording.events, after, list(platters.pending)):
-            cut = Cut(after, chosen, torn, sectors, returned, under_way)
+    base = Base(recording.before)
+    for _, now, platters in follow_events(base, recording.events, volatile):
+        ways = list_ways(recording.events, now.after, list(platters.pending))
+        for chosen, torn, sectors in ways:
+            cut = replace(now, chosen=chosen, torn=torn, sectors=sectors)
             if wanted(cut):
                 yield cut, platters.image(cut)
 
