@@ -106,7 +106,6 @@ int ext2_mount_elsewhere(struct disk *, struct inode *on, u64 flags,
                          const struct fs_operations *, u32 ino);
 /* How often its file system has been mounted for writing, as its disk says. */
 u32 ext2_mount_count(const struct inode *);
-bool ext2_is_elsewhere(const struct inode *);
 struct disk *ext2_disk(const struct inode *); /* of its file system */
 /* The number by which its blocks are flushed together (bio.h). */
 u64 ext2_owner(const struct inode *);

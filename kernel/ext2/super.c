@@ -325,9 +325,9 @@ static int super_open(struct fs *fs)
     return error ?: groups_open(fs, head);
 }
 
-static int root_open(struct fs *fs)
+static int root_open(struct fs *fs, u32 ino)
 {
-    TRY(iget(fs, EXT2_ROOT_INO, &fs->root));
+    TRY(iget(fs, ino, &fs->root));
     int type = type_of(fs->root);
     if (type == S_IFDIR)
         return 0;
@@ -358,45 +358,44 @@ int super_recovered(struct fs *fs, bool failed)
     return bwrite_stable(b) ?: bflush(fs->disk) ?: disk_order(fs->disk);
 }
 
-/* Fill the row of a disk with what its superblock says. */
-static int row_open(struct fs *fs, struct disk *d, u32 flags)
+static void row_init(struct fs *fs, struct disk *d, u32 flags)
 {
-    *fs = (struct fs){.disk = d, .generation = now_s(), .followed = UNLIMITED};
+    *fs = (struct fs){.disk = d,
+                      .read_only = d->read_only || (flags & MS_RDONLY),
+                      .generation = now_s(),
+                      .followed = UNLIMITED};
     journal_init(&fs->journal);
     sleep_lock_init(&fs->follow_lock, "follow");
     sleep_lock_init(&fs->lock, "fs");
     sleep_lock_init(&fs->intent_lock, "intent");
-    fs->read_only = d->read_only || (flags & MS_RDONLY);
+}
+
+/* Fill the row of a disk with what its superblock says. */
+static int row_open(struct fs *fs, struct disk *d, u32 flags)
+{
+    row_init(fs, d, flags);
     return super_open(fs);
+}
+
+/* ... with what is known of a file system that is elsewhere. */
+static int row_open_elsewhere(struct fs *fs, struct disk *d, u32 flags,
+                              const struct fs_operations *elsewhere, u32 root)
+{
+    row_init(fs, d, flags);
+    fs->elsewhere = elsewhere;
+    fs->block_bytes = bio_block_bytes();
+    fs->block_shift = __builtin_ctz(fs->block_bytes);
+    fs->max_bytes = EXT2_ELSEWHERE_BLOCKS * fs->block_bytes;
+    fs->ro_compat = EXT2_RO_COMPAT_LARGE_FILE;
+    fs->no_atime = true;
+    return root_open(fs, root);
 }
 
 static void row_empty(struct fs *fs)
 {
     inodes_forget(fs);
     groups_free(fs);
-    binval_disk(fs->disk);
-}
-
-/* ... with what is known of a file system that is elsewhere. */
-static int row_fill(struct fs *fs, struct disk *d, u32 flags,
-                    const struct fs_operations *elsewhere, u32 ino)
-{
-    u32 bytes = bio_block_bytes(), shift = 0;
-    while (1U << shift < bytes)
-        shift++;
-    *fs = (struct fs){.disk = d,
-                      .elsewhere = elsewhere,
-                      .block_bytes = bytes,
-                      .block_shift = shift,
-                      .max_bytes = EXT2_ELSEWHERE_BLOCKS * bytes,
-                      .ro_compat = EXT2_RO_COMPAT_LARGE_FILE,
-                      .no_atime = true,
-                      .read_only = flags & MS_RDONLY};
-    journal_init(&fs->journal);
-    sleep_lock_init(&fs->follow_lock, "follow");
-    sleep_lock_init(&fs->lock, "fs");
-    sleep_lock_init(&fs->intent_lock, "intent");
-    return iget(fs, ino, &fs->root);
+    binval_disk(fs->disk); /* what is left would overwrite the next user's */
 }
 
 /* row_open, once more if the journal has changed what was read. */
@@ -411,31 +410,37 @@ static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
 }
 
 /* Fill the row of a disk. mount_lock held. */
-static int fs_open(struct disk *d, u32 flags, struct fs **out)
+static int fs_open(struct disk *d, u32 flags,
+                   const struct fs_operations *elsewhere, u32 root,
+                   struct fs **out)
 {
     assert(sleep_held(&mount_lock) && d->id < MAX_DISKS);
     struct fs *fs = &mounts[d->id];
     if (fs->disk)
         return -EBUSY;
-    int error = row_open_whole(fs, d, flags) ?: order_check(fs)
-                                             ?: root_open(fs);
+    int error = elsewhere
+                    ? row_open_elsewhere(fs, d, flags, elsewhere, root)
+                    : row_open_whole(fs, d, flags)
+                          ?: order_check(fs) ?: root_open(fs, EXT2_ROOT_INO);
     if (error) {
         row_empty(fs);
         fs->disk = NULL;
         return error;
     }
+    d->mounted = true;
+    *out = fs;
+    if (elsewhere)
+        return 0;
     super_begin(fs);
     if (!claim_all(fs) && !redo_finish(fs))
         order_follow(fs); /* all print what they cannot do */
-    d->mounted = true;
-    *out = fs;
     return 0;
 }
 
 int ext2_mount_root(struct disk *d)
 {
     HOLD(sleep, &mount_lock);
-    return root_fs ? -EBUSY : fs_open(d, 0, &root_fs);
+    return root_fs ? -EBUSY : fs_open(d, 0, NULL, 0, &root_fs);
 }
 
 /* Cover the directory with fs; with NULL only check whether it can be. */
@@ -454,22 +459,15 @@ static int cover(struct inode *on, struct fs *fs)
 static int fs_close(struct fs *);
 
 int ext2_mount_elsewhere(struct disk *d, struct inode *on, u64 flags,
-                         const struct fs_operations *elsewhere, u32 ino)
+                         const struct fs_operations *elsewhere, u32 root)
 {
-    struct fs *fs = &mounts[d->id];
     if (flags & ~MS_RDONLY)
         return -EINVAL;
+    struct fs *fs;
     HOLD(sleep, &mount_lock);
-    TRY(fs->disk ? -EBUSY : cover(on, NULL));
-    int error = row_fill(fs, d, flags, elsewhere, ino);
-    if (error) {
-        fs->disk = NULL;
-        return error;
-    }
+    TRY(cover(on, NULL) ?: fs_open(d, flags, elsewhere, root, &fs));
     fs->on = on;
-    d->mounted = true;
-    error = type_of(fs->root);
-    error = error < 0 ? error : cover(on, fs);
+    int error = cover(on, fs);
     if (error)
         fs_close(fs);
     return error;
@@ -477,16 +475,7 @@ int ext2_mount_elsewhere(struct disk *d, struct inode *on, u64 flags,
 
 int ext2_mount(struct disk *d, struct inode *on, u64 flags)
 {
-    if (flags & ~MS_RDONLY)
-        return -EINVAL;
-    struct fs *fs;
-    HOLD(sleep, &mount_lock);
-    TRY(cover(on, NULL) ?: fs_open(d, flags, &fs));
-    fs->on = on;
-    int error = cover(on, fs);
-    if (error)
-        fs_close(fs);
-    return error;
+    return ext2_mount_elsewhere(d, on, flags, NULL, 0);
 }
 
 /* ---- writing back and unmounting ---- */
@@ -542,9 +531,7 @@ static int fs_close(struct fs *fs)
     assert(!fs->on || fs->on->mounted != fs);
     iput(fs->root);
     int error = fs_mark_clean(fs);
-    inodes_forget(fs);
-    groups_free(fs);
-    binval_disk(fs->disk); /* what is left would overwrite the next user's */
+    row_empty(fs);
     lost_forget_disk(fs->disk);
     fs->disk->mounted = false;
     if (fs->elsewhere)
@@ -670,11 +657,6 @@ bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
         return true;
     }
     return false;
-}
-
-bool ext2_is_elsewhere(const struct inode *ip)
-{
-    return ip->fs->elsewhere;
 }
 
 struct disk *ext2_disk(const struct inode *ip)

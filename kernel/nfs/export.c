@@ -6,6 +6,7 @@
  * - A handle is three words: the disk, the inode's number, its generation.
  */
 #include "kernel/nfs/internal.h"
+#include "kernel/disk/disk.h"
 #include "kernel/machine/mem.h"
 
 #define HANDLE_BYTES 12
@@ -23,7 +24,7 @@ static int check_root(struct inode *ip, char *path)
 {
     TRY(ilock_valid(ip));
     TRY(iunlock_with(ip, S_ISDIR(ip->mode) ? 0 : -ENOTDIR));
-    TRY(ext2_is_elsewhere(ip) ? -EXDEV : 0); /* its handles are no inodes' */
+    TRY(ext2_disk(ip)->carry ? -EXDEV : 0); /* its handles are no inodes' */
     return MIN(ext2_path(ip, path, PATH_BYTES), 0);
 }
 
