@@ -7,11 +7,15 @@
   is decoded, and of the code that decodes.
 - A result is kept under the hash of the decoded trace, the settings and the replayer, as soon as it
   is there. So ^C loses only the replays under way, and the same call goes on from there.
-- Processes are as many as asked for. Each replay is one process, and a thread waits for it.
+- Processes are as many as asked for, and fewer while they would take more memory than is allowed.
+  Each replay is one process, and a thread waits for it. The largest begin first, so that small ones
+  fill what memory they leave.
+- Another `Make` makes replays elsewhere (cluster.py); results are kept here all the same.
 """
 
 import gzip
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -24,6 +28,7 @@ from pathlib import Path
 from sluice.blocks.decoded import Decoded, Seen, decode_trace, facts_path, load_decoded
 from sluice.blocks.replayer import (
     Figures,
+    Progress,
     Running,
     Settings,
     dump_figures,
@@ -39,6 +44,8 @@ FOLDER = KEPT / "replays"
 KEPT_TRACES = 4  # decoded traces that stay; results of all stay
 PIECE = 1 << 20  # bytes
 GZIP_LEVEL = 1
+BUFFER_BYTES = 640  # what a buffer takes at most: itself, its bucket, and what policies remember
+BASE_BYTES = 16 << 20  # what a replayer takes besides
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class Step:
 
 
 Report = Callable[[Step], None]
+Make = Callable[[list[Planned], Path, Report], None]  # makes replays, and keeps their figures
 
 
 @cache
@@ -165,18 +173,26 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def keep(folder: Path, planned: Planned, figures: Figures, slices: Path) -> None:
-    """Write figures and slices where load_kept and load_kept_slices find them; the figures last."""
+def pack_slices(data: bytes) -> bytes:
+    """Return slices as they are kept."""
+    return gzip.compress(data, GZIP_LEVEL, mtime=0)
+
+
+def keep(folder: Path, planned: Planned, figures: Figures, slices: bytes) -> None:
+    """Write figures and packed slices (b"": none) where load_kept and load_kept_slices find them;
+    the figures last."""
     path = kept_path(folder, planned)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if slices.exists():
-        data = gzip.compress(slices.read_bytes(), GZIP_LEVEL, mtime=0)
-        write_whole(slices_path(folder, planned), data)
+    if slices:
+        write_whole(slices_path(folder, planned), slices)
     write_whole(path, json.dumps(dump_figures(figures)).encode())
 
 
-def make_run(planned: Planned, folder: Path, report: Report, running: Running) -> Figures:
-    """Make one replay, and keep its figures. Returns them. Raises ReplayFailed."""
+def measure(
+    planned: Planned, folder: Path, progress: Progress, running: Running
+) -> tuple[Figures, bytes]:
+    """Make one replay. Returns its figures and its packed slices, b"" without. Raises
+    ReplayFailed."""
     trace = planned.trace
     with scratch_folder(folder / BASE) as scratch:
         slices = scratch / "slices"
@@ -184,51 +200,85 @@ def make_run(planned: Planned, folder: Path, report: Report, running: Running) -
             trace.path,
             trace.known.volume_bytes,
             planned.settings,
-            lambda done: report(Step(planned, done)),
+            progress,
             running,
             None,
             None,
             slices,
         )
-        keep(folder, planned, figures, slices)
+        return figures, pack_slices(slices.read_bytes()) if slices.exists() else b""
+
+
+def make_run(planned: Planned, folder: Path, report: Report, running: Running) -> Figures:
+    """Make one replay, and keep its figures. Returns them. Raises ReplayFailed."""
+    figures, slices = measure(planned, folder, lambda n: report(Step(planned, n)), running)
+    keep(folder, planned, figures, slices)
     report(Step(planned, figures.requests, figures))
     return figures
+
+
+def memory_bytes(settings: Settings) -> int:
+    """Return the most memory that a replay takes, with the usual tunables and no flash drive."""
+    return BASE_BYTES + settings.buffers * BUFFER_BYTES
+
+
+def pop_fitting(waiting: list[Planned], free: float) -> Planned | None:
+    """Remove the first replay that takes no more than this memory. Returns it, or None."""
+    for run in waiting:
+        if memory_bytes(run.settings) <= free:
+            waiting.remove(run)
+            return run
+    return None
+
+
+def make_here(jobs: int = 1, memory: float = math.inf) -> Make:
+    """Return what makes replays in processes of this machine.
+
+    jobs: how many at a time; memory: the bytes that they may take together. A replay that needs
+    more is made alone.
+    """
+
+    def make(runs: list[Planned], folder: Path, report: Report) -> None:
+        waiting = sorted(runs, key=lambda run: -run.settings.buffers)
+        running, used = Running(), dict[Future[Figures], int]()
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                while waiting or used:
+                    free = memory - sum(used.values()) if used else math.inf
+                    run = pop_fitting(waiting, free) if len(used) < jobs else None
+                    if run:
+                        future = pool.submit(make_run, run, folder, report, running)
+                        used[future] = memory_bytes(run.settings)
+                        continue
+                    for future in wait(used, return_when=FIRST_COMPLETED).done:
+                        del used[future]
+                        future.result()
+            except BaseException:
+                running.end_all()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    return make
 
 
 def make_runs(
     runs: list[Planned],
     folder: Path = FOLDER,
-    jobs: int = 1,
+    make: Make | None = None,
     report: Report = lambda step: None,
 ) -> list[Figures]:
     """Make replays, except those that were made before. Returns the figures of each.
 
-    jobs: how many at a time; report: called from several threads with each step. An exception, as
-    by ^C, ends the replays under way; those that have ended are kept. Raises ReplayFailed.
+    make: how, if not one after another here; report: called from several threads with each step. An
+    exception, as by ^C, ends the replays under way; those that have ended are kept. Raises
+    ReplayFailed.
     """
     found = {run.key: load_kept(folder, run) for run in runs}
     for run in runs:
         if figures := found[run.key]:
             report(Step(run, figures.requests, figures, kept=True))
     missing = {run.key: run for run in runs if not found[run.key]}
-    running = Running()
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(make_run, run, folder, report, running) for run in missing.values()}
-        try:
-            collect(futures)
-        except BaseException:
-            running.end_all()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    (make or make_here())(list(missing.values()), folder, report)
     made = {run.key: load_kept(folder, run) for run in missing.values()}
     every = {key: figures for key, figures in (found | made).items() if figures}
     return [every[run.key] for run in runs]
-
-
-def collect(futures: set[Future[Figures]]) -> None:
-    """Wait for all futures; raise the first exception as soon as it is there."""
-    left = futures
-    while left:
-        ended, left = wait(left, return_when=FIRST_COMPLETED)
-        for future in ended:
-            future.result()

@@ -17,7 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sluice.blocks.batch import Planned, Trace, hash_words, keep, load_kept, load_kept_slices
+from sluice.blocks.batch import (
+    Planned,
+    Trace,
+    hash_words,
+    keep,
+    load_kept,
+    load_kept_slices,
+    pack_slices,
+)
 from sluice.blocks.miss_curve import CURVE, Curve, Hits, run_optimum
 from sluice.blocks.replayer import Figures, Settings, Times, replayer_hash, run_replay
 from sluice.blocks.slices import Measured, Slices, dump_slices, read_slices
@@ -163,6 +171,5 @@ def make_optimum(planned: Planned, folder: Path) -> tuple[Figures, Slices]:
             add_zeros(None, sums["writes"], sums["write_bytes"]),
         )
         figures = figures_of(slices, optimum, replayed)
-        (scratch / "all").write_bytes(dump_slices(slices))
-        keep(folder, planned, figures, scratch / "all")
+        keep(folder, planned, figures, pack_slices(dump_slices(slices)))
     return figures, slices

@@ -20,6 +20,7 @@ from typing import Any
 
 from sluice.blocks import batch
 from sluice.blocks.batch import Planned, Report, Step, Trace
+from sluice.blocks.cluster import make_there
 from sluice.blocks.decoded import BLOCK, Decoded
 from sluice.blocks.offline import NAME as OPTIMUM
 from sluice.blocks.offline import make_optimum, plan_optimum
@@ -36,9 +37,11 @@ from sluice.blocks.slices import (
 )
 from sluice.experiment.aligned import format_table
 from sluice.experiment.catalogue import Known, load_catalogue
+from sluice.experiment.check import size_bytes
 from sluice.experiment.progress import format_count
 from sluice.experiment.summary import format_number
 from sluice.experiment.trace_disk import show_passed
+from sluice.host.memory import available_bytes
 from sluice.host.nearest import suggest
 from sluice.host.printing import fill_lines, line_width
 from sluice.sweep.ranges import BadSweep
@@ -74,6 +77,8 @@ class BlockReplay:
     closed: bool | None = None
     inflight: int | None = None
     jobs: int = 1
+    memory: str = ""
+    scheduler: str = ""
     warmup: str = ""
     optimum: bool = False
     intervals: bool = False
@@ -223,6 +228,43 @@ def list_runs(
         for percent, n in sizes.items()
         for one in combinations(parse_axes(request.policies, known))
     ]
+
+
+def memory_limit(request: BlockReplay, runs: list[Planned]) -> float:
+    """Return the bytes that replays may take together. Raises BadSweep if one takes more than
+    --memory."""
+    if not request.memory:
+        return available_bytes()
+    limit = size_bytes(request.memory)
+    most = max(batch.memory_bytes(run.settings) for run in runs)
+    if most > limit:
+        raise BadSweep(
+            f"--memory={request.memory}: the largest replay takes up to {format_bytes(most)}: "
+            "allow as much, or give smaller --sizes"
+        )
+    return limit
+
+
+def plan_memory(runs: list[Planned], jobs: int, limit: float) -> list[str]:
+    """Return a line that says why fewer replays are under way than could be, or none."""
+    sizes = sorted((batch.memory_bytes(run.settings) for run in runs), reverse=True)[:jobs]
+    if sum(sizes) <= limit:
+        return []
+    return [
+        f"memory: the {len(sizes)} largest replays would take {format_bytes(sum(sizes))} together, "
+        f"and {format_bytes(int(limit))} are allowed (--memory): fewer are under way at once"
+    ]
+
+
+def choose_make(request: BlockReplay, runs: list[Planned]) -> batch.Make:
+    """Return what makes the replays: processes here, or a cluster's workers. Says if memory is
+    short. Raises BadSweep."""
+    if request.scheduler:
+        return make_there(request.scheduler)
+    limit = memory_limit(request, runs)
+    for line in plan_memory(runs, request.jobs, limit):
+        print(line, flush=True)
+    return batch.make_here(request.jobs, limit)
 
 
 @contextmanager
@@ -556,8 +598,9 @@ def execute(request: BlockReplay) -> bool:
         run.key: f"{one.name}, {share:g} %"
         for run, (one, share, _) in zip(runs, listed, strict=True)
     }
+    make = choose_make(request, runs)
     with show_runs(names, trace.known.requests) as report:
-        figures = batch.make_runs(runs, request.folder, request.jobs, report)
+        figures = batch.make_runs(runs, request.folder, make, report)
     rows = [
         Row(one, share, run, found, batch.load_kept_slices(request.folder, run))
         for (one, share, _), run, found in zip(listed, runs, figures, strict=True)

@@ -2,10 +2,12 @@
 (sluice/blocks/*.py, sluice/sweep/block_replay.py)."""
 
 import csv
+import math
 import re
 import shlex
 import signal
 import subprocess
+import threading
 import tracemalloc
 from collections import OrderedDict
 from collections.abc import Callable
@@ -20,9 +22,12 @@ import sluice
 from sluice.blocks import batch, decoded, replayer
 from sluice.blocks.decoded import BLOCK, Decoded, decode_trace
 from sluice.blocks.replayer import ReplayFailed, Settings, run_replay
+from sluice.experiment.catalogue import load_catalogue
 from sluice.host.limits import HANG_S
+from sluice.host.memory import available_bytes
 from sluice.host.paths import BUILT, ROOT
 from sluice.sweep import block_replay
+from sluice.sweep.ranges import BadSweep
 from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.formats import sluice as own_format
@@ -261,9 +266,9 @@ def test_what_was_replayed_is_not_replayed_again(
     tmp_path: Path, trace: batch.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = count_runs(monkeypatch)
-    first = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", 2)
+    first = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", batch.make_here(2))
     assert len(made) == 4
-    again = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", 2)
+    again = batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", batch.make_here(2))
     assert len(made) == 4 and again == first
     other = [replace(several()[0], inflight=65)]
     batch.make_runs(batch.plan(trace, other), tmp_path / "kept")
@@ -290,6 +295,66 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_call_goes_on(
     batch.make_runs(batch.plan(trace, several()), tmp_path / "kept", report=steps.append)
     assert len(made) == 2
     assert [step.kept for step in steps if step.figures] == [True, True, False, False]
+
+
+def test_a_replay_that_does_not_fit_beside_another_waits_and_smaller_ones_go_first(
+    tmp_path: Path, trace: batch.Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first replay ends only when both small ones have: the second large one must wait for it,
+    because memory has room for a large and a small one."""
+    begun: list[int] = []
+    small_ones = threading.Semaphore(0)
+
+    def run(path: Path, size: int, settings: Settings, *rest: object) -> replayer.Figures:
+        begun.append(settings.buffers)
+        if settings.buffers == 2001:
+            assert all(small_ones.acquire(timeout=HANG_S) for _ in range(2))
+        found = run_replay(path, size, settings)
+        if settings.buffers < 2000:
+            small_ones.release()
+        return found
+
+    monkeypatch.setattr(batch, "run_replay", run)
+    wanted = [Settings(drive="none", buffers=n) for n in (100, 101, 2000, 2001)]
+    room = batch.memory_bytes(wanted[3]) + batch.memory_bytes(wanted[1])
+    batch.make_runs(batch.plan(trace, wanted), tmp_path / "kept", batch.make_here(2, room))
+    assert sorted(begun[:3]) == [100, 101, 2001] and begun[3] == 2000
+    begun.clear()
+    batch.make_runs(batch.plan(trace, wanted), tmp_path / "other", batch.make_here(2))
+    assert sorted(begun[:2]) == [2000, 2001]
+
+
+def test_memory_below_that_of_one_replay_is_refused_and_of_two_is_said(
+    tmp_path: Path, trace: batch.Trace
+) -> None:
+    runs = batch.plan(trace, [Settings(buffers=n) for n in (100, 101)])
+    request = block_replay.BlockReplay(tmp_path, memory="16M")
+    with pytest.raises(BadSweep, match="--memory=16M: the largest replay takes up to 16.1 MiB"):
+        block_replay.memory_limit(request, runs)
+    limit = block_replay.memory_limit(replace(request, memory="17M"), runs)
+    assert limit == 17 << 20
+    assert "together, and 17.0 MiB are allowed" in block_replay.plan_memory(runs, 2, limit)[0]
+    assert block_replay.plan_memory(runs, 1, limit) == []
+
+
+def test_available_memory_is_that_which_linux_says(tmp_path: Path) -> None:
+    info = tmp_path / "meminfo"
+    assert available_bytes(info) == math.inf
+    info.write_text("MemFree:  7 kB\nMemAvailable:    2048 kB\nBuffers: 1 kB\n")
+    assert available_bytes(info) == 2 << 20
+
+
+@pytest.mark.parametrize("name", load_catalogue().policies["replace"])
+def test_no_replay_takes_more_memory_than_is_reckoned(tmp_path: Path, name: str) -> None:
+    buffers = 60_000
+    table = np.zeros(2 * buffers + buffers // 2, REQUEST)
+    blocks = np.arange(2 * buffers, dtype="<u8")
+    table["offset"] = np.concatenate([blocks, blocks[: buffers // 2] * 4]) * BLOCK
+    table["bytes"], table["write"] = BLOCK, np.arange(len(table)) % 100 == 0
+    path = write_packed(tmp_path / "t.requests", table)
+    settings = Settings({"replace": name}, drive="none", buffers=buffers)
+    taken = run_replay(path, 2 * buffers * BLOCK, settings).memory_kb << 10
+    assert taken <= batch.memory_bytes(settings) <= 2 * taken
 
 
 def test_an_edited_trace_is_decoded_again_and_old_ones_go(tmp_path: Path) -> None:

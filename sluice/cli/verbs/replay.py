@@ -1,6 +1,7 @@
 """sluice replay: a trace of a real disk under many policies."""
 
 import math
+import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,8 +17,8 @@ WAYS, LOOPS = ("refuse", "pack", "fold"), ("open", "closed")
 BLOCKS, FILES = "blocks", "files"
 # The most requests under way at once, and the options that only one of the two ways has.
 MOST_INFLIGHT = {BLOCKS: 1 << 16, FILES: 256}
-ONLY = {"fit": FILES, "metrics": FILES, "scheduler": FILES} | dict.fromkeys(
-    ("out", "hours", "warmup", "optimum", "intervals"), BLOCKS
+ONLY = {"fit": FILES, "metrics": FILES} | dict.fromkeys(
+    ("out", "hours", "warmup", "optimum", "intervals", "memory"), BLOCKS
 )
 METRICS = "trace.mean_ms, trace.p99_ms"
 
@@ -33,12 +34,21 @@ def check_scale(text: str) -> str:
     return text
 
 
+def check_memory(text: str) -> str:
+    """Return a size, as 2G or 500M."""
+    if not re.fullmatch(r"[1-9][0-9]*[KMG]", text):
+        raise typer.BadParameter(f"{text}: must be a size, as 2G or 500M")
+    return text
+
+
 def check_way(values: Values) -> None:
     """Raise BadParameter if an option was given that the chosen way does not have."""
     way, inflight = values["through"], values["inflight"]
     for name, only in ONLY.items():
         if values[name] and way != only:
             raise typer.BadParameter(f"only with --through {only}", param_hint=f"--{name}")
+    if values["memory"] and values["scheduler"]:
+        raise typer.BadParameter("only without --scheduler", param_hint="--memory")
     if inflight and inflight > MOST_INFLIGHT[way]:
         raise typer.BadParameter(
             f"{inflight}: must be 1 to {MOST_INFLIGHT[way]} with --through {way}",
@@ -135,6 +145,16 @@ def replay(
         ),
     ] = None,
     jobs: options.Jobs = options.JOBS,
+    memory: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that replays under way may take together, as 2G.",
+            show_default="what this computer has available",
+            callback=options.value_callback(check_memory),
+        ),
+    ] = "",
+    scheduler: options.Scheduler = "",
     folder: options.Folder = None,
     through: Annotated[
         str,
@@ -160,13 +180,6 @@ def replay(
         str,
         typer.Option(
             metavar="METRICS", show_default=METRICS, help="With files: what is to be less."
-        ),
-    ] = "",
-    scheduler: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="With files: a Dask scheduler whose workers make the runs, as tcp://host:8786.",
         ),
     ] = "",
 ) -> int:
@@ -198,7 +211,7 @@ def replay_blocks(given: dict[str, Any]) -> int:
 
     def make() -> bool:
         names = ["trace", "policies", "sizes", "drive", "count", "inflight", "jobs"]
-        names += ["warmup", "optimum", "intervals", "out", "hours"]
+        names += ["memory", "scheduler", "warmup", "optimum", "intervals", "out", "hours"]
         asked = block_replay.BlockReplay(
             **{name: given[name] for name in names},
             format=tell_format(given),

@@ -1,0 +1,15 @@
+"""The memory of this machine."""
+
+import math
+import re
+from pathlib import Path
+
+SAID = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
+INFO = Path("/proc/meminfo")
+
+
+def available_bytes(info: Path = INFO) -> float:
+    """Return how much memory programs can have without swapping: infinity where Linux does not say
+    so."""
+    found = SAID.search(info.read_text(encoding="utf-8")) if info.exists() else None
+    return int(found[1]) * 1024 if found else math.inf

@@ -1,0 +1,118 @@
+"""Replays by the workers of a Dask cluster (sluice/blocks/cluster.py)."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+from test_block_replay import made_table, several, write_packed
+
+from sluice.blocks import batch, cluster
+from sluice.blocks.replayer import ReplayFailed
+from sluice.host.limits import HANG_S
+
+pytestmark = pytest.mark.check
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """Return a client of two workers on one host, whose traces are in a folder of their own."""
+    monkeypatch.setattr(cluster, "FOLDER", tmp_path / "there")
+    monkeypatch.setattr(cluster, "PIECE", 10_000)
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as made,
+        Client(made) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> batch.Trace:
+    """Return a decoded trace of several pieces."""
+    return batch.prepare(write_packed(tmp_path / "t.requests", made_table(3000)), tmp_path / "here")
+
+
+def plain(found: list) -> list:
+    """Return figures without those of the host."""
+    return [replace(one, cpu_s=0, memory_kb=0) for one in found]
+
+
+def test_workers_get_the_trace_once_and_their_results_are_kept_here(
+    client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = batch.plan(trace, [replace(one, slice=10**9) for one in several()])
+    here = batch.make_runs(runs, tmp_path / "other")
+    steps: list[batch.Step] = []
+    there = batch.make_runs(
+        runs,
+        tmp_path / "here",
+        lambda missing, folder, report: cluster.make_by(client, missing, folder, report),
+        steps.append,
+    )
+    assert plain(there) == plain(here)
+    assert [step.kept for step in steps if step.figures] == [False] * 4
+    for run in runs:
+        paths = [batch.slices_path(tmp_path / folder, run) for folder in ("here", "other")]
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert [path.read_bytes() for path in (tmp_path / "there/traces").iterdir()] == [
+        trace.path.read_bytes()
+    ]
+    called, run = [], client.run
+    monkeypatch.setattr(
+        client, "run", lambda f, *rest, **more: called.append(f) or run(f, *rest, **more)
+    )
+    cluster.send_trace(client, trace)
+    assert called == [cluster.find_copy]
+    again = batch.make_runs(runs, tmp_path / "here", cluster.make_there("tcp://nobody:1"))
+    assert again == there
+
+
+def test_a_worker_with_another_replayer_makes_nothing(
+    client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = batch.plan(trace, several())
+    monkeypatch.setattr(cluster, "expect_replayer", partial_expect("another"))
+    with pytest.raises(
+        ReplayFailed, match="has another replayer, or none: update it to the commit"
+    ):
+        cluster.make_by(client, runs, tmp_path / "here", lambda step: None)
+    assert not (tmp_path / "here/results").exists()
+
+
+def partial_expect(wanted: str):
+    """Return expect_replayer for a worker of which the client has another replayer."""
+    expect = cluster.expect_replayer
+    return lambda _: expect(wanted)
+
+
+def test_a_replay_that_nobody_waits_for_is_ended(
+    client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay that reports progress until it is ended stands for a long one."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def run(planned, folder, progress, running):
+        begun.set()
+        while not running.ended:
+            progress(1)
+        ended.set()
+        raise ReplayFailed("ended")
+
+    monkeypatch.setattr(cluster, "measure", run)
+
+    def interrupt(step: batch.Step) -> None:
+        assert begun.wait(HANG_S)
+
+    def collect(futures):
+        assert begun.wait(HANG_S)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cluster, "iterate_completed", collect)
+    runs = batch.plan(trace, several()[:1])
+    with pytest.raises(KeyboardInterrupt):
+        cluster.make_by(client, runs, tmp_path / "here", interrupt)
+    assert ended.wait(HANG_S)
