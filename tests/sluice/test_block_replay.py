@@ -329,7 +329,7 @@ def test_memory_below_that_of_one_replay_is_refused_and_of_two_is_said(
 ) -> None:
     runs = batch.plan(trace, [Settings(buffers=n) for n in (100, 101)])
     request = block_replay.BlockReplay(tmp_path, memory="16M")
-    with pytest.raises(BadSweep, match="--memory=16M: the largest replay takes up to 16.1 MiB"):
+    with pytest.raises(BadSweep, match=r"--memory=16M: the largest replay takes up to 16\.1 MiB"):
         block_replay.memory_limit(request, runs)
     limit = block_replay.memory_limit(replace(request, memory="17M"), runs)
     assert limit == 17 << 20
