@@ -36,7 +36,7 @@
 #define CLIENTS     16
 #define FILES       512
 #define OPENS       1024
-#define USERS_LEAST 3 /* processes, so that one may wait (may_wait) */
+#define USERS_LEAST 3 /* processes, so that one may wait */
 
 /* Of the table; all is guarded by its lock. */
 struct client {
@@ -219,19 +219,13 @@ static struct known *oldest_unused(void)
     return found;
 }
 
-/* True if a further process may wait in an open. One serves the port mapper,
- * and at least half of the others serve calls meanwhile. */
-static bool may_wait(void)
-{
-    return 2 * table->waiting + 2 < exported.users;
-}
-
+/* Count a process that waits in an open; false: it may not. One serves the port
+ * mapper, and at least half of the others serve calls meanwhile. */
 static bool wait_begins(void)
 {
-    if (!may_wait())
-        return false;
-    table->waiting++;
-    return true;
+    bool may = 2 * table->waiting + 2 < exported.users;
+    table->waiting += may;
+    return may;
 }
 
 /* ---- opens ---- */
