@@ -129,7 +129,8 @@ def test_readers_may_cache_until_one_writes(disk: Path) -> None:
         assert third.previous == first.version and third.version > third.previous
         assert a.recalls == [(file, True)] and b.recalls == [(file, True)]
         assert not b.open(file, readers=2).cachable  # others write
-        b.close(file), c.close(file)
+        b.close(file)
+        c.close(file)
         assert a.open(file, readers=2).cachable  # alone now
         assert len(a.recalls) == len(b.recalls) == 1 and not c.recalls
         machine.power_off()
@@ -167,7 +168,8 @@ def test_the_last_writer_writes_back_when_another_client_opens(disk: Path) -> No
 def test_a_client_that_does_not_answer_is_forgotten(disk: Path) -> None:
     with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
         file, other = (client.create(client.mount("/"), name) for name in ("f", "g"))
-        a.open(file, writers=1), a.open(other, writers=1)
+        a.open(file, writers=1)
+        a.open(other, writers=1)
         assert a.ping()[1]
         a.on_recall = lambda: None
         assert b.open(file, writers=1).cachable
