@@ -242,12 +242,11 @@ static void drained(struct io *io, int error)
 
 /* ---- the boot ---- */
 
-static struct disk *named(const char *argument)
+static struct disk *named(const char *argument, const char *name)
 {
-    struct disk *d = disk_named(arg_text(argument) ?: "");
+    struct disk *d = disk_named(name ?: "");
     if (!d)
-        boot_fail("%s=%s: there is no such disk", argument,
-                  arg_text(argument) ?: "");
+        boot_fail("%s=%s: there is no such disk", argument, name ?: "");
     return d;
 }
 
@@ -310,8 +309,8 @@ void nvram_init(void)
 {
     if (!arg_text("nvram_of"))
         return;
-    nv.disk = named("nvram_of");
-    nv.memory = named("nvram_in");
+    nv.disk = named("nvram_of", arg_text("nvram_of"));
+    nv.memory = named("nvram_in", arg_text("nvram_in"));
     if (nv.disk == nv.memory || !nv.memory->ramdisk)
         boot_fail("nvram_in=%s: must be another disk, in virtual time",
                   nv.memory->name);

@@ -210,5 +210,5 @@ const char *remote_source(const struct disk *d)
 void remote_init(void)
 {
     sleep_lock_init(&mounting, "mounting");
-    write_as = arg_number("remote_stable", UNSTABLE, UNSTABLE, FILE_SYNC);
+    write_as = arg_number("remote_stable", 0, 0, 2);
 }

@@ -1,6 +1,8 @@
 """Experiments with a client and a server in one virtual time."""
 
+import shutil
 import tomllib
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,10 +36,8 @@ def test_a_run_is_equal_to_the_byte_when_repeated(tmp_path: Path) -> None:
     assert made[0] == made[1]
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert metrics.evaluate(made[0], "job.read.reads") == 300
-    assert (
-        metrics.evaluate(made[0], "stat.server.disk.reads") > 200
-    )  # else the server's cache has it
-    assert made[0]["counters"]["nvram.writes"] if "nvram.writes" in made[0]["counters"] else True
+    # Else the server's cache has the blocks, and its NVRAM nothing to do.
+    assert metrics.evaluate(made[0], "stat.server.disk.reads") > 200
     assert int(made[0]["counters"]["server.nvram.writes"][0]) > 0
 
 
@@ -50,8 +50,9 @@ def test_the_twin_says_that_it_has_no_network(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_boot_is_named(tmp_path: Path) -> None:
     one = short_run("delayed+PU")
-    server = {**one.config["server"], "args": one.config["server"]["args"] + " nvram_of=disk9"}
-    with pytest.raises(RunFailed, match="the server: .*\n.*there is no such disk"):
+    server = one.config["server"].copy()
+    server["args"] += " nvram_of=disk9"
+    with pytest.raises(RunFailed, match=r"the server: [^|]*\|[^|]*there is no such disk"):
         run.make_run(replace(one, config={**one.config, "server": server}), tmp_path / "console")
 
 
@@ -102,15 +103,16 @@ def test_the_servers_nvram_keeps_over_a_power_cut_what_was_answered(tmp_path: Pa
     ]
     with configs[0].guest() as server, configs[1].guest() as client:
         consoles = [tmp_path / "server", tmp_path / "client"]
-        with two_machines.ExitStack() as opened:
+        with ExitStack() as opened:
             machines = two_machines.start_machines(
                 Link(), configs, [server, client], consoles, opened
             )
             assert [machine.wait(60) for machine in machines] == [7, 0]
         server.save()
     assert "closed" in consoles[1].read_text()
-    assert b"closed" not in data.read_bytes()
+    alone = tmp_path / "alone.img"
+    shutil.copyfile(data, alone)
+    with Machine(lab_machine((roots[2], alone), "disk1.drive=rz58")) as machine:
+        assert "kept" not in machine.wait().console
     with Machine(lab_machine((roots[2], data, nvram), args)) as machine:
         assert "kept" in machine.wait().console
-    with Machine(lab_machine((roots[2], data), "disk1.drive=rz58")) as machine:
-        machine.wait()
