@@ -117,11 +117,10 @@ void journal_leave(struct journal *j)
 
 static void note_change(struct journal *j)
 {
-    u64 none = 0;
     assert(journal_inside() && j->open);
+    /* Of two first changes at once either may have set the time. */
     if (!__atomic_load_n(&j->begun_ns, __ATOMIC_RELAXED) &&
-        __atomic_compare_exchange_n(&j->begun_ns, &none, clock_ns(), false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        !__atomic_exchange_n(&j->begun_ns, clock_ns(), __ATOMIC_RELAXED))
         j->user.begun();
 }
 
