@@ -442,8 +442,8 @@ CAFFEINES = ("hundredth", "refuse", "marked", "at rest")
 
 
 def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int:
-    """Return the hits of CLOCK-Pro as its paper has it, for a cache whose blocks are hot as they come,
-    but the last one. The clock has blocks and names by the places where they stand.
+    """Return the hits of CLOCK-Pro as its paper has it, for a cache whose blocks are hot as they
+    come, but the last one. The clock has blocks and names by the places where they stand.
 
     also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them.
     """
