@@ -184,9 +184,14 @@ int flush_file(struct mount *m, struct file *f)
     return error;
 }
 
+int take_lost(struct file *f)
+{
+    return __atomic_exchange_n(&f->lost, 0, __ATOMIC_RELAXED);
+}
+
 int remote_flush(struct inode *ip)
 {
-    return flush_file(mount_of(ip), file_of(ip));
+    return flush_file(mount_of(ip), file_of(ip)) ?: take_lost(file_of(ip));
 }
 
 /* ---- open and close, as the mount's consistency has them ---- */

@@ -101,6 +101,7 @@ struct file {
     bool gone;                    /* its last name was removed here */
     u64 changed;                  /* here: m->changes at that time */
     int error;                    /* the last of a READ, WRITE or COMMIT */
+    int lost;                     /* dirty blocks: the next fsync says so */
     bool past;                    /* nothing is cached: bytes go past it */
     struct {                      /* for kernel/spritely */
         struct list due;          /* m->spritely.due: a recall waits */
@@ -112,7 +113,6 @@ struct file {
         bool working;             /* it is being recalled */
         bool invalidate;          /* ... and then nothing is cached */
         bool unclosed;            /* the server does not know of a close */
-        int lost;                 /* the next close's error */
     } spritely;
 };
 
@@ -214,6 +214,8 @@ void remote_written(struct inode *);
  * on a disk; what never can is dropped. */
 int flush_file(struct mount *, struct file *);
 int remote_flush(struct inode *);
+/* The error for blocks that were dropped though they were dirty, once; or 0. */
+int take_lost(struct file *);
 u64 file_end(const struct file *); /* where its last cached block may end */
 int remote_open(struct inode *, bool write);
 int remote_close(struct inode *, bool write);

@@ -141,7 +141,7 @@ void spritely_drop(struct mount *m, struct file *f, int lost)
     HOLD(spin, &m->lock);
     f->written = false;
     f->spritely.version = 0;
-    f->spritely.lost = lost ?: f->spritely.lost;
+    f->lost = lost ?: f->lost;
     f->past = spritely_inode(f);
     if (lost && f->past)
         f->ip->valid = false; /* its size is the server's again */
@@ -213,11 +213,9 @@ static int spritely_close(struct inode *ip, bool write)
     struct file *f = file_of(ip);
     begin(m, f, write, -1);
     tell_close(m, f);
-    int lost = f->spritely.lost;
-    f->spritely.lost = 0;
     f->past &= spritely_inode(f) != NULL;
     end(m, f);
-    return lost;
+    return take_lost(f);
 }
 
 /* ---- the server's epoch ---- */
