@@ -293,6 +293,7 @@ def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> 
     config = cast(Configuration, whole)
     if table:
         config["link"], config["server"] = table["link"], build_server(c, table)
+        config["consistency"] = table["consistency"]
     return config
 
 

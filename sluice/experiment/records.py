@@ -107,6 +107,7 @@ class Configuration(MachineConfig, Workload):
     tunables: dict[str, int]  # as "aipu.age_ms", in the tunable's unit
     args: str  # the boot arguments, made of the rest
     link: NotRequired[str]  # to the server, a machine with a data disk,
+    consistency: NotRequired[str]  # of the client's mount of it
     server: NotRequired["Configuration"]
     nvram: NotRequired[str]  # of a server: the size, or "0"
 
@@ -116,6 +117,7 @@ class NetworkTable(TypedDict):
 
     link: str
     stable_writes: int
+    consistency: str
     nvram: str
     server: Unchecked
     policies: Unchecked

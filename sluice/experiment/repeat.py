@@ -28,7 +28,12 @@ from sluice.experiment.jobs import numbers_by_name
 from sluice.experiment.progress import show_steps
 from sluice.experiment.records import RunResult
 from sluice.experiment.schema import BadExperiment, Experiment
-from sluice.experiment.selection import has_charged_time, load_experiments, twin_variant
+from sluice.experiment.selection import (
+    has_charged_time,
+    is_for_twin,
+    load_experiments,
+    twin_variant,
+)
 from sluice.host import page_tables, printing
 from sluice.host.paths import BUILD, ROOT
 from sluice.host.version import version_line
@@ -55,7 +60,9 @@ class Way:
 
     def makes(self, experiment: Experiment) -> bool:
         """Return whether this way must come to the results of this tree's machine."""
-        return has_charged_time(experiment) or not (self.twin or self.compiler)
+        if self.twin:
+            return is_for_twin(experiment)
+        return has_charged_time(experiment) or not self.compiler
 
 
 @dataclass

@@ -63,8 +63,14 @@ echo @done
 """
 MOUNT = "mkdir /data && mount disk1 /data || exit"
 # The server takes its readings when a datagram comes.
-REMOTE_MOUNT = """mkdir /data && mount -t nfs 10.0.0.1:/data /data || exit
+REMOTE_MOUNT = """mkdir /data || exit
+mount -t nfs -o consistency={consistency} 10.0.0.1:/data /data || exit
 udpecho 10.0.0.1 begin > /dev/null"""
+# What is dirty at the end goes to the server while it is there.
+LEAVE_SERVER = """udpecho 10.0.0.1 end > /dev/null
+umount /data
+udpecho 10.0.0.1 gone > /dev/null
+"""
 FREE_PAGES = "mem.free"  # a gauge
 WAIT = re.compile(r"^\s*wait\b", re.M)
 BACKGROUND = re.compile(r"[^&]&\s*$", re.M)  # the end of a line of the shell
@@ -148,12 +154,13 @@ def maker_hash(run: Run) -> str:
 
 def guest_scripts(run: Run) -> dict[str, str]:
     """Return the scripts that make the machine do the run, by path."""
-    mount = MOUNT if run.config["data"] else ""
+    mount, leave = MOUNT if run.config["data"] else "", ""
     if "server" in run.config:
-        mount = REMOTE_MOUNT
+        mount, leave = REMOTE_MOUNT.format(consistency=run.config["consistency"]), LEAVE_SERVER
     limit = run.config["virtual_limit_s"]
     return {
-        "/rc": RC.format(mount=mount, reading=READING.strip(), limit=limit, status=STATUS_LIMIT),
+        "/rc": RC.format(mount=mount, reading=READING.strip(), limit=limit, status=STATUS_LIMIT)
+        + leave,
         "/setup": f"set -e\n{run.config['setup']}\n",
         "/workload": f"set -e\n{run.config['commands']}\n",
     }

@@ -240,6 +240,9 @@ DISK = {
 NETWORK = {
     "link": Field("text", "a row of kernel/link, by the name of its file", required=True),
     "stable_writes": Field("number", "1: the client asks for stable writes only", 0, 0, 1),
+    "consistency": Field(
+        "text", "how the client sees what others write", "nfs", choices=("nfs", "spritely")
+    ),
     "nvram": Field("text", "size of the server's NVRAM, before its data disk; 0: none", "0"),
     "server": Field("table", "the server's machine", required=True),
     "policies": Field("table", "the server's"),

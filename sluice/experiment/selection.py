@@ -93,14 +93,20 @@ def load_experiments(name: str, size: str | None, policy: str = "") -> list[Expe
 
 
 def has_charged_time(experiment: Experiment) -> bool:
-    """Return whether time is charged in all runs of an experiment, so that both engines come to the
-    same results."""
+    """Return whether time is charged in all runs of an experiment, so that each
+    compiler's kernel comes to the same results."""
     return all(run.config["clock"] == CHARGED for run in experiment.runs)
+
+
+def is_for_twin(experiment: Experiment) -> bool:
+    """Return whether the twin must come to the same results as the machine: time is charged, and
+    there is one machine, as the twin has no network."""
+    return has_charged_time(experiment) and not any("server" in run.config for run in experiment.runs)
 
 
 def suits_twin(experiment: Experiment) -> bool:
     """Return whether the twin makes the results of this experiment, on this host."""
-    return has_charged_time(experiment) and not any(
+    return is_for_twin(experiment) and not any(
         engine.run_refusal_reason(
             run.config["commands"],
             [disk["size"] for disk in (run.config["root"], run.config["data"]) if disk],

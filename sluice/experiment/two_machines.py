@@ -1,6 +1,6 @@
 """Makes a run of a client and a server in one virtual time (sluice/network/wiring.py).
 
-The server serves its data disk until the client has ended. It reads its counters when the client
+The server serves its data disk until the client has unmounted it. It reads its counters when the client
 has mounted the disk, and again when the client has read its own at the end. They stand in the
 client's result, with names that begin with `server.`.
 """
@@ -34,8 +34,8 @@ echo @workload
 udpecho -l -c 1
 echo @end; {reading}
 echo @done
+udpecho -l -c 1
 """
-TELL_SERVER = "udpecho 10.0.0.1 end > /dev/null\n"
 
 
 def make_server(run: Run, folder: Path) -> Config:
@@ -54,9 +54,8 @@ def make_server(run: Run, folder: Path) -> Config:
 
 def make_client(run: Run, folder: Path) -> Config:
     """Return the client's machine, with its disk in the folder."""
-    scripts = runs.guest_scripts(run)
-    scripts["/rc"] += TELL_SERVER
-    root = image.make_image(folder / "client.img", runs.content(run, "root", scripts))
+    content = runs.content(run, "root", runs.guest_scripts(run))
+    root = image.make_image(folder / "client.img", content)
     return replace(runs.plain_machine(run), disks=(Disk(root),))
 
 
