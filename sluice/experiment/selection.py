@@ -98,10 +98,14 @@ def has_charged_time(experiment: Experiment) -> bool:
     return all(run.config["clock"] == CHARGED for run in experiment.runs)
 
 
+def has_server(experiment: Experiment) -> bool:
+    """Return whether an experiment has a server, which the twin cannot be: it has no network."""
+    return any("server" in run.config for run in experiment.runs)
+
+
 def is_for_twin(experiment: Experiment) -> bool:
-    """Return whether the twin must come to the same results as the machine: time is charged, and
-    there is one machine, as the twin has no network."""
-    return has_charged_time(experiment) and not any("server" in run.config for run in experiment.runs)
+    """Return whether the twin must come to the same results as the machine."""
+    return has_charged_time(experiment) and not has_server(experiment)
 
 
 def suits_twin(experiment: Experiment) -> bool:

@@ -18,7 +18,7 @@ from sluice.experiment import run as runs
 from sluice.experiment.files import hash_value
 from sluice.experiment.load import load, read_toml
 from sluice.experiment.schema import MODEL_SAYS, Experiment, Run
-from sluice.experiment.selection import twin_variant
+from sluice.experiment.selection import has_server, twin_variant
 from sluice.experiment.verdict import NOT_JUDGED, UNKNOWN, Verdict
 from sluice.host.experiments import experiment_files
 from sluice.twin import engine
@@ -45,6 +45,7 @@ UNJUDGED = {
     **dict.fromkeys(
         (
             *("prefetch-modern", "replace-modern", "sched-modern", "sched-starve", "shriver-nopf"),
+            *("mogul-4.2-random", "mogul-4.2-sequential"),
             *("updater-mix", "updater-pause", "updater-rw", "updaters-modern", "wang-idle"),
             "wang-utilisation",
         ),
@@ -120,6 +121,7 @@ def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, t
     experiment, console = load(path, SIZE), tmp_path / "console"
     if (
         not WHOLE
+        and not has_server(experiment)
         and not engine.host_refusal_reason()
         and not wrong_verdicts(twin_variant(experiment), made, console)
     ):
