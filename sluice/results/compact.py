@@ -12,8 +12,8 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     stands for the metric and "%" for the setting; "*" alone: as the line above.
                     Any other verdict has [says, paper] there
     contest         the values of a setting, then a list for each metric, in the order of CONTEST;
-                    what is empty at the end is left out. A metric is its number among the columns,
-                    from 0, or its name if it is none of them
+                    what is empty at the end is left out, and so is an empty contest. A metric is
+                    its number among the columns, from 0, or its name if it is none of them
     sampled         the names of the variables of a sample
     samples         the values of a run's variables, and its mark: for each arm, in the order of
                     the rows
@@ -354,7 +354,7 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
             [
                 block("rows", lines),
                 block("verdicts", verdicts),
-                block("contest", contest),
+                *([block("contest", contest)] if contest else []),
                 f'"sampled":{line(sampled)},\n"samples":{line(samples)}' + "}\n",
             ]
         )
@@ -372,7 +372,7 @@ def decode(text: str, expectations: list[Expectation]) -> StoredResults:
     expected = {key(row): row for row in expectations}
     contest = [
         decode_match(dict(zip(at, values, strict=True)), match, columns)
-        for values, *here in found["contest"]
+        for values, *here in found.get("contest", [])
         for match in here
     ]
     rows = [

@@ -51,8 +51,8 @@ from sluice.results.stored_records import Sample, StoredMatch, StoredResults, St
 
 FOLDER = ROOT / "results"
 WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
-HASH_DIGITS = 12  # of a kernel's hash, in results/
-MARK_DIGITS = 8  # of the mark of a run
+HASH_DIGITS = 8  # of a kernel's hash, in results/
+MARK_DIGITS = 6  # of the mark of a run
 ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 5, 4  # of figures, the least that are kept
 ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
 MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
