@@ -102,7 +102,7 @@ static void user_exception(struct trapframe *frame, struct cause cause,
 }
 
 /* The last steps before user mode. Interrupts are off on return. */
-static inline void leave_kernel(void)
+static void leave_kernel(void)
 {
     for (irq_off(); mycpu()->reschedule; irq_off()) {
         irq_on();
@@ -116,12 +116,14 @@ static inline void leave_kernel(void)
     proc_account(false);
 }
 
-/* The cost of a call that is a transfer; 0: it is none. */
-static u32 cost_of_transfer(u64 number)
+static bool is_read(u64 number)
 {
-    bool read = number == SYS_read || number == SYS_pread;
-    bool write = number == SYS_write || number == SYS_pwrite;
-    return read ? COST_read : write ? COST_write : 0;
+    return number == SYS_read || number == SYS_pread;
+}
+
+static bool is_write(u64 number)
+{
+    return number == SYS_write || number == SYS_pwrite;
 }
 
 /* The program has computed since its last call. After a transfer it looks at
@@ -134,7 +136,7 @@ static void charge_program(u64 number)
     charge(COST_program, 1);
     if (p->calls_since_transfer == 2)
         charge(COST_work, 1);
-    if (cost_of_transfer(number))
+    if (is_read(number) || is_write(number))
         p->calls_since_transfer = 1;
     else if (p->calls_since_transfer)
         p->calls_since_transfer++;
@@ -145,8 +147,8 @@ static void charge_call(u64 number)
     if (number == SYS_charge)
         return;
     charge(COST_call, 1);
-    if (cost_of_transfer(number))
-        charge(cost_of_transfer(number), 1);
+    charge(COST_read, is_read(number));
+    charge(COST_write, is_write(number));
 }
 
 void user_trap(struct trapframe *frame)
