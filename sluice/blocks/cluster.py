@@ -68,7 +68,7 @@ def receive_piece(name: str, sender: str, at: int, piece: bytes, whole: int) -> 
     path = trace_path(name)
     part = path.with_name(f"{name}.{sender}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with part.open("r+b" if at else "wb") as stream:
+    with part.open("r+b") if at else part.open("wb") as stream:
         stream.seek(at)
         stream.write(piece)
     if at + len(piece) == whole:

@@ -58,7 +58,11 @@ def time_requests(requests: list[Request], drive: str, folder: Path) -> float:
     lines = (f"{kind} e2fsck {first} {count} 1 0\n" for kind, first, count in requests)
     trace.write_text("".join(lines), encoding="utf-8")
     done = subprocess.run(
-        [str(TOOL), "-d", drive, "-v", str(trace)], capture_output=True, check=True, text=True
+        [str(TOOL), "-d", drive, "-v", str(trace)],
+        capture_output=True,
+        check=True,
+        text=True,
+        encoding="utf-8",
     )
     return int(done.stdout.split("\nrequests")[0].split()[-1]) / NS_PER_MS
 

@@ -14,16 +14,10 @@ from sluice.crash.story import (
     Story,
     describe_numbered,
     format_story,
-    list_commands,
     tell,
     tell_cut,
 )
-from sluice.crash.theatre import cut_page
 from sluice.crash.workloads import Workload, find_workload
-from sluice.experiment.files import write_atomically
-from sluice.host.paths import BUILD
-
-PAGE = BUILD / "crash" / "theatre.html"  # of the cut that was shown last
 
 
 def find_story(
@@ -60,26 +54,6 @@ def show_cut(
             out.write_bytes(story.image)
             print(f"The disk after this cut: {out}")
         return not story.failure.wrong
-
-
-def stage_cut(
-    request: CampaignRequest,
-    name: str,
-    number: int | None,
-    fault: str = "",
-    out: Path | None = None,
-) -> bool:
-    """Write the page of a workload's simplest failure, or of its cut with this number. Returns
-    true. out: the file, if not the usual one."""
-    with make_laboratory(request) as laboratory:
-        story = find_story(laboratory, find_workload(name), number, fault)
-        if story:
-            more = request.options + (f" --fault {fault}" if fault else "")
-            path = out or PAGE
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, cut_page(story, laboratory, list_commands(story, more)))
-            print(f"theatre: {path}")
-    return True
 
 
 def debug_cut(

@@ -151,7 +151,7 @@ def boot_and_read() -> dict[str, object]:
     }
 
 
-def with_server(known: Known) -> Known:
+def add_server_names(known: Known) -> Known:
     """Return the names of a run with a server, whose figures are called server.NAME."""
     counters, histograms = (
         names | {f"server.{name}": unit for name, unit in names.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sluice.experiment import jobs, metrics, sets, theory, trace_disk
-from sluice.experiment.catalogue import has_volatile_cache, load_catalogue, with_server
+from sluice.experiment.catalogue import add_server_names, has_volatile_cache, load_catalogue
 from sluice.experiment.check import Checker, format_toml
 from sluice.experiment.locate import Lines
 from sluice.experiment.locate import Path as Keys
@@ -709,7 +709,7 @@ def open_experiment(path: Path, size: str = FULL, policy: str = "", arms: Arms =
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     if top["network"]:
-        c.known = with_server(c.known)
+        c.known = add_server_names(c.known)
     c.drive_times = top["machine"].get("drive_times") == 1
     c.loss_ages = top["machine"].get("loss_ages") == 1
     if policy and raw["arms"]:

@@ -26,7 +26,7 @@ from tools.search.searcher import FOUND, Configuration, run_search
 LISTED = Path(__file__).with_name("mutants.toml")
 COMPILE, LINK = (ROOT / "build" / f"search{part}.command" for part in ("", ".link"))
 FILES = {
-    "kernel/cache": "ahead bio delayed flush hash pinned replace updated write",
+    "kernel/cache": "ahead bio delayed flush pinned replace updated write",
     "kernel/disk": "queue dispatch merge candidate disk",
 }
 RULES = {  # by name: what a statement has in it that is left out

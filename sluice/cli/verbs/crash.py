@@ -11,6 +11,7 @@ from sluice.cli.verb import DRIVES, Needs, verb
 
 CRASH = Needs(("run",), ("all", "twin"))
 GDB = Needs(("run", "gdb"), ("all", "twin"))
+STAGED = Needs(("report",), ("all", "twin"))
 GUEST = ("build/guest/crashcases", "build/guest/crashops")
 GOES_ON = "all workloads so far are kept; the same command goes on from there"
 ORDERS = ("sync", "prefix")
@@ -252,7 +253,7 @@ def show(
     return exit_status_of(lambda: show_cut(asked, workload, cut, fault, out))
 
 
-@verb(CRASH, "sluice crash theatre 'creat /n; rename /f /n' --cut 40")
+@verb(STAGED, "sluice crash theatre 'creat /n; rename /f /n' --cut 40")
 def theatre(
     workload: OneWorkload,
     cut: OneCut = None,
@@ -269,7 +270,7 @@ def theatre(
 ) -> int:
     """Write a page that shows one cut of a workload step by step: the operations, the queue in the
     drive's cache, the disk's blocks, and what is lost."""
-    from sluice.crash.one_cut import stage_cut
+    from sluice.crash.staged_cut import stage_cut
 
     asked = request_of(args, block, order, durable, journal, torn, prune, log=log)
     return exit_status_of(lambda: stage_cut(asked, workload, cut, fault, out))
