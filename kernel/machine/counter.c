@@ -6,6 +6,9 @@
  * - No far time is written to the compare register, the interrupt is masked
  *   instead: QEMU 7.2 would keep a timer for it, and in lab mode jump to it
  *   when idle.
+ * - In charged time the interrupt is the software interrupt, which one hart
+ *   has no other use for. A timer interrupt that stays pending, masked, would
+ *   slow each return to QEMU's loop.
  */
 #include "kernel/machine/counter.h"
 
@@ -31,6 +34,7 @@ enum {
 };
 
 static bool lab;        /* time counts instructions (in_lab) */
+static bool charged;    /* the clock rings, not the counter */
 static u64 ahead_ticks; /* longer than a few instructions take */
 
 /* Neither product overflows for frequencies below 18 GHz. */
@@ -70,13 +74,15 @@ void counter_alarm(u64 when_ns)
 
 void counter_ring(void)
 {
-    set_compare(0);
-    csr_set(sie, 1UL << INT_TIMER);
+    csr_set(sip, 1UL << INT_SOFTWARE);
 }
 
 void counter_quiet(void)
 {
-    csr_clear(sie, 1UL << INT_TIMER);
+    if (charged)
+        csr_clear(sip, 1UL << INT_SOFTWARE);
+    else
+        csr_clear(sie, 1UL << INT_TIMER);
 }
 
 /*
@@ -227,6 +233,7 @@ static u64 few_instructions_ticks(void)
 
 void counter_init(bool may_be_lab)
 {
+    charged = !may_be_lab;
     lab = may_be_lab && machine.rtc.phys && in_lab();
     if (lab)
         start_evenly();

@@ -18,8 +18,8 @@ bool counter_is_virtual(void); /* lab mode: it counts instructions */
 /* When the counter was 0, in ns since 1970. */
 u64 counter_boot_wall_ns(void);
 
-/* Set when this hart's timer interrupt comes: at that time, or now, or not at
- * all. */
+/* Set when this hart's interrupt comes: at that time, or not at all. Where time
+ * is charged it comes at counter_ring, as a software interrupt. */
 void counter_alarm(u64 when_ns);
 void counter_ring(void);
 void counter_quiet(void);
