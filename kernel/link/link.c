@@ -31,6 +31,7 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/mem.h"

@@ -34,7 +34,6 @@ enum {
 };
 
 static bool lab;        /* time counts instructions (in_lab) */
-static bool charged;    /* the clock rings, not the counter */
 static u64 ahead_ticks; /* longer than a few instructions take */
 
 /* Neither product overflows for frequencies below 18 GHz. */
@@ -79,7 +78,7 @@ void counter_ring(void)
 
 void counter_quiet(void)
 {
-    if (charged)
+    if (clock_charged)
         csr_clear(sip, 1UL << INT_SOFTWARE);
     else
         csr_clear(sie, 1UL << INT_TIMER);
@@ -233,7 +232,6 @@ static u64 few_instructions_ticks(void)
 
 void counter_init(bool may_be_lab)
 {
-    charged = !may_be_lab;
     lab = may_be_lab && machine.rtc.phys && in_lab();
     if (lab)
         start_evenly();

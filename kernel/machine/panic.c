@@ -14,6 +14,7 @@
  *   link of the kernel; in that first link it is empty.
  */
 #include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 
 #define MAX_FRAMES 32
 

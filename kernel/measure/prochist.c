@@ -14,6 +14,7 @@
  */
 #include "kernel/measure/hist.h"
 #include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/base/stat.h"
 
 #define MAX_ACCOUNTS    64

@@ -68,27 +68,25 @@ struct trace_ring {
 };
 
 void trace_init(void);
-void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
-void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
-                    u64 argument);
+/* Charge an event, and append its record if there is a ring. time_ns: as for
+ * trace_at, or 0 for now. */
+void trace_write(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
+                 u64 argument);
 
 extern bool trace_on; /* only machine mode writes it, and the ring */
-
-/* Record an event that happens now. */
-static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
-                         u64 argument)
-{
-    if (trace_on)
-        trace_write(event, disk, block, pid, argument);
-    charge(COST_EVENTS + event, 1);
-}
 
 /* Record an event at an earlier time. Since then the hart must have traced
  * nothing and kept interrupts off. */
 static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
                             u64 block, u32 pid, u64 argument)
 {
-    if (trace_on)
-        trace_write_at(time_ns, event, disk, block, pid, argument);
-    charge(COST_EVENTS + event, 1);
+    if (trace_on || clock_charged)
+        trace_write(time_ns, event, disk, block, pid, argument);
+}
+
+/* Record an event that happens now. */
+static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
+                         u64 argument)
+{
+    trace_at(0, event, disk, block, pid, argument);
 }

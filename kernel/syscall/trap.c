@@ -102,7 +102,7 @@ static void user_exception(struct trapframe *frame, struct cause cause,
 }
 
 /* The last steps before user mode. Interrupts are off on return. */
-static void leave_kernel(void)
+static inline void leave_kernel(void)
 {
     for (irq_off(); mycpu()->reschedule; irq_off()) {
         irq_on();
@@ -112,7 +112,8 @@ static void leave_kernel(void)
         irq_on();
         process_exit(WKILLED);
     }
-    vm_fence();
+    if (mycpu()->fence_due)
+        vm_fence();
     proc_account(false);
 }
 
@@ -133,9 +134,9 @@ static void charge_program(u64 number)
     struct proc *p = myproc();
     if (number == SYS_charge)
         return;
-    charge(COST_program, 1);
+    cost_pay(COST_program, 1);
     if (p->calls_since_transfer == 2)
-        charge(COST_work, 1);
+        cost_pay(COST_work, 1);
     if (is_read(number) || is_write(number))
         p->calls_since_transfer = 1;
     else if (p->calls_since_transfer)
@@ -146,9 +147,11 @@ static void charge_call(u64 number)
 {
     if (number == SYS_charge)
         return;
-    charge(COST_call, 1);
-    charge(COST_read, is_read(number));
-    charge(COST_write, is_write(number));
+    cost_pay(COST_call, 1);
+    if (is_read(number))
+        cost_pay(COST_read, 1);
+    if (is_write(number))
+        cost_pay(COST_write, 1);
 }
 
 void user_trap(struct trapframe *frame)

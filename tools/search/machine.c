@@ -192,13 +192,8 @@ void cost_charge(u32 row, u64 n)
     (void)row, (void)n;
 }
 
-void trace_write(enum trace_event e, u32 disk, u64 block, u32 pid, u64 arg)
-{
-    (void)e, (void)disk, (void)block, (void)pid, (void)arg;
-}
-
-void trace_write_at(u64 time_ns, enum trace_event e, u32 disk, u64 block,
-                    u32 pid, u64 arg)
+void trace_write(u64 time_ns, enum trace_event e, u32 disk, u64 block, u32 pid,
+                 u64 arg)
 {
     (void)time_ns, (void)e, (void)disk, (void)block, (void)pid, (void)arg;
 }
