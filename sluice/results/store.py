@@ -52,7 +52,7 @@ from sluice.results.stored_records import Sample, StoredMatch, StoredResults, St
 FOLDER = ROOT / "results"
 WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
 HASH_DIGITS = 8  # of a kernel's hash, in results/
-MARK_DIGITS = 6  # of the mark of a run
+MARK_DIGITS = 5  # of the mark of a run
 ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 5, 4  # of figures, the least that are kept
 ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
 MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
@@ -66,7 +66,7 @@ def tree_commit() -> str:
     """Return the commit of this tree, with a + if files on which results depend have changed
     since."""
     head = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"],
+        ["git", "rev-parse", "--short=8", "HEAD"],
         cwd=ROOT,
         capture_output=True,
         text=True,
