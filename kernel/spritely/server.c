@@ -440,7 +440,8 @@ static int serve_open(struct call *c)
     return put_post_of(&c->out, c->ip);
 }
 
-/* An open that calls back is not waited for: it finds what is so now. */
+/* This does not wait for an open that is calling clients back; that open looks
+ * at the file's state again. */
 static int serve_close(struct call *c)
 {
     struct opening a;

@@ -15,7 +15,7 @@ from sluice.crash.laboratory import Sample
 from sluice.crash.workloads import ALPHABET, Workload, find_workload
 
 CONFIRMS = ("fsync", "sync", "through")
-# Faults that no cut at such a point can show: they need one between two writes, or a write lost.
+# Faults that these cuts cannot show. They need a cut between two writes, or a write that is lost.
 OF_ORDER = frozenset(
     (
         *("no-flushes", "flush-lies", "fsync-without-flush", "fsync-too-early", "sync-too-early"),
