@@ -89,7 +89,9 @@ void put_numbers(struct xdr *x, u32 ino, u32 generation)
     xdr_put(x, generation);
 }
 
-void put_handle(struct xdr *x, const struct inode *ip)
+int put_handle(struct xdr *x, struct inode *ip)
 {
+    TRY(ilock_valid(ip));
     put_numbers(x, ip->ino, ip->generation);
+    return iunlock_with(ip, 0);
 }

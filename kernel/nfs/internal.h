@@ -94,7 +94,8 @@ void export_end(void);
 /* A file's handle. -ESTALE, or NFS_BADHANDLE: it is no handle of this export;
  * then *ip is NULL. */
 int take_handle(struct call *, struct inode **ip);
-void put_handle(struct xdr *, const struct inode *);
+/* Of an inode that is not locked: 0 or -EIO. */
+int put_handle(struct xdr *, struct inode *);
 /* The same of a handle's numbers: the inode need not be there any more. */
 int take_numbers(struct call *, u32 *ino, u32 *generation);
 void put_numbers(struct xdr *, u32 ino, u32 generation);

@@ -24,14 +24,14 @@ struct listing {
 static void put_plus(struct xdr *x, struct inode *dir, const char *name)
 {
     OWNED(inode) struct inode *ip = NULL;
-    int error = find_name(dir, name, &ip);
-    if (error || put_post_of(x, ip)) {
-        xdr_put(x, false);
-        xdr_put(x, false);
-        return;
-    }
+    struct xdr start = *x;
+    int error = find_name(dir, name, &ip) ?: put_post_of(x, ip);
     xdr_put(x, true);
-    put_handle(x, ip);
+    if (error ?: put_handle(x, ip)) {
+        *x = start;
+        xdr_put(x, false);
+        xdr_put(x, false);
+    }
 }
 
 static void put_entry(struct xdr *x, struct listing *l, const struct dirent *d,

@@ -125,8 +125,8 @@ static void put_host(struct xdr *x, u32 host)
 static int mnt(struct call *c)
 {
     TRY(take_path(c, &c->ip));
+    TRY(put_handle(&c->out, c->ip));
     remember(c->from.host, c->ip);
-    put_handle(&c->out, c->ip);
     xdr_put(&c->out, 2); /* flavors that may be used */
     xdr_put(&c->out, AUTH_NONE);
     xdr_put(&c->out, AUTH_SYS);

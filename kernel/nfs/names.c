@@ -38,8 +38,7 @@ int find_name(struct inode *dir, const char *name, struct inode **ip)
 
 int serve_lookup(struct call *c)
 {
-    TRY(find_name(c->ip, c->name, &c->made));
-    put_handle(&c->out, c->made);
+    TRY(find_name(c->ip, c->name, &c->made) ?: put_handle(&c->out, c->made));
     return put_post_of(&c->out, c->made) ?: put_post_of(&c->out, c->ip);
 }
 
@@ -51,7 +50,7 @@ static int put_made(struct call *c)
 {
     TRY(make_stable(c->made));
     xdr_put(&c->out, true);
-    put_handle(&c->out, c->made);
+    TRY(put_handle(&c->out, c->made));
     return put_post_of(&c->out, c->made) ?: put_changed(&c->out, c->ip);
 }
 
