@@ -52,7 +52,7 @@ static void copy_words_shifted(word *to, const u8 *from, size_t n)
 }
 
 /* Copy upwards; `to` must not lie within [from, from + n). */
-static void copy_up(u8 *to, const u8 *from, size_t n)
+static inline void copy_up(u8 *to, const u8 *from, size_t n)
 {
     if (n >= 2 * WORD) {
         for (; !aligned(to); n--)

@@ -215,7 +215,7 @@ int biowait(struct buf *b)
 /* The current process is about to hold one more buffer. False if it is the
  * first one and not all holders together would fit the cache. Caller holds the
  * lock. */
-static bool hold_at_once(void)
+static inline bool hold_at_once(void)
 {
     struct proc *p = myproc();
     assert(p->buffers_held < BUFFERS_HELD); /* 8 */

@@ -13,12 +13,6 @@ static struct request *by_sector(struct tree_node *n)
     return n ? TREE_ITEM(n, struct request, by_sector) : NULL;
 }
 
-static struct request *oldest(const struct list *arrived)
-{
-    struct list *first = list_first(arrived);
-    return first ? LIST_ITEM(first, struct request, by_age) : NULL;
-}
-
 /* Which of the queue's sets a request is in. */
 static enum queue_set set_of(const struct request *r)
 {
@@ -95,7 +89,8 @@ struct request *queue_find_oldest(const struct queue *q, enum direction dir)
 {
     struct request *best = NULL;
     SET_EACH (i, dir) {
-        struct request *r = oldest(&q->arrived[i]);
+        struct list *first = list_first(&q->arrived[i]);
+        struct request *r = ITEM_OR_NULL(first, struct request, by_age);
         if (r && (!best || r->arrival < best->arrival))
             best = r;
     }

@@ -10,7 +10,7 @@
  */
 #include "kernel/driver/virtio_net.h"
 #include "kernel/driver/virtio.h"
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/machine/irq.h"
 
 #define NETWORK_DEVICE 1          /* device id */

@@ -47,7 +47,8 @@ static int dir_bread(struct inode *dir, u32 block, struct buf **b)
 }
 
 /* The entry at a byte of a block, or NULL if it is damaged. */
-static struct ext2_entry *entry_at(const struct fs *fs, void *data, u32 at)
+static inline struct ext2_entry *entry_at(const struct fs *fs, void *data,
+                                          u32 at)
 {
     struct ext2_entry *e = (void *)((char *)data + at);
     u32 left = fs->block_bytes - at;

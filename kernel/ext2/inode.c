@@ -254,11 +254,6 @@ void inodes_forget(struct fs *fs)
 
 /* ---- from and to the disk ---- */
 
-bool ino_ok(const struct fs *fs, u32 ino)
-{
-    return ino == EXT2_ROOT_INO || (ino >= fs->first_ino && ino <= fs->inodes);
-}
-
 /* The buffer of an inode's block, and the inode in it. */
 static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
 {

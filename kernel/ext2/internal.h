@@ -102,6 +102,12 @@ static inline u32 now_s(void)
     return MIN(clock_wall_ns() / NS_PER_S, UINT32_MAX);
 }
 
+/* True if an entry may name the inode. */
+static inline bool ino_ok(const struct fs *fs, u32 ino)
+{
+    return ino == EXT2_ROOT_INO || (ino >= fs->first_ino && ino <= fs->inodes);
+}
+
 /* Blocks with equal owners are flushed together. */
 static inline u64 owner_of(const struct inode *ip)
 {
@@ -234,7 +240,6 @@ int claim_all(struct fs *);
  * is not valid any more. */
 void inode_free(struct inode *);
 void inodes_init(void);
-bool ino_ok(const struct fs *, u32 ino); /* may an entry name it? */
 int iget(struct fs *, u32 ino, struct inode **);
 /* A new inode: allocated, referenced, locked, with the names it will have
  * (2 if a directory); not yet on the disk. */

@@ -30,7 +30,7 @@
 #include "kernel/link/row.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/mem.h"

@@ -26,15 +26,15 @@
 
 #include "kernel/machine/args.h"
 #include "kernel/machine/counter.h"
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 
 #define MAX_EPOCH_S   10000000000UL /* 2286: in ns it fits 64 bits */
 #define CHARGED_EPOCH 1767225600UL  /* 2026-01-01 */
 
 bool clock_charged;
-static u64 charged_ns = NS_PER_S; /* the charged clock's time */
-static u64 boot_wall_ns;          /* wall time when clock_ns was 0 */
-static u64 armed_ns[MAX_HARTS];
+u64 charged_ns = NS_PER_S; /* the charged clock's time */
+u64 armed_ns[MAX_HARTS];
+static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
 
 /* The state that clock_go restores. */
 static struct {
@@ -84,7 +84,7 @@ u64 clock_due_ns(void)
 
 /* An interrupt that comes meanwhile is taken at its time, if interrupts are
  * on, and what it spends comes on top. Else it waits until they are. */
-void clock_spend(u64 ns)
+void clock_spend_past(u64 ns)
 {
     while (armed_ns[0] <= charged_ns + ns && irq_is_on()) {
         u64 before_ns = MAX(armed_ns[0], charged_ns) - charged_ns;

@@ -34,15 +34,7 @@ enum {
 };
 
 static bool lab;        /* time counts instructions (in_lab) */
-static bool charged;    /* the clock rings, not the counter */
 static u64 ahead_ticks; /* longer than a few instructions take */
-
-/* Neither product overflows for frequencies below 18 GHz. */
-static u64 ns_of_ticks(u64 ticks)
-{
-    u64 hz = machine.timebase_hz;
-    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
-}
 
 /* The first tick that is not before the time. */
 static u64 ticks_of_ns(u64 ns)
@@ -51,9 +43,11 @@ static u64 ticks_of_ns(u64 ns)
     return ns / NS_PER_S * hz + (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
 }
 
+/* Neither product overflows for frequencies below 18 GHz. */
 u64 counter_ns(void)
 {
-    return ns_of_ticks(csr_read(time));
+    u64 ticks = csr_read(time), hz = machine.timebase_hz;
+    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
 }
 
 bool counter_is_virtual(void)
@@ -79,7 +73,7 @@ void counter_ring(void)
 
 void counter_quiet(void)
 {
-    if (charged)
+    if (clock_charged)
         csr_clear(sip, 1UL << INT_SOFTWARE);
     else
         csr_clear(sie, 1UL << INT_TIMER);
@@ -233,7 +227,6 @@ static u64 few_instructions_ticks(void)
 
 void counter_init(bool may_be_lab)
 {
-    charged = !may_be_lab;
     lab = may_be_lab && machine.rtc.phys && in_lab();
     if (lab)
         start_evenly();

@@ -12,7 +12,8 @@
 
 #include "kernel/base/list.h"
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/riscv.h"
+#include "kernel/machine/spinlock.h"
 
 #define STACK_STRIDE 0x4000 /* of kernel stacks: a guard page, three pages */
 

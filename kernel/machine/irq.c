@@ -10,7 +10,7 @@
  */
 #include "kernel/machine/irq.h"
 
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 
 #define MAX_IRQ   128      /* QEMU's virt has 96 */
 #define PRIORITY  0x0      /* a word for each interrupt */

@@ -27,12 +27,6 @@ static struct {
 GAUGE(free_gauge, "mem.free", "pages", "not in use", mem_free_pages);
 GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 
-#ifdef DEBUG
-#define poison(page) memset(page, 0xdd, PAGE_SIZE)
-#else
-#define poison(page) ((void)0)
-#endif
-
 #define LISTED 0xf4ee11edU /* more than any page's references */
 
 void mem_init(u64 first_phys, u64 end_phys)
@@ -131,7 +125,8 @@ void page_free(void *page)
         panic("page_free: page %p is free already", page);
     if (before > 1)
         return;
-    poison(page);
+    if (CHECKED)
+        memset(page, 0xdd, PAGE_SIZE);
     struct free_page *f = page;
     HOLD(spin, &mem.lock);
     f->next = mem.free;

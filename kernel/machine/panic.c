@@ -13,7 +13,7 @@
  * - Names come from the section .ksyms, which symbols.awk makes from a first
  *   link of the kernel; in that first link it is empty.
  */
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 
 #define MAX_FRAMES 32
 

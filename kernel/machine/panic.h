@@ -12,10 +12,11 @@
 
 /* Checks worth their cost only while looking for a mistake. */
 #ifdef DEBUG
-#define debug_assert(cond) assert(cond)
+#define CHECKED 1
 #else
-#define debug_assert(cond) ((void)sizeof(!!(cond)))
+#define CHECKED 0
 #endif
+#define debug_assert(cond) assert(!CHECKED || (cond))
 
 /* True if this hart is panicking. Does not return if another hart is. Every
  * hart calls this when it spins for a lock or takes an ipi, so a panic stops

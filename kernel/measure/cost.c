@@ -24,17 +24,11 @@ struct cost_row cost_rows[COST_ROWS] = {
 #undef COST
 };
 
-static u64 instruction_ns;
-
-u64 cost_ns(u64 instructions)
-{
-    return instructions * instruction_ns;
-}
+u64 instruction_ns;
 
 void cost_charge(u32 row, u64 n)
 {
-    cost_rows[row].charged += n;
-    clock_spend(cost_ns(cost_rows[row].instructions * n));
+    cost_pay(row, n);
 }
 
 void cost_charge_bytes(u32 row, u64 bytes)

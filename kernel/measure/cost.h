@@ -56,6 +56,21 @@ extern struct cost_row cost_rows[COST_ROWS];
 void cost_charge(u32 row, u64 n);
 void cost_charge_bytes(u32 row, u64 bytes);
 
+/* How long an instruction takes in charged time, and how long some take, at
+ * most 2^40 of them. */
+extern u64 instruction_ns;
+static inline u64 cost_ns(u64 instructions)
+{
+    return instructions * instruction_ns;
+}
+
+/* cost_charge, inline: where time is charged, on the way of each call. */
+static inline void cost_pay(u32 row, u64 n)
+{
+    cost_rows[row].charged += n;
+    clock_spend(cost_ns(cost_rows[row].instructions * n));
+}
+
 static inline void charge(u32 row, u64 n)
 {
     if (clock_charged)
@@ -68,6 +83,4 @@ static inline void charge_bytes(u32 row, u64 bytes)
         cost_charge_bytes(row, bytes);
 }
 
-/* How long instructions take in charged time, at most 2^40 of them. */
-u64 cost_ns(u64 instructions);
 void cost_init(void);

@@ -13,7 +13,7 @@
  *   without a request is emptied for a new one, and counted.
  */
 #include "kernel/measure/hist.h"
-#include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/base/stat.h"
 
 #define MAX_ACCOUNTS    64

@@ -179,7 +179,7 @@ static int take(struct socket *s, u64 deadline_ns, struct datagram **d)
 i64 socket_receive(struct socket *s, struct net_address *from, struct uio *u,
                    u64 deadline_ns)
 {
-    struct datagram *d;
+    struct datagram *d = NULL;
     TRY(take(s, deadline_ns, &d));
     u64 n = MIN(u->left, d->bytes);
     *from = (struct net_address){d->from, d->port};

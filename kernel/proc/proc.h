@@ -80,8 +80,21 @@ struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg);
 /* Name a process, cut to what fits. */
 void proc_name(struct proc *, const char *name);
 
-void yield(void);                 /* let others run */
-void proc_account(bool was_user); /* the time up to now was user time */
+void yield(void); /* let others run */
+
+/* Count the time since the last call as user or as system time. */
+static inline void proc_account_until(struct proc *p, u64 now_ns, bool was_user)
+{
+    u64 *sum = was_user ? &p->user_ns : &p->system_ns;
+    *sum += now_ns - p->switched_ns;
+    p->switched_ns = now_ns;
+}
+
+/* Do so for the current process, up to now. */
+static inline void proc_account(bool was_user)
+{
+    proc_account_until(myproc(), clock_ns(), was_user);
+}
 
 /* A copy of the current process's memory and registers, which will begin with
  * start(NULL). The caller gives it files, then starts it. It is in the group

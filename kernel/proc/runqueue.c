@@ -58,19 +58,6 @@ void proc_hart_init(void)
 
 /* ---- switching ---- */
 
-/* Count the time since the last call as user or as system time. */
-static void account(struct proc *p, u64 now_ns, bool was_user)
-{
-    u64 *sum = was_user ? &p->user_ns : &p->system_ns;
-    *sum += now_ns - p->switched_ns;
-    p->switched_ns = now_ns;
-}
-
-void proc_account(bool was_user)
-{
-    account(myproc(), clock_ns(), was_user);
-}
-
 /* The hart goes to a process, for a time slice if others wait. */
 static void start_slice(struct cpu *c, u64 now_ns)
 {
@@ -103,7 +90,7 @@ void run_other(void)
             ?: &idle_procs[c->hart];
     u64 now_ns = clock_ns();
     start_slice(c, now_ns);
-    account(from, now_ns, false);
+    proc_account_until(from, now_ns, false);
     become(c, to, now_ns);
     if (to == from)
         return;

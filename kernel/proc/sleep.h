@@ -54,7 +54,11 @@ void wait_queue_join(struct wait_queue *, struct spinlock *lk);
 
 /* Hand the resource to the first in the queue. Returns that process, or NULL if
  * none waits. */
-struct proc *wait_queue_hand_off(struct wait_queue *);
+struct proc *wait_queue_wake_first(struct wait_queue *);
+static inline struct proc *wait_queue_hand_off(struct wait_queue *q)
+{
+    return list_empty(&q->waiters) ? NULL : wait_queue_wake_first(q);
+}
 
 struct sleeplock {
     struct spinlock guard;

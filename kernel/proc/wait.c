@@ -15,10 +15,9 @@ void wait_queue_join(struct wait_queue *q, struct spinlock *lk)
         sleep_on(place, lk);
 }
 
-struct proc *wait_queue_hand_off(struct wait_queue *q)
+struct proc *wait_queue_wake_first(struct wait_queue *q)
 {
     struct list *place = list_pop_front(&q->waiters);
-    if (place)
-        wakeup(place);
-    return ITEM_OR_NULL(place, struct proc, wait);
+    wakeup(place);
+    return LIST_ITEM(place, struct proc, wait);
 }

@@ -102,7 +102,7 @@ static void user_exception(struct trapframe *frame, struct cause cause,
 }
 
 /* The last steps before user mode. Interrupts are off on return. */
-static void leave_kernel(void)
+static inline void leave_kernel(void)
 {
     for (irq_off(); mycpu()->reschedule; irq_off()) {
         irq_on();
@@ -112,61 +112,61 @@ static void leave_kernel(void)
         irq_on();
         process_exit(WKILLED);
     }
-    vm_fence();
+    if (mycpu()->fence_due)
+        vm_fence();
     proc_account(false);
 }
 
-static bool is_read(u64 number)
+/* The cost of a call that moves bytes; COST_call if it moves none. */
+static enum cost transfer_cost(u64 number)
 {
-    return number == SYS_read || number == SYS_pread;
-}
-
-static bool is_write(u64 number)
-{
-    return number == SYS_write || number == SYS_pwrite;
+    if (number == SYS_read || number == SYS_pread)
+        return COST_read;
+    return number == SYS_write || number == SYS_pwrite ? COST_write : COST_call;
 }
 
 /* The program has computed since its last call. After a transfer it looks at
  * the time, if it measures, and then works with the transfer's bytes. */
-static void charge_program(u64 number)
+static void charge_program(bool transfers)
 {
     struct proc *p = myproc();
-    if (number == SYS_charge)
-        return;
-    charge(COST_program, 1);
+    cost_pay(COST_program, 1);
     if (p->calls_since_transfer == 2)
-        charge(COST_work, 1);
-    if (is_read(number) || is_write(number))
+        cost_pay(COST_work, 1);
+    if (transfers)
         p->calls_since_transfer = 1;
     else if (p->calls_since_transfer)
         p->calls_since_transfer++;
 }
 
-static void charge_call(u64 number)
+static void user_call(struct trapframe *frame)
 {
-    if (number == SYS_charge)
-        return;
-    charge(COST_call, 1);
-    charge(COST_read, is_read(number));
-    charge(COST_write, is_write(number));
+    u64 number = frame->x[REG_A7];
+    bool pays = clock_charged && number != SYS_charge;
+    enum cost transfer = pays ? transfer_cost(number) : COST_call;
+    if (pays)
+        charge_program(transfer != COST_call);
+    proc_account(true);
+    if (pays)
+        cost_pay(COST_call, 1);
+    if (transfer != COST_call)
+        cost_pay(transfer, 1);
+    frame->epc += 4;
+    irq_on();
+    syscall(frame);
 }
 
 void user_trap(struct trapframe *frame)
 {
     u64 cause = csr_read(scause);
-    if (clock_charged && cause == CAUSE_USER_ECALL)
-        charge_program(frame->x[REG_A7]);
-    proc_account(true);
-    if (clock_charged && cause == CAUSE_USER_ECALL)
-        charge_call(frame->x[REG_A7]);
     if (cause == CAUSE_USER_ECALL) {
-        frame->epc += 4;
-        irq_on();
-        syscall(frame);
-    } else if (cause & CAUSE_INTERRUPT) {
-        interrupt(cause & ~CAUSE_INTERRUPT);
+        user_call(frame);
     } else {
-        user_exception(frame, cause_of(cause), csr_read(stval));
+        proc_account(true);
+        if (cause & CAUSE_INTERRUPT)
+            interrupt(cause & ~CAUSE_INTERRUPT);
+        else
+            user_exception(frame, cause_of(cause), csr_read(stval));
     }
     leave_kernel();
 }

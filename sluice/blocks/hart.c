@@ -19,6 +19,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/machine/counter.h"
 #include "kernel/machine/cpu.h"
+#include "kernel/machine/lock.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/uart.h"
@@ -147,12 +148,6 @@ void cost_charge(u32 row, u64 n)
 void cost_charge_bytes(u32 row, u64 bytes)
 {
     (void)row, (void)bytes;
-}
-
-u64 cost_ns(u64 instructions)
-{
-    (void)instructions;
-    return 0;
 }
 
 /* There are no processes to be told apart. */

@@ -52,7 +52,7 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
     environment = plain_environment() | {"QEMU": f"{tree}/qemu"}
     with subprocess.Popen(command(tree, "beside"), cwd=tree, env=environment) as running:
         wait_for(tree / "started", running)
-        costs = tree / "kernel/measure/cost.c"
+        costs = tree / "kernel/measure/cost.h"
         assert SLOWER[0] in costs.read_text()
         costs.write_text(costs.read_text().replace(*SLOWER))
         make(tree, "SETUP=no", "all")
