@@ -123,16 +123,16 @@ static u32 percent(void)
     return (link.random >> 33) % 100; /* Knuth's constants for 64 bits */
 }
 
-bool link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
+u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     if (!link.row)
-        return nic_send(head, head_bytes, body, bytes);
+        return nic_send(head, head_bytes, body, bytes) ? SENT : 0;
     const struct link_row *row = link.row;
     u8 frame[FRAME_MOST];
     u64 now_ns = clock_ns(), all = head_bytes + bytes;
     u32 oldest = link.nsent[link.self] % IN_FLIGHT;
     if (all > FRAME_MOST || link.arrival_ns[link.self][oldest] > now_ns)
-        return false;
+        return 0;
     memcpy(frame, head, head_bytes);
     memcpy(frame + head_bytes, body, bytes);
     u64 begin_ns = MAX(now_ns + row->send_ns, link.free_ns);
@@ -141,7 +141,7 @@ bool link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
     link.free_ns = end_ns + row->gap_ns;
     if (link.loss_percent && percent() < link.loss_percent) {
         count(&lost, 1);
-        return true;
+        return SENT;
     }
     u64 arrival_ns = end_ns + row->propagation_ns + row->receive_ns;
     if (link.reorder_percent && percent() < link.reorder_percent) {
@@ -150,7 +150,7 @@ bool link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
     }
     note_flight(link.self, arrival_ns);
     say(NOTE_FRAME, begin_ns, arrival_ns, frame, all);
-    return true;
+    return arrival_ns;
 }
 
 /* ---- rounds ---- */

@@ -41,7 +41,11 @@
     X(placed, "sector; another sector to which it goes, bit 63: a write") \
     X(fault, "what a policy answered wrongly about; its kind")            \
     X(pinned, "block; owner: a change that waits for its transaction")    \
-    X(committed, "0; blocks: what was pinned is in the journal")
+    X(committed, "0; blocks: what was pinned is in the journal")          \
+    X(carried, "sector of a remote command that begins; bit 63: a write") \
+    X(sent, "the first 8 bytes of a datagram; its bytes")                 \
+    X(framed, "bytes of a frame; when it arrives, as link_send says")     \
+    X(received, "the first 8 bytes of a datagram; its bytes")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

@@ -64,20 +64,20 @@ static bool put(const u8 *mac, u16 type, struct ethernet *head, u32 head_bytes,
     memcpy(head->to, mac, MAC_BYTES);
     memcpy(head->from, net.mac, MAC_BYTES);
     head->type = net16(type);
-    bool room = link_send(head, head_bytes, body, bytes);
-    count(room ? &sent : &dropped, 1);
-    return room;
+    u64 arrives_ns = link_send(head, head_bytes, body, bytes);
+    trace(TRACE_framed, 0, head_bytes + bytes, myproc()->pid, arrives_ns);
+    count(arrives_ns ? &sent : &dropped, 1);
+    return arrives_ns;
 }
 
 /* ---- ARP ---- */
 
 static const u8 *find(u32 host)
 {
-    u64 now_ns = clock_ns();
     if (host == BROADCAST)
         return everyone;
     for (u32 i = 0; i < NEIGHBOURS; i++)
-        if (neighbours[i].host == host && neighbours[i].until_ns > now_ns)
+        if (neighbours[i].host == host && neighbours[i].until_ns > clock_ns())
             return neighbours[i].mac;
     return NULL;
 }

@@ -9,8 +9,9 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/driver/ethernet.h"
-#include "kernel/measure/cost.h"
+#include "kernel/measure/trace.h"
 #include "kernel/net/net.h"
+#include "kernel/proc/proc.h"
 #include "kernel/proc/sleep.h"
 
 #define DATAGRAM_MAX 16384 /* bytes of an IP datagram's payload, at most */

@@ -116,8 +116,8 @@ i64 socket_send(struct socket *s, struct net_address to, struct uio *u)
         return -ENOMEM;
     i64 result = uio_move(d->data + HEAD_BYTES, bytes, u);
     HOLD(spin, &net.lock);
-    if (!result)
-        result = ether_resolve(to.host);
+    trace(TRACE_sent, 0, *(u64 *)(d->data + HEAD_BYTES), myproc()->pid, bytes);
+    result = result ?: ether_resolve(to.host);
     if (!result) {
         put_head(s, to, d, HEAD_BYTES + bytes);
         u8 protocol = s->kind == SOCKET_UDP ? PROTOCOL_UDP : PROTOCOL_ICMP;
@@ -143,16 +143,14 @@ static bool is_damaged(struct datagram *d, const struct udp *u)
 
 void socket_deliver(struct datagram *d)
 {
-    struct udp u;
-    struct echo e;
-    memcpy(&u, d->data, sizeof u);
-    memcpy(&e, d->data, sizeof e);
+    const struct udp *u = (const void *)d->data;
+    const struct echo *e = (const void *)d->data;
     bool udp = d->protocol == PROTOCOL_UDP;
-    bool answer = d->protocol == PROTOCOL_ICMP && e.type == ECHO_ANSWER;
-    struct socket *s = udp      ? find(SOCKET_UDP, net16(u.to))
-                       : answer ? find(SOCKET_ECHO, net16(e.id))
+    bool answer = d->protocol == PROTOCOL_ICMP && e->type == ECHO_ANSWER;
+    struct socket *s = udp      ? find(SOCKET_UDP, net16(u->to))
+                       : answer ? find(SOCKET_ECHO, net16(e->id))
                                 : NULL;
-    bool damaged = udp && is_damaged(d, &u);
+    bool damaged = udp && is_damaged(d, u);
     if (damaged || !s || s->nqueued == QUEUED) {
         damaged ? net_damaged() : net_dropped();
         datagram_put(d);
@@ -160,7 +158,7 @@ void socket_deliver(struct datagram *d)
     }
     d->start = HEAD_BYTES;
     d->bytes -= HEAD_BYTES;
-    d->port = net16(udp ? u.from : e.sequence);
+    d->port = net16(udp ? u->from : e->sequence);
     list_push_back(&s->queue, &d->link);
     s->nqueued++;
     wakeup(s);
@@ -182,6 +180,7 @@ i64 socket_receive(struct socket *s, struct net_address *from, struct uio *u,
     struct datagram *d = NULL;
     TRY(take(s, deadline_ns, &d));
     u64 n = MIN(u->left, d->bytes);
+    trace(TRACE_received, 0, *(u64 *)(d->data + d->start), myproc()->pid, n);
     *from = (struct net_address){d->from, d->port};
     i64 error = uio_move(d->data + d->start, n, u);
     HOLD(spin, &net.lock);

@@ -280,10 +280,9 @@ static void carrier(void *arg)
     struct mount *m = arg;
     for (;;) {
         struct io *io = next_command(m);
-        if (io->request.write)
-            carry_write(m, io);
-        else
-            carry_read(m, io);
+        trace(TRACE_carried, m->disk->id, io->request.sector, myproc()->pid,
+              io->request.write ? TRACE_WRITE : 0);
+        (io->request.write ? carry_write : carry_read)(m, io);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/disk/disk.h"
-#include "kernel/measure/cost.h"
+#include "kernel/measure/trace.h"
 #include "kernel/net/net.h"
 #include "kernel/nfs/protocol.h"
 #include "kernel/proc/sleep.h"

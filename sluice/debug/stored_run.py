@@ -3,9 +3,10 @@
 The folder build/traces/KEY has:
 
     trace       the trace file (sluice/system/trace.py)
+    server      the trace file of the server, if the run has one
     console     what the console showed
     about.json  where in the machine's memory the trace lay, for how many records it had room,
-                and the lines of the jobs
+                the lines of the jobs, and the first two also of the server
     rr-*        a QEMU's record of the run, if it has been debugged: from this QEMU replays it
 
 KEY is the run's (run.py): the configuration, the kernel and the images determine it,
@@ -16,7 +17,7 @@ place, and goes from it, whole: it is made, and deleted, in build/traces/under-w
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.experiment import run as runs
@@ -25,6 +26,7 @@ from sluice.experiment.files import hash_value
 from sluice.experiment.records import JobLine
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import Run
+from sluice.experiment.two_machines import SERVER_MARK, SERVER_MEMORY, server_run
 from sluice.export import recording
 from sluice.export.recording import Recording
 from sluice.host.paths import BUILD, KERNEL
@@ -50,6 +52,7 @@ class Kept:
     lost: int
     phys: int  # the address of the trace in the machine's memory
     records: int  # how many records the trace has room for
+    server: "Kept | None" = None  # the server's machine, whose clock is this one's
 
     kernel = KERNEL
     log = 0  # of the disks' moves, none is kept
@@ -81,6 +84,14 @@ class Kept:
         return self.lost + index
 
 
+def save_trace(said: str, memory: Path, out: Path) -> dict[str, int]:
+    """Write the trace in a machine's memory to a file. said: its console. Returns what ABOUT says
+    of the trace."""
+    phys = devtext.parse_stat(runs.split_readings(said)["stat1"])["trace.phys"][0]
+    trace.save(memory, phys, out)
+    return {"phys": phys, "records": trace.ring_capacity(memory, phys)}
+
+
 def record_run(run: Run, folder: Path, results: Path) -> None:
     """Make the run, and the folder that holds its trace. Raises RunFailed."""
     stored = runner.stored_result(results / run.experiment, run, runs.result_key(run))
@@ -90,9 +101,12 @@ def record_run(run: Run, folder: Path, results: Path) -> None:
         result, _ = runs.make_run(run, part / "console", memory)
         recording.expect_equal(result, stored)
         said = (part / "console").read_text(encoding="utf-8").replace("\r", "")
-        phys = devtext.parse_stat(runs.split_readings(said)["stat1"])["trace.phys"][0]
-        trace.save(memory, phys, part / "trace")
-        about = {"phys": phys, "records": trace.ring_capacity(memory, phys), "jobs": result["jobs"]}
+        here, _, there = said.partition(SERVER_MARK)
+        about: dict[str, object] = {"jobs": result["jobs"]}
+        about |= save_trace(here, memory, part / "trace")
+        if there:
+            of_server = memory.with_name(memory.name + SERVER_MEMORY)
+            about["server"] = save_trace(there, of_server, part / "server")
         (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         try:
             part.rename(folder)
@@ -111,6 +125,15 @@ def remove_old_traces() -> None:
                 path.rename(away / path.name)
 
 
+def load_kept(
+    run: Run, file: Path, said: str, about: dict[str, int], jobs: Sequence[JobLine]
+) -> Kept:
+    """Return one machine of a run, from its trace file, its console and what ABOUT says of it."""
+    lost, events = trace.load(file)
+    made = recording.recording_from_console(run, said, jobs, lambda _: (lost, events))
+    return Kept(run, made, file, lost, about["phys"], about["records"])
+
+
 def find_or_record(run: Run, results: Path) -> Kept:
     """Return the run with its trace, which is made if it does not exist.
 
@@ -124,8 +147,9 @@ def find_or_record(run: Run, results: Path) -> Kept:
     folder.touch()
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     said = (folder / "console").read_text(encoding="utf-8").replace("\r", "")
-    lost, _ = trace.load(folder / "trace")
-    made = recording.recording_from_console(
-        run, said, about["jobs"], lambda _: trace.load(folder / "trace")
-    )
-    return Kept(run, made, folder / "trace", lost, about["phys"], about["records"])
+    here, _, there = said.partition(SERVER_MARK)
+    server = None
+    if there:
+        server = load_kept(server_run(run), folder / "server", there, about["server"], [])
+    kept = load_kept(run, folder / "trace", here, about, about["jobs"])
+    return replace(kept, server=server)

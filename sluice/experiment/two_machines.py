@@ -25,6 +25,8 @@ from sluice.system.qemu import Config, Disk, start
 from sluice.system.trace import BadTrace
 
 SERVER, CLIENT = 0, 1
+SERVER_MARK = "\n@server\n"  # in a run's console: before it stands what the client showed
+SERVER_MEMORY = ".server"  # after the name of the file of the client's memory
 ENDING_S = 60  # of the host: the server ends when the client has
 SERVE = """mkdir /data && mount disk1 /data || exit
 nfsd /data &
@@ -38,9 +40,14 @@ udpecho -l -c 1
 """
 
 
+def server_run(run: Run) -> Run:
+    """Return the run as its server's machine has it."""
+    return replace(run, config=run.config["server"])
+
+
 def make_server(run: Run, folder: Path) -> Config:
     """Return the server's machine, with its disks in the folder."""
-    server = replace(run, config=run.config["server"])
+    server = server_run(run)
     scripts = {"/rc": SERVE.format(reading=runs.READING.strip())}
     root = image.make_image(folder / "server.img", runs.content(server, "root", scripts))
     disks = (Disk(root), *runs.other_disks(server))
@@ -120,19 +127,21 @@ def add_server(result: RunResult, console: str) -> None:
 
 def make_run(run: Run, console: Path, memory: Path | None) -> tuple[RunResult, float]:
     """Make the run. Returns its result and the host's seconds. Raises RunFailed. console: has what
-    the client showed, and then what the server did; memory: a file for the client's memory."""
+    the client showed, and then what the server did; memory: a file for the client's memory. The
+    file of the server's memory has SERVER_MEMORY after that name."""
     console.touch()
+    of_server = memory and memory.with_name(memory.name + SERVER_MEMORY)
     if run.uses_twin:
         raise RunFailed("the twin has no network; leave --engine=twin away")
     with scratch_folder(runs.UNDER_WAY) as folder, ExitStack() as opened:
         configs = [make_server(run, folder), make_client(run, folder)]
-        kept = (None, memory)
+        kept = (of_server, memory)
         guests = [
             opened.enter_context(config.guest(kept=file))
             for config, file in zip(configs, kept, strict=True)
         ]
         server, client = boot(run, configs, guests, folder)
-        console.write_text(f"{client.console}\n@server\n{server.console}", encoding="utf-8")
+        console.write_text(client.console + SERVER_MARK + server.console, encoding="utf-8")
         try:
             why = runs.failure_reason(run, server) if server.status else None
             if why:

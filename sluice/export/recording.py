@@ -15,6 +15,7 @@ from sluice.experiment import runner, service
 from sluice.experiment.records import JobLine
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import Run
+from sluice.experiment.two_machines import SERVER_MARK
 from sluice.host.scratch import scratch_folder
 from sluice.system import devtext, trace
 from sluice.system.requests import Request, pair_requests
@@ -116,7 +117,7 @@ def repeat_and_record(run: Run, folder: Path) -> Recording:
 def recording_from_console(run: Run, said: str, jobs: Sequence[JobLine], read: Read) -> Recording:
     """Return the recording of a run, from its console, its jobs and its trace. read: returns the
     trace at an address."""
-    shown = runs.split_readings(said)
+    shown = runs.split_readings(said.partition(SERVER_MARK)[0])
     start, end = (devtext.parse_stat(shown[name]) for name in ("stat0", "stat1"))
     lost, events = read(end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])

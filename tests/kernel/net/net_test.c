@@ -28,6 +28,7 @@
 
 static u64 now_ns = NS_PER_S;
 static u32 nsent, last_bytes, held;
+static u64 arrives_ns = SENT; /* what the link says of a frame */
 static u8 last[2048];
 
 u64 clock_ns(void)
@@ -141,14 +142,45 @@ void link_end(void)
 {
 }
 
-bool link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
+u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     check(head_bytes + bytes <= sizeof(struct ethernet) + MTU);
     memcpy(last, head, head_bytes);
     memcpy(last + head_bytes, body, bytes);
     last_bytes = head_bytes + bytes;
     nsent++;
-    return true;
+    return arrives_ns;
+}
+
+/* ---- the trace ---- */
+
+static struct traced {
+    enum trace_event event;
+    u64 block, argument;
+    u32 pid;
+} traced[16];
+static u32 ntraced;
+bool trace_on;
+
+void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
+                 u64 argument)
+{
+    check_eq(disk, 0);
+    check(ntraced < NELEM(traced));
+    traced[ntraced++] = (struct traced){event, block, argument, pid};
+}
+
+static bool is_traced(u32 i, enum trace_event event, u64 block, u64 argument)
+{
+    const struct traced *t = &traced[i];
+    return i < ntraced && t->event == event && t->block == block &&
+           t->argument == argument && t->pid == 7;
+}
+
+struct proc *myproc(void)
+{
+    static struct proc self = {.pid = 7};
+    return &self;
 }
 
 /* ---- what tests say ---- */
@@ -542,6 +574,37 @@ TEST(an_echo_goes_to_one_host_or_to_none)
     check_eq(nsent, 1);
     echo_comes(OTHER, SELF);
     check_eq(nsent, 2);
+    all_is_free();
+}
+
+/* ---- what the trace has ---- */
+
+TEST(the_trace_has_datagrams_by_their_first_bytes_and_frames_by_their_arrival)
+{
+    char data[3000] = "an xid, and more";
+    u64 first;
+    memcpy(&first, data, sizeof first);
+    boot();
+    struct socket *s = open_socket();
+    struct arp_packet a = ask(OTHER);
+    comes(TYPE_ARP, &a, sizeof a);
+    trace_on = true;
+    arrives_ns = 12345;
+    struct net_address to = {OTHER, PORT};
+    struct uio u = {(u64)data, sizeof data, 0, false, true};
+    check_eq(socket_send(s, to, &u), sizeof data);
+    check_eq(ntraced, 4);
+    check(is_traced(0, TRACE_sent, first, sizeof data));
+    check(is_traced(1, TRACE_framed, 1514, arrives_ns));
+    check(is_traced(2, TRACE_framed, 1514, arrives_ns));
+    check(is_traced(3, TRACE_framed, 34 + 3008 - 2 * 1480, arrives_ns));
+    struct packet p;
+    make_udp(&p, data);
+    ip_comes(&p);
+    check_eq(receive(s, data, sizeof data), strlen(data));
+    check(is_traced(4, TRACE_received, first, strlen(data)));
+    socket_close(s);
+    trace_on = false;
     all_is_free();
 }
 
