@@ -43,9 +43,9 @@
     X(pinned, "block; owner: a change that waits for its transaction")    \
     X(committed, "0; blocks: what was pinned is in the journal")          \
     X(carried, "sector of a remote command that begins; bit 63: a write") \
-    X(sent, "the first 8 bytes of a datagram; its bytes")                 \
+    X(sent, "a datagram's first 8 bytes; its bytes")                      \
     X(framed, "bytes of a frame; when it arrives, as link_send says")     \
-    X(received, "the first 8 bytes of a datagram; its bytes")
+    X(received, "a datagram's first 8 bytes; its bytes")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

@@ -1,10 +1,14 @@
-"""Describes the chain of a read (chain.py) in words. Times have all digits, so they add up."""
+"""Describes the chain of a read (chain.py, remote.py) in words.
 
-from collections.abc import Iterator
+Times have all digits, so they add up.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sluice.debug.chain import OTHER, SERVICE, WAIT, Chain, Explainer, Link, Origin
 from sluice.debug.instant import event_numbers
+from sluice.debug.remote import PLACES, Carried, Part, RemoteChain, RemoteExplainer
 from sluice.debug.stored_run import Kept
 from sluice.experiment.service import Command
 from sluice.host import printing
@@ -98,9 +102,8 @@ def describe_links(chain: Chain) -> Iterator[tuple[int, str]]:
     yield sum(link.ns for link in chain.links), "in all"
 
 
-def chain_lines(chain: Chain) -> Iterator[str]:
+def table_lines(found: list[tuple[int, str]]) -> Iterator[str]:
     """Yield the rows of a chain's table as lines that fit the terminal."""
-    found = list(describe_links(chain))
     widest = max(len(format_ms(ns)) for ns, _ in found)
     for ns, words in found:
         yield from printing.fill_lines(f"  {format_ms(ns):>{widest}} ms  {words}", widest + 7)
@@ -124,19 +127,31 @@ def describe_demand(kept: Kept, read: Request) -> Iterator[str]:
             return
 
 
-def explain_read(explainer: Explainer, number: int, read: Request) -> str:
-    """Return an explanation, in lines, of what a read waited for. number: the read's, as --read
-    takes it."""
-    kept, chain = explainer.kept, explainer.explain(read)
+def describe_read(kept: Kept, number: int, read: Request, origin: Origin) -> list[str]:
+    """Return sentences about which read of which run is explained."""
     events, run = event_numbers(kept, read), kept.run
     size = f"{read.sectors} sectors from {read.sector} on"
-    said = [
+    return [
         f"{run.experiment} run {run.number}, {run.name}",
-        f"read {number}: {size}, of {kept.recording.disk(read.disk)}, for {chain.origin.words}",
+        f"read {number}: {size}, of {kept.recording.disk(read.disk)}, for {origin.words}",
         f"queued at {format_instant(read.queued_ns)} (event {events['queued']}), when "
         f"{plural(read.found_queued, 'request')} waited; "
         f"done at {format_instant(read.completed_ns)} (event {events['completed']})",
     ]
+
+
+def explanation(read: Request, said: list[str], rows: Iterator[tuple[int, str]]) -> str:
+    """Return sentences and a table of times as one text."""
+    lines = [line for sentence in said for line in printing.fill_lines(sentence, 2)]
+    response = f"Its response time is {format_ms(read.response_ns)} ms:"
+    return "\n".join([*lines, "", response, *table_lines(list(rows))])
+
+
+def explain_read(explainer: Explainer, number: int, read: Request) -> str:
+    """Return an explanation, in lines, of what a read waited for. number: the read's, as --read
+    takes it."""
+    kept, chain = explainer.kept, explainer.explain(read)
+    said = describe_read(kept, number, read, chain.origin)
     command = chain.command
     if len(command.requests) > 1:
         said.append(
@@ -144,7 +159,70 @@ def explain_read(explainer: Explainer, number: int, read: Request) -> str:
             f"{command.sectors} sectors"
         )
     said += describe_demand(kept, read)
-    said = [line for sentence in said for line in printing.fill_lines(sentence, 2)]
-    return "\n".join(
-        [*said, "", f"Its response time is {format_ms(read.response_ns)} ms:", *chain_lines(chain)]
-    )
+    return explanation(read, said, describe_links(chain))
+
+
+# ---- a read of a remote disk ----
+
+PLACE_WORDS = {"client": "client", "wire": "wire", "server": "server", "disk": "server's disk"}
+
+
+def describe_behind(explainer: RemoteExplainer, behind: Sequence[Carried]) -> str:
+    """Return the commands of the client that a read waited for: how many, and whose."""
+    groups: dict[tuple[bool, Origin], int] = {}
+    for c in behind:
+        what = c.request.write, explainer.origins.origin_of_request(c.request)
+        groups[what] = groups.get(what, 0) + 1
+    said = []
+    for (write, origin), count in groups.items():
+        burst = ""
+        if origin.burst >= 0:
+            burst = f" in a burst of {plural(origin.blocks, 'block')} (event {origin.burst})"
+        said.append(f"{plural(count, 'write' if write else 'read')} of {origin.words}{burst}")
+    return " and ".join(said)
+
+
+def describe_part(explainer: RemoteExplainer, part: Part) -> str:
+    """Return the cause of a part in words."""
+    behind = f": {describe_behind(explainer, part.behind)}" if part.behind else ""
+    return f"{part.words}{behind}"
+
+
+def describe_parts(explainer: RemoteExplainer, found: RemoteChain) -> Iterator[tuple[int, str]]:
+    """Yield the rows of a remote read's table, as describe_links does."""
+    rows: dict[str, int] = {}
+    explained: set[int] = set()
+    for part in found.parts:
+        if part.of is None:
+            words = f"{PLACE_WORDS[part.place]}: {describe_part(explainer, part)}"
+            rows[words] = rows.get(words, 0) + part.ns
+        elif id(part.of) not in explained:
+            explained.add(id(part.of))
+            for ns, words in [*describe_links(part.of)][:-1]:
+                row = f"{PLACE_WORDS['disk']}: {words}"
+                rows[row] = rows.get(row, 0) + ns
+    yield from ((ns, words) for words, ns in rows.items())
+    yield sum(part.ns for part in found.parts), "in all"
+
+
+def describe_places(found: RemoteChain) -> str:
+    """Return the sum of the parts of each place."""
+    sums = [
+        f"{PLACE_WORDS[place]} "
+        f"{format_ms(sum(part.ns for part in found.parts if part.place == place))} ms"
+        for place in PLACES
+    ]
+    return f"By place: {', '.join(sums)}."
+
+
+def explain_remote_read(explainer: RemoteExplainer, number: int, read: Request) -> str:
+    """Return an explanation, in lines, of what a read of a remote disk waited for. number: the
+    read's, as --read takes it."""
+    found = explainer.explain(read)
+    said = describe_read(explainer.kept, number, read, found.origin)
+    again = found.tries - found.calls
+    if again:
+        said.append(f"its call was sent again {plural(again, 'time')}")
+    said += describe_demand(explainer.kept, read)
+    text = explanation(read, said, describe_parts(explainer, found))
+    return "\n".join([text, "", *printing.fill_lines(describe_places(found), 0)])

@@ -294,6 +294,12 @@ def build_config(c: Checker, raw: Unchecked, arm: int, variables: Variables) -> 
     if table:
         config["link"], config["server"] = table["link"], build_server(c, table)
         config["consistency"] = table["consistency"]
+        if table["loss_percent"] or table["late_percent"]:
+            config["faults"] = {
+                "loss_percent": table["loss_percent"],
+                "late_percent": table["late_percent"],
+                "seed": table["link_seed"],
+            }
     return config
 
 

@@ -100,6 +100,14 @@ class Workload(TypedDict):
     commands: str
 
 
+class LinkFaults(TypedDict):
+    """What goes wrong on a link: frames that are lost, and frames that come late."""
+
+    loss_percent: int
+    late_percent: int
+    seed: int
+
+
 class Configuration(MachineConfig, Workload):
     """All that a run's result depends on, besides the kernel and the images."""
 
@@ -108,6 +116,7 @@ class Configuration(MachineConfig, Workload):
     args: str  # the boot arguments, made of the rest
     link: NotRequired[str]  # to the server, a machine with a data disk,
     consistency: NotRequired[str]  # of the client's mount of it
+    faults: NotRequired[LinkFaults]  # of the link, if it has any
     server: NotRequired["Configuration"]
     nvram: NotRequired[str]  # of a server: the size, or "0"
 
@@ -116,6 +125,9 @@ class NetworkTable(TypedDict):
     """The table [network]."""
 
     link: str
+    loss_percent: int
+    late_percent: int
+    link_seed: int
     stable_writes: int
     consistency: str
     nvram: str

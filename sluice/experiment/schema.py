@@ -239,6 +239,9 @@ DISK = {
 }
 NETWORK = {
     "link": Field("text", "a row of kernel/link, by the name of its file", required=True),
+    "loss_percent": Field("number", "frames that the link loses, by seed", 0, 0, 100),
+    "late_percent": Field("number", "frames that it delivers late, by seed", 0, 0, 100),
+    "link_seed": Field("number", "of lost and late frames", 0, 0, (1 << 32) - 1),
     "stable_writes": Field("number", "1: the client asks for stable writes only", 0, 0, 1),
     "consistency": Field(
         "text", "how the client sees what others write", "nfs", choices=("nfs", "spritely")

@@ -34,6 +34,8 @@ SECTOR = 512
 REQUESTS = (
     2  # the disk with the requests of a trace (trace_disk.py); 0 is the root, 1 the data disk
 )
+ROOT_DISK = 0
+REMOTE = "remote"  # in the place of a drive's name
 DriveSetting = Literal[
     "drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed", "drive_ahead"
 ]
@@ -142,6 +144,11 @@ def log_commands(events: Sequence[Event], disk: int, found: list[Command]) -> li
     return commands
 
 
+def is_remote(run: Run, disk: int) -> bool:
+    """Return whether a disk of the run's machine is the server's, which the client has mounted."""
+    return "server" in run.config and disk != ROOT_DISK
+
+
 def drive_of_disk(run: Run, disk: int) -> tuple[str, int]:
     """Return the name of a disk's drive, and the disk's size in bytes."""
     if disk == REQUESTS:
@@ -160,8 +167,8 @@ def has_log(run: Run, disk: int) -> bool:
 
 
 def drive_name(run: Run, disk: int) -> str:
-    """Return the name of a disk's drive."""
-    return drive_of_disk(run, disk)[0]
+    """Return the name of a disk's drive; that of a remote disk is none."""
+    return REMOTE if is_remote(run, disk) else drive_of_disk(run, disk)[0]
 
 
 def drive_tool_arguments(run: Run, disk: int) -> list[str]:
@@ -245,13 +252,16 @@ def compute_service_times(
 
 
 def commands_by_disk(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
-    """Return the commands of each disk, in the order in which its drive served them.
+    """Return the commands of each disk that has a drive, in the order in which the drive served
+    them.
 
     events: all events of the run, from power-on. If the first are lost, the models are less
     accurate.
     """
     disks: dict[int, list[Command]] = defaultdict(list)
     for command in collect_commands(events):
+        if is_remote(run, command.disk):
+            continue
         disks[command.disk].append(command)
     for disk, served in disks.items():
         if has_log(run, disk):

@@ -99,7 +99,7 @@ def boot(run: Run, configs: list[Config], guests: list[Guest], folder: Path) -> 
     consoles = [folder / f"{number}.txt" for number in range(2)]
     with ExitStack() as opened:
         began_s = time.monotonic()
-        link = Link(run.config["link"])
+        link = Link(run.config["link"], **run.config.get("faults", {}))
         machines = start_machines(link, configs, guests, consoles, opened)
         threading.Thread(target=follow_server, args=machines, daemon=True).start()
         client = runs.wait_for_exit(machines[CLIENT], run.host_limit_s)

@@ -44,6 +44,19 @@ def load_run(name: str, size: str, number: int | None, folder: Path) -> "Kept":
         return find_or_record(run, folder)
 
 
+def expect_one_machine(name: str, size: str) -> None:
+    """Raise BadExperiment if an experiment's runs have a server, too."""
+    from sluice.experiment.load import load
+    from sluice.experiment.schema import BadExperiment
+    from sluice.experiment.selection import find_experiment_file
+
+    if "server" in load(find_experiment_file(name), size).runs[0].config:
+        raise BadExperiment(
+            f"{name}: gdb stops one machine, and these runs have two: `sluice why {name}` and "
+            f"`sluice theatre {name}` show both"
+        )
+
+
 def load_graded(folder: Path) -> "Remade":
     """Return a graded run, to be made again. Raises BadExperiment if that cannot be done."""
     from sluice.experiment.schema import BadExperiment
@@ -108,6 +121,8 @@ def debug(
 
     commands = None if do is None else [command.strip() for command in do.split(";")]
     try:
+        if not graded:
+            expect_one_machine(name, size)
         kept: Any = load_graded(graded) if graded else load_run(name, size, run, folder or FOLDER)
         return stop.debug(kept, find(kept, at), commands, shlex.split(gdb_options))
     except (BadExperiment, BadInstant, stop.Differs, RunFailed) as error:

@@ -14,19 +14,23 @@ def explain(name: str, number: int | None, size: str, which: str, folder: Path) 
     from sluice.cli.verbs.debug import load_run
     from sluice.debug.chain import Explainer
     from sluice.debug.instant import event_numbers, read_number, reads
-    from sluice.debug.narrative import explain_read
+    from sluice.debug.narrative import explain_read, explain_remote_read
+    from sluice.debug.remote import RemoteExplainer
     from sluice.experiment.selection import find_experiment_file
+    from sluice.experiment.service import is_remote
 
     kept = load_run(name, size, number, folder)
     place = read_number(kept, which)
     read = reads(kept)[place - 1]
+    chosen = "" if size == options.FULL else f" --size={size}"
+    run = f"{find_experiment_file(name).stem}{chosen} --run={kept.run.number}"
+    if is_remote(kept.run, read.disk):
+        print(explain_remote_read(RemoteExplainer(kept), place, read))
+        print(f"\nTo see both machines on one axis: sluice theatre {run}")
+        return True
     print(explain_read(Explainer(kept), place, read))
     event = event_numbers(kept, read)["queued"]
-    chosen = "" if size == options.FULL else f" --size={size}"
-    print(
-        f"\nTo see the machine when it is queued: sluice debug {find_experiment_file(name).stem}"
-        f"{chosen} --run={kept.run.number} --at=event:{event}"
-    )
+    print(f"\nTo see the machine when it is queued: sluice debug {run} --at=event:{event}")
     return True
 
 

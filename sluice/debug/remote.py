@@ -1,0 +1,364 @@
+"""Explains why a read of a remote disk took as long as it did, through both of its machines.
+
+The client's trace has the request: queued, issued, then `carried`, when a process of the client
+begins it. That process's calls go over the wire (wire.py), and the server's process that takes one
+queues requests at the server's disks, which chain.py explains. Both machines have one clock.
+
+The parts follow each other without gaps, so their times add up to the response time exactly, in ns.
+Each part has a place: the client, the wire, the server, or the server's disk.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from sluice.debug import chain
+from sluice.debug.chain import Chain, Explainer, Origin
+from sluice.debug.stored_run import Kept
+from sluice.debug.wire import CALL, REPLY, Message, Side, Taken
+from sluice.network.link_row import LinkRow, read_link_row
+from sluice.system.requests import Request
+from sluice.system.trace import Event
+
+Place = Literal["client", "wire", "server", "disk"]
+PLACES: tuple[Place, ...] = ("client", "wire", "server", "disk")
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A command of a remote disk, while a process of the client is at it."""
+
+    request: Request  # its first
+    pid: int  # the client's process
+    begin_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a response time, with one cause."""
+
+    place: Place
+    begin_ns: int
+    end_ns: int
+    words: str
+    behind: tuple[Carried, ...] = ()  # the commands that this read waited for
+    link: chain.Link | None = None  # of a request at the server's disk
+    of: Chain | None = None  # that request
+
+    @property
+    def ns(self) -> int:
+        """The length of the part."""
+        return self.end_ns - self.begin_ns
+
+
+@dataclass(frozen=True)
+class RemoteChain:
+    """A read of a remote disk, and the parts that its response time consists of."""
+
+    read: Request
+    origin: Origin
+    parts: list[Part]
+    tries: int  # how often its calls were sent, in all
+    calls: int
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A call and its answer: the messages sent, and when each was taken from its socket.
+
+    calls: one for each try; call: the one that was answered.
+    """
+
+    calls: list[Message]
+    call: Message
+    served: Taken
+    reply: Message
+    answered: Taken
+
+
+@dataclass
+class RemoteExplainer:
+    """Explains the reads of remote disks in one run; work that all reads need is done once."""
+
+    kept: Kept
+
+    def __post_init__(self) -> None:
+        assert self.kept.server  # else the run has no remote disk
+        self.row: LinkRow = read_link_row(self.kept.run.config["link"])
+        self.client = Side(self.kept.recording.events, self.row)
+        self.server = Side(self.kept.server.recording.events, self.row)
+        self.at_server = Explainer(self.kept.server)
+        self.origins = chain.find_origins(self.kept)
+        self.carried = self._find_carried()
+        self.of_request = {chain.key(c.request): c for c in self.carried}
+        self._find_calls()
+        self._find_busy()
+        self._find_server_work(self.kept.server)
+
+    def _find_carried(self) -> list[Carried]:
+        """Return the commands of remote disks, in the order in which processes began them."""
+        first: dict[tuple[int, bool, int, int], list[Request]] = defaultdict(list)
+        for r in self.kept.recording.requests:
+            first[r.disk, r.write, r.issued_ns, r.command].append(r)
+        issued: dict[tuple[int, bool, int], list[Request]] = defaultdict(list)
+        for group in first.values():
+            head = min(group, key=lambda r: r.sector)
+            issued[head.disk, head.write, head.sector].append(head)
+        found = []
+        for e in self.kept.recording.events:
+            if e.name != "carried":
+                continue
+            before = [
+                r
+                for r in issued[e.disk, e.write, e.block]
+                if r.issued_ns <= e.time_ns <= r.completed_ns
+            ]
+            if before:
+                found.append(Carried(before[-1], e.pid, e.time_ns, before[-1].completed_ns))
+        return found
+
+    def _find_calls(self) -> None:
+        """Find which calls each carried command made."""
+        begun: dict[int, list[Carried]] = defaultdict(list)
+        for c in self.carried:
+            begun[c.pid].append(c)
+        begins = {pid: [c.begin_ns for c in cs] for pid, cs in begun.items()}
+        self.owner: dict[int, Carried] = {}  # of an xid
+        self.xids: dict[int, list[int]] = defaultdict(list)  # of a command, by its begin
+        for (xid, kind), messages in self.client.messages.items():
+            pid, sent_ns = messages[0].pid, messages[0].sent_ns
+            if kind != CALL or pid not in begun:
+                continue
+            at = bisect_left(begins[pid], sent_ns + 1) - 1
+            if at >= 0:
+                self.owner[xid] = begun[pid][at]
+                self.xids[begun[pid][at].begin_ns].append(xid)
+
+    def _find_busy(self) -> None:
+        """Find when each process of the server was at a call, by process: begin, end, xid."""
+        self.busy: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for xid in self.owner:
+            replies = self.server.messages[xid, REPLY]
+            for taken in self.server.taken[xid, CALL]:
+                own = [m for m in replies if m.pid == taken.pid and m.sent_ns >= taken.time_ns]
+                ends = [f.put_ns for f in own[0].frames] if own else []
+                self.busy[taken.pid].append((taken.time_ns, max(ends, default=taken.time_ns), xid))
+        for intervals in self.busy.values():
+            intervals.sort()
+
+    def _find_server_work(self, server: Kept) -> None:
+        """Find the reads and the uses of buffers of each process of the server, and the requests
+        of each block of its disks."""
+        sectors = chain.block_sectors(server)
+        self.server_reads: dict[int, list[Request]] = defaultdict(list)
+        self.of_block: dict[tuple[int, int], list[Request]] = defaultdict(list)
+        self.uses: dict[int, list[Event]] = defaultdict(list)
+        for r in server.recording.requests:
+            self.of_block[r.disk, r.sector // sectors].append(r)
+            if not r.write:
+                self.server_reads[r.pid].append(r)
+        for e in server.recording.events:
+            if e.name in ("hit", "miss"):
+                self.uses[e.pid].append(e)
+
+    # ---- one call ----
+
+    def exchange(self, xid: int) -> Exchange | None:
+        """Return a call and its answer, or None if the trace lacks a part of them."""
+        calls = self.client.messages[xid, CALL]
+        answers = self.client.taken[xid, REPLY]
+        came = sorted(
+            (m for m in calls if m.arrival_ns is not None), key=lambda m: m.arrival_ns or 0
+        )
+        served = self.server.taken[xid, CALL]
+        replies = [m for m in self.server.messages[xid, REPLY] if m.arrival_ns is not None]
+        if not (answers and came and served and replies):
+            return None
+        reply = min(replies, key=lambda m: m.arrival_ns or 0)
+        by = [
+            (call, taken)
+            for call, taken in zip(came, served, strict=False)
+            if taken.pid == reply.pid and taken.time_ns <= reply.sent_ns
+        ]
+        if not by:
+            return None
+        return Exchange(calls, *by[-1], reply, answers[0])
+
+    # ---- the parts ----
+
+    def explain(self, read: Request) -> RemoteChain:
+        """Return the parts of a completed read of a remote disk."""
+        own = self.of_request.get(chain.key(read)) or self._neighbour(read)
+        xids = self.xids[own.begin_ns] if own else []
+        parts = [part for part in self._parts(read, own, xids) if part.ns]
+        tries = sum(len(self.client.messages[xid, CALL]) for xid in xids)
+        return RemoteChain(read, self.origins.origin_of_request(read), parts, tries, len(xids))
+
+    def _neighbour(self, read: Request) -> Carried | None:
+        """Return the command that a read is a part of, but not the first one."""
+        for c in self.carried:
+            if c.request.command == read.command and c.request.issued_ns == read.issued_ns:
+                return c
+        return None
+
+    def _parts(self, read: Request, own: Carried | None, xids: list[int]) -> Iterator[Part]:
+        yield from self._queue_parts(read)
+        at_ns = read.issued_ns
+        if own:
+            words = "until a process of the client (nfsiod) takes it"
+            yield Part("client", at_ns, own.begin_ns, words)
+            at_ns = own.begin_ns
+        for xid in xids:
+            exchange = self.exchange(xid)
+            if not exchange or exchange.answered.time_ns > read.completed_ns:
+                break
+            yield from self._exchange_parts(at_ns, exchange)
+            at_ns = exchange.answered.time_ns
+        yield Part("client", at_ns, read.completed_ns, "the client notes that it is done")
+
+    def _queue_parts(self, read: Request) -> Iterator[Part]:
+        """Yield the part of the client's queue."""
+        behind = tuple(
+            c
+            for c in self.carried
+            if c.request.disk == read.disk
+            and c.request.issued_ns < read.issued_ns
+            and c.end_ns > read.queued_ns
+        )
+        words = "in the client's queue" if behind else "until the client dispatches it"
+        yield Part("client", read.queued_ns, read.issued_ns, words, behind)
+
+    def _exchange_parts(self, at_ns: int, x: Exchange) -> Iterator[Part]:
+        """Yield the parts of a call and its answer."""
+        yield Part("client", at_ns, x.calls[0].sent_ns, "the client makes the call")
+        tries = [m for m in x.calls if m.sent_ns <= x.call.sent_ns]
+        for i, (lost, again) in enumerate(pairwise(tries), 2):
+            words = f"{self._loss_words(lost)}; sent again, try {i}"
+            yield Part("wire", lost.sent_ns, again.sent_ns, words)
+        yield from self._wire_parts(self.client, x.call, "client", "the call")
+        yield from self._arrival_parts(x)
+        yield from self._server_parts(x)
+        yield from self._wire_parts(self.server, x.reply, "server", "the reply")
+        assert x.reply.arrival_ns is not None
+        words = "the client takes in the frames of the reply"
+        yield Part("client", x.reply.arrival_ns, x.answered.time_ns, words)
+
+    def _loss_words(self, call: Message) -> str:
+        """Return what went wrong with a call that was sent again."""
+        if call.arrival_ns is None:
+            return f"the call is lost on the wire ({self._lost_frames(call)})"
+        for reply in self.server.messages[call.xid, REPLY]:
+            if reply.arrival_ns is None and reply.sent_ns > call.sent_ns:
+                return f"the reply is lost on the wire ({self._lost_frames(reply)})"
+        return "no reply comes in time"
+
+    @staticmethod
+    def _lost_frames(message: Message) -> str:
+        """Return which of a message's frames are lost."""
+        lost = [str(n) for n, f in enumerate(message.frames, 1) if f.arrival_ns is None]
+        if not message.whole or not lost:
+            return "the controller had no room"
+        return f"frame {', '.join(lost)} of {len(message.frames)}"
+
+    def _wire_parts(self, side: Side, m: Message, sender: Place, what: str) -> Iterator[Part]:
+        """Yield the parts of a message from when it is sent until its last frame arrives."""
+        first, arrival_ns = m.frames[0], m.arrival_ns
+        assert arrival_ns is not None
+        yield Part(sender, m.sent_ns, first.put_ns, f"the {sender}'s processor sends {what}")
+        ready_ns = min(first.put_ns + self.row.send_ns, first.begin_ns)
+        yield Part("wire", first.put_ns, ready_ns, f"the {sender}'s controller takes up {what}")
+        before = side.frames_between(ready_ns, first)
+        others = {id(f.message): f.message for f in before if f.message}
+        behind = tuple(self.owner[o.xid] for o in others.values() if o.xid in self.owner)
+        earlier = f"{len(before)} earlier frame{'s' if len(before) != 1 else ''}"
+        words = f"{what} waits while the wire has {earlier} of the {sender}"
+        yield Part("wire", ready_ns, first.begin_ns, words, behind)
+        yield from self._rate_parts(m, sender, what, arrival_ns)
+
+    def _rate_parts(self, m: Message, sender: Place, what: str, arrival_ns: int) -> Iterator[Part]:
+        """Yield the parts of a message from when its first frame begins on the wire."""
+        at_ns = m.frames[0].begin_ns
+        count = f"{len(m.frames)} frame{'s' if len(m.frames) > 1 else ''}"
+        last = max(m.frames, key=lambda f: f.arrival_ns or 0)
+        for f in m.frames[: m.frames.index(last) + 1]:
+            yield Part("wire", at_ns, f.begin_ns, "the gap between frames")
+            size = sum(one.bytes for one in m.frames)
+            words = f"{what} crosses the wire, at its rate: {count}, {size:,} bytes"
+            yield Part("wire", f.begin_ns, f.end_ns, words)
+            at_ns = f.end_ns
+        way_ns = at_ns + self.row.propagation_ns
+        receiver = "server" if sender == "client" else "client"
+        yield Part("wire", at_ns, way_ns, "propagation")
+        there_ns = way_ns + self.row.receive_ns
+        yield Part("wire", way_ns, there_ns, f"the {receiver}'s controller takes in {what}")
+        yield Part("wire", there_ns, arrival_ns, f"a frame of {what} comes late, out of its order")
+
+    # ---- at the server ----
+
+    def _arrival_parts(self, x: Exchange) -> Iterator[Part]:
+        """Yield the parts from a call's arrival until a process of the server takes it."""
+        arrival_ns = x.call.arrival_ns
+        assert arrival_ns is not None
+        free_ns, xids = self._wait_for_process(arrival_ns, x.served.time_ns)
+        behind = tuple(self.owner[xid] for xid in xids)
+        words = f"all {len(self.busy)} processes of the server (nfsd) are at calls"
+        yield Part("server", arrival_ns, free_ns, words, behind)
+        words = "the server takes in the frames of the call"
+        yield Part("server", free_ns, x.served.time_ns, words)
+
+    def _wait_for_process(self, from_ns: int, until_ns: int) -> tuple[int, list[int]]:
+        """Return when the first of the server's processes was free, at from_ns or later, and the
+        calls that they were at if none was free at from_ns."""
+        ends, xids = [], []
+        for intervals in self.busy.values():
+            at = bisect_left(intervals, (from_ns, 0, 0)) - 1
+            if at < 0 or intervals[at][1] <= from_ns:
+                return from_ns, []
+            ends.append(intervals[at][1])
+            xids.append(intervals[at][2])
+        return min(until_ns, min(ends, default=from_ns)), xids
+
+    def _server_parts(self, x: Exchange) -> Iterator[Part]:
+        """Yield the parts of the server's work: its process's, and those of requests at its
+        disks that the process waits for."""
+        at_ns, end_ns = x.served.time_ns, x.reply.sent_ns
+        for r in self.server_reads[x.served.pid]:
+            if not (at_ns <= r.queued_ns and r.completed_ns <= end_ns):
+                continue
+            yield from self._process_parts(x.served.pid, at_ns, r.queued_ns)
+            of = self.at_server.explain(r)
+            for link in of.links:
+                yield Part("disk", link.begin_ns, link.end_ns, link.words, link=link, of=of)
+            at_ns = r.completed_ns
+        yield from self._process_parts(x.served.pid, at_ns, end_ns)
+
+    def _process_parts(self, pid: int, at_ns: int, end_ns: int) -> Iterator[Part]:
+        """Yield the parts of a time in which a process of the server has no request of its own.
+
+        It may wait for a buffer that is in a transfer for another process: `hit` or `miss` comes
+        when it has the buffer.
+        """
+        words = "the server's process (nfsd) computes, or waits for a lock"
+        uses = self.uses[pid]
+        first = bisect_left(uses, at_ns, key=lambda e: e.time_ns)
+        for e in uses[first:]:
+            if e.time_ns > end_ns:
+                break
+            for r in self.of_block[e.disk, e.block]:
+                if r.queued_ns < r.completed_ns <= e.time_ns and r.completed_ns > at_ns:
+                    begin_ns = max(at_ns, r.queued_ns)
+                    yield Part("server", at_ns, begin_ns, words)
+                    yield Part("disk", begin_ns, r.completed_ns, self._buffer_words(r, e.block))
+                    at_ns = r.completed_ns
+            yield Part("server", at_ns, e.time_ns, words)
+            at_ns = e.time_ns
+        yield Part("server", at_ns, end_ns, words)
+
+    def _buffer_words(self, r: Request, block: int) -> str:
+        """Return that a process waits for the buffer of a request of another process."""
+        origin = self.at_server.origins.origin_of_request(r)
+        return f"nfsd needs block {block}, which is in a {r.direction} of {origin.words}"
