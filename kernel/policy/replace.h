@@ -10,7 +10,7 @@
 
 /* The cache's lock is held. A buffer is evictable while it is clean and neither
  * referenced nor in transfer; if the policy takes_dirty, also while it is dirty
- * (dirtied_ns tells) and can be written. */
+ * (dirtied_ns tells, and stays as it is) and can be written. */
 struct replace_hooks {
     /* (required) b is evictable now: it was used, or read ahead of its first
      * use. !reuse: no program will want it again. All uses of a dirty block

@@ -30,51 +30,91 @@ static struct tunable tunables[] = {
 enum { SPARED, DIRTY };
 
 static struct policy_counter counters[] = {
-    {"spared", "blocks", "dirty ones, passed over for a clean one"},
+    {"spared", "answers", "that were clean, though a dirty one was older"},
     {"dirty", "answers", "that were a dirty block, to be written"},
     {0},
 };
 
-static struct tree by_use; /* key 0: not wanted again */
+enum { CLEAN, MODIFIED, TREES };
+
+static struct tree by_use[TREES];
 static u64 blocks;
+/* The window: `inside` blocks, whose keys are below `edge`. It is kept from
+ * change to change, so that no victim is found by a walk past dirty blocks. */
+static u64 inside, edge;
+static u64 unwanted; /* keys of blocks that are not wanted again: in front */
+
+#define WANTED (1UL << 63) /* in the keys of all others */
 
 static void cflru_start(void)
 {
-    by_use.root = NULL;
-    blocks = 0;
+    by_use[CLEAN].root = by_use[MODIFIED].root = NULL;
+    blocks = inside = edge = unwanted = 0;
+}
+
+static struct tree *tree_of(const struct block *b)
+{
+    return &by_use[b->dirtied_ns ? MODIFIED : CLEAN];
+}
+
+/* The key of the last block in the window, and of the first after it. */
+static u64 last_inside(void)
+{
+    struct tree_node *c = tree_before(&by_use[CLEAN], edge);
+    struct tree_node *m = tree_before(&by_use[MODIFIED], edge);
+    return MAX(c ? c->key : 0, m ? m->key : 0);
+}
+
+static u64 first_outside(void)
+{
+    struct tree_node *c = tree_at_or_after(&by_use[CLEAN], edge);
+    struct tree_node *m = tree_at_or_after(&by_use[MODIFIED], edge);
+    return MIN(c ? c->key : UINT64_MAX, m ? m->key : UINT64_MAX);
+}
+
+static void fit_window(void)
+{
+    u64 window = MAX(1, blocks * tunables[WINDOW_PERCENT].value / 100);
+    for (; inside > window; inside--)
+        edge = last_inside();
+    for (; inside < MIN(blocks, window); inside++)
+        edge = first_outside() + 1;
 }
 
 static void cflru_insert(struct block *b, bool reuse)
 {
-    tree_insert(&by_use, &b->node, reuse ? b->used : 0);
+    tree_insert(tree_of(b), &b->node, reuse ? WANTED | b->used : ++unwanted);
     blocks++;
+    inside += b->node.key < edge;
+    fit_window();
 }
 
 static void cflru_remove(struct block *b)
 {
-    tree_remove(&by_use, &b->node);
+    inside -= b->node.key < edge;
     blocks--;
+    tree_remove(tree_of(b), &b->node);
+    fit_window();
 }
 
 static struct block *cflru_victim(void)
 {
-    u64 window = blocks * tunables[WINDOW_PERCENT].value / 100, passed = 0;
-    struct tree_node *first = tree_at_or_after(&by_use, 0);
-    for (struct tree_node *n = first; n && passed < MAX(1, window);
-         n = tree_next(n), passed++) {
-        struct block *b = TREE_ITEM(n, struct block, node);
-        if (b->dirtied_ns)
-            continue;
-        counters[SPARED].value += passed;
-        return b;
+    struct tree_node *clean = tree_at_or_after(&by_use[CLEAN], 0);
+    struct tree_node *dirty = tree_at_or_after(&by_use[MODIFIED], 0);
+    fit_window(); /* the tunable may have changed */
+    if (!dirty || (clean && clean->key < edge)) {
+        counters[SPARED].value += dirty && dirty->key < clean->key;
+        return clean ? TREE_ITEM(clean, struct block, node) : NULL;
     }
-    counters[DIRTY].value += first != NULL;
-    return first ? TREE_ITEM(first, struct block, node) : NULL;
+    counters[DIRTY].value++;
+    return TREE_ITEM(dirty, struct block, node);
 }
 
 static const char *cflru_check(void)
 {
-    return !by_use.root != !blocks ? "blocks are miscounted" : NULL;
+    if ((!by_use[CLEAN].root && !by_use[MODIFIED].root) != !blocks)
+        return "blocks are miscounted";
+    return inside > blocks ? "the window has more than all blocks" : NULL;
 }
 
 static const struct policy cflru = {

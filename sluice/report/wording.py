@@ -38,7 +38,7 @@ COUNTERS = {
     "biowait.sleeps": ("sleeps in biowait", "times"),
     "bio.scanned": ("dirty blocks looked at", "blocks"),
     "cflru.dirty": ("choices of a dirty victim", "times"),
-    "cflru.spared": ("dirty blocks spared", "blocks"),
+    "cflru.spared": ("choices of a clean victim before a dirty one", "times"),
     "cpu.idle": ("CPU idle", ""),
     "disk.commands": ("disk commands", "commands"),
     "disk.mode_selects": ("divisions of the drive's cache", "times"),

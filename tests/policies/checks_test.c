@@ -372,6 +372,7 @@ static void cflru(const struct policy *p)
     p->replace.insert(&b, true);
     plant(p, "blocks", 0, 1, NULL);
     plant(p, "blocks", 0, -1, "blocks are miscounted");
+    plant(p, "inside", 0, 1, "the window has more than all blocks");
 }
 
 static struct block some[4];

@@ -107,14 +107,20 @@ static bool is_cached(u64 blkno)
     return false;
 }
 
+static void put(const struct policy *p, const struct model *m, u64 i,
+                bool reuse)
+{
+    evictable[i] = true;
+    p->replace.insert(&buffers[i], reuse);
+    m->insert(i, reuse);
+}
+
 static void insert(const struct policy *p, const struct model *m, u64 i,
                    bool reuse)
 {
     static u64 uses;
     buffers[i].used = ++uses;
-    evictable[i] = true;
-    p->replace.insert(&buffers[i], reuse);
-    m->insert(i, reuse);
+    put(p, m, i, reuse);
 }
 
 static void remove_buffer(const struct policy *p, const struct model *m, u64 i)
@@ -137,9 +143,12 @@ static u64 victim(const struct policy *p, const struct model *m)
 static void evict(const struct policy *p, const struct model *m)
 {
     u64 i = victim(p, m);
-    if (i == NOBODY || buffers[i].dirtied_ns) {
-        if (i != NOBODY)
-            buffers[i].dirtied_ns = 0; /* it is written, and asked again */
+    if (i == NOBODY)
+        return;
+    if (buffers[i].dirtied_ns) { /* it is written, which is no use */
+        remove_buffer(p, m, i);
+        buffers[i].dirtied_ns = 0;
+        put(p, m, i, true);
         return;
     }
     remove_buffer(p, m, i);
@@ -184,7 +193,7 @@ static void step(const struct policy *p, const struct model *m, u64 *seed)
         remove_buffer(p, m, i);
     else if (cached[i])
         insert(p, m, i, random_u64(seed) % 16);
-    if (p->replace.takes_dirty && random_u64(seed) % 4 == 0)
+    if (p->replace.takes_dirty && !evictable[i] && random_u64(seed) % 2)
         buffers[i].dirtied_ns = cached[i];
 }
 
@@ -1125,7 +1134,7 @@ static void gen_evicted(u64 i)
 
 /* ---- CFLRU ---- */
 
-/* Unwanted ones are in front, as they came; buffers[].used grows. */
+/* Unwanted ones are in front, as they came; the others by buffers[].used. */
 static struct {
     struct numbers unwanted, order;
     u64 window_percent; /* the tunable */
@@ -1134,6 +1143,12 @@ static struct {
 static void cflru_insert(u64 i, bool reuse)
 {
     push_back(reuse ? &cflru.order : &cflru.unwanted, i);
+    if (!reuse)
+        return;
+    u64 at = cflru.order.n - 1, *order = cflru.order.at;
+    for (; at && buffers[order[at - 1]].used > buffers[i].used; at--)
+        order[at] = order[at - 1];
+    order[at] = i;
 }
 
 static void cflru_remove(u64 i)
@@ -1153,7 +1168,7 @@ static u64 cflru_victim(void)
     for (u64 i = 0; i < MIN(n, window); i++) {
         if (buffers[all[i]].dirtied_ns)
             continue;
-        counted[0] += i;
+        counted[0] += i > 0;
         return all[i];
     }
     counted[1] += n > 0;
