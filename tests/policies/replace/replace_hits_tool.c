@@ -60,6 +60,7 @@ static bool use(const struct replace_hooks *hooks, u64 blkno, bool room)
 {
     struct block *b = &blocks[blkno];
     bool hit = cached[blkno];
+    static u64 uses;
     if (hit)
         hooks->remove(b);
     else if (!room)
@@ -67,6 +68,7 @@ static bool use(const struct replace_hooks *hooks, u64 blkno, bool room)
     if (!hit)
         *b = (struct block){.blkno = blkno};
     cached[blkno] = true;
+    b->used = ++uses;
     hooks->insert(b, true);
     return hit;
 }
