@@ -32,6 +32,15 @@ class Inode:
     block: bytes
 
 
+def parse_inode(number: int, raw: bytes | bytearray) -> Inode:
+    """Return the inode that these bytes of a table are."""
+    mode, _, size = struct.unpack_from("<HHI", raw)
+    links, sectors = struct.unpack_from("<HI", raw, 26)
+    if mode & 0xF000 == 0x8000:
+        size |= struct.unpack_from("<I", raw, 108)[0] << 32
+    return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
+
+
 class Reader:
     """The file system in an image."""
 
@@ -61,12 +70,7 @@ class Reader:
         if not 0 < number <= self.inodes:
             raise Damaged(f"there is no inode {number}")
         at = self.inode_place(number)
-        raw = self.image[at : at + 128]
-        mode, _, size = struct.unpack_from("<HHI", raw)
-        links, sectors = struct.unpack_from("<HI", raw, 26)
-        if mode & 0xF000 == 0x8000:
-            size |= struct.unpack_from("<I", raw, 108)[0] << 32
-        return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
+        return parse_inode(number, self.image[at : at + 128])
 
     def descriptor(self, group: int) -> tuple[int, int, int]:
         """Return the blocks of a group's two bitmaps, of blocks and of inodes, and of its

@@ -16,9 +16,10 @@ from sluice.crash.ext2 import read_tree
 from sluice.crash.judge import Judge, Verdict
 from sluice.crash.machine import CrashMachine, Setup, apply_writes
 from sluice.crash.oracle import FoundTree, History, Promise
-from sluice.crash.order_rules import Checked, check_rules
+from sluice.crash.order_rules import check_rules
 from sluice.crash.together import States, check_worker, follow_workers, histories_of_workers
 from sluice.crash.workloads import SETUP, Workload, moves_directory
+from sluice.crash.written_disk import Checked
 from sluice.twin.engine import TWIN
 
 ORDER = re.compile(r"(?:^|\s)order=(\S+)")  # the order policy among boot arguments

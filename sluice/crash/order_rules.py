@@ -11,7 +11,7 @@ write of each run. A write is *guarded* if a rule says that what a cut leaves of
 - Without one, a bitmap or a descriptor while the disk is marked as in use: a mount, and e2fsck,
   trust neither.
 
-The rules that make this so, each checked by its number:
+The rules that make this so, each checked by its number (name_rules.py has 10 to 17):
 
  1. A commit block is written when the log's blocks of its transaction are on the disk.
  2. A commit block is written when the superblock on the disk asks for recovery.
@@ -32,13 +32,13 @@ from dataclasses import dataclass, field
 
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Reader
+from sluice.crash.name_rules import NameRules
+from sluice.crash.written_disk import INCOMPATIBLE, RECOVER, SUPER, Checked, Disk
 
 HEAD, TAG = struct.Struct(">III"), struct.Struct(">IHH")
 MAGIC, JOURNAL_INODE = 0xC03B3998, 8
 DESCRIPTOR, COMMIT, SUPER_1, SUPER_2, REVOKE = range(1, 6)
 ESCAPED, SAME_UUID, LAST = 1, 2, 8
-SUPER, STATE, CLEAN, INCOMPATIBLE, RECOVER = 1024, 58, 1, 96, 4
-HAS_JOURNAL, COMPATIBLE = 4, 92
 
 
 @dataclass
@@ -51,60 +51,6 @@ class Transaction:
     copies: dict[int, bytes] = field(default_factory=dict)
     revokes: set[int] = field(default_factory=set)
     on_disk: bool = False
-
-
-@dataclass
-class Checked:
-    """What came of a recording: checks by the numbers of the rules, those that failed, in words,
-    and the writes that are guarded."""
-
-    checks: dict[int, int] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
-    guarded: set[int] = field(default_factory=set)
-
-    def check(self, rule: int, holds: bool, words: str) -> None:
-        """Count a check of a rule. words: what is wrong if it does not hold."""
-        self.checks[rule] = self.checks.get(rule, 0) + 1
-        if not holds:
-            self.broken.append(f"rule {rule}: {words}")
-
-
-class Disk:
-    """A disk as written, and as it is on the platters; its blocks in the drive's cache."""
-
-    def __init__(self, disk: bytes) -> None:
-        self.written, self.platters = bytearray(disk), bytearray(disk)
-        self.reader = Reader(disk)
-        self.size = self.reader.block_bytes
-        self.pending: set[int] = set()
-        self.super_block = SUPER // self.size
-
-    def blocks_of(self, event: Event) -> range:
-        """Return the numbers of the blocks that a write has a part in."""
-        last = event.at + len(event.data) - 1
-        return range(event.at // self.size, last // self.size + 1)
-
-    def write(self, event: Event) -> None:
-        """Take a write into the cache."""
-        self.written[event.at : event.at + len(event.data)] = event.data
-        self.pending |= set(self.blocks_of(event))
-
-    def flush(self) -> None:
-        """Bring what is pending to the platters."""
-        for number in self.pending:
-            place = slice(number * self.size, (number + 1) * self.size)
-            self.platters[place] = self.written[place]
-        self.pending.clear()
-
-    def block(self, number: int, of: bytearray) -> bytes:
-        """Return a block, as written or as it is on the platters."""
-        return bytes(of[number * self.size : (number + 1) * self.size])
-
-    def state(self, of: bytearray) -> tuple[bool, bool]:
-        """Return whether a superblock calls the disk clean, and whether it asks for recovery."""
-        clean = struct.unpack_from("<H", of, SUPER + STATE)[0] & CLEAN
-        recover = struct.unpack_from("<I", of, SUPER + INCOMPATIBLE)[0] & RECOVER
-        return bool(clean), bool(recover)
 
 
 class SummaryRules:
@@ -327,20 +273,26 @@ def read_tags(block: bytes) -> Iterator[tuple[int, int]]:
         at += TAG.size + (0 if flags & SAME_UUID else 16)
 
 
+Rules = LogRules | SummaryRules | NameRules
+
+
 def check_rules(disk: bytes, events: Sequence[Event], volatile: bool, logged: bool) -> Checked:
     """Check the order rules of each write of a recording. logged: the order policy uses the
     journal."""
     checked, state = Checked(), Disk(disk)
-    rules = LogRules(state, checked) if logged else SummaryRules(state, checked)
+    kinds: list[type[Rules]] = [LogRules] if logged else [SummaryRules, NameRules]
+    rules = [kind(state, checked) for kind in kinds]
     for number, event in enumerate(events):
         if event.kind == "flush" or not volatile:
             state.flush()
-            rules.flush()
+            for rule in rules:
+                rule.flush()
         if event.kind == "write":
             try:
-                rules.look(number, event)
+                for rule in rules:
+                    rule.look(number, event)
             except (struct.error, IndexError, KeyError) as error:
-                checked.broken.append(f"event {number} writes what is no log: {error!r}")
+                checked.broken.append(f"event {number} writes what cannot be read: {error!r}")
                 break
             state.write(event)
     if checked.broken:

@@ -20,12 +20,14 @@ DECIDES = (
     *(
         "log_faults",
         "machine",
+        "name_rules",
         "operations",
         "oracle",
         "order_rules",
         "points",
         "together",
         "workloads",
+        "written_disk",
     ),
 )
 
