@@ -4,6 +4,10 @@
  * - A slot goes: free - held, its write queued - in the drive - free. A write
  *   that comes while it is in the drive makes it `again`: then it is queued
  *   once more.
+ * - A write that the drive refuses TRIES times makes the slot `failed`: it keeps
+ *   its bytes, which reads find, and is queued again by the next write of the
+ *   same block, or at the next boot. Once all slots have failed, writes go past
+ *   NVRAM, so that their errors are told.
  * - The memory begins with a head and a table of places; a slot's bytes are
  *   written before its place, so a power cut between the two leaves it free.
  * - The kernel has a copy of all bytes, from which the drive is given them.
@@ -17,10 +21,12 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/gathered.h"
 #include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
 #include "kernel/measure/cost.h"
 
 #define SLOT_SECTORS 16 /* 8 KiB: a block of the largest size */
 #define SLOT_BYTES   (SLOT_SECTORS * SECTOR_BYTES)
+#define TRIES        3  /* of a write to the drive */
 #define PLACES       (SECTOR_BYTES / sizeof(u64)) /* of a sector of the table */
 
 static bool used;
@@ -29,6 +35,8 @@ COUNTER_WITH(held, "nvram.writes", "requests", "done when NVRAM had them",
 COUNTER_WITH(absorbed, "nvram.absorbed", "requests",
              "of these, in the place of an older one", &used);
 COUNTER_WITH(answered, "nvram.reads", "requests", "answered from NVRAM", &used);
+COUNTER_WITH(failed, "nvram.failed", "requests",
+             "that the drive refused, and NVRAM keeps", &used);
 COUNTER_WITH(no_room, "nvram.waits", "requests", "that had to wait for a slot",
              &used);
 
@@ -40,6 +48,7 @@ struct head {
 struct slot {
     struct io io;
     bool held, again;
+    u32 errors; /* TRIES: failed */
     u8 *data;
 };
 
@@ -47,7 +56,7 @@ static struct {
     struct disk *disk, *memory;
     struct spinlock lock;
     /* lock */
-    u32 nslots;
+    u32 nslots, nfailed;
     struct slot *slots;
     u64 *places; /* a copy of the table: sector * 256 + sectors; 0: free */
     struct io *waiting, **last; /* by `held`, as the next */
@@ -124,8 +133,11 @@ static bool hold(struct slot *s, const struct io *io)
     count(&held, 1);
     count(&absorbed, was_held);
     if (was_held) {
-        s->again |= !io_queued(&s->io);
-        return false;
+        bool fails = s->errors == TRIES;
+        s->again |= !fails && !io_queued(&s->io);
+        s->errors = 0;
+        nv.nfailed -= fails;
+        return fails;
     }
     s->held = true;
     s->io = (struct io){.request = {.sector = io->request.sector,
@@ -171,7 +183,10 @@ static enum answer decide(struct io *io, struct slot **queue)
     struct slot *s = find(r);
     *queue = NULL;
     if (!s)
-        return r->write && r->nsectors <= SLOT_SECTORS ? WAITS : PASSES;
+        return r->write && r->nsectors <= SLOT_SECTORS &&
+                       nv.nfailed < nv.nslots
+                   ? WAITS
+                   : PASSES;
     if (s->held && !is_same(s, r))
         return WAITS;
     if (r->write) {
@@ -222,16 +237,29 @@ static void go_on(void)
     }
 }
 
-/* The drive has written a slot, or could not: then it is tried again. */
+/* The drive has refused a slot once more: true if it is tried again. */
+static bool refused(struct slot *s)
+{
+    if (++s->errors < TRIES)
+        return true;
+    count(&failed, 1);
+    if (!nv.nfailed++)
+        kprintf("nvram: %s refuses a write of sector %lu, which stays in %s\n",
+                nv.disk->name, s->io.request.sector, nv.memory->name);
+    return false;
+}
+
+/* The drive has written a slot, or could not. */
 static void drained(struct io *io, int error)
 {
     struct slot *s = io->arg;
     spin_lock(&nv.lock);
-    bool again = s->again || error;
+    bool again = error ? refused(s) : s->again;
     s->again = false;
-    if (!again) {
+    if (!error && !again) {
         set_place(s, 0);
         s->held = false;
+        s->errors = 0;
     }
     spin_unlock(&nv.lock);
     if (again)

@@ -79,3 +79,28 @@ def test_a_boot_with_wrong_arguments_says_so(folder: Path, args: str, said: str)
     ended = boot(folder, "", args)
     assert ended.status == 100
     assert f"boot: {said}" in ended.console
+
+
+def test_what_the_drive_refuses_stays_in_nvram(folder: Path) -> None:
+    """A drive that takes no write is tried three times for each block. Then the machine says so,
+    still reads the block, and writes past a full NVRAM fail. The next boot tries again."""
+    with (folder / "nvram.img").open("r+b") as file:
+        file.truncate(256 << 10)  # 31 blocks
+    refuses = f"{ARGS} full_from_s=20 full_for_s=100000"
+    rc = (
+        "sleep 20; cp /bin/true /data/f; sync /data/f; sleep 60\n"
+        f"cmp /bin/true /data/f && echo read; {SHOW}; sleep 9\n"
+        "for i in g h; do dd if=/bin/sh of=/data/$i bs=8k conv=fsync; done\n"
+        f"{SHOW}; poweroff -n 7"
+    )
+    first = boot(folder, rc, refuses)
+    assert first.status == 7
+    assert "read\n" in first.console
+    assert first.console.count("nvram: disk1 refuses a write of sector") == 1
+    failed = [line for line in first.console.splitlines() if "nvram.failed" in line]
+    assert 0 < int(failed[0].split()[1]) < 31 <= int(failed[1].split()[1])
+    assert "dd: /data/h: input/output error" in first.console
+    second = boot(folder, f"cmp /bin/true /data/f && echo kept; sleep 9; umount /data; {SHOW}")
+    assert "kept" in second.console
+    assert counter(second, "nvram.failed") == 0
+    image.check_image(folder / "data.img")
