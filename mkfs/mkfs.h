@@ -144,7 +144,7 @@ void file_lay_at(struct fs *, struct node *, u32 block);
 /* Give the node an inode in this group or after, and write that and, unless
  * laid, the data. Of directories only the blocks are chosen. */
 void file_lay(struct fs *, struct node *, u32 group);
-/* The same for all below a directory that has an inode, but not /aged. */
+/* file_lay for all below a directory that has an inode, but not /aged. */
 void file_lay_tree(struct fs *, struct node *dir);
 /* Once every inode is known. */
 void file_write_directories(struct fs *, struct node *);

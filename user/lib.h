@@ -274,7 +274,7 @@ i64 write_all(int fd, const void *buf, size_t n);
  * 8 MiB, as of a device that has no end. */
 char *read_text(const char *path, size_t *length);
 
-/* The same of what a device prints, as it was at one time: in one read, of up
+/* read_text of what a device prints, as it was at one time: in one read, of up
  * to 256 KiB (kernel/file/dev.c). */
 char *read_printed(const char *path);
 

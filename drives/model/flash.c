@@ -230,8 +230,8 @@ void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
 
 /* ---- cleaning ---- */
 
-/* True if block a is the better victim. u is used / block_pages. */
-static bool rather(const struct flash *t, u32 die, u32 a, u32 b)
+/* True if block a is a better victim than b. u is used / block_pages. */
+static bool is_better(const struct flash *t, u32 die, u32 a, u32 b)
 {
     u32 used_a = used_of(t, die, a), used_b = used_of(t, die, b);
     if (t->f->cleaning == CLEAN_GREEDY || !used_a || !used_b)
@@ -251,7 +251,7 @@ static u32 victim(const struct flash *t, u32 die)
     u32 best = NOWHERE;
     for (u32 i = 0; i < t->n.blocks; i++)
         if (i != t->die[die].reserve && used_of(t, die, i) < t->n.block_pages &&
-            (best == NOWHERE || rather(t, die, i, best)))
+            (best == NOWHERE || is_better(t, die, i, best)))
             best = i;
     return best;
 }
@@ -381,7 +381,7 @@ static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
     return begin_ns;
 }
 
-/* Its place in the ring, if a page is or was the last one there. */
+/* The place of a page in the ring, if it is or was the last page there. */
 static const struct slot *slot_of(const struct flash *t, u32 page)
 {
     const struct slot *s = &t->ring[t->page[page].slot];

@@ -47,7 +47,7 @@ struct stat_row {
 const char *stat_name(u32 i, const char **file);
 
 /* A function that prints further rows, by text_printf (device.h):
- * STAT_SOURCE(policy_counters); */
+ * STAT_SOURCE(print_counters); */
 struct text;
 typedef void stat_source_fn(struct text *);
 

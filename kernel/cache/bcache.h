@@ -149,13 +149,13 @@ struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
  * if it was clean before. */
 void set_dirtied(struct buf *b);
 
-/* Make a dirty buffer a candidate write of the scheduler's. The scheduler
- * has chosen one: prepare it, if the buffer is still dirty and free. */
+/* Make a dirty buffer a candidate write of the scheduler's. Prepare the
+ * candidate that it has chosen, if the buffer is still dirty and free. */
 void buf_add_candidate(struct buf *b);
 bool reserve_candidate(struct io *, const struct disk *);
 
 /* Prepare the write of a busy buffer; the caller submits b->io without the
- * lock. The end of one. */
+ * lock. End a write. */
 u64 buf_prepare_write(struct buf *b, bool waited);
 void write_ended(struct buf *b, int error);
 

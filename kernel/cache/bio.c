@@ -315,7 +315,7 @@ struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
     return b;
 }
 
-/* bread, with further reads started; told: the update policy is told. */
+/* bread that also starts further reads; told: notify the update policy. */
 static struct buf *read(struct disk *d, u64 blkno,
                         const struct further_reads *further, bool told)
 {

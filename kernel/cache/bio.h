@@ -86,12 +86,12 @@ struct buf *getblk(struct disk *, u64 blkno);
  * outside it (-EIO to the user). */
 struct buf *bread(struct disk *, u64 blkno);
 
-/* Further blocks to start reading beside one: those that the same call of a
- * program will ask for, and those to be prefetched. */
+/* Further blocks to start reading together with a first one: those that the
+ * same call of a program will ask for, and those to be prefetched. */
 struct further_reads {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
-    bool apart; /* none of them joins the block that is waited for */
+    bool apart; /* no command reads one of them and the first block */
 };
 
 /* bread for a program that reads a file, of which the update policy is told;
@@ -106,10 +106,10 @@ struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 /* Start reading the further blocks only; holds no buffer on return. */
 void bstart(struct disk *, const struct further_reads *);
 
-/* Prefetch these blocks, but for those that are cached or for which no buffer
- * is free without writing one. Blocks that were prefetched and not asked for
- * yet fill bio_ahead_most() buffers at most: then a further one is prefetched
- * only in the place of one that is stale (AHEAD_STALE_NS). */
+/* Prefetch these blocks, except those that are cached or for which no buffer is
+ * free without writing one. Blocks that were prefetched and not asked for yet
+ * fill bio_ahead_most() buffers at most: then a further one is prefetched only
+ * in the place of one that is stale (AHEAD_STALE_NS). */
 void bprefetch(struct disk *, const u64 *blkno, u32 n);
 u64 bio_ahead_most(void);
 
@@ -159,7 +159,7 @@ void binval(struct disk *, u64 blkno);
 /* Drop every buffer of the disk; none may be dirty or held. For umount. */
 void binval_disk(struct disk *);
 
-/* Wait for a buffer's transfer; the end of one. Both 0 or -EIO. */
+/* Wait for a buffer's transfer; end one. Both 0 or -EIO. */
 int biowait(struct buf *);
 void biodone(struct io *, int error);
 
@@ -167,7 +167,7 @@ void biodone(struct io *, int error);
  * -EIO. Then the data is with the disk: disk_flush makes it durable. */
 int bflush(struct disk *);
 
-/* bflush for one owner's blocks; for those that are metadata, or are not. */
+/* bflush for one owner's blocks; for metadata, or for all other blocks. */
 int bflush_owner(struct disk *, u64 owner);
 int bflush_kind(struct disk *, bool metadata);
 

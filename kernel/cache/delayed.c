@@ -36,7 +36,7 @@ struct list *owner_list(u64 owner)
 }
 
 /* Put a buffer on the delayed-write list, in the order of dirtied_ns: at the
- * end, but for one whose write has failed, which keeps its old time. */
+ * end, unless its write has failed, since then it keeps its old time. */
 static void delay(struct buf *b)
 {
     struct list *at = &bcache.delayed;

@@ -36,7 +36,7 @@ static bool is_untold(const struct loss *l)
     return l->told < l->last;
 }
 
-/* The losses of `from` are some of `to`, too. */
+/* Add the losses of `from` to those of `to`. */
 static void spread(struct loss *to, const struct loss *from)
 {
     u64 last = MAX(to->last, from->last);

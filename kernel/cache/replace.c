@@ -127,7 +127,7 @@ static struct block *plain_victim(void)
     return NULL;
 }
 
-/* The policy has returned no victim. Returns one. */
+/* Report that the policy returned no victim, and return one. */
 static struct block *fault(u32 disk, u64 blkno)
 {
     const struct policy *to = policy_fault(
@@ -138,8 +138,8 @@ static struct block *fault(u32 disk, u64 blkno)
     return replace()->victim();
 }
 
-/* The buffer to evict for a block, which stays evictable; NULL if no clean one
- * is. It is dirty only if the policy takes dirty buffers. */
+/* Choose the buffer to evict for a block; it stays evictable. NULL if no clean
+ * buffer is. It is dirty only if the policy takes dirty buffers. */
 static struct buf *choose_victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)

@@ -18,8 +18,8 @@ struct streams {
     enum hint hint;
 };
 
-/* The stream to which this read belongs; of several, the one read last. Without
- * one, a new stream takes the place of that not read for longest. */
+/* The stream to which this read belongs; of several, the one read last. If
+ * there is none, a new stream replaces the one not read for longest. */
 struct stream *stream_of(struct streams *, const struct access *,
                          const struct prefetch_hooks *);
 

@@ -44,18 +44,19 @@ struct translation {
     const struct policy *fallback; /* places the blocks after a fault */
     /* Where the sectors of a read are; NO_SECTOR: they were never written. */
     u64 (*find)(const struct disk *, const struct request *);
-    /* True if there is no place for this write; if it may go to this place. */
+    /* is_full: no place is free for this write. may_take: it may go to this
+     * one. */
     bool (*is_full)(const struct disk *, const struct request *);
     bool (*may_take)(const struct disk *, const struct request *, u64 physical);
     /* The write is dispatched to r->physical. */
     void (*take)(struct disk *, const struct request *r);
-    /* What is to be given to the drive before anything queued, or NULL. It has
-     * its place. */
+    /* What the drive gets before anything that is queued, or NULL. Its place is
+     * set. */
     struct io *(*next)(struct disk *, u64 now_ns);
     /* How many commands the drive may have now. */
     u32 (*depth)(const struct disk *);
     /* A command has ended. Returns the requests that are done, in one chain, or
-     * NULL. A request without a place had no part of the drive. */
+     * NULL. A request without a place did not go to the drive. */
     struct io *(*ended)(struct disk *, struct io *, int *error);
     /* No command is under way or to be dispatched: call back when the place
      * policy is to be asked again. */

@@ -57,12 +57,12 @@ bool candidate_take_up(struct disk *, struct io *);
  * depth_wanted: commands at a time; 0: as the drive. At boot, no lock. */
 void model_fit(struct disk *, u32 depth_wanted);
 
-/* A command goes to the drive. With a model, its data is moved at the instant
- * in which the model has done it. Without one it is with the device now; true:
- * the device must be kicked. */
+/* Give a command to the drive. With a model, its data is moved at the instant
+ * in which the model has done it. Without one the device has it at once.
+ * Returns true if the device must be kicked. */
 bool model_start(struct disk *, struct io *command, u64 now_ns);
 
-/* The drive is told to flush. Returns when it has. */
+/* Tell the drive to flush. Returns when it will have done so. */
 u64 model_flush_ns(struct disk *);
 
 /* Have the device flush within this instant. No lock. */

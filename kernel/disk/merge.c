@@ -21,8 +21,8 @@ static void take(struct disk *d, struct request *r, u64 physical, u64 now_ns)
     io_set_next(io_of(r), NULL);
 }
 
-/* The queued requests that go on where io ends, and end where it begins, if
- * they may be joined. The queue's order is logical. */
+/* The queued request that begins where io ends, or ends where io begins, if it
+ * may be joined; or NULL. The queue is in the order of logical sectors. */
 static struct io *next_to(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
@@ -37,7 +37,7 @@ static struct io *next_before(struct disk *d, const struct io *io)
     return n && io_end(n) == io->request.sector && !n->alone ? n : NULL;
 }
 
-/* The write that comes next, wherever. */
+/* The write that is next in the queue's order, wherever it goes. */
 static struct io *next_write(struct disk *d, const struct io *io)
 {
     struct request *r = queue_find_from(&d->queue, WRITES, io_end(io));

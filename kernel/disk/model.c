@@ -203,7 +203,8 @@ static struct approach approach(struct disk *d, const struct drive *drive,
         drive_approach(drive, at_ns, sector, r->nsectors, r->write));
 }
 
-/* The drive does r at that time: as late as a scheduler believes. */
+/* Have a drive do r from that time on, until when a scheduler believes it
+ * to. */
 static void suppose(struct disk *d, struct drive *drive, u64 at_ns,
                     const struct request *r)
 {

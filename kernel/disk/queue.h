@@ -7,13 +7,13 @@
 void queue_init(struct queue *, u32 disk);
 void queue_add(struct queue *,
                struct request *); /* sets queue, arrival, word */
-void queue_take(struct queue *, struct request *); /* it leaves */
+void queue_take(struct queue *, struct request *); /* remove it */
 
 /* Note that a command goes to the drive because the scheduler chose it. */
 void queue_dispatched(struct queue *, const struct request *, u64 now_ns);
 
-/* What sched.h's questions answer, for the kernel itself: it pays nothing. The
- * first at or after a sector, the last before it, and the oldest. */
+/* queue_at_or_after, queue_before and queue_oldest (sched.h) for the kernel's
+ * own use: no time is charged for them. */
 struct request *queue_find_from(const struct queue *, enum direction, u64);
 struct request *queue_find_before(const struct queue *, enum direction, u64);
 struct request *queue_find_oldest(const struct queue *, enum direction);

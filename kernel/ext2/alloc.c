@@ -37,7 +37,7 @@ u32 group_blocks(const struct fs *fs, u32 group)
     return MIN(fs->blocks_per_group, fs->blocks - group_start(fs, group));
 }
 
-static bool apart(u32 first, u32 n, u32 other, u32 other_n)
+static bool disjoint(u32 first, u32 n, u32 other, u32 other_n)
 {
     return (u64)first + n <= other || (u64)other + other_n <= first;
 }
@@ -50,9 +50,9 @@ bool blocks_ok(const struct fs *fs, u32 first, u32 n)
     if (first - group_start(fs, g) + n > fs->blocks_per_group)
         return false;
     const struct ext2_group *gd = group_of(fs, g);
-    return apart(first, n, gd->block_bitmap, 1) &&
-           apart(first, n, gd->inode_bitmap, 1) &&
-           apart(first, n, gd->inode_table, fs->table_blocks);
+    return disjoint(first, n, gd->block_bitmap, 1) &&
+           disjoint(first, n, gd->inode_bitmap, 1) &&
+           disjoint(first, n, gd->inode_table, fs->table_blocks);
 }
 
 /* Copy a descriptor to its buffer. */
@@ -103,7 +103,8 @@ static u32 find_clear_byte(const u8 *map, u32 from, u32 end)
     return NO_BIT;
 }
 
-/* The best clear bit of a group's n for a goal in it (0: none). */
+/* The best clear bit of a group's n bits, for a goal among them; goal 0:
+ * none. */
 static u32 find_block(const u8 *map, u32 goal, u32 n)
 {
     if (goal && goal < n && !bit_get(map, goal))

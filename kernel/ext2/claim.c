@@ -28,7 +28,7 @@ static int read_piece(struct fs *fs, u64 blkno, u32 at, void *to, u32 bytes)
     return 0;
 }
 
-/* A block of a file, and what it points to if it is not of level 0. */
+/* Claim a block of a file and, above level 0, the blocks that it points to. */
 static int claim_tree(struct fs *fs, u32 *left, u32 blkno, u32 level)
 {
     u32 pointers[CHUNK];
@@ -65,7 +65,7 @@ static int claim_inode(struct fs *fs, u32 *left, u32 ino,
     return 0;
 }
 
-/* The inodes of one block of the table, the first of which is `ino`. */
+/* Claim the inodes of one block of the table, `ino` and the next ones. */
 static int claim_block(struct fs *fs, u32 *left, u64 blkno, u32 ino)
 {
     struct ext2_inode raw;

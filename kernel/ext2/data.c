@@ -22,10 +22,10 @@ struct reading {
     struct streams *streams;
     bool planned; /* the policy has been asked */
     u64 next;     /* first block of the file not yet started */
-    u64 end;      /* what the call asked for ends before this block */
+    u64 end;      /* the block after the last that the call asked for */
     struct readahead readahead; /* the policy's */
-    u64 ahead, nahead; /* its blocks that have been started; all of them */
-    bool by_block;     /* the call's blocks are reads of their own */
+    u64 ahead, nahead;          /* its blocks: how many are started; in all */
+    bool by_block;              /* the policy wants each block read by itself */
 };
 
 /* Ask the policy what to read ahead. first: the block that the read begins
@@ -59,7 +59,7 @@ static u32 map_next(struct inode *ip, const struct readahead *readahead,
     return n;
 }
 
-/* Prefetch all of these. */
+/* Prefetch all blocks of a read-ahead request. */
 static void prefetch(struct inode *ip, const struct readahead *readahead,
                      u64 next, u64 end)
 {
@@ -70,10 +70,11 @@ static void prefetch(struct inode *ip, const struct readahead *readahead,
     }
 }
 
-/* The blocks to be started beside a block. The caller holds no buffer, because
- * mapping may need one. */
-static struct further_reads following(struct inode *ip, u64 block,
-                                      struct reading *r, u64 out[2 * WINDOW])
+/* The blocks to start reading together with a block: those that the call asks
+ * for next and, once all of these are started, those to read ahead. The caller
+ * holds no buffer, because mapping may need one. */
+static struct further_reads find_further(struct inode *ip, u64 block,
+                                         struct reading *r, u64 out[2 * WINDOW])
 {
     struct further_reads further = {
         .asked = out, .ahead = out + WINDOW, .apart = r->by_block};
@@ -111,7 +112,7 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
         return uio_zero(n, u);
     bool cached = b;
     int error = cached ? copy_out(b, n, u) : 0;
-    struct further_reads further = following(ip, block, r, out);
+    struct further_reads further = find_further(ip, block, r, out);
     if (!cached)
         return copy_out(breada(d, blkno, &further), n, u);
     bstart(d, &further);
@@ -127,7 +128,7 @@ static void accessed(struct inode *ip)
     }
 }
 
-/* Has it contents to be read and written? 0, -EISDIR or -EINVAL. */
+/* 0 if the inode has contents to read and write; else -EISDIR or -EINVAL. */
 static int check_file(const struct inode *ip)
 {
     if (S_ISREG(ip->mode))
@@ -162,8 +163,8 @@ static int read_some(struct inode *ip, struct uio *u, u64 *left,
     return error;
 }
 
-/* 0: it can be read or written by the cache. 1: it was moved past the cache, as
- * a file system elsewhere wanted. Or -errno. */
+/* 0: the transfer is to go through the cache. 1: a file system elsewhere has
+ * moved the bytes past the cache. Or -errno. */
 static int check_move(struct inode *ip, struct uio *u)
 {
     TRY(check_file(ip));
@@ -333,7 +334,7 @@ int ext2_truncate(struct inode *ip, u64 size)
 
 /* ---- fsync ---- */
 
-/* ... with a journal: the inode, if it has changed, is in its transaction. */
+/* fsync with a journal: the inode, if it has changed, joins the transaction. */
 static int fsync_logged(struct inode *ip)
 {
     int error = bflush_owner(ip->fs->disk, owner_of(ip));

@@ -59,7 +59,7 @@ static inline struct ext2_entry *entry_at(const struct fs *fs, void *data,
     return e;
 }
 
-/* Are all entries of a block well formed, and one of them at `find`? */
+/* True if all entries of a block are well formed, and one is at `find`. */
 static bool block_ok(const struct fs *fs, void *data, u32 find)
 {
     bool found = false;
@@ -84,7 +84,7 @@ static u32 spare(const struct ext2_entry *e)
     return e->length - used(e);
 }
 
-/* Do the bytes [from, end) of a block lie in one sector? */
+/* True if the bytes [from, end) of a block lie in one sector. */
 static bool in_sector(u32 from, u32 end)
 {
     return from / SECTOR_BYTES == (end - 1) / SECTOR_BYTES;
@@ -165,7 +165,7 @@ static void lay(struct ext2_entry *e, const char *name, const struct fs *fs,
     memcpy(new->name, name, new->name_len);
 }
 
-/* Have the name that was laid there seen, by one field of the entry. */
+/* Make the name visible that lay() put there, by one field of the entry. */
 static void show(struct ext2_entry *e, u32 ino)
 {
     if (e->ino)
@@ -174,7 +174,7 @@ static void show(struct ext2_entry *e, u32 ino)
         e->ino = ino;
 }
 
-/* The entry before another one of a good block; NULL: there is none. */
+/* The entry before another one in a good block; NULL: that is the first. */
 static struct ext2_entry *entry_before(void *data, const struct ext2_entry *e)
 {
     struct ext2_entry *before = NULL, *at = data;
@@ -203,8 +203,9 @@ static int dir_begin(struct inode *dir)
     return inode_write(dir, true);
 }
 
-/* The block for a change at one of its entries: checked whole, because on a
- * damaged disk a file may have it too, and have changed it meanwhile. */
+/* Read a block of the directory, to change it at one of its entries. All of it
+ * is checked, because on a damaged disk a file may own the block, too, and have
+ * changed it meanwhile. */
 static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
                         struct ext2_entry **e)
 {
@@ -313,8 +314,8 @@ int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
     return change_write(dir, b);
 }
 
-/* An entry in a good block that has room for a name, and can show it by the
- * same sector that holds the head of the entry at a byte; or NULL. */
+/* An entry in a good block that has room for a name, and whose head is in one
+ * sector with the head of the entry at byte `with`; or NULL. */
 static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len,
                                     u32 with)
 {

@@ -101,10 +101,10 @@ int ext2_probe(struct disk *);
  * on success). -EINVAL, -EIO, -EBUSY, -ENOTDIR; prints the reason. */
 int ext2_mount_root(struct disk *);
 int ext2_mount(struct disk *, struct inode *on, u64 flags);
-/* The same of a file system that is elsewhere; ino: its root's. */
+/* Mount a file system that is elsewhere; ino: the number of its root. */
 int ext2_mount_elsewhere(struct disk *, struct inode *on, u64 flags,
                          const struct fs_operations *, u32 ino);
-/* How often its file system has been mounted for writing, as its disk says. */
+/* How often the inode's file system was mounted for writing, by its disk. */
 u32 ext2_mount_count(const struct inode *);
 struct disk *ext2_disk(const struct inode *); /* of its file system */
 /* The number by which its blocks are flushed together (bio.h). */
@@ -209,8 +209,9 @@ int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
 /* The file's data, indirect blocks and inode on the disk, flushed. -EIO also
  * if the file system has failed: the inode cannot be written then. */
 int ext2_fsync(struct inode *);
-int ext2_flush(struct inode *); /* the same, wherever the file system is */
-/* Delayed writes that were lost (lost.h): the number that a new description of
- * the inode begins with; 0, or -EIO if the description has to be told. */
+int ext2_flush(struct inode *); /* ext2_fsync; or elsewhere's flush */
+/* Delayed writes that were lost (lost.h). The first returns the number that a
+ * new open file description of the inode begins with; the second 0, or -EIO if
+ * this description has to be told of a loss. */
 u64 ext2_lost_before(const struct inode *);
 int ext2_lost_since(const struct inode *, u64 *told, bool fsync);

@@ -75,7 +75,7 @@ static void complain(struct fs *fs, const char *what, u32 bits,
         fs_report(fs, REFUSED, 0, "%s 0x%x are not known: " MAKE, what, bits);
 }
 
-/* Is there one, on this disk? */
+/* True if the disk has a journal, and in a file of its own. */
 static bool has_journal(const struct ext2_super *sb)
 {
     return sb->feature_compat & EXT2_COMPAT_HAS_JOURNAL &&

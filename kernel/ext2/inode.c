@@ -158,15 +158,15 @@ struct inode *idup(struct inode *ip)
     return ip;
 }
 
-/* If the caller's reference is the last one: must the inode be written or
- * freed before it is given up? */
+/* True if the caller's reference is the last one, and the inode must be written
+ * or freed before it is given up. */
 static bool needs_care(const struct inode *ip)
 {
     return ip->refs == 1 && ip->valid && (ip->dirty || ip->nlink == 0);
 }
 
-/* Write or free it. While this process waited for the lock, another one may
- * have found the inode by name, used it, and even removed the name. */
+/* Write or free the inode. While this process waited for the lock, another one
+ * may have found the inode by name, used it, and even removed the name. */
 static void take_care(struct inode *ip)
 {
     HOLD(sleep, &ip->lock);
@@ -235,7 +235,7 @@ int inodes_settle(struct fs *fs, bool nameless)
     return first;
 }
 
-/* Is any inode referenced, apart from the root by the mount and the caller? */
+/* True if an inode is referenced, other than the root by mount and caller. */
 bool inodes_busy(struct fs *fs)
 {
     SLOT_EACH (ip)
@@ -288,8 +288,8 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->run_blocks = 0;
 }
 
-/* Can the inode be right, as far as its own fields tell? */
-static bool sound(const struct inode *ip)
+/* True if the inode can be right, as far as its own fields tell. */
+static bool is_sound(const struct inode *ip)
 {
     const struct fs *fs = ip->fs;
     if (ip->nlink == 0 || (ip->flags & EXT2_INCOMPATIBLE_FL))
@@ -321,7 +321,7 @@ static void load(struct inode *ip)
     unpack(ip, raw);
     brelse(b);
     ip->dirty = false;
-    ip->valid = sound(ip);
+    ip->valid = is_sound(ip);
     if (!ip->valid)
         fs_damaged(ip->fs, "inode %u is damaged", ip->ino);
 }
@@ -494,9 +494,9 @@ static void init(struct inode *ip, u32 mode)
     ip->valid = true;
 }
 
-/* Lock the slot of a new inode and clear that on the disk. If the slot holds a
- * valid inode, the bitmap is wrong; that inode's lock is not waited for,
- * because this process may hold it. */
+/* Lock the slot of a new inode and clear the inode on the disk. If the slot
+ * holds a valid inode, the bitmap is wrong; that inode's lock is not waited
+ * for, because this process may hold it. */
 static int lock_new(struct inode *ip)
 {
     if (ip->valid)

@@ -124,14 +124,14 @@ static inline u32 sectors_of(const struct fs *fs)
     return fs->block_bytes / SECTOR_BYTES;
 }
 
-/* Are block[] pointers to blocks, rather than a link's text or a number? */
+/* True if block[] points to blocks; else it is a link's text or a number. */
 static inline bool has_blocks(const struct inode *ip)
 {
     return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
            (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
 }
 
-/* An error of the disk; of what is elsewhere, its cause. */
+/* The error to return: for an -EIO of a file system elsewhere, its cause. */
 static inline int cause_of(const struct inode *ip, int error)
 {
     bool asks = error == -EIO && ip->fs->elsewhere;
@@ -160,7 +160,7 @@ int fs_allow_size(struct fs *, u64 bytes);
  * write that there is none. 0 or -EIO. */
 int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
-/* The journal is empty: write that; failed: and that damage was found. */
+/* Write that the journal is empty; failed: and that damage was found. */
 int super_recovered(struct fs *, bool failed);
 /* Call fn for every mount; the first error, when all have been called. */
 int each_mount(int (*fn)(struct fs *));
@@ -172,8 +172,8 @@ int super_needs_recovery(struct fs *, bool needs);
  * if the disk may be written. 1: what was read of the disk is out of date; 0 or
  * -errno. */
 int journal_replay(struct fs *);
-/* Where the journal lies: its blocks are in reserved memory, to be released by
- * log_release. 0 or -errno, with why. */
+/* Find where the journal lies. The numbers of its blocks are in memory that
+ * log_release releases. 0 or -errno, with why. */
 int log_find(struct fs *, struct log *, const char **why);
 void log_release(struct log *);
 
@@ -183,11 +183,12 @@ void order_init(void); /* owns the order kind */
  * decides: by default it is on the disk before what is written later. A failure
  * is the file system's. 0 or -EIO. */
 int write_now(struct fs *, struct buf *, u64 owner);
-/* The same, whatever the policy is. */
+/* Write metadata and wait, whatever the order policy is. 0 or -EIO. */
 int write_stable(struct fs *, struct buf *);
 /* True if the policy delays such a write of this block. */
 bool order_delays(struct fs *, u64 blkno);
-/* Write what was delayed, if any was; or the metadata of it. 0 or -EIO. */
+/* If metadata was delayed, write all dirty blocks, or those of metadata alone.
+ * 0 or -EIO. */
 int order_settle(struct fs *, bool metadata);
 /* Write metadata of the owner on which no later write relies: it is delayed. */
 void write_late(struct fs *, struct buf *, u64 owner);
@@ -198,7 +199,7 @@ int order_check(struct fs *);
 int order_follow(struct fs *);
 /* Close the journal for good, at the end of a mount. 0 or -EIO. */
 int order_end(struct fs *);
-/* What operations have done is on the disk on return; 0 or -EIO. */
+/* Commit, as journal_commit, if the journal is open; 0 or -EIO. */
 int order_commit(struct fs *, bool asked);
 
 /* Begin an operation, which has locked its inodes. All changes of metadata are
@@ -206,13 +207,14 @@ int order_commit(struct fs *, bool asked);
 void operation_begin(struct fs *);
 void operation_end(struct fs *);
 HOLDER(operation, struct fs, operation_begin, operation_end)
-/* In a long operation: here it may be cut in two. The inode is written. */
+/* Allow a long operation to be cut in two here. The inode is written. */
 int operation_pause(struct inode *);
 
 /* alloc.c; they take fs->lock */
 struct ext2_group *group_of(const struct fs *, u32 group);
 u32 group_blocks(const struct fs *, u32 group);
-/* May a file own these n blocks? In range, nothing of the system's own. */
+/* True if a file may own these n blocks: in range, and none the system's
+ * own. */
 bool blocks_ok(const struct fs *, u32 first, u32 n);
 /* A block for ip, at the goal if that is not 0 and free, else near it. */
 int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
@@ -220,13 +222,13 @@ int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
  * the free blocks. */
 u32 goal_elsewhere(struct fs *, u32 blkno);
 int blocks_free(struct fs *, u32 first, u32 n);
-/* ... with the changes of the transaction that is about to be committed. */
+/* Free blocks in the bitmaps; with a journal, in the transaction's commit. */
 int blocks_give_back(void *fs, u32 first, u32 n);
-/* A free inode's number for something of that mode in dir. */
+/* Allocate an inode's number for something of that mode in dir. */
 int ino_alloc(struct inode *dir, u32 mode, u32 *ino);
 int ino_free(struct fs *, u32 ino, bool directory);
-/* After a power cut, and fs->lock is held. It has an owner, so it is in use,
- * whatever its bitmap says; afterwards all is counted again. */
+/* Mark a block, or an inode, as in use because it has an owner, whatever its
+ * bitmap says: after a power cut, with fs->lock held. Then count all again. */
 int block_claim(struct fs *, u32 blkno);
 int ino_claim(struct fs *, u32 ino);
 int groups_recount(struct fs *);
@@ -241,15 +243,15 @@ int claim_all(struct fs *);
 void inode_free(struct inode *);
 void inodes_init(void);
 int iget(struct fs *, u32 ino, struct inode **);
-/* A new inode: allocated, referenced, locked, with the names it will have
- * (2 if a directory); not yet on the disk. */
+/* Make an inode: allocated, referenced, locked, with as many names as it will
+ * have (a directory 2); not yet on the disk. */
 int inode_make(struct inode *dir, u32 mode, struct inode **);
-/* Copy to the disk's inode; wait: and write_now. Locked. */
+/* Copy a locked inode to its block's buffer; wait: then write_now. */
 int inode_write(struct inode *, bool wait);
-int inode_sync(struct inode *);       /* and write_stable */
+int inode_sync(struct inode *);       /* then write_stable */
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
-/* iget, if the disk has that inode, of that generation; else *out is NULL.
- * husk: it is one there. */
+/* iget, if the disk has the inode in that generation; else *out is NULL. *husk:
+ * on the disk the inode is a husk. */
 int iget_was(struct fs *, struct ext2_named, struct inode **out, bool *husk);
 /* Of the inodes in use, free those without names, or write all dirty ones to
  * their buffers. The first error. */
@@ -258,9 +260,9 @@ bool inodes_busy(struct fs *);   /* icache_lock held */
 void inodes_forget(struct fs *); /* none referenced */
 
 /* map.c */
-/* The block of a file's block; 0: a hole. */
+/* Find the disk's block that holds a block of the file; 0: a hole. */
 int map(struct inode *, u64 block, u32 *blkno);
-/* The same, allocated if need be; fresh: just now, contents undefined. */
+/* As map, but a hole gets a block; *fresh: it did, with undefined contents. */
 int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
 /* A buffer of zeros for the first block of a new inode, now allocated. */
 int first_block(struct inode *, struct buf **);
@@ -282,20 +284,20 @@ int dir_search(struct inode *dir, const char *name, struct search *);
 int dir_enter(struct inode *dir, const struct search *, const char *name,
               struct inode *ip);
 int dir_remove(struct inode *dir, const struct search *);
-/* Have the entry found name ip; nothing else changes. */
+/* Make the entry that was found lead to ip; nothing else changes. */
 int dir_point(struct inode *dir, const struct search *, const struct inode *);
-/* Two entries exchange what they name, in one write; if their heads are in one
- * sector. */
+/* Exchange the inodes of two entries in one write. This can be done if the
+ * heads of both are in one sector. */
 bool dir_can_swap(const struct search *, const struct search *);
 int dir_swap(struct inode *dir, const struct search *, const struct search *);
 /* Rename ip's entry within its block, so that a power cut leaves one of the two
  * names. -ENOSPC: no room for that. */
 int dir_rename(struct inode *dir, const struct search *, const char *name,
                struct inode *ip);
-/* The entry at a byte of a block, as dir_search finds one; !found: none. */
+/* Find the entry at a byte of a block, as dir_search does; !found: none. */
 int dir_entry(struct inode *dir, u32 block, u32 at, struct search *);
-/* The directory, which is locked, is in `to` now and no longer in `from`: its
- * "..", if it does not say so, and then the counts of both. */
+/* Have the ".." of a locked directory lead to `to` and no longer to `from`, if
+ * it does not yet; then change the counts of links of both. */
 int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to);
 int dir_empty(struct inode *dir); /* 0, -ENOTEMPTY or -EIO */
 /* Give a new directory its first block. */
@@ -322,8 +324,8 @@ void walk_end(struct walk *);
 int walk_parent(struct walk *);
 /* walk_start, then walk_parent; walk_end is due even if it fails. */
 int walk_to_parent(struct walk *, struct inode *at, const char *path);
-/* May the path end at ip, to which its last name led? -EAGAIN: ip was a link
- * that is followed, and the path has a new end. An error consumes ip. */
+/* 0 if the path may end at ip, to which its last name led. -EAGAIN: ip was a
+ * link that is followed, and the path has a new end. An error consumes ip. */
 int walk_arrived(struct walk *, struct inode *ip, bool follow);
 /* Locked: 0 if it is a directory in which names can be looked up. */
 int check_dir(struct inode *dir);
@@ -364,6 +366,7 @@ int before_removal(struct inode *);
 int after_removal(struct inode *); /* a name is gone */
 /* Remove the name found of ip. */
 int remove_name(struct inode *dir, const struct search *, struct inode *ip);
-/* May a name of this be removed? A directory must be empty; under tree_lock. */
+/* 0 if a name of ip may be removed. A directory must be empty; tree_lock
+ * held. */
 int check_removal(struct inode *);
 bool is_mounted_on(const struct inode *); /* takes icache_lock */

@@ -61,7 +61,7 @@ static void set_run(struct inode *ip, u64 block, const u32 *p, u32 n)
     ip->run_blocks = blocks_ok(ip->fs, p[0], run) ? run : 0;
 }
 
-/* Pointer number `at` of a pointer block; if it is the data's, with its run. */
+/* Read pointer `at` of a pointer block; if it points to data, set the run. */
 static int read_pointer(struct inode *ip, u32 table, u32 at, bool last,
                         u64 block, u32 *blkno)
 {
@@ -160,7 +160,7 @@ static u32 find_goal(struct inode *ip, u64 block)
     return ip->goal;
 }
 
-/* Is this the first block whose pointer is in a block of pointers? */
+/* True if this is the first block whose pointer is in a pointer block. */
 static bool begins_table(const struct fs *fs, u64 block)
 {
     u32 mask = (1U << pointer_shift(fs)) - 1;
@@ -251,7 +251,7 @@ static int free_block(struct freed *f, u32 blkno)
     return error;
 }
 
-/* Copy n pointers out of a block; clear: and write it without them. */
+/* Copy n pointers out of a block; clear: also zero them on the disk. */
 static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
                          u32 out[BATCH], bool clear)
 {
@@ -273,9 +273,9 @@ static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
     return 0;
 }
 
-/* Free all of a tree but its first `keep` blocks of the file; without any to
- * keep, its own block too. A block that is reached twice ends the cut with an
- * error, because it is free already. */
+/* Free a tree's blocks, except the first `keep` blocks of the file in it. If
+ * keep is 0, also free the tree's own block. A block that is reached twice ends
+ * the cut with an error, because it is free already. */
 static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
 {
     if (depth == 0)
@@ -327,7 +327,7 @@ static int free_cut(struct inode *ip, const u32 old[EXT2_POINTERS], u64 keep)
     return free_run(&f);
 }
 
-/* Take the pointers past the end out of the inode; were there any? */
+/* Take the pointers past the end out of the inode; true if there were any. */
 static bool drop_pointers(struct inode *ip, u64 keep)
 {
     u64 start = 0;

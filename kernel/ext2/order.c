@@ -25,7 +25,7 @@
 #include "kernel/proc/proc.h"
 
 #define BUFFERS_LEAST 64 /* of the cache, for transactions */
-#define SCARCE_BLOCKS 64 /* so few free ones: those just freed are wanted */
+#define SCARCE_BLOCKS 64 /* if fewer are free, a commit frees more */
 
 static struct {
     struct spinlock lock;
@@ -35,7 +35,7 @@ static struct {
     u64 wakes;       /* lock: of the thread */
 } order = {.lock = SPINLOCK("order policy", RANK_POLICY)};
 
-/* The answer was wrong. Caller holds the lock. */
+/* Report a wrong answer of the policy. Caller holds the lock. */
 static void fault(const struct order_info *info)
 {
     const struct policy *to = policy_fault(POLICY_ORDER, info->disk,
@@ -46,13 +46,12 @@ static void fault(const struct order_info *info)
     order.changes++;
 }
 
-/* Does the policy use journals? */
-static bool logs(const struct policy *p)
+static bool uses_journals(const struct policy *p)
 {
     return p->order.commit_after_ns;
 }
 
-/* What to do with a block. *changes: of the policy, when it was asked. */
+/* Ask what to do with a block. *changes: order.changes at that time. */
 static enum order_mode ask(struct fs *fs, u64 blkno, u64 owner, u64 *changes)
 {
     struct order_info info = {.disk = fs->disk->id,
@@ -66,7 +65,7 @@ static enum order_mode ask(struct fs *fs, u64 blkno, u64 owner, u64 *changes)
     *changes = order.changes;
     enum order_mode mode = p->order.decide(&info);
     policy_check(p);
-    if (mode <= ORDER_LOGGED && logs(p) == (mode == ORDER_LOGGED))
+    if (mode <= ORDER_LOGGED && uses_journals(p) == (mode == ORDER_LOGGED))
         return mode;
     fault(&info);
     return ORDER_NOW;
@@ -191,7 +190,7 @@ int order_follow(struct fs *fs)
     if (fs->elsewhere)
         return 0;
     HOLD(sleep, &fs->follow_lock);
-    bool wanted = logs(in_use(&changes)) && !fs_writable(fs);
+    bool wanted = uses_journals(in_use(&changes)) && !fs_writable(fs);
     int error = 0;
     if (is_behind(fs) && wanted != journal_is_open(&fs->journal))
         error = wanted ? open_journal(fs) : close_journal(fs);
@@ -209,7 +208,7 @@ int order_end(struct fs *fs)
 int order_check(struct fs *fs)
 {
     u64 changes;
-    if (!logs(in_use(&changes)) || fs->has_journal || fs->read_only)
+    if (!uses_journals(in_use(&changes)) || fs->has_journal || fs->read_only)
         return 0;
     return fs_report(fs, REFUSED, -EINVAL,
                      "the order policy needs a journal: make the image with "
@@ -230,8 +229,8 @@ int order_commit(struct fs *fs, bool asked)
 
 /* ---- operations ---- */
 
-/* Are so few blocks free that those are wanted which are freed by a commit? */
-static bool wants_freed(struct fs *fs)
+/* True if so few blocks are free that a commit is needed to free more. */
+static bool needs_commit(struct fs *fs)
 {
     u64 later = __atomic_load_n(&fs->journal.nfreed, __ATOMIC_RELAXED);
     return later && fs->free_blocks < later + SCARCE_BLOCKS;
@@ -243,7 +242,7 @@ void operation_begin(struct fs *fs)
         return;
     if (!journal_inside() && is_behind(fs))
         order_follow(fs); /* prints what it cannot do */
-    if (!journal_inside() && wants_freed(fs))
+    if (!journal_inside() && needs_commit(fs))
         order_commit(fs, false);
     journal_enter(&fs->journal);
 }
@@ -258,7 +257,7 @@ int operation_pause(struct inode *ip)
 {
     struct fs *fs = ip->fs;
     if (!journal_is_open(&fs->journal) ||
-        (journal_has_room(&fs->journal) && !wants_freed(fs)))
+        (journal_has_room(&fs->journal) && !needs_commit(fs)))
         return 0;
     TRY(inode_write(ip, false));
     operation_end(fs);
@@ -274,7 +273,7 @@ static int commit_if_due(struct fs *fs)
     const struct policy *p = in_use(&changes);
     if (!journal_is_open(&fs->journal) || !begun_ns)
         return 0;
-    u64 due_ns = begun_ns + (logs(p) ? p->order.commit_after_ns() : 0);
+    u64 due_ns = begun_ns + (uses_journals(p) ? p->order.commit_after_ns() : 0);
     if (due_ns > clock_ns())
         order.due_ns = MIN(order.due_ns, due_ns);
     else if (order_commit(fs, false)) /* printed; or it is tried again */
@@ -302,7 +301,7 @@ static void commit_thread(void *)
     }
 }
 
-/* False: there is no room for it. */
+/* False if there is no memory for the thread. */
 static bool start_thread(void)
 {
     if (!order.has_thread)
@@ -322,7 +321,7 @@ static void change_over(const struct policy *to)
 
 static void swap(const struct policy *to)
 {
-    if (logs(to) && !start_thread())
+    if (uses_journals(to) && !start_thread())
         panic("order: no room for the thread that commits"); /* at boot only */
     change_over(to);
     each_mount(order_follow); /* prints what it cannot do */
@@ -335,7 +334,7 @@ static int lacks_journal(struct fs *fs)
 
 static const char *refuses(const struct policy *to)
 {
-    if (!logs(to))
+    if (!uses_journals(to))
         return NULL;
     if (bio_buffers() < BUFFERS_LEAST)
         return "it needs 64 buffers: raise nbuf";

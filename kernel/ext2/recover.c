@@ -32,7 +32,7 @@ static int find_blocks(struct inode *ip, u32 *where, u32 blocks)
     return 0;
 }
 
-/* The number of its blocks; 0: it cannot be one. */
+/* The number of blocks of a journal's file; 0: it cannot be a journal. */
 static u32 count_blocks(struct inode *ip)
 {
     HOLD(inode, ip);

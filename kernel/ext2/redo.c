@@ -48,31 +48,31 @@ struct unfinished {
     char name[NAME_BYTES + 1];
 };
 
-static bool names(const struct search *s, const struct inode *ip)
+static bool leads_to(const struct search *s, const struct inode *ip)
 {
     return ip && s->found && s->ino == ip->ino;
 }
 
-/* A directory is moved over an empty one, which is a husk already, or e2fsck
- * has removed it with its name: enter the new name after all. */
+/* Enter the new name of a directory that is moved over an empty one, if the
+ * empty one is a husk already, or e2fsck has removed it with its name. */
 static int finish_entering(struct unfinished *u)
 {
-    bool gone = !u->new.found || (names(&u->new, u->replaced) && u->husk);
+    bool gone = !u->new.found || (leads_to(&u->new, u->replaced) && u->husk);
     if (!S_ISDIR(u->moved->mode) || !u->intent->replaced.ino || !gone ||
-        !names(&u->old, u->moved))
+        !leads_to(&u->old, u->moved))
         return 0;
     int error = u->new.found ? dir_point(u->to, &u->new, u->moved)
                              : dir_enter(u->to, &u->new, u->name, u->moved);
     return error ?: dir_search(u->to, u->name, &u->new);
 }
 
-/* Remove a name of what is replaced, and it, if that is its last name. Only a
- * file with one name is given another by a rename. The disk's count may be
- * older: of names that were removed just before. */
+/* Remove a name of the replaced inode, and the inode if that is its last name.
+ * What stays has one name: a rename gives a second one only to a file with one.
+ * The count on the disk may be older, and count names removed just before. */
 static int remove_leftover(struct unfinished *u, const struct search *s)
 {
     struct inode *ip = u->replaced;
-    bool last = !names(&u->new, ip);
+    bool last = !leads_to(&u->new, ip);
     if (last && !u->husk) {
         ip->nlink = 1;
         return remove_name(u->from, s, ip);
@@ -86,11 +86,11 @@ static int remove_leftover(struct unfinished *u, const struct search *s)
 static int finish_removing(struct unfinished *u)
 {
     bool directory = S_ISDIR(u->moved->mode);
-    if (!names(&u->new, u->moved))
+    if (!leads_to(&u->new, u->moved))
         return 0;
-    if (names(&u->old, u->replaced))
+    if (leads_to(&u->old, u->replaced))
         return remove_leftover(u, &u->old);
-    if (!names(&u->old, u->moved))
+    if (!leads_to(&u->old, u->moved))
         return 0;
     TRY(directory ? dir_set_parent(u->moved, u->from, u->to) : 0);
     TRY(dir_remove(u->from, &u->old));
@@ -103,7 +103,7 @@ static int finish_spare(struct unfinished *u)
     struct search s;
     redo_spare_name(spare, u->intent->replaced.ino);
     int error = dir_search(u->from, spare, &s);
-    return error ?: names(&s, u->replaced) ? remove_leftover(u, &s) : 0;
+    return error ?: leads_to(&s, u->replaced) ? remove_leftover(u, &s) : 0;
 }
 
 /* A whole inode that the record names; NULL: it is not there any more. */
@@ -127,8 +127,8 @@ static int find_all(struct fs *fs, struct unfinished *u)
     return iget_was(fs, i->replaced, &u->replaced, &u->husk);
 }
 
-/* Can there be something to do? No rename is of a directory in itself, or has
- * such a name. */
+/* True if there can be something to do. No rename is of a directory into
+ * itself, or has a name like these. */
 static bool may_be_unfinished(const struct unfinished *u)
 {
     const struct inode *from = u->from, *to = u->to, *r = u->replaced;

@@ -58,7 +58,7 @@ int check_removal(struct inode *ip)
     return is_mounted_on(ip) ? -EBUSY : dir_empty(ip);
 }
 
-/* ip has or had w's name: is it of the type that the call removes? */
+/* 0 if ip, which has or had w's name, has the type that the call removes. */
 static int check_type(const struct walk *w, struct inode *ip, bool directory)
 {
     int type = type_of(ip);

@@ -30,7 +30,7 @@ struct renaming {
 
 /* ---- looking, without a lock ---- */
 
-/* Is the directory ip the other, or above it? 1, 0 or -errno. */
+/* 1 if the directory ip is `below` or above it, 0 if not, or -errno. */
 static int is_above(struct inode *ip, struct inode *below)
 {
     OWNED(inode) struct inode *at = idup(below);
@@ -50,7 +50,7 @@ static int is_above(struct inode *ip, struct inode *below)
     return at == ip;
 }
 
-/* May the moved inode go there? */
+/* 0 if the moved inode may get the new name. */
 static int rename_look_moved(struct renaming *r)
 {
     int type = type_of(r->moved);
@@ -63,7 +63,7 @@ static int rename_look_moved(struct renaming *r)
     return above > 0 ? -EINVAL : above;
 }
 
-/* May the inode that has the new name be replaced? */
+/* 0 if the inode that has the new name may be replaced, or there is none. */
 static int rename_look_replaced(struct renaming *r)
 {
     int error = lookup(r->to->at, r->to->name, &r->replaced);
@@ -75,7 +75,8 @@ static int rename_look_replaced(struct renaming *r)
     return r->directory ? -ENOTDIR : -EISDIR;
 }
 
-/* Nothing may be locked twice; on a good disk only the last can happen. */
+/* Nothing may be locked twice. On a good disk only the last two errors
+ * occur. */
 static int rename_check(const struct renaming *r)
 {
     const struct inode *from = r->from->at, *to = r->to->at;

@@ -192,7 +192,7 @@ static bool power_of(u32 n, u32 base)
     return n == 1;
 }
 
-/* Does a group begin with a copy of superblock and descriptors? */
+/* True if a group begins with a copy of superblock and descriptors. */
 static bool has_super(const struct fs *fs, u32 g)
 {
     if (fs->two_supers)
@@ -216,8 +216,8 @@ static void groups_free(struct fs *fs)
     fs->group_pages = NULL;
 }
 
-/* Are a group's structures inside it and apart from each other? Adds
- * its counts to the sums. */
+/* True if a group's structures are inside it and do not overlap. Adds its
+ * counts to the sums. */
 static bool group_ok(struct fs *fs, u32 g, u32 head)
 {
     const struct ext2_group *gd = group_of(fs, g);
@@ -377,7 +377,7 @@ static int row_open(struct fs *fs, struct disk *d, u32 flags)
     return super_open(fs);
 }
 
-/* ... with what is known of a file system that is elsewhere. */
+/* Fill the row of a disk whose file system is elsewhere. */
 static int row_open_elsewhere(struct fs *fs, struct disk *d, u32 flags,
                               const struct fs_operations *elsewhere, u32 root)
 {
@@ -480,7 +480,7 @@ int ext2_mount(struct disk *d, struct inode *on, u64 flags)
 
 /* ---- writing back and unmounting ---- */
 
-/* Everything in memory to the disk. mount_lock held. */
+/* Write everything in memory to the disk. mount_lock held. */
 static int fs_sync(struct fs *fs)
 {
     int error = 0;
@@ -503,7 +503,7 @@ static int sync_one(struct fs *fs)
     return error ?: flush_error;
 }
 
-/* The same; and what of it was lost, or cannot be written any more, once. */
+/* sync_one; -EIO also, once, if blocks were lost or the file system failed. */
 static int sync_and_tell(struct fs *fs)
 {
     int error = sync_one(fs) ?: lost_tell_sync(fs->disk);
@@ -512,8 +512,8 @@ static int sync_and_tell(struct fs *fs)
     return error ?: failed && !told ? -EIO : 0;
 }
 
-/* Everything to the disk, and then the mark that it is whole, which a write
- * policy that keeps all in memory (write=nvram) has only made dirty. */
+/* Write everything, and then the mark that the file system is whole, which a
+ * write policy that keeps all in memory (write=nvram) has only made dirty. */
 static int fs_mark_clean(struct fs *fs)
 {
     int error = sync_one(fs) ?: order_end(fs);

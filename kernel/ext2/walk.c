@@ -219,8 +219,8 @@ int walk_to_parent(struct walk *w, struct inode *at, const char *path)
 
 /* ---- the path of a directory ---- */
 
-/* The directory above *at, in its place, and the name by which it knows the
- * one that was there. */
+/* Replace *at by the directory above it, and get the name that *at has
+ * there. */
 static int step_up(struct inode **at, char name[NAME_BYTES + 1])
 {
     struct inode *dir = *at, *up;

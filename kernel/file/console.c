@@ -252,8 +252,8 @@ static int console_write(u32, struct uio *uio)
     return 0;
 }
 
-/* Has ^C been typed since the last question? In raw mode, drop what was typed
- * up to it. */
+/* True if ^C was typed since the last call. In raw mode, drop what was typed up
+ * to it. */
 static bool take_interrupt(void)
 {
     u64 end = tty.raw ? tty.end : tty.first;

@@ -36,8 +36,8 @@ const struct device *device_find(u32 number)
     return NULL;
 }
 
-/* Is there a node of that number at path? 0, -ENOENT, -EEXIST: something
- * else is there; or another error. */
+/* 0 if the node at path has that number; -ENOENT, nothing is there; -EEXIST,
+ * something else; or another error. */
 static int node_check(const char *path, u32 number)
 {
     OWNED(inode) struct inode *ip = NULL;

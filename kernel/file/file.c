@@ -158,8 +158,8 @@ static int open_inode(const char *path, u32 flags, u64 mode, struct inode **ip)
     return namei(path, flags & O_NOFOLLOW ? NAMEI_NOFOLLOW : 0, ip);
 }
 
-/* The end of each open: give the file out, or close it if there is an error. */
-static int opened(struct file *f, int error, struct file **out)
+/* End an open: give the file to the caller, or close it after an error. */
+static int finish_open(struct file *f, int error, struct file **out)
 {
     if (error) {
         f->told = UNLIMITED; /* there is no program to tell of losses */
@@ -180,13 +180,13 @@ int file_open(const char *path, u32 flags, u64 mode, struct file **out)
         f->inode = ip;
         error = ilock_valid(ip) ?: iunlock_with(ip, attach_inode(f));
     }
-    return opened(f, error, out);
+    return finish_open(f, error, out);
 }
 
 int file_open_device(u32 number, u32 flags, struct file **out)
 {
     struct file *f = file_alloc(flags);
-    return f ? opened(f, attach_device(f, number), out) : -ENFILE;
+    return f ? finish_open(f, attach_device(f, number), out) : -ENFILE;
 }
 
 int file_open_socket(u64 kind, u64 port, struct file **out)
@@ -195,7 +195,7 @@ int file_open_socket(u64 kind, u64 port, struct file **out)
     if (!f)
         return -ENFILE;
     f->type = FILE_SOCKET;
-    return opened(f, socket_open(kind, port, &f->socket), out);
+    return finish_open(f, socket_open(kind, port, &f->socket), out);
 }
 
 /* Transfers at uio.offset: 0 or -errno, the uio says how far they came. The

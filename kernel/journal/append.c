@@ -56,7 +56,7 @@ static void place(struct appending *a, const void *data)
     a->at = a->at + 1 < a->ring->blocks ? a->at + 1 : a->ring->first;
 }
 
-/* A block of zeros made here; with a head. */
+/* Make a block of zeros, in memory of the transaction; make one with a head. */
 static void *make(struct appending *a)
 {
     void *block = a->next;

@@ -64,10 +64,10 @@ struct logged {
 /* How many blocks of the log a transaction takes. */
 u32 journal_room(u32 nblocks, u32 nrevokes);
 
-/* A block that begins as the log's own do is escaped: copied, and changed. */
+/* True if a block begins as the log's own blocks do: its copy is changed. */
 bool journal_escapes(const void *data);
 
-/* How much memory appending so many takes; no less than for fewer. */
+/* How much memory it takes to append so many; no less than for fewer. */
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes);
 
 /* Append a whole transaction; it is on the disk on return. -ENOSPC: there is no
@@ -105,11 +105,10 @@ struct journal {
     u32 inside;      /* processes in operations */
     u64 running;     /* number of the running transaction */
     u64 begun_ns;    /* its first change; 0: there is none */
-    /* processes that have asked for the commit of the running transaction; of
-     * them, those that had asked for the one before; how many had; how many are
-     * expected to ask; how long a commit takes, on the average; and by a
-     * process's number, roughly, the last transaction that it asked for */
-    u64 asked, again, before, expected, took_ns, last[64];
+    /* processes that ask for commits, and how long these take */
+    u64 asked, again;      /* for this commit; of them, for the last one, too */
+    u64 before, expected;  /* asked for the last one; are expected to ask */
+    u64 took_ns, last[64]; /* a commit, on average; asked for, by pid % 64 */
     /* of who is inside, or has closed the gate */
     struct spinlock freed_lock;
     struct freed_page *freed; /* freed_lock */
@@ -124,9 +123,9 @@ void journal_init(struct journal *);
 /* Read the superblock of a log; nothing is written. 0, or an error and why. */
 int journal_look(struct journal *, const struct log *, const char **why);
 
-/* Put the journal to use, which has been looked at: all that is dirty is
- * written, and the log begins. The file system says on the disk that it needs
- * recovery. 0, -EIO or -ENOMEM. */
+/* Put a journal to use, after journal_look: all that is dirty is written, and
+ * the log begins. The file system says on the disk that it needs recovery. 0,
+ * -EIO or -ENOMEM. */
 int journal_open(struct journal *, struct journal_user);
 
 /* Commit, write all home, and empty the log, which is not in use then. */
@@ -157,8 +156,9 @@ int journal_free(struct journal *, u32 first, u32 n);
  */
 bool journal_has_room(const struct journal *);
 
-/* What operations that have ended have done is on the disk on return, and what
- * has been written before the call. 0, -EIO or -ENOMEM; then a later call tries
- * it again, unless the journal has failed. In no operation. asked: by a process
- * that wants this; if it is due, or room is needed, it waits for no other. */
+/* Commit: on return the changes of ended operations are on the disk, and what
+ * was written before the call. 0, -EIO or -ENOMEM; then a later call tries it
+ * again, unless the journal has failed. In no operation. asked: a process asks
+ * for it, and waits a while for others to ask; else it is due, or room is
+ * needed. */
 int journal_commit(struct journal *, bool asked);

@@ -3,12 +3,12 @@
  * together.
  *
  *   journal_enter, journal_add ..., journal_leave     an operation
- *   close_gate                        no operation begins, those inside end
+ *   set_gate(true)                    no operation begins, those inside end
  *   give_back                         blocks freed meanwhile become free
  *   journal_append                    the transaction is on the disk
  *   bunpin                            its blocks become dirty, to be written
  *   checkpoint                        if the log is half full: they are
- *   open_gate                         the next transaction begins
+ *   set_gate(false)                   the next transaction begins
  *
  * - A block that the running transaction has changed is pinned in the cache, so
  *   it cannot be written home before its commit.
@@ -38,7 +38,7 @@
 #include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
 
-/* That an operation pins, nearly always at most. */
+/* An operation nearly always pins at most so many. */
 #define OPERATION_BLOCKS 16
 #define RUNS             ((PAGE_SIZE - 16) / 8)
 

@@ -35,7 +35,7 @@ struct histogram {
     const char *name, *unit, *about;
     bool of_disks; /* and of processes */
     u32 nunits;    /* disks, or 1 */
-    u32 place;     /* if of disks: among those that are */
+    u32 place;     /* if of_disks: its number among those */
     struct hist_unit *units;
 };
 

@@ -113,8 +113,8 @@ static u32 *group_make(void)
     return memset(group, 0, sizeof *store.pool);
 }
 
-/* A process's account, or NULL. Few processes have requests at a time, so it is
- * among the last. */
+/* A process's account, or NULL. Few processes have requests at a time, so the
+ * account is near the end of the list. */
 static struct account *account_find(u32 pid)
 {
     for (struct list *n = store.accounts.prev; n != &store.accounts;

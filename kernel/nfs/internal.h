@@ -30,10 +30,10 @@ struct call {
     u8 reply[MESSAGE_BYTES];
 };
 
-/* A procedure decodes c->in, acts, and encodes the answer into c->out. What it
- * returns is its status, which goes before that: 0, an error of the kernel
- * (negative) or of NFS. If it is none, `absent` words of zero are all that
- * follows: attributes that are not there. */
+/* A procedure decodes c->in, acts, and encodes the answer into c->out. It
+ * returns a status, which is sent before the answer: 0, an error of the kernel
+ * (negative) or of NFS. After an error, `absent` words of zero are sent instead
+ * of the answer: attributes that are not there. */
 struct procedure {
     int (*serve)(struct call *);
     enum {
@@ -71,9 +71,9 @@ int replies_start(void); /* memory for the answers, once; 0 or -ENOMEM */
 
 enum repeated { REPEATED_NOT, REPEATED_NOW, REPEATED_DONE };
 
-/* Has the call come before? REPEATED_NOT: from now on it is being served, until
- * replies_end. REPEATED_NOW: it is being served. REPEATED_DONE: c->out has got
- * the answer. */
+/* Tell whether the call has come before. REPEATED_NOT: no; it counts as being
+ * served until replies_end. REPEATED_NOW: it is being served. REPEATED_DONE: it
+ * was served; its answer has been put into c->out. */
 enum repeated replies_begin(struct call *);
 void replies_end(const struct call *);
 
@@ -94,9 +94,9 @@ void export_end(void);
 /* A file's handle. -ESTALE, or NFS_BADHANDLE: it is no handle of this export;
  * then *ip is NULL. */
 int take_handle(struct call *, struct inode **ip);
-/* Of an inode that is not locked: 0 or -EIO. */
+/* Write the handle of an inode that is not locked: 0 or -EIO. */
 int put_handle(struct xdr *, struct inode *);
-/* The same of a handle's numbers: the inode need not be there any more. */
+/* Read, or write, a handle as numbers: the inode need not exist any more. */
 int take_numbers(struct call *, u32 *ino, u32 *generation);
 void put_numbers(struct xdr *, u32 ino, u32 generation);
 /* All arguments have been decoded: 0, or an error, and the answer will be
@@ -123,7 +123,7 @@ int set_wanted(struct inode *, const struct wanted *);
 void put_attributes(struct xdr *, const struct inode *);
 /* Write that attributes follow, and the attributes. */
 void put_post(struct xdr *, const struct inode *);
-/* The same of one that is not locked: 0 or -EIO. */
+/* put_post of an inode that is not locked: 0 or -EIO. */
 int put_post_of(struct xdr *, struct inode *);
 /* The size and times before a change, kept until put_wcc. */
 struct before {
@@ -132,8 +132,8 @@ struct before {
 };
 struct before before(const struct inode *);
 void put_wcc(struct xdr *, const struct before *, const struct inode *);
-/* Of a directory that has been changed, and of what was made in it: all is on
- * the disk, and put_wcc without `before`. 0 or -EIO. */
+/* Write a changed directory to the disk, with what was made in it; then put_wcc
+ * without `before`. 0 or -EIO. */
 int put_changed(struct xdr *, struct inode *);
 int make_stable(struct inode *); /* not locked; 0 or -EIO */
 

@@ -115,8 +115,8 @@ static int take_making(struct call *c, struct wanted *w)
     return args_end(c) ?: w->size ? -EINVAL : w->error;
 }
 
-/* The answer about what has just been made, once its times are as wanted. */
-static int made(struct call *c, struct wanted *w)
+/* Set what the client wants of an inode just made, and answer with put_made. */
+static int finish_making(struct call *c, struct wanted *w)
 {
     w->mode = false;
     TRY(lookup(c->ip, c->name, &c->made) ?: ilock_valid(c->made));
@@ -128,7 +128,7 @@ int serve_mkdir(struct call *c)
     struct wanted w;
     TRY(take_making(c, &w));
     TRY(ext2_mkdir_at(c->ip, c->name, w.mode ? w.new_mode : 0755));
-    return made(c, &w);
+    return finish_making(c, &w);
 }
 
 int serve_symlink(struct call *c)
@@ -142,7 +142,7 @@ int serve_symlink(struct call *c)
     memcpy(text, bytes, n);
     text[n] = 0;
     TRY(strlen(text) == n ? ext2_symlink_at(text, c->ip, c->name) : -EINVAL);
-    return made(c, &w);
+    return finish_making(c, &w);
 }
 
 /* Devices, pipes and sockets are not made by clients. */

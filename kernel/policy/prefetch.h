@@ -35,8 +35,8 @@ struct access {
     enum hint hint;
 };
 
-/* Does a read go on where the stream's last one ended, or in its last block? A
- * stream that begins is at the file's first block. */
+/* True if a read goes on where the stream's last one ended, or in its last
+ * block. A stream that begins is at the file's first block. */
 static inline bool goes_on(const struct stream *s, const struct access *a)
 {
     return a->block <= s->next_block && a->block + 1 >= s->next_block;

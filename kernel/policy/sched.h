@@ -50,7 +50,7 @@ struct queue { /* of one disk */
 /* A request of the sets asked about, or NULL if there is none. O(log n).
  * The one that starts first at or after the sector. */
 struct request *queue_at_or_after(const struct queue *, enum direction, u64);
-/* The same, or if there is none, the one that starts first of all. */
+/* As queue_at_or_after, but if there is none, the one that starts first. */
 struct request *queue_circular(const struct queue *, enum direction, u64);
 /* The one that starts last before the sector. */
 struct request *queue_before(const struct queue *, enum direction, u64 sector);

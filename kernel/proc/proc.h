@@ -1,7 +1,7 @@
 /*
  * Processes: their life, the processors they run on, and the run queue.
  *
- * A process goes: UNUSED - EMBRYO (proc_alloc) - RUNNABLE (proc_start,
+ * A process goes: UNUSED - EMBRYO (proc_alloc) - RUNNABLE (proc_start_child,
  * wakeup, its slice ends) - RUNNING (schedule) - SLEEPING (sleep_on) -
  * RUNNABLE ... - ZOMBIE (exit) - UNUSED (wait).
  *
@@ -74,7 +74,7 @@ void proc_idle(void) __attribute__((noreturn));
 /* Start a kernel thread; fn does not return. The first one is process 1. Panics
  * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
-/* The same, but NULL if there is no room. */
+/* kthread that returns NULL if there is no room. */
 struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg);
 
 /* Name a process, cut to what fits. */

@@ -106,8 +106,8 @@ i64 sys_dup(const u64 *arg)
     return fd;
 }
 
-/* An error of the close is lost, as POSIX allows and Linux does: who wants it
- * closes `to` first. (POSIX has -EIO leave `to` as it was.) */
+/* An error of the close is lost, as POSIX allows and Linux does: a program that
+ * wants to see it closes `to` first. (POSIX has -EIO leave `to` as it was.) */
 i64 sys_dup2(const u64 *arg)
 {
     struct file *f;

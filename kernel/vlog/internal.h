@@ -98,7 +98,7 @@ void clean_was_read(struct disk *, int error);
  * to be made anew, if it is not NO_PIECE. Nothing is under way. */
 struct io *clean_next(struct disk *, u64 now_ns, u32 *piece);
 
-/* Has a block that was moved been written by anybody else since? */
+/* True if a block that was moved has been written by a request since. */
 static inline bool clean_is_void(const struct io *moved)
 {
     return CONTAINER(moved, struct move, io)->overtaken;

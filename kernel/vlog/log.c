@@ -53,7 +53,7 @@ static u64 sum_of(const struct log_sector *s)
     return sum;
 }
 
-/* Is it a whole sector of this log, and where it was written? */
+/* True if s is a whole sector of this log, in the slot where it was written. */
 static bool sound(const struct log_sector *s, u64 id, u32 slot)
 {
     return s->magic == MAGIC && s->id == id && s->slot == slot &&
@@ -94,7 +94,7 @@ void logical_tail(const struct logical *l, struct log_sector *s)
 
 /* ---- writing ---- */
 
-/* Must a new sector of the piece point to the root? */
+/* True if a new sector of the piece must point to the root. */
 static bool below_root(const struct logical *l, u32 piece)
 {
     return l->root != NO_PIECE && l->root != piece;
@@ -257,8 +257,8 @@ static bool find_root(const struct recovery *r, struct log_pointer *root)
     return true;
 }
 
-/* Take a slot that counts for what it holds. */
-static bool own(struct logical *l, u32 slot, u32 owner)
+/* Take a slot for the block or piece that it holds. */
+static bool claim_slot(struct logical *l, u32 slot, u32 owner)
 {
     if (!slot_use(l, slot))
         return false;
@@ -271,10 +271,11 @@ static bool use_all(struct logical *l)
 {
     u32 numbers = logical_numbers(l);
     for (u32 i = 0; i < l->npieces; i++)
-        if (l->pieces[i].seq && !own(l, l->pieces[i].slot, 1 + numbers + i))
+        if (l->pieces[i].seq &&
+            !claim_slot(l, l->pieces[i].slot, 1 + numbers + i))
             return false;
     for (u32 i = 0; i < numbers; i++)
-        if (l->map[i] && !own(l, l->map[i], 1 + i))
+        if (l->map[i] && !claim_slot(l, l->map[i], 1 + i))
             return false;
     return true;
 }

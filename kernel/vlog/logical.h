@@ -119,8 +119,8 @@ void logical_size(struct logical *, u32 nslots, u32 nsummaries);
 /* Take the sizes from a label. NULL, or why it is none. */
 const char *logical_open(struct logical *, const struct log_sector *label);
 
-/* Bytes that map, used and pieces need, and have them there, all zero: a log
- * in which no block was ever written. */
+/* How many bytes map, used and pieces need. Put them into such a memory, all
+ * zero: a log in which no block was ever written. */
 u64 logical_bytes(const struct logical *);
 void logical_start(struct logical *, void *memory);
 
@@ -163,7 +163,7 @@ static inline u32 logical_owner(const struct logical *l, u32 slot)
     return l->owner[slot];
 }
 
-/* May a slot be taken for data? The last ones are kept for the map. */
+/* True if a slot may be taken for data. The last ones are kept for the map. */
 static inline bool logical_room(const struct logical *l)
 {
     return l->nfree > 1;

@@ -135,8 +135,8 @@ static struct io *ended(struct disk *d, struct io *io, int *error)
     return r->moved ? NULL : io;
 }
 
-/* Tell of a write in the sector that is being made. */
-static void tell(struct vlog *v, struct io *io)
+/* Record a write that has ended in the log's sector that is being made. */
+static void record(struct vlog *v, struct io *io)
 {
     u32 slot = io->request.physical / SLOT_SECTORS;
     io_set_next(io, NULL);
@@ -149,15 +149,15 @@ static void tell(struct vlog *v, struct io *io)
         prepend(&v->told, io);
 }
 
-/* Of all data written that are in this piece. */
-static void tell_piece(struct vlog *v, u32 piece)
+/* Record all ended writes of blocks of this piece. */
+static void record_piece(struct vlog *v, u32 piece)
 {
     struct io *all = v->written;
     v->written = NULL;
     for (struct io *io = all, *next; io; io = next) {
         next = io_next(io);
         if (logical_piece(block_of(&io->request)) == piece) {
-            tell(v, io);
+            record(v, io);
         } else {
             io_set_next(io, NULL);
             prepend(&v->written, io);
@@ -165,18 +165,18 @@ static void tell_piece(struct vlog *v, u32 piece)
     }
 }
 
-/* Of those that a summary has room for. */
-static void tell_run(struct vlog *v)
+/* Record as many ended writes as a summary has room for. */
+static void record_run(struct vlog *v)
 {
     for (u32 i = 0; i < LOG_RUN && v->written; i++) {
         struct io *io = v->written;
         v->written = io_next(io);
-        tell(v, io);
+        record(v, io);
     }
 }
 
-/* Are the data written in slots that follow one another, and of more than one
- * piece? */
+/* True if the ended writes are in slots that follow one another, and their
+ * blocks are of more than one piece. */
 static bool is_run(const struct io *first)
 {
     u32 piece = logical_piece(block_of(&first->request));
@@ -189,7 +189,7 @@ static bool is_run(const struct io *first)
     return several;
 }
 
-/* The sector of the log that is due for the data written. */
+/* Make the sector of the log that is due for the writes that have ended. */
 static void make_sector(struct vlog *v)
 {
     struct logical *l = &v->map;
@@ -199,12 +199,12 @@ static void make_sector(struct vlog *v)
     u32 due = logical_due(l, piece);
     if (run && due == piece && piece >= l->nmap) {
         logical_summarize(l, piece, first->physical / SLOT_SECTORS);
-        tell_run(v);
+        record_run(v);
         return;
     }
     logical_begin(l, due);
     if (!run && due == piece)
-        tell_piece(v, piece);
+        record_piece(v, piece);
 }
 
 /* The sector has been made: give it a slot. */

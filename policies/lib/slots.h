@@ -32,7 +32,7 @@ struct track_slots slots_of_track(const struct queue *, u64 track);
 u64 slots_nearest(const struct slots *, u64 base, u32 heads, u32 cyls,
                   u64 head_sector);
 
-/* The same, on all of the disk, from where the head is. */
+/* slots_nearest on all of the disk, from where the head is. */
 u64 slots_nearest_of_all(const struct slots *);
 
 /* The first free slot after what was written last, without a model; or

@@ -38,7 +38,7 @@ static u64 cyl_sectors(const struct queue *q)
 
 /* The nearest free slot of these cylinders. The search begins where the arm
  * is, or at the side of them that is nearer to it. */
-static u64 within(const struct slots *p, u64 first, u64 end)
+static u64 nearest_within(const struct slots *p, u64 first, u64 end)
 {
     const struct queue *q = p->q;
     u64 head = q->head_sector, here = head / cyl_sectors(q);
@@ -63,8 +63,8 @@ static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
     u64 range = tunables[RANGE_CYLS].value, sector = NO_SECTOR;
     u64 at = home(q, r->sector);
     if (r->nsectors > 1)
-        sector = within(&p, at - MIN(at, range),
-                        MIN(at + range + 1, q->tracks.cyls));
+        sector = nearest_within(&p, at - MIN(at, range),
+                                MIN(at + range + 1, q->tracks.cyls));
     return sector == NO_SECTOR ? slots_nearest_of_all(&p) : sector;
 }
 

@@ -134,8 +134,8 @@ static void placed(const struct queue *q, const struct request *r)
     e->others += !r->moved;
 }
 
-/* What is gained by cleaning a segment, for what it costs; 0: nothing. */
-static u64 worth(const struct queue *q, u64 segment)
+/* The gain of cleaning a segment, divided by its cost; 0: there is none. */
+static u64 gain_of(const struct queue *q, u64 segment)
 {
     const struct end *e = &ends[q->disk];
     u64 all = segment_sectors() / SLOT, n = used(q, segment);
@@ -146,8 +146,8 @@ static u64 worth(const struct queue *q, u64 segment)
     return (tunables[BY_AGE].value ? age : 1) * (all - n) * 1000 / (all + n);
 }
 
-/* Blocks that the segment has room for in which the log ends. */
-static u64 left(const struct queue *q)
+/* How many blocks the log's last segment still has room for. */
+static u64 room_left(const struct queue *q)
 {
     const struct end *e = &ends[q->disk];
     return (e->end - e->next) / SLOT - queue_used(q, e->next, e->end);
@@ -175,7 +175,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
         what->again_ns = idle_ns;
         return;
     }
-    u64 room = e->unjudged ? left(q) : 0;
+    u64 room = e->unjudged ? room_left(q) : 0;
     if (idle && e->end &&
         used(q, e->end / size - 1) * SLOT * 100 >=
             size * tunables[FULL_PERCENT].value)
@@ -186,7 +186,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
         return;
     for (u64 s = 0; s < n; s++) {
         empty += is_empty(q, s);
-        if (worth(q, s) > worth(q, best))
+        if (gain_of(q, s) > gain_of(q, best))
             best = s;
     }
     if (was_in_vain(q, idle, room + empty * size / SLOT)) {
@@ -195,14 +195,14 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
     }
     e->unjudged = false;
     if (empty >= tunables[idle ? IDLE_RESERVE : RESERVE].value ||
-        !worth(q, best)) {
+        !gain_of(q, best)) {
         e->moved_on = false;
         return;
     }
     e->tried++;
     e->unjudged = true;
     e->idle = idle;
-    e->room = left(q) + empty * size / SLOT;
+    e->room = room_left(q) + empty * size / SLOT;
     e->since = e->others;
     *what = (struct clean){best * size, (best + 1) * size, NEVER_NS};
 }

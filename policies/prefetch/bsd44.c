@@ -29,7 +29,7 @@ static struct tunable tunables[] = {
 enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
 
 /* The size of the next read-ahead, in blocks, after one of `last` blocks. */
-static u64 grown(u64 last, const struct access *a)
+static u64 next_size(u64 last, const struct access *a)
 {
     u64 most = MAX(1, tunables[CLUSTER_KB].value * 1024 / a->block_bytes);
     if (a->hint == HINT_SEQUENTIAL)
@@ -44,7 +44,7 @@ static void bsd44_readahead(struct stream *s, const struct access *a,
     if (!goes_on(s, a) || end <= s->next_block || end <= s->word[FROM])
         return;
     u64 from = MAX(s->word[TO], end);
-    u64 to = from + grown(s->word[TO] - s->word[FROM], a);
+    u64 to = from + next_size(s->word[TO] - s->word[FROM], a);
     s->word[FROM] = from;
     s->word[TO] = to;
     if (from >= a->file_blocks)

@@ -106,7 +106,7 @@ static i64 newest(const struct history *h, u64 i)
     return i < h->n ? h->distance[(h->n - 1 - i) % HISTORY] : 0;
 }
 
-/* What more than half of the newest have, or 0. */
+/* The distance that more than half of the `of` newest are, or 0. */
 static i64 majority(const struct history *h, u64 of)
 {
     i64 candidate = 0;
@@ -138,7 +138,7 @@ static bool was_started(const struct history *h, const struct access *a)
            (u64)(from / h->step) < h->size;
 }
 
-/* How many reads to start; the trend is that of now, or 0. */
+/* How many reads to start. trend: as find_trend has just found it, or 0. */
 static u64 next_size(const struct history *h, i64 trend)
 {
     u64 size = 1;

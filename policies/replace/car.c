@@ -75,7 +75,7 @@ static u64 list_of(const struct block *b)
     return b->word[STATE] % MARKED;
 }
 
-/* It belongs to this list, and comes last there. */
+/* Move a block to this list, as its last. */
 static void join(struct block *b, u64 list)
 {
     lists[list_of(b)].n--;

@@ -110,7 +110,7 @@ static void become(struct block *b, u64 kind, u64 place)
     tree_insert(&kinds[kind].evictable, &b->node, place);
 }
 
-/* The same for a block that is evictable already. */
+/* As become, for a block that is evictable already. */
 static void change(struct block *b, u64 kind, u64 place)
 {
     clockpro_remove(b);
@@ -172,7 +172,8 @@ static struct block *at_cold_hand(void)
     return is_test ? test : cold;
 }
 
-/* The cache has one block more. The one that was cold becomes hot. */
+/* The cache has one block more. Make the block at the cold hand hot, if there
+ * may be one hot block more. */
 static void grow(void)
 {
     struct block *cold = at_cold_hand();
@@ -185,7 +186,7 @@ static void grow(void)
     cold->word[STATE] |= mark;
 }
 
-/* A block that was not cached. */
+/* Insert a block that was not cached. */
 static void come(struct block *b)
 {
     u64 blocks = kinds[HOT].n + kinds[COLD].n + kinds[TEST].n + 1;

@@ -145,7 +145,8 @@ static u64 kind_of(const struct block *b)
     return remembered || kinds[LIR].n < most_lir() ? LIR : HIR;
 }
 
-/* The bottom may have moved up, and LIR blocks may be too many. */
+/* Take surplus LIR blocks and old names off the stack: the oldest LIR block is
+ * its bottom, and a name below the bottom is forgotten. */
 static void prune(void)
 {
     for (struct block *b; kinds[LIR].n > most_lir() && (b = oldest(LIR));) {

@@ -126,7 +126,7 @@ static u64 all_blocks(void)
     return n;
 }
 
-/* It belongs to this generation, and comes last there. */
+/* Move a block to this generation, as its last. */
 static void join(struct block *b, u64 generation, u64 uses)
 {
     if (b->word[STATE])

@@ -181,7 +181,7 @@ static struct block *oldest(u32 list)
     return first ? LIST_ITEM(first, struct block, link) : NULL;
 }
 
-/* It belongs to this list, and was used last there. */
+/* Move a block to this list, as the one used last. */
 static void join(struct block *b, u64 list)
 {
     lists[b->word[WHERE]].n--;

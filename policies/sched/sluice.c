@@ -229,7 +229,7 @@ static struct request *foreground(const struct queue *q, u64 now_ns)
 /* ---- background writes ---- */
 
 /* The set of which a write is wanted now; 0 if none is. */
-static enum direction wanted(const struct queue *q, u64 now_ns)
+static enum direction wanted_set(const struct queue *q, u64 now_ns)
 {
     if (q->length[SET_WRITES] && !q->word[WAITED])
         return WRITES;
@@ -273,7 +273,8 @@ static struct request *at_a_price(struct queue *q, struct request *write)
     return write;
 }
 
-/* The same, but a free write on the way is issued first, and this one next. */
+/* As at_a_price, but if a free write is on the way, it goes first and the given
+ * one next. */
 static struct request *on_the_way_to(struct queue *q, struct request *write)
 {
     struct detour detour = detour_of(q);
@@ -307,11 +308,11 @@ static u64 stay_ns(const struct queue *q, const struct request *read,
 }
 
 /* The write to dispatch before this read; NULL if none is worth it. */
-static struct request *before(struct queue *q, const struct request *read,
-                              u64 now_ns)
+static struct request *write_before(struct queue *q, const struct request *read,
+                                    u64 now_ns)
 {
     struct detour detour = detour_of(q);
-    enum direction dir = q->word[BESIDE] ? 0 : wanted(q, now_ns);
+    enum direction dir = q->word[BESIDE] ? 0 : wanted_set(q, now_ns);
     u64 wanted_ns = dir ? now_ns - wanted_since_ns(q) : 0;
     u64 late_ns = wanted_ns / 100 * tunables[PATIENCE].value;
     if (dir && late_ns >= q->turn_ns) {
@@ -340,7 +341,7 @@ static bool idle(const struct queue *q, u64 now_ns)
 }
 
 /* True if a write that is wanted may go now, when no read waits. */
-static bool quiet(const struct queue *q, u64 now_ns)
+static bool is_quiet(const struct queue *q, u64 now_ns)
 {
     return idle(q, now_ns) ||
            (now_ns == q->word[DONE_NS] && !q->word[BESIDE] &&
@@ -350,7 +351,7 @@ static bool quiet(const struct queue *q, u64 now_ns)
 
 /* True if a write has been wanted for so long that it goes before a read at any
  * price. */
-static bool late(const struct queue *q, u64 now_ns)
+static bool is_overdue(const struct queue *q, u64 now_ns)
 {
     return !q->word[BESIDE] && now_ns - wanted_since_ns(q) >= LATE_NS;
 }
@@ -358,10 +359,10 @@ static bool late(const struct queue *q, u64 now_ns)
 /* The write to dispatch while no read waits, or without a platter. Of queued
  * writes, the arm's nearest goes; of dirty blocks on an idle disk the oldest,
  * because one that is written too early may become dirty again. */
-static struct request *alone(struct queue *q, bool reads, u64 now_ns)
+static struct request *write_alone(struct queue *q, bool reads, u64 now_ns)
 {
-    enum direction dir = wanted(q, now_ns);
-    if (!dir || !(reads ? late(q, now_ns) : quiet(q, now_ns)))
+    enum direction dir = wanted_set(q, now_ns);
+    if (!dir || !(reads ? is_overdue(q, now_ns) : is_quiet(q, now_ns)))
         return NULL;
     bool gap = !idle(q, now_ns);
     bool near = gap || dir == WRITES;
@@ -385,8 +386,8 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
     if (q->word[DONE_NS] == NEVER_NS)
         q->word[DONE_NS] = now_ns;
     struct request *read = foreground(q, now_ns);
-    struct request *write =
-        read && q->turn_ns ? before(q, read, now_ns) : alone(q, read, now_ns);
+    struct request *write = read && q->turn_ns ? write_before(q, read, now_ns)
+                                               : write_alone(q, read, now_ns);
     if (write || !read)
         return write;
     q->word[BESIDE] = NOTHING;

@@ -151,7 +151,8 @@ static u64 growth(u64 counter)
     return *last - old;
 }
 
-/* The bound of the high mark, by the reads since the last step. */
+/* The upper limit of the high mark, from what became of the reads since the
+ * last step: the formulas at the head of this file. */
 static u64 bound(u64 buffers)
 {
     u64 reads = growth(WANTED), c = growth(HITS);

@@ -101,8 +101,8 @@ static void probe(u64 now_ns)
     probed_ns = now_ns;
 }
 
-/* Start the write of a block that is held back, unless its disk has no room in
- * its queue. Stops at the last such block. */
+/* Start the write of a block that is held back, unless its disk's queue has no
+ * room. Stop when all blocks that are held back have been shown. */
 static enum visit release(struct block *b, u64 now_ns)
 {
     (void)now_ns;

@@ -57,7 +57,7 @@ void space_leave(struct space *);
 u64 space_heap(const struct space *);
 u64 space_stack_top(const struct space *);
 
-/* Is [at, at + n) in it? The other functions want what is. */
+/* True if [at, at + n) is in the space. The other functions demand it. */
 bool space_has(const struct space *, u64 at, u64 n);
 void space_get(const struct space *, void *to, u64 from, u64 n);
 void space_put(const struct space *, u64 to, const void *from, u64 n);

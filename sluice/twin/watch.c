@@ -89,7 +89,7 @@ static void set_fault(const char *line)
             panic("twin: there is no fault %s", name);
 }
 
-/* Does the fault come with this command of the watched disk? */
+/* True if the fault comes with this command of the watched disk. */
 static bool fault_hits(enum command_kind kind)
 {
     if (!fault_left || (fault != VANISHES && fault_of[fault] != kind))

@@ -38,7 +38,7 @@ PAGE(reach) void page_reach(u32 program, u32 end);
 PAGE(zero) void page_zero(u32 program, u32 from, u32 n);
 PAGE(length) u32 page_length(u32 program, u32 text, u32 n);
 
-/* Is [at, at + n) in its memory? */
+/* True if [at, at + n) is in the program's memory. */
 PAGE(has) bool page_has(u32 program, u64 at, u64 n);
 
 /* Who is in user mode, and how it goes on there. The page reads this, and

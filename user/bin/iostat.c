@@ -59,7 +59,7 @@ static u64 value_in(const struct table *t, u32 i, const char *name)
     return there ? t->rows[i].value : 0;
 }
 
-/* Do both names have the same part before their dot? */
+/* True if both names have the same part before their dot. */
 static bool same_group(const char *a, const char *b)
 {
     size_t n = strcspn(a, ".");
@@ -85,8 +85,8 @@ static void print_row(const char *name, i64 value, const char *unit)
                units[i].unit);
 }
 
-/* Is row i the first of its group? The groups come in the order of their first
- * rows, but a group's rows may be from several files of the kernel. */
+/* True if row i is the first of its group. The groups come in the order of
+ * their first rows. */
 static bool begins_group(const struct table *t, u32 i)
 {
     for (u32 j = 0; j < i; j++)

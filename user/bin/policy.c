@@ -37,7 +37,7 @@ static char *names_of(char *line)
     return *colon == ':' ? colon + 1 + (colon[1] == ' ') : NULL;
 }
 
-/* Is this the policy of the length n, or the same in brackets? */
+/* True if a word, perhaps in brackets, is this name of the length n. */
 static bool is_name(const char *word, const char *name, size_t n)
 {
     word += *word == '[';
@@ -67,7 +67,7 @@ static bool is_kind(const char *line, const char *asked)
     return strncmp(line, asked, n) == 0 && line[n] == ':';
 }
 
-/* Does the question ask for this policy, of a line of a kind? */
+/* True if the question asks for this policy, of a line of a kind. */
 static bool asks_for(const char *asked, const char *kind_line,
                      const char *names, const char *policy, size_t n)
 {
@@ -106,7 +106,7 @@ static void print_kind(const char *kind, int n, const char *names)
     printf("\n");
 }
 
-/* Is this a row, or the end of them? */
+/* True if this is a row, false at the end of the rows. */
 static bool is_row(const char *line)
 {
     return *line && strncmp(line, last_error, strlen(last_error)) != 0;
@@ -143,7 +143,7 @@ static int print_kinds(const char *asked, char *const *all)
     return count;
 }
 
-/* Is a tunable's policy one that is asked for? */
+/* True if a tunable's policy is one that is asked for. */
 static bool is_wanted(const char *asked, char *const *rows, const char *policy)
 {
     size_t n = strcspn(policy, ".");

@@ -30,8 +30,8 @@ static bool set_has(const char *s, const char *end, char c)
     return has != negated;
 }
 
-/* Does the part of pattern before any * match the start of name? Both move
- * behind it. */
+/* True if the part of pattern before any * matches the start of name. Then both
+ * are moved past it. */
 static bool match_plain(const char **pattern, const char **name)
 {
     for (; **pattern && **pattern != '*'; ++*name) {

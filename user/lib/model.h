@@ -36,7 +36,7 @@ void expect_or_told(int got);
 /* sync, or say that it told of a loss: of this file or of another. */
 void sync_or_tell(void);
 
-/* Has a call failed because the disk is full, as it may be? */
+/* True if a call failed because the disk is full, and it may be full. */
 bool was_full(i64 got);
 
 #endif

@@ -118,7 +118,7 @@ static bool expect(i64 got, u64 objections)
     return got >= 0;
 }
 
-/* The same, of a call that needs room on the disk. */
+/* expect, for a call that needs room on the disk. */
 static bool expect_if_room(i64 got, u64 objections)
 {
     return !was_full(got) && expect(got, objections);

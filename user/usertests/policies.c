@@ -13,7 +13,7 @@ static i64 control(const char *line)
     return n;
 }
 
-/* Is this why the last control line was refused? */
+/* True if the last control line was refused for this reason. */
 static bool refused_for(const char *why)
 {
     static char text[TEXT_SIZE];
@@ -100,7 +100,7 @@ TEST(a_wrong_control_line_changes_nothing)
     }
 }
 
-/* Is this row of /dev/policy's a tunable: NAME = VALUE UNIT (MIN to MAX)? */
+/* True if a row of /dev/policy is a tunable: NAME = VALUE UNIT (MIN to MAX). */
 static bool parse_tunable(char *line, char **name, u64 value[3])
 {
     *name = strsep(&line, " ");

@@ -87,7 +87,7 @@ static void check_device(const struct job *j)
                j->filename);
 }
 
-/* Is the file there, and large enough? Settles size and blocks. */
+/* Check that the file is there, and large enough. Sets size and blocks. */
 static void check_file(struct job *j)
 {
     struct stat st = {0};

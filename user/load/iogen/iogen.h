@@ -83,9 +83,9 @@ extern struct histogram response, fsyncs;
 
 /* The words of the command line become jobs. A wrong word ends the program. */
 void parse(char **word, int n);
-/* Was the option given whose field this is? */
+/* True if the option of this field was given. */
 bool has(const struct job *j, const void *field);
-/* Are the job's options given together possible? */
+/* True if the job's options are possible together. */
 void check_given(const struct job *j);
 void options_help(void);
 

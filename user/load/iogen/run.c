@@ -5,7 +5,7 @@
 
 struct histogram response, fsyncs;
 
-/* Have all processes of the job ended? */
+/* True if all processes of the job have ended. */
 static bool has_ended(const struct job *first)
 {
     for (const struct job *j = first; j < first + first->numjobs; j++)
