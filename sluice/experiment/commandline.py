@@ -19,14 +19,14 @@ WRONG = (BadExperiment, BadOut, BadResult, NoWorkers, OtherTree)
 def exit_status(
     do: Callable[[], bool],
     wrong: tuple[type[Exception], ...] = (),
-    told: Callable[[Exception], object] = str,
+    describe: Callable[[Exception], object] = str,
 ) -> int:
     """Run a command. Returns its exit status: 0 if `do` returns true, 1 if it returns false or
-    raises RunFailed, 2 if it raises one of WRONG or `wrong`. The exception's text, made by `told`,
-    goes to stderr."""
+    raises RunFailed, 2 if it raises one of WRONG or `wrong`. The exception's text, made by
+    `describe`, goes to stderr."""
     refused: tuple[type[Exception], ...] = (RunFailed, *WRONG, *wrong)
     try:
         return 0 if do() else 1
     except refused as error:
-        print(told(error), file=sys.stderr)
+        print(describe(error), file=sys.stderr)
         return 1 if isinstance(error, RunFailed) else 2

@@ -139,7 +139,7 @@ PIPES: dict[str, Any] = {
 
 
 def passages(events: Sequence[trace.Event]) -> Array:
-    """Return what each passage took on average in each load: (loads, PASSAGES), nan of few."""
+    """Return what each passage took on average in each load: (loads, PASSAGES), nan where few."""
     marks = [i for i, event in enumerate(events) if event.name == "counted"]
     took = np.full((len(LOADS), len(PASSAGES)), np.nan)
     for row, begin, end in zip(took, marks[::2], marks[1::2], strict=True):
@@ -202,8 +202,8 @@ def write_table(table: Path, rows: list[str], costs: Array) -> None:
 
 def counts(table: Path) -> tuple[list[str], Array, Array]:
     """Return the rows of the table, and what each load did of each: (loads, rows), and on average
-    in each passage: (loads, PASSAGES, rows), nan of few. By this table computing takes time there,
-    too."""
+    in each passage: (loads, PASSAGES, rows), nan where few. In these runs computing takes time by
+    the table, too."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:

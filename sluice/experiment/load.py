@@ -169,8 +169,8 @@ def sweep_points(c: Checker, sweep: dict[str, list[Value]]) -> list[Variables]:
 def check_disk(
     c: Checker, name: str, raw: Mapping[str, Any], machine: Keys = ("machine",)
 ) -> DiskConfig:
-    """Return a disk's table, checked. Without a journal the key is not in it: then a configuration
-    is what it was before the key."""
+    """Return a disk's table, checked. Without a journal the table lacks the key, so
+    that its configuration is equal to one from before there was the key."""
     keys = (*machine, name)
     good = c.check_table(keys, raw, DISK, DiskConfig)
     for path, size in good["files"].items():
@@ -234,7 +234,8 @@ def expect_journals(c: Checker, keys: Keys, machine: MachineConfig, order: objec
 
 def expect_stable_writes(c: Checker, machine: MachineConfig) -> None:
     """Add a problem with loss_ages if a completed write of the measured drive may still be lost.
-    Without loss_ages, take the key away: then a configuration is what it was before the key."""
+    Without loss_ages, remove the key, so that the configuration is equal to one from before there
+    was the key."""
     if not machine["loss_ages"]:
         del machine["loss_ages"]
         return

@@ -224,7 +224,7 @@ def compare_all(experiments: list[Experiment], ways: list[Way], base: Path) -> I
 @dataclass
 class Moved:
     """A counted experiment and a compiler: by how many per cent its times differ from those of this
-    tree's, and the verdicts that are others."""
+    tree's, and the verdicts that differ."""
 
     experiment: str
     way: str

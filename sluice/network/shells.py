@@ -45,7 +45,7 @@ class Session:
 
 @dataclass
 class Shell:
-    """One machine, and what has not been shown of it or typed to it yet."""
+    """One machine. kept: output that is not shown yet; typed: input that it has not taken yet."""
 
     number: int
     process: subprocess.Popen[bytes]
@@ -55,13 +55,13 @@ class Shell:
 
     @property
     def screen(self) -> int:
-        """The file of what it prints."""
+        """The descriptor from which one reads what the machine prints."""
         assert self.process.stdout
         return self.process.stdout.fileno()
 
     @property
     def keys(self) -> int:
-        """The file of what is typed to it."""
+        """The descriptor to which one writes what the machine shall take as typed."""
         assert self.process.stdin
         return self.process.stdin.fileno()
 
@@ -184,7 +184,7 @@ def build_config(session: Session, number: int, options: tuple[str, ...], folder
 def start_shells(
     session: Session, folder: Path, opened: ExitStack
 ) -> tuple[list[Shell], Bridge | None]:
-    """Start both machines. `opened` ends them. Returns them, and the way to the host."""
+    """Return both machines, started, which `opened` ends; and the bridge to the host, if any."""
     shells: list[Shell] = []
     bridge = opened.enter_context(host_network(session.forwards)) if session.with_host else None
     host = (bridge.options, bridge.inherited) if bridge else ((), ())

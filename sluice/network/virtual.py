@@ -102,7 +102,7 @@ class Running:
         self.process.wait()
 
     def find_death(self, console: Console) -> str:
-        """Return why it ended without a word to the other machines, or ""."""
+        """Return why the machine ended without telling the other machines, or ""."""
         assert self.status is not None
         if self.status in (STATUS_BOOT_FAIL, STATUS_PANIC):
             return console.kernel_end

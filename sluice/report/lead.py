@@ -1,10 +1,10 @@
 """Writes the first sentence of a page: one metric, with its numbers.
 
 The metric is the experiment's `lead` (in [plot]). If it has none, it is the metric of most of its
-expectations, and among several with as many, a longest wait. The sentence compares two arms, in the
+expectations, and among several with as many, a longest wait. The sentence compares arms, in the
 setting in which they differ most:
 
-- of a contest, its arm and the best of the others;
+- of a contest, its arm, and the best and the worst of the others;
 - otherwise the arm of the first expectation about the metric, and the one that it is compared with,
   or the arm of the next expectation, or else the arm with the most different value.
 

@@ -30,7 +30,7 @@ Judged = tuple[Experiment, list[Verdict]]
 
 @dataclass(frozen=True)
 class Request:
-    """Which runs are made, and how. run: the number of the only one."""
+    """Which runs are made, and how. run: the number of the only run."""
 
     run: int | None = None
     jobs: int = 1

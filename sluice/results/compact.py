@@ -15,8 +15,8 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     what is empty at the end is left out, and so is an empty contest. A metric is
                     its number among the columns, from 0, or its name if it is none of them
     sampled         the names of the variables of a sample
-    samples         the values of a run's variables, and its mark: for each arm, in the order of
-                    the rows
+    samples         for each arm, in the order of the rows: the values of a run's variables, and
+                    the run's mark, a hash of all that was measured in it (store.py)
 
 A verdict's sentence (why) is shortened: SHORT lists what stands for frequent words, "=" or ":" at
 the beginning stands for the arm and the metric of the expectation, "@" for the arm that these are
@@ -75,7 +75,7 @@ def abbreviated_words(trials: int) -> list[tuple[str, str]]:
 
 
 def key(row: Expectation) -> str:
-    """Return what stands for an expectation: a hash of all that a stored verdict leaves to it."""
+    """Return the key of an expectation, a hash of what a stored verdict does not repeat of it."""
     parts = [str(row.get(name) or "") for name in ("says", "paper", "arm", "metric", "than")]
     return sha256("\n".join(parts).encode()).hexdigest()[:6]
 
@@ -362,8 +362,8 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
 
 
 def decode(text: str, expectations: list[Expectation]) -> StoredResults:
-    """Return what store.py calls stored results. Raises BadResult for a file of the form before
-    this one, whose samples had names."""
+    """Return the stored results in a file (store.py). Raises BadResult for a file of the form
+    before this one, whose samples had names."""
     found = json.loads(text)
     if isinstance(found["samples"], dict):
         name = found["experiment"]

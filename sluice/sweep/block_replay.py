@@ -389,7 +389,7 @@ def print_table(cells: list[list[str]]) -> None:
 
 
 def interval_notes(rows: list[Row], request: BlockReplay) -> list[str]:
-    """Return what to know of the intervals."""
+    """Return the notes about the intervals."""
     if not request.intervals:
         return []
     return [
@@ -399,7 +399,7 @@ def interval_notes(rows: list[Row], request: BlockReplay) -> list[str]:
 
 
 def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
-    """Return what to know of the table."""
+    """Return the notes about the table."""
     settings, known = rows[0].planned.settings, load_catalogue()
     usual = known.defaults | BASE
     named = [f"{kind}={usual[kind]}" for kind in KINDS]

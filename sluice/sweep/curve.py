@@ -148,7 +148,7 @@ def result_table(curves: Curves, sizes: dict[int, float]) -> list[str]:
 
 
 def error_lines(curves: Curves) -> list[str]:
-    """Return what to know of a sample's error."""
+    """Return the notes about a sample's error."""
     sampled, exact = curves.found.get(SAMPLED), curves.found.get(LRU)
     if not sampled:
         return []
@@ -169,7 +169,7 @@ def error_lines(curves: Curves) -> list[str]:
 
 
 def notes(curves: Curves, warmup: int) -> list[str]:
-    """Return what to know of the table."""
+    """Return the notes about the table."""
     lines = ["Misses in percent, by LRU: of the uses of blocks of 4 KiB, of requests, of bytes."]
     if LRU not in curves.found:
         lines = ["Misses in percent of the uses of blocks of 4 KiB, by LRU, from a sample."]

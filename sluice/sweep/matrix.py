@@ -133,7 +133,7 @@ class Setting:
 
     @property
     def loses(self) -> bool:
-        """Whether that is told apart from nothing."""
+        """Whether `loss` is significantly more than 0."""
         pairs = zip(self.fewest[0].ms, self.quickest.ms, strict=True)
         apart = interval.mean_interval([a - b for a, b in pairs])
         return apart.low > 0 if apart else self.loss > 0
@@ -152,7 +152,7 @@ def expect_unvaried(text: str) -> None:
 
 @dataclass(frozen=True)
 class Load:
-    """A trace or an experiment, and how its runs tell what reads came to."""
+    """A trace or an experiment, and which figures of its runs are about reads."""
 
     name: str
     sweep: full_sweep.Sweep
@@ -161,7 +161,7 @@ class Load:
     writes: str = ""  # the metric that must be 0, if any
 
     def cell(self, policy: str, rows: list[full_sweep.Row]) -> Cell:
-        """Return what runs of some policies came to. Raises BadExperiment if `ms` is not of
+        """Return the figures of some policies' runs. Raises BadExperiment if `ms` is not of
         reads."""
         if any(row[self.writes] for row in rows if self.writes):
             raise BadExperiment(
@@ -309,7 +309,7 @@ def describe_losses(found: list[Setting]) -> str:
 
 
 def summarise_settings(found: list[Setting]) -> str:
-    """Return the answer, and what to know of the figures."""
+    """Return the answer, and the notes about the figures."""
     if all(cell.mean_misses <= 1 for one in found for cell in one.cells):
         return describe_losses(found)
     return (

@@ -80,9 +80,10 @@ def make_sweep(
     show: Lines = lambda points: [],
     remarks: Lines = lambda points: [],
 ) -> bool:
-    """Make a sweep, write its files, and print its best points, after the lines that `show` makes
-    of all points and what `remarks` says of them, which the page says, too. Returns true if all
-    runs were made."""
+    """Make a sweep, write its files, and print its best points. Returns true if all runs were made.
+
+    show: returns lines about all points, which are printed first; remarks: returns notes about the
+    points, which are printed next, and are on the page, too."""
     points, errors = make_runs(sweep, request.folder, request.jobs, request.scheduler)
     for error in errors[:MOST_ERRORS]:
         print(f"FAILED {error}", file=sys.stderr)

@@ -161,7 +161,7 @@ def machine_comparison(search: Search, found: Found, jobs: int) -> list[str]:
 
 
 def search_and_store(name: str, judge: bool, jobs: int) -> bool:
-    """Make the search, and store what was judged. Returns true."""
+    """Make the search, and store its results. Returns true."""
     path = FILES / f"{name}.toml"
     if not path_exists(path, Path.is_file):
         near = suggest(name, [file.stem for file in sorted(FILES.glob("*.toml"))])

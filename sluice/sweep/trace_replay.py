@@ -203,8 +203,8 @@ def plain_name(path: Path) -> str:
 
 
 def own_name(path: Path) -> str:
-    """Return the plain name, and what tells the trace from those of this name in other folders, or
-    with other endings: the first digits of its path's hash."""
+    """Return the plain name, and what distinguishes the trace from those of this name in other
+    folders, or with other endings: the first digits of its path's hash."""
     return f"{plain_name(path)}-{hash_value(str(path))[:PATH_DIGITS]}"
 
 
@@ -312,7 +312,7 @@ def points_table(sweep: Sweep, points: list[Measured]) -> list[str]:
 
 
 def late_requests_note(points: list[Measured], loop: str, inflight: int | None) -> list[str]:
-    """Return what to know of requests that had to wait for a process."""
+    """Return the note about requests that had to wait for a process."""
     late = max(point.figures[LATE] for point in points)
     if loop != "open" or late < 1:
         return []
@@ -323,12 +323,12 @@ def late_requests_note(points: list[Measured], loop: str, inflight: int | None) 
 
 
 def negative_hits_note(points: list[Measured]) -> list[str]:
-    """Return what to know of hits that are negative."""
+    """Return the note about hits that are negative."""
     return [BELOW_0] if any(point.figures[HIT_BLOCKS] > 1 for point in points) else []
 
 
 def dirty_blocks_note(points: list[Measured]) -> list[str]:
-    """Return what to know of writes that a run has not made. The file system's own do not
+    """Return the note about writes that a run has not made. The file system's own do not
     matter."""
     most = max(point.figures[DIRTY] for point in points)
     if most < 1 or not points[0].figures[WROTE]:
@@ -341,7 +341,7 @@ def dirty_blocks_note(points: list[Measured]) -> list[str]:
 
 
 def roomy_caches_note(points: list[Measured], usual: int) -> list[str]:
-    """Return what to know of caches, of `usual` buffers unless a point says how many, that have
+    """Return the note about caches, of `usual` buffers unless a point says how many, that have
     room for all blocks."""
     gone: dict[int, float] = {}  # the fewest that a policy had to take out, by the size
     for point in points:
@@ -389,7 +389,7 @@ def describe_error(error: object, given: str = "--policies", path: Path | None =
 
 
 def execute(request: ReplayRequest) -> bool:
-    """Replay the trace, and show what came of it. Returns true if all runs were made."""
+    """Replay the trace, and show the figures. Returns true if all runs were made."""
     request = settle(request)
     path = write_experiment(request)
     over = sweep_axes_text(request)

@@ -42,7 +42,7 @@ class Reads:
     hint: str = "none"
 
     def calls(self) -> list[str]:
-        """Return the reads, without what is read besides."""
+        """Return the reads alone, without what is read ahead for them."""
         return [step.split()[0] for step in self.steps.split(";")]
 
 
@@ -136,7 +136,7 @@ def make_machine(kernel: debian.Kernel, folder: Path) -> linux.LinuxMachine:
 
 
 def ask_reads(machine: Machine, case: Reads) -> tuple[bool, str]:
-    """Run a case in the guest. Returns whether it is as the policy, and its line."""
+    """Run a case in the guest. Returns whether Linux does as the policy, and a line about it."""
     steps = " ".join(case.calls())
     theirs = parse_reads(machine.check(f"pages read {file_of(case)} {case.hint} {steps}"))
     same = theirs == case.steps
@@ -144,7 +144,7 @@ def ask_reads(machine: Machine, case: Reads) -> tuple[bool, str]:
 
 
 def ask_ages(machine: Machine, case: Ages) -> tuple[bool, str]:
-    """Run a case in the guest. Returns whether it is as the policy, and its line."""
+    """Run a case in the guest. Returns whether Linux does as the policy, and a line about it."""
     if case.before:
         machine.check(case.before)
     time.sleep(case.idle_s)
@@ -156,7 +156,7 @@ def ask_ages(machine: Machine, case: Ages) -> tuple[bool, str]:
 
 
 def ask_all(machine: Machine) -> Iterator[tuple[bool, str]]:
-    """Yield of each case whether it is as the policy, and its line."""
+    """Yield for each case whether Linux does as the policy does, and the case's line."""
     for reads in READS:
         yield ask_reads(machine, reads)
     for ages in AGES:

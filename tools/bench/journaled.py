@@ -90,7 +90,7 @@ def count_commits(machine: Machine) -> int:
 
 
 def measure_line(machine: Machine, line: real_time.Line) -> dict[str, float]:
-    """Measure a line on a machine. Returns its speed, and of the last one files a commit."""
+    """Measure a line on a machine. Returns its speed; for the last line also the files a commit."""
     before = count_commits(machine)
     found = {line.name: real_time.measure(machine, line)}
     if line is LINES[-1]:

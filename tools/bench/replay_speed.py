@@ -131,7 +131,7 @@ def replay_s(made: Made, name: str, drive: str) -> float:
 
 
 def twin_ratio(folder: Path) -> float:
-    """Return how many times as fast as the twin the replayer is, on a part of the trace."""
+    """Return the twin's time divided by the replayer's, on a part of the trace."""
     table = make_table(TWIN_REQUESTS, (TWIN_MB << 20) // BLOCK // 2)
     path = folder / "part.requests"
     path.write_bytes(pack_requests(table))
@@ -145,8 +145,8 @@ def twin_ratio(folder: Path) -> float:
 def measure_ratios(rounds: int = ROUNDS) -> Iterator[tuple[str, list[float]]]:
     """Yield the name of each ratio, and its values in all rounds.
 
-    It says how many times as fast as libCacheSim, by policy and drive, and as the twin, the
-    replayer is.
+    A ratio says how many times as fast as another program the replayer is: as libCacheSim, for
+    each policy and drive, and as the twin.
     """
     python = judge_python()
     with tempfile.TemporaryDirectory(dir=BUILD) as name:

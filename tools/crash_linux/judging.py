@@ -35,8 +35,8 @@ Task = tuple[Workload, Sequence[Event]]
 class Verdict:
     """What e2fsck and the reader say of an image.
 
-    kinds: of findings. tree: what was read, if it could be. said: e2fsck's words, if it was not
-    content.
+    kinds: of findings. tree: what was read, if the image could be read. said: e2fsck's
+    words, if it was not content.
     """
 
     kinds: frozenset[str]
@@ -144,7 +144,7 @@ WORKER: list[Judging] = []  # of this process
 
 
 def start_worker(base: bytes, setup: Setup | None) -> None:
-    """Prepare a process that judges; what it has in memory goes when it ends."""
+    """Prepare a process that judges; its memory is freed when it ends."""
     judging = Judging(base, setup).__enter__()
     WORKER.append(judging)
     util.Finalize(None, judging.stack.close, exitpriority=1)

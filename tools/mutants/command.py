@@ -62,7 +62,7 @@ def find_sources(patterns: list[str]) -> list[Source]:
 
 
 def choose_changes(mutant: str, files: str, seed: int) -> list[Change]:
-    """Return the changes in the order in which they are tried. mutant: the name of the only one."""
+    """Return the changes in the order in which they are tried. mutant: the only change's name."""
     if mutant:
         file = mutant.split(":")[0]
         found = [c for c in find_sources([file])[0].list_changes() if c.name == mutant]
@@ -160,7 +160,7 @@ def run_campaign(count: int, seed: int, files: str, mutant: str, jobs: int) -> i
     """Try changes, print their outcomes, and return the exit status.
 
     count: how many are tried, chosen by the seed from the sources that `files` names; mutant: the
-    name of the only one; jobs: how many at a time.
+    name of the only change; jobs: how many at a time.
     """
     found: list[Outcome] = []
     try:

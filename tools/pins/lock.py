@@ -32,7 +32,7 @@ HEAD = """\
 class Pin:
     """A package of the lock: its name, its version, and the lines that pip reads.
 
-    Who asks for it are other packages, and groups as "sluice (pyproject.toml:GROUP)".
+    asking: what requires it: packages, and groups as "sluice (pyproject.toml:GROUP)".
     """
 
     name: str

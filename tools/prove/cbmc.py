@@ -71,7 +71,7 @@ class Promise:
 
 @dataclass
 class Verdict:
-    """What came out. claims: how many hold; story: the lines of a counterexample."""
+    """The outcome of an attempt. claims: how many hold; story: the lines of a counterexample."""
 
     state: str
     why: str = ""

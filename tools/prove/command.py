@@ -36,9 +36,9 @@ SOURCES = ("kernel/policy/*.h", "kernel/base/*.h", "policies/lib/*", "tools/prov
 
 @dataclass
 class Proof:
-    """What came of a policy.
+    """The result for a policy.
 
-    steps: so many are proved, 0 if none. more: the verdict on more steps, which stopped the proof.
+    steps: how many are proved, 0 if none. more: the verdict on more steps, which stopped the proof.
     """
 
     kind: str

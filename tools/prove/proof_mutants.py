@@ -45,7 +45,7 @@ def draw_changes(kind: str, name: str, count: int, seed: int) -> list[Change]:
 
 
 def try_change(change: Change, kind: str, name: str, folder: Path) -> str:
-    """Return what came of a change."""
+    """Return the outcome of a change."""
     text = (ROOT / change.file).read_text(encoding="utf-8")
     planted = folder / f"{kind}-{name}-{change.start}-{change.end}-{len(change.new)}.c"
     planted.write_text(change.apply(text), encoding="utf-8")
@@ -57,7 +57,7 @@ def try_change(change: Change, kind: str, name: str, folder: Path) -> str:
 def try_changes(
     chosen: list[tuple[str, str]], count: int, seed: int, jobs: int
 ) -> Iterator[tuple[str, Change, str]]:
-    """Yield the kind, the change and what came of it, of each change. After ^C no other begins."""
+    """Yield the kind of each change, the change, and its outcome. After ^C no other begins."""
     with scratch_folder(BUILD / "prove" / BASE) as folder, ThreadPoolExecutor(jobs) as pool:
         try:
             waiting = {

@@ -86,7 +86,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a mutant: its state, and the violation or the reason."""
+    """The outcome of a mutant: its state, and the violation or the reason."""
 
     mutant: Mutant
     state: str
