@@ -13,7 +13,7 @@ __version__ is Sluice's version.
 
 replay() goes through the file system of a machine, so it has the limits of one: 6 GiB, two hours of
 virtual time, some million requests. replay_blocks() has none of them: requests go straight to the
-cache and the disk, and Figures are what comes of it (sluice/blocks/).
+cache and the disk, and the result is a Figures (sluice/blocks/).
 
 miss_curve() has the miss ratios of requests by the cache's size, and a notebook draws them.
 

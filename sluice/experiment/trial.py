@@ -1,5 +1,5 @@
-"""Runs made by resident twins (sluice/twin/resident.py): the figures of run.make, at a fraction of
-its cost.
+"""Runs made by resident twins (sluice/twin/resident.py): the figures of run.make_run, at a fraction
+of its cost.
 
 Runs that differ only in their boot arguments and in words of their scripts share a resident twin.
 Its disks are laid out once, with a filler in the place of each script; each run's own scripts, as

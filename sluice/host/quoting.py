@@ -3,14 +3,14 @@
 A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
 that becomes part of a text which a tool takes apart goes through this file.
 
-    the shell       shlex.quote, shlex.join (in a Makefile word_of); for_shell in what is printed
-                    and written for people, where a path may have bytes that are not UTF-8
-    QEMU            for_qemu, for each value in an option with commas
-    debugfs         for_debugfs, for each path in a request, which is one line; so a place of the
-                    host's, whose folder may have any name, is named from its folder
-    e2fsprogs       inside_its_folder: they take what follows a `?` in an image's path for
+    the shell       shlex.quote, shlex.join (in a Makefile word_of); quote_shell in what is
+                    printed and written for people, where a path may have bytes that are not UTF-8
+    QEMU            quote_qemu, for each value in an option with commas
+    debugfs         quote_debugfs, for each path in a request, which is one line; so a place of
+                    the host's, whose folder may have any name, is named from its folder
+    e2fsprogs       folder_and_name: they take what follows a `?` in an image's path for
                     options, and there is no way to quote it
-    QEMU's -D       by_descriptor: it takes a `%` for a template, and there is no way to quote it
+    QEMU's -D       descriptor_path: it takes a `%` for a template, and there is no way to quote it
     gdb             a path is the last word of its command, which gdb takes as it is
 
 A tool that gets a path as a whole argument needs none of them.

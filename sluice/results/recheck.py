@@ -2,7 +2,7 @@
 
 A change of the kernel that no experiment reaches, such as a further policy, leaves all runs as they
 were, to the byte. So a few runs show whether the rest has to be made again: the shortest of each
-arm (store.samples). recheck_results() prints the answer; with `keep` it is noted in the stored
+arm (store.sample_runs). recheck_results() prints the answer; with `keep` it is noted in the stored
 results, too.
 """
 

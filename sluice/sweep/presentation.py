@@ -1,4 +1,4 @@
-"""Shows what a sweep came to: lines for the terminal, and a page that opens offline."""
+"""Shows the results of a sweep: lines for the terminal, and a page that opens offline."""
 
 from html import escape
 from pathlib import Path

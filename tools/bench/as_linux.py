@@ -1,7 +1,7 @@
 """`sluice bench --linux-policies`: policies with Linux's name, held beside a Linux guest.
 
 - A read-ahead case is an example of tests/policies/prefetch/prefetch_test.c in its notation, which
-  that test holds `ondemand` to: `4+2 6-9` reads blocks 4 and 5, and 6 to 9 are read besides.
+  that test holds `ondemand` to: `4+2 6-9` reads blocks 4 and 5, and 6 to 9 are read ahead.
 - A writing case is a figure of tests/policies/update/adaptive_test.c, which that test holds
   `linux` to: when dirty blocks were written, in seconds from the first change.
 - The same cases are run in the guest (guest/pages.c). A case that differs is printed with both

@@ -3,7 +3,7 @@
 - In each round both machines boot, each with a fresh copy of its disk. Then they run each line of
   real_time.py, one machine at a time; the other waits at its prompt. Which is first changes with
   every round.
-- A ratio is that of the two speeds of one round, so that it bears a host that is busy at times.
+- A ratio is that of the two speeds of one round, so a host that is busy at times changes it little.
 - Every round that is done is in build/linux.json at once.
 """
 

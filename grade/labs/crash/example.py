@@ -1,4 +1,4 @@
-"""A program makes the directory /d. After each write of the disk, the power is cut there, and
+"""A program makes the directory /d. The power is cut after each write of the disk in turn, and
 e2fsck -p looks at what is left."""
 
 import re

@@ -1,5 +1,5 @@
-"""A program makes the directory /d and syncs, on a disk with a journal. After each write of the
-disk the power is cut there, and e2fsck replays the log and looks at what is left."""
+"""A program makes the directory /d and syncs, on a disk with a journal. The power is cut after each
+write of the disk in turn, and e2fsck replays the log and looks at what is left."""
 
 from pathlib import Path
 

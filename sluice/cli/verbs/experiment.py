@@ -1,4 +1,4 @@
-"""sluice experiment run, list, report: make an experiment's runs, and show what came of them."""
+"""sluice experiment run, list, report: make an experiment's runs, and show the results."""
 
 from typing import Annotated, Any
 

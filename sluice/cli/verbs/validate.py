@@ -1,4 +1,4 @@
-"""sluice validate repeat: compare the results that come of several ways to make runs."""
+"""sluice validate repeat: compare the results of several ways to make runs."""
 
 from pathlib import Path
 from typing import Annotated
