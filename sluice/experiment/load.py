@@ -58,7 +58,7 @@ from sluice.experiment.verdict import matches_variables, setting_words
 from sluice.host.nearest import suggest
 from sluice.theory import Prediction
 
-AS_MODEL = "model"  # of a drive's setting: the kernel is not told
+AS_MODEL = "model"  # of a drive's setting: the kernel gets no argument
 Arms = Sequence[Arm]
 NVRAM = Field("size", "of the server's NVRAM", low=16 << 10, high=1 << 30)
 FILE = Field("size", "of a file", low=1, high=1 << 42)

@@ -131,7 +131,7 @@ def parse_sweep(
         column
         for column in in_table
         if not metrics.needs_drive_times(column) and not metrics.needs_loss_ages(column)
-    ]  # as in METRICS
+    ]  # a sweep reads no trace (trial.py)
     objectives = parse_objectives(want, columns, commands)
     found = parse_axes(over, of, load_catalogue())
     if len(found) > len(PRIMES):

@@ -176,7 +176,7 @@ class Load:
 
 
 def metrics_text(*metrics: str) -> str:
-    """Return all metrics that the sweep must measure, in the form of METRICS=."""
+    """Return all metrics that the sweep must measure, in the form of --metrics."""
     return ", ".join([*DISK_READS, AHEAD, *metrics])
 
 

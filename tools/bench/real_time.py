@@ -90,7 +90,7 @@ class Gain:
 
 
 # What joining neighbours and prefetching gain: slices of one file are read by turns, so that
-# the ratios to the first way, slice by slice, bear a host that is busy at times.
+# a host that is busy at times hardly changes the ratios to the first way, slice by slice.
 JOINED = "bsd44.cluster_kb=128 cluster.cluster_kb=128 ondemand.max_kb=512"
 GAINS = [
     Gain("cold slices, nothing joined", "cluster_kb=0", "none"),

@@ -127,7 +127,7 @@ class Segment:
 class Served:
     """How a command was served."""
 
-    moved: bool  # the arm went elsewhere: a seek and half a rotation, not in
+    moved: bool  # the arm went elsewhere; `ns` lacks the seek and half a rotation for that
     ns: float  # from the command's arrival until its data are across the bus
 
 
