@@ -81,8 +81,8 @@ struct disk {
     /* Carries out commands elsewhere: begins one, with the disk's lock held.
      * Whoever has done it calls disk_ended. */
     void (*carry)(struct disk *, struct io *command);
-    /* Takes a transfer before it is queued; false: it goes on to the queue. It
-     * ends it itself, or queues it later. */
+    /* Takes a transfer before it is queued, and ends it or queues it later.
+     * false: the transfer goes on to the queue. */
     bool (*takes)(struct disk *, struct io *);
     struct spinlock lock;
     /* lock */

@@ -152,8 +152,8 @@ void journal_add(struct journal *, struct buf *, u64 owner);
 /* These blocks are free when the running transaction is on the disk. */
 int journal_free(struct journal *, u32 first, u32 n);
 
-/* False if an operation that can end should, because the transaction is large.
- */
+/* False if the transaction is so large that an operation should end, if it
+ * can. */
 bool journal_has_room(const struct journal *);
 
 /* Commit: on return the changes of ended operations are on the disk, and what

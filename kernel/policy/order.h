@@ -26,8 +26,8 @@ struct order_info {
 
 /* The lock of the kind is held. */
 struct order_hooks {
-    /* (required) What to do with it. An fsync or a sync writes what is delayed,
-     * whatever the answer. */
+    /* (required) Decide what to do with the block. An fsync or a sync writes
+     * what is delayed, whatever the answer. */
     enum order_mode (*decide)(const struct order_info *);
     /* (optional) The policy uses journals: each answer must be ORDER_LOGGED,
      * and without this hook none may. Returns how long after its first change a

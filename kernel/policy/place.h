@@ -33,20 +33,20 @@ struct clean {
 /* The disk's lock is held. The order of the queue is by `sector`, wherever that
  * is on the disk. The hooks are not called for a raw request. */
 struct place_hooks {
-    /* (optional; without it: r->sector, and no virtual log) Where on the disk
-     * would r begin, if it were dispatched at now_ns? For a read, where its
-     * data are; not asked on a disk with a virtual log, where any free slot is
-     * right for a write. Called when r is dispatched, when a merge is
+    /* (optional; without it: r->sector, and no virtual log) Return where on the
+     * disk r would begin, if it were dispatched at now_ns. For a read, where
+     * its data are; not asked on a disk with a virtual log, where any free slot
+     * is right for a write. Called when r is dispatched, when a merge is
      * considered, and by queue_approach; so it must change nothing. Off the
      * disk, or a place that is not free, is a fault. */
     u64 (*place)(const struct queue *, const struct request *r, u64 now_ns);
     /* (optional) r is dispatched to r->physical, the last answer for it. */
     void (*placed)(const struct queue *, const struct request *r);
-    /* (optional) No command is under way on a disk with a virtual log. Which
-     * places are to be emptied? What they hold is read at once and moves to
-     * where `place` says (r->moved). idle: nothing is queued either, and the
-     * move gives way to what comes; else it comes before what is queued. While
-     * one has given way, an answer has that one ended first. */
+    /* (optional) No command is under way on a disk with a virtual log: say
+     * which places are to be emptied. What they hold is read at once and moves
+     * to where `place` says (r->moved). idle: nothing is queued either, and the
+     * move gives way to what comes; else it comes before what is queued. If an
+     * earlier move has given way, an answer first has that move ended. */
     void (*clean)(const struct queue *, u64 now_ns, bool idle, struct clean *);
     /* (optional) As a scheduler's. */
     const char *(*check)(const struct queue *);

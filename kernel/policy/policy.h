@@ -93,7 +93,7 @@ struct policy {
     /* (optional) Under check=1: what is wrong with what the policy keeps, which
      * is a panic, or NULL. Called after each answer, under the same lock; of an
      * update policy after dirtied and scan, under the cache's lock. During a
-     * look, update and write policies are not checked. A sched or place
+     * scan, update and write policies are not checked. A sched or place
      * policy, which is asked about one disk at a time, has the hook check
      * instead. */
     const char *(*check)(void);

@@ -29,15 +29,15 @@ struct tracks {
 
 u64 clock_ns(void); /* the time now: it goes on while a policy thinks */
 
-/* How would the arm come to r, if the drive were given `first` (NULL: nothing)
- * at start_ns, and r gap_ns after that is done? Without a drive model both
+/* Return how the arm would come to r, if the drive got `first` (NULL: nothing)
+ * at start_ns, and r gap_ns after that is done. Without a drive model both
  * times of the answer are NEVER_NS. */
 struct approach queue_approach(const struct queue *, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r);
 
-/* How would the arm come to these sectors for a write, if the drive were given
- * that at start_ns? With a model only. */
+/* Return how the arm would come to these sectors for a write, if the drive got
+ * that at start_ns. With a model only. */
 struct approach queue_arrival(const struct queue *, u64 start_ns, u64 sector,
                               u32 nsectors);
 

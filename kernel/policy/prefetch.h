@@ -51,19 +51,19 @@ struct readahead {
 
 /* The lock of the kind is held. */
 struct prefetch_hooks {
-    /* (required) Which blocks to start reading, beside what is asked for. Those
+    /* (required) Choose blocks to start reading besides those asked for. Blocks
      * that are cached, or beyond the share of the cache that prefetching may
      * fill, are left out. Blocks off the file are a fault. */
     void (*readahead)(struct stream *, const struct access *,
                       struct readahead *);
-    /* (optional; without it: goes_on) Does this read belong to the stream,
-     * which has had one at least? If it belongs to none, it begins one. */
+    /* (optional; without it: goes_on) True if this read belongs to the stream,
+     * which has had one at least. A read that belongs to none begins one. */
     bool (*follows)(const struct stream *, const struct access *);
     /* Do not ask while the hint is HINT_RANDOM; start to read what a program
      * says it will need, and evict next what it says it will not. */
     bool takes_hints;
-    /* (optional) Is each block of a call a read of its own, asked about and
-     * waited for before the next, by a command that nothing joins? */
+    /* (optional) True if each block of a call is a read of its own, asked about
+     * and waited for before the next, by a command that nothing joins. */
     bool (*by_block)(void);
 };
 

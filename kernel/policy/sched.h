@@ -64,12 +64,12 @@ struct sched_hooks {
      * request arrives or completes, which is a fault if nothing is in flight
      * and there is no again_ns. */
     struct request *(*next)(struct queue *, u64 now_ns);
-    /* (optional) next has chosen none, and nothing is in flight: when to ask
-     * again. It is asked earlier if one is queued that is no candidate. */
+    /* (optional) Return when to ask `next` again, which chose none with nothing
+     * in flight. It is asked earlier if a request is queued (no candidate). */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
     /* (optional) A request has entered the queue. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
-    /* (optional) It is chosen, merged with a neighbour, or withdrawn. */
+    /* (optional) A request is chosen, merged with a neighbour, or withdrawn. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     /* (optional) As check of struct policy, of what is kept of this queue. */
     const char *(*check)(const struct queue *);

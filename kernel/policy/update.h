@@ -10,8 +10,8 @@
 
 /* The cache's lock is held, but not for the first two. */
 struct update_hooks {
-    /* (required) When must the update daemon scan again? It last scanned at
-     * last_ns (0: never). A time in the past means at once; NEVER_NS, not
+    /* (required) Return when the update daemon must scan again. It last scanned
+     * at last_ns (0: never). A time in the past means at once; NEVER_NS, not
      * before the policy or a tunable changes. */
     u64 (*next_ns)(u64 last_ns);
     /* (required) The time has come: start the writes that are due, with the

@@ -28,7 +28,7 @@ struct write_info {
 
 /* The lock of the kind is held, but not for the last. */
 struct write_hooks {
-    /* (required) What to do with it. */
+    /* (required) Decide what to do with the write. */
     enum write_mode (*decide)(const struct write_info *);
     /* (optional; without it: a 16th of the cache) A process waits, for no clean
      * buffer is left: how many of the oldest dirty blocks to write, from 1. */

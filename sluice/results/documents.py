@@ -23,7 +23,7 @@ The words must stand in the document once, whatever the ends of its lines. A mea
 is quoted with its interval: as its two ends, or with both of them in the same paragraph.
 
 A table of figures that come from elsewhere says so: <!-- table: limits --> is what
-book.ext.architecture writes, <!-- host: make bench --> what a
+book.ext.architecture writes, <!-- host: sluice bench --> what a
 command measured on some machine, <!-- checked: FILE::TEST --> what that test of tests
 computes and compares, <!-- unchecked: why --> anything else.
 """
