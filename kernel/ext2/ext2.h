@@ -70,7 +70,9 @@ struct fs_operations {
     int (*error)(const struct inode *); /* for an -EIO: the cause */
     int (*lookup)(struct inode *dir, const char *name, u32 *ino);
     int (*name_of)(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
-    int (*make)(struct inode *dir, const char *name, u32 mode, u32 *ino);
+    /* excl: a file that the same call has made before, at a server that has
+     * started again since, is no error. */
+    int (*make)(struct inode *, const char *name, u32 mode, bool excl, u32 *);
     int (*remove)(struct inode *dir, const char *name, struct inode *);
     int (*rename)(struct inode *from, const char *name, struct inode *to,
                   const char *new_name);

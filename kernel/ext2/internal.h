@@ -350,6 +350,7 @@ static inline bool is_dots(const char *name)
 /* The inode that a new name is to have. */
 struct making {
     u32 mode, rdev;
+    bool exclusive;     /* a file: the name must be new */
     const char *target; /* of a symbolic link */
 };
 

@@ -125,7 +125,7 @@ static int create_step(struct walk *w, const struct making *m, bool exclusive,
 int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
                    struct inode **out)
 {
-    struct making m = {.mode = S_IFREG | mode};
+    struct making m = {.mode = S_IFREG | mode, .exclusive = exclusive};
     if (mode & ~07777UL)
         return -EINVAL;
     WALK_OWNED struct walk w;

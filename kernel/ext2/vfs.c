@@ -109,7 +109,7 @@ int make_elsewhere(struct walk *w, const struct making *m, struct inode **out)
     TRY(fs_writable(dir->fs));
     if (w->slash && !S_ISDIR(m->mode))
         return -EISDIR;
-    int error = elsewhere->make(dir, w->name, m->mode, &ino);
+    int error = elsewhere->make(dir, w->name, m->mode, m->exclusive, &ino);
     if (error == -EEXIST && out)
         TRY(elsewhere->lookup(dir, w->name, &ino));
     if (out && (!error || error == -EEXIST))

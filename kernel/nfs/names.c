@@ -58,17 +58,18 @@ static int put_made(struct call *c)
  * an error, if this client did not make it by the same verifier. */
 enum how { UNCHECKED, GUARDED, EXCLUSIVE };
 
-/* The verifier of an exclusive CREATE is kept as the file's times, which the
- * client sets afterwards. */
-static void take_creation(struct xdr *x, enum how how, struct wanted *w)
+/* The verifier of an exclusive CREATE, with the client's address, is kept as
+ * the file's times, which the client sets afterwards. */
+static void take_creation(struct call *c, enum how how, struct wanted *w)
 {
+    struct xdr *x = &c->in;
     x->bad |= how > EXCLUSIVE;
     if (how != EXCLUSIVE) {
         take_wanted(x, w);
         return;
     }
     *w = (struct wanted){.atime = true, .mtime = true};
-    w->new_atime_s = xdr_u32(x);
+    w->new_atime_s = xdr_u32(x) ^ c->from.host;
     w->new_mtime_s = xdr_u32(x);
 }
 
@@ -104,7 +105,7 @@ int serve_create(struct call *c)
 {
     struct wanted w;
     enum how how = xdr_u32(&c->in);
-    take_creation(&c->in, how, &w);
+    take_creation(c, how, &w);
     return args_end(c) ?: w.error ?: create(c, how, &w) ?: put_made(c);
 }
 

@@ -60,27 +60,58 @@ static void put_wanted(struct xdr *x, const u32 *mode, const u64 *size,
     }
 }
 
-static int make(struct inode *dir, const char *name, u32 mode, u32 *ino)
+/* Set what is wanted at the server. */
+static int set_file(struct mount *m, struct file *f, const u32 *mode,
+                    const u64 *size, const u64 *times_s)
 {
+    OWNED(call) struct call *c = nfs_begin(NFS_SETATTR, f);
+    put_wanted(&c->out, mode, size, times_s);
+    xdr_put(&c->out, false); /* no guard */
+    TRY(nfs_send(m, c));
+    take_wcc(c, m, f);
+    return 0;
+}
+
+/* The kinds of CREATE whose name must be new. */
+enum { GUARDED = 1, EXCLUSIVE };
+
+/* What follows a name. A verifier of an exclusive CREATE tells a server that
+ * has started again that this call has come before. */
+static void put_making(struct xdr *x, u32 mode, bool exclusive)
+{
+    if (!S_ISDIR(mode))
+        xdr_put(x, exclusive ? EXCLUSIVE : GUARDED);
+    if (exclusive)
+        xdr_put64(x, clock_wall_ns());
+    else
+        put_wanted(x, &mode, NULL, NULL);
+}
+
+/* The server keeps the verifier as the file's times, until they are set. */
+static int make(struct inode *dir, const char *name, u32 mode, bool exclusive,
+                u32 *ino)
+{
+    static const u64 now_s[] = {UTIME_NOW, UTIME_NOW};
     struct mount *m = mount_of(dir);
     u64 began = changes_now(m);
-    bool directory = S_ISDIR(mode);
     struct file *f;
     {
         OWNED(call)
         struct call *c =
-            nfs_begin(directory ? NFS_MKDIR : NFS_CREATE, file_of(dir));
+            nfs_begin(S_ISDIR(mode) ? NFS_MKDIR : NFS_CREATE, file_of(dir));
         put_name(&c->out, name);
-        if (!directory)
-            xdr_put(&c->out, 1); /* GUARDED */
-        put_wanted(&c->out, &mode, NULL, NULL);
+        put_making(&c->out, mode, exclusive);
         TRY(nfs_send(m, c));
         f = take_file(c, m, began, true);
     }
-    if (!f)
-        return lookup_name(dir, name, ino);
-    *ino = f->number;
-    return 0;
+    if (f)
+        *ino = f->number;
+    else
+        TRY(lookup_name(dir, name, ino));
+    f = file_at(m, *ino);
+    if (!exclusive)
+        return 0;
+    return set_file(m, f, &mode, NULL, now_s) ?: ask_attributes(m, f);
 }
 
 /* The blocks of a file without names are not written any more. */
@@ -121,14 +152,7 @@ static int set(struct inode *ip, const u32 *mode, const u64 *size,
 {
     struct mount *m = mount_of(ip);
     struct file *f = file_of(ip);
-    {
-        OWNED(call) struct call *c = nfs_begin(NFS_SETATTR, f);
-        put_wanted(&c->out, mode, size, times_s);
-        xdr_put(&c->out, false); /* no guard */
-        TRY(nfs_send(m, c));
-        take_wcc(c, m, f);
-    }
-    TRY(ask_attributes(m, f));
+    TRY(set_file(m, f, mode, size, times_s) ?: ask_attributes(m, f));
     remote_load(ip);
     return 0;
 }

@@ -18,6 +18,7 @@ NULL, GETATTR, SETATTR, LOOKUP, ACCESS, READLINK, READ, WRITE, CREATE, MKDIR = r
 REMOVE, RMDIR, RENAME, LINK, READDIR, READDIRPLUS, FSSTAT, FSINFO, PATHCONF, COMMIT = range(12, 22)
 OK, NOENT, EXIST, STALE, NOTEMPTY, JUKEBOX = 0, 2, 17, 70, 66, 10008
 ONCE = {SETATTR, WRITE, CREATE, MKDIR, REMOVE, RMDIR, RENAME}
+GUARDED, EXCLUSIVE = 1, 2  # of CREATE
 COOKIES = 0x1234  # the verifier
 ROOT = 2
 
@@ -40,11 +41,14 @@ class Node:
     disk: bytes = b""
     mode: int = 0o644
     mtime_ns: int = 0
+    verifier: int = 0  # of the CREATE that made it; 0: not exclusive
 
 
 class Server:
     """The server; `serve` runs it. before: called with each procedure before it is done; what it
-    returns, if it is a number, is the status of the reply, and DROP means none."""
+    returns, if it is a number, is the status of the reply, and DROP means none. after: called with
+    each procedure when it is done; if it returns True, the reply is lost and the server restarts.
+    """
 
     DROP = -1
 
@@ -54,6 +58,7 @@ class Server:
         self.clock_ns = 10**18
         self.calls: list[tuple[int, int]] = []  # procedure and xid, repeated ones too
         self.before: Callable[[int], int | None] = lambda procedure: None
+        self.after: Callable[[int], bool] = lambda procedure: False
         self.replies: dict[tuple[object, bytes], bytes] = {}
         self.most_written = 1 << 20  # by one WRITE
         self.stable = 0  # what a WRITE answers
@@ -145,6 +150,7 @@ class Server:
         before = (len(node.data), node.mtime_ns)
         if call.word():
             node.mode = call.word()
+            node.verifier = 0
         assert call.long() == 0
         if call.word():
             size = call.long()
@@ -176,12 +182,19 @@ class Server:
         return self.wcc(node, before) + words
 
     def create(self, call: Reply, names: dict[str, int] | None) -> bytes:
-        """CREATE, guarded, and MKDIR."""
+        """CREATE, guarded or exclusive, and MKDIR."""
         parent, name = self.take_name(call)
         assert parent.names is not None
+        how = call.word() if names is None else GUARDED
+        assert how in (GUARDED, EXCLUSIVE)
+        verifier = call.long() if how == EXCLUSIVE else 0
         if name in parent.names:
-            raise Status(EXIST)
-        node = self.make(parent, name, names)
+            node = self.nodes[parent.names[name]]
+            if not verifier or node.verifier != verifier:
+                raise Status(EXIST)
+        else:
+            node = self.make(parent, name, names)
+            node.verifier = verifier
         found = pack_words(1) + self.handle(node) + self.post(node)
         return found + self.wcc(parent, None)
 
@@ -275,6 +288,9 @@ class Server:
             text = pack_words(0) + self.do(procedure, call)
         except Status as error:
             text = pack_words(error.number) + bytes(16)
+        if self.after(procedure):
+            self.restart()
+            return None
         if procedure in ONCE:
             self.replies[sender, message] = head + text
         return head + text

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rpc_server import COMMIT, JUKEBOX, LOOKUP, READ, STALE, WRITE, Server, serve
+from rpc_server import COMMIT, CREATE, JUKEBOX, LOOKUP, READ, STALE, WRITE, Server, serve
 
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
@@ -89,6 +89,27 @@ def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, block: 
         machine.check("cmp /data /mnt/a; cmp /data /mnt/a")
         assert times_called(server, READ) == 0
         assert server.named("a").disk == DATA
+
+
+def test_an_exclusive_create_whose_reply_a_restart_loses_is_no_error(tmp_path: Path) -> None:
+    server = Server()
+    creates = 0
+
+    def lose_first(procedure: int) -> bool:
+        """Lose the reply to the first CREATE."""
+        nonlocal creates
+        creates += procedure == CREATE
+        return procedure == CREATE and creates == 1
+
+    server.after = lose_first
+    with boot_mounted(tmp_path, server) as machine:
+        machine.check("dd if=/data of=/mnt/new bs=8k conv=excl 2> /dev/null")
+        assert creates == 2
+        assert server.named("new").disk == DATA
+        assert server.named("new").verifier == 0  # its times and mode were set
+        done = machine.run("dd if=/data of=/mnt/new bs=8k conv=excl")
+        assert done.status and "file exists" in done.text
+        machine.check("echo text > /mnt/plain; cat /mnt/plain")
 
 
 def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:

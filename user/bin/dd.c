@@ -6,6 +6,7 @@
  *   count=N           copy N blocks only
  *   skip=N seek=N     skip N blocks of the input, of the output
  *   conv=notrunc      do not truncate the output file first
+ *   conv=excl         the output file must be new
  *   conv=fsync        fsync the output before the time is taken
  *   oflag=sync        each write waits for the disk
  */
@@ -14,7 +15,7 @@
 static struct {
     const char *in, *out;
     u64 block_bytes, count, skip, seek;
-    bool notrunc, fsync, sync;
+    bool notrunc, excl, fsync, sync;
 } args = {.block_bytes = 512, .count = ~0UL};
 
 /* A larger block is read in parts, in memory that grows with what comes. */
@@ -29,6 +30,8 @@ static void flag(char *words, const char *what)
     for (char *word; (word = strsep(&words, ","));) {
         if (strcmp(word, "notrunc") == 0)
             args.notrunc = true;
+        else if (strcmp(word, "excl") == 0)
+            args.excl = true;
         else if (strcmp(word, "fsync") == 0)
             args.fsync = true;
         else if (strcmp(word, "sync") == 0 && strcmp(what, "oflag") == 0)
@@ -42,7 +45,7 @@ static void parse(char *arg)
 {
     static const char usage[] =
         "dd [if=FILE] [of=FILE] [bs=SIZE] [count=N] [skip=N] [seek=N]\n"
-        "          [conv=notrunc,fsync] [oflag=sync]";
+        "          [conv=notrunc,excl,fsync] [oflag=sync]";
     static const struct {
         const char *name;
         u64 *value;
@@ -137,7 +140,8 @@ static int open_input(u64 offset)
 
 static int open_output(u64 offset)
 {
-    int flags = O_WRONLY | O_CREAT | (args.sync ? O_SYNC : 0);
+    int flags = O_WRONLY | O_CREAT | (args.sync ? O_SYNC : 0) |
+                (args.excl ? O_EXCL : 0);
     int fd = args.out ? open(args.out, flags, 0666) : 1;
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
