@@ -66,7 +66,7 @@ int ftruncate(int fd, u64 size);
 int chdir(const char *path);
 int getcwd(char *buf, size_t n);
 int mount(const char *disk, const char *dir, int flags);
-int umount(const char *dir);
+int umount(const char *dir, bool force);
 int sync(void);
 int fsync(int fd);
 int smoothsync(u64 age_ns);

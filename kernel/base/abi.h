@@ -59,7 +59,7 @@
     X(chdir, 1)      /* (path) */                                              \
     X(getcwd, 2)     /* (buf, n) length with the final 0 */                    \
     X(mount, 3)      /* (disk name as "disk1", directory, MS_...) */           \
-    X(umount, 1)     /* (directory) */                                         \
+    X(umount, 2)     /* (directory, 1: the server is given up) */              \
     X(sync, 0)       /* () all delayed writes done, disk caches flushed */     \
     X(fsync, 1)      /* (fd) this file's delayed writes done and flushed */    \
     X(smoothsync, 1) /* (age ns) write what has been dirty at least so long */ \

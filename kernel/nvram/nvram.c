@@ -4,10 +4,10 @@
  * - A slot goes: free - held, its write queued - in the drive - free. A write
  *   that comes while it is in the drive makes it `again`: then it is queued
  *   once more.
- * - A write that the drive refuses TRIES times makes the slot `failed`: it keeps
- *   its bytes, which reads find, and is queued again by the next write of the
- *   same block, or at the next boot. Once all slots have failed, writes go past
- *   NVRAM, so that their errors are told.
+ * - A write that the drive refuses TRIES times makes the slot `failed`: it
+ * keeps its bytes, which reads find, and is queued again by the next write of
+ * the same block, or at the next boot. Once all slots have failed, writes go
+ * past NVRAM, so that their errors are told.
  * - The memory begins with a head and a table of places; a slot's bytes are
  *   written before its place, so a power cut between the two leaves it free.
  * - The kernel has a copy of all bytes, from which the drive is given them.
@@ -26,7 +26,7 @@
 
 #define SLOT_SECTORS 16 /* 8 KiB: a block of the largest size */
 #define SLOT_BYTES   (SLOT_SECTORS * SECTOR_BYTES)
-#define TRIES        3  /* of a write to the drive */
+#define TRIES        3                            /* of a write to the drive */
 #define PLACES       (SECTOR_BYTES / sizeof(u64)) /* of a sector of the table */
 
 static bool used;
@@ -183,8 +183,7 @@ static enum answer decide(struct io *io, struct slot **queue)
     struct slot *s = find(r);
     *queue = NULL;
     if (!s)
-        return r->write && r->nsectors <= SLOT_SECTORS &&
-                       nv.nfailed < nv.nslots
+        return r->write && r->nsectors <= SLOT_SECTORS && nv.nfailed < nv.nslots
                    ? WAITS
                    : PASSES;
     if (s->held && !is_same(s, r))

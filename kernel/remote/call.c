@@ -168,6 +168,8 @@ int call_send(struct call *c, struct server *s, u32 port, u32 tries)
                 say(s, false);
             return result;
         }
+        if (s->given_up)
+            return -ESTALE;
         if (n == tries)
             return -ETIMEDOUT;
         if (n == PATIENCE && !tries)

@@ -40,6 +40,7 @@ enum nfs_procedure {
 struct server {
     u32 host, port; /* of NFS */
     bool silent;    /* the console has said that it does not answer */
+    bool given_up;  /* nobody waits for it any more */
 };
 
 /* A call: call_take, call_begin, the arguments into `out`, call_send, the
@@ -61,7 +62,8 @@ void call_begin(struct call *, u32 program, u32 version, u32 procedure);
 void call_renew(struct call *); /* the same as another call */
 
 /* Send it until a reply comes, at most `tries` times (0: any number). 0, -EINTR
- * or -ETIMEDOUT; -ENODEV: the server has no such program or procedure. */
+ * or -ETIMEDOUT; -ENODEV: the server has no such program or procedure; -ESTALE:
+ * it has been given up. */
 int call_send(struct call *, struct server *, u32 port, u32 tries);
 
 /* ---- files.c ---- */

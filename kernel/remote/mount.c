@@ -201,6 +201,17 @@ int remote_mount(const char *source, struct inode *on, u64 flags)
     return error;
 }
 
+void remote_give_up(struct inode *root)
+{
+    struct disk *d = ext2_disk(root);
+    struct mount *m = d->carry ? d->mapping : NULL;
+    if (!m || root->ino != m->root)
+        return;
+    m->server.given_up = true;
+    for (u32 n = 1; n < m->nfiles; n++)
+        flush_file(m, file_at(m, n));
+}
+
 const char *remote_source(const struct disk *d)
 {
     const struct mount *m = d->mapping;

@@ -16,7 +16,7 @@
  * - What a client does so that it reads what others have written is a kind
  *   (consistency.h), which a mount chooses.
  * - A server that does not answer is waited for. The console says so, once.
- *   Only a process that is killed gives up.
+ *   Only a process that is killed gives up, or all do: umount -f.
  *
  *   call.c         one call, until its reply comes
  *   message.c      what most calls have in them
@@ -33,6 +33,11 @@
 #include "kernel/ext2/ext2.h"
 
 void remote_init(void);
+
+/* Wait no more for the server of a mount, if the inode is the root of one: from
+ * now on its calls fail with ESTALE, and what is dirty is dropped. Waits until
+ * no call is under way. */
+void remote_give_up(struct inode *root);
 
 /* Where the files are of a disk that is this room: as the mount named it. */
 const char *remote_source(const struct disk *);

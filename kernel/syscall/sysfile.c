@@ -375,7 +375,10 @@ i64 sys_mount(const u64 *arg)
 i64 sys_umount(const u64 *arg)
 {
     struct inode *ip;
-    return path_inode(arg, 0, &ip) ?: ext2_umount(ip);
+    TRY(path_inode(arg, 0, &ip));
+    if (arg[1])
+        remote_give_up(ip);
+    return ext2_umount(ip);
 }
 
 i64 sys_sync(const u64 *)

@@ -187,7 +187,7 @@ static i64 do_mount(char **w)
 
 static i64 do_umount(char **w)
 {
-    return umount(w[1]);
+    return umount(w[1], false);
 }
 
 static const struct operation {

@@ -76,6 +76,28 @@ def test_lost_frames_cost_time_only(tmp_path: Path, seed: int) -> None:
     assert int(re.findall(r"remote.repeated (\d+)", said[1][1])[0]) > 0
 
 
+def test_a_dead_server_is_given_up_by_a_forced_unmount(tmp_path: Path) -> None:
+    """Another unmount waits for the server meanwhile, and a program has a dirty block."""
+    kill = "ps | grep nfsd | while read pid rest; do kill $pid; done"
+    server = SERVE + f"sleep 10; {kill}; sleep 200; ls /x"
+    client = MOUNT + (
+        "(echo one; sleep 40; echo two) > /mnt/f &\n"
+        "sleep 20; umount /mnt & sleep 10; umount -f /mnt; sleep 30\n"
+        "cat /mnt/old; umount -f /mnt; mount; umount -f /; ls /mnt"
+    )
+    said, _ = run(tmp_path / "a", server, client)
+    assert said[0] == ["f    old"]
+    assert said[1] == [
+        "bio: nfs1: block 2097152 cannot be written now: trying again",
+        "umount: /mnt: input/output error",
+        "umount: /mnt: device or file busy",
+        "echo: standard output: stale file handle",
+        "cat: /mnt/old: stale file handle",
+        "disk0 / rw",
+        "umount: /: device or file busy",
+    ]
+
+
 def test_what_cannot_be_mounted_is_named(tmp_path: Path) -> None:
     client = (
         "mkdir /mnt; mount -t nfs 10.0.0.1:/none /mnt; mount -t nfs 10.0.0.1:99999:/ /mnt;"

@@ -158,7 +158,7 @@ static int start(u64 file, u64 start_ns, const int all[2])
 
 static void empty_cache(void)
 {
-    if (umount(o.dir) < 0)
+    if (umount(o.dir, false) < 0)
         die("%s", o.dir);
     if (mount(o.disk, o.dir, MS_RDONLY) < 0)
         die("%s at %s", o.disk, o.dir);

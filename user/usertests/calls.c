@@ -44,7 +44,7 @@ static void paths_at(const char *p)
     FAILS(EFAULT, truncate(p, 0));
     FAILS(EFAULT, chdir(p));
     FAILS(EFAULT, mount(p, "/", 0));
-    FAILS(EFAULT, umount(p));
+    FAILS(EFAULT, umount(p, false));
     FAILS(EFAULT, exec(p, (char *[]){"x", NULL}));
 }
 

@@ -52,7 +52,7 @@ static int run_once(const struct test *t)
     }
     OK(wait(pid, &status, 0));
     OK(chdir("/"));
-    umount(HOME "/m"); /* a failed test may have left it */
+    umount(HOME "/m", false); /* a failed test may have left it */
     remove_tree(HOME);
     TRUE(!exists(HOME));
     return status;

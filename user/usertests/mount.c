@@ -20,10 +20,10 @@ TEST(mount_and_umount_refuse_wrong_arguments)
     FAILS(ENXIO, mount("", "d", 0));
     FAILS(EINVAL, mount("disk0", "d", 2));
     FAILS(EBUSY, mount("disk0", "d", 0));
-    FAILS(EINVAL, umount("d"));
-    FAILS(EINVAL, umount("f"));
-    FAILS(ENOENT, umount("missing"));
-    FAILS(EBUSY, umount("/"));
+    FAILS(EINVAL, umount("d", false));
+    FAILS(EINVAL, umount("f", false));
+    FAILS(ENOENT, umount("missing", false));
+    FAILS(EBUSY, umount("/", false));
 }
 
 TEST(a_mounted_disk_is_part_of_the_tree)
@@ -38,36 +38,36 @@ TEST(a_mounted_disk_is_part_of_the_tree)
     FAILS(EBUSY, rmdir("m"));
     FAILS(EBUSY, rename("m", "n"));
     FAILS(EBUSY, mount("disk1", "m", 0));
-    OK(umount("m"));
+    OK(umount("m", false));
     TRUE(!exists("m/f"));
     mount_at_m(0);
     CHECK_FILE("m/f", 100000, 1);
     OK(unlink("m/f"));
-    OK(umount("m"));
+    OK(umount("m", false));
 }
 
 TEST(a_disk_in_use_is_not_unmounted)
 {
     mount_at_m(0);
     int fd = OK(create("m/f"));
-    FAILS(EBUSY, umount("m"));
+    FAILS(EBUSY, umount("m", false));
     OK(unlink("m/f"));
-    FAILS(EBUSY, umount("m"));
+    FAILS(EBUSY, umount("m", false));
     OK(close(fd));
     OK(chdir("m"));
-    FAILS(EBUSY, umount("../m"));
+    FAILS(EBUSY, umount("../m", false));
     OK(getcwd(buf, sizeof buf));
     IS(strcmp(buf + strlen(buf) - 2, "/m"), 0);
     OK(chdir(".."));
-    OK(umount("m"));
-    FAILS(EINVAL, umount("m"));
+    OK(umount("m", false));
+    FAILS(EINVAL, umount("m", false));
 }
 
 TEST(a_read_only_disk_is_not_changed)
 {
     mount_at_m(0);
     WRITE_FILE("m/f", 100, 1);
-    OK(umount("m"));
+    OK(umount("m", false));
     mount_at_m(MS_RDONLY);
     CHECK_FILE("m/f", 100, 1);
     FAILS(EROFS, open("m/f", O_RDWR));
@@ -83,8 +83,8 @@ TEST(a_read_only_disk_is_not_changed)
     FAILS(EROFS, mknod("m/n", S_IFCHR | 0600, 0x200));
     read_device("/dev/mounts", buf, sizeof buf);
     TRUE(strstr(buf, "/m ro\n"));
-    OK(umount("m"));
+    OK(umount("m", false));
     mount_at_m(0);
     OK(unlink("m/f"));
-    OK(umount("m"));
+    OK(umount("m", false));
 }

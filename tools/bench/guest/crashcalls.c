@@ -110,7 +110,7 @@ int mount(const char *disk, const char *dir, int flags)
                       (u64)m.options);
 }
 
-int umount(const char *dir)
+int umount(const char *dir, bool)
 {
     return linux_call(LINUX_UMOUNT, (u64)dir, 0, 0, 0, 0);
 }
