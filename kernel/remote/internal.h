@@ -84,8 +84,10 @@ struct attributes {
 struct mount;
 
 /* m->lock guards these but the inode, whose own lock guards what only
- * consistency.c and names.c use. A file goes: free - known - free, oldest
- * first, if no inode in memory is its. */
+ * nfs.c and names.c use. `written` and `past` of a file that is open change
+ * only while its inode is locked, too: who has that locked reads them without
+ * m->lock. A file goes: free - known - free, oldest first, if no inode in
+ * memory is its. */
 struct file {
     struct list hash, age;
     u32 number;

@@ -38,10 +38,11 @@ static u64 boot; /* of this machine: the time of its first mount */
 
 /* ---- one process at a time asks about a file ---- */
 
-/* Have the file for this process, and count an open or a close of it. A close
+/* Have the file for this process, and count an open or a close of it. Returns
+ * whether blocks of it may be dirty. A close
  * waits for a recall, which uses the inode. Only ASKING processes ask at a
  * time, so that calls are left for the blocks that the server waits for. */
-static void begin(struct mount *m, struct file *f, bool write, int opens)
+static bool begin(struct mount *m, struct file *f, bool write, int opens)
 {
     HOLD(spin, &m->lock);
     while (m->spritely.asking == ASKING || f->spritely.calling ||
@@ -50,6 +51,7 @@ static void begin(struct mount *m, struct file *f, bool write, int opens)
     m->spritely.asking++;
     f->spritely.calling = true;
     f->spritely.opens[write] += opens;
+    return f->written;
 }
 
 static void end(struct mount *m, struct file *f)
@@ -99,14 +101,14 @@ static int ask_epoch(struct mount *m, u32 tries, u64 *epoch, bool *known)
 }
 
 static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
-                    struct grant *g)
+                    bool dirty, struct grant *g)
 {
     struct attributes a;
     u64 began = changes_now(m);
     OWNED(call) struct call *c = begin_call(m, SPRITELY_OPEN, f);
     xdr_put(&c->out, how);
     xdr_put(&c->out, how != OPEN_RECLAIM || !f->past);
-    xdr_put(&c->out, f->written);
+    xdr_put(&c->out, dirty);
     xdr_put64(&c->out, f->spritely.version);
     TRY(send(m, c, 0));
     *g = (struct grant){.epoch = xdr_u64(&c->in)};
@@ -119,10 +121,10 @@ static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
     return c->in.bad ? -EIO : g->epoch != m->spritely.epoch ? -EAGAIN : 0;
 }
 
-static int tell_close(struct mount *m, struct file *f)
+static int tell_close(struct mount *m, struct file *f, bool dirty)
 {
     OWNED(call) struct call *c = begin_call(m, SPRITELY_CLOSE, f);
-    xdr_put(&c->out, f->written);
+    xdr_put(&c->out, dirty);
     int error = send(m, c, 0);
     f->spritely.unclosed = error == -EINTR;
     return error;
@@ -191,8 +193,8 @@ static int spritely_open(struct inode *ip, bool write)
     int error = 0;
     for (int opens = 1; !error; opens = 0) {
         iunlock(ip);
-        begin(m, f, write, opens);
-        error = ask_open(m, f, how, &g);
+        bool dirty = begin(m, f, write, opens);
+        error = ask_open(m, f, how, dirty, &g);
         ilock(ip);
         if (!error)
             take_grant(m, f, how, &g);
@@ -211,8 +213,7 @@ static int spritely_close(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
     struct file *f = file_of(ip);
-    begin(m, f, write, -1);
-    tell_close(m, f);
+    tell_close(m, f, begin(m, f, write, -1));
     f->past &= spritely_inode(f) != NULL;
     end(m, f);
     return take_lost(f);
@@ -226,9 +227,9 @@ static void reclaim(struct mount *m, struct file *f)
     struct grant g;
     if (f->spritely.era == m->spritely.era)
         return;
-    begin(m, f, false, 0);
-    if (spritely_inode(f) || f->written) {
-        int error = ask_open(m, f, OPEN_RECLAIM, &g);
+    bool dirty = begin(m, f, false, 0);
+    if (spritely_inode(f) || dirty) {
+        int error = ask_open(m, f, OPEN_RECLAIM, dirty, &g);
         HOLD(sleep, spritely_inode(f) ? &f->ip->lock : NULL);
         if (!error)
             take_grant(m, f, OPEN_RECLAIM, &g);
@@ -250,8 +251,7 @@ static void close_again(struct mount *m, struct file *f)
 {
     if (!f->spritely.unclosed)
         return;
-    begin(m, f, false, 0);
-    tell_close(m, f);
+    tell_close(m, f, begin(m, f, false, 0));
     end(m, f);
 }
 

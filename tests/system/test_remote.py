@@ -98,6 +98,19 @@ def test_a_dead_server_is_given_up_by_a_forced_unmount(tmp_path: Path) -> None:
     ]
 
 
+def test_fsync_reports_dirty_blocks_that_were_dropped_once(tmp_path: Path) -> None:
+    """The server forgets the clients, and another one changes the file first."""
+    kill = "ps | grep nfsd | while read pid rest; do kill $pid; done"
+    server = f"{SERVE} sleep 12; {kill}; rm /x/.spritely; nfsd /x & sleep 90; cat /x/f"
+    mount = MOUNT.replace("-t nfs", "-t nfs -o consistency=spritely")
+    first = f"sleep 1; {mount} (echo one; sleep 30) | dd of=/mnt/f conv=fsync; sync; echo end"
+    second = f"{mount} sleep 13; echo two > /mnt/f; sync; sleep 60"
+    said, _ = run(tmp_path / "a", server, first, second)
+    assert said[0] == ["two"]
+    assert [line for line in said[1] if "stale" in line] == ["dd: fsync: stale file handle"]
+    assert said[1][-1] == "end"
+
+
 def test_what_cannot_be_mounted_is_named(tmp_path: Path) -> None:
     client = (
         "mkdir /mnt; mount -t nfs 10.0.0.1:/none /mnt; mount -t nfs 10.0.0.1:99999:/ /mnt;"
