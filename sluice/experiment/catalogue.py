@@ -26,6 +26,26 @@ from sluice.twin import engine
 
 ASK = "cat /dev/policy; echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
 TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
+# Shown by a machine only while it has a network or NVRAM.
+NETWORK_COUNTERS = {
+    "net.damaged": "packets",
+    "net.dropped": "packets",
+    "net.expired": "datagrams",
+    "net.received": "frames",
+    "net.sent": "frames",
+    "nfs.calls": "calls",
+    "nfs.damaged": "calls",
+    "nfs.repeated": "calls",
+    "nvram.absorbed": "requests",
+    "nvram.failed": "requests",
+    "nvram.reads": "requests",
+    "nvram.waits": "requests",
+    "nvram.writes": "requests",
+    "remote.calls": "calls",
+    "remote.recalls": "calls",
+    "remote.repeated": "calls",
+    "remote.written_again": "calls",
+}
 KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
 DEFAULT = re.compile(r"\[(\w+)\]")
 ABOUT = re.compile(r"^(\w+)/(\w+): (.*)$", re.M)
@@ -155,7 +175,7 @@ def add_server_names(known: Known) -> Known:
     """Return the names of a run with a server, whose figures are called server.NAME."""
     counters, histograms = (
         names | {f"server.{name}": unit for name, unit in names.items()}
-        for names in (known.counters, known.histograms)
+        for names in (known.counters | NETWORK_COUNTERS, known.histograms)
     )
     return replace(known, counters=counters, histograms=histograms)
 

@@ -60,6 +60,7 @@ from sluice.theory import Prediction
 
 AS_MODEL = "model"  # of a drive's setting: the kernel gets no argument
 Arms = Sequence[Arm]
+NO_NVRAM = ("0", "0K", "0M")  # as a size that a sweep gives
 NVRAM = Field("size", "of the server's NVRAM", low=16 << 10, high=1 << 30)
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
@@ -315,8 +316,9 @@ def build_server(c: Checker, table: NetworkTable) -> Configuration:
     del machine["loss_ages"], machine["host_limit_s"]
     policies = c.known.defaults | c.check_policies(("network", "policies"), table["policies"])
     args = boot_args(machine, policies, {})
-    if table["nvram"] != "0":
-        c.value(("network", "nvram"), table["nvram"], NVRAM)
+    nvram = "0" if table["nvram"] in NO_NVRAM else table["nvram"]
+    if nvram != "0":
+        c.value(("network", "nvram"), nvram, NVRAM)
         args += " nvram_of=disk1 nvram_in=disk2 disk2.drive=none"
     whole = {
         **machine,
@@ -325,7 +327,7 @@ def build_server(c: Checker, table: NetworkTable) -> Configuration:
         "args": args,
         "setup": "",
         "commands": "nfsd /data; udpecho -l",  # the programs that it needs on its disk
-        "nvram": table["nvram"],
+        "nvram": nvram,
     }
     return cast(Configuration, whole)
 

@@ -1,5 +1,6 @@
 """Experiments with a client and a server in one virtual time."""
 
+import re
 import shutil
 import tomllib
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from sluice.experiment import load, metrics, run, two_machines
+from sluice.experiment.catalogue import NETWORK_COUNTERS
 from sluice.experiment.run import RunFailed
 from sluice.experiment.schema import BadExperiment, Run
 from sluice.host.paths import ROOT
@@ -116,3 +118,10 @@ def test_the_servers_nvram_keeps_over_a_power_cut_what_was_answered(tmp_path: Pa
         assert "kept" not in machine.wait().console
     with Machine(lab_machine((roots[2], data, nvram), args)) as machine:
         assert "kept" in machine.wait().console
+
+
+def test_counters_that_only_a_network_shows_have_names_in_experiments() -> None:
+    rooms = ("net", "nfs", "nvram", "remote", "spritely")
+    text = "".join(f.read_text() for room in rooms for f in (ROOT / "kernel" / room).glob("*.c"))
+    rows = re.findall(r'COUNTER_WITH\(\s*\w+,\s*"([\w.]+)",\s*"(\w+)"', text)
+    assert dict(rows) == NETWORK_COUNTERS
