@@ -64,6 +64,32 @@ def write_animation(scenes: list["Scene"], out: Path) -> None:
     print(f"animation: {out}")
 
 
+def write_machines(
+    name: str, size: str, number: int | None, out: Path | None, folder: Path
+) -> None:
+    """Write the page of a run with a server."""
+    from sluice.cli.verbs.debug import load_run
+    from sluice.debug.remote import RemoteExplainer
+    from sluice.experiment.files import write_atomically
+    from sluice.host.paths import BUILD
+    from sluice.theatre.machines import machines_page
+
+    kept = load_run(name, size, number, folder)
+    page = machines_page(RemoteExplainer(kept))
+    out = out or output_path(name, size, [kept.run.number], BUILD / "theatre", ".html")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, page)
+    print(f"theatre: {out}")
+
+
+def has_server(name: str, size: str) -> bool:
+    """Return whether the runs of an experiment have a server. Raises BadExperiment."""
+    from sluice.experiment.load import load
+    from sluice.experiment.selection import find_experiment_file
+
+    return "server" in load(find_experiment_file(name), size).runs[0].config
+
+
 def show_runs(
     name: str,
     size: str,
@@ -75,6 +101,7 @@ def show_runs(
 ) -> bool:
     """Write the page or the animation. Returns true."""
     from sluice.experiment.load import load
+    from sluice.experiment.schema import BadExperiment
     from sluice.experiment.selection import find_experiment_file
     from sluice.host.out import expect_file
     from sluice.host.paths import BUILD
@@ -82,6 +109,14 @@ def show_runs(
 
     if out:
         expect_file(out)
+    if has_server(name, size):
+        if second is not None or animation:
+            raise BadExperiment(
+                f"{name}: a run with a server is shown alone, in a page: leave --second and "
+                "--animation away"
+            )
+        write_machines(name, size, number, out, folder)
+        return True
     scenes = build_scenes(name, size, number, second, folder)
     numbers = [n for n in (number, second) if n is not None]
     kind, suffix = ("animation", ".png") if animation else ("theatre", ".html")

@@ -1,0 +1,138 @@
+"""The theatre's page of a client and its server: what it has, and what its script draws of that."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from itertools import groupby, pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from test_remote_why import LOAD
+from typed import enter
+
+from sluice.debug.remote import RemoteExplainer
+from sluice.debug.stored_run import find_or_record
+from sluice.experiment.files import FOLDER
+from sluice.experiment.load import load
+from sluice.host.paths import ROOT
+from sluice.theatre.machines import Machines, build_machines, count_steps
+
+pytestmark = pytest.mark.xdist_group("remote why")  # they share machines
+
+SCRIPT = ROOT / "sluice" / "theatre" / "machines.js"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory) -> Machines:
+    path = tmp_path_factory.mktemp("page") / "lossy.toml"
+    more = "loss_percent = 2\nlate_percent = 2\nlink_seed = 1"
+    path.write_text(LOAD.format(more=more))
+    return build_machines(RemoteExplainer(find_or_record(load(path).runs[0], FOLDER)))
+
+
+def test_a_number_over_time_is_the_sum_of_its_changes() -> None:
+    assert count_steps([(5, 1), (2, 1), (5, 1), (9, -2)]) == [(2, 1), (5, 3), (9, 1)]
+
+
+@pytest.mark.parametrize("bars", ["reads", "carried", "served"])
+def test_a_process_is_at_one_thing_at_a_time(shown: Machines, bars: str) -> None:
+    found = sorted(shown[bars])
+    assert len(found) > 200 if bars != "reads" else len(found) > 150
+    for _, own in groupby(found, key=lambda bar: bar[0]):
+        for (_, _, end, *_), (_, begin, *_) in pairwise(own):
+            assert end <= begin
+
+
+@pytest.mark.parametrize("direction", ["to_server", "to_client"])
+def test_a_direction_of_the_wire_has_one_frame_at_a_time(shown: Machines, direction: str) -> None:
+    frames = shown[direction]
+    for (_, end, *_), (begin, *_) in pairwise(frames):
+        assert end < begin
+    assert any(lost for *_, lost in frames)
+
+
+def test_what_belongs_to_a_read_lies_within_it_on_the_one_axis(shown: Machines) -> None:
+    whole = {number: (begin, end) for _, begin, end, _, number in shown["reads"]}
+    parts = [(read, begin, end) for _, begin, end, _, read in shown["carried"]]
+    parts += [(read, begin, end) for begin, end, _, read, _ in shown["to_server"]]
+    parts += [(row[-1], row[0], row[6]) for row in shown["drive"]]
+    mine = [part for part in parts if part[0]]
+    assert {read for read, *_ in mine} == set(whole)
+    for read, begin, end in mine:
+        assert whole[read][0] <= begin <= end <= whole[read][1]
+
+
+def test_numbers_over_time_are_what_the_load_makes(shown: Machines) -> None:
+    assert all(n >= 0 for name in ("dirty", "queue", "server_queue") for _, n in shown[name])
+    assert max(n for _, n in shown["dirty"]) > 20  # the writer's blocks of a second
+    assert max(n for _, n in shown["queue"]) > 10  # a burst
+    assert max(n for _, n in shown["server_queue"]) <= 8  # no more calls than that come at a time
+
+
+def test_the_parts_of_the_slowest_reads_add_up(shown: Machines) -> None:
+    assert len(shown["slow"]) == 8
+    for read in shown["slow"]:
+        *parts, (total, words) = read["rows"]
+        assert words == "in all"
+        assert sum(ns for ns, _ in parts) == total == read["end"] - read["begin"]
+    assert any("lost on the wire" in words for _, words in shown["slow"][0]["rows"])
+
+
+def draw(shown: Machines, call: str, folder: Path) -> ElementTree.Element:
+    """Return the SVG that a call of the page's script returns."""
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("there is no node, which runs the page's script")
+    data, program = folder / "data.json", folder / "draw.js"
+    data.write_text(json.dumps(shown))
+    program.write_text(
+        f"{SCRIPT.read_text()}\nconst data = JSON.parse(require('fs').readFileSync('{data}'));"
+        f"console.log({call});"
+    )
+    made = subprocess.run([node, program], capture_output=True, text=True, check=True, timeout=60)
+    return ElementTree.fromstring(made.stdout)
+
+
+def test_the_script_draws_a_slow_reads_parts_below_each_other(shown, tmp_path) -> None:
+    call = "machinesPicture(data, ...aroundRead(data, data.slow[0]), 1000, data.slow[0])"
+    svg = draw(shown, call, tmp_path)
+    own = [e for e in svg.iter(f"{SVG}rect") if "own" in (e.get("class") or "")]
+    bars = [(float(e.get("x")), float(e.get("x")) + float(e.get("width"))) for e in own]
+    whole = max(bars, key=lambda bar: bar[1] - bar[0])
+    # It fills the window, but for a quarter of its length on either side.
+    assert whole[1] - whole[0] == pytest.approx((1000 - 170) / 1.5, rel=0.05)
+    assert all(whole[0] - 1 <= begin and end <= whole[1] + 1 for begin, end in bars)
+    assert len({e.get("y") for e in own}) >= 5  # read, nfsiod, wire there and back, nfsd
+    names = [e.text for e in svg.iter(f"{SVG}text")]
+    assert [names.index(name) for name in ("client", "wire", "server")] == sorted(
+        names.index(name) for name in ("client", "wire", "server")
+    )
+    assert any(e.get("class") == "lost" or e.get("class") == "lost own" for e in svg.iter())
+
+
+def test_the_script_draws_the_whole_run(shown, tmp_path) -> None:
+    svg = draw(shown, "machinesPicture(data, 0, data.length_ns, 1000, null)", tmp_path)
+    rects = [*svg.iter(f"{SVG}rect")]
+    assert all(170 <= float(e.get("x")) <= 1000 for e in rects)
+    assert len(rects) > 100
+    # The dirty blocks, and two queues.
+    assert len([*svg.iter(f"{SVG}path")]) == 3
+
+
+def test_the_command_writes_the_page(capsys, tmp_path) -> None:
+    path, out = tmp_path / "remote.toml", tmp_path / "page.html"
+    path.write_text(LOAD.format(more=""))
+    assert enter("theatre", "--run", "1", "--out", out, path) == 0
+    text = out.read_text()
+    packed = re.search(r'begin\("([^"]+)"\);', text)[1]
+    data = json.loads(zlib.decompress(base64.b64decode(packed)))
+    assert data["slow"][0]["rows"][-1][1] == "in all"
+    assert "<h1>remote run 1, delayed" in text
+    capsys.readouterr()
+    assert enter("theatre", "--run", "1", "--animation", path) == 2
+    assert "a run with a server is shown alone" in capsys.readouterr().err
