@@ -47,6 +47,9 @@ What block and argument are depends on the event (kernel/measure/trace.h):
     fault                        what a policy answered wrongly about; the kind of fault
     named                        8 bytes of the process's new name; the other 8
     counted                      0; 0: /dev/stat was read
+    carried                      a sector of a remote disk, whose command a process begins; 0
+    sent, received               the first 8 bytes of a datagram; how many bytes it has
+    framed                       how many bytes a frame has; when it arrives, 1: lost, 0: no room
 
 The names are those of sluice/api.py, loaded when the first of them is used: the commands import
 modules of this package too, and do not wait for NumPy.
