@@ -30,6 +30,8 @@
 #define CAUSE_LOAD_FAULT  13
 #define CAUSE_STORE_FAULT 15
 
+#define MACHINE_CALL_TRAPS 0
+
 #ifndef __ASSEMBLER__
 
 #include "kernel/base/types.h"
