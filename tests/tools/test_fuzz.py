@@ -1,6 +1,8 @@
 """Fuzzing by seed (tools/fuzz): the same number is the same input, a failure is kept and told with
 the command that repeats it, and each target finds a planted fault."""
 
+import dataclasses
+import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Any
 import pytest
 
 from grade.trust import submission
+from sluice.cli.verb import NONE
 from sluice.cli.verbs import dev
-from sluice.experiment import load
+from sluice.experiment import catalogue, load
 from sluice.trace import stream
 from tools.fuzz import command
 from tools.fuzz import fuzz_targets as targets
@@ -69,6 +72,43 @@ def test_a_reader_runs_in_a_process_of_its_own_that_begins_anew_when_it_dies(
     assert "archives: 1 inputs of seed 5, 0 failed" in capsys.readouterr().out
 
 
+def test_what_a_build_may_replace_is_copied_before_inputs_are_tried() -> None:
+    for what in ("arguments", "calls", "images", "toml"):
+        assert dev.needs_of_fuzz({"what": what}).snapshot != NONE, what
+
+
+def test_the_names_of_the_kernel_are_read_before_a_reader_has_its_limits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A reader has not the memory for a machine."""
+    known = {path.name: path.read_bytes() for path in catalogue.KEPT.glob("known-*.json")}
+    assert known
+    names = json.loads(next(iter(known.values())))
+    monkeypatch.setattr(catalogue, "KEPT", tmp_path)
+    monkeypatch.setattr(catalogue, "boot_and_read", lambda: names)
+    catalogue.load_catalogue.cache_clear()
+    tried: list[bool] = []
+
+    def run(path: Path) -> str:
+        tried.append(any(tmp_path.glob("known-*.json")))
+        return ""
+
+    toml = dataclasses.replace(targets.TARGETS["toml"], run=run)
+    monkeypatch.setitem(targets.TARGETS, "toml", toml)
+    assert command.run(Request("toml", 0, 1, number=1)) == 0
+    catalogue.load_catalogue.cache_clear()
+    assert tried == [True]
+
+
+def test_calls_with_any_arguments_are_made_and_a_failure_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = targets.make_seed(2, 3, tmp_path)
+    assert not targets.run_arguments(path)
+    monkeypatch.setattr(targets, "ANY", "no_such_test")
+    assert "no_such_test" in targets.run_arguments(path)
+
+
 def plain_load(path: Path) -> tuple[Any, str]:
     """Return an experiment's values as a reader would that forgets what can be wrong with them."""
     text = path.read_text(encoding="utf-8")
@@ -105,7 +145,7 @@ def test_a_planted_fault_of_a_reader_is_found(
 def test_a_failure_is_kept_and_told_with_the_command_that_repeats_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = targets.Target("", targets.make_calls, lambda path: "all is wrong")
+    target = targets.Target("", targets.make_seed, lambda path: "all is wrong")
     monkeypatch.setitem(targets.TARGETS, "calls", target)
     assert command.run(Request("calls", 0, 9, number=4)) == 1
     said = capsys.readouterr().out
@@ -123,7 +163,7 @@ def test_the_same_command_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPat
             raise KeyboardInterrupt
         return "wrong" if len(tried) == 6 else ""
 
-    target = targets.Target("", targets.make_calls, stop_at_three)
+    target = targets.Target("", targets.make_seed, stop_at_three)
     monkeypatch.setitem(targets.TARGETS, "calls", target)
     monkeypatch.setattr(command, "MOST_FAILURES", 1)
     with pytest.raises(KeyboardInterrupt):

@@ -73,6 +73,7 @@ def number_inputs(request: Request) -> Iterator[int]:
 def run(request: Request) -> int:
     """Try inputs. Returns the exit status."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    TARGETS[request.target].prepare()
     tried = failed = 0
     with scratch_folder(FOLDER / BASE) as folder:
         try:

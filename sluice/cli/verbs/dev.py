@@ -221,14 +221,22 @@ def prove(
     )
 
 
-FUZZED = ("calls", "images", "traces", "archives", "toml")
+FUZZED = ("arguments", "calls", "images", "traces", "archives", "toml")
 
 
 def needs_of_fuzz(values: dict[str, Any]) -> Needs:
-    """Return what the programs need that are tried."""
-    of_calls = Needs(("run",), ("all", *DRIVES), WHOLE).adding(TWIN)
-    of_images = Needs(("test",), ("build/native/ext2_tool",), NONE, system_path=True)
-    return {"calls": of_calls, "images": of_images}.get(values["what"], Needs(("run",), (), NONE))
+    """Return what the programs need that are tried. What `make` may build meanwhile is copied
+    first."""
+    of_images = Needs(("test",), ("build/native/ext2_tool",), LESS, system_path=True)
+    of_toml = Needs(("run",), ("all", *DRIVES), WHOLE)
+    of_arguments = Needs(("run",), ("all",), LESS)
+    known = {
+        "arguments": of_arguments,
+        "calls": of_toml.adding(TWIN),
+        "images": of_images,
+        "toml": of_toml,
+    }
+    return known.get(values["what"], Needs(("run",), (), NONE))
 
 
 @verb(
@@ -241,7 +249,8 @@ def fuzz(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="What to try: system calls of programs (calls), damaged disks (images), traces, "
+            help="What to try: system calls with any arguments (arguments), those of programs, "
+            "compared with a model (calls), damaged disks (images), traces, "
             "archives that are handed in, or experiments (toml).",
             **options.completes("target", lambda: FUZZED),
         ),
