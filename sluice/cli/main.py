@@ -116,6 +116,7 @@ VERBS: Verbs = {
             "fuzz": (f"{SLUICE}.dev:fuzz", "Try random inputs for as long as you like."),
             "fresh": (f"{SLUICE}.dev:fresh", "Try README's commands on bare systems."),
             "matrix": (f"{SLUICE}.matrix:matrix", "Where do the fewest misses not win?"),
+            "judges": (f"{SLUICE}.dev:judges", "Compare hits with two other programs'."),
             "tune": (f"{SLUICE}.dev:tune", "Search a policy's tunables."),
             "costs": (f"{SLUICE}.dev:costs", "Count what computing takes."),
             "measure-build": (f"{SLUICE}.dev:measure_build", "Measure a compilation's files."),

@@ -20,7 +20,8 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
   that came first stay for ever. The paper evicts a cold block, and so does ours.
 
 Caffeine's simulator has a CLOCK-Pro that can be compared: a model that takes four decisions as that
-one does (replace_models.CAFFEINES) has its hits to the last one.
+one does (replace_models.CAFFEINES) has its hits to the last one. So have a CLOCK in which the new
+block comes in before the hand looks for a victim, and our SIEVE with one block fewer.
 
 CAR and MGLRU are not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches
 of fewer than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
@@ -34,7 +35,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from replace_models import CAFFEINES, JUDGED, MODELS, clockpro
+from replace_models import CAFFEINES, JUDGED, MODELS, clockpro, sieve
 from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
 
 from sluice.host.paths import BUILD, ROOT
@@ -62,6 +63,8 @@ TOLD = {
 # What irr.ClockPro of Caffeine's simulator 3.1.8 hits of trace(1), in caches of SIZES, with as many
 # names as blocks (non-resident-multiplier 1.0).
 CAFFEINE_HITS = [511, 3577, 6646, 11936]
+# What linked.Clock and linked.Sieve of 3.2.3 hit of it, in caches of SIZES[1:].
+CAFFEINE_CLOCK, CAFFEINE_SIEVE = [2090, 4028, 10696], [3159, 5834, 11156]
 NO_CACHE = ("clockpro",)  # which never evicts a block
 AS_OURS = ("lru", "clock", "2q", "sieve")
 
@@ -134,3 +137,28 @@ def test_clockpro_differs_from_caffeines_in_four_decisions() -> None:
     for decision in set(CAFFEINES) - {"marked"}:  # with any of these as ours, it has other hits
         others = [d for d in CAFFEINES if d != decision]
         assert [clockpro(blocks, size, others) for size in SIZES] != CAFFEINE_HITS
+
+
+def hits_of_clock_that_enters_first(blocks: tuple[int, ...], size: int) -> int:
+    """Return the hits of a CLOCK in which a new block comes in before the hand looks for a victim.
+
+    So blocks that are spared come behind it.
+    """
+    marked: dict[int, bool] = {}  # in the hand's order
+    found = 0
+    for block in blocks:
+        found += block in marked
+        marked[block] = block in marked
+        while len(marked) > size:
+            oldest = next(iter(marked))
+            if marked.pop(oldest):
+                marked[oldest] = False
+    return found
+
+
+def test_clock_and_sieve_differ_from_caffeines_in_one_thing_each() -> None:
+    blocks, sizes = trace(), SIZES[1:]
+    entering = [hits_of_clock_that_enters_first(blocks, size) for size in sizes]
+    assert entering == CAFFEINE_CLOCK
+    assert [sieve(blocks, size - 1) for size in sizes] == CAFFEINE_SIEVE
+    assert [sieve(blocks, size) for size in sizes] != CAFFEINE_SIEVE

@@ -18,6 +18,7 @@ POLICIES = {
     "clockpro": libcachesim.ClockPro,
     "sieve": libcachesim.Sieve,
     "s3fifo": libcachesim.S3FIFO,
+    "wtinylfu": libcachesim.WTinyLFU,
 }
 
 

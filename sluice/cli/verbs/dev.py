@@ -1,5 +1,6 @@
 """sluice bench, and sluice dev: for those who work on Sluice itself."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -320,6 +321,41 @@ def measure_build() -> int:
     from tools.trace_build import command
 
     return command.write_measured()
+
+
+@verb(
+    Needs(("sweep",), ("build/blocks/curve", "build/plain/replace_hits_tool"), NONE),
+    "sluice dev judges build/lirs/multi2.trace.gz",
+    "the same command begins anew",
+)
+def judges(
+    traces: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRACE...",
+            help="Traces, packed or not.",
+            callback=options.value_callback(lambda paths: [options.existing(p) for p in paths]),
+        ),
+    ],
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="PERCENTS", help="Sizes of the caches, in percent of the blocks in use."
+        ),
+    ] = "2, 5, 10, 25, 50",
+) -> int:
+    """Compare the hits of replacement policies with libCacheSim's and with those of Caffeine's
+    simulator, which are fetched."""
+    from sluice.experiment import commandline
+    from sluice.sweep.block_replay import parse_sizes
+    from sluice.sweep.ranges import BadSweep
+    from sluice.trace.errors import BadTraceFile
+    from tools.judges import caffeine, command
+
+    return commandline.exit_status(
+        lambda: command.compare_judges(traces, parse_sizes(sizes)),
+        (BadTraceFile, BadSweep, caffeine.JudgeMissing),
+    )
 
 
 def searches() -> list[str]:

@@ -1,0 +1,62 @@
+"""`sluice dev judges`: what is compared, and which differences have no known cause."""
+
+import numpy as np
+import pytest
+
+from sluice.trace.common import REQUEST
+from tools.judges import caffeine, command, libcachesim
+from tools.judges.command import BLOCK, OPTIMUM, OURS, Judged
+
+REPORT = "Policy,Hit Rate,Hits\n" + "".join(
+    f"{name}{' (1%)' if name == 'sketch.WindowTinyLfu' else ''},1.00,{n}\n"
+    for n, name in enumerate(caffeine.POLICIES.values())
+)
+
+
+def judged(policy: str, judge: str, theirs: list[int | None], sizes: list[int]) -> Judged:
+    """Return a trace in which a judge has other hits than ours, which are 100."""
+    ours: list[int | None] = [100] * len(sizes)
+    counts = {OURS: {policy: ours}, libcachesim.NAME: {}, caffeine.NAME: {}}
+    counts[judge] = {policy: theirs}
+    return Judged("made", 1000, 500, sizes, counts)
+
+
+def test_a_request_uses_each_block_that_it_touches() -> None:
+    table = np.zeros(3, REQUEST)
+    table["offset"] = [7 * BLOCK + 512, 2 * BLOCK, 9 * BLOCK]
+    table["bytes"] = [2 * BLOCK, BLOCK, 1]
+    assert command.block_uses(table).tolist() == [1, 2, 3, 0, 3]
+
+
+def test_the_simulators_report_is_read_by_the_names_of_policies() -> None:
+    assert caffeine.parse_report(REPORT) == {
+        policy: n for n, policy in enumerate(caffeine.POLICIES)
+    }
+    with pytest.raises(caffeine.JudgeMissing, match=r"no irr\.Lirs"):
+        caffeine.parse_report(REPORT.replace("irr.Lirs", "irr.Others"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "judge", "theirs", "fields", "met"),
+    [
+        ("lru", libcachesim.NAME, [100, 99], ["=", "-1 !"], {"!"}),
+        (OPTIMUM, caffeine.NAME, [100, 101], ["=", "+1 !"], {"!"}),
+        ("arc", libcachesim.NAME, [90, 100], ["-10 a", "="], {"a"}),
+        ("arc", caffeine.NAME, [90, 100], ["-10 !", "="], {"!"}),
+        ("wtinylfu", libcachesim.NAME, [None, 80], ["-", "-20 e"], {"e"}),
+        ("s3fifo", caffeine.NAME, [101, 95], ["+1 i", "-5 h"], {"h", "i"}),
+        ("s3fifo", caffeine.NAME, [95, 100], ["-5 !", "="], {"!"}),
+    ],
+)
+def test_a_difference_has_its_cause_or_is_marked(
+    policy: str, judge: str, theirs: list[int | None], fields: list[str], met: set[str]
+) -> None:
+    one = judged(policy, judge, theirs, [100, 155])
+    assert command.judged_fields(one, policy, judge) == fields
+    assert command.causes_met([one]) == met
+    lines = command.describe([one])
+    assert ("!: no cause is known" in lines) == ("!" in met)
+
+
+def test_each_letter_of_a_cause_is_described() -> None:
+    assert {*command.MAY_DIFFER.values(), "i"} == {*command.CAUSES}
