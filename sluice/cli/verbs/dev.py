@@ -325,7 +325,7 @@ def measure_build() -> int:
 
 @verb(
     Needs(("sweep",), ("build/blocks/curve", "build/plain/replace_hits_tool"), NONE),
-    "sluice dev judges build/lirs/multi2.trace.gz",
+    "sluice dev judges a.csv.gz",
     "the same command begins anew",
 )
 def judges(
