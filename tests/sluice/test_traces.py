@@ -37,11 +37,11 @@ from sluice.sweep.ranges import BadSweep
 from sluice.system import image, trace
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk
-from sluice.trace import fit, reader
+from sluice.trace import fit, reader, spool
 from sluice.trace.common import REQUEST, build_table, empty_table
 from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import Fit
-from sluice.trace.formats import systor17, vscsi
+from sluice.trace.formats import ftrace, systor17, vscsi
 from sluice.trace.packed import pack_requests, packed_bytes
 from sluice.trace.stream import HEAD, PIECE, LeftOut, read_head
 from sluice.twin import engine
@@ -427,6 +427,36 @@ def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         assert (reader.read_requests(path)["offset"] // 512).tolist() == sectors
+
+
+@pytest.mark.native
+def test_ftrace_is_read_in_pieces_whatever_its_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So memory does not grow with the trace, although the stage is known at its end."""
+    monkeypatch.setattr(ftrace, "PIECE", 4)
+    monkeypatch.setattr(spool, "PIECE", 4)
+    add, added = spool.Spool.add, []
+
+    def count(of: spool.Spool, table: np.ndarray) -> None:
+        added.append(len(table))
+        add(of, table)
+
+    monkeypatch.setattr(spool.Spool, "add", count)
+    path = tmp_path / "trace"
+    path.write_text(
+        "".join(
+            f"c-9 [000] .... {n}.5: block_rq_{event}: 8,0 R 4096 () {8 * n} + 8 [c]\n"
+            for n in range(10)
+            for event in ("insert", "issue")
+        )
+    )
+    with path.open("rb") as stream:
+        tables = list(ftrace.read(path, stream, LeftOut()))
+    assert [len(table) for table in tables] == [4, 4, 2]
+    assert max(added) == 4
+    offsets = [int(at) for table in tables for at in table["offset"]]
+    assert [at - offsets[0] for at in offsets] == [n * 4096 for n in range(10)]
 
 
 @pytest.mark.native

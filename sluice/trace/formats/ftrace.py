@@ -18,21 +18,22 @@ one of these disks is refused as there (block_bio_remap, A).
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.common import SECTOR
+from sluice.trace.common import SECTOR, build_table
 from sluice.trace.formats.blkparse import DISCARDS, EMPTY, Devices
+from sluice.trace.spool import Spool, open_spool
 from sluice.trace.stream import (
     NO_DATA,
+    PIECE,
     LeftOut,
     Row,
-    build_tables,
     checked_row,
     parse_seconds,
     tables_of_lines,
@@ -83,62 +84,75 @@ def split_event(line: str) -> tuple[str, str, str, str] | None:
 
 
 @dataclass
-class Stages:
-    """The requests of each stage, or why they are left out."""
+class Stage:
+    """The requests of a stage, in a temporary file, and what of it is left out."""
 
-    found: dict[str, list[Row | str]] = field(default_factory=lambda: defaultdict(list))
-    devices: dict[str, Devices] = field(default_factory=lambda: {s: Devices() for s in STAGES})
-    lost: list[str] = field(default_factory=list)
+    spool: Spool
+    left: LeftOut
+    devices: Devices = field(default_factory=Devices)
+    some: list[Row] = field(default_factory=list)  # not in the file yet
+    seen: bool = False  # whether the file has an event of the stage
 
-    def take_line(self, line: str) -> None:
-        """Store a line's event in its stage. Raises ValueError."""
-        if LOST.fullmatch(line):
-            self.lost.append(LOST_EVENTS)
-        event = split_event(line)
-        if not event:
-            return
-        time, action, device, what = event
-        if action == REMAPPED:
-            for devices in self.devices.values():
-                devices.note_remap(device, what)
-        if action in STAGES:
-            self.found[action].append(self.request(time, action, device, what))
+    def add(self, found: Row | str) -> None:
+        """Store a request, or count it if it is left out, for which a text says why."""
+        self.seen = True
+        if isinstance(found, str):
+            self.left.add(found)
+        elif not self.left.is_full():
+            self.left.kept += 1
+            self.some.append(found)
+            if len(self.some) == PIECE:
+                self.flush()
 
-    def request(self, time: str, action: str, device: str, what: str) -> Row | str:
-        """Return a request of a stage, or why it is left out. Raises ValueError."""
-        data = DATA.fullmatch(what)
-        if not data:
-            if EMPTY.fullmatch(what):
-                return NO_DATA
-            raise ValueError("a request without SECTOR + SECTORS")
-        size = int(data["sectors"]) * SECTOR
-        if not size:
+    def flush(self) -> None:
+        """Move the requests to the file."""
+        self.spool.add(build_table(self.some))
+        self.some = []
+
+
+def take_line(line: str, stages: dict[str, Stage], left: LeftOut) -> None:
+    """Store a line's event in its stage. Raises ValueError."""
+    if LOST.fullmatch(line):
+        left.add(LOST_EVENTS)
+    event = split_event(line)
+    if not event:
+        return
+    time, action, device, what = event
+    if action == REMAPPED:
+        for stage in stages.values():
+            stage.devices.note_remap(device, what)
+    if action in stages:
+        stages[action].add(parse_request(time, device, what, stages[action].devices))
+
+
+def parse_request(time: str, device: str, what: str, devices: Devices) -> Row | str:
+    """Return a request, or why it is left out. Raises ValueError."""
+    data = DATA.fullmatch(what)
+    if not data:
+        if EMPTY.fullmatch(what):
             return NO_DATA
-        if not {"R", "W"} & set(data["kind"]):
-            return DISCARDS
-        number = self.devices[action].number(device)
-        at = disk_place(number, int(data["sector"]) * SECTOR, size)
-        return checked_row((parse_seconds(time), at, size, int("W" in data["kind"])))
-
-    def first_stage_rows(self, left: LeftOut) -> Iterator[Row]:
-        """Yield the requests of the first stage that has events."""
-        taken = next((self.found[stage] for stage in STAGES if self.found[stage]), [])
-        for why in self.lost:
-            left.add(why)
-        for row in taken:
-            if isinstance(row, str):
-                left.add(row)
-            else:
-                left.kept += 1
-                yield row
+        raise ValueError("a request without SECTOR + SECTORS")
+    size = int(data["sectors"]) * SECTOR
+    if not size:
+        return NO_DATA
+    if not {"R", "W"} & set(data["kind"]):
+        return DISCARDS
+    at = disk_place(devices.number(device), int(data["sector"]) * SECTOR, size)
+    return checked_row((parse_seconds(time), at, size, int("W" in data["kind"])))
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """Yield all of the file at once, because its stages are known at its end."""
-    stages = Stages()
-
-    def parse_row(line: str) -> None:
-        stages.take_line(line)
-
-    list(tables_of_lines(path, stream, LeftOut(bad=left.bad), parse_row))
-    yield from build_tables(path, stages.first_stage_rows(left))
+    """Yield the requests of the first stage that has events, which is known at the file's end."""
+    with ExitStack() as files:
+        stages = {
+            name: Stage(files.enter_context(open_spool()), LeftOut(most=left.most))
+            for name in STAGES
+        }
+        lines = LeftOut(bad=left.bad)
+        for _ in tables_of_lines(path, stream, lines, lambda line: take_line(line, stages, left)):
+            pass
+        taken = next((stage for stage in stages.values() if stage.seen), stages[QUEUED])
+        taken.flush()
+        left.counts.update(taken.left.counts)
+        left.kept += taken.left.kept
+        yield from taken.spool.read_tables()
