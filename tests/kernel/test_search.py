@@ -211,7 +211,7 @@ def test_a_configuration_that_cannot_be_is_refused(why: str, search: Path) -> No
     [
         ("update=pu pu.interval_ms=5000", "a dirty block is at most 5000 ms old"),
         ("update=linux", "a dirty block is at most 35000 ms old"),
-        ("update=ldcl", "no bound of age is known of update=ldcl"),
+        ("update=ldcl", "a dirty block is at most 61000 ms old"),
         ("update=none", "no bound of age is known of update=none"),
     ],
 )
@@ -221,6 +221,33 @@ def test_a_policy_is_held_to_an_age_only_if_its_bound_is_known(
     lines = run(search, *CACHE, *LIMIT, "--args", args, "D0")
     assert value(lines, "promise") == promise
     assert value(lines, "result") == "complete"
+
+
+def test_a_block_that_ldcl_leaves_too_long_is_a_violation(search: Path, tmp_path: Path) -> None:
+    fault = Fault(
+        "policies/update/ldcl.c",
+        "    last.age_s = tunables[AGE_S].value;\n",
+        "    last.age_s = tunables[AGE_S].value + 3;\n",
+        "block 0 has been dirty for 62000 ms; the update policy promises 61000 ms",
+    )
+    words = (*CACHE, "--args", "update=ldcl ldcl.range_s=0", "D0")
+    assert value(run(search, *words), "result") == "complete"
+    assert value(run(plant(fault, search, tmp_path), *words), "violation") == fault.found
+
+
+def test_a_swap_for_which_there_is_no_memory_changes_nothing(search: Path, tmp_path: Path) -> None:
+    words = (*CACHE, "--shortages", "1", "D0 use:replace:arc", "R1 D2")
+    lines = run(search, *words)
+    assert value(lines, "result") == "complete"
+    assert " lack 0 " not in value(lines, "kinds")
+    fault = Fault(
+        "kernel/policy/registry.c",
+        '            return "it needs more memory in one piece than is left: lower nbuf";\n',
+        "            return NULL;\n",
+        "use replace arc: there was no memory, and nobody was told",
+    )
+    planted = run(plant(fault, search, tmp_path), *words)
+    assert value(planted, "violation") == fault.found
 
 
 def test_on_one_hart_nothing_but_interrupts_comes_between(search: Path) -> None:

@@ -1,7 +1,7 @@
 /* What may come next in a state, and the step that a choice makes. */
 #include "tools/search/explore.h"
 
-const char letters[] = "reftp";
+const char letters[] = "reftpl";
 
 /* The kernel is not preempted, so a task that is paused keeps its hart. */
 static u32 tasks_paused(void)
@@ -33,6 +33,8 @@ u32 list_choices(struct choice *c)
             c[n++] = (struct choice){FIRE, i, 0};
     if (time_can_pass(&until_ns))
         c[n++] = (struct choice){WAIT, 0, 0};
+    if (world.shortages_left && !world.lacks_memory)
+        c[n++] = (struct choice){LACK, 0, 0};
     return n;
 }
 
@@ -53,6 +55,10 @@ static void perform(struct choice c)
     case WAIT:
         if (time_can_pass(&until_ns))
             time_pass(until_ns);
+        break;
+    case LACK:
+        world.lacks_memory = true;
+        world.shortages_left--;
         break;
     }
 }

@@ -135,9 +135,11 @@ void print_result(const char *how, const char *why)
            search->nfound, search->steps, search->depth,
            search->nfound - search->begun, took_ns / 1e9, state_live_bytes(),
            state_bytes(), search->quiet);
-    printf("kinds run %lu end %lu fail %lu fire %lu pass %lu pause %lu\n",
+    printf("kinds run %lu end %lu fail %lu fire %lu pass %lu lack %lu "
+           "pause %lu\n",
            search->taken[RUN], search->taken[END], search->taken[FAIL],
-           search->taken[FIRE], search->taken[WAIT], search->pauses);
+           search->taken[FIRE], search->taken[WAIT], search->taken[LACK],
+           search->pauses);
 }
 
 static void print_violation(struct choice last)

@@ -8,7 +8,7 @@
 
 #include "tools/search/machine.h"
 
-enum kind { RUN, END, FAIL, FIRE, WAIT, KINDS };
+enum kind { RUN, END, FAIL, FIRE, WAIT, LACK, KINDS };
 /* kind, what, and for RUN at which release it is paused. */
 struct choice {
     u8 kind, what, pause;

@@ -31,6 +31,7 @@ static const struct promise {
     {"linux", {"writeback_ms", "expire_ms"}, 0},
     {"svr4", {"scan_ms", "autoup_s"}, 0},
     {"bsd_syncer", {"file_s"}, NS_PER_S}, /* each block here is a file's */
+    {"ldcl", {"age_s"}, NS_PER_S},        /* it counts whole seconds of age */
 };
 
 /* Policies that count units of time since the power-on. */

@@ -210,6 +210,11 @@ void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
 void *mem_reserve(u64 bytes)
 {
     u64 at = (world.arena_used + 63) / 64 * 64;
+    if (world.lacks_memory) {
+        world.lacks_memory = false;
+        world.refused++;
+        return NULL;
+    }
     if (at + bytes > ARENA_BYTES)
         return NULL;
     world.arena_used = at + bytes;
@@ -706,6 +711,7 @@ void machine_boot(void)
     world.now_ns = TIME_ZERO;
     world.failures_left = watch->failures;
     world.pauses_left = watch->pauses;
+    world.shortages_left = watch->shortages;
     for (u32 i = 0; i < watch->nblocks; i++) {
         world.disk[i] = FIRST_OF(CLASS_VALUE) + ((u64)i << 32);
         world.wanted[i] = world.disk[i];

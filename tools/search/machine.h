@@ -80,7 +80,9 @@ extern struct world {
     struct task tasks[TASKS_MOST];
     struct slot slots[SLOTS_MOST];
     struct timer *timers[TIMERS_MOST];
-    u32 failures_left, pauses_left;
+    u32 failures_left, pauses_left, shortages_left;
+    u32 lacks_memory;        /* the next request for memory gets none */
+    u32 refused;             /* requests for memory so far that got none */
     u64 disk[BLOCKS_MOST];   /* what each block has on the disk */
     u64 wanted[BLOCKS_MOST]; /* what a program that reads it must get */
     struct spinlock *held[LOCKS_DEEP];
@@ -94,7 +96,7 @@ extern struct world {
 struct observer {
     /* The configuration, set once. */
     u32 nblocks, nbuffers, depth, ntasks;
-    u32 failures, pauses, harts;
+    u32 failures, pauses, harts, shortages;
     struct op ops[TASKS_MOST][OPS_MOST + 1];
     char args[512];  /* boot arguments: NAME=VALUE between blanks */
     u64 age_most_ns; /* that the update policy promises; 0: nothing */

@@ -33,7 +33,7 @@ static bool option(const char *name, const char *value, const char **path)
         {"--blocks", &watch->nblocks}, {"--buffers", &watch->nbuffers},
         {"--depth", &watch->depth},    {"--failures", &watch->failures},
         {"--pauses", &watch->pauses},  {"--states", &search->states_most},
-        {"--harts", &watch->harts}};
+        {"--harts", &watch->harts},    {"--shortages", &watch->shortages}};
     for (u32 i = 0; i < NELEM(numbers); i++) {
         if (strcmp(name, numbers[i].name))
             continue;

@@ -189,12 +189,20 @@ static void nap(u64 seconds)
         ;
 }
 
+/* Swap a policy. It must be refused if there is no memory for the new one. */
 static void use(const char *kind_and_name)
 {
     char line[POLICY_LINE_BYTES], why[POLICY_LINE_BYTES];
+    u32 refused = world.refused;
     snprintf(line, sizeof line, "use %s", kind_and_name);
     *strchr(line, ':') = ' ';
-    if (!policy_control(line, why))
+    int error = policy_control(line, why);
+    bool lacked = world.refused != refused;
+    if (!error && !lacked)
+        return;
+    if (!error)
+        violated(0, "%s: there was no memory, and nobody was told", line);
+    if (lacked)
         return;
     watch->refused = true;
     violated(0, "%s: %s", line, why);

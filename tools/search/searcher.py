@@ -29,6 +29,7 @@ class Configuration:
     harts: int = 2
     pauses: int = 0  # of tasks at releases of locks, in all
     failures: int = 0  # of commands, in all
+    shortages: int = 0  # requests for memory that get none
     states: int = 1 << 22  # that are kept at most
     for_ms: int = 0  # of the search; 0: until all states are visited
 
@@ -41,6 +42,7 @@ class Configuration:
             "harts": self.harts,
             "pauses": self.pauses,
             "failures": self.failures,
+            "shortages": self.shortages,
             "states": self.states,
         }
         options = [word for name, n in numbers.items() for word in (f"--{name}", str(n))]
@@ -53,7 +55,7 @@ class Configuration:
         usual = Configuration(self.programs)
         said = [
             f"--{name} {getattr(self, name)}"
-            for name in ("buffers", "blocks", "depth", "harts", "pauses", "failures")
+            for name in ("buffers", "blocks", "depth", "harts", "pauses", "failures", "shortages")
             if getattr(self, name) != getattr(usual, name)
         ]
         said += [f"--args '{self.args}'"] if self.args else []

@@ -63,6 +63,9 @@ static void tell_choice(struct choice c)
     case FIRE:
         printf("a timer of the disk fires");
         break;
+    case LACK:
+        printf("memory runs out: the next request for some gets none");
+        break;
     case WAIT:
         time_can_pass(&until_ns);
         printf("%lu ms pass", (until_ns - world.now_ns) / NS_PER_MS);

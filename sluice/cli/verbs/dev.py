@@ -138,6 +138,9 @@ def search(
     failures: Annotated[
         int, typer.Option(**search_size(9, "How many commands of the disk may fail."))
     ] = 0,
+    shortages: Annotated[
+        int, typer.Option(**search_size(9, "How many requests for memory may get none."))
+    ] = 0,
     go_on: Annotated[
         str,
         typer.Option(
@@ -176,6 +179,7 @@ def search(
         harts=harts,
         pauses=pauses,
         failures=failures,
+        shortages=shortages,
         for_ms=options.count_seconds(go_on) * 1000 if go_on else 0,
     )
     return command.run_request(command.Request(chosen, replay, missed, mutants, page, jobs))
