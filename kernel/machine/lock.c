@@ -24,6 +24,12 @@ void spin_wait(struct spinlock *l)
     while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE));
 }
 
+void irq_let_in(struct cpu *c)
+{
+    c->irq_waiting = false;
+    irq_on();
+}
+
 void lock_taken(struct cpu *c, struct spinlock *l)
 {
     const struct spinlock *outer = c->locks;
