@@ -30,9 +30,6 @@
  * below the stacks, because the device tree may lie at the end of memory. */
 #define BOOT_MAP_GIB 255
 
-/* A call of machine mode is a trap: no other code writes where it may. */
-#define MACHINE_CALL_TRAPS 1
-
 #ifndef __ASSEMBLER__
 
 #include "kernel/base/types.h"

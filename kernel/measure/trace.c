@@ -2,9 +2,7 @@
  * no lock, so a reader may see the newest records half written.
  *
  * From trace_init on, the ring and trace_on belong to machine mode. It appends
- * records at our call; no other code can write there (entry.S). In charged time
- * no submission runs, so the ring stays the kernel's, which saves two traps for
- * each event, and trace_on stays off. */
+ * records at our call; no other code can write there (entry.S). */
 #include "kernel/measure/trace.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
@@ -54,11 +52,10 @@ GAUGE(lost_gauge, "trace.lost", "records", "overwritten by newer ones", lost);
 void trace_init(void)
 {
     u64 n = arg_number("trace_k", 0, 0, MAX_K) * 1024;
-    bool own = clock_charged && MACHINE_CALL_TRAPS;
-    if (!n || own)
+    if (!n) {
         machine_call(0, 0, 0, 0, TRACE_BEGIN);
-    if (!n)
         return;
+    }
     u64 bytes = sizeof(struct trace_ring) + n * sizeof(struct trace_record);
     struct trace_ring *ring = mem_reserve(bytes);
     if (!ring)
@@ -66,7 +63,7 @@ void trace_init(void)
     *ring = (struct trace_ring){.magic = TRACE_MAGIC, .records = n};
     trace_ring = ring;
     u64 end = (u64)ring + ROUND_UP(bytes, PAGE_SIZE);
-    if (!own && machine_call((u64)ring, end, 0, 0, TRACE_BEGIN))
+    if (machine_call((u64)ring, end, 0, 0, TRACE_BEGIN))
         boot_fail("trace_k=%lu: machine mode refuses the trace", n / 1024);
 }
 
@@ -85,27 +82,6 @@ void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
     irq_push_off();
     trace_write_at(clock_ns(), event, disk, block, pid, argument);
     irq_pop_off();
-}
-
-/* A function of its own, because `sluice debug` stops where it returns: later,
- * what an event costs may let an interrupt in, which traces, too. A record is
- * counted before it is written, as machine mode does. */
-static void __attribute__((noinline)) append(const struct trace_record *r)
-{
-    u64 i = trace_ring->written++ % trace_ring->records;
-    compiler_barrier();
-    trace_ring->record[i] = *r;
-}
-
-void trace_charged(u64 time_ns, enum trace_event event, u32 disk, u64 block,
-                   u32 pid, u64 argument)
-{
-    irq_push_off();
-    if (trace_ring && !trace_on)
-        append(&(struct trace_record){time_ns ?: clock_ns(), block, argument,
-                                      pid, event, disk});
-    irq_pop_off();
-    charge(COST_EVENTS + event, 1);
 }
 
 /* A reader's own reads and writes may be traced, so its text ends with the

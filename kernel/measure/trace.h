@@ -76,12 +76,7 @@ void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
 void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
                     u64 argument);
 
-/* In charged time: append the record if the ring is the kernel's own, then
- * charge the event. time_ns: as for trace_at, or 0 for now. */
-void trace_charged(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
-                   u64 argument);
-
-extern bool trace_on; /* only machine mode writes it, and its ring */
+extern bool trace_on; /* only machine mode writes it, and the ring */
 
 /* Record an event that happens now. */
 static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
@@ -89,8 +84,7 @@ static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
 {
     if (trace_on)
         trace_write(event, disk, block, pid, argument);
-    if (clock_charged)
-        trace_charged(0, event, disk, block, pid, argument);
+    charge(COST_EVENTS + event, 1);
 }
 
 /* Record an event at an earlier time. Since then the hart must have traced
@@ -100,6 +94,5 @@ static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
 {
     if (trace_on)
         trace_write_at(time_ns, event, disk, block, pid, argument);
-    if (clock_charged)
-        trace_charged(time_ns, event, disk, block, pid, argument);
+    charge(COST_EVENTS + event, 1);
 }

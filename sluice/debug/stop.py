@@ -54,9 +54,9 @@ def record(kept: Made, config: Config, folder: Path) -> None:
 
 
 def session(
-    kept: Made, instant: Instant, folder: Path, socket: Path, editor: bool, charged: bool
+    kept: Made, instant: Instant, folder: Path, socket: Path, editor: bool
 ) -> dict[str, object]:
-    """Return the values that gdb's script needs, as JSON has them. charged: the run's time is."""
+    """Return the values that gdb's script needs, as JSON has them."""
     return {
         "launch": [sys.executable, "-m", launch.__name__, str(folder)],
         "root": str(ROOT),
@@ -65,7 +65,6 @@ def session(
         "console": str(folder / launch.CONSOLE),
         "trace": str(kept.trace),
         "phys": kept.phys,
-        "charged": charged,
         "records": kept.records,
         "lost": kept.lost,
         "events": trace.event_names(),
@@ -107,8 +106,7 @@ def debug(
             record(kept, config, folder)
         launch.write(replace(config, rr=("replay", kept.rr)), folder, kept.log)
         told = folder / "session.json"
-        where = Path(own) / "gdb.sock"
-        about = session(kept, instant, folder, where, bool(options), config.charged)
+        about = session(kept, instant, folder, Path(own) / "gdb.sock", bool(options))
         told.write_text(json.dumps(about), encoding="utf-8")
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

@@ -30,8 +30,6 @@
 #define CAUSE_LOAD_FAULT  13
 #define CAUSE_STORE_FAULT 15
 
-#define MACHINE_CALL_TRAPS 0
-
 #ifndef __ASSEMBLER__
 
 #include "kernel/base/types.h"

@@ -237,7 +237,7 @@ def test_the_editor_stops_a_run_at_its_instant_and_goes_back(folder: Path) -> No
     with Session(launch, folder, run="small.toml --run=1 --at=read:longest") as session:
         stop = session.begin(launch)
         assert 'reason="breakpoint-hit"' in stop
-        assert 'func="trace_charged"' in stop  # its callers have traced the event
+        assert 'func="machine_call"' in stop  # its callers have traced the event
         frames = session.do("-stack-list-frames")
         assert 'func="io_arrive"' in frames
         assert f'fullname="{ROOT}/kernel/disk/disk.c"' in frames

@@ -1,9 +1,8 @@
 """gdb's side of `sluice debug`: stop the machine at an event of its trace, and go by events.
 
 - The trace is a ring in the machine's memory, which is a file. A watchpoint on the place of record
-  N stops the machine when that record is written, in counted time by machine mode, in charged time
-  by the kernel; no instruction is added. Then the machine goes on until the writer has returned, so
-  that the stack shows who traced.
+  N stops the machine when machine mode writes that record; no instruction is added. Then the
+  machine goes on until the kernel has its answer, so that the stack shows who traced.
 - Back is a new machine that executes the same instructions up to the earlier event. Each arrival
   compares the trace so far with that of the first time. A difference is an error of Sluice.
 - The machine is QEMU's replay of a record, in which stops and steps leave clock, timers and
@@ -29,7 +28,6 @@ RECORD = struct.Struct("<QQQIHH")
 HEAD = 32  # bytes of a trace file before its records
 MAGIC = 0x6563617274736C75
 MEMORY_START = 0x80000000
-DIRECT_MAP = 0xFFFFFFC000000000  # kernel address of physical 0
 WRITE = 1 << 63
 REQUEST, DECISION, EVENT = "request", "decision", "event"
 # What a policy decided: which request is next, where it goes, which block is written, prefetched,
@@ -178,10 +176,9 @@ class Replay:
             there.delete()
 
     def run_up_to(self, number: int) -> str:
-        """Run until this event's record is written. Returns where its writer returns to."""
+        """Run until machine mode writes this event. Returns where the kernel goes on."""
         room = self.told["records"]
         place = self.told["phys"] + RING.size + number % room * RECORD.size
-        place += DIRECT_MAP if self.told["charged"] else 0
         watch = gdb.Breakpoint(
             f"*(unsigned long *){place:#x}", gdb.BP_WATCHPOINT, gdb.WP_WRITE, internal=True
         )
@@ -193,8 +190,6 @@ class Replay:
                     raise gdb.GdbError(f"stopped on the way, at event {self.event_count() - 1}")
         finally:
             watch.delete()
-        if self.told["charged"]:
-            return f"*{gdb.newest_frame().older().pc():#x}"
         return f"*{int(gdb.parse_and_eval('$mepc')) + 4:#x}"
 
     def stop_at_event(self, number: int) -> None:

@@ -184,12 +184,6 @@ void trace_write_at(u64 time_ns, enum trace_event e, u32 disk, u64 block,
     (void)time_ns, (void)e, (void)disk, (void)block, (void)pid, (void)arg;
 }
 
-void trace_charged(u64 time_ns, enum trace_event e, u32 disk, u64 block,
-                   u32 pid, u64 arg)
-{
-    (void)time_ns, (void)e, (void)disk, (void)block, (void)pid, (void)arg;
-}
-
 void hist_init(u32 disks)
 {
     (void)disks;
