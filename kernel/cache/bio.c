@@ -333,7 +333,7 @@ static struct buf *read(struct disk *d, u64 blkno,
     if (!valid) {
         spin_lock(&bcache.lock);
         buf_prepare(b, B_READ, true);
-        b->io.alone = further->apart;
+        b->io.alone = further->separate;
         spin_unlock(&bcache.lock);
         disk_submit(d, &b->io);
     }

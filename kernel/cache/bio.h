@@ -91,7 +91,7 @@ struct buf *bread(struct disk *, u64 blkno);
 struct further_reads {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
-    bool apart; /* no command reads one of them and the first block */
+    bool separate; /* no command reads one of them and the first block */
 };
 
 /* bread for a program that reads a file, of which the update policy is told;

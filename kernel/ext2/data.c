@@ -77,7 +77,7 @@ static struct further_reads find_further(struct inode *ip, u64 block,
                                          struct reading *r, u64 out[2 * WINDOW])
 {
     struct further_reads further = {
-        .asked = out, .ahead = out + WINDOW, .apart = r->by_block};
+        .asked = out, .ahead = out + WINDOW, .separate = r->by_block};
     if (r->next <= block + WINDOW / 2)
         further.nasked = map_next(ip, NULL, &r->next, r->end, out);
     if (r->next >= r->end)

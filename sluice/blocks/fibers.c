@@ -28,8 +28,8 @@ static u64 idles; /* how often there was none */
 /*
  * The turn. In the kernel, passing it makes every process that sleeps on it
  * runnable; each that then finds it taken goes back to sleep. Here they stay on
- * two lists: `asleep`, and `woken`, whose first `woken_group.n` came to the run
- * queue together at .number, and so on.
+ * two lists: `asleep`, and `woken`, which `group` divides into those that
+ * came to the run queue together.
  */
 static struct {
     bool is_free, passed; /* passed: those asleep came to the run queue, */

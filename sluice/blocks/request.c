@@ -59,11 +59,11 @@ static u32 list_ahead(const struct readahead *w, u64 *next, u64 end,
     return n;
 }
 
-static struct further_reads following(struct reading *r, u64 block,
-                                      u64 out[2 * WINDOW])
+static struct further_reads find_further(struct reading *r, u64 block,
+                                         u64 out[2 * WINDOW])
 {
     struct further_reads further = {
-        .asked = out, .ahead = out + WINDOW, .apart = r->by_block};
+        .asked = out, .ahead = out + WINDOW, .separate = r->by_block};
     if (r->next <= block + WINDOW / 2)
         further.nasked = list_asked(&r->next, r->end, out);
     if (r->next >= r->end)
@@ -81,7 +81,7 @@ static int read_block(struct reading *r, u64 block)
         plan(r, block, found);
     if (b)
         brelse(b);
-    struct further_reads further = following(r, block, out);
+    struct further_reads further = find_further(r, block, out);
     if (b) {
         bstart(r->disk, &further);
         return 0;

@@ -54,7 +54,7 @@ class Transaction:
 
 
 class SummaryRules:
-    """The rules of a disk without a journal (8 and 9)."""
+    """The rules of the superblock: 8, and 9, which is for a disk without a journal."""
 
     def __init__(self, disk: Disk, checked: Checked) -> None:
         self.disk, self.checked = disk, checked
@@ -110,7 +110,7 @@ class LogRules:
         """Return whether recovery would replay a transaction."""
         return transaction.on_disk and transaction.number >= self.oldest(self.disk.platters)
 
-    def following(self, place: int) -> int:
+    def next_place(self, place: int) -> int:
         """Return the place in the ring that follows one."""
         first, end = self.field(20, self.disk.written), self.field(16, self.disk.written)
         return place + 1 if place + 1 < end else first
@@ -172,7 +172,7 @@ class LogRules:
     def _read(self, commit: int, sequence: int) -> Transaction | None:
         """Read a transaction that ends at this place, or return None if it is not whole."""
         places = set(self.written)
-        starts = [p for p in places if all(self.following(q) != p for q in places)]
+        starts = [p for p in places if all(self.next_place(q) != p for q in places)]
         if len(starts) != 1:
             return None
         found, at = Transaction(sequence, [commit]), starts[0]
@@ -182,7 +182,7 @@ class LogRules:
             if (magic, number) != (MAGIC, sequence) or at not in places:
                 return None
             found.places.append(at)
-            at = self.following(at)
+            at = self.next_place(at)
             if kind == REVOKE:
                 (end,) = struct.unpack_from(">I", block, HEAD.size)
                 found.revokes |= {n for (n,) in struct.iter_unpack(">I", block[16:end])}
@@ -194,7 +194,7 @@ class LogRules:
                 whole = struct.pack(">I", MAGIC) + data[4:] if flags & ESCAPED else data
                 found.copies[home] = whole
                 found.places.append(at)
-                at = self.following(at)
+                at = self.next_place(at)
         return found
 
     def _look_log_super(self, number: int, data: bytes) -> bool:

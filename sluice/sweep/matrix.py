@@ -68,7 +68,7 @@ READ_JOBS = ("read", "reader", "query")  # of experiments: whose reads count
 CLOSE = 0.001  # misses that differ by less, of all reads, are equal
 MOST = 2.0  # times the least, where the picture's colours end
 CELL = 62
-DIGITS = 6  # of the figures that results/ keeps
+DIGITS = 5  # of the figures that results/ keeps
 
 
 @dataclass(frozen=True)

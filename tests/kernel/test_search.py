@@ -84,9 +84,9 @@ FAULTS = {
         "kernel/cache/bio.c",
         "        spin_lock(&bcache.lock);\n"
         "        buf_prepare(b, B_READ, true);\n"
-        "        b->io.alone = further->apart;\n"
+        "        b->io.alone = further->separate;\n"
         "        spin_unlock(&bcache.lock);\n",
-        "        buf_prepare(b, B_READ, true);\n        b->io.alone = further->apart;\n",
+        "        buf_prepare(b, B_READ, true);\n        b->io.alone = further->separate;\n",
         "a buffer has changed without the lock bcache",
     ),
     "a lost request": Fault(

@@ -327,6 +327,6 @@ def test_the_short_form_keeps_all_but_digits() -> None:
     ]
     found = [setting(*several), setting(Cell("b", [0.125], [3.5], [0.0]))]
     assert matrix.lengthen_settings(matrix.shorten_settings(found)) == [
-        replace(found[0], cells=[replace(several[0], ms=[1.23457, 2.0]), several[1]]),
+        replace(found[0], cells=[replace(several[0], ms=[1.2346, 2.0]), several[1]]),
         found[1],
     ]

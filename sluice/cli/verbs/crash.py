@@ -422,7 +422,7 @@ def inject(
     ] = 24,
 ) -> int:
     """Let commands of the disk fail, flushes lie, the disk vanish, and bits rot in each structure.
-    Print what came of it, and what must not be."""
+    Print how each fault ended, and which ends must not be."""
     from sluice.crash.inject import run_injection
     from sluice.experiment import commandline
 
