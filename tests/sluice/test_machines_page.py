@@ -18,8 +18,9 @@ from sluice.debug.remote import RemoteExplainer
 from sluice.debug.stored_run import find_or_record
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
+from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
-from sluice.theatre.machines import Machines, build_machines, count_steps
+from sluice.theatre.machine_lanes import Machines, build_machines, count_steps
 
 pytestmark = pytest.mark.xdist_group("remote why")  # they share machines
 
@@ -96,7 +97,9 @@ def draw(shown: Machines, call: str, folder: Path) -> ElementTree.Element:
         f"{SCRIPT.read_text()}\nconst data = JSON.parse(require('fs').readFileSync('{data}'));"
         f"console.log({call});"
     )
-    made = subprocess.run([node, program], capture_output=True, text=True, check=True, timeout=60)
+    made = subprocess.run(
+        [node, program], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
     return ElementTree.fromstring(made.stdout)
 
 

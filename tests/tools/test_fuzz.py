@@ -68,6 +68,7 @@ def test_a_reader_runs_in_a_process_of_its_own_that_begins_anew_when_it_dies(
     assert isinstance(tried, targets.Reader)
     assert tried.child
     tried.child.kill()
+    tried.child.wait()
     assert command.run(Request("archives", 0, 5, number=2)) == 0
     assert "archives: 1 inputs of seed 5, 0 failed" in capsys.readouterr().out
 

@@ -23,7 +23,7 @@ from grade.engine.formats import people
 from grade.engine.record import GroupResult, Record
 from sluice.cli.verbs import export
 from sluice.debug.chain import OTHER, SERVICE, WAIT, Link, Origin
-from sluice.debug.narrative import chain_lines as links
+from sluice.debug.narrative import describe_links, table_lines
 from sluice.experiment import costs, findings, repeat, selection, summary
 from sluice.experiment.load import load
 from sluice.experiment.selection import experiment_file
@@ -124,7 +124,8 @@ def render_why() -> str:
     write = SimpleNamespace(write=True, requests=[], cylinders=(0, 1234), begin_ns=5)
     kinds = ((WAIT, "wait"), (OTHER, TEXT), (SERVICE, "seek"))
     found = [Link(kind, 1, 10**13, words, write, origin) for kind, words in kinds]
-    return "\n".join(links(SimpleNamespace(links=found, command=write)))
+    chain = SimpleNamespace(links=found, command=write)
+    return "\n".join(table_lines([*describe_links(chain)]))
 
 
 def graded(picture: str = "") -> Record:

@@ -96,7 +96,11 @@ def own_hits(uses: np.ndarray, sizes: list[int], folder: Path) -> Counts:
     for policy in caffeine.POLICIES:
         for size in sizes if policy != OPTIMUM else []:
             done = subprocess.run(
-                [TOOL, policy, str(size)], input=text, capture_output=True, text=True, check=True
+                [TOOL, policy, str(size)],
+                input=text,
+                capture_output=True,
+                check=True,
+                encoding="utf-8",
             )
             found.setdefault(policy, []).append(int(done.stdout))
     table = np.zeros(len(uses), REQUEST)

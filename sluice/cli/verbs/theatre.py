@@ -72,7 +72,7 @@ def write_machines(
     from sluice.debug.remote import RemoteExplainer
     from sluice.experiment.files import write_atomically
     from sluice.host.paths import BUILD
-    from sluice.theatre.machines import machines_page
+    from sluice.theatre.machine_lanes import machines_page
 
     kept = load_run(name, size, number, folder)
     page = machines_page(RemoteExplainer(kept))
