@@ -1,6 +1,6 @@
 """One cut of a workload: told as text, shown as a page, or opened in gdb."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sluice.crash import debugger
@@ -35,6 +35,22 @@ def find_story(
     return story
 
 
+def use_story(
+    request: CampaignRequest,
+    name: str,
+    number: int | None,
+    fault: str,
+    use: Callable[[Story, Laboratory, str], bool],
+) -> bool:
+    """Find the story of a workload's simplest failure, or of its cut with this number. Returns what
+    `use` makes of the story, its laboratory and the command's options; or true if no cut loses
+    anything, which is printed."""
+    with make_laboratory(request) as laboratory:
+        story = find_story(laboratory, find_workload(name), number, fault)
+        options = request.options + (f" --fault {fault}" if fault else "")
+        return not story or use(story, laboratory, options)
+
+
 def show_cut(
     request: CampaignRequest,
     name: str,
@@ -44,16 +60,15 @@ def show_cut(
 ) -> bool:
     """Tell a workload's simplest failure, or its cut with this number. Returns whether nothing was
     lost. out: where the cut's image goes."""
-    with make_laboratory(request) as laboratory:
-        story = find_story(laboratory, find_workload(name), number, fault)
-        if not story:
-            return True
-        more = request.options + (f" --fault {fault}" if fault else "")
-        print(format_story(story, laboratory, more))
+
+    def show(story: Story, laboratory: Laboratory, options: str) -> bool:
+        print(format_story(story, laboratory, options))
         if out:
             out.write_bytes(story.image)
             print(f"The disk after this cut: {out}")
         return not story.failure.wrong
+
+    return use_story(request, name, number, fault, show)
 
 
 def debug_cut(

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from sluice.crash.campaign_run import CampaignRequest, make_laboratory
-from sluice.crash.one_cut import find_story
-from sluice.crash.story import list_commands
+from sluice.crash.campaign_run import CampaignRequest
+from sluice.crash.laboratory import Laboratory
+from sluice.crash.one_cut import use_story
+from sluice.crash.story import Story, list_commands
 from sluice.crash.theatre import cut_page
-from sluice.crash.workloads import find_workload
 from sluice.experiment.files import write_atomically
 from sluice.host.paths import BUILD
 
@@ -22,12 +22,12 @@ def stage_cut(
 ) -> bool:
     """Write the page of a workload's simplest failure, or of its cut with this number. Returns
     true. out: the file, if not the usual one."""
-    with make_laboratory(request) as laboratory:
-        story = find_story(laboratory, find_workload(name), number, fault)
-        if story:
-            more = request.options + (f" --fault {fault}" if fault else "")
-            path = out or PAGE
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, cut_page(story, laboratory, list_commands(story, more)))
-            print(f"theatre: {path}")
-    return True
+
+    def stage(story: Story, laboratory: Laboratory, options: str) -> bool:
+        path = out or PAGE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, cut_page(story, laboratory, list_commands(story, options)))
+        print(f"theatre: {path}")
+        return True
+
+    return use_story(request, name, number, fault, stage)
