@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sluice.host import page_tables
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
 from tools.search import command, coverage, mutants, search_page, searcher
@@ -419,3 +420,15 @@ def test_the_page_has_one_row_for_a_command(tmp_path: Path) -> None:
         search_page.put_search("sluice dev search 'D9'", Outcome(values=values), places, copy)
     rows = [line for line in copy.read_text(encoding="utf-8").splitlines() if "'D9'" in line]
     assert rows == ["| `sluice dev search 'D9'` | 8 | 9 | 3 | yes | 4 of 5 | 0 |"]
+
+
+def test_the_page_has_this_kernels_counts(search: Path) -> None:
+    """Those of its three smallest searches; `sluice dev search --page` makes the others."""
+    rows = page_tables.read_rows(search_page.PAGE, search_page.SEARCHES)
+    assert len(rows) > 5
+    smallest = sorted(rows, key=lambda row: int(row[1].replace(",", "")))[:3]
+    for command_, states, transitions, steps, *_ in smallest:
+        words = shlex.split(command_.strip("`").removeprefix("sluice dev search "))
+        lines = run(search, *CACHE, *words)
+        found = [f"{int(value(lines, name)):,}" for name in ("states", "transitions", "depth")]
+        assert found == [states, transitions, steps], command_
