@@ -388,6 +388,16 @@ def test_each_rule_has_mutants_and_each_reason_is_about_one() -> None:
     assert reasons <= there, reasons - there
 
 
+def test_the_page_counts_the_mutants_that_there_are() -> None:
+    """`sluice dev search --mutants --page` was run since a statement came or went."""
+    rows = page_tables.read_rows(search_page.PAGE, search_page.MUTANTS)
+    found = mutants.list_mutants()
+    for rule, count, _, listed, missed in rows:
+        of_rule = [mutant for mutant in found if rule in (mutant.rule, "all")]
+        told = [mutant for mutant in of_rule if mutant.reason()]
+        assert (int(count), int(listed), missed) == (len(of_rule), len(told), "0"), rule
+
+
 @pytest.mark.parametrize("rule", mutants.RULES)
 def test_a_mutant_of_each_rule_is_judged_as_the_list_has_it(rule: str, search: Path) -> None:
     """One that must be caught is; those of all rules are `sluice dev search --mutants`."""
