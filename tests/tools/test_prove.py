@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sluice.host import page_tables
 from sluice.host.fault import HostFault
 from sluice.host.paths import ROOT
 from tools.prove import cbmc as checker
@@ -65,6 +66,14 @@ def test_a_loop_that_was_cut_proves_nothing() -> None:
     assert judge([broken, REACHED, cut]).state == checker.REFUTED
 
 
+def test_a_formula_that_is_too_large_for_memory_refutes_nothing() -> None:
+    verdict = checker.explain_nothing("SAT checker ran out of memory", 3.0)
+    assert verdict.state == checker.UNDECIDED
+    assert verdict.why == "not in 4 GB of memory"
+    assert checker.explain_nothing("cannot open file", 0.0).state == checker.BROKEN
+    assert checker.explain_nothing("", 0.0).why == "CBMC said nothing"
+
+
 def test_promises_are_of_policies_that_there_are() -> None:
     known = set(command.list_policies())
     for kind, rows in checker.load_promises().items():
@@ -77,6 +86,45 @@ def test_promises_are_of_policies_that_there_are() -> None:
             assert bool(promise.overtaken) != bool(promise.why), name
 
 
+def test_what_makes_a_source_simpler_stands_in_it_once() -> None:
+    for kind, rows in checker.load_promises().items():
+        for name, promise in rows.items():
+            text = (ROOT / "policies" / kind / f"{name}.c").read_text(encoding="utf-8")
+            simpler = checker.make_simpler(text, promise.simpler)
+            assert (simpler == text) == (not promise.simpler), name
+            assert simpler.count("\n") == text.count("\n"), name
+    for text in ("", "MORE 8, MORE 8"):
+        with pytest.raises(ValueError, match=r"MORE 8.* times in the source"):
+            checker.make_simpler(text, ["MORE 8 -> MORE 2"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "tried", "proved"),
+    [("aipu", [checker.ANY, checker.DEFAULT, checker.FEW], 2), ("none", [checker.ANY], 0)],
+)
+def test_fewer_values_are_tried_where_there_are_tunables(
+    policy: str, tried: list[str], proved: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defaults are too short for a few steps, and the few least values are not."""
+    first = PLANS["update"].steps[0]
+    seen: list[Attempt] = []
+    states = {checker.ANY: checker.UNDECIDED, checker.DEFAULT: checker.EMPTY}
+
+    def check(source: Path, kind: str, name: str, attempt: Attempt, *limits: int) -> Verdict:
+        seen.append(attempt)
+        more = checker.PROVED if attempt.steps == first else checker.UNDECIDED
+        return Verdict(states.get(attempt.tunables, more))
+
+    monkeypatch.setattr(checker, "check", check)
+    source = ROOT / "policies" / "update" / f"{policy}.c"
+    proof = command.prove(source, "update", policy, 20)
+    assert [attempt.tunables for attempt in seen if attempt.steps == first] == tried
+    assert proof.steps == proved
+    assert proof.tunables == tried[-1]
+    assert proof.state == (checker.PROVED if proved else checker.UNDECIDED)
+    assert command.make_row(proof)[5] == "20"
+
+
 def test_each_kind_has_a_harness_with_claims_and_a_line_that_must_be_reached() -> None:
     kinds = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()} - {"lib"}
     assert kinds == set(command.KINDS) == set(PLANS)
@@ -84,6 +132,15 @@ def test_each_kind_has_a_harness_with_claims_and_a_line_that_must_be_reached() -
         text = (checker.HARNESSES / f"{kind}.c").read_text(encoding="utf-8")
         assert "CLAIM(" in text
         assert "REACHED(" in text
+
+
+def test_the_page_has_a_row_for_each_policy_and_says_how_many_are_proved() -> None:
+    rows = page_tables.read_rows(command.PAGE, command.PROOFS)
+    assert {row[0] for row in rows} == {"/".join(policy) for policy in command.list_policies()}
+    states = [row[command.HEAD.index("verdict")] for row in rows]
+    assert set(states) <= {checker.PROVED, checker.UNDECIDED}
+    said = f"{states.count(checker.PROVED)} of the {len(rows)} policies are proved"
+    assert said in command.PAGE.read_text(encoding="utf-8")
 
 
 def test_a_word_that_names_no_policy_is_refused() -> None:
@@ -156,7 +213,7 @@ def plant(name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found_and_told(name: str, cbmc: Path, tmp_path: Path) -> None:
     kind, policy = name.split("/")
-    attempt = Attempt(FAULTS[name].steps, any_tunables=True)
+    attempt = Attempt(FAULTS[name].steps)
     unwind = PLANS[kind].unwind
     verdict = checker.check(plant(name, tmp_path), kind, policy, attempt, unwind, LIMIT_S)
     assert verdict.state == checker.REFUTED, verdict
@@ -177,7 +234,7 @@ def test_a_proof_whose_runs_get_nowhere_is_empty(
     kind, policy = name.split("/")
     source = ROOT / "policies" / f"{name}.c"
     unwind = PLANS[kind].unwind
-    attempt = Attempt(PLANS[kind].steps[0], any_tunables=True)
+    attempt = Attempt(PLANS[kind].steps[0])
     proved = checker.check(source, kind, policy, attempt, unwind, LIMIT_S)
     assert proved.state == checker.PROVED, proved
     promised = checker.promise_of(kind, policy)

@@ -34,6 +34,7 @@ VERSION = "6.6.0"
 HOW = "tools/fetch_cbmc.sh build/cbmc"
 MEMORY = 4 * 10**9  # bytes that one CBMC may take
 TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # what ends a program whose processor time is over
+OUT_OF_MEMORY = "ran out of memory"  # CBMC's words for its SAT solver
 REACHED = "reached: "
 OPTIONS = ("-Dunion=struct", "--unwinding-assertions", "--json-ui")
 DRAIN = 2  # questions after which a queue of two requests is empty
@@ -41,19 +42,24 @@ INCLUDE = re.compile(r'^#include "(policies/lib/\w+)\.h"', re.MULTILINE)
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
 
 HARNESS = "harness: "  # begins a claim about the harness's own limits
+ANY, DEFAULT, FEW = "any", "default", "few"  # values of the tunables: see Attempt
+VALUES = {ANY: (), DEFAULT: ("-DDEFAULTS=1",), FEW: ("-DFEW=4",)}
 PROVED, REFUTED, EMPTY, UNDECIDED, BROKEN = "proved", "refuted", "empty", "undecided", "broken"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """How far a proof is to go: steps of the harness, whether tunables have any values."""
+    """How far a proof is to go: steps of the harness, and the values of the tunables.
+
+    These are ANY of their ranges, their DEFAULT, or any of the FEW least of each range.
+    """
 
     steps: int
-    any_tunables: bool
+    tunables: str = ANY
 
     def describe(self) -> str:
         """Return the attempt in words."""
-        return f"{self.steps} steps, {'any' if self.any_tunables else 'default'} tunables"
+        return f"{self.steps} steps, {self.tunables} tunables"
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Promise:
     never: tuple[str, ...] = ()  # lines REACHED to which this policy leads no run
     loops: tuple[str, ...] = ()  # --unwindset: loops of constant length
     drain: int = 0  # questions until a queue is empty
+    simpler: tuple[str, ...] = ()  # changes of the source that make its formula small: 'old -> new'
 
 
 @dataclass
@@ -136,9 +143,22 @@ def defines_of(promise: Promise, attempt: Attempt) -> list[str]:
         "OVERTAKEN": promise.overtaken,
         "ASSUMED": promise.assume,
         "DRAIN": str(promise.drain or DRAIN),
-        "DEFAULTS": "" if attempt.any_tunables else "1",
     }
-    return [f"-D{name}={value}" for name, value in values.items() if value]
+    told = [f"-D{name}={value}" for name, value in values.items() if value]
+    return [*told, *VALUES[attempt.tunables]]
+
+
+def make_simpler(text: str, changes: Sequence[str]) -> str:
+    """Return a policy's source with changes, each as 'old -> new'.
+
+    Raises ValueError if an old text does not stand in the source exactly once.
+    """
+    for change in changes:
+        old, _, new = change.partition(" -> ")
+        if text.count(old) != 1:
+            raise ValueError(f"bounds.toml: {old!r} stands {text.count(old)} times in the source")
+        text = text.replace(old, new)
+    return text
 
 
 def build_line(source: Path, kind: str, name: str, attempt: Attempt, unwind: int) -> list[str]:
@@ -245,19 +265,44 @@ def judge_guards(guards: list[dict[str, Any]], never: Sequence[str], claims: int
 def check(
     source: Path, kind: str, name: str, attempt: Attempt, unwind: int, limit_s: int
 ) -> Verdict:
-    """Prove a policy's claims or refute one of them, in some processor seconds."""
+    """Prove a policy's claims or refute one of them, in some processor seconds.
+
+    A source that the policy's row of bounds.toml makes simpler is checked as a copy, which has the
+    same lines.
+    """
+    simpler = promise_of(kind, name).simpler
+    if not simpler:
+        return check_source(source, kind, name, attempt, unwind, limit_s)
+    text = make_simpler(source.read_text(encoding="utf-8"), simpler)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / source.name
+        copy.write_text(text, encoding="utf-8")
+        return check_source(copy, kind, name, attempt, unwind, limit_s)
+
+
+def check_source(
+    source: Path, kind: str, name: str, attempt: Attempt, unwind: int, limit_s: int
+) -> Verdict:
+    """Prove the claims of a policy's source as it is, or refute one of them."""
     line = build_line(source, kind, name, attempt, unwind)
     messages, took_s = run_cbmc(line, limit_s)
     if messages is None:
         return Verdict(UNDECIDED, f"not in {limit_s} s of a processor", took_s=took_s)
     results = results_of(messages)
     if not results:
-        return Verdict(BROKEN, errors_of(messages) or "CBMC said nothing", took_s=took_s)
+        return explain_nothing(errors_of(messages), took_s)
     verdict = judge(results, promise_of(kind, name).never)
     verdict.took_s = took_s
     if verdict.state == REFUTED:
         verdict.story = tell_counterexample(line, results, source, limit_s)
     return verdict
+
+
+def explain_nothing(errors: str, took_s: float) -> Verdict:
+    """Return the verdict where CBMC has no results: it was out of memory, or something is wrong."""
+    if OUT_OF_MEMORY in errors:
+        return Verdict(UNDECIDED, f"not in {MEMORY // 10**9} GB of memory", took_s=took_s)
+    return Verdict(BROKEN, errors or "CBMC said nothing", took_s=took_s)
 
 
 def tell_counterexample(

@@ -2,9 +2,9 @@
 
 A proof is bounded: so many steps of the harness, two blocks or requests. It begins with few steps
 and goes on to more, until a kind's number is reached or the time is over; the table says how far it
-came. What is not proved with any values of the tunables is tried with their defaults. A verdict is
-kept in build/prove until a source that it depends on changes, so that the same command goes on
-after ^C.
+came. What is not proved with any values of the tunables is tried with their defaults, and then with
+the few least values of each range. A verdict is kept in build/prove until a source that it depends
+on changes, so that the same command goes on after ^C.
 
 The status is 0 if no claim is refuted, 1 if one is, and 2 without CBMC or for a word that names no
 policy.
@@ -23,7 +23,7 @@ from sluice.host.nearest import suggest
 from sluice.host.paths import BUILD, ROOT
 from tools.prove import cbmc as checker
 from tools.prove import proof_mutants
-from tools.prove.cbmc import Attempt
+from tools.prove.cbmc import Attempt, Verdict
 from tools.prove.plans import PLANS
 
 FOLDER = BUILD / "prove"
@@ -44,7 +44,8 @@ class Proof:
     kind: str
     name: str
     steps: int
-    any_tunables: bool
+    tunables: str  # the values that they have, as in an Attempt
+    limit_s: int  # of a processor, that were allowed
     claims: int
     took_s: float  # of a processor, in all
     state: str
@@ -89,32 +90,41 @@ def key_of(kind: str, name: str, limit_s: int) -> str:
 def prove(source: Path, kind: str, name: str, limit_s: int) -> Proof:
     """Prove a policy, whose file is `source`, for more and more steps, in some seconds in all."""
     plan, left_s = PLANS[kind], float(limit_s)
-    any_tunables = True
-    proof = Proof(kind, name, 0, True, 0, 0.0, checker.UNDECIDED, "", [])
+    tunable = ".tunables =" in source.read_text(encoding="utf-8")
+    weaker = [checker.DEFAULT, checker.FEW] if tunable else []
+    attempt = Attempt(plan.steps[0])
+    proof = Proof(kind, name, 0, attempt.tunables, limit_s, 0, 0.0, checker.UNDECIDED, "", [])
     waiting = list(plan.steps)
     while waiting and left_s >= 1:
-        attempt = Attempt(waiting[0], any_tunables)
-        # Half of the time for any values, if not even the fewest steps are proved by then.
-        share = left_s / 2 if any_tunables and not proof.steps else left_s
+        attempt = Attempt(waiting[0], attempt.tunables)
+        # Half of the time for one set of values, if not even the fewest steps are proved by then.
+        share = left_s / 2 if weaker and not proof.steps else left_s
         verdict = checker.check(source, kind, name, attempt, plan.unwind, int(share))
         left_s -= verdict.took_s
         proof.took_s += verdict.took_s
-        proof.any_tunables = any_tunables
+        proof.tunables = attempt.tunables
         proof.state, proof.why, proof.story = verdict.state, verdict.why, verdict.story
         if verdict.state == checker.PROVED:
             proof.steps, proof.claims = attempt.steps, verdict.claims
             waiting.pop(0)
-        elif verdict.state == checker.UNDECIDED and any_tunables and not proof.steps:
-            any_tunables = False
-        elif verdict.state == checker.EMPTY and not any_tunables:
-            # So few steps are too short for the defaults, as 30 s are: that is no fault.
-            proof.state, proof.why = checker.UNDECIDED, f"with the defaults {verdict.why}"
-            break
+        elif weaker and not proof.steps and is_open(verdict, attempt):
+            attempt = Attempt(attempt.steps, weaker.pop(0))
         else:
             break
+    if proof.state == checker.EMPTY and attempt.tunables != checker.ANY:
+        proof.state = checker.UNDECIDED
     if proof.steps and proof.state == checker.UNDECIDED:
         proof.state, proof.why = checker.PROVED, f"{attempt.steps} steps: {proof.why}"
     return proof
+
+
+def is_open(verdict: Verdict, attempt: Attempt) -> bool:
+    """Return True if other values of the tunables may yet be proved.
+
+    That a few steps are too short for the defaults, as for 30 s, is no fault.
+    """
+    too_short = verdict.state == checker.EMPTY and attempt.tunables == checker.DEFAULT
+    return too_short or verdict.state == checker.UNDECIDED
 
 
 def prove_once(kind: str, name: str, limit_s: int) -> Proof:
@@ -148,13 +158,14 @@ def prove_all(chosen: list[tuple[str, str]], limit_s: int, jobs: int) -> Iterato
 
 def make_row(proof: Proof) -> list[str]:
     """Return a policy's row of the table."""
-    tunables = "any" if proof.any_tunables else "default"
-    reached = [str(proof.steps), tunables, str(proof.claims)] if proof.steps else ["", "", ""]
+    reached = [str(proof.steps), proof.tunables, str(proof.claims)] if proof.steps else ["", "", ""]
     name = f"{proof.kind}/{proof.name}"
-    return [name, *reached, f"{proof.took_s:.1f}", proof.state, proof.why]
+    simpler = ", ".join(f"`{one}`" for one in checker.promise_of(proof.kind, proof.name).simpler)
+    why = "; ".join(part for part in (proof.why, simpler and f"simpler: {simpler}") if part)
+    return [name, *reached, f"{proof.took_s:.1f}", str(proof.limit_s), proof.state, why]
 
 
-HEAD = ["policy", "steps", "tunables", "claims", "s", "verdict", "why not more"]
+HEAD = ["policy", "steps", "tunables", "claims", "s", "of s", "verdict", "why not more"]
 
 
 def print_story(proof: Proof) -> None:
@@ -201,7 +212,7 @@ def run_proofs(chosen: list[tuple[str, str]], request: Request) -> int:
         print_story(proof)
     proofs.sort(key=lambda proof: chosen.index((proof.kind, proof.name)))
     rows = [make_row(proof) for proof in proofs]
-    print("\n".join(format_table([HEAD, *rows], words=(6,))))
+    print("\n".join(format_table([HEAD, *rows], words=(7,))))
     if request.page:
         page_tables.put_rows(PAGE, PROOFS, rows)
     states = [proof.state for proof in proofs]

@@ -15,7 +15,7 @@ PLANS = {
     "update": Plan((2, 3), 9),
     "write": Plan((2, 3), 10),
     "sched": Plan((2, 3, 4), 9),
-    "replace": Plan((3, 4), 5),
+    "replace": Plan((2, 3, 4), 5),
     "prefetch": Plan((2, 3), 10),
     "place": Plan((2, 3), 10),
     "order": Plan((3,), 5),

@@ -49,7 +49,7 @@ def try_change(change: Change, kind: str, name: str, folder: Path) -> str:
     text = (ROOT / change.file).read_text(encoding="utf-8")
     planted = folder / f"{kind}-{name}-{change.start}-{change.end}-{len(change.new)}.c"
     planted.write_text(change.apply(text), encoding="utf-8")
-    attempt = Attempt(PLANS[kind].steps[0], any_tunables=True)
+    attempt = Attempt(PLANS[kind].steps[0])
     verdict = checker.check(planted, kind, name, attempt, PLANS[kind].unwind, LIMIT_S)
     return STATES[verdict.state]
 

@@ -15,6 +15,16 @@ enum { ENTRIES = 8, WORDS = 512 };
 #define REGION u64 region[WORDS]
 #endif
 
+/* How many values a tunable may have: with FEW the least ones of its range. */
+static u64 values_of(const struct tunable *t)
+{
+#ifdef FEW
+    return MIN(FEW, t->max - t->min + 1);
+#else
+    return t->max - t->min + 1;
+#endif
+}
+
 /* Set the tunables to any values of their ranges that the policy does not
  * refuse; with DEFAULTS, to those that they begin with. */
 static void tune(const struct policy *p)
@@ -22,7 +32,7 @@ static void tune(const struct policy *p)
     for (struct tunable *t = p->tunables; t && t->name; t++) {
         t->value = t->def;
 #ifndef DEFAULTS
-        t->value = t->min + any_below(t->max - t->min + 1);
+        t->value = t->min + any_below(values_of(t));
 #endif
     }
     for (u64 row = 0; p->tunables && p->tunables[row].name; row++)
