@@ -50,6 +50,9 @@ struct program {
     u32 number, version, port;
     const struct procedure *procedures;
     u32 nprocedures;
+    /* Before NFS reads or changes a file, c->ip, which is not locked: 0, or a
+     * status, and NFS does nothing. NULL: nothing is to be done. */
+    int (*guard)(struct call *, bool write);
 };
 
 /* Register a program: the linker gathers these. */

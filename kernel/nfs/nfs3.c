@@ -57,6 +57,18 @@ int serve_null(struct call *)
     return 0;
 }
 
+static int ask_guards(struct call *c)
+{
+    int (*fn)(struct call *) = c->procedure->serve;
+    bool write = fn == serve_write || fn == serve_setattr;
+    if (!write && fn != serve_read && fn != serve_getattr)
+        return 0;
+    for (u32 i = 0; i < PROGRAMS; i++)
+        if (__start_programs[i]->guard)
+            TRY(__start_programs[i]->guard(c, write));
+    return 0;
+}
+
 static int serve(struct call *c)
 {
     const struct procedure *p = c->procedure;
@@ -64,7 +76,7 @@ static int serve(struct call *c)
         TRY(take_name(c, &c->ip, c->name));
     if (p->about != ABOUT_FILE)
         return p->serve(c);
-    TRY(take_handle(c, &c->ip));
+    TRY(take_handle(c, &c->ip) ?: ask_guards(c));
     HOLD(inode, c->ip);
     return ivalid(c->ip) ?: p->serve(c);
 }

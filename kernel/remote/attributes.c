@@ -131,8 +131,11 @@ void remote_load(struct inode *ip)
     struct mount *m = mount_of(ip);
     struct file *f = file_of(ip);
     u64 end;
+    if (m->consistency->locked)
+        m->consistency->locked(ip);
     bool unknown = !ip->valid && !f->fresh && !f->written;
-    if ((unknown || f->past) && ask_attributes(m, f) && unknown)
+    if ((unknown || (f->past && !m->consistency->locked)) &&
+        ask_attributes(m, f) && unknown)
         return;
     if (take_fresh(m, f, ip, &end))
         drop_blocks(m, f, 0, end);

@@ -1,7 +1,8 @@
 /*
  * Consistency of remote files, as a kind: what a client does so that it reads
  * what others have written. A mount names one (mount -o consistency=NAME), and
- * each registers itself: nfs.c, kernel/spritely/client.c.
+ * each registers itself: nfs.c, kernel/spritely/client.c,
+ * kernel/leases/client.c.
  *
  * - The cached blocks of a file are right while it is open here, or they are
  *   not used: `past` (internal.h) says that bytes go past the cache.
@@ -25,6 +26,9 @@ struct consistency {
     int (*open)(struct inode *, bool write);
     /* Close. The inode is not locked. The error is the program's. */
     int (*close)(struct inode *, bool write);
+    /* At each lock of an inode: decide whether its file is `past`, and if it
+     * is, ask for attributes. NULL: GETATTR does. */
+    void (*locked)(struct inode *);
 };
 
 /* Register it: the linker gathers these. */

@@ -56,8 +56,8 @@ static struct file *take_new(struct mount *m, char **page)
 static struct file *oldest(struct mount *m)
 {
     ITEM_EACH (struct file, f, &m->age, age)
-        if (!f->ip && f->number != m->root && !f->spritely.working &&
-            !list_on(&f->spritely.due))
+        if (!f->ip && f->number != m->root && !f->own.working &&
+            !f->own.calling && !list_on(&f->own.due))
             return f;
     return NULL;
 }

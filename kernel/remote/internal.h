@@ -107,8 +107,8 @@ struct file {
     int error;                    /* the last of a READ, WRITE or COMMIT */
     int lost;                     /* dirty blocks: the next fsync says so */
     bool past;                    /* nothing is cached: bytes go past it */
-    struct {                      /* for kernel/spritely */
-        struct list due;          /* m->spritely.due: a recall waits */
+    struct {                      /* for kernel/spritely, kernel/leases */
+        struct list due;          /* a recall or an eviction waits */
         u32 opens[2];             /* for reading; for writing too */
         u64 version;              /* of the blocks; 0: none is cached */
         u32 era;                  /* in which it was opened last */
@@ -117,7 +117,9 @@ struct file {
         bool working;             /* it is being recalled */
         bool invalidate;          /* ... and then nothing is cached */
         bool unclosed;            /* the server does not know of a close */
-    } spritely;
+        u32 lease;                /* which is held, */
+        u64 until_ns;             /* ... and until when */
+    } own;
 };
 
 struct file *file_at(struct mount *, u32 number);

@@ -22,7 +22,8 @@
  *   message.c      what most calls have in them
  *   files.c        the files that are known, by number and by handle
  *   attributes.c   attributes, and whether the blocks are still right
- *   nfs.c          consistency: close-to-open (kernel/spritely has another)
+ *   nfs.c          consistency: close-to-open (kernel/spritely and
+ *                  kernel/leases have others)
  *   past.c         bytes that go past the cache
  *   names.c        calls about names and attributes
  *   blocks.c       READ, WRITE and COMMIT for the cache

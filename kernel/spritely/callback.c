@@ -31,8 +31,8 @@ static struct file *next_file(struct mount *m)
     while (list_empty(&m->spritely.due))
         sleep_on(&m->spritely.due, &m->lock);
     struct file *f =
-        LIST_ITEM(list_pop_front(&m->spritely.due), struct file, spritely.due);
-    f->spritely.working = m->spritely.recalling = true;
+        LIST_ITEM(list_pop_front(&m->spritely.due), struct file, own.due);
+    f->own.working = m->spritely.recalling = true;
     return f;
 }
 
@@ -41,8 +41,8 @@ static void recall(struct mount *m, struct file *f)
     struct inode *ip = spritely_inode(f);
     HOLD(sleep, ip ? &ip->lock : NULL);
     spin_lock(&m->lock);
-    bool invalidate = f->spritely.invalidate;
-    f->spritely.invalidate = false;
+    bool invalidate = f->own.invalidate;
+    f->own.invalidate = false;
     spin_unlock(&m->lock);
     int lost = flush_file(m, f);
     if (invalidate || lost)
@@ -56,7 +56,7 @@ void recaller(void *arg)
         struct file *f = next_file(m);
         recall(m, f);
         HOLD(spin, &m->lock);
-        f->spritely.working = false;
+        f->own.working = false;
         wakeup(&m->spritely);
     }
 }
@@ -73,15 +73,15 @@ static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
     struct file *f = m->spritely.used ? file_find(m, handle, bytes) : NULL;
     if (!f)
         return RECALL_DONE; /* nothing of it is here */
-    if (stamp > f->spritely.recalled) {
-        f->spritely.recalled = stamp;
-        f->spritely.invalidate |= invalidate;
+    if (stamp > f->own.recalled) {
+        f->own.recalled = stamp;
+        f->own.invalidate |= invalidate;
         count(&recalls, 1);
-        if (!list_on(&f->spritely.due))
-            list_push_back(&m->spritely.due, &f->spritely.due);
+        if (!list_on(&f->own.due))
+            list_push_back(&m->spritely.due, &f->own.due);
         wakeup(&m->spritely.due);
     }
-    while (list_on(&f->spritely.due) || f->spritely.working)
+    while (list_on(&f->own.due) || f->own.working)
         if (sleep_until(&m->spritely, &m->lock, until_ns))
             return RECALL_WORKING;
     return RECALL_DONE;

@@ -45,12 +45,12 @@ static u64 boot; /* of this machine: the time of its first mount */
 static bool begin(struct mount *m, struct file *f, bool write, int opens)
 {
     HOLD(spin, &m->lock);
-    while (m->spritely.asking == ASKING || f->spritely.calling ||
-           (opens < 0 && f->spritely.working))
+    while (m->spritely.asking == ASKING || f->own.calling ||
+           (opens < 0 && f->own.working))
         sleep_on(&m->spritely, &m->lock);
     m->spritely.asking++;
-    f->spritely.calling = true;
-    f->spritely.opens[write] += opens;
+    f->own.calling = true;
+    f->own.opens[write] += opens;
     return f->written;
 }
 
@@ -58,7 +58,7 @@ static void end(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
     m->spritely.asking--;
-    f->spritely.calling = false;
+    f->own.calling = false;
     wakeup(&m->spritely);
 }
 
@@ -78,7 +78,7 @@ static struct call *begin_call(struct mount *m, u32 procedure, struct file *f)
         put_file(&c->out, f);
     put_client(&c->out, m);
     for (u32 write = 0; f && write < 2; write++)
-        xdr_put(&c->out, f->spritely.opens[write]);
+        xdr_put(&c->out, f->own.opens[write]);
     return c;
 }
 
@@ -109,7 +109,7 @@ static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
     xdr_put(&c->out, how);
     xdr_put(&c->out, how != OPEN_RECLAIM || !f->past);
     xdr_put(&c->out, dirty);
-    xdr_put64(&c->out, f->spritely.version);
+    xdr_put64(&c->out, f->own.version);
     TRY(send(m, c, 0));
     *g = (struct grant){.epoch = xdr_u64(&c->in)};
     g->stamp = xdr_u64(&c->in);
@@ -126,7 +126,7 @@ static int tell_close(struct mount *m, struct file *f, bool dirty)
     OWNED(call) struct call *c = begin_call(m, SPRITELY_CLOSE, f);
     xdr_put(&c->out, dirty);
     int error = send(m, c, 0);
-    f->spritely.unclosed = error == -EINTR;
+    f->own.unclosed = error == -EINTR;
     return error;
 }
 
@@ -134,7 +134,7 @@ static int tell_close(struct mount *m, struct file *f, bool dirty)
 
 struct inode *spritely_inode(const struct file *f)
 {
-    return f->spritely.opens[0] || f->spritely.opens[1] ? f->ip : NULL;
+    return f->own.opens[0] || f->own.opens[1] ? f->ip : NULL;
 }
 
 void spritely_drop(struct mount *m, struct file *f, int lost)
@@ -142,7 +142,7 @@ void spritely_drop(struct mount *m, struct file *f, int lost)
     drop_blocks(m, f, 0, file_end(f));
     HOLD(spin, &m->lock);
     f->written = false;
-    f->spritely.version = 0;
+    f->own.version = 0;
     f->lost = lost ?: f->lost;
     f->past = spritely_inode(f);
     if (lost && f->past)
@@ -153,11 +153,11 @@ void spritely_drop(struct mount *m, struct file *f, int lost)
 static void take_grant(struct mount *m, struct file *f, enum spritely_how how,
                        const struct grant *g)
 {
-    u64 mine = f->spritely.version;
+    u64 mine = f->own.version;
     bool right = mine && (g->version == mine ||
                           (how == OPEN_WRITE && g->previous == mine));
     bool overtaken =
-        f->spritely.era == m->spritely.era && g->stamp < f->spritely.recalled;
+        f->own.era == m->spritely.era && g->stamp < f->own.recalled;
     bool cachable = g->cachable && !overtaken;
     int lost = !f->written ? 0 : right ? 0 : -ESTALE;
     if (right && !cachable)
@@ -165,9 +165,9 @@ static void take_grant(struct mount *m, struct file *f, enum spritely_how how,
     if (!right || !cachable)
         spritely_drop(m, f, lost);
     HOLD(spin, &m->lock);
-    f->spritely.era = m->spritely.era;
+    f->own.era = m->spritely.era;
     f->past = !cachable && spritely_inode(f);
-    f->spritely.version = cachable ? g->version : 0;
+    f->own.version = cachable ? g->version : 0;
 }
 
 /* ---- open and close ---- */
@@ -225,7 +225,7 @@ static int spritely_close(struct inode *ip, bool write)
 static void reclaim(struct mount *m, struct file *f)
 {
     struct grant g;
-    if (f->spritely.era == m->spritely.era)
+    if (f->own.era == m->spritely.era)
         return;
     bool dirty = begin(m, f, false, 0);
     if (spritely_inode(f) || dirty) {
@@ -249,7 +249,7 @@ static void each_file(struct mount *m,
 /* Tell of a close that a killed process could not. */
 static void close_again(struct mount *m, struct file *f)
 {
-    if (!f->spritely.unclosed)
+    if (!f->own.unclosed)
         return;
     tell_close(m, f, begin(m, f, false, 0));
     end(m, f);

@@ -244,7 +244,10 @@ NETWORK = {
     "link_seed": Field("number", "of lost and late frames", 0, 0, (1 << 32) - 1),
     "stable_writes": Field("number", "1: the client asks for stable writes only", 0, 0, 1),
     "consistency": Field(
-        "text", "how the client sees what others write", "nfs", choices=("nfs", "spritely")
+        "text",
+        "how the client sees what others write",
+        "nfs",
+        choices=("nfs", "spritely", "leases"),
     ),
     "nvram": Field("text", "size of the server's NVRAM, before its data disk; 0: none", "0"),
     "server": Field("table", "the server's machine", required=True),

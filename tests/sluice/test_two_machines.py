@@ -121,7 +121,7 @@ def test_the_servers_nvram_keeps_over_a_power_cut_what_was_answered(tmp_path: Pa
 
 
 def test_counters_that_only_a_network_shows_have_names_in_experiments() -> None:
-    rooms = ("net", "nfs", "nvram", "remote", "spritely")
+    rooms = ("leases", "net", "nfs", "nvram", "remote", "spritely")
     text = "".join(f.read_text() for room in rooms for f in (ROOT / "kernel" / room).glob("*.c"))
     rows = re.findall(r'COUNTER_WITH\(\s*\w+,\s*"([\w.]+)",\s*"(\w+)"', text)
     assert dict(rows) == NETWORK_COUNTERS

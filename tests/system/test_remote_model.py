@@ -5,9 +5,9 @@ The clients act in slots of virtual time. In most slots one of them acts, so all
 earlier slots must be seen: the model knows the exact output. In a shared slot one client writes a
 file and the other one reads it: it may see the old contents, the new ones, or none yet.
 
-Under Spritely NFS each read sees the latest write, also of a file that others have open. So there
-one client keeps a file open over two slots, and the other one reads what was written by then, or
-writes what the first one then reads.
+Under Spritely NFS and under leases each read sees the latest write, also of a file that others have
+open. So there one client keeps a file open over two slots, and the other one reads what was written
+by then, or writes what the first one then reads.
 """
 
 import random
@@ -159,12 +159,13 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
     ],
     ids=["quiet", "loss", "restarts", "loss-and-restarts"],
 )
-@pytest.mark.parametrize("consistency", ["nfs", "spritely"])
+@pytest.mark.parametrize("consistency", ["nfs", "spritely", "leases"])
 def test_each_client_sees_what_its_consistency_allows(
     tmp_path: Path, consistency: str, seed: int, link: Link, restarts: int, args: str
 ) -> None:
-    exact = consistency == "spritely"
-    slot_s = 200 if link.loss_percent else 60 if exact and restarts else 20
+    exact = consistency != "nfs"
+    quiet_s = {"nfs": 20, "spritely": 60, "leases": 100} if restarts else {}  # more than a grace
+    slot_s = 200 if link.loss_percent else quiet_s.get(consistency, 20)
     trial = draw_trial(seed, slot_s, exact)
     options = f"-o consistency={consistency}"
     mount = f"sleep 1; mkdir /mnt; mount -t nfs {options} 10.0.0.1:/x /mnt\n"

@@ -4,7 +4,8 @@
  *   mount -t nfs [-o consistency=NAME] HOST:/DIRECTORY DIRECTORY
  *
  * HOST:PORT:/DIRECTORY asks that port instead of the port mapper. NAME says how
- * this machine sees what others write: nfs or spritely. */
+ * this machine sees what others write: nfs, spritely
+ * or leases. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

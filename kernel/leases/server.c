@@ -1,0 +1,373 @@
+/*
+ * Leases, the server (leases.h): who has which lease until when, and which
+ * version each file has.
+ *
+ * - A request that conflicts waits: the other clients get a notice of eviction,
+ *   again each AGAIN_NS, until they have vacated or their leases are over. At
+ *   most half of the processes wait; else the client is to ask again.
+ * - What NFS itself does to a file has a lease for that moment (guard): a WRITE
+ *   of a client without a write lease evicts the others first. So clients that
+ *   mount with `nfs` are seen, and WRITEs that come late change no cached block
+ *   in silence. Programs of the server itself are not guarded.
+ * - A version grows when a client gets a write lease, and with each change that
+ *   a client without one makes. A file that the table has forgotten gets a new
+ *   version, as all numbers come from one counter that starts with the server's
+ *   time.
+ * - The end of a write lease moves on while its client writes.
+ * - A row goes: free - held - free, by VACATED or by time alone. A client that
+ *   dies, or starts again, is waited for until then.
+ */
+#include "kernel/leases/leases.h"
+#include "kernel/base/stat.h"
+#include "kernel/machine/mem.h"
+#include "kernel/nfs/internal.h"
+#include "kernel/proc/sleep.h"
+
+#define MARK     ".leases"
+#define FILES    512
+#define LEASES   1024
+#define AGAIN_NS NS_PER_S
+
+COUNTER_WITH(evicted, "nfs.evictions", "notices",
+             "to clients, which are to give up a lease", &nfs_has_served);
+COUNTER_WITH(expired, "nfs.expired", "leases",
+             "whose end a conflicting request waited for", &nfs_has_served);
+
+/* Of the table; all is guarded by its lock. */
+struct known {
+    u32 ino, generation; /* 0: free */
+    u32 nleases;         /* rows of it */
+    u64 version, used;
+};
+
+struct lease_row {
+    struct known *file;    /* NULL: free */
+    struct net_address at; /* the client: its host and port of notices */
+    bool write;
+    u64 stamp, until_ns;
+};
+
+static struct table {
+    struct known files[FILES];
+    struct lease_row rows[LEASES];
+    u64 epoch;   /* of the server: its verifier */
+    u64 counter; /* of versions and stamps: one number is never used twice */
+    u64 grace_ns;
+    u32 waiting; /* processes */
+    bool marked;
+} * table;
+static struct spinlock lock = SPINLOCK("leases", RANK_FILE);
+
+#define TABLE_EACH(type, i, array)      \
+    for (struct type *i = table->array; \
+         i < table->array + NELEM(table->array); i++)
+
+static bool is_current(void)
+{
+    return table && table->epoch == exported.verifier;
+}
+
+/* Begin with an empty table if the server has started since the last call. If
+ * it has granted leases before, none is granted until those are over. 0 or
+ * -ENOMEM. */
+static int start(void)
+{
+    OWNED(inode) struct inode *mark = NULL;
+    if (is_current())
+        return 0;
+    bool wait = lookup(exported.root, MARK, &mark) == 0;
+    HOLD(spin, &lock);
+    if (is_current())
+        return 0;
+    table = table ?: mem_reserve(sizeof *table);
+    if (!table)
+        return -ENOMEM;
+    memset(table, 0, sizeof *table);
+    table->epoch = table->counter = exported.verifier;
+    table->grace_ns = wait ? clock_ns() + LEASE_GRACE_NS : 0;
+    return 0;
+}
+
+/* After a start the server waits, if it has ever granted a lease. */
+static int make_mark(void)
+{
+    struct inode *ip;
+    int error = ext2_create_at(exported.root, MARK, 0600, true, &ip);
+    if (!error)
+        iput(ip);
+    return error == -EEXIST ? 0 : error ?: make_stable(exported.root);
+}
+
+/* ---- rows ---- */
+
+static void free_row(struct lease_row *l)
+{
+    l->file->nleases--;
+    *l = (struct lease_row){0};
+}
+
+/* True if the row is held. One whose time is over is free from now on. */
+static bool is_held(struct lease_row *l)
+{
+    u64 slack_ns = LEASE_SKEW_NS + (l->write ? LEASE_SLACK_NS : 0);
+    if (l->file && clock_ns() >= l->until_ns + slack_ns)
+        free_row(l);
+    return l->file;
+}
+
+static struct lease_row *find_row(const struct known *f,
+                                  struct net_address client)
+{
+    TABLE_EACH (lease_row, l, rows)
+        if (is_held(l) && l->file == f && l->at.host == client.host &&
+            l->at.port == client.port)
+            return l;
+    return NULL;
+}
+
+static struct lease_row *free_place(void)
+{
+    TABLE_EACH (lease_row, l, rows)
+        if (!is_held(l))
+            return l;
+    return NULL;
+}
+
+/* ---- files ---- */
+
+static struct known *find_file(u32 ino, u32 generation)
+{
+    TABLE_EACH (known, f, files)
+        if (f->ino == ino && f->generation == generation)
+            return f;
+    return NULL;
+}
+
+/* The file, perhaps in the place of the one that was used least recently of
+ * those without leases. NULL: all have some. */
+static struct known *enter_file(u32 ino, u32 generation)
+{
+    struct known *found = find_file(ino, generation);
+    if (found)
+        return found;
+    TABLE_EACH (known, f, files)
+        if (!f->nleases && (!found || f->used < found->used))
+            found = f;
+    if (found)
+        *found = (struct known){
+            .ino = ino, .generation = generation, .version = ++table->counter};
+    return found;
+}
+
+/* ---- evicting ---- */
+
+/* What is to be done to a file, and by whom. */
+struct intent {
+    u32 ino, generation;
+    struct net_address by; /* port 0: any of that host */
+    bool write;
+};
+
+static bool is_same(const struct lease_row *l, const struct intent *a)
+{
+    return l->at.host == a->by.host &&
+           (!a->by.port || l->at.port == a->by.port);
+}
+
+/* A lease of another client that does not allow the access. */
+static struct lease_row *find_conflict(const struct intent *a)
+{
+    const struct known *f = find_file(a->ino, a->generation);
+    TABLE_EACH (lease_row, l, rows)
+        if (f && l->file == f && !is_same(l, a) && (a->write || l->write) &&
+            is_held(l))
+            return l;
+    return NULL;
+}
+
+/* Send a notice. What cannot be sent is as lost on the way. */
+static void send_notice(struct net_address to, const struct intent *a,
+                        u64 stamp)
+{
+    u8 message[128];
+    struct socket *socket;
+    u32 head[] = {stamp,       RPC_CALL,
+                  RPC_VERSION, EVICTION_PROGRAM,
+                  1,           EVICTION_NOTICE,
+                  0,           0,
+                  0,           0}; /* AUTH_NONE twice */
+    struct xdr x = {message, message + sizeof message, false};
+    for (u32 i = 0; i < NELEM(head); i++)
+        xdr_put(&x, head[i]);
+    put_numbers(&x, a->ino, a->generation);
+    xdr_put64(&x, stamp);
+    if (socket_open(SOCKET_UDP, 0, &socket))
+        return;
+    struct uio u = {(u64)message, x.at - message, 0, false, true};
+    socket_send(socket, to, &u);
+    socket_close(socket);
+}
+
+/* Count a process that waits; false: it may not. One serves the port mapper,
+ * and at least half of the others serve calls meanwhile. */
+static bool wait_begins(void)
+{
+    bool may = 2 * table->waiting + 2 < exported.users;
+    table->waiting += may;
+    return may;
+}
+
+/* Wait until no lease of another client conflicts. 0, or JUKEBOX. The lock is
+ * held. */
+static int evict_others(const struct intent *a)
+{
+    struct lease_row *l;
+    while ((l = find_conflict(a))) {
+        struct net_address to = l->at;
+        u64 stamp = ++table->counter, held = l->stamp;
+        spin_unlock(&lock);
+        count(&evicted, 1);
+        send_notice(to, a, stamp);
+        spin_lock(&lock);
+        if (!wait_begins())
+            return NFS_JUKEBOX;
+        int error = 0;
+        u64 until_ns = clock_ns() + AGAIN_NS;
+        while (!error && l->stamp == held)
+            error = sleep_until(table, &lock, until_ns);
+        table->waiting--;
+        count(&expired, l->stamp == held && !is_held(l));
+        if (error == -EINTR)
+            return NFS_JUKEBOX;
+    }
+    return 0;
+}
+
+/* ---- GETLEASE and VACATED ---- */
+
+struct asking {
+    struct intent access;
+    enum lease lease;
+};
+
+struct grant {
+    u64 stamp, term_ns, version, previous;
+};
+
+/* Grant what conflicts with nothing; a term of 0 if the table is full. */
+static void grant(const struct asking *r, struct grant *g)
+{
+    const struct intent *a = &r->access;
+    struct known *f = enter_file(a->ino, a->generation);
+    g->stamp = ++table->counter;
+    if (!f)
+        return;
+    struct lease_row *l = find_row(f, a->by);
+    bool had_write = l && l->write;
+    f->used = g->stamp;
+    g->previous = g->version = f->version;
+    l = l ?: r->lease ? free_place() : NULL;
+    if (!l || !r->lease)
+        return;
+    f->nleases += !l->file;
+    *l = (struct lease_row){f, a->by, r->lease == WRITE_LEASE, g->stamp,
+                            clock_ns() + LEASE_TERM_NS};
+    if (l->write && !had_write)
+        g->version = f->version = ++table->counter;
+    g->term_ns = LEASE_TERM_NS;
+}
+
+static int get_lease(const struct asking *r, struct grant *g)
+{
+    HOLD(spin, &lock);
+    if (clock_ns() < table->grace_ns)
+        return NFS_JUKEBOX;
+    TRY(evict_others(&r->access));
+    grant(r, g);
+    return 0;
+}
+
+static int serve_get(struct call *c)
+{
+    struct asking r = {.access.by.host = c->from.host};
+    struct intent *a = &r.access;
+    struct grant g = {0};
+    TRY(take_numbers(c, &a->ino, &a->generation));
+    a->by.port = xdr_u32(&c->in);
+    r.lease = xdr_u32(&c->in);
+    a->write = xdr_bool(&c->in) || r.lease == WRITE_LEASE;
+    c->in.bad |= r.lease > WRITE_LEASE;
+    TRY(args_end(c) ?: start());
+    TRY(ext2_find(exported.root, a->ino, a->generation, &c->ip));
+    TRY(table->marked ? 0 : make_mark());
+    table->marked = true;
+    int status = get_lease(&r, &g);
+    if (status)
+        return status;
+    xdr_put64(&c->out, g.stamp);
+    xdr_put(&c->out, g.term_ns / NS_PER_MS);
+    xdr_put64(&c->out, g.version);
+    xdr_put64(&c->out, g.previous);
+    return put_post_of(&c->out, c->ip);
+}
+
+static int serve_vacated(struct call *c)
+{
+    u32 ino, generation;
+    TRY(take_numbers(c, &ino, &generation));
+    struct net_address client = {c->from.host, xdr_u32(&c->in)};
+    u64 stamp = xdr_u64(&c->in);
+    TRY(args_end(c) ?: start());
+    HOLD(spin, &lock);
+    struct known *f = find_file(ino, generation);
+    struct lease_row *l = f ? find_row(f, client) : NULL;
+    if (l && l->stamp < stamp) {
+        free_row(l);
+        wakeup(table);
+    }
+    return 0;
+}
+
+/* ---- what NFS does itself ---- */
+
+/* Note a change by a host: its write lease lasts longer, or the file has
+ * another version. */
+static void note_change(struct known *f, u32 host)
+{
+    bool has_lease = false;
+    TABLE_EACH (lease_row, l, rows)
+        if (l->file == f && l->write && l->at.host == host && is_held(l)) {
+            l->until_ns = MAX(l->until_ns, clock_ns());
+            has_lease = true;
+        }
+    if (!has_lease)
+        f->version = ++table->counter;
+}
+
+/* A server without leases does nothing here. While it waits for the leases of
+ * its last start, clients write what is dirty under them. */
+static int guard(struct call *c, bool write)
+{
+    struct intent a = {.ino = c->ip->ino,
+                       .generation = c->ip->generation,
+                       .by.host = c->from.host,
+                       .write = write};
+    if (!is_current())
+        return 0;
+    HOLD(spin, &lock);
+    TRY(evict_others(&a));
+    struct known *f = find_file(a.ino, a.generation);
+    if (f && write)
+        note_change(f, a.by.host);
+    return 0;
+}
+
+static const struct procedure procedures[] = {
+    [0] = {serve_null, .no_status = true},
+    [LEASE_GET] = {serve_get, .once = true},
+    [LEASE_VACATED] = {serve_vacated},
+};
+
+static const struct program lease_program = {
+    LEASE_PROGRAM, 1, NFS_PORT, procedures, NELEM(procedures), guard};
+PROGRAM(lease_program);
