@@ -2,13 +2,17 @@
 promised is on the server's disk."""
 
 import random
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from test_nfs import GATEWAY, free_ports
 
+from sluice.experiment.two_machines import start_machines
+from sluice.host.limits import HANG_S
+from sluice.network.virtual import Link
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
 
@@ -62,3 +66,45 @@ def test_a_cut_of_the_server_loses_nothing_that_a_close_promised(tmp_path: Path,
             server.check(f"cmp /bin/sh /f{number}")
         server.power_off()
     image.check_image(disks[0])
+
+
+@pytest.mark.parametrize("consistency", ["spritely", "leases"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_cut_in_virtual_time_loses_nothing_that_an_fsync_promised(
+    tmp_path: Path, consistency: str, seed: int
+) -> None:
+    """Both call clients back, so they need a link, and the server cannot start again on it."""
+    draw = random.Random(seed)
+    cut_s = 3 + draw.random() * 4
+    files = " ".join(str(number) for number in range(60))
+    scripts = (
+        f"mkdir /x; (sleep {cut_s:.3f}; poweroff -n 7) & nfsd /x",
+        f"""(sleep 60; poweroff -n) & mkdir /mnt; sleep 1
+mount -t nfs -o consistency={consistency} 10.0.0.1:/x /mnt
+for i in {files}; do dd if=/bin/sh of=/mnt/f$i bs=8k conv=fsync && echo fsync $i; done""",
+    )
+    link = Link(loss_percent=2, late_percent=5, seed=seed)
+    disks = [
+        image.make_image(tmp_path / f"{n}.img", image.Content(rc=f"{rc}\n", size="32M"))
+        for n, rc in enumerate(scripts)
+    ]
+    configs = [
+        Config((Disk(disk),), memory="64M", args="update=none", lab=True, charged=True)
+        for disk in disks
+    ]
+    consoles = [tmp_path / "server", tmp_path / "client"]
+    with configs[0].guest() as server, configs[1].guest() as client, ExitStack() as opened:
+        machines = start_machines(link, configs, [server, client], consoles, opened)
+        assert [machine.wait(HANG_S) for machine in machines] == [7, 0]
+        server.save()
+    promised = re.findall(r"^fsync (\d+)$", consoles[1].read_text(), re.M)
+    assert 0 < len(promised) < 60
+    image.run_command("e2fsck", "-p", disks[0], check=False)
+    image.check_image(disks[0])
+    check = image.make_image(tmp_path / "check.img", image.Content())
+    with Machine(Config((Disk(check), Disk(disks[0])))) as machine:
+        machine.wait_prompt()
+        machine.check("mkdir /cut; mount disk1 /cut")
+        for number in promised:
+            machine.check(f"cmp /bin/sh /cut/x/f{number}")
+        machine.power_off()
