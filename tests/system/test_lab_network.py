@@ -23,6 +23,7 @@ from sluice.host.paths import ROOT
 from sluice.network import virtual
 from sluice.network.capture import BadCapture, describe_frame, read_packets, write_capture
 from sluice.network.consoles import Line, Merger
+from sluice.network.link_row import FOLDER, LinkRow, read_link_row
 from sluice.network.notes import KIND_FRAME, NOTE, NOTE_TYPE, BadNotes, Frame, read_notes
 from sluice.network.virtual import Link, NetworkDied, Plan, run_network
 
@@ -343,8 +344,11 @@ def test_lines_wait_for_the_lines_before_them() -> None:
     assert texts(2, b"d\n") == ["c", "end"]
 
 
-def test_the_book_has_the_row_of_the_link() -> None:
+def test_the_book_has_the_rows_of_the_links() -> None:
     page = (ROOT / "book/pages/inside/network.md").read_text()
-    said = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", page, re.M))
-    row = dict(re.findall(r"\.(\w+) = (\d+),", (ROOT / "kernel/link/ethernet10.c").read_text()))
-    assert {name: value.replace(",", "") for name, value in said.items()} == row
+    names = re.findall(r"`(\w+)`", re.findall(r"^\| figure .*", page, re.M)[0])
+    assert names == sorted(path.stem for path in FOLDER.glob("*.c") if path.stem != "link")
+    said = re.findall(r"^\| `(\w+)` \|" + r" ([\d,]+) \|" * len(names), page, re.M)
+    for place, name in enumerate(names, 1):
+        row = {words[0]: int(words[place].replace(",", "")) for words in said}
+        assert LinkRow(**row) == read_link_row(name)
