@@ -132,7 +132,7 @@ def describe_read(kept: Kept, number: int, read: Request, origin: Origin) -> lis
     events, run = event_numbers(kept, read), kept.run
     size = f"{read.sectors} sectors from {read.sector} on"
     return [
-        f"{run.experiment} run {run.number}, {run.name}",
+        kept.title or f"{run.experiment} run {run.number}, {run.name}",
         f"read {number}: {size}, of {kept.recording.disk(read.disk)}, for {origin.words}",
         f"queued at {format_instant(read.queued_ns)} (event {events['queued']}), when "
         f"{plural(read.found_queued, 'request')} waited; "

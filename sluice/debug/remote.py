@@ -24,6 +24,8 @@ from sluice.system.requests import Request
 from sluice.system.trace import Event
 
 Place = Literal["client", "wire", "server", "disk"]
+SERVER_NAME = "nfsd"
+OTHERS = 2  # of that name, which take no calls: the parent, and the port mapper (user/bin/nfsd.c)
 PLACES: tuple[Place, ...] = ("client", "wire", "server", "disk")
 
 
@@ -149,6 +151,20 @@ class RemoteExplainer:
                 self.busy[taken.pid].append((taken.time_ns, max(ends, default=taken.time_ns), xid))
         for intervals in self.busy.values():
             intervals.sort()
+        times_ns = [
+            taken.time_ns - call.arrival_ns
+            for xid in self.owner
+            for call, taken in zip(
+                self.client.messages[xid, CALL], self.server.taken[xid, CALL], strict=False
+            )
+            if call.arrival_ns is not None and len(call.frames) == 1
+        ]
+        # How long it takes to take in a call of one frame, if the processor has nothing else.
+        self.quickest_ns = min((ns for ns in times_ns if ns >= 0), default=0)
+        assert self.kept.server
+        names = self.kept.server.recording.names.values()
+        never = sum(name == SERVER_NAME for name in names) - OTHERS - len(self.busy)
+        self.unused = max(0, never)  # processes of the server that took no call
 
     def _find_server_work(self, server: Kept) -> None:
         """Find the reads and the uses of buffers of each process of the server, and the requests
@@ -308,12 +324,27 @@ class RemoteExplainer:
         words = f"all {len(self.busy)} processes of the server (nfsd) are at calls"
         yield Part("server", arrival_ns, free_ns, words, behind)
         words = "the server takes in the frames of the call"
-        yield Part("server", free_ns, x.served.time_ns, words)
+        taken_ns = x.served.time_ns - free_ns
+        others = self._calls_at(arrival_ns) if not xids and taken_ns > self.quickest_ns else ()
+        if others:
+            words += ", and its processor may be at other calls"
+        yield Part("server", free_ns, x.served.time_ns, words, others)
+
+    def _calls_at(self, at_ns: int) -> tuple[Carried, ...]:
+        """Return the commands whose calls processes of the server were at."""
+        found = []
+        for intervals in self.busy.values():
+            at = bisect_left(intervals, (at_ns, 0, 0)) - 1
+            if at >= 0 and intervals[at][1] > at_ns:
+                found.append(self.owner[intervals[at][2]])
+        return tuple(found)
 
     def _wait_for_process(self, from_ns: int, until_ns: int) -> tuple[int, list[int]]:
         """Return when the first of the server's processes was free, at from_ns or later, and the
         calls that they were at if none was free at from_ns."""
         ends, xids = [], []
+        if self.unused:
+            return from_ns, []
         for intervals in self.busy.values():
             at = bisect_left(intervals, (from_ns, 0, 0)) - 1
             if at < 0 or intervals[at][1] <= from_ns:

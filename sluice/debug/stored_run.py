@@ -53,6 +53,7 @@ class Kept:
     phys: int  # the address of the trace in the machine's memory
     records: int  # how many records the trace has room for
     server: "Kept | None" = None  # the server's machine, whose clock is this one's
+    title: str = ""  # of the run, if it is no experiment's
 
     kernel = KERNEL
     log = 0  # of the disks' moves, none is kept

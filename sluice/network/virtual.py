@@ -23,6 +23,7 @@ from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, start
 
 SILENCE_S = 10  # of the host's time
+TRACE_K = 256  # K events that a trace keeps, if one is asked for: the last ones
 CHUNK = 1 << 16  # bytes of a console that are read together
 STATUS_BOOT_FAIL, STATUS_PANIC = 100, 101  # of a machine: kernel/machine/panic.h
 
@@ -60,6 +61,7 @@ class Plan:
     memory: str = "128M"
     disk_mib: int = 64
     block: str = "4K"  # of the disks
+    traced: bool = False  # the memories are kept, with traces in them (memory_file)
 
     def config(self, machine: int, plug: Plug, folder: Path) -> Config:
         """Return a machine, the first of which is 1; its root disk is made in the folder."""
@@ -68,6 +70,8 @@ class Plan:
         )
         disk = image.make_image(folder / f"{machine}.img", content)
         words = f"{self.link.arguments(machine, len(self.scripts))} {TIMES}"
+        if self.traced:
+            words += f" trace_k={TRACE_K}"
         args = f"{self.args[machine - 1]} {words}".strip()
         return Config(
             (Disk(disk),),
@@ -116,13 +120,19 @@ class Running:
         return self.errors.read().decode("utf-8", "replace").strip()
 
 
+def memory_file(folder: Path, machine: int) -> Path:
+    """Return the file of a machine's memory, if it is kept."""
+    return folder / f"{machine}.memory"
+
+
 def start_machines(plan: Plan, folder: Path, dump: Path | None, opened: ExitStack) -> list[Running]:
     """Start all machines. `opened` ends them."""
     running = []
     with join_machines(len(plan.scripts), dump) as plugs:
         configs = [plan.config(number, plug, folder) for number, plug in enumerate(plugs, 1)]
         for number, (config, plug) in enumerate(zip(configs, plugs, strict=True), 1):
-            guest = opened.enter_context(config.guest())
+            kept = memory_file(folder, number) if plan.traced else None
+            guest = opened.enter_context(config.guest(kept=kept))
             errors: IO[bytes] = opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             process = start(
                 config,
@@ -193,9 +203,9 @@ def run_network(
 ) -> list[int]:
     """Run the machines to their ends. Returns the status of each.
 
-    folder: for the disks; show: is called with each line of a console, in order of virtual time;
-    dump: where all that the machines send goes (notes.py); on_silence: see read_consoles. Raises
-    NetworkDied.
+    folder: for the disks, and for the memories if the plan has traces; show: is called with each
+    line of a console, in order of virtual time; dump: where all that the machines send goes
+    (notes.py); on_silence: see read_consoles. Raises NetworkDied.
     """
     with ExitStack() as opened:
         running = start_machines(plan, folder, dump, opened)

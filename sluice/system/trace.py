@@ -27,6 +27,7 @@ FIELDS = {"time_ns": "Q", "block": "Q", "argument": "Q", "pid": "I", "number": "
 RECORD = struct.Struct("<" + "".join(FIELDS.values()))
 AT_ONCE = 1 << 10  # records that are decoded together: a reader may stop early
 MAGIC = 0x6563617274736C75
+PAGE = 4096  # at whose beginning the kernel reserves memory
 WRITE = 1 << 63
 TRACE_FILE = struct.Struct("<16sQQ")
 FILE_MAGIC = b"sluice trace 1\n\0"
@@ -161,6 +162,22 @@ def decode_records(records: "np.ndarray") -> Iterator[Event]:
     ]
     rows = zip(*columns, strict=True)
     return map(partial(tuple.__new__, Event), rows)  # Event(...) takes longer
+
+
+def find_ring(path: Path) -> int:
+    """Return the address of the trace in a machine's memory, which begins at a page. Raises
+    BadTrace if there is none.
+
+    Programs could forge one; only where nobody would is this enough.
+    """
+    magic = MAGIC.to_bytes(8, "little")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        at = memory.find(magic)
+        while at >= 0 and at % PAGE:
+            at = memory.find(magic, at + 1)
+    if at < 0:
+        raise BadTrace(f"{path}: no trace in this memory: was trace_k= given?")
+    return MEMORY_START + at
 
 
 def read_trace(path: Path, ring_phys: int) -> tuple[int, Events]:

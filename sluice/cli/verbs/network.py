@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import Needs, verb
+from sluice.cli.verb import DRIVES, Needs, verb
 from sluice.cli.verbs.run import check_memory
 from sluice.host.out import BadOut, expect_file
 from sluice.host.paths import ROOT
@@ -23,6 +23,7 @@ FEWEST, MOST = 2, 4  # machines of a link: sluice/network/wiring.py
 MOST_PORT = 65535
 ETHERNET = "ethernet10"
 NEEDS = Needs(("machine", "python"))
+EXPLAINING = Needs(("run",), ("all", *DRIVES))  # what the drives did is computed, too
 
 
 def links() -> list[str]:
@@ -73,6 +74,21 @@ def check_pcap(path: Path) -> Path:
     return options.absolute(path)
 
 
+def check_read(word: str) -> str:
+    """Return the word that selects a read."""
+    if not re.fullmatch(r"longest|\d+|\d+(\.\d+)?(s|ms|us|ns)", word):
+        raise typer.BadParameter(f'{word}: must be "longest", a number, or a time as 12.345s')
+    return word
+
+
+def refuse_why(word: str) -> str:
+    """Raise BadParameter: what a read waited for is known on one axis of time only."""
+    raise typer.BadParameter(
+        f"{word}: each shell's machine has a clock of its own, in real time; `sluice network run "
+        "COMMANDS COMMANDS --why longest` makes the machines share one virtual time"
+    )
+
+
 def spread(args: list[str] | None, machines: int) -> tuple[str, ...]:
     """Return the boot arguments of each machine."""
     each = args or [""]
@@ -110,8 +126,13 @@ def percent_option(about: str) -> Any:
     return typer.Option(metavar="PERCENT", min=0, max=100, help=about)
 
 
+def needs_of_run(values: dict[str, Any]) -> Needs:
+    """Return what a run needs, and the explanation of a read if one is asked for."""
+    return EXPLAINING if values.get("why") else NEEDS
+
+
 @verb(
-    NEEDS,
+    needs_of_run,
     "sluice network run 'udpecho -l -c 1' 'ping -c 3 10.0.0.1; udpecho 10.0.0.1 hello'",
     "the machines were stopped",
     check_args,
@@ -145,6 +166,15 @@ def run(
     ] = False,
     memory: Memory = "128M",
     disk_mib: DiskMib = 64,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="READ",
+            help="Say what a remote read waited for, at the end: longest, its number, or a time as "
+            "12.345s at which it waits.",
+            callback=options.value_callback(check_read),
+        ),
+    ] = None,
 ) -> int:
     """Run machines on one link in one virtual time. Prints their lines with times, the same each
     time. The run ends when every machine has done its commands."""
@@ -158,9 +188,11 @@ def run(
         Link(link, loss, late, seed),
         memory,
         disk_mib,
+        traced=bool(why),
     )
     with scratch_folder(BUILD / "network") as folder:
-        return run_plan(plan, folder, pcap, frames)
+        status = run_plan(plan, folder, pcap, frames)
+        return status or (explain(plan, folder, why) if why else 0)
 
 
 def run_plan(plan: "Plan", folder: Path, pcap: Path | None, frames: bool) -> int:
@@ -186,6 +218,19 @@ def run_plan(plan: "Plan", folder: Path, pcap: Path | None, frames: bool) -> int
         if status and len(statuses) > 1:
             print(f"machine {number} ended with status {status}", file=sys.stderr)
     return next((status for status in statuses if status), 0)
+
+
+def explain(plan: "Plan", folder: Path, why: str) -> int:
+    """Print what a remote read waited for. Returns the status."""
+    from sluice.debug.instant import BadInstant
+    from sluice.debug.network_why import explain_network_read
+
+    try:
+        print("", explain_network_read(plan, folder, why), sep="\n")
+    except BadInstant as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def warn_of_silence(numbers: list[int]) -> None:
@@ -254,6 +299,10 @@ def shells(
     pcap: Pcap = None,
     memory: Memory = "128M",
     disk_mib: DiskMib = 64,
+    why: Annotated[
+        str | None,
+        typer.Option(hidden=True, callback=options.value_callback(refuse_why)),
+    ] = None,
 ) -> int:
     r"""Boot two machines on one network, in real time, with a shell on each. ^] goes to the other
     machine, and ^\ ends both. Their disks are new each time."""
