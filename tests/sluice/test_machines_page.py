@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from browser import Page
 from test_remote_why import LOAD
 from typed import enter
 
@@ -20,7 +21,7 @@ from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
-from sluice.theatre.machine_lanes import Machines, build_machines, count_steps
+from sluice.theatre.machine_lanes import Machines, build_machines, count_steps, machines_page
 
 pytestmark = pytest.mark.xdist_group("remote why")  # they share machines
 
@@ -29,11 +30,16 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory) -> Machines:
+def explained(tmp_path_factory: pytest.TempPathFactory) -> RemoteExplainer:
     path = tmp_path_factory.mktemp("page") / "lossy.toml"
     more = "loss_percent = 2\nlate_percent = 2\nlink_seed = 1"
     path.write_text(LOAD.format(more=more))
-    return build_machines(RemoteExplainer(find_or_record(load(path).runs[0], FOLDER)))
+    return RemoteExplainer(find_or_record(load(path).runs[0], FOLDER))
+
+
+@pytest.fixture(scope="module")
+def shown(explained: RemoteExplainer) -> Machines:
+    return build_machines(explained)
 
 
 def test_a_number_over_time_is_the_sum_of_its_changes() -> None:
@@ -141,3 +147,34 @@ def test_the_command_writes_the_page(capsys, tmp_path) -> None:
     capsys.readouterr()
     assert enter("theatre", "--run", "1", "--animation", path) == 2
     assert "a run with a server is shown alone" in capsys.readouterr().err
+
+
+def test_a_browser_shows_the_next_slow_read_and_names_each_colour(
+    browser: Page, explained: RemoteExplainer, tmp_path: Path
+) -> None:
+    html = tmp_path / "machines.html"
+    html.write_text(machines_page(explained))
+    browser.errors.clear()
+    browser.visit(html)
+    browser.value(  # the page unpacks its data first
+        """new Promise(done => {
+          const look = () => document.querySelector("#parts h2") ? done() : setTimeout(look, 20);
+          look();
+        })"""
+    )
+    headings = []
+    for _ in range(2):
+        headings.append(browser.value("document.querySelector('#parts h2').textContent"))
+        browser.value("document.getElementById('worst').click()")
+        browser.painted()
+    headings.append(browser.value("document.querySelector('#parts h2').textContent"))
+    assert len(set(headings)) == len(headings)
+    colours = browser.value(
+        """JSON.stringify(["read", "write", "part0", "part2", "part3", "part4"].map(kind => {
+          const drawn = getComputedStyle(document.querySelector(`#machines .${kind}`)).fill;
+          const named = document.querySelector(`.key .${kind}`);
+          return drawn === getComputedStyle(named).backgroundColor;
+        }))"""
+    )
+    assert json.loads(str(colours)) == [True] * 6
+    assert not browser.errors
