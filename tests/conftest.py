@@ -13,6 +13,7 @@ from pathlib import Path
 import either
 import psutil
 import pytest
+import whole
 from browser import Page
 
 from sluice.host.paths import BUILD, NATIVE
@@ -122,7 +123,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Refuse to run if tests that share something costly would not share a worker.
 
     xdist adds a group's name to the names of its tests; with some versions of pytest in vain.
+    Skip the tests that are not drawn, where no test is chosen by name.
     """
+    named = config.option.keyword or any("::" in word for word in config.args)
+    if not whole.WHOLE and not named:
+        whole.leave_out(items, whole.draw_word())
     if config.getoption("loadgroup", False):
         for item in items:
             if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
@@ -145,6 +150,13 @@ def pytest_collection_finish() -> None:
     search it for garbage again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say by what this run's tests were drawn, so that another run draws the same."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if any("not drawn by" in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"tests were drawn: SLUICE_DRAW={whole.draw_word()} repeats it")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,10 +4,10 @@ A grading goes on only until it is clear what the test asks: a group until one o
 noticed the mistake, an attack until it has lost what it must. Tests whose machines do little are
 asked first.
 
-In the quick form, which every `make test` runs, a mistake is held against one of the groups that
-must notice it, such that each group has mistakes to notice. Mistakes and skeletons are graded on
-the twin (twin_grading.py), which does the same in less time, and so is what would take a
-machine longest.
+In the quick form, which every `make test` runs, one of three mistakes and attacks of each lab is
+tried, drawn by the commit (whole.py). A mistake is held against one of the groups that must notice
+it, such that each group has mistakes to notice. Mistakes and skeletons are graded on the twin
+(twin_grading.py), which does the same in less time, and so is what would take a machine longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
@@ -94,9 +94,11 @@ def lab_parameters(
     lab: Lab, *of: Mistake | Attack | Hole | str, name: str = "", engine: str = "machine"
 ) -> ParameterSet:
     """Parameters of a test. All tests of a lab with one engine share a worker, so its reference
-    runs once in each."""
-    test_id = "-".join((lab.name, name)) if name else lab.name
-    return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(f"{lab.name} {engine}"))
+    runs once in each. Tests that have a name of their own are drawn among those of their lab."""
+    marks = [pytest.mark.xdist_group(f"{lab.name} {engine}")]
+    if name:
+        marks.append(pytest.mark.drawn(3, among=lab.name))
+    return pytest.param(lab, *of, id="-".join(filter(None, (lab.name, name))), marks=marks)
 
 
 def lab_mark(engine: str) -> pytest.MarkDecorator:

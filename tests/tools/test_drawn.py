@@ -1,0 +1,96 @@
+"""Of tests that are many and take long, each run makes some, drawn by the commit (whole.py)."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import whole
+
+from sluice.host.paths import ROOT
+
+SOURCE = """
+import pytest
+
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("n", range(12))
+def test_alone(n):
+    pass
+
+@pytest.mark.parametrize("n", [
+    pytest.param(n, marks=pytest.mark.drawn(2, among=n % 3, unit=f"pair {n // 6}"))
+    for n in range(12)
+])
+def test_units(n):
+    pass
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize("n", range(8))
+def test_grouped(n):
+    pass
+
+def test_always():
+    pass
+"""
+MADE = {"test_alone": 4, "test_units": 6, "test_grouped": 2, "test_always": 1}
+ALL = {"test_alone": 12, "test_units": 12, "test_grouped": 8, "test_always": 1}
+
+
+def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[str, int], set, str]:
+    """Return how many tests of each function pass, their names, and what is printed."""
+    file = folder / "test_many.py"
+    file.write_text(SOURCE)
+    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", folder]
+    command += ["-p", "conftest", "-rp", *(options or (str(file),))]
+    kept = {k: v for k, v in os.environ.items() if k not in ("FULL", "LAB", "SLUICE_DRAW")}
+    environment = kept | {"PYTHONPATH": f"{ROOT}:{ROOT}/tests:{ROOT}/tests/support"} | environment
+    done = subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = set(re.findall(r"^PASSED .*::([^@\s]+)", done.stdout, re.M))
+    counts = dict.fromkeys(ALL, 0)
+    for name in names:
+        counts[name.partition("[")[0]] += 1
+    return counts, names, done.stdout
+
+
+def test_each_run_makes_a_share_and_the_word_decides_which(tmp_path: Path) -> None:
+    counts, names, shown = count_made(tmp_path, SLUICE_DRAW="a")
+    assert counts == MADE
+    assert "tests were drawn: SLUICE_DRAW=a repeats it" in shown
+    assert count_made(tmp_path, SLUICE_DRAW="a")[1] == names
+    assert count_made(tmp_path, SLUICE_DRAW="b")[1] != names
+
+
+def test_workers_draw_what_one_process_draws(tmp_path: Path) -> None:
+    alone = count_made(tmp_path, SLUICE_DRAW="a")[1]
+    options = (str(tmp_path / "test_many.py"), "-n", "1", "--dist", "loadgroup")
+    assert count_made(tmp_path, *options, SLUICE_DRAW="a")[1] == alone
+
+
+@pytest.mark.parametrize(
+    ("options", "full"), [((), "1"), (("test_many.py", "-k", "alone or units"), "")]
+)
+def test_all_are_made_in_full_and_where_names_choose(
+    options: tuple[str, ...], full: str, tmp_path: Path
+) -> None:
+    counts, _, shown = count_made(tmp_path, *options, FULL=full, SLUICE_DRAW="a")
+    assert counts == (ALL if full else ALL | {"test_grouped": 0, "test_always": 0})
+    assert "were drawn" not in shown
+
+
+def test_a_function_that_is_named_is_made_whatever_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "test_many.py").write_text(SOURCE)
+    counts, _, _ = count_made(tmp_path, "test_many.py::test_alone", SLUICE_DRAW="a")
+    assert counts["test_alone"] == ALL["test_alone"]
+
+
+def test_every_test_is_drawn_by_some_word() -> None:
+    units = [f"unit {n}" for n in range(20)]
+    drawn = [whole.draw(units, 3, str(word)) for word in range(60)]
+    assert {len(chosen) for chosen in drawn} == {7}
+    assert set().union(*drawn) == set(units)
