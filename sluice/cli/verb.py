@@ -182,11 +182,6 @@ def read(text: str) -> Values:
     }
 
 
-def names_in(folder: Path, pattern: str) -> list[str]:
-    """Return the stems of the files of a folder that match a pattern, in order."""
-    return sorted(path.stem for path in folder.glob(pattern))
-
-
 def join(*parts: Collection[str]) -> tuple[str, ...]:
     """Return all parts in one tuple."""
     return tuple(word for part in parts for word in part)

@@ -393,8 +393,3 @@ def iterate_bytes(piece: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the places of a piece's bytes, and the bytes."""
     for i in range(len(piece)):
         yield i, piece[i : i + 1]
-
-
-def continue_history(start: History, operations: Sequence[Operation]) -> History:
-    """Return the history of operations on a disk that another history has made."""
-    return History(operations, start)

@@ -356,13 +356,6 @@ DEVICE(again);
 """
 
 
-def rename_source(file: str, old: str, new: str) -> str:
-    """Return a source of this tree with a name of another's."""
-    text = (ROOT / file).read_text()
-    assert text.count(old) == 1
-    return text.replace(old, new)
-
-
 TWO = {
     "policies": (
         {"policies/sched/again.c": lambda: (ROOT / "policies/sched/clook.c").read_text()},

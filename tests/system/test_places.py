@@ -19,7 +19,6 @@ from sluice.system.qemu import Config, Disk, Result, run_rc
 from tools.exercise.drawn import count_places
 
 POLICIES = ("eager", "range", "segments", "vld")  # each that has a place for a block
-CLEANERS = ("segments", "vld")
 ROWS = sorted({path.stem for path in (ROOT / "drives").glob("*.c")} - {"none"})
 FILES, PLACES, SUMMARIES = 60, 3000, 12
 IDLE_CLEANINGS = 10  # in a minute; a compactor without an end does some 1,500

@@ -14,7 +14,6 @@ from sluice.host.paths import ROOT
 PROGRAM = ROOT / "build" / "search" / "search"
 REFUSED = 2  # the status of a configuration that cannot be searched
 FOUND = 1
-OWN_BUFFERS = 2  # BUFFERS_HELD in tools/rules/search.mk
 
 
 @dataclass(frozen=True)

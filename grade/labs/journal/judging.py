@@ -80,12 +80,6 @@ def read_verdict(image: bytes) -> Verdict:
         return Verdict([str(error)])
 
 
-def pending_writes(events: Sequence[Event], after: int) -> list[int]:
-    """Return the writes that are in the drive's cache after an event."""
-    first = max((i for i in range(after + 1) if events[i].kind == "flush"), default=-1) + 1
-    return [i for i in range(first, after + 1) if events[i].kind == "write"]
-
-
 Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
 
 

@@ -8,8 +8,6 @@
  */
 #include "tests/kernel/nfs/nfs_client.h"
 
-#define HEAD_WORDS 10
-
 u32 client_host = 0x0a000002, client_port = 700, client_xid = 1000;
 bool client_keeps_xid;
 struct handle root;

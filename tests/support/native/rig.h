@@ -118,9 +118,6 @@ void check_text(const char *which, const char *want, const char *file,
                 u32 line);
 void forget(const char *which);
 
-/* When the i-th event since forget("trace") was traced. */
-u64 traced_ns(u32 i);
-
 /* Expect that fn panics or stops the boot, and says `why`. */
 #define check_panics(fn, why) check_panics_at(fn, #fn, why, __FILE__, __LINE__)
 void check_panics_at(void (*fn)(void), const char *name, const char *why,

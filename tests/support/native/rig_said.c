@@ -10,8 +10,7 @@
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
 
-#define SAID_BYTES  65536
-#define EVENTS_MOST 512
+#define SAID_BYTES 65536
 
 /* ---- what is said ---- */
 
@@ -58,16 +57,11 @@ void note(const char *fmt, ...)
     va_end(args);
 }
 
-static u64 trace_times_ns[EVENTS_MOST];
-static u32 ntraced;
-
 void forget(const char *which)
 {
     struct said *s = said_named(which);
     s->length = 0;
     s->text[0] = 0;
-    if (!strcmp(which, "trace"))
-        ntraced = 0;
 }
 
 void check_text(const char *which, const char *want, const char *file, u32 line)
@@ -120,7 +114,7 @@ void check_panics_at(void (*fn)(void), const char *name, const char *why,
 /* ---- the trace, as machine mode appends to it ---- */
 
 bool trace_on = true;
-i64 machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u64 call)
+i64 machine_call(u64, u64 block, u64 argument, u64 rest, u64 call)
 {
     static const char *const names[] = {
 #define X(name, meaning) #name,
@@ -129,18 +123,10 @@ i64 machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u64 call)
     };
     if (call != TRACE_APPEND)
         return 0;
-    if (ntraced < EVENTS_MOST)
-        trace_times_ns[ntraced++] = time_ns;
     say("trace", "%s%s disk%lu %lu %u %lu", names[rest >> 32 & 0xffff],
         argument & TRACE_WRITE ? "-write" : "", rest >> 48, block, (u32)rest,
         argument & ~TRACE_WRITE);
     return 0;
-}
-
-u64 traced_ns(u32 i)
-{
-    check(i < ntraced);
-    return trace_times_ns[i];
 }
 
 /* ---- counters ---- */

@@ -77,9 +77,3 @@ u64 value_in(const char *word)
     check(!*end);
     return value;
 }
-
-void script_unknown(const char *verb)
-{
-    printf("a script has no verb %s\n", verb);
-    exit(1);
-}

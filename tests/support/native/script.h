@@ -32,7 +32,4 @@ struct range range_of(const char *word);
 const char *name_in(const char *word);
 u64 value_in(const char *word);
 
-/* A verb that the file does not know ends the test. */
-void script_unknown(const char *verb);
-
 #endif
