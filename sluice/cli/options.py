@@ -318,6 +318,14 @@ OutRequired = Annotated[
         "--out", metavar="PATH", help="What is to be made.", callback=value_callback(absolute)
     ),
 ]
+GdbCommands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMANDS",
+        help="Commands of gdb, separated by ;, after which it ends; without it, gdb waits "
+        "for yours.",
+    ),
+]
 Folder = Annotated[
     Path | None,
     typer.Option(

@@ -4,11 +4,22 @@ While it is read, they are PLACE bytes apart (disk_place()). Then the requests a
 disk follows another, in the order of their numbers (place_side_by_side()).
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.stream import MOST_BYTES, expect_range
+from sluice.trace.stream import (
+    MOST_BYTES,
+    LeftOut,
+    Line,
+    begins_with_head,
+    expect_range,
+    is_readable_as,
+    tables_of_lines,
+)
 
 PLACE = 1 << 48  # of a disk among the bytes of all
 UNITS = 1 << 14  # as many have room below 2^62
@@ -38,6 +49,24 @@ class Disks:
     def place(self, name: str, offset: int, size: int) -> int:
         """Return the place of a request to the disk of this name, as disk_place() does."""
         return disk_place(self.numbers.setdefault(name, len(self.numbers)), offset, size)
+
+
+RowOfDisks = Callable[[str, Disks], Line]  # a format's line, with the disks that have appeared
+
+
+def is_of_disks(head: bytes, columns: str, row_of: RowOfDisks) -> bool:
+    """Return whether a file that begins with these bytes has a head of these columns, or lines that
+    `row_of` reads."""
+    disks = Disks()
+    return begins_with_head(head, columns) or is_readable_as(head, lambda row: row_of(row, disks))
+
+
+def tables_of_disks(
+    path: Path, stream: BinaryIO, left: LeftOut, row_of: RowOfDisks
+) -> Iterator[np.ndarray]:
+    """Return an iterator over the tables of a text, as tables_of_lines() does."""
+    disks = Disks()
+    return tables_of_lines(path, stream, left, lambda row: row_of(row, disks))
 
 
 def place_side_by_side(requests: np.ndarray) -> np.ndarray:

@@ -36,6 +36,10 @@ def copy_of_tree(folder: Path, *without: str) -> Path:
     return copy
 
 
+SOURCE_FOLDERS = (  # with C sources that are built
+    *("kernel", "kernel/*", "policies/*", "drives", "drives/*", "mkfs"),
+    *("user", "user/*", "user/*/*", "tests/*", "tests/*/*"),
+)
 OF_TESTS = ("FULL", "LAB", "T")  # which tests there are; to other commands they say something else
 
 

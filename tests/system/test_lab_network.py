@@ -8,13 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from busy import busy_host
 
 from sluice.cli import main, verb
 from sluice.cli.verb import encode_values
@@ -29,7 +28,6 @@ from sluice.network.virtual import Link, NetworkDied, Plan, run_network
 
 SERVER = "udpecho -l -c 2; ping -c 2 -s 8000 10.0.0.2"
 CLIENT = "ping -c 2 -s 3000 10.0.0.1; udpecho 10.0.0.1 hello; udpecho 10.0.0.1 world; sleep 9"
-LOOPS = 2
 
 
 def build_plan(*scripts: str, args: str = "drive=rz58", link: Link | None = None) -> Plan:
@@ -44,18 +42,6 @@ def run(folder: Path, plan: Plan) -> tuple[list[str], list[Frame], list[int]]:
     statuses = run_network(plan, folder, lines.append, folder / "notes")
     assert lines == sorted(lines)
     return [str(line) for line in lines], read_notes(folder / "notes"), statuses
-
-
-@contextmanager
-def busy_host() -> Iterator[None]:
-    """Programs that keep the host's cores from QEMU."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def test_both_consoles_are_on_one_axis_of_time(tmp_path: Path) -> None:

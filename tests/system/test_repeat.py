@@ -10,14 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import SystemRandom
 
 import pytest
+from busy import busy_host
 from small_experiment import random_reads
 
 from sluice.experiment import repeat, runner
@@ -31,7 +30,6 @@ from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
 
 TIMES, READS = 2, 1000
-LOOPS = 2
 
 # A short run whose console tells every time: of each event, and sums of response times.
 SCRIPT = """
@@ -57,18 +55,6 @@ umount /mnt
 MOST = 1023 - len(" ramdisks=3221225472")  # of the lengths of boot arguments, in bytes
 SHORT = (*range(30, 46), MOST)
 MANY = (*range(30, 110), MOST - 1, MOST)
-
-
-@contextmanager
-def busy_host() -> Iterator[None]:
-    """Programs that keep the host's cores from QEMU."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:

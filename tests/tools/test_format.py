@@ -5,27 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from trees import SOURCE_FOLDERS
 
 from sluice.host.paths import ROOT
 
 pytestmark = pytest.mark.check
 
 BIN = Path(sys.executable).parent
-FOLDERS = [
-    "kernel",
-    "kernel/*",
-    "policies/*",
-    "drives",
-    "drives/*",
-    "user",
-    "user/*",
-    "user/*/*",
-    "mkfs",
-    "tests/*",
-    "tests/*/*",
-    "sluice/programs",
-    "tools/bench/guest",
-]
+FOLDERS = [*SOURCE_FOLDERS, "sluice/programs", "tools/bench/guest"]
 DEEPEST = 4  # folders above a file
 PYTHON = ("sluice", "grade", "book", "tools", "tests")
 SOURCES = sorted(p for f in FOLDERS for p in ROOT.glob(f + "/*.[ch]"))

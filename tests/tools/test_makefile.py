@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from trees import copy_of_tree, make
+from trees import SOURCE_FOLDERS, copy_of_tree, make
 from whole import WHOLE
 
 from grade.code.objects import included_headers, run_tool
@@ -166,20 +166,7 @@ def test_compile_commands_name_every_source(bare: Path) -> None:
     make(bare, "compile_commands.json")
     entries = json.loads((bare / "compile_commands.json").read_text())
     named = {entry["file"] for entry in entries}
-    folders = [
-        "kernel",
-        "kernel/*",
-        "policies/*",
-        "drives",
-        "drives/*",
-        "user",
-        "user/*",
-        "user/*/*",
-        "mkfs",
-        "tests/*",
-        "tests/*/*",
-    ]
-    sources = {str(p.relative_to(bare)) for f in folders for p in bare.glob(f + "/*.c")}
+    sources = {str(p.relative_to(bare)) for f in SOURCE_FOLDERS for p in bare.glob(f + "/*.c")}
     assert sources <= named
     assert all(entry["directory"] == str(bare) for entry in entries)
 

@@ -280,14 +280,7 @@ def theatre(
 def debug(
     workload: OneWorkload,
     cut: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which cut.")],
-    do: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMANDS",
-            help="Commands of gdb, separated by ;, after which it ends; without it, gdb waits "
-            "for yours.",
-        ),
-    ] = None,
+    do: options.GdbCommands = None,
     args: Args = "",
     block: Block = "4K",
     order: Order = ORDERS[0],

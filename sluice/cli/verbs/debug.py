@@ -91,14 +91,7 @@ def debug(
             help="Where it stops: a time as 12.345s, read:longest, read:17 or event:48211.",
         ),
     ] = "read:longest",
-    do: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMANDS",
-            help="Commands of gdb, separated by ;, after which it ends; without it, gdb waits "
-            "for yours.",
-        ),
-    ] = None,
+    do: options.GdbCommands = None,
     gdb_options: Annotated[
         str, typer.Option(metavar="OPTIONS", help="Options of an editor for the gdb it opens.")
     ] = "",

@@ -8,24 +8,16 @@ own, laid one after another as the units of SPC are, in the order in which they 
 whole file has 1,000 of them: take the lines of one with grep '^419,'.)
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
+from functools import partial
 
 from sluice.trace.stream import (
-    LeftOut,
     Line,
-    begins_with_head,
-    is_readable_as,
     is_table_head,
     parse_kind,
     parse_whole,
     split_commas,
-    tables_of_lines,
 )
-from sluice.trace.units import Disks
+from sluice.trace.units import Disks, is_of_disks, tables_of_disks
 
 ABOUT = "Alibaba's block traces, CSV"
 SOURCE = "github.com/alibaba/block-traces, README; J. Li et al., IISWC 2020"
@@ -36,8 +28,7 @@ US_NS = 1000
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    disks = Disks()
-    return begins_with_head(head, HEAD) or is_readable_as(head, lambda row: parse_row(row, disks))
+    return is_of_disks(head, HEAD, parse_row)
 
 
 def parse_row(line: str, disks: Disks) -> Line:
@@ -51,6 +42,4 @@ def parse_row(line: str, disks: Disks) -> Line:
     return time * US_NS, disks.place(device, offset, size), size, write
 
 
-def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    disks = Disks()
-    yield from tables_of_lines(path, stream, left, lambda row: parse_row(row, disks))
+read = partial(tables_of_disks, row_of=parse_row)

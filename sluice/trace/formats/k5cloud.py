@@ -7,25 +7,17 @@ A file has one volume; several in one file are disks of their own, laid one afte
 units of SPC are, in the order in which they first appear.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
+from functools import partial
 
 from sluice.trace.stream import (
-    LeftOut,
     Line,
-    begins_with_head,
-    is_readable_as,
     is_table_head,
     parse_kind,
     parse_seconds,
     parse_whole,
     split_commas,
-    tables_of_lines,
 )
-from sluice.trace.units import Disks
+from sluice.trace.units import Disks, is_of_disks, tables_of_disks
 
 ABOUT = "K5cloud, CSV"
 SOURCE = "SNIA IOTTA, trace 26930, README: the fields of the IO access log"
@@ -35,8 +27,7 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    disks = Disks()
-    return begins_with_head(head, HEAD) or is_readable_as(head, lambda row: parse_row(row, disks))
+    return is_of_disks(head, HEAD, parse_row)
 
 
 def parse_row(line: str, disks: Disks) -> Line:
@@ -50,6 +41,4 @@ def parse_row(line: str, disks: Disks) -> Line:
     return parse_seconds(time), disks.place(volume, offset, size), size, write
 
 
-def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    disks = Disks()
-    yield from tables_of_lines(path, stream, left, lambda row: parse_row(row, disks))
+read = partial(tables_of_disks, row_of=parse_row)

@@ -7,24 +7,16 @@ A file has one disk; several files in one are several, laid one after another as
 in the order in which they first appear.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
+from functools import partial
 
 from sluice.trace.stream import (
-    LeftOut,
     Line,
-    begins_with_head,
-    is_readable_as,
     is_table_head,
     parse_kind,
     parse_whole,
     split_commas,
-    tables_of_lines,
 )
-from sluice.trace.units import disk_place
+from sluice.trace.units import Disks, is_of_disks, tables_of_disks
 
 ABOUT = "MSR Cambridge, CSV"
 SOURCE = (
@@ -38,23 +30,20 @@ WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    readable = is_readable_as(head, lambda line: parse_row(line, {}))
-    return readable or begins_with_head(head, HEAD)
+    return is_of_disks(head, HEAD, parse_row)
 
 
-def parse_row(line: str, disks: dict[tuple[str, str], int]) -> Line:
-    """Return a line's request, or None for a head. disks: the numbers of the disks that have
-    appeared, by host and disk. Raises ValueError."""
+def parse_row(line: str, disks: Disks) -> Line:
+    """Return a line's request, or None for a head. Its disk is named by host and number. Raises
+    ValueError."""
     if is_table_head(line, HEAD):
         return None
     words = split_commas(line, 6, 7)
     write = parse_kind(words[3], WRITES)
     ticks = parse_whole(words[0], "the time") - EPOCH_S * 10**7
-    disk = disks.setdefault((words[1], words[2]), len(disks))
     offset, size = parse_whole(words[4], "the offset"), parse_whole(words[5], "the size")
-    return ticks * TICK_NS, disk_place(disk, offset, size), size, write
+    disk = "\n".join(words[1:3])  # a word has no end of a line in it
+    return ticks * TICK_NS, disks.place(disk, offset, size), size, write
 
 
-def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    disks: dict[tuple[str, str], int] = {}
-    yield from tables_of_lines(path, stream, left, lambda line: parse_row(line, disks))
+read = partial(tables_of_disks, row_of=parse_row)

@@ -19,15 +19,12 @@ from sluice.trace.seconds import spread_seconds
 from sluice.trace.stream import (
     LeftOut,
     Line,
-    begins_with_head,
-    is_readable_as,
     is_table_head,
     parse_kind,
     parse_whole,
     split_commas,
-    tables_of_lines,
 )
-from sluice.trace.units import Disks
+from sluice.trace.units import Disks, is_of_disks, tables_of_disks
 
 ABOUT = "Tencent's block traces, CSV"
 SOURCE = "SNIA IOTTA, trace 28064, README; Y. Zhang et al., OSCA, USENIX ATC 2020"
@@ -38,8 +35,7 @@ SECOND_NS = 10**9
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    disks = Disks()
-    return begins_with_head(head, HEAD) or is_readable_as(head, lambda row: parse_row(row, disks))
+    return is_of_disks(head, HEAD, parse_row)
 
 
 def parse_row(line: str, disks: Disks) -> Line:
@@ -56,7 +52,4 @@ def parse_row(line: str, disks: Disks) -> Line:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    disks = Disks()
-    yield from spread_seconds(
-        tables_of_lines(path, stream, left, lambda row: parse_row(row, disks))
-    )
+    yield from spread_seconds(tables_of_disks(path, stream, left, parse_row))
