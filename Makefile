@@ -166,6 +166,8 @@ gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's stat
 # One worker more than processors: tests wait for machines and programs a sixth of the time.
 PYTEST = $(PYTHON) -m pytest -c pyproject.toml --rootdir=.
 TESTERS = -n $(shell expr $(JOBS) + 1)
+# A run of all tests ends with the slowest ones, so that a slow newcomer is seen.
+SLOWEST := --durations=15 --durations-min=5
 # T with .py in it is a file of a folder of tests/, or a test in a file, else words of tests' names.
 # LAB chooses one lab's proof; then T chooses among its tests. In full, a file has its tests in the
 # best order.
@@ -174,7 +176,7 @@ FOUND_TEST = "$$(T=$(call quoted,T); file=$${T%%::*}; echo "$$(ls tests/*/"$$fil
 TEST_CHOICE = $(if $(value LAB),$(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     tests/grade/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
     $(TESTERS) --dist loadgroup --no-loadscope-reorder )$(FOUND_TEST),\
-    -k $(call quoted,T) tests),$(TESTERS) --dist loadgroup tests))
+    -k $(call quoted,T) tests),$(TESTERS) --dist loadgroup $(SLOWEST) tests))
 check: all native $(TWIN) ## check in a minute what has just been changed: linters, types, the kernel's code on the host, a short run
 	$(PYTEST) $(TESTERS) -m check tests
 test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab

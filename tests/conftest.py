@@ -27,6 +27,8 @@ from sluice.system.qemu import Config, Disk, Machine, Result, run_rc
 sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
 
 ROOM_BYTES = 8 << 30  # three times what all workers' files take at a time
+GOAL_S = 18 * 60  # of all tests together, so that two workers need ten minutes with what is built
+TOLD_S = 120  # a run of fewer seconds is one of some files
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]
@@ -153,7 +155,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say by what this run's tests were drawn, so that another run draws the same."""
+    """Say how long all tests took together, so that one that grows is seen, and by what this run's
+    tests were drawn, so that another run draws the same."""
+    reports = [one for of in terminalreporter.stats.values() for one in of]
+    total_s = sum(getattr(one, "duration", 0) for one in reports)
+    if total_s > TOLD_S:
+        goal = f"on two idle cores at most {GOAL_S:,}"
+        terminalreporter.write_line(f"sum of the tests' seconds: {total_s:,.0f} ({goal})")
     skipped = terminalreporter.stats.get("skipped", [])
     if any("not drawn by" in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(f"tests were drawn: SLUICE_DRAW={whole.draw_word()} repeats it")

@@ -4,10 +4,11 @@ A grading goes on only until it is clear what the test asks: a group until one o
 noticed the mistake, an attack until it has lost what it must. Tests whose machines do little are
 asked first.
 
-In the quick form, which every `make test` runs, one of three mistakes and attacks of each lab is
-tried, drawn by the commit (whole.py). A mistake is held against one of the groups that must notice
-it, such that each group has mistakes to notice. Mistakes and skeletons are graded on the twin
-(twin_grading.py), which does the same in less time, and so is what would take a machine longest.
+In the quick form, which every `make test` runs, one of three mistakes and attacks of each lab, and
+one of three skeletons, is tried, drawn by the commit (whole.py). A mistake is held against one of
+the groups that must notice it, such that each group has mistakes to notice. Mistakes and skeletons
+are graded on the twin (twin_grading.py), which does the same in less time, and so is what would
+take a machine longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
@@ -338,6 +339,7 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
     assert sum(record.most for record in records) == FULL
 
 
+@pytest.mark.drawn(3)
 @lab_mark("twin")
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]

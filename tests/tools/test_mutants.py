@@ -1,6 +1,7 @@
 """Mutation testing: what changes are made, and that the tests notice those they once did not.
 
-Changes of files that most native programs link take long: they are tried with FULL=1 only.
+Changes of files that most native programs link take long: they are tried with FULL=1 only. Of the
+others each run tries a half, drawn by the commit.
 """
 
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from typed import LINE
-from whole import WHOLE
+from whole import in_full
 
 from sluice.host.paths import ROOT
 from tools.mutants.campaign import EQUAL, KILLED, Tree, is_listed, load_equivalent
@@ -147,9 +148,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def row_parameter(row: dict[str, str]) -> object:
     """Return a row as a parameter of a test; with FULL=1 only if the change takes long."""
-    long = not WHOLE and row["file"] in IN_MOST_PROGRAMS
-    marks = [pytest.mark.skip(reason="only with FULL=1")] if long else []
-    return pytest.param(row, id=Path(row["file"]).stem, marks=marks)
+    mark = in_full if row["file"] in IN_MOST_PROGRAMS else pytest.mark.drawn(2)
+    return pytest.param(row, id=Path(row["file"]).stem, marks=mark)
 
 
 @pytest.mark.parametrize("row", [row_parameter(row) for row in ONCE_UNNOTICED])

@@ -163,7 +163,7 @@ def solution(clone: Path, lab: str) -> list[str]:
 @pytest.mark.parametrize(
     "lab",
     [
-        lab.name if lab.name in LIGHT else pytest.param(lab.name, marks=in_full)
+        pytest.param(lab.name, marks=pytest.mark.drawn(2) if lab.name in LIGHT else in_full)
         for lab in load_labs()
     ],
 )
