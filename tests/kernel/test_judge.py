@@ -21,10 +21,14 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
 
 Caffeine's simulator has a CLOCK-Pro that can be compared: a model that takes four decisions as that
 one does (replace_models.CAFFEINES) has its hits to the last one. So have a CLOCK in which the new
-block comes in before the hand looks for a victim, and our SIEVE with one block fewer.
+block comes in before the hand looks for a victim, and our SIEVE with one block fewer. A model of
+its S3-FIFO gives two blocks when one that moved fills the main queue; the kernel asks our policy
+for one block at a time. A model of its W-TinyLFU differs from ours in four things
+(replace_models.caffeine_wtinylfu).
 
-CAR and MGLRU are not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches
-of fewer than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
+CAR and MGLRU are not in libCacheSim's package. Its W-TinyLFU is not compared: it has no hit at all
+in caches of fewer than 100 blocks, where its window has no room, and it counts uses with hashes of
+its own.
 """
 
 import json
@@ -35,7 +39,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from replace_models import CAFFEINES, JUDGED, MODELS, clockpro, sieve
+from replace_models import (
+    CAFFEINES,
+    JUDGED,
+    MODELS,
+    caffeine_wtinylfu,
+    clockpro,
+    s3fifo,
+    sieve,
+)
 from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
 
 from sluice.host.paths import BUILD, ROOT
@@ -65,6 +77,8 @@ TOLD = {
 CAFFEINE_HITS = [511, 3577, 6646, 11936]
 # What linked.Clock and linked.Sieve of 3.2.3 hit of it, in caches of SIZES[1:].
 CAFFEINE_CLOCK, CAFFEINE_SIEVE = [2090, 4028, 10696], [3159, 5834, 11156]
+# What two-queue.S3Fifo and, without hashes and jitter, sketch.WindowTinyLfu of 3.2.3 hit of it.
+CAFFEINE_S3FIFO, CAFFEINE_WTINYLFU = [3552, 6481, 11720], [3670, 7004, 11803]
 NO_CACHE = ("clockpro",)  # which never evicts a block
 AS_OURS = ("lru", "clock", "2q", "sieve")
 
@@ -162,3 +176,15 @@ def test_clock_and_sieve_differ_from_caffeines_in_one_thing_each() -> None:
     assert entering == CAFFEINE_CLOCK
     assert [sieve(blocks, size - 1) for size in sizes] == CAFFEINE_SIEVE
     assert [sieve(blocks, size) for size in sizes] != CAFFEINE_SIEVE
+
+
+def test_s3fifo_differs_from_caffeines_when_a_block_that_moved_fills_the_main_queue() -> None:
+    blocks, sizes = trace(), SIZES[1:]
+    assert [s3fifo(blocks, size, as_caffeine=True) for size in sizes] == CAFFEINE_S3FIFO
+    assert [s3fifo(blocks, size) for size in sizes] != CAFFEINE_S3FIFO
+
+
+def test_wtinylfu_differs_from_caffeines_in_what_the_model_says() -> None:
+    blocks, sizes = trace(), SIZES[1:]
+    assert [caffeine_wtinylfu(blocks, size) for size in sizes] == CAFFEINE_WTINYLFU
+    assert [MODELS["wtinylfu"](blocks, size) for size in sizes] != CAFFEINE_WTINYLFU

@@ -5,7 +5,7 @@ shares nothing with the policy of its name, whose hits must be the same. `optima
 what no policy can surpass.
 """
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Collection, Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -313,16 +313,29 @@ def sieve(trace: Sequence[int], size: int) -> int:
     return hits
 
 
-def s3fifo(trace: Sequence[int], size: int, as_judge: bool = False) -> int:
-    """Algorithm 1 of the paper. as_judge: three things are different, as libCacheSim has them.
+def s3fifo(
+    trace: Sequence[int], size: int, as_judge: bool = False, as_caffeine: bool = False
+) -> int:
+    """Return the hits of algorithm 1 of the paper, for a cache that gives one block for each that
+    comes.
+
+    as_judge: three things are different, as libCacheSim has them.
 
     - While the cache was never full, blocks for which the small queue has no room go to the main
       queue.
     - A block's name is looked up, and forgotten, before room is made for the block.
     - The small queue's turn goes on although a block that moved has filled the main queue.
+
+    as_caffeine: two things are different, as Caffeine's simulator has them.
+
+    - When a block that moved has filled the main queue, that queue gives a block, and the small
+      queue's turn goes on, so it gives one, too. One place stays empty for the next block.
+    - Nine tenths of the blocks, which are the names, are rounded down.
     """
     small_size = max(1, size // 10)
     main_size = size - small_size
+    most_names = size * 9 // 10 if as_caffeine else main_size
+    turn_goes_on = as_judge or as_caffeine
     small: deque[int] = deque()
     main: deque[int] = deque()
     ghosts: OrderedDict[int, None] = OrderedDict()
@@ -338,18 +351,21 @@ def s3fifo(trace: Sequence[int], size: int, as_judge: bool = False) -> int:
 
     def evict() -> None:
         moved = False
-        while small and (not main or len(small) >= small_size or (as_judge and moved)):
+        while small and (not main or len(small) >= small_size or (turn_goes_on and moved)):
             block = small.popleft()
             if uses[block] <= 1:
                 del uses[block]
                 ghosts[block] = None
-                if len(ghosts) > main_size:
+                if len(ghosts) > most_names:
                     ghosts.popitem(last=False)
                 return
             main.append(block)
             uses[block] = 0
             moved = True
-        evict_from_main()
+            if as_caffeine and len(main) > main_size:
+                evict_from_main()
+        if len(uses) == size:
+            evict_from_main()
 
     for block in trace:
         if block in uses:
@@ -427,6 +443,47 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
         window_size = max(1, most // 100)
         shorten(window, window_size)
         shorten(protected, (most - window_size) * 80 // 100)
+    return hits
+
+
+def caffeine_wtinylfu(trace: Sequence[int], size: int) -> int:
+    """Return the hits of W-TinyLFU as Caffeine's simulator has it, if no block is mistaken for
+    another (`tiny-lfu.sketch = perfect-table`) and none enters by chance (jitter).
+
+    Ours differs in four things: a count ends at 15; a part of a block is none, for the window too;
+    while the cache fills, the parts are shares of the blocks that are there; and a use is counted
+    when there is room for its block, not before.
+    """
+    main_size = size * 99 // 100
+    protected_size = main_size * 80 // 100
+    window, probation, protected = (OrderedDict() for _ in range(3))
+    counts: Counter[int] = Counter()
+    hits = sampled = 0
+    for block in trace:
+        counts[block] += 1
+        sampled += 1
+        if sampled == 10 * size:
+            counts = Counter({name: count // 2 for name, count in counts.items()})
+            sampled //= 2
+        if block in window or block in protected:
+            hits += 1
+            (window if block in window else protected).move_to_end(block)
+            continue
+        if block in probation:
+            hits += 1
+            del probation[block]
+            protected[block] = None
+            if len(protected) > protected_size:
+                probation[protected.popitem(last=False)[0]] = None
+            continue
+        window[block] = None
+        if len(window) <= size - main_size:
+            continue
+        candidate = window.popitem(last=False)[0]
+        probation[candidate] = None
+        if len(window) + len(probation) + len(protected) > size:
+            other = next(iter(probation))
+            del probation[other if counts[candidate] > counts[other] else candidate]
     return hits
 
 

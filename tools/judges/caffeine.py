@@ -33,13 +33,16 @@ POLICIES = {
     OPTIMUM: "opt.Clairvoyant",
 }
 # Where the policies have a choice, that of Sluice: a quarter of the cache for 2Q's A1in, and names
-# of as many blocks that are gone as the cache has.
+# of as many blocks that are gone as the cache has. W-TinyLFU counts each block by itself, so no
+# hash decides, and lets no block in by chance.
 SETTINGS = {
     "report.format": "csv",
     "admission.0": "Always",
     "two-queue.percent-in": "0.25",
     "lirs.non-resident-multiplier": "1.0",
     "clockpro.non-resident-multiplier": "1.0",
+    "tiny-lfu.sketch": "perfect-table",
+    "tiny-lfu.jitter.enabled": "false",
 }
 
 

@@ -28,22 +28,21 @@ from tools.judges.caffeine import OPTIMUM, JudgeMissing
 BLOCK = 4096
 TOOL = BUILT / "plain" / "replace_hits_tool"
 OURS, UNKNOWN, MOST_BLOCKS = "Sluice", "!", 1 << 20
-LEAST = 50  # blocks of a cache: in one of 8, Caffeine's simulator does not end
+LEAST = 10  # blocks of a cache: with fewer, a tenth is none, and Caffeine's S3-FIFO does not end
 Counts = dict[str, list[int | None]]
 # Where another program's hits may differ from ours, and why. tests/kernel/test_judge.py proves a,
-# b, d, f and g by models, which have the other program's hits to the last use.
+# b, d and f to i by models, which have the other program's hits to the last use.
 CAUSES = {
     "a": "the target of T1 changes by a fraction, ours by whole blocks",
     "b": "main fills while small is full, a name is looked up after there is room, and small "
     "gives a victim where main has become too large",
     "c": "how a cache begins, and how many names the stack has",
     "d": "four decisions that the paper leaves open",
-    "e": "other hashes decide which blocks share a counter; libCacheSim also counts and halves "
-    "differently",
+    "e": "other hashes decide which blocks share a counter, and it counts and halves differently",
     "f": "the new block comes in before the hand looks for a victim",
     "g": "the cache has one block fewer",
-    "h": "a tenth of this cache is no whole number of blocks, and is rounded differently",
-    "i": "a hit or two, for a cause that was not found",
+    "h": "small gives a block, too, when a block that moved fills main; room for names is rounded",
+    "i": "a count may pass 15, the window is rounded up, and the parts do not grow with the cache",
 }
 MAY_DIFFER = {
     ("arc", libcachesim.NAME): "a",
@@ -52,12 +51,11 @@ MAY_DIFFER = {
     ("lirs", caffeine.NAME): "c",
     ("clockpro", caffeine.NAME): "d",
     ("wtinylfu", libcachesim.NAME): "e",
-    ("wtinylfu", caffeine.NAME): "e",
+    ("wtinylfu", caffeine.NAME): "i",
     ("clock", caffeine.NAME): "f",
     ("sieve", caffeine.NAME): "g",
     ("s3fifo", caffeine.NAME): "h",
 }
-ROUNDED, FEW = 10, 2  # h concerns no cache whose size is a multiple; i is of so many hits at most
 
 
 @dataclass(frozen=True)
@@ -134,24 +132,15 @@ def judge_trace(path: Path, percents: list[float]) -> Judged:
     return Judged(path.name.split(".")[0], len(uses), blocks, sizes, counts)
 
 
-def cause_of(policy: str, judge: str, size: int, more: int) -> str:
-    """Return the letter of the cause for which a judge has so many hits more, or UNKNOWN."""
-    cause = MAY_DIFFER.get((policy, judge), UNKNOWN)
-    if cause == "h" and size % ROUNDED == 0:
-        return "i" if abs(more) <= FEW else UNKNOWN
-    return cause
-
-
 def judged_fields(judged: Judged, policy: str, judge: str) -> list[str]:
     """Return a judge's fields of a policy's row: its hits minus ours, and the cause."""
-    columns = zip(
-        judged.sizes, judged.counts[OURS][policy], judged.counts[judge][policy], strict=True
-    )
+    cause = MAY_DIFFER.get((policy, judge), UNKNOWN)
+    columns = zip(judged.counts[OURS][policy], judged.counts[judge][policy], strict=True)
     return [
         "-" if theirs is None or ours is None
         else "=" if theirs == ours
-        else f"{theirs - ours:+,} {cause_of(policy, judge, size, theirs - ours)}"
-        for size, ours, theirs in columns
+        else f"{theirs - ours:+,} {cause}"
+        for ours, theirs in columns
     ]  # fmt: skip
 
 
