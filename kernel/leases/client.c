@@ -120,9 +120,9 @@ static int call_once(struct mount *m, struct file *f, enum lease lease,
     return c->in.bad ? -EIO : 0;
 }
 
-/* Call until the server has time, if tries is 0. */
-static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
-               u32 tries, struct grant *g)
+/* As call_once, when fewer than ASKING processes are calling. */
+static int call_in_turn(struct mount *m, struct file *f, enum lease lease,
+                        bool write, u32 tries, struct grant *g)
 {
     struct lessee *l = lessee_of(m);
     spin_lock(&m->lock);
@@ -131,11 +131,20 @@ static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
     l->asking++;
     spin_unlock(&m->lock);
     int error = call_once(m, f, lease, write, tries, g);
-    while (error == -EAGAIN && !tries)
-        error = pause(m) ?: call_once(m, f, lease, write, tries, g);
     HOLD(spin, &m->lock);
     l->asking--;
     wakeup(l);
+    return error;
+}
+
+/* Call until the server has time. The pauses are others' turns: one of them is
+ * the process that writes what is dirty. */
+static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
+               struct grant *g)
+{
+    int error;
+    while ((error = call_in_turn(m, f, lease, write, 0, g)) == -EAGAIN)
+        TRY(pause(m));
     return error;
 }
 
@@ -185,7 +194,7 @@ static int get_lease(struct inode *ip, bool write)
         TRY(flush_file(m, f)); /* it was silent until the lease was over */
     iunlock(ip);
     begin(m, f);
-    int error = ask(m, f, write ? WRITE_LEASE : READ_LEASE, write, 0, &g);
+    int error = ask(m, f, write ? WRITE_LEASE : READ_LEASE, write, &g);
     sleep_lock(&ip->lock);
     if (!error)
         take_grant(m, f, &g);
@@ -232,7 +241,7 @@ static void locked(struct inode *ip)
         return;
     if (!f->past)
         lease_end(m, f);
-    f->error = ask(m, f, NO_LEASE, write, 0, &g);
+    f->error = ask(m, f, NO_LEASE, write, &g);
 }
 
 /* ---- renewing ---- */
@@ -252,7 +261,8 @@ static void renew(struct mount *m, struct file *f)
         return;
     begin(m, f);
     bool write = f->own.opens[1] || f->written;
-    int error = ask(m, f, write ? WRITE_LEASE : READ_LEASE, write, TRIES, &g);
+    int error =
+        call_in_turn(m, f, write ? WRITE_LEASE : READ_LEASE, write, TRIES, &g);
     {
         HOLD(sleep, lease_inode(f) ? &f->ip->lock : NULL);
         if (error)

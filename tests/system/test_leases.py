@@ -140,6 +140,25 @@ def test_a_server_that_never_granted_a_lease_waits_for_none(tmp_path: Path) -> N
     assert texts(said) == ["old"] and said[-1].at_s < 20
 
 
+def test_a_file_may_be_had_at_once_after_an_unmount(tmp_path: Path) -> None:
+    first = MOUNT + "echo new > /mnt/f; umount /mnt; sleep 30"
+    second = MOUNT + "sleep 9; cat /mnt/f"
+    said = run(tmp_path, SERVE + "sleep 30; grep nfs /dev/stat", first, second)
+    assert texts(said[2]) == ["new"]
+    assert said[2][-1].at_s < 13 and counter(said[0], "nfs.evictions") == 1
+
+
+def test_many_programs_that_wait_keep_no_dirty_block_back(tmp_path: Path) -> None:
+    """The server starts again, and six programs of the writer's machine wait for leases."""
+    server = "mkdir /x; for i in f 1 2 3 4 5 6; do echo old > /x/$i; done; nfsd /x & sleep 10; "
+    server += STOP + "sleep 8; nfsd /x & sleep 32; cat /x/f; sleep 60"
+    first = MOUNT + "sleep 5; echo new > /mnt/f; sleep 14; "
+    first += "for i in 1 2 3 4 5 6; do cat /mnt/$i & done; sleep 120"
+    said = run(tmp_path, server, first)
+    assert texts(said[0])[-1] == "new"
+    assert texts(said[1]) == ["old"] * 6
+
+
 def test_clients_of_plain_nfs_take_leases_back(tmp_path: Path) -> None:
     first = MOUNT + "echo new > /mnt/f; sleep 9; (read x; echo $x; sleep 10; cat) < /mnt/g"
     second = MOUNT.replace("-o consistency=leases", "") + "sleep 3; cat /mnt/f; sleep 11; "
