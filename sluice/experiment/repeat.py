@@ -30,7 +30,6 @@ from sluice.experiment.records import RunResult
 from sluice.experiment.schema import BadExperiment, Experiment
 from sluice.experiment.selection import (
     has_charged_time,
-    is_for_twin,
     load_experiments,
     twin_variant,
 )
@@ -60,9 +59,7 @@ class Way:
 
     def makes(self, experiment: Experiment) -> bool:
         """Return whether this way must come to the results of this tree's machine."""
-        if self.twin:
-            return is_for_twin(experiment)
-        return has_charged_time(experiment) or not self.compiler
+        return has_charged_time(experiment) or not (self.compiler or self.twin)
 
 
 @dataclass

@@ -396,6 +396,13 @@ def build_run_result(run: Run, ended: Ended, memory: Path) -> RunResult:
     raise RunFailed(why)
 
 
+def expect_engine(run: Run, machines: list[Config]) -> None:
+    """Raise RunFailed if the twin is to make the run and cannot be one of its machines."""
+    for machine in machines if run.uses_twin else ():
+        if why := engine.refusal_reason(machine, run.config["commands"]):
+            raise RunFailed(f"the twin cannot make this run: {why}; leave --engine=twin away")
+
+
 def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunResult, float]:
     """Make the run. Returns its result and the host's seconds. Raises RunFailed.
 
@@ -407,10 +414,8 @@ def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunRe
         return two_machines.make_run(run, console, memory)
     with scratch_folder(UNDER_WAY) as folder:
         config = build_machine(run, folder)
-        why = run.uses_twin and engine.refusal_reason(config, run.config["commands"])
-        if why:
-            console.touch()
-            raise RunFailed(f"the twin cannot make this run: {why}; leave --engine=twin away")
+        console.touch()
+        expect_engine(run, [config])
         with config.guest(kept=memory) as guest:
             ended = boot_run(run, config, guest, console)
             try:

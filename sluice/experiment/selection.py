@@ -98,24 +98,15 @@ def has_charged_time(experiment: Experiment) -> bool:
     return all(run.config["clock"] == CHARGED for run in experiment.runs)
 
 
-def has_server(experiment: Experiment) -> bool:
-    """Return whether an experiment has a server, which the twin cannot be: it has no network."""
-    return any("server" in run.config for run in experiment.runs)
-
-
-def is_for_twin(experiment: Experiment) -> bool:
-    """Return whether the twin must come to the same results as the machine."""
-    return has_charged_time(experiment) and not has_server(experiment)
-
-
 def suits_twin(experiment: Experiment) -> bool:
     """Return whether the twin makes the results of this experiment, on this host."""
-    return is_for_twin(experiment) and not any(
+    return has_charged_time(experiment) and not any(
         engine.run_refusal_reason(
             run.config["commands"],
-            [disk["size"] for disk in (run.config["root"], run.config["data"]) if disk],
+            [disk["size"] for disk in (machine["root"], machine["data"]) if disk],
         )
         for run in experiment.runs
+        for machine in (run.config, *([run.config["server"]] if "server" in run.config else ()))
     )
 
 

@@ -17,12 +17,13 @@ from sluice.experiment.records import RunResult
 from sluice.experiment.run import Ended, RunFailed
 from sluice.experiment.schema import Run
 from sluice.host.scratch import scratch_folder
-from sluice.network.virtual import Link
+from sluice.network.virtual import Begin, Link, start_in_qemu
 from sluice.network.wiring import join_machines
 from sluice.system import devtext, image
 from sluice.system.guest import DiskChanged, Guest, parse_size
-from sluice.system.qemu import Config, Disk, start
+from sluice.system.qemu import Config, Disk
 from sluice.system.trace import BadTrace
+from sluice.twin import engine
 
 SERVER, CLIENT = 0, 1
 SERVER_MARK = "\n@server\n"  # in a run's console: before it stands what the client showed
@@ -67,17 +68,22 @@ def make_client(run: Run, folder: Path) -> Config:
 
 
 def start_machines(
-    link: Link, configs: list[Config], guests: list[Guest], consoles: list[Path], opened: ExitStack
+    link: Link,
+    configs: list[Config],
+    guests: list[Guest],
+    consoles: list[Path],
+    opened: ExitStack,
+    begins: tuple[Begin, Begin] = (start_in_qemu, start_in_qemu),
 ) -> list[subprocess.Popen[bytes]]:
-    """Start both machines on a link. `opened` ends them."""
+    """Start both machines on a link. `opened` ends them. begins: what starts each one."""
     started: list[subprocess.Popen[bytes]] = []
     with join_machines(2) as plugs:
         for number, plug in enumerate(plugs):
             args = f"{configs[number].args} {link.arguments(number + 1, 2)}"
-            machine = start(
-                replace(configs[number], args=args, options=plug.options),
+            machine = begins[number](
+                replace(configs[number], args=args),
                 guests[number],
-                files=plug.files,
+                plug=plug,
                 stdin=subprocess.DEVNULL,
                 stdout=opened.enter_context(consoles[number].open("wb")),
                 stderr=subprocess.PIPE,
@@ -100,7 +106,8 @@ def boot(run: Run, configs: list[Config], guests: list[Guest], folder: Path) -> 
     with ExitStack() as opened:
         began_s = time.monotonic()
         link = Link(run.config["link"], **run.config.get("faults", {}))
-        machines = start_machines(link, configs, guests, consoles, opened)
+        begin = engine.start_twin if run.uses_twin else start_in_qemu
+        machines = start_machines(link, configs, guests, consoles, opened, (begin, begin))
         threading.Thread(target=follow_server, args=machines, daemon=True).start()
         client = runs.wait_for_exit(machines[CLIENT], run.host_limit_s)
         server = runs.wait_for_exit(machines[SERVER], ENDING_S if client[0] == 0 else 0)
@@ -131,10 +138,9 @@ def make_run(run: Run, console: Path, memory: Path | None) -> tuple[RunResult, f
     file of the server's memory has SERVER_MEMORY after that name."""
     console.touch()
     of_server = memory and memory.with_name(memory.name + SERVER_MEMORY)
-    if run.uses_twin:
-        raise RunFailed("the twin has no network; leave --engine=twin away")
     with scratch_folder(runs.UNDER_WAY) as folder, ExitStack() as opened:
         configs = [make_server(run, folder), make_client(run, folder)]
+        runs.expect_engine(run, configs)
         kept = (of_server, memory)
         guests = [
             opened.enter_context(config.guest(kept=file))
@@ -148,7 +154,7 @@ def make_run(run: Run, console: Path, memory: Path | None) -> tuple[RunResult, f
                 raise RunFailed(f"the server: {why}")
             result = runs.build_run_result(run, client, guests[CLIENT].path)
             add_server(result, server.console)
-            for guest in guests:
+            for guest in guests if not run.uses_twin else ():
                 guest.verify()
             return result, client.host_s
         except (RunFailed, DiskChanged, devtext.BadText, BadTrace) as error:

@@ -1,9 +1,9 @@
 """Reads the frames of a run in virtual time from what its machines said to each other.
 
 A machine says what it does in notes, which are frames of a type of their own (kernel/link/link.c).
-QEMU keeps all that passes the first machine's device, with times of the host. A note of a frame has
-the frame and its times in virtual time. Which notes are read first depends on the host, so frames
-are put in order: by time, then by machine. A frame that the link loses on purpose has no note.
+QEMU, or the twin, keeps all that passes the first machine's device. A note of a frame has the frame
+and its times in virtual time. Which notes are read first depends on the host, so frames are put in
+order: by time, then by machine. A frame that the link loses on purpose has no note.
 """
 
 import struct
@@ -54,6 +54,6 @@ def parse_notes(notes: Iterable[bytes]) -> Iterator[Frame]:
 
 
 def read_notes(path: Path) -> list[Frame]:
-    """Return all frames of a run, in order of time. path: what QEMU has kept. Raises BadNotes and
-    BadCapture."""
+    """Return all frames of a run, in order of time. path: what the first machine has kept. Raises
+    BadNotes and BadCapture."""
     return sorted(parse_notes(packet.data for packet in read_packets(path)))

@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sluice.network.consoles import TIMES, Console, Line, Merger
 from sluice.network.wiring import Plug, join_machines
@@ -26,6 +26,12 @@ SILENCE_S = 10  # of the host's time
 TRACE_K = 256  # K events that a trace keeps, if one is asked for: the last ones
 CHUNK = 1 << 16  # bytes of a console that are read together
 STATUS_BOOT_FAIL, STATUS_PANIC = 100, 101  # of a machine: kernel/machine/panic.h
+Begin = Callable[..., subprocess.Popen[bytes]]  # takes a machine, its memory and plug=
+
+
+def start_in_qemu(config: Config, guest: Guest, plug: Plug, **how: Any) -> subprocess.Popen[bytes]:
+    """Start a machine of a network in QEMU. Returns the process. how: goes to Popen."""
+    return start(replace(config, options=plug.options), guest, files=plug.files, **how)
 
 
 class NetworkDied(RuntimeError):
@@ -53,7 +59,7 @@ class Link:
 @dataclass(frozen=True)
 class Plan:
     """The machines of a run. scripts: each one's shell commands; args: each one's boot
-    arguments."""
+    arguments; twin: what starts a twin (sluice/twin/engine.py), if twins make the run."""
 
     scripts: tuple[str, ...]
     args: tuple[str, ...]
@@ -62,8 +68,9 @@ class Plan:
     disk_mib: int = 64
     block: str = "4K"  # of the disks
     traced: bool = False  # the memories are kept, with traces in them (memory_file)
+    twin: Begin | None = None
 
-    def config(self, machine: int, plug: Plug, folder: Path) -> Config:
+    def config(self, machine: int, folder: Path) -> Config:
         """Return a machine, the first of which is 1; its root disk is made in the folder."""
         content = Content(
             rc=self.scripts[machine - 1] + "\n", size=f"{self.disk_mib}M", block=self.block
@@ -79,7 +86,6 @@ class Plan:
             args=args,
             lab=True,
             charged=True,
-            options=plug.options,
         )
 
 
@@ -91,12 +97,13 @@ class Running:
     process: subprocess.Popen[bytes]
     guest: Guest
     errors: IO[bytes]  # what its QEMU itself prints
+    is_twin: bool
     status: int | None = None  # None: it has not ended by itself
 
     def finish(self) -> None:
         """Wait for the end of a machine whose console has ended."""
         self.status = self.process.wait()
-        if self.status == 0:
+        if self.status == 0 and not self.is_twin:
             self.guest.verify()
 
     def kill(self) -> None:
@@ -111,7 +118,7 @@ class Running:
         if self.status in (STATUS_BOOT_FAIL, STATUS_PANIC):
             return console.kernel_end
         if self.status < 0:
-            return f"signal {-self.status} ended its QEMU"
+            return f"signal {-self.status} ended its {'twin' if self.is_twin else 'QEMU'}"
         return self.complaint() if self.status else ""
 
     def complaint(self) -> str:
@@ -128,22 +135,23 @@ def memory_file(folder: Path, machine: int) -> Path:
 def start_machines(plan: Plan, folder: Path, dump: Path | None, opened: ExitStack) -> list[Running]:
     """Start all machines. `opened` ends them."""
     running = []
+    begin = plan.twin or start_in_qemu
     with join_machines(len(plan.scripts), dump) as plugs:
-        configs = [plan.config(number, plug, folder) for number, plug in enumerate(plugs, 1)]
+        configs = [plan.config(number, folder) for number in range(1, len(plugs) + 1)]
         for number, (config, plug) in enumerate(zip(configs, plugs, strict=True), 1):
             kept = memory_file(folder, number) if plan.traced else None
             guest = opened.enter_context(config.guest(kept=kept))
             errors: IO[bytes] = opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-            process = start(
+            process = begin(
                 config,
                 guest,
-                files=plug.files,
+                plug=plug,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
             )
-            running.append(Running(number, process, guest, errors))
+            running.append(Running(number, process, guest, errors, plan.twin is not None))
             opened.callback(running[-1].kill)
     return running
 

@@ -1,7 +1,8 @@
-"""Joins QEMUs to one Ethernet, by pairs of Unix sockets that have no names.
+"""Joins machines to one Ethernet, by pairs of Unix sockets that have no names.
 
-Two machines are joined directly. Of more machines the first one's QEMU has a hub, so that all
-machines receive all frames in one order, which the link needs (kernel/link/link.c).
+Two machines are joined directly. Of more machines the first one has a hub, so that all machines
+receive all frames in one order, which the link needs (kernel/link/link.c). QEMUs and twins speak
+alike on a socket: none of them knows what the others are.
 """
 
 import socket
@@ -19,9 +20,11 @@ DEVICE, HUB = "n", 0
 
 @dataclass(frozen=True)
 class Plug:
-    """One machine's end of the network: options for QEMU, and the files that it inherits."""
+    """One machine's end of the network: options for QEMU, options for the twin, and the files that
+    either inherits."""
 
     options: tuple[str, ...]
+    twin: tuple[str, ...]
     files: tuple[int, ...]
 
 
@@ -56,6 +59,13 @@ def dump_options(file: Path) -> tuple[str, ...]:
     return ("-object", f"filter-dump,id=dump,netdev={DEVICE},file={quote_qemu(file)}")
 
 
+def twin_options(number: int, files: list[int], dump: Path | None = None) -> tuple[str, ...]:
+    """Return the twin's options for the device of a machine. files: its sockets to other machines;
+    dump: where it writes all frames of its device, as pcap."""
+    joined = ":".join(map(str, [number, *files]))
+    return ("-l", joined, *(("-d", str(dump)) if dump else ()))
+
+
 def first_options(files: list[int], further: tuple[str, ...]) -> tuple[str, ...]:
     """Return the options of the first machine, which is joined to all others. further: options for
     one more network, whose name is `host`."""
@@ -75,7 +85,7 @@ def join_machines(
     files: tuple[int, ...] = (),
 ) -> Iterator[list[Plug]]:
     """Yield a plug for each machine. The context must last until all machines have started. dump:
-    where the first machine's QEMU writes all frames. further: options for one more network, named
+    where the first machine writes all frames. further: options of QEMU for one more network, named
     `host`. files: descriptors that these options use."""
     with ExitStack() as opened:
         pairs = [socket.socketpair() for _ in range(count - 1)]
@@ -84,8 +94,8 @@ def join_machines(
             opened.enter_context(other)
         ours = [one.fileno() for one, _ in pairs]
         options = (*first_options(ours, further), *device(1), *(dump_options(dump) if dump else ()))
-        plugs = [Plug(options, (*ours, *files))]
+        plugs = [Plug(options, twin_options(1, ours, dump), (*ours, *files))]
         for number, (_, other) in enumerate(pairs, 2):
             options = (*stream(DEVICE, other.fileno()), *device(number))
-            plugs.append(Plug(options, (other.fileno(),)))
+            plugs.append(Plug(options, twin_options(number, [other.fileno()]), (other.fileno(),)))
         yield plugs

@@ -12,6 +12,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from sluice.host.paths import BUILT
+from sluice.network.wiring import Plug
 from sluice.system.guest import MOST_DISKS, Guest, parse_size
 from sluice.system.qemu import Config, die_with_parent
 
@@ -59,10 +60,11 @@ def twin_command(
     twin: Path = TWIN,
     log: tuple[int, Path] | None = None,
     watch: tuple[int, Path] | None = None,
+    plug: Plug | None = None,
 ) -> list[str]:
     """Return the command line that starts the twin with this memory. costs: a table of costs, if
     not the kernel's; log: a disk whose writes are kept, and the file for them; watch: a disk whose
-    events are kept, and the file for them (disk_events.py)."""
+    events are kept, and the file for them (disk_events.py); plug: its end of a network."""
     line = [str(twin), "-p", str(PROGRAMS), "-m", str(guest.path)]
     line += ["-c", str(costs)] if costs else []
     if log:
@@ -70,6 +72,7 @@ def twin_command(
         line += ["-w", f"{place}:{place + size}:{log[1]}"]
     if watch:
         line += ["-e", f"{watch[0]}:{watch[1]}"]
+    line += plug.twin if plug else ()
     return [*line, "--", *machine.charged_arguments().split(), guest.argument()]
 
 
@@ -80,12 +83,14 @@ def start_twin(
     twin: Path = TWIN,
     log: tuple[int, Path] | None = None,
     watch: tuple[int, Path] | None = None,
+    plug: Plug | None = None,
     **how: object,
 ) -> subprocess.Popen:
     """Start the twin, or another twin with other sources in it, as a child. Returns the process.
-    how: goes to Popen."""
-    line = twin_command(machine, guest, twin=twin, log=log, watch=watch)
-    return subprocess.Popen(line, preexec_fn=in_child, **how)
+    plug: its end of a network; how: goes to Popen."""
+    line = twin_command(machine, guest, twin=twin, log=log, watch=watch, plug=plug)
+    files = plug.files if plug else ()
+    return subprocess.Popen(line, preexec_fn=in_child, pass_fds=files, **how)
 
 
 def ring_address(memory: Path) -> int:

@@ -2,8 +2,9 @@
  * The twin: the kernel and the user programs, compiled for the host, and a
  * machine for them that is no processor but this program.
  *
- *   twin [-c COSTS] [-n] [-w FROM:END:LOG] [-e DISK:EVENTS] -p PROGRAMS
- *        -m MEMORY -- BOOT ARGUMENTS
+ *   twin [-c COSTS] [-n] [-w FROM:END:LOG] [-e DISK:EVENTS]
+ *        [-l NUMBER:SOCKET[:SOCKET...]] [-d FRAMES] -p PROGRAMS -m MEMORY
+ *        -- BOOT ARGUMENTS
  *   twin [-c COSTS] -r DISKS [-t TRACE] [-e DISK:EVENTS] -p PROGRAMS -m MEMORY
  *        [-- BOOT ARGUMENTS]
  *
@@ -16,6 +17,7 @@
  *     machine.c         machine mode and its trace; the console; the end
  *   and, of this, what speaks to Linux (sluice/wasm/ has it for a browser):
  *     host.c            memory and disks, output, options
+ *     nic.c             the network device
  *     costs_file.c      other tables of costs, and what was charged
  *     resident.c store.c    many trials of one process, with -r
  * - MEMORY is a file, as QEMU gets it (sluice/system/guest.py): the machine's
@@ -35,6 +37,8 @@
  *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of
  *   them, each has a sector that begins with its place and size in sectors, and
  *   its data.
+ * - With -l it is machine NUMBER of a network, from 1, and inherits the sockets
+ *   to the others. With -d all frames of its device go to the file FRAMES.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */
@@ -50,6 +54,7 @@
 #include "sluice/twin/costs.h"
 #include "sluice/twin/hart.h"
 #include "sluice/twin/host.h"
+#include "sluice/twin/nic.h"
 #include "sluice/twin/program.h"
 #include "sluice/twin/resident.h"
 #include "sluice/twin/store.h"
@@ -96,6 +101,7 @@ void host_end(int status)
         keep_trace();
     if ((write_log && fclose(write_log)) || watch_end())
         _exit(STATUS_PANIC);
+    nic_end();
     _exit(status);
 }
 
@@ -133,6 +139,12 @@ static void fail(const char *what, const char *why)
 {
     fprintf(stderr, "twin: %s: %s\n", what, why);
     exit(STATUS_BOOT_FAIL);
+}
+
+static void must(bool done, const char *what, const char *why)
+{
+    if (!done)
+        fail(what, why);
 }
 
 static void map(const char *path, u64 bytes, int flags, int file)
@@ -224,11 +236,15 @@ int main(int argc, char **argv)
 {
     int option;
     const char *memory = NULL;
-    while ((option = getopt(argc, argv, "c:e:np:m:r:t:w:")) >= 0) {
+    while ((option = getopt(argc, argv, "c:d:e:l:np:m:r:t:w:")) >= 0) {
         if (option == 'c')
             costs_read(optarg);
+        else if (option == 'd')
+            must(nic_dump(optarg), optarg, "cannot be made");
         else if (option == 'e')
             watch(optarg);
+        else if (option == 'l')
+            must(nic_join(optarg), optarg, "is not NUMBER:SOCKET[:SOCKET...]");
         else if (option == 'n')
             costs_shown = true;
         else if (option == 'p')

@@ -13,7 +13,6 @@
 #include "kernel/machine/print.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"
-#include "kernel/driver/virtio_net.h"
 
 struct machine machine = {
     .memory_phys = MEMORY_PHYS, .nharts = 1, .timebase_hz = 10000000};
@@ -118,44 +117,6 @@ i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
 /* ---- devices: none but RAM disks ---- */
 
 void virtio_blk_probe(void)
-{
-}
-
-bool nic_probe(u8 mac[MAC_BYTES])
-{
-    (void)mac;
-    return false;
-}
-
-void nic_start(void (*arrived)(void))
-{
-    (void)arrived;
-}
-
-bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
-{
-    (void)head, (void)head_bytes, (void)body, (void)bytes;
-    return false;
-}
-
-struct nic_buffer *nic_take(u32 *bytes)
-{
-    (void)bytes;
-    return NULL;
-}
-
-void nic_give(struct nic_buffer *b)
-{
-    (void)b;
-}
-
-u32 nic_number(const struct nic_buffer *b)
-{
-    (void)b;
-    return 0;
-}
-
-void nic_flush(void)
 {
 }
 

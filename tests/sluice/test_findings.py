@@ -20,7 +20,7 @@ from sluice.experiment import run as runs
 from sluice.experiment.files import hash_value
 from sluice.experiment.load import load, read_toml
 from sluice.experiment.schema import MODEL_SAYS, Experiment, Run
-from sluice.experiment.selection import has_server, twin_variant
+from sluice.experiment.selection import twin_variant
 from sluice.experiment.verdict import NOT_JUDGED, UNKNOWN, Verdict
 from sluice.host.experiments import experiment_files
 from sluice.twin import engine
@@ -124,7 +124,6 @@ def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, t
     experiment, console = load(path, SIZE), tmp_path / "console"
     if (
         not WHOLE
-        and not has_server(experiment)
         and not engine.host_refusal_reason()
         and not wrong_verdicts(twin_variant(experiment), made, console)
     ):

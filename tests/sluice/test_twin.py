@@ -32,7 +32,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Rooms whose sources the twin shares with the machine, whole.
-SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "ext2", "file")
+SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "journal", "ext2", "file")
+SHARED += ("link", "net", "nfs", "nvram", "remote", "spritely")
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from both import expect_alike
 
 from sluice.experiment import load, metrics, run, two_machines
 from sluice.experiment.catalogue import NETWORK_COUNTERS
 from sluice.experiment.run import RunFailed
-from sluice.experiment.schema import BadExperiment, Run
+from sluice.experiment.schema import MACHINE_ENGINE, TWIN, BadExperiment, Run
+from sluice.experiment.selection import experiment_file
 from sluice.host.paths import ROOT
 from sluice.network.virtual import Link
-from sluice.system import image
+from sluice.system import image, trace
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, Machine
+from sluice.twin import engine
 
 RANDOM = ROOT / "experiments" / "mogul" / "mogul-4.2-random.toml"
 MEBI = 1 << 20
@@ -43,11 +46,76 @@ def test_a_run_is_equal_to_the_byte_when_repeated(tmp_path: Path) -> None:
     assert int(made[0]["counters"]["server.nvram.writes"][0]) > 0
 
 
-def test_the_twin_says_that_it_has_no_network(tmp_path: Path) -> None:
+def read_events(console: str, memory: Path) -> tuple[int, list[trace.Event]]:
+    """Return how many events a machine has lost, and the others."""
+    phys = int(re.findall(r"^trace.phys (\d+)", console, re.M)[-1])
+    lost, events = trace.read_trace(memory, phys)
+    return lost, list(events)
+
+
+def run_by(name: str, arm: str, faults: dict[str, int], maker: str, folder: Path, **chosen: str):
+    """Make a quick run of an arm with few reads, by an engine. Returns its result and the events of
+    the client and of the server."""
+    folder.mkdir()
+    runs = load.load(experiment_file(name), "quick").runs
+    found = next(one for one in runs if one.arm == arm and chosen.items() <= one.variables.items())
+    config = dict(found.config, commands=re.sub(r"nr=\d+", "nr=300", found.config["commands"]))
+    config |= {"faults": faults} if faults else {}
+    config |= {"engine": maker} if maker == TWIN else {}
+    made = run.make_run(replace(found, config=config), folder / "console", folder / "memory")[0]
+    del made["key"]  # the hash of the kernel, or of the twin, is in it
+    texts = (folder / "console").read_text().split(two_machines.SERVER_MARK)
+    memories = (folder / "memory", folder / f"memory{two_machines.SERVER_MEMORY}")
+    return made, [read_events(*each) for each in zip(texts, memories, strict=True)]
+
+
+LOSSES = {"loss_percent": 3, "late_percent": 5, "seed": 7}
+
+
+@pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="there is no twin here")
+@pytest.mark.parametrize(
+    ("name", "arm", "faults", "chosen"),
+    [
+        ("nfs-consistency", "NFS", {}, {"load": "keep"}),
+        ("nfs-consistency", "NFS", LOSSES, {"load": "keep"}),
+        ("nfs-consistency", "Spritely NFS", LOSSES, {"load": "keep"}),
+        ("mogul-4.2-random", "delayed+PU", {}, {}),
+        ("mogul-4.2-random", "delayed+AIPU NVRAM", {}, {}),
+        ("mogul-4.2-sequential", "AIPU NVRAM", LOSSES, {}),
+    ],
+)
+def test_the_twin_decides_as_the_machine_does_one_by_one(
+    name: str, arm: str, faults: dict[str, int], chosen: dict, tmp_path: Path
+) -> None:
+    """The results are equal, and so is each event of both machines, with its time in ns."""
+    machine, twin = (
+        run_by(name, arm, faults, maker, tmp_path / maker, **chosen)
+        for maker in (MACHINE_ENGINE, TWIN)
+    )
+    for (lost, events), (lost_by_twin, by_twin) in zip(machine[1], twin[1], strict=True):
+        assert not lost and not lost_by_twin
+        expect_alike(events, by_twin, least=2000)
+    assert twin[0] == machine[0]
+    if faults:
+        assert int(machine[0]["counters"]["link.lost"][0]) > 0
+
+
+@pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="there is no twin here")
+def test_a_twin_that_is_a_server_and_does_not_boot_is_named(tmp_path: Path) -> None:
     one = short_run("delayed+PU")
-    twin = replace(one, config={**one.config, "engine": "twin"})
-    with pytest.raises(RunFailed, match="the twin has no network"):
-        run.make_run(twin, tmp_path / "console")
+    server = one.config["server"].copy()
+    server["args"] += " nvram_of=disk9"
+    config = {**one.config, "server": server, "engine": TWIN}
+    with pytest.raises(RunFailed, match=r"the server: [^|]*\|[^|]*there is no such disk"):
+        run.make_run(replace(one, config=config), tmp_path / "console")
+
+
+def test_the_twin_refuses_a_server_whose_disks_are_too_large(tmp_path: Path) -> None:
+    one = short_run("delayed+PU")
+    server = {**one.config["server"], "nvram": "7G"}
+    config = {**one.config, "server": server, "engine": TWIN}
+    with pytest.raises(RunFailed, match="the twin cannot make this run"):
+        run.make_run(replace(one, config=config), tmp_path / "console")
 
 
 def test_a_server_that_does_not_boot_is_named(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memo
     --memory64-lowering $(LIVE_TABLES) --asyncify --pass-arg=asyncify-imports@page.gate -O3
 LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
     %.c,$(KSRC))) $(addprefix sluice/twin/,hart.c machine.c memory.c no_virtio.c) \
-    $(addprefix sluice/wasm/,host.c space.c switch.c place.S stack.S)))
+    $(addprefix sluice/wasm/,host.c no_network.c space.c switch.c place.S stack.S)))
 LIVE_LIB := $(patsubst %,build/live/%.o,$(basename $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))) $(addprefix sluice/wasm/,call.c stack.S)))
 LIVE_PARTS := $(patsubst %.c,build/live/%.o,$(filter-out user/usertests/%,$(USRC)))
