@@ -21,7 +21,7 @@ from sluice.host.nearest import suggest
 from sluice.host.paths import PACKAGE, ROOT
 
 FULL, ALL = "full", "all"
-ENGINES = ("machine", "twin")
+ENGINES = MACHINE, TWIN = ("machine", "twin")
 JOBS = os.cpu_count() or 1
 MOST_JOBS = 999
 UNITS_S = {"s": 1, "m": 60, "h": 3600}

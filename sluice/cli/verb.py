@@ -53,6 +53,12 @@ class Needs:
         return replace(self, goals=(*self.goals, *goals))
 
 
+def needs_of_engine(needs: Needs) -> Callable[[Values], Needs]:
+    """Return a function for a verb with --engine: it returns these needs, with the twin if the twin
+    is to make the runs."""
+    return lambda values: needs.adding("twin") if values["engine"] == "twin" else needs
+
+
 class Work(Protocol):
     """A verb's function: it takes its options by name, and returns the exit status."""
 

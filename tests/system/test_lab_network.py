@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,10 @@ from sluice.network.consoles import Line, Merger
 from sluice.network.link_row import FOLDER, LinkRow, read_link_row
 from sluice.network.notes import KIND_FRAME, NOTE, NOTE_TYPE, BadNotes, Frame, read_notes
 from sluice.network.virtual import Link, NetworkDied, Plan, run_network
+from sluice.network.wiring import Plug
+from sluice.system.guest import Guest
+from sluice.system.qemu import Config
+from sluice.twin import engine
 
 SERVER = "udpecho -l -c 2; ping -c 2 -s 8000 10.0.0.2"
 CLIENT = "ping -c 2 -s 3000 10.0.0.1; udpecho 10.0.0.1 hello; udpecho 10.0.0.1 world; sleep 9"
@@ -87,6 +93,82 @@ def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.M
     here = run(tmp_path / "here", plan)
     monkeypatch.setenv("QEMU", other)
     assert run(tmp_path / "there", plan) == here
+
+
+# ---- in the twin ----
+
+
+def as_twins(plan: Plan) -> Plan:
+    """Return the plan with twins for machines. Skips the test where there is no twin."""
+    if why := engine.host_refusal_reason():
+        pytest.skip(why)
+    return replace(plan, twin=engine.start_twin)
+
+
+def fail_in_silence(numbers: list[int]) -> None:
+    """Fail because machines print nothing."""
+    raise AssertionError(f"machines {numbers} wait for ever")
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_two_twins_print_and_send_what_two_machines_do(tmp_path: Path, seed: int) -> None:
+    plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, seed))
+    machines = run(tmp_path / "machines", plan)
+    assert len(machines[1]) > 20
+    assert run(tmp_path / "twins", as_twins(plan)) == machines
+
+
+def test_four_twins_print_and_send_what_four_machines_do(tmp_path: Path) -> None:
+    """The first one hands on what the others send to each other."""
+    asks = "ping -c 2 -s 3000 10.0.0.2; ping -c 1 10.0.0.1; udpecho 10.0.0.3 hi"
+    plan = build_plan("sleep 5", "sleep 5", "udpecho -l -c 1; ping -c 1 10.0.0.2; sleep 5", asks)
+    machines = run(tmp_path / "machines", plan)
+    assert {frame.machine for frame in machines[1]} == {1, 2, 3, 4}
+    assert run(tmp_path / "twins", as_twins(plan)) == machines
+
+
+def test_twins_go_on_when_the_first_of_them_is_off(tmp_path: Path) -> None:
+    asks = "sleep 3; ping -c 1 10.0.0.1; udpecho 10.0.0.2 hi"
+    plan = as_twins(build_plan("true", "udpecho -l -c 1", asks))
+    lines: list[Line] = []
+    notes = tmp_path / "notes"
+    assert run_network(plan, tmp_path, lines.append, notes, fail_in_silence) == [0, 0, 0]
+    assert [str(line).split(maxsplit=1)[1] for line in lines] == [
+        "3  ping: 10.0.0.1: host cannot be reached",
+        "3  0 of 1 answered",
+        "3  hi",
+    ]
+    assert {frame.machine for frame in read_notes(notes)} == {2, 3}
+
+
+def test_a_twin_and_a_machine_are_on_one_link(tmp_path: Path) -> None:
+    """Neither knows what the other one is."""
+    plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, 3))
+    machines = run(tmp_path / "machines", plan)
+
+    def start_mixed(config: Config, guest: Guest, plug: Plug, **how: Any) -> subprocess.Popen:
+        begin = virtual.start_in_qemu if plug.twin[1].startswith("1:") else engine.start_twin
+        return begin(config, guest, plug=plug, **how)
+
+    assert run(tmp_path / "mixed", replace(as_twins(plan), twin=start_mixed)) == machines
+
+
+def test_a_twin_that_does_not_boot_is_named(tmp_path: Path) -> None:
+    plan = Plan(("sleep 5", "sleep 5"), ("", "drive=nothing"))
+    with pytest.raises(NetworkDied, match="machine 2: boot: "):
+        run(tmp_path / "run", as_twins(plan))
+
+
+def test_the_command_has_twins_run_if_it_is_asked_to() -> None:
+    as_twins(build_plan())
+    words = ("udpecho -l -c 1", "udpecho 10.0.0.1 hi; false")
+    made = [command(*words, frames=True, **how) for how in ({}, {"engine": "twin"})]
+    machines, twins = (process.communicate(timeout=HANG_S) for process in made)
+    assert machines == twins
+    assert "hi" in machines[0]
+
+
+# ---- of more than two machines ----
 
 
 def test_four_machines_are_on_one_link(tmp_path: Path) -> None:
@@ -211,6 +293,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
         (["true"] * 5, "commands for 5 machines: a link has 2 to 4"),
         (["@none", "true"], "@none: the file cannot be read: No such file or directory"),
         (["true", "true", "--link", "ether"], "ether: there is no such link"),
+        (["usertests", "true", "--engine", "twin"], "--engine: the twin cannot make this run"),
         (["true", "true", "--loss", "101"], "'--loss': Input should be less than or equal to 100"),
         (["true"] * 3 + ["--args", "a=1", "--args", "b=1"], "given 2 times for 3 machines"),
         (["true", "true", "--pcap", "/dev/null/a"], "--pcap=/dev/null/a: nothing can be written"),

@@ -33,13 +33,17 @@ def check_one(values: dict[str, Any]) -> None:
     options.check_run(values)
 
 
-def load_run(name: str, size: str, number: int | None, folder: Path) -> "Kept":
-    """Return a run of an experiment with its trace. Raises BadExperiment and RunFailed."""
+def load_run(
+    name: str, size: str, number: int | None, folder: Path, engine: str = options.MACHINE
+) -> "Kept":
+    """Return a run of an experiment with its trace. engine: what makes the run, if its trace is not
+    kept. Raises BadExperiment and RunFailed."""
     from sluice.debug.stored_run import find_or_record
     from sluice.experiment.load import load
-    from sluice.experiment.selection import find_experiment_file, select_run
+    from sluice.experiment.selection import choose_engine, find_experiment_file, select_run
 
-    run = select_run(load(find_experiment_file(name), size), number)
+    experiment = choose_engine(load(find_experiment_file(name), size), engine)
+    run = select_run(experiment, number)
     with show_step(f"{run.experiment} run {run.number}, {run.name} ..."):
         return find_or_record(run, folder)
 

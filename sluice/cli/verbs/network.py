@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import DRIVES, Needs, verb
+from sluice.cli.verb import DRIVES, Needs, needs_of_engine, verb
 from sluice.cli.verbs.run import check_memory
 from sluice.host.out import BadOut, expect_file
 from sluice.host.paths import ROOT
@@ -63,6 +63,16 @@ def check_args(values: dict[str, Any]) -> None:
             "once for each",
             param_hint="--args",
         )
+
+
+def check_run(values: dict[str, Any]) -> None:
+    """Raise BadParameter as check_args does, or if the twin cannot run the commands."""
+    from sluice.twin.engine import run_refusal_reason
+
+    check_args(values)
+    why = run_refusal_reason(" ".join(values["commands"]))
+    if values["engine"] == options.TWIN and why:
+        raise typer.BadParameter(f"the twin cannot make this run: {why}", param_hint="--engine")
 
 
 def check_pcap(path: Path) -> Path:
@@ -127,15 +137,15 @@ def percent_option(about: str) -> Any:
 
 
 def needs_of_run(values: dict[str, Any]) -> Needs:
-    """Return what a run needs, and the explanation of a read if one is asked for."""
-    return EXPLAINING if values.get("why") else NEEDS
+    """Return what a run by this engine needs, and the explanation of a read if one is asked for."""
+    return needs_of_engine(EXPLAINING if values.get("why") else NEEDS)(values)
 
 
 @verb(
     needs_of_run,
     "sluice network run 'udpecho -l -c 1' 'ping -c 3 10.0.0.1; udpecho 10.0.0.1 hello'",
     "the machines were stopped",
-    check_args,
+    check_run,
 )
 def run(
     commands: Annotated[
@@ -175,12 +185,14 @@ def run(
             callback=options.value_callback(check_read),
         ),
     ] = None,
+    engine: options.Engine = options.MACHINE,
 ) -> int:
     """Run machines on one link in one virtual time. Prints their lines with times, the same each
     time. The run ends when every machine has done its commands."""
     from sluice.host.paths import BUILD
     from sluice.host.scratch import scratch_folder
     from sluice.network.virtual import Link, Plan
+    from sluice.twin.engine import start_twin
 
     plan = Plan(
         tuple(commands),
@@ -189,6 +201,7 @@ def run(
         memory,
         disk_mib,
         traced=bool(why),
+        twin=start_twin if engine == options.TWIN else None,
     )
     with scratch_folder(BUILD / "network") as folder:
         status = run_plan(plan, folder, pcap, frames)

@@ -7,14 +7,19 @@ import typer
 
 from sluice.cli import options
 from sluice.cli.status_line import show_step
-from sluice.cli.verb import DRIVES, Needs, verb
+from sluice.cli.verb import DRIVES, Needs, needs_of_engine, verb
 
 if TYPE_CHECKING:
     from sluice.theatre.scene import Scene
 
 
 def build_scenes(
-    name: str, size: str, number: int | None, second: int | None, folder: Path
+    name: str,
+    size: str,
+    number: int | None,
+    second: int | None,
+    folder: Path,
+    engine: str = options.MACHINE,
 ) -> list["Scene"]:
     """Return what there is to be shown of a run, or of two. Raises BadExperiment and RunFailed."""
     from sluice.cli.verbs.debug import load_run
@@ -28,7 +33,7 @@ def build_scenes(
     numbers = [select_run(experiment, number).number]  # both are looked up before one is made
     if second is not None:
         numbers.append(select_run(experiment, second, "--second").number)
-    runs = [load_run(name, size, one, folder) for one in numbers]
+    runs = [load_run(name, size, one, folder, engine) for one in numbers]
     return [build_scene(Explainer(run), path.stem, size) for run in runs]
 
 
@@ -65,7 +70,7 @@ def write_animation(scenes: list["Scene"], out: Path) -> None:
 
 
 def write_machines(
-    name: str, size: str, number: int | None, out: Path | None, folder: Path
+    name: str, size: str, number: int | None, out: Path | None, folder: Path, engine: str
 ) -> None:
     """Write the page of a run with a server."""
     from sluice.cli.verbs.debug import load_run
@@ -74,7 +79,7 @@ def write_machines(
     from sluice.host.paths import BUILD
     from sluice.theatre.machine_lanes import machines_page
 
-    kept = load_run(name, size, number, folder)
+    kept = load_run(name, size, number, folder, engine)
     page = machines_page(RemoteExplainer(kept))
     out = out or output_path(name, size, [kept.run.number], BUILD / "theatre", ".html")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -98,6 +103,7 @@ def show_runs(
     animation: bool,
     out: Path | None,
     folder: Path,
+    engine: str,
 ) -> bool:
     """Write the page or the animation. Returns true."""
     from sluice.experiment.load import load
@@ -115,9 +121,9 @@ def show_runs(
                 f"{name}: a run with a server is shown alone, in a page: leave --second and "
                 "--animation away"
             )
-        write_machines(name, size, number, out, folder)
+        write_machines(name, size, number, out, folder, engine)
         return True
-    scenes = build_scenes(name, size, number, second, folder)
+    scenes = build_scenes(name, size, number, second, folder, engine)
     numbers = [n for n in (number, second) if n is not None]
     kind, suffix = ("animation", ".png") if animation else ("theatre", ".html")
     if out:
@@ -133,7 +139,7 @@ def show_runs(
 
 
 @verb(
-    Needs(("report",), ("all", *DRIVES)),
+    needs_of_engine(Needs(("report",), ("all", *DRIVES))),
     "sluice theatre mogul-4.1-fast --size quick --run 11 --second 16",
     "nothing was written; traces that were made are kept",
     options.check_run,
@@ -149,6 +155,7 @@ def theatre(
     ] = False,
     out: options.Out = None,
     folder: options.Folder = None,
+    engine: options.Engine = options.MACHINE,
 ) -> int:
     """Write a page that shows a run, or two, as it went: the head, the queue, the cache and the
     reads."""
@@ -156,5 +163,5 @@ def theatre(
     from sluice.experiment.files import FOLDER
 
     return commandline.exit_status(
-        lambda: show_runs(name, size, run, second, animation, out, folder or FOLDER)
+        lambda: show_runs(name, size, run, second, animation, out, folder or FOLDER, engine)
     )

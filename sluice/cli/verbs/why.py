@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import DRIVES, Needs, verb
+from sluice.cli.verb import DRIVES, Needs, needs_of_engine, verb
 
 
-def explain(name: str, number: int | None, size: str, which: str, folder: Path) -> bool:
+def explain(
+    name: str, number: int | None, size: str, which: str, folder: Path, engine: str
+) -> bool:
     """Print what a read waited for, and how to see it. Returns true."""
     from sluice.cli.verbs.debug import load_run
     from sluice.debug.chain import Explainer
@@ -19,7 +21,7 @@ def explain(name: str, number: int | None, size: str, which: str, folder: Path) 
     from sluice.experiment.selection import find_experiment_file
     from sluice.experiment.service import is_remote
 
-    kept = load_run(name, size, number, folder)
+    kept = load_run(name, size, number, folder, engine)
     place = read_number(kept, which)
     read = reads(kept)[place - 1]
     chosen = "" if size == options.FULL else f" --size={size}"
@@ -35,7 +37,7 @@ def explain(name: str, number: int | None, size: str, which: str, folder: Path) 
 
 
 @verb(
-    Needs(("run",), ("all", *DRIVES)),
+    needs_of_engine(Needs(("run",), ("all", *DRIVES))),
     "sluice why mogul-4.1-fast --size quick --run 11 --read longest",
     "the run's trace is kept, if it was made",
     options.check_run,
@@ -52,6 +54,7 @@ def why(
         ),
     ] = "longest",
     folder: options.Folder = None,
+    engine: options.Engine = options.MACHINE,
 ) -> int:
     """Say what a read waited for, in milliseconds that add up to its response time."""
     from sluice.debug.instant import BadInstant
@@ -59,5 +62,5 @@ def why(
     from sluice.experiment.files import FOLDER
 
     return commandline.exit_status(
-        lambda: explain(name, run, size, read, folder or FOLDER), (BadInstant,)
+        lambda: explain(name, run, size, read, folder or FOLDER, engine), (BadInstant,)
     )
