@@ -8,14 +8,6 @@
  */
 #include "kernel/link/row.h"
 
-static const struct link_row ethernet10 = {
-    .name = "ethernet10",
-    .about = "Ethernet of 10 Mbit/s, 500 m, of 1994",
-    .byte_ns = 800,
-    .around_bytes = 12,
-    .gap_ns = 9600,
-    .propagation_ns = 2166,
-    .send_ns = 100000,
-    .receive_ns = 100000,
-};
-LINK(ethernet10);
+LINK(ethernet10, "Ethernet of 10 Mbit/s, 500 m, of 1994", .byte_ns = 800,
+     .around_bytes = 12, .gap_ns = 9600, .propagation_ns = 2166,
+     .send_ns = 100000, .receive_ns = 100000);

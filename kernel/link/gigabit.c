@@ -8,14 +8,6 @@
  */
 #include "kernel/link/row.h"
 
-static const struct link_row gigabit = {
-    .name = "gigabit",
-    .about = "Ethernet of 1 Gbit/s, 100 m, of 2008",
-    .byte_ns = 8,
-    .around_bytes = 12,
-    .gap_ns = 96,
-    .propagation_ns = 521,
-    .send_ns = 10000,
-    .receive_ns = 10000,
-};
-LINK(gigabit);
+LINK(gigabit, "Ethernet of 1 Gbit/s, 100 m, of 2008", .byte_ns = 8,
+     .around_bytes = 12, .gap_ns = 96, .propagation_ns = 521, .send_ns = 10000,
+     .receive_ns = 10000);

@@ -23,7 +23,10 @@ struct link_row {
     u32 send_ns, receive_ns;
 };
 
-#define LINK(row)                                        \
+/* The row of this name, with what `sluice` says of it, and its figures. */
+#define LINK(row, words, ...)                            \
+    static const struct link_row row = {                 \
+        .name = #row, .about = words, __VA_ARGS__};      \
     static const struct link_row *const row##_registered \
         __attribute__((used, section("links"))) = &row;  \
     static const char *const row##_file                  \

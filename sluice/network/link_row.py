@@ -29,7 +29,7 @@ def read_link_row(name: str) -> LinkRow:
     """Return the row of a link. Raises ValueError if there is no such link."""
     for path in sorted(FOLDER.glob("*.c")):
         text = path.read_text(encoding="utf-8")
-        if f'.name = "{name}"' in text:
-            figures = {key: int(n) for key, n in re.findall(r"\.(\w+) = (\d+),", text)}
+        if f"LINK({name}," in text:
+            figures = {key: int(n) for key, n in re.findall(r"\.(\w+) = (\d+)", text)}
             return LinkRow(**figures)
     raise ValueError(f"link={name}: there is no such link in {FOLDER}")
