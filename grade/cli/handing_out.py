@@ -61,7 +61,7 @@ def find_trees(out: Path, lab: Lab) -> set[str]:
     within = lab.folder.relative_to(ROOT)
     strange = [name for name in there if not (out / name / within).is_dir()]
     if strange:
-        raise BadLab(f"{out / min(strange)}: no student's tree of {lab.name}: {tree.ROOM}")
+        raise BadLab(f"{out / min(strange)}: no student's tree of {lab.name}: {tree.NEEDS_EMPTY}")
     return there
 
 

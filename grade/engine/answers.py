@@ -1,6 +1,6 @@
 """Check labs that are answered by numbers: a student hands in a form, answers.toml.
 
-    student = "..."        the name from which the machine of the run is made
+    student = "..."        the student's name, which determines the machine of the run
     QUESTION = "?"         a whole number takes the place of the "?"
 
 The right answers come from facts(bench, student) of the lab's solution.py: whole numbers by name,
@@ -10,11 +10,12 @@ A student's tree has checks.json in its place, made for one student by `sluice l
 --student`. It holds only hashes of several answers: CHECKED of the lab's scene.py names the answers
 that scrypt hashes together for each group. Each group has answers of many bits, such as a time in
 nanoseconds, because a single number with a few likely values could be found by trying. So in a
-student's tree a group is right as a whole or not at all. Where the staff scores, each answer counts
-for itself. A question that is in no group of CHECKED is scored by the staff only.
+student's tree a group is right as a whole or not at all. When the staff scores, each answer counts
+separately. A question that is in no group of CHECKED is scored by the staff only.
 
-The edits of wrong.toml and attacks.toml, which prove the tests, change the solved form before the
-facts are put in, when each fact is its name in < >. The `function` of such an edit is a question.
+The edits of wrong.toml and attacks.toml, which prove the tests, change the solved form while it
+still contains each fact's name in < > in place of its number. The `function` of an edit in these
+files is a question.
 """
 
 import hashlib
@@ -51,7 +52,10 @@ SLOW: dict[str, int] = {
 
 
 def read_form(text: str) -> dict[str, object]:
-    """Return the answers in a form. Raises Wrong if it is not TOML, or too large or costly."""
+    """Return the answers in a form.
+
+    Raises Wrong if it is not TOML, is too large, or is slow to parse.
+    """
     try:
         return dict(formfile.parse_form(text))  # a copy, because formfile keeps what it has parsed
     except formfile.BadForm as error:

@@ -1,10 +1,10 @@
-"""Let a test of a lab report: it returns if all is right, and otherwise raises Wrong.
+"""Define what a lab's test reports: it returns if all is right, and otherwise raises Wrong.
 
 Wrong says what the test expected and what it found. A test that measures returns a Slide: the
-points fall evenly from all at `full` to none at `none`. Both come from the reference measured in
-the same run, so that another compiler or QEMU changes nothing. Less is better. A test of very many
-decisions of one kind returns a Tally: the points fall evenly from all if every decision is right to
-none if half of them are wrong.
+points fall evenly from all at `full` to none at `none`. Smaller figures are better. Both thresholds
+come from the reference, measured in the same run, so that another compiler or QEMU changes nothing.
+A test of very many decisions of one kind returns a Tally: a submission has all points if every
+decision is right, none if half of them are wrong, and evenly falling points in between.
 """
 
 from dataclasses import dataclass

@@ -201,10 +201,10 @@ def find_form_error(found: dict[str, Any]) -> str:
     """
     wrong = [name for name, kinds in SHAPE.items() if type(found.get(name)) not in kinds]
     if wrong:
-        return f"its {wrong[0]} is missing, or of another kind"
+        return f"its {wrong[0]} is missing, or has the wrong type"
     more = sorted(found.keys() - SHAPE.keys())
     if more:
-        return f"it says {more[0]!r:.40}, which no certificate says"
+        return f"it has the field {more[0]!r:.40}, which no certificate has"
     texts = [("files", found["files"]), ("versions", found["versions"])]
     texts += [(f"run {name}", run) for name, run in found["runs"].items()]
     for name, told in texts:
@@ -212,7 +212,7 @@ def find_form_error(found: dict[str, Any]) -> str:
             return f"its {name} is not a table of texts"
     for name, run in found["runs"].items():
         if set(run) != set(OF_A_RUN):
-            return f"its run {name} has not {' and '.join(OF_A_RUN)} alone"
+            return f"its run {name} must have {' and '.join(OF_A_RUN)} and nothing else"
     if not all(type(points) in NUMBER for points in found["points"].values()):
         return "its points are not all numbers"
     return ""
@@ -221,14 +221,14 @@ def find_form_error(found: dict[str, Any]) -> str:
 def reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return the table of these pairs.
 
-    Raises ValueError if a name stands there twice, because programs disagree about which of the two
+    Raises ValueError if a name occurs twice, because programs disagree about which of its two
     values counts.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"it says {twice!r:.40} twice")
+        raise ValueError(f"it has the field {twice!r:.40} twice")
     return found
 
 
@@ -266,7 +266,7 @@ def compare_files(was: Certificate, files: dict[str, str]) -> list[str]:
 
 
 def has_these_sources(commit: str, lab_folder: Path, root: Path = ROOT) -> bool:
-    """Return True if that commit has the sources of a grade as they are in this tree."""
+    """Return True if the sources of a grade are the same in the commit and in this tree."""
     if not COMMIT.fullmatch(commit):
         return False
     lab = lab_folder.relative_to(ROOT)
@@ -299,7 +299,8 @@ def compare_machines(was: Certificate, now: Certificate) -> list[str]:
     for name in sorted(was["runs"].keys() | now["runs"].keys()):
         before, here = was["runs"].get(name), now["runs"].get(name)
         if before is None or here is None:
-            lines.append(f"run {name}: it was made only {'there' if here is None else 'here'}")
+            owner = "the certificate" if here is None else "this grade"
+            lines.append(f"run {name}: only {owner} has it")
             continue
         parts = [part for part in OF_A_RUN if before[part] != here[part]]
         if parts:
@@ -355,9 +356,9 @@ def format_comparison(was: Certificate, now: Certificate) -> str:
     if others and found:
         lines.append("These versions differ; install those of the certificate, and recheck again:")
     elif others:
-        lines.append("The certificate is not confirmed, for it was made by other versions:")
+        lines.append("The certificate is not confirmed, because other versions made it:")
     elif found:
         lines.append(
-            "All versions are those of the certificate: the certificate is not of this grade."
+            "All versions are those of the certificate, so it was not made for this grade."
         )
     return "\n".join(lines + [f"  {line}" for line in others])

@@ -1,9 +1,9 @@
 """Read the kernel's counters for a lab's tests.
 
-A scenario's script has kept(N) where it stores the kernel's counters in a file of the data disk,
-between two beacons. The kernel itself writes a counter, so a test compares it with the trace, or
-with the reference's counter. The nonce chooses the load, so only a kernel that really counts has
-the right number.
+store_counters(N) in a scenario's script stores the kernel's counters in a file of the data disk,
+between two beacons. A test compares a counter with the trace or with the reference's counter,
+because a submitted kernel could print any number. The nonce chooses the load, so only a kernel that
+really counts has the right number.
 """
 
 from grade.engine.assertions import expect
@@ -11,7 +11,7 @@ from grade.engine.scenario import Run
 
 
 def store_counters(number: int) -> str:
-    """Return lines of a script that store the counters between this beacon and the next."""
+    """Return lines of a script that store the counters between beacon `number` and the next."""
     return f"beacon {number}\ncat /dev/stat > /data/counters{number}\nbeacon {number + 1}"
 
 

@@ -8,7 +8,7 @@ from grade.engine.pictures import REFERENCE, YOURS, Curves, Picture
 from sluice.report import theme
 
 COLOURS = {REFERENCE: theme.ARM_COLOURS[1], YOURS: theme.ARM_COLOURS[0]}
-WIDTHS = {REFERENCE: 7, YOURS: 2}  # yours is narrower, to show on top of an equal line
+WIDTHS = {REFERENCE: 7, YOURS: 2}  # yours is narrower, so that both show where they are equal
 SIZES = {REFERENCE: 90, YOURS: 20}
 FAINT = {REFERENCE: 0.5, YOURS: 1}
 DASHES = {"reads": theme.DASHES[0], "writes": theme.DASHES[2]}
@@ -16,10 +16,10 @@ Spec = dict[str, Any]  # a part of a Vega-Lite specification
 WIDTH, HEIGHT = 300, 220
 TICKS = 6  # approximate number on an axis
 ABOUT = (
-    "Left: what share of the requests to the data disk took no longer than this. Middle: how many "
-    "had come by then. Right: where the first of them lay, in the order in which they were "
-    "dispatched. Lines and filled circles are reads; dashes and open squares, writes. The "
-    "reference's are broad and faint, so that yours show on top of them."
+    "Left: the share of requests to the data disk that took at most this time. Middle: how many "
+    "had arrived by this time. Right: where the first of them were, in the order of their "
+    "dispatch. Lines and filled circles are reads; dashes and open squares, writes. The "
+    "reference's marks are broad and faint, so that yours show on top of them."
 )
 
 

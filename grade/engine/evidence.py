@@ -1,25 +1,26 @@
-"""Check the evidence that a machine left behind, because its kernel was a stranger's.
+"""Check the evidence that a machine left behind, because its kernel is not trusted.
 
 - Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
   clock's when the record was written, within ASTRAY_NS.
 - The disk layer's trace must agree with the transfers that were made: the sectors that were read or
-  written, and their order. Machine mode moves the data of RAM disks and logs each move, and
-  counts those for which the log had no room: none may be missing, and none may be odd. What else
-  a scenario needs, QEMU's own devices do; they log what they see.
+  written, and their order. Machine mode moves the data of RAM disks and logs each move, and counts
+  those for which the log had no space. No move may be missing from the log, and each must be a move
+  that machine mode makes. A scenario that needs more than RAM disks uses QEMU's own devices, which
+  log their transfers.
 - A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
   between. (The first two steps are checked only for a submission that is not the cache itself.)
 - What a program finds in the cache was read from the disk or written before, and a block that it
-  misses is read or overwritten. So no read is answered with another block, or with nothing. (The
-  same: only if the cache is ours.)
+  misses is read or overwritten. So no read is answered with another block, or with nothing. (This,
+  too, is not checked for a submission that is the cache.)
 - The times must agree with the drive. From the time when a command was issued, the model of the
-  drive tells when it is done. No command is done sooner. One may be done later if the kernel worked
-  with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events all the
-  while; a search for the next command of another disk, for an eighth of a rotation, ends in that
-  command's issue. Times never go back.
-- On a disk with a virtual log, the trace tells where each block went, and the devices that it went
-  there (log_disk.py).
+  drive computes when it is done. No command is done sooner. A command may be done later if the
+  kernel worked with interrupts off. Two kinds of work do so: a flush that gathers a batch of blocks
+  takes up to 1.8 ms and traces events all the time; a search for another disk's next command takes
+  up to 1/8 of a rotation and ends with that command's issue. Times never go back.
+- On a disk with a virtual log, the trace says where each block went, and the devices' transfers
+  must agree (log_disk.py).
 - At the end the kernel's code and constants must be those of its file, and so must machine mode's
-  pages, except for the words that machine mode writes there. In the file they are the staff's
+  pages, except for the words that machine mode writes there. The file was checked before
   (linked_kernel.py).
 
 So a step in the trace must have happened at the time that the trace gives. A person who writes an
@@ -60,8 +61,10 @@ OF_CACHE = {
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
 LATE_NS = 200_000  # an idle kernel traces a command's end within this time
 SEARCH_NS = 2_000_000  # the longest search of a scheduler for the next command
-ON_TIME = 0.97  # share of commands; work with interrupts off may trace nothing
-WRITABLE = 2  # flag of a segment
+# The least share of commands that must be on time, or late with traced work. The others may be late
+# because work with interrupts off traced nothing.
+ON_TIME = 0.97
+WRITABLE = 2  # PF_W, the flag of a writable ELF segment
 # The errors that reading a stranger's trace may raise.
 UNREADABLE = (ArithmeticError, LookupError, ValueError, StopIteration, struct.error)
 
@@ -144,7 +147,8 @@ def executed_commands(run: Run, with_last: bool = False) -> list[Request]:
 def traced_transfers(run: Run) -> list[list[list[Transfer]]]:
     """Return the transfers of each disk that the trace shows, in two variants.
 
-    Nobody knows whether a command that a power cut ended was carried out, so one variant has it.
+    A command that a power cut ended may or may not have been carried out. One variant has it, the
+    other does not.
     """
     return [
         group_by_disk(
@@ -185,12 +189,12 @@ OF_READS = ("hit", "miss", "ahead", "evicted", "dirtied", "writing", "queued", "
 
 
 def expect_answers(events: trace.Events, cut: bool = False) -> None:
-    """Raise Wrong unless each block that a program asked the cache for came from the disk.
+    """Raise Wrong unless each block that a program read was read from the disk or written before.
 
     cut: the power was cut, so the last reads may not have been queued.
     """
-    known: set[tuple[int, int]] = set()  # blocks that the cache may have, by disk
-    missed: set[tuple[int, int]] = set()  # blocks that are to be read or overwritten
+    known: set[tuple[int, int]] = set()  # blocks that may be in the cache, as (disk, block)
+    missed: set[tuple[int, int]] = set()  # blocks that must still be read or overwritten
     unanswered = 0
     for _, event in events.select_named(*OF_READS):
         if event.name in ("queued", "issued"):
@@ -229,16 +233,16 @@ def format_commands(run: Run, commands: list[Request]) -> str:
     return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
 
 
-def run_drive_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
-    """Run drive_times_tool, which computes when these drives complete the commands `told`."""
+def run_drive_model(drives: Sequence[str], commands: str) -> subprocess.CompletedProcess[str]:
+    """Run drive_times_tool, which computes when these drives complete the commands."""
     line = [str(NATIVE / "drive_times_tool"), *drives]
     return subprocess.run(
-        line, input=told, capture_output=True, text=True, check=False, encoding="utf-8"
+        line, input=commands, capture_output=True, text=True, check=False, encoding="utf-8"
     )
 
 
 def command_delays_ns(run: Run, commands: list[Request]) -> list[int]:
-    """Return how much later than in its drive's model each command was done.
+    """Return by how many ns each command was done later than the drive's model says.
 
     Raises Wrong for commands that no drive can do, and HostFault if the tool fails even without
     commands.
@@ -250,13 +254,13 @@ def command_delays_ns(run: Run, commands: list[Request]) -> list[int]:
     if done.returncode:
         if (alone := run_drive_model(drives, "")).returncode:
             raise HostFault(f"drive_times_tool, which checks times: {make_printable(alone.stderr)}")
-        raise Wrong("the trace to tell what a drive can do", make_printable(done.stderr))
+        raise Wrong("only commands that a drive can do in the trace", make_printable(done.stderr))
     model_ns = map(int, done.stdout.split())
     return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
 
 
 def was_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
-    """Return True if the kernel worked all the while.
+    """Return True if the kernel worked from begin_ns to end_ns.
 
     That is, it traced an event every LATE_NS, or searched. events: the oldest first.
     """
@@ -342,8 +346,8 @@ def expect_evidence(
     done = machine_transfers(kernel, guest) if guest.images else device_transfers(log, most)
     expect(
         done in traced_transfers(run),
-        "the disks to have done what the trace tells, in its order",
-        "they did not: the trace is not the disk layer's",
+        "the disks to have made the transfers of the trace, in its order",
+        "other transfers: the disk layer did not write this trace",
     )
     expect_ordered_writes(run, cache_too)
     if cache_too:

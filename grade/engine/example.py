@@ -1,12 +1,12 @@
 """Build a lab's worked example: one run, described in lines that a person reads.
 
-In the lab's folder, example.py has `SCENARIO`, the work of the machine, and `told(run)`, the
-description of its run as text. Beside it are that text for the kernel that is handed out,
-before.txt, and for the solution's, after.txt. The book shows both; `sluice lab example` prints the
-text for this tree's kernel beside after.txt. A lab without holes has after.txt alone.
+In the lab's folder, example.py has `SCENARIO`, the work of the machine, and `describe_run(run)`,
+which returns a description of its run as text. Beside it are that text for the kernel that is
+handed out, before.txt, and for the solution's, after.txt. The book shows both; `sluice lab example`
+prints the text for this tree's kernel beside after.txt. A lab without holes has after.txt alone.
 
-The texts have places, counts and rounded times only, so that they stay as they are when the kernel
-gets a little faster or slower.
+The texts contain only places, counts and rounded times, so that they do not change when the kernel
+becomes a little faster or slower.
 """
 
 from collections.abc import Iterable

@@ -2,8 +2,8 @@
 
 A wrong solution is fair if it loses points in the groups that it names, and in no other, and if no
 group's points depend on the nonce: they differ by at most SPREAD. The reference must have all
-points with each nonce, and an attack no more than it deserves. In a lab that is answered by numbers
-the student's name determines the machine, so there the nonce chooses the name.
+points with each nonce, and an attack at most the points in its `most`. In a lab that is answered by
+numbers the student's name determines the machine, so there the nonce chooses the name.
 
 Kernels are built once. With one nonce the reference runs once for all solutions. On the twin
 (twin_grading.py) a nonce takes a third of the time.
@@ -33,7 +33,7 @@ from grade.trust.archive import Refused
 from grade.trust.compiler import BuildFailed
 
 SPREAD = 1.0  # points by which a group may differ from nonce to nonce
-LEAST = 1.0  # points that are lost in a group that notices a mistake
+LEAST = 1.0  # a group notices a mistake if at least so many of its points are lost
 
 Points = Mapping[str, float]  # points by group
 
@@ -81,7 +81,7 @@ def build_case(lab: Lab, case: Case, folder: Path, twin: bool = False) -> Path |
     except (Refused, BuildFailed) as error:
         if case.most < FULL:
             return None
-        raise BadLab(f"{lab.name}: {case.name} is no kernel: {error}") from None
+        raise BadLab(f"{lab.name}: {case.name} does not build: {error}") from None
 
 
 def grade_groups(lab: Lab, bench: Workbench, only: str) -> Points:
@@ -153,9 +153,9 @@ def check_mistake(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[
                 f"{scores[high]:g} with NONCE={high}"
             )
         if group.name in case.loses and scores[high] > kept:
-            complaints.append(f"{group.name} does not lose with NONCE={high}")
+            complaints.append(f"{group.name} loses no points with NONCE={high}")
         if group.name not in case.loses | case.disturbs and scores[low] <= kept:
-            complaints.append(f"{group.name} loses with NONCE={low}")
+            complaints.append(f"{group.name} loses points with NONCE={low}")
         if not case.edits and scores[low] < group.points:
             complaints.append(f"{group.name} has {scores[low]:g} points with NONCE={low}")
     return complaints
@@ -168,11 +168,11 @@ def check_attack(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[s
     complaints = []
     if totals[best] > case.most:
         complaints.append(
-            f"{totals[best]:g} points with NONCE={best}, at most {case.most:g} wanted"
+            f"{totals[best]:g} points with NONCE={best}, expected at most {case.most:g}"
         )
     for group in (group for group in graded_groups(lab, by_nonce) if group.name in case.loses):
         kept = [n for n, got in by_nonce.items() if got[group.name] > group.points - LEAST]
-        complaints += [f"{group.name} does not lose with NONCE={nonce}" for nonce in kept[:1]]
+        complaints += [f"{group.name} loses no points with NONCE={nonce}" for nonce in kept[:1]]
     return complaints
 
 

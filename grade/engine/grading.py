@@ -1,4 +1,4 @@
-"""Grade a submission: run its tests and make its record, whatever happens on the way."""
+"""Grade a submission: run its tests and make its record, also if it cannot be graded."""
 
 import inspect
 import resource
@@ -44,7 +44,7 @@ Watch = Callable[[Workbench], None]
 
 
 class NoTest(Exception):
-    """There is no such test; the text lists the tests."""
+    """The error for a test that does not exist; the text lists the tests."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def choose_tests(lab: Lab, names: str) -> list[Test]:
 
 
 def suggest_debugging(bench: Workbench, lab: str, message: str) -> str:
-    """Return the advice how to stop a student's machine at the first moment in a message.
+    """Return advice on how to stop a student's machine at the first moment in a message.
 
     It is empty if the message has no moment, or if that run cannot be made again.
     """
@@ -142,7 +142,7 @@ def record_failure(
 def check_with_solution(test: Test, bench: Workbench, error: Exception) -> None:
     """Raise HostFault if the test cannot read the solution's machines either.
 
-    Then the submission is not why the test failed with this error.
+    Then the submission is not the cause of `error`.
     """
     said = f"the test {test.names[1]}: {describe_fault(error)}"
     if is_host_fault(error):
@@ -215,7 +215,7 @@ def grade_bench(bench: Workbench, lab: Lab, only: str) -> Record:
 
 
 def hidden_runs(tests: list[Outcome]) -> set[str]:
-    """Return the runs that only hidden tests have asked for."""
+    """Return the names of the runs that only hidden tests used."""
     hidden = {run for test in tests if test.hidden for run in test.runs}
     shown = {run for test in tests if not test.hidden for run in test.runs}
     return hidden - shown
@@ -244,9 +244,10 @@ def grade_submission(
 ) -> Record:
     """Grade the files that `take` returns, and return the record. `take` may raise Refused.
 
-    command: the command that repeats it. only: groups or tests, separated by commas. folder: where
-    kernels and runs are made. beside: run the reference in everything that the submission ran, for
-    the pictures. watch: called with the workbench when all tests have been run.
+    command: the command that repeats the grading. only: groups or tests, separated by commas.
+    folder: where kernels and runs are made. beside: for the pictures, also run the reference on
+    each scenario that the submission ran. watch: called with the workbench when all tests have been
+    run.
     """
     began_s, (cpu_s, _) = time.monotonic(), resource_usage()
     asked = choose_tests(lab, only)

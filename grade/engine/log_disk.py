@@ -1,9 +1,10 @@
-"""Read from the trace what a drive did whose disk has a virtual log.
+"""Read the commands of a drive with a virtual log from the trace.
 
-The cache asks for blocks by logical sectors. The trace says where each went (`placed`), unless that
-is the same sector. A write of data is followed at once by one of the map's sector, which the trace
-shows by its dispatch alone; the write of data is completed when both are. The drive has one command
-at a time (drive_depth=1), of one block (cluster_kb=0).
+The cache asks for blocks by logical sectors. The trace says to which sector each block went
+(`placed`), unless it is the same sector. After each write of data the drive at once writes a sector
+of the map. The trace shows only the dispatch of this second write. The write of data is completed
+when both writes are done. The drive has one command at a time (drive_depth=1), of one block
+(cluster_kb=0).
 """
 
 from collections import defaultdict, deque
@@ -22,7 +23,7 @@ NOTHING_NS = 150_000  # more than to fill a block with zeros, less than any driv
 class Kind(Enum):
     """What a command transfers."""
 
-    RAW = auto()  # a sector, past the map
+    RAW = auto()  # a sector that the map does not translate
     DATA = auto()  # a block
     MAP = auto()  # a sector of the map
     NOTHING = auto()  # a block that was never written, or that has no place
@@ -32,8 +33,8 @@ class Kind(Enum):
 class Command:
     """A command to the drive.
 
-    number: of its dispatch in the trace. sector: on the platters. block: of the file system, for
-    data. head: the sector where the last command ended.
+    number: the number of its dispatch event in the trace. sector: on the platters. block: of the
+    file system, for data. head: the sector where the command before it ended.
     """
 
     number: int
@@ -50,7 +51,8 @@ class Command:
 def parse_commands(events: Events, disk: int) -> Iterator[Command]:
     """Yield the commands of one disk, in order.
 
-    While a command is yielded, it is not known yet whether it did nothing, and when it was done.
+    Until the next command is yielded, a command's `done_ns` is 0, and its kind may still become
+    NOTHING.
     """
     queued: dict[tuple[int, bool, int], int] = defaultdict(int)  # number of queued requests
     placed: dict[tuple[int, bool], int] = {}
@@ -99,7 +101,7 @@ def list_commands(events: Events, disk: int) -> list[Command]:
 
 
 def map_events(commands: list[Command]) -> set[int]:
-    """Return the numbers of the events about sectors of the map, which nobody queued."""
+    """Return the numbers of the events about sectors of the map; these writes were never queued."""
     return {c.number for c in commands if c.kind is Kind.MAP}
 
 

@@ -1,7 +1,7 @@
 """Name a moment of a run in a message: its virtual time, and its event's number in the trace.
 
 Events are numbered from 0, in the order of the trace, which lies in the run's folder. `make events`
-lists the events around one.
+lists the events around a moment.
 """
 
 import re

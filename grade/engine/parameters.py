@@ -1,8 +1,8 @@
 """Vary the setting of a scenario: the disks' numbers, the drive, its size, and all names.
 
-A submission may be right where it is graded and wrong elsewhere. So nothing by which it could
-recognise the graded disk stays the same. For each scenario the nonce chooses the numbers of the
-disks among three to five, the data disk's drive, its size and the space before its files, the mount
+A submission might work only on a disk that it recognises as the graded one. So everything by which
+it could recognise this disk varies. For each scenario the nonce chooses the numbers of the disks
+among three to five, the data disk's drive, its size and the space before its files, the mount
 point, and the names of files, folders and jobs. Tests use the scenario's names for all these, and
 Run reports under the same names. Scenarios that are compared share one setting (Scenario.like).
 """
@@ -18,7 +18,7 @@ RAW_ROOT, RAW_BEACONS = "/dev/root", "/dev/beacons"  # the disk of programs, and
 SMALL_DRIVE = "fixed"  # of programs and beacons
 TURNING = ("rz57", "rz58", "lps540s", "st31230n", "hp97560")
 DRIVES = (*TURNING, "fixed")
-SPARES = 3  # one more than the most disks beside the three
+SPARES = 3  # a setting has fewer than this many disks in addition to the three
 MOST_DISKS = 3 + SPARES - 1
 PAD_KB = 1024  # the most space before the files
 LONG = 8  # a name of at least this many letters keeps its length
@@ -30,7 +30,7 @@ JOB = re.compile(r"\b(name|until)=(\w+)")
 class Setting:
     """One setting. The default is that of scenarios which are not varied."""
 
-    key: str = ""  # what names are made from; empty: they stay as they are
+    key: str = ""  # determines the new names; empty: names are not changed
     root: int = 0  # disks' numbers
     data: int = 1
     beacons: int = 2
@@ -87,7 +87,8 @@ def choose_setting(
     """Return the setting that the nonce chooses for scenarios of this name.
 
     drives: the data disk's drive is one of these. padded: a file may lie before the others. disk:
-    the data disk's number, if it is given. spares: there may be more disks than the three.
+    the data disk's number; None lets the nonce choose it. spares: there may be more disks than the
+    three.
     """
     key = f"{nonce}/{like}"
     rng = Random(f"{key}/setting")

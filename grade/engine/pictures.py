@@ -1,7 +1,8 @@
 """Compute the data of pictures: what the machines of a grading did, yours and the reference's.
 
-For the requests to the data disk, reads and writes apart: how long they took, how many had arrived
-by each time, and where on the disk the first of them lay. Time begins with the first request.
+The data are about the requests to the data disk, separately for reads and writes: how long they
+took, how many had arrived by each time, and where on the disk the first of them were. Time begins
+with the first request.
 """
 
 from dataclasses import dataclass, field

@@ -1,14 +1,14 @@
-"""Hold the record of a grading, from which every form of it is made (formats).
+"""Hold the record of a grading; every form of the result is made from it (formats).
 
 status is `graded`; or, with 0 points, `refused` or `build failed`; or `lab broken` or `not scored`:
-then the grader failed, and there is no score (`has_score`), which every form says in its own way.
+then the grader failed, and there is no score (`has_score`). Every form reports this in its own way.
 If it is not `graded`, message says why, no test was run, and each group has 0 points.
 
-Points are rounded to hundredths; a group's points sum to its whole.
+Points are rounded to hundredths. The points of a group's tests sum to the group's points.
 
 The record does not depend on the host: two gradings of one submission with one nonce and command
-have the same record and forms, to the byte. What the grading took of the host is in its `cost`,
-which has a file of its own, COST_FILE.
+have the same record and forms, to the byte. The host's time and memory that a grading used are in
+its `cost`, which is stored in a file of its own, COST_FILE.
 """
 
 import json
@@ -23,7 +23,7 @@ COST_FILE = "cost.json"
 NOT_SCORED, LAB_BROKEN = "not scored", "lab broken"
 OURS = (
     "This is a failure of the grader or of the machine that it runs on, not of the submission. It "
-    "has no score; grade it again once that is mended."
+    "has no score; grade it again once the cause is mended."
 )
 
 
@@ -37,7 +37,7 @@ class Outcome:
     hidden: bool
     points: float
     most: float
-    expected: str = ""  # where points are missing, and of what is measured
+    expected: str = ""  # empty if the test has all points and measures nothing
     came: str = ""
     picture: str = ""
     measured: bool = False  # true for a test that returns a Slide
@@ -45,9 +45,9 @@ class Outcome:
     full: float | None = None
     none: float | None = None
     unit: str = ""
-    reproduce: str = ""  # by whom it was graded
+    reproduce: str = ""  # the command that repeats the test, for whoever graded it
     debug: str = ""
-    at_home: str = ""  # by the student
+    at_home: str = ""  # the command that repeats the test, for the student
     runs: list[str] = field(default_factory=list)  # names of its machines' folders
 
     @property

@@ -1,6 +1,6 @@
 """Make a folder a git repository with one commit, the same each time.
 
-The commit's author, date and message are fixed, and the host's own git settings do not count. So
+The commit's author, date and message are fixed, and the host's own git settings are ignored. So
 the same files have the same commit id on every machine. Whoever gets the repository commits under
 their own name.
 """

@@ -26,7 +26,7 @@ from sluice.system.trace import Event
 
 
 class NoRerun(Exception):
-    """A folder without a run that can be made again; the text says why."""
+    """The error for a folder whose run cannot be made again; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Remade:
         """The kernel of the run."""
         return self.config.kernel
 
-    jobs = ()  # a lab's tests print no such lines
+    jobs = ()  # lines that the jobs of an experiment's load print; a lab's tests have none
 
     @property
     def rr(self) -> Path:

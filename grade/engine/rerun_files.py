@@ -1,8 +1,9 @@
 """Keep what is needed to make a graded run again: `sluice debug --graded` (rerun.py).
 
-Beside the trace and the images a run's folder has machine.json, the machine that made it
-(sluice/debug/launch.py), and about.json: where in that machine's memory the trace lay. A run whose
-disks are QEMU's own devices has neither, because a run that is made again has RAM disks only.
+In addition to the trace and the images, a run's folder has machine.json, which describes the
+machine that made the run (sluice/debug/launch.py), and about.json, which says where in that
+machine's memory the trace was. A run whose disks are QEMU's own devices has neither, because a run
+that is made again has RAM disks only.
 """
 
 import json

@@ -42,57 +42,46 @@ PAD = "/pad"  # a file
 
 @dataclass(frozen=True)
 class Scenario:
-    """The work of a machine.
+    """The work of a machine: the disks at the start, the boot arguments, and what init runs.
 
-    name: of the run's folder, another one for each scenario of a lab; script: shell commands, with
-    `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
-    their contents by path; programs: of sluice/programs, which are then in /bin, too; data: files
-    of zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the
-    trace for this many times 1024 events (none may be lost); pattern: the seed of these files'
-    contents, if not 0; fields: of their inodes, by debugfs's names; at: their places on the disk,
-    as mkfs takes them; drives: the nonce chooses the data disk's drive from these; virtual_s: after
-    this time the machine is stuck (0: never, because gdb's stops make the clock jump to the next
-    event); check: a failed check of a policy's own records is a panic (a wrong answer is not: the
-    kernel answers instead, and traces it); logged: QEMU keeps the data disk's writes; unwritable:
-    blocks of data files, as path and number, whose writes fail; disk: the data disk's number, if it
-    is not to be chosen; spares: false if there are to be the three disks only, so that the script
-    can use all; computes: it matters to the test for how long the kernel computes, of which the
-    twin knows means only (twin_grading.py); like: scenarios with one value have the same setting;
-    varied: false keeps the names as they stand; on_log: makes of the data disk's image, which is a
-    file system, the disk with a virtual log on which it is (sluice/system/virtual_log.py); cut: the
-    power is cut at the end, and nothing written out before; ends: the status with which the machine
-    is to end; journal: the size of a journal on the disk of programs and on the data disk, as mkfs
-    takes it; flushes: the log of a logged disk has its flushes, too; on_image: makes the data
-    disk's image of the one that mkfs made.
+    Paths and names are those of a scenario; in the machine they differ (parameters.py).
     """
 
-    name: str
-    script: str
-    args: str = ""
-    files: tuple[tuple[str, bytes], ...] = ()
-    programs: tuple[str, ...] = ()
-    data: tuple[tuple[str, str], ...] = ()
-    at: tuple[tuple[str, str], ...] = ()
-    size: str = "16M"
-    pattern: int = 0
-    fields: tuple[tuple[str, str, int], ...] = ()
-    drives: tuple[str, ...] = DRIVES
-    trace_k: int = 256
+    name: str  # of the run's folder, unique among the scenarios of a lab
+    script: str  # shell commands, with `beacon N` on lines of their own (N from 1)
+    args: str = ""  # boot arguments
+    files: tuple[tuple[str, bytes], ...] = ()  # of the root disk: path and contents
+    programs: tuple[str, ...] = ()  # of sluice/programs, to be put into /bin
+    data: tuple[tuple[str, str], ...] = ()  # files of the data disk: path and size
+    at: tuple[tuple[str, str], ...] = ()  # where these files lie on the disk, as mkfs takes it
+    size: str = "16M"  # of the data disk
+    pattern: int = 0  # the seed of the contents of `data`; 0: zeros
+    fields: tuple[tuple[str, str, int], ...] = ()  # of their inodes: path, debugfs's name, value
+    drives: tuple[str, ...] = DRIVES  # the nonce chooses the data disk's drive from these
+    trace_k: int = 256  # capacity of the trace, in 1024 events; no event may be lost
+    # After this virtual time the machine is stuck. 0: never, because gdb's stops make the clock
+    # jump to the next event.
     virtual_s: int = 600
+    # A failed check of a policy's own records is a panic. (A wrong answer of a policy is not: the
+    # kernel traces it and answers instead.)
     check: bool = True
-    logged: bool = False
-    unwritable: tuple[tuple[str, int], ...] = ()
-    disk: int | None = None
-    spares: bool = True
+    logged: bool = False  # QEMU keeps a log of the data disk's writes
+    unwritable: tuple[tuple[str, int], ...] = ()  # blocks whose writes fail: path and number
+    disk: int | None = None  # the data disk's number; None: the nonce chooses it
+    spares: bool = True  # False: only the three disks, so that the script can use them all
+    # The test depends on how long the kernel computes. The twin knows only mean times
+    # (twin_grading.py).
     computes: bool = False
-    like: str = ""
-    varied: bool = True
+    like: str = ""  # scenarios with the same value share one setting
+    varied: bool = True  # False: names are not changed
+    # Makes, of the image of the file system, the image of a disk with a virtual log that has this
+    # file system on it (sluice/system/virtual_log.py).
     on_log: Callable[[bytes], bytes] | None = None
-    cut: bool = False
-    ends: int = 0
-    journal: str = ""
-    flushes: bool = False
-    on_image: Callable[[bytes], bytes] | None = None
+    cut: bool = False  # the power is cut at the end, and nothing is written out before
+    ends: int = 0  # the status with which the machine should end
+    journal: str = ""  # size of a journal on the root and data disks, as mkfs takes it
+    flushes: bool = False  # the log of a logged disk has its flushes, too
+    on_image: Callable[[bytes], bytes] | None = None  # changes the data disk's image after mkfs
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from grade.engine.tree import NOT_HANDED_OUT
 from sluice.host.paths import ROOT
 
 TEMPLATE = ROOT / "grade" / "staff" / "newlab"
-NAME, ORDER = "LABNAME", "order = 0"  # a copy has other words in their place
+NAME, ORDER = "LABNAME", "order = 0"  # the words of the template that a copy replaces
 
 
 def expect_name(name: str) -> None:

@@ -2,8 +2,8 @@
 
 A submission's files are compiled one by one, each beside the headers only, and checked; then the
 kernel is linked from what this tree has built and these objects, in a tree that has no text of the
-submission, and is checked again (compiler, objectfile, linked_kernel). So nothing that a compiler
-could be led to do touches what is the staff's.
+submission, and is checked again (compiler, objectfile, linked_kernel). So a submission that
+misleads a compiler still cannot change the staff's files.
 """
 
 import os
@@ -57,9 +57,9 @@ In this tree nobody has written these functions yet, because other labs are abou
 write them now. Until then:
 
 """
-FAULT = "policy fault"  # words of the report about it
+FAULT = "policy fault"  # how the kernel's line about a wrong answer begins
 GIVEN_KERNEL = "given.elf"  # in a student's tree: the kernel that given.toml makes
-SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
+SAMPLE_STUDENT = "A. Sample"  # the student in whose name solutions and samples are made
 
 
 def pristine_text(path: str) -> str:
@@ -159,9 +159,10 @@ def blame_host_if_control_fails(control: Callable[[], object]) -> Iterator[None]
 
 
 def compile_checked(lab: Lab, file: str, text: str) -> bytes:
-    """Compile a file and return its object, if it is nothing but that.
+    """Compile a file, check the text and the object, and return the object.
 
-    Raises Refused, BuildFailed and HostFault. A file that is as in this tree is not compiled again.
+    Raises Refused, BuildFailed and HostFault. A file whose text is that of this tree is not
+    compiled again.
     """
     with blame_host_if_control_fails(lambda: compile_unchecked(file, CONTROL)):
         return compile_and_check(lab, file, text)
@@ -254,7 +255,7 @@ def build_kernel(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 
 
 def build_given_kernel(lab: Lab, folder: Path) -> Path:
-    """Build the lab's given kernel, which has a fault of the staff's; return its path.
+    """Build the lab's given kernel, in which the staff planted a fault; return its path.
 
     A student's tree has it already.
     """
@@ -271,15 +272,15 @@ def build_given_kernel(lab: Lab, folder: Path) -> Path:
 # ---- what students get ----
 
 
-ROOM = "give an empty folder, or one that does not exist"
+NEEDS_EMPTY = "give an empty folder, or one that does not exist"
 
 
 def expect_empty(out: Path) -> None:
     """Raise BadLab unless `out` does not exist or is an empty folder."""
     if out.exists() and not out.is_dir():
-        raise BadLab(f"{out}: not a folder: {ROOM}")
+        raise BadLab(f"{out}: not a folder: {NEEDS_EMPTY}")
     if out.is_dir() and any(out.iterdir()):
-        raise BadLab(f"{out}: not empty: {ROOM}")
+        raise BadLab(f"{out}: not empty: {NEEDS_EMPTY}")
 
 
 @contextmanager
@@ -295,7 +296,7 @@ def atomic_folder(out: Path) -> Iterator[Path]:
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-")
     except OSError as error:
-        raise BadLab(f"{out}: {error.strerror}: {ROOM}") from None
+        raise BadLab(f"{out}: {error.strerror}: {NEEDS_EMPTY}") from None
     with beside as name:
         part = Path(name, place.name)
         part.mkdir()
@@ -303,7 +304,7 @@ def atomic_folder(out: Path) -> Iterator[Path]:
         try:
             part.rename(place)
         except OSError as error:
-            raise BadLab(f"{out}: {error.strerror}: {ROOM}") from None
+            raise BadLab(f"{out}: {error.strerror}: {NEEDS_EMPTY}") from None
 
 
 def list_other_sources(lab: Lab) -> tuple[str, ...]:
@@ -347,7 +348,7 @@ def foreign_holes(lab: Lab) -> list[Hole]:
 
 
 def is_written(lab: Lab, hole: Hole, base: Mapping[str, str]) -> bool:
-    """Return True if the lab's function is in a student's files, and not as it was handed out."""
+    """Return True if a student's files have the lab's function, and have changed it."""
     if hole.file not in base:
         return False
     stubs = (h.stub for h in (*lab.holes, *foreign_holes(lab)) if h.function == hole.function)
@@ -579,7 +580,7 @@ def make_skeleton(
 def attack_sort_key(attack: Attack) -> tuple[int, bool]:
     """Return the sort key of an attack, so that the attack that fails most plainly comes first.
 
-    Wrong answers of a policy are no cheating, so they come later.
+    Attacks that only give wrong answers of a policy do not cheat, so they come later.
     """
     return attack.most, FAULT in attack.named
 

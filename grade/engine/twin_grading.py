@@ -1,9 +1,9 @@
 """Grade our own solutions on the twin (sluice/twin), which takes a tenth of the machine's time.
 
 A program in the twin is not confined, and nothing watches it as machine mode watches a kernel. So
-this is for the proof of the labs and for `sluice lab fair`, and never for a submission. A scenario
-that needs QEMU's devices, because writes are to fail, has a machine here, too; and so has one whose
-test measures how long the kernel computes. The twin itself logs writes.
+this is for the proof of the labs and for `sluice lab fair`, and never for a submission. Two kinds
+of scenarios still run on QEMU: those in which writes fail, because this needs QEMU's devices, and
+those whose tests measure how long the kernel computes. The twin itself logs writes.
 """
 
 import resource
@@ -73,7 +73,7 @@ def build_twin(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 
 
 def build_given_twin(lab: Lab, folder: Path) -> Path:
-    """Build the twin of the lab's given kernel, which has a fault of the staff's; return its path.
+    """Build the twin of the lab's given kernel, which has a planted fault; return its path.
 
     Raises BuildFailed.
     """
@@ -91,7 +91,8 @@ def refusal(lab: Lab) -> str | None:
 class OnTwin(Workbench):
     """A workbench whose kernels are twins.
 
-    machine_kernel: returns, for a twin, the kernel for QEMU that is made of the same sources.
+    machine_kernel: a function from the path of a twin to the path of the kernel for QEMU that is
+    built from the same sources.
     """
 
     machine_kernel: Callable[[Path], Path] = field(kw_only=True)

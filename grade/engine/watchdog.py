@@ -1,9 +1,9 @@
 """Stop a machine that will not end: it is stuck, far too slow, or floods its console.
 
-In virtual time the clock jumps over times in which nothing computes. So a machine that for IDLE_S
-has neither used the host's processor nor waited for it, or for a disk of the host's, is stuck:
-everything in it waits, and no timer runs. A busy or slow host only makes it wait. A time in which
-this program itself was stopped (^Z) does not count.
+In virtual time the clock jumps over times in which nothing computes. So a machine is stuck if for
+IDLE_S it has neither used the host's processor, nor waited for the processor or for a disk of the
+host: all its processes wait, and no timer runs. On a busy or slow host a machine waits for the
+processor, so it is not stuck. A time in which this program itself was stopped (^Z) does not count.
 """
 
 import subprocess
@@ -22,9 +22,10 @@ BUSY = "RD"  # states of a thread: runs or would run, waits for a disk
 
 
 def process_activity(pid: int) -> tuple[int, bool]:
-    """Return the ticks that a process has computed, and whether one of its threads wants to.
+    """Return a process's processor time in clock ticks, and True if one of its threads is busy.
 
-    Returns (0, False) for a process that has ended. Source: proc(5), stat.
+    A thread is busy if it runs, could run, or waits for a disk. Returns (0, False) for a process
+    that has ended. Source: proc(5), stat.
     """
     ticks, busy = 0, False
     try:
@@ -49,11 +50,12 @@ class Watch:
     full: Callable[[], bool]  # returns True once the console is full
     over: threading.Event = field(default_factory=threading.Event)
     stopped: str = ""
-    of_host: str = ""  # the same, if no kernel can be the reason
+    of_host: str = ""  # as `stopped`, if no kernel can be the cause; otherwise empty
 
     def watch_process(self) -> None:
         """Check the process every LOOK_S until it is over, and kill it if it will not end."""
-        looked_s = moved_s = 0.0  # times in which this thread ran
+        # Seconds of watching so far, and the same number when the machine last computed.
+        looked_s = moved_s = 0.0
         last_s, seen = time.monotonic(), -1
         while not self.over.wait(LOOK_S):
             now_s, (used, busy) = time.monotonic(), process_activity(self.process.pid)

@@ -4,10 +4,10 @@ A test of a lab is a public function with one argument, in tests/ or hidden/. It
 `bench.run(SCENARIO)` and returns a Slide, a Tally or None (assertions.py). scenario.py describes
 the work of a machine and its run. The grader does not believe what the kernel prints (evidence.py).
 
-A machine has one hart and virtual time. It is limited in virtual seconds (a watchdog inside stops
-one that is stuck), in the host's processor seconds (for one that computes without end), and in
-bytes of a file (for floods). In virtual time a machine that does not compute waits for nothing that
-could come, and is stopped (watchdog.py).
+A machine has one hart and virtual time. It has three limits: virtual seconds (a watchdog inside
+stops a machine whose commands do not end), the host's processor seconds (against endless loops),
+and bytes of a file (against floods of output). In virtual time a machine that does not compute is
+stuck for ever, because the clock jumps over all waiting; it is stopped, too (watchdog.py).
 """
 
 import os
@@ -44,18 +44,20 @@ from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, die_with_parent, start
 
 MEMORY = "64M"
-ROOT_SIZE = "16M"  # of the disk with the programs
+ROOT_SIZE = "16M"  # size of the disk with the programs
 CONTROL_S = 60  # processor seconds, for a test that is run on the reference
-CPU_S = 20  # processor seconds of a machine: 3 times open's (sluice/host/limits.py)
+# Processor seconds of a machine: 3 times what the lab open needs (sluice/host/limits.py).
+CPU_S = 20
 CACHE = {
     "kernel/cache/delayed.c",
     "kernel/cache/flush.c",
 }  # the sources that trace dirty and written blocks
-LOOPED_S = 4  # CPU_S of the others, once a machine has looped: 3 times the longest
+# The limit in place of CPU_S once a machine has looped: 3 times the longest other machine.
+LOOPED_S = 4
 FILE_BYTES = 256 << 20
-WRITE_LOG = "data.log"  # beside the data disk, of its writes
+WRITE_LOG = "data.log"  # the log of the data disk's writes, in the disk's folder
 TAIL_BYTES, TAIL_LINES = 4000, 8
-BEFORE_PANIC = 2  # lines
+BEFORE_PANIC = 2  # lines of the console that a message shows before a panic
 SEEN = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 OF_LIMITS = (*OUT_OF_TIME, -signal.SIGXFSZ)
@@ -67,7 +69,7 @@ BY_COMMAND = re.compile(r"\bpolicy use (\w+) (\w+)")
 
 Begin = Callable[
     ..., subprocess.Popen[bytes]
-]  # starts a machine; takes what to do in the child, and more
+]  # starts a machine; its arguments are a function to call in the child, and others
 
 
 def set_limits(cpu_s: int, file_bytes: int) -> None:
@@ -228,7 +230,7 @@ class Workbench:
     reference_kernel: Path
     folder: Path
     nonce: str
-    budget_s: float  # processor seconds of all machines, on a processor like ours
+    budget_s: float  # processor seconds that all machines together may use
     gdb: Path | None = None  # a socket: the first machine waits there
     files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
     facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
@@ -415,12 +417,15 @@ def store_rerun_files(
 
 
 def expect_good_end(how: str) -> None:
-    """Raise Wrong if there is something to say about how the machine ended."""
+    """Raise Wrong unless the machine ended well.
+
+    how: how it ended badly; empty if it ended well.
+    """
     expect(not how, "the machine to run its commands and switch itself off", how)
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
-    """Start the machine stopped, for gdb. This program ends when the machine does."""
+    """Start the machine stopped, for gdb. When the machine ends, this program ends, too."""
     socket.unlink(missing_ok=True)
     guest = config.guest()
     line = [*config.command(guest), "-S", "-gdb", "chardev:gdb"]

@@ -141,10 +141,10 @@ def test_no_field_of_a_certificate_can_be_changed(
 
 
 def test_a_certificate_says_nothing_that_is_not_compared(was: dict, tmp_path: Path) -> None:
-    with pytest.raises(BadCertificate, match="it says 'remark', which no certificate says"):
+    with pytest.raises(BadCertificate, match="it has the field 'remark', which no certificate has"):
         read(tmp_path, json.dumps(was | {"remark": "excellent"}))
     twice = json.dumps(was).replace('"score"', '"score": 100, "score"')
-    with pytest.raises(BadCertificate, match="it says 'score' twice"):
+    with pytest.raises(BadCertificate, match="it has the field 'score' twice"):
         read(tmp_path, twice)
 
 
@@ -157,7 +157,7 @@ def test_a_score_that_was_changed_by_hand_is_not_confirmed(was: dict) -> None:
 def test_what_was_made_only_here_is_told(was: dict) -> None:
     before = copy.deepcopy(was)
     before["runs"].clear()
-    assert f"run {RUN}: it was made only here" in certificate.find_differences(before, was)
+    assert f"run {RUN}: only this grade has it" in certificate.find_differences(before, was)
 
 
 def test_a_later_commit_with_the_same_sources_is_the_same_version(
@@ -207,7 +207,10 @@ def read(folder: Path, text: str) -> dict:
         *((text, "no certificate of a grade") for text in ("", "[]", "{}", "3", "[" * 10**5)),
         ('{"version": 0}', "a certificate of version 0, not 1"),
         ('{"version": 1, "lab": "x"}', "no certificate of a grade: its nonce is missing"),
-        ('{"version": 1, "version": 1}', "no certificate of a grade: it says 'version' twice"),
+        (
+            '{"version": 1, "version": 1}',
+            "no certificate of a grade: it has the field 'version' twice",
+        ),
     ],
 )
 def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, told: str) -> None:
@@ -225,7 +228,7 @@ MISSHAPEN: dict[str, tuple[object, str]] = {
     "score ": (True, "its score is missing"),
     "files ": ({FILE: 3}, "its files is not a table of texts"),
     "versions ": ({"qemu": None}, "its versions is not a table of texts"),
-    "runs ": ({RUN: {"trace": "0"}}, f"its run {RUN} has not trace and console alone"),
+    "runs ": ({RUN: {"trace": "0"}}, f"its run {RUN} must have trace and console and nothing else"),
     "runs  ": ({RUN: "0"}, f"its run {RUN} is not a table of texts"),
     "points ": ({TEST: "5"}, "its points are not all numbers"),
 }

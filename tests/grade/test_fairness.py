@@ -31,11 +31,11 @@ def test_the_same_loss_with_each_nonce_is_fair() -> None:
     ("case", "rise", "fall", "complaint"),
     [
         (WRONG, (10, 12), 80, "rise depends on the nonce: 10 with NONCE=1, 12 with NONCE=2"),
-        (WRONG, (19.5, 19), 80, "rise does not lose with NONCE=1"),
-        (WRONG, (10, 10), 79, "fall loses with NONCE=1"),
+        (WRONG, (19.5, 19), 80, "rise loses no points with NONCE=1"),
+        (WRONG, (10, 10), 79, "fall loses points with NONCE=1"),
         (Case("reference"), (20, 19.9), 80, "rise has 19.9 points with NONCE=2"),
         (Case("attack", EDITS, most=50), (10, 11), 40, "51 points with NONCE=2"),
-        (Case("attack", EDITS, WRONG.loses, most=99), (1, 20), 0, "rise does not lose"),
+        (Case("attack", EDITS, WRONG.loses, most=99), (1, 20), 0, "rise loses no points"),
     ],
 )
 def test_an_unfair_loss_is_told_with_a_nonce_that_shows_it(
@@ -68,6 +68,6 @@ def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points
 
     monkeypatch.setattr(tree, "build_kernel", build)
     monkeypatch.setattr(tree, "solution_files", lambda *_: {})
-    with pytest.raises(BadLab, match=r"lab: wrong is no kernel: a\.c:3: error"):
+    with pytest.raises(BadLab, match=r"lab: wrong does not build: a\.c:3: error"):
         fairness.build_case(LAB, WRONG, tmp_path)
     assert fairness.build_case(LAB, Case("attack", EDITS, most=50), tmp_path) is None

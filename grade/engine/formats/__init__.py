@@ -30,7 +30,8 @@ def clip_line(line: str) -> str:
 def describe_for_student(test: Outcome, again: str = "", debug: str = "") -> str:
     """Return what a student may read about a test.
 
-    again, debug: the commands that repeat it, if they are not those of a student's tree.
+    again, debug: the commands that repeat and debug the test; empty if they are those of a
+    student's tree.
     """
     if test.hidden:
         return "A hidden test."

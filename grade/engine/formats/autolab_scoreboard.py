@@ -1,6 +1,6 @@
 """Write Autolab's column specification, to be pasted where the lab's scoreboard is set up.
 
-Its columns are the score, and after it the measured figures, of which less is better.
+Its columns are the score, and after it the measured figures. Smaller figures are better.
 """
 
 import json
@@ -8,7 +8,7 @@ import json
 from grade.engine.record import Outcome, Record
 
 FILE = "autolab-scoreboard.json"
-NOT_MEASURED = "-"  # the test failed before there was a figure, or was not asked
+NOT_MEASURED = "-"  # the test failed before it measured, or was not run
 
 
 def scoreboard_row(record: Record) -> list[float | str]:
@@ -18,7 +18,7 @@ def scoreboard_row(record: Record) -> list[float | str]:
 
 
 def column_spec(test: Outcome) -> dict[str, object]:
-    """Return the column of a measured figure, of which less is better."""
+    """Return the column of a measured figure; smaller figures are better."""
     return {"hdr": f"{test.title} ({test.unit})" if test.unit else test.title, "asc": 1}
 
 

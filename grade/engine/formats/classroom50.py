@@ -2,8 +2,9 @@
 
 If the grader failed there is no file.
 
-Points are whole there. So a test is a group of the lab, and its points are rounded down. The
-submission's time is that of the graded commit, for which the caller sets SUBMITTED_AT.
+Classroom 50 has only whole points. So each of its tests is a group of the lab, and the group's
+points are rounded down. The submission's time is that of the graded commit, for which the caller
+sets SUBMITTED_AT.
 """
 
 import json
@@ -48,7 +49,7 @@ def group_entry(record: Record, group: GroupResult) -> dict[str, Any]:
 
 
 def text(record: Record) -> str | None:
-    """Return the form, or None if the grader failed or the runner's environment is incomplete."""
+    """Return result.json, or None if the grader failed or the runner's variables are incomplete."""
     if not record.has_score:
         return None
     identity = {field: os.environ.get(name, "") for field, name in RUNNERS.items()}

@@ -1,9 +1,9 @@
 """Write Gradescope's results.json.
 
-If the grader failed there is no file: Gradescope then reports that the autograder failed, and books
-no score.
+If the grader failed there is no file: Gradescope then reports that the autograder failed, and
+records no score.
 
-Students see hidden tests' points, and so their total, when the grades are published.
+Students see the points of hidden tests, and so their total, only when the grades are published.
 """
 
 import json
@@ -29,7 +29,7 @@ def test_entry(number: str, test: Outcome) -> dict[str, object]:
 
 
 def leaderboard_entries(record: Record) -> list[dict[str, object]]:
-    """Return the measured figures, of which less is better."""
+    """Return an entry for each measured figure; smaller figures are better."""
     return [
         {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
         for test in record.tests
@@ -38,7 +38,7 @@ def leaderboard_entries(record: Record) -> list[dict[str, object]]:
 
 
 def text(record: Record) -> str | None:
-    """Return the form, or None if the grader failed."""
+    """Return results.json, or None if the grader failed."""
     if not record.has_score:
         return None
     tests = [

@@ -24,7 +24,7 @@ def add_element(
 
 
 def text(record: Record) -> str:
-    """Return the form."""
+    """Return the suite as XML."""
     failed = sum(not test.has_all_points for test in record.tests)
     graded = record.status == "graded"
     root = ElementTree.Element("testsuites")

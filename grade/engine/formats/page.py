@@ -18,7 +18,7 @@ TEMPLATE = Path(__file__).parent.with_name("report.html")
 OWN_STYLE = TEMPLATE.with_suffix(".css")
 BAR_WIDTH, BAR_HEIGHT = 420, 36
 COLOURS = Path(__file__).parent.with_name("colours.css")
-ENDS = (0.15, 0.85)  # where a bar shows all points, and none; shares of its width
+ENDS = (0.15, 0.85)  # where a bar has the marks for all points and for none; shares of its width
 
 
 def page_style(own: Path) -> str:
@@ -78,7 +78,7 @@ def test_part(test: Outcome) -> str:
 
 
 def points_mark(points: float, most: float) -> str:
-    """Return whether all points were reached, as a sign and a word: not by colour alone."""
+    """Return a sign and a word for whether all points were reached; colour alone is not enough."""
     return "✓ all" if points >= most else "✗ none" if not points else "◐ some"
 
 

@@ -1,7 +1,7 @@
 """Write the text for people that `make grade` prints.
 
-On a terminal all lines are folded to its width, except for commands and compilers' lines, which are
-there to be copied. In a file each sentence is one line, so that it can be searched for.
+On a terminal all lines are folded to its width, except for commands and compilers' lines, which
+readers copy. In a file each sentence is one line, so that a search finds it.
 """
 
 import textwrap
@@ -14,14 +14,14 @@ from sluice.host import printing
 FILE = "result.txt"
 MARKS = {True: "ok", False: "--"}
 COMMANDS = ("again:", "in gdb:")
-UNDER = "      "  # before what stands below a test's title
+UNDER = "      "  # the indentation of the lines below a test's title
 NARROW = 60  # characters: a narrower terminal has less indentation below a title
 
 
 def fold_lines(text: str, width: int | None, indent: str = "", hang: str = "") -> str:
     """Return the lines behind the indent, each folded to the width if one is given.
 
-    hang: what a folded line continues behind, after the indent. Commands are not folded.
+    hang: what stands between the indent and each continuation line. Commands are not folded.
     """
     return "\n".join(
         "\n".join(

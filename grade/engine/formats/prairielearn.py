@@ -1,7 +1,7 @@
 """Write PrairieLearn's results.json of an external grader.
 
-If the grader failed there is no file, which PrairieLearn takes for a failed job, without a score. A
-submission that is refused or does not build is not gradable, so the student may hand in again.
+If the grader failed there is no file. PrairieLearn then reports a failed job and records no score.
+A submission that is refused or does not build is not gradable, so the student may hand in again.
 """
 
 import json
@@ -13,7 +13,7 @@ FILE = "prairielearn/results.json"
 
 
 def text(record: Record) -> str | None:
-    """Return the form, or None if the grader failed."""
+    """Return results.json, or None if the grader failed."""
     if not record.has_score:
         return None
     if record.status != "graded":

@@ -9,8 +9,8 @@ FILE = "submitty/validation_results.json"
 
 
 def text(record: Record) -> str:
-    """Return the form."""
-    if not record.has_score:  # the validator failed: no points are booked
+    """Return validation_results.json."""
+    if not record.has_score:  # the validator failed: no points are recorded
         whole = {"status": "failure", "message": f"{record.status}: {record.message}"}
         return json.dumps(whole, indent=1) + "\n"
     full = record.status == "graded" and record.score == record.most
