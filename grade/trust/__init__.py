@@ -1,1 +1,1 @@
-"""Decide what a submission may contain, and read, compile and link a stranger's files."""
+"""Decide what a submission may contain, and read, compile and link files that are not trusted."""

@@ -1,4 +1,4 @@
-"""Read a folder, or a tar or zip archive, that a stranger made, at a limited cost.
+"""Read an untrusted folder, or tar or zip archive, at a limited cost.
 
 Members are read one by one, and nothing is written. Their cost is counted, and a submission that
 passes a limit is refused, with the limit in the message, before more is read:
@@ -190,8 +190,8 @@ def make_xz_decompressor() -> lzma.LZMADecompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
 
 
-# The first bytes of each packed format, its decompressor, and the most packed bytes, which take a
-# second or two.
+# The first bytes of each packed format, its decompressor, and the most packed bytes. Unpacking so
+# many bytes takes a second or two.
 PACKED: dict[bytes, tuple[Callable[[], Decompressor], int]] = {
     b"\x1f\x8b": (Gzip, MOST_PACKED),
     b"BZh": (bz2.BZ2Decompressor, 8 << 20),
@@ -390,7 +390,7 @@ class Bounded:
         return self.file.tell()
 
     def seekable(self) -> bool:
-        """Return True."""
+        """Return True, because zipfile asks for it."""
         return True
 
 

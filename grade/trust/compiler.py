@@ -26,11 +26,12 @@ from sluice.host.paths import BUILT, TREE
 COMMAND = BUILT / "kernel.command"
 KERNEL = "build/kernel/kernel.elf"
 LIMIT_S = 300  # wall-clock time, which only an overloaded host reaches (see CPU_S)
-KILLED = re.compile(r"^[^\s:]+: (?:fatal )?error: Killed signal", re.M)  # gcc's, of a part of it
+# GCC's message when a program that it called was killed.
+KILLED = re.compile(r"^[^\s:]+: (?:fatal )?error: Killed signal", re.M)
 MOST_SAID = 4000  # longest message of the compiler, in characters
 MOST_EXPANDED = 8 << 20  # bytes
 STDIN = "<stdin>"
-OWN = ("cc1", "as", "collect2", "ld")  # which the compiler calls by paths of its own
+OWN = ("cc1", "as", "collect2", "ld")  # programs that the compiler calls by paths of its own
 LINKING = ("make", "awk", "cmp", "cp", "grep", "mkdir", "nproc", "sed")
 COMPILE = 'cd "$TREE" && "$@" -o "$WORK/made.o" && exec cat "$WORK/made.o"'
 LINK = (
@@ -40,7 +41,7 @@ LINK = (
 
 
 class BuildFailed(Exception):
-    """The kernel does not build; the text is the compiler's."""
+    """The error for a kernel that does not build; the text is the compiler's."""
 
 
 def compile_command() -> list[str]:
@@ -75,7 +76,7 @@ def needed_programs(*names: str) -> frozenset[Path]:
 
 @cache
 def compiler_folders() -> frozenset[Path]:
-    """Return the compiler's own folder, in a set, which is empty if it is unknown."""
+    """Return the compiler's own folder in a set; the set is empty if the folder is unknown."""
     install = re.search(r"^install: (.*)$", query_compiler("-print-search-dirs"), re.M)
     return frozenset({Path(install[1]).resolve()}) if install else frozenset()
 
@@ -112,7 +113,7 @@ def preprocess(file: str, tree: sandbox.Apart) -> Expanded:
     try:
         return read_expanded(file, data.decode())
     except UnicodeDecodeError:
-        raise Refused(f"{file}: not UTF-8 once its macros are in place") from None
+        raise Refused(f"{file}: not UTF-8 after its macros are expanded") from None
 
 
 @cache

@@ -1,9 +1,9 @@
-"""Parse a form that a stranger wrote: in the sandbox, once, under limits.
+"""Parse a form that is not trusted: in the sandbox, once, under limits.
 
-Python's parser of TOML takes time and memory that grow with the square of some texts. So a text is
-refused by its size first, and the rest is done by a Python of its own, which has no packages, a few
-seconds of a processor and the memory of a compiler. Only strings and whole numbers come out of it
-as they are; of any other value comes a text that shows it.
+Python's parser of TOML takes time and memory that grow with the square of some texts. So a text
+that is too long is refused first. Another process of Python then parses the text, without packages,
+in a few seconds of processor time and with the memory limit of a compiler. It returns strings and
+whole numbers as they are, and every other value as a text that shows the value.
 """
 
 import json
@@ -36,7 +36,7 @@ else:
 
 
 class BadForm(Exception):
-    """The text is not TOML, or too large or costly to be an honest form; the text says which."""
+    """The error for a form that is not TOML, too large, or too slow to parse; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class Shown:
 def parse_form(text: str) -> dict[str, str | int | Shown]:
     """Return a form's values by name. Raises BadForm.
 
-    Raises HostFault if no form can be parsed on this machine. The same text is parsed once: all
-    tests of a grading ask for it.
+    Raises HostFault if no form can be parsed on this machine. The same text is parsed only once,
+    because each test of a grading asks for its values.
     """
     if (size := len(text.encode())) > MOST_BYTES:
         raise BadForm(f"it has {size} bytes, and a form may have {MOST_BYTES}")
     made = run_parser(text)
     if made is None and run_parser(SOUND) is None:
-        raise HostFault("here not even a sound form can be parsed in the sandbox")
+        raise HostFault("not even a correct form can be parsed in the sandbox of this machine")
     if made is None:
-        raise BadForm(f"to parse it takes more than {CPU_S} s of a processor, or too much memory")
+        raise BadForm(f"parsing it takes more than {CPU_S} s of a processor, or too much memory")
     if "error" in made:
         raise BadForm(made["error"])
     return {k: Shown(v[0]) if isinstance(v, list) else v for k, v in made["form"].items()}

@@ -1,21 +1,22 @@
 """Find submissions whose text is so alike that a person should look at both.
 
-Fingerprints of the words of the code are compared, each function's apart, so that their order does
-not matter. Comments and layout are left out. A name counts by its place: a function, constant, type
-or field that the headers have is itself; every other name is one that the student chose, and all of
-these count as one, whatever other meaning the same name has in a header. Code that the skeleton has
-is not counted. Likeness is a hint, and proves nothing. Solutions of a few lines are compared by
-their behaviour only (behaviour.py).
+Fingerprints of the words of the code are compared, separately for each function, so that the order
+of functions does not matter. Comments and layout are left out. Functions, constants, types and
+fields that the headers define keep their names. All names that the student chose are replaced by
+one word, CHOSEN. What a name is depends on where it stands, so a chosen name is replaced even if a
+header uses the same name for something else. Code that the skeleton has is not counted. Likeness is
+a hint, and proves nothing. Solutions of a few lines are compared by their behaviour only
+(behaviour.py).
 
-Source: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document
-fingerprinting", SIGMOD 2003. Two packages of PyPI do the same and are not used (looked at in
-November 2026). compare50 1.2.15 needs attrs below 21, and the schema checker of the tests a
-later one, so it would need an environment of its own, of 140 MB. There it finds a set of policies
-with other names and in another order, as this does; but its scores are relative to the pair that is
-most alike. Four sets of policies that have nothing to do with each other had 6.5 to 10 of 10, and
-the copy had 10. So it cannot say that nobody is alike. Its page shows two texts side by side, which
-helps a person who looks at a pair. copydetect 0.5.0 compares hashes that Python makes anew in each
-process, so that its figures differ from run to run, and brings 200 MB of packages for plots.
+Source: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting",
+SIGMOD 2003. Two packages of PyPI do the same and are not used (looked at in November 2026).
+compare50 1.2.15 needs attrs below 21, and the schema checker of the tests a later one, so it would
+need an environment of its own, of 140 MB. Like this file, it finds a set of policies that was
+renamed and reordered. But its scores are relative to the most similar pair: four unrelated sets of
+policies had 6.5 to 10 of 10, and the copy had 10. So it cannot report that no pair is alike. Its
+page shows two texts side by side, which helps a person who looks at a pair. copydetect 0.5.0
+compares hashes that Python makes anew in each process, so that its figures differ from run to run,
+and brings 200 MB of packages for plots.
 """
 
 import re
@@ -26,10 +27,10 @@ from zlib import crc32
 
 from grade.code.source import blank_comments
 
-WORDS = 8  # words of a fingerprint
+WORDS = 8  # words in a fingerprint
 WINDOW = 4  # at least one of this many neighbouring fingerprints is kept
 LEAST = 20  # fewer fingerprints or decisions (behaviour.py) are not compared
-ALIKE = 0.8  # least share: common fingerprints, by those of both together
+ALIKE = 0.8  # least share of common fingerprints among those of both files together
 WORD = re.compile(r"[A-Za-z_]\w*|\d\w*|->|\S")
 NAME = re.compile(r"[A-Za-z_]")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -50,7 +51,7 @@ SAYS = "of the text is the same"
 class Pair:
     """Two submissions that are alike.
 
-    share: of what was compared, the share that both have. says: what was compared.
+    share: the share of the compared items that both have. says: what was compared, in words.
     """
 
     one: str
@@ -69,7 +70,7 @@ class Known:
     others: frozenset[str] = frozenset()  # every word: fields and constants among them
 
     def normalize_word(self, before: str, word: str, after: str) -> str:
-        """Return the word as it counts between its neighbours: itself, or CHOSEN."""
+        """Return the word itself, or CHOSEN if the student chose it; its neighbours decide."""
         if not NAME.match(word) or word in KEYWORDS or word in self.types:
             return word
         if before in TAGGED:
@@ -89,9 +90,9 @@ def collect_known_names(texts: Iterable[str]) -> Known:
 
 
 def similar_pairs(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> list[Pair]:
-    """Return the pairs that share at least `least` of what both have, the most alike first.
+    """Return the pairs with a share of common items of at least `least`, the most alike first.
 
-    says: what the share is of.
+    The share is of the items that either has. says: what the items are, in words.
     """
     enough = {name: parts for name, parts in found.items() if len(parts) >= LEAST}
     pairs = [

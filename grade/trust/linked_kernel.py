@@ -1,11 +1,12 @@
 """Check a kernel with a submission in it after it has been linked.
 
-It is compared with the staff's own objects and kernel, which no compilation of a submission has
-touched:
+The kernel is compared with the staff's own objects and kernel, which were built without any
+submission:
 
 - It has the same segments and sections, of the same kinds, in the same order, and the same entry.
-- Machine mode's pages (.boot: code, tables, constants) are, to the bit, what entry.S was assembled
-  to, with the addresses of this kernel put in, and its symbols lie where they do in entry.S.
+- Machine mode's pages (.boot: code, tables, constants) are the same to the bit as in the object of
+  entry.S, with the addresses of this kernel put in. Their symbols have the same offsets as in
+  entry.S.
 - It contains every object of the staff's as it was assembled, except for the addresses that the
   linker puts in.
 - Each global symbol exists once.
@@ -26,20 +27,21 @@ from sluice.host.paths import BUILT, KERNEL, TREE
 BOOT = ".boot"
 MACHINE = BUILT / "kernel/entry.S.o"
 OURS = ("kernel/**/*.o", "policies/*/*.o", "drives/**/*.o")
-NOT_OURS = "ksyms.o"  # made by linking, from what is linked
+NOT_OURS = "ksyms.o"  # the table of symbols, which each linking makes anew
 ADDRESS = 2  # R_RISCV_64
 WORD = struct.Struct("<Q")
-# Bytes that the linker writes for each type of relocation that C and entry.S lead to.
+# The number of bytes that the linker writes, for each type of relocation in objects of C and
+# entry.S.
 WIDTHS = {2: 8, 16: 4, 17: 4, 18: 8, 19: 8, 23: 4, 24: 4, 25: 4, 35: 4, 39: 4, 44: 2, 45: 2}
 WIDEST = 8
-TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # from the first word that
-# machine mode writes in its page to the last
+# Symbols of the first and the last word that machine mode writes in its pages.
+TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"
 MOVE_LOG = "move_log"
 
 
 def refusal(what: str) -> Refused:
     """Return the exception for something wrong with a kernel."""
-    return Refused(f"the kernel with these files in it {what}: no plain C leads to that")
+    return Refused(f"the kernel with these files in it {what}: plain C cannot cause that")
 
 
 def machine_pages(kernel: Elf) -> Section:
@@ -147,7 +149,7 @@ def read_parts(path: Path) -> Iterator[Part]:
 
 @cache
 def cached_parts(path: Path, _changed_ns: int) -> tuple[Part, ...]:
-    """Return the sections of an object file, which is read once for each state of the file."""
+    """Return the sections of an object file; the file is read again only after it has changed."""
     return tuple(read_parts(path))
 
 
@@ -175,7 +177,7 @@ def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
 
 
 def is_used(path: Path) -> bool:
-    """Return True if an object of ours still has a source, so that kernels are linked from it."""
+    """Return True if the source of an object still exists, so that linking uses the object."""
     source = TREE / path.relative_to(BUILT).with_suffix("")
     return source.suffix == ".S" or source.with_suffix(".c").exists()
 
@@ -217,11 +219,11 @@ def check_machine(kernel: Elf, ours: Elf) -> None:
     if not same or theirs.data != expected_machine_pages(kernel, ours):
         raise refusal("has other code or data in machine mode's pages")
     if machine_word_range(kernel) != machine_word_range(ours):
-        raise refusal("has the trace's place elsewhere")
+        raise refusal("has the words of the trace at other addresses")
 
 
 def check_kernel(data: bytes, theirs: Set[str]) -> None:
-    """Raise Refused unless a linked kernel is ours, with other objects for these sources."""
+    """Raise Refused unless a linked kernel is ours except for the objects of these sources."""
     try:
         kernel, ours = elf.parse(data), elf.read(KERNEL)
         check_shape(kernel, ours)

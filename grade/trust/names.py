@@ -1,9 +1,9 @@
 """Compare names of people and of their submissions, in any script.
 
-A name is compared in Unicode's form C: macOS writes ü as two characters, and it is the same name.
-On the way out a name may be changed: for a folder (folder_for), for a spreadsheet (words.cell), or
-because it cannot be shown (words.printable). Whoever types one of these names means the same
-person (`find_name`).
+Names are compared in Unicode's form C, because macOS writes ü as two characters. In output a name
+may be changed: for a folder (folder_for), for a spreadsheet (untrusted_text.format_cell), or
+because it has invisible characters (untrusted_text.make_printable). A user may type a name in any
+of these forms (`find_name`).
 """
 
 import unicodedata
@@ -17,7 +17,7 @@ MOST = 64  # characters of a person's name
 HAS = "at most 64 letters, digits, blanks and . , ' @ -, the first a letter or digit"
 BETWEEN = " .,@'\u2019-_\u00b7"
 JOINERS = "\u200c\u200d"  # invisible, and part of how Persian and Indian names are written
-MOST_BYTES = 200  # of a submission's name: a file's has at most 255
+MOST_BYTES = 200  # of a submission's name, because the name of a file may have only 255
 
 
 def is_letter(char: str) -> bool:
@@ -50,7 +50,7 @@ def folder_for(name: str) -> str:
 def submission_name(file: str) -> str:
     """Return the name of a submission whose folder or archive is called `file`.
 
-    It can be shown, and be the name of a folder of results. file: without its ending.
+    The name is printable and can be the name of a folder. file: the file's name without its ending.
     """
     name = normalize_name("".join(map(show_character, file)))
     if len(name.encode()) <= MOST_BYTES:
@@ -70,10 +70,7 @@ def written_forms(name: str) -> set[str]:
 
 
 def find_name(typed: str, names: Collection[str]) -> str | None:
-    """Return the name among these that somebody means by what was typed.
-
-    Returns None if there is none, or if it could be several.
-    """
+    """Return the name in `names` that was typed, in any form, or None if none or several match."""
     if typed in names:
         return typed
     meant = [name for name in names if normalize_name(name) == normalize_name(typed)]

@@ -35,14 +35,14 @@ from grade.trust.sourcefile import (
 
 SIZE_MOST = 16 << 20
 ALIGN_MOST = 64
-COMPRESSED = 1  # flag of the file: code has instructions of 16 bits; calls are without floats
+COMPRESSED = 1  # the file's flags: 16-bit instructions, and calls that pass no floats in registers
 ATTRIBUTES = 0x70000003  # type of the section that names the processor
 
-# What makes GCC put code on the stack, and how GCC marks it.
+# Code on the stack: what a student must do to avoid it, and how GCC marks it.
 INNER = "move a function that is defined inside another function out of it"
 STACK_NOTE = ".note.GNU-stack"
 
-# The sections that C leads to: names, and the possible pairs of type and flags.
+# The sections that a C compiler makes: names, and the possible pairs of type and flags.
 CODE = {(PROGBITS, ALLOC | EXEC)}
 CONSTANTS = {(PROGBITS, ALLOC | more) for more in (0, MERGE, MERGE | STRINGS)}
 DATA = {(PROGBITS, ALLOC | WRITE)}
@@ -78,18 +78,16 @@ LABEL = re.compile(r"\.L[A-Za-z_]*\d+ ?|\$[xd]|\$xrv\w+", re.A)
 
 def refusal(file: str, what: str) -> Refused:
     """Return the exception for something wrong with an object."""
-    return Refused(
-        f"{file}: its object {what}; a compiler makes no such thing of plain C: hand in plain C"
-    )
+    return Refused(f"{file}: its object {what}; plain C does not compile to that: hand in plain C")
 
 
 # ---- sections ----
 
 
 def registration_sections(file: str) -> dict[str, set[tuple[int, int]]]:
-    """Return the sections in which an object may register something.
+    """Return the sections in which an object may register rows, with their types and flags.
 
-    There are none for what policies share.
+    A file of policies/lib has none.
     """
     if is_shared(file):
         return {}
@@ -97,10 +95,7 @@ def registration_sections(file: str) -> dict[str, set[tuple[int, int]]]:
 
 
 def allowed_section_kinds(file: str, name: str) -> set[tuple[int, int]]:
-    """Return the types and flags that a section of this name may have.
-
-    There are none if it must not exist.
-    """
+    """Return the types and flags that a section of this name may have; empty if it is forbidden."""
     if name in registration_sections(file):
         return registration_sections(file)[name]
     return next(
@@ -172,7 +167,7 @@ def check_pointers(file: str, made: Elf, number: int) -> None:
 
 
 def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
-    """Return True if the symbol is one that the compiler makes."""
+    """Return True if a compiler can have made the symbol."""
     name, kind = symbol.name, symbol.kind
     if kind == elf.OF_FILE:
         return symbol.section == elf.ABSOLUTE and name in (file, file.rsplit("/", 1)[-1])
@@ -236,7 +231,7 @@ def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
 
 # ---- instructions and addresses ----
 
-# The C code that leads to such an instruction.
+# Hints for students about the C code that compiles to a forbidden instruction.
 OF_C = {"fence.i": f" (if you have not written it: {INNER})"}
 SYSTEM, FENCE, BREAKPOINT = 0x73, 0x0F, 0x00100073
 # Loads, arithmetic, stores, atomics, branches, jumps: the lower 7 bits.
@@ -289,7 +284,7 @@ def check_instructions(file: str, made: Elf) -> None:
 
 
 def check_relocations(file: str, made: Elf) -> None:
-    """Raise Refused for an address that the linker would put where C does not need one."""
+    """Raise Refused for an address that the linker would write where C does not need an address."""
     for number, section in enumerate(made.sections):
         for relocation in made.relocations(number):
             inside = relocation.offset < section.size and relocation.symbol < len(made.symbols)

@@ -1,19 +1,20 @@
 """Check what a submission's objects register with the kernel.
 
 Headers gather rows of many files into tables: policies, counters, histograms, devices. The kernel
-believes each row, so here they are read off the object, in bytes and relocations, whatever text led
-to them:
+trusts each row. So the rows are checked in the object, as bytes and relocations, because a source
+can hide what it registers:
 
 - A policy's file registers one policy, of its folder's kind, under its own name. So no policy takes
   the place of another. Its table is constant, so it stays what was checked.
-- The table has any hooks of its kind. Other fields change what the kernel promises or does, so only
-  those may be set that the solution sets, and those that lab.toml lists (`fields`). Memory is asked
-  for by a variable of the file's own, which holds a function of its own and nothing else.
-- Nothing of the submission leads into the table in which all policies stand.
+- The table has any hooks of its kind. Other fields change what the kernel promises or does, so a
+  submission may set only those that the solution sets or that lab.toml lists (`fields`). A policy
+  asks for memory by a variable of its own file, which holds a function of the file and nothing
+  else.
+- No address in the submission points into the table of all policies.
 - Names and words are short and printable: they go to the console.
-- A file of the kernel registers the solution's counters and histograms, and others under names that
-  no other file has; and no device that the solution has not. Beside each row lies the file's name:
-  the kernel finds the one by the other's number.
+- A file of the kernel registers the solution's counters and histograms. It may add others, under
+  names that no other file uses. It may add no device. For each row the file also registers its own
+  name: row n of the table belongs to name n.
 """
 
 import struct
@@ -33,9 +34,11 @@ from sluice.host.paths import BUILT
 
 POINTER, POINTER_BYTES = 2, 8  # R_RISCV_64
 MOST_TEXT = 200  # characters of a name or a description
-MEMORY, BYTES = "memory", "bytes"  # the field of a table, and what it leads to sets of its own
+# The field of a table that points to a policy_memory, and that structure's field for the function.
+MEMORY, BYTES = "memory", "bytes"
 POLICIES, FILES = "policies", "policy_files"
-# Sections of the kernel's rows: where in a row is its name, and whether it is a pointer to one.
+# Sections of the kernel's rows: the offset of a row's name, and whether it is a pointer to the
+# name.
 NAMED = {"stats": (0, False), "histograms": (0, False), "devices": (8, True)}
 WHAT = {"stats": "counter", "histograms": "histogram", "devices": "device"}
 FILES_OF = {"stats": "stat_files", "histograms": "histogram_files", "devices": "device_files"}
@@ -135,9 +138,9 @@ def policy_kind(table: Image, fields: dict[str, Field]) -> str:
 
 
 def needs_permission(name: str, kind: str) -> bool:
-    """Return True if only a lab may allow to set this field, unless it is a hook.
+    """Return True if a policy may set this field only if the lab allows it.
 
-    That is a field of this kind, or one of any policy that is not in COMMON.
+    Such a field belongs to this kind, or to all kinds but not to COMMON. The caller allows hooks.
     """
     return name.startswith(f"{kind}.") if "." in name else name not in rowlayout.COMMON
 
@@ -180,10 +183,10 @@ def check_pointer(file: str, made: Elf, table: Image, field: Field) -> None:
 
 
 def check_memory(file: str, made: Elf, table: Image, field: Field) -> None:
-    """Raise Refused unless .memory is not set, or is as the kernel needs it.
+    """Raise Refused if .memory is set, but not as the kernel needs it.
 
-    It must lead to a variable of the file's own that has a function of the file's own, and zeros:
-    the kernel calls the function and sets the rest.
+    It must point to a variable of this file that has a function of this file in .bytes and zeros
+    elsewhere: the kernel calls the function and sets the rest.
     """
     if not is_set(table, field):
         return
@@ -225,7 +228,9 @@ def check_fields(file: str, made: Elf, table: Image, fields: dict[str, Field], l
     check_memory(file, made, table, fields[MEMORY])
     odd = [at for at in range(len(table.data)) if at not in known]
     if any(table.data[at] or at in table.filled for at in odd):
-        raise Refused(f"{file}: its policy sets what is no field of the kind {kind}: remove it")
+        raise Refused(
+            f"{file}: its policy sets a field that the kind {kind} does not have: remove it"
+        )
 
 
 def check_no_table_access(file: str, made: Elf) -> None:
@@ -241,7 +246,7 @@ def check_no_table_access(file: str, made: Elf) -> None:
 
 
 def check_policy(file: str, made: Elf, lab: Lab) -> None:
-    """Raise Refused unless a policy's file registers what its path says, and no more."""
+    """Raise Refused unless a policy's file registers only the policy that its path names."""
     size, fields = rowlayout.table_layout(tuple(compiler.compile_command()))
     _, folder, base = file.split("/")
     stem = base.removesuffix(".c")
@@ -287,10 +292,7 @@ def row_bytes(section: str) -> int:
 
 
 def row_names(made: Elf, section: str) -> list[str]:
-    """Return the names of the rows that an object registers in a section.
-
-    A bad name is empty.
-    """
+    """Return the names of the rows that an object registers in a section; empty for a bad name."""
     at, pointed = NAMED[section]
     found = []
     for row in iter_rows(made, section, row_bytes(section)):

@@ -1,19 +1,20 @@
-"""Run compilers and linkers, in a sandbox, on what a stranger wrote.
+"""Run compilers and linkers in a sandbox, because their input is not trusted.
 
-A command reads the folder `$TREE`, writes into the folder `$WORK`, which is removed with it, and
-hands out only its standard output. Where the machine allows it (bubblewrap), the command has
-namespaces of its own. In them are only these two folders, the first of them read-only, and the
-programs that it was given, with their libraries: no other file of the host, no /proc, no network,
-no process of others; and no process outlives the call.
+A command reads the folder `$TREE` and writes into the folder `$WORK`, which is removed at the end.
+Only its standard output leaves the sandbox. Where the machine allows it (bubblewrap), the command
+has namespaces of its own. It sees only `$TREE`, read-only, `$WORK`, and the programs that it was
+given, with their libraries: no other file of the host, no /proc, no network, no process of others.
+No process outlives the call.
 
 On every machine the command has an environment of a few fixed variables, and limits: FILE_BYTES for
-a file, MEMORY_BYTES and CPU_S for a process, PROCESSES at once. As root it runs as a user of its
-own, without an account, which no other call has, and all processes of that user are ended. Without
-namespaces, as in most containers, it sees the files that every user may read. Without root and
-namespaces it runs as you. grade/labs/TRUST.md says what follows from that.
+a file, MEMORY_BYTES and CPU_S for a process, PROCESSES at once. If the caller is root, the command
+runs as a user without an account, which no other call uses at the time, and at the end all
+processes of that user are killed. Without namespaces, as in most containers, the command sees the
+files that every user may read. Without root and namespaces it runs as you. grade/labs/TRUST.md says
+what follows from that.
 
-A shell in the sandbox tries both folders and says so before it becomes the command. So a command
-that failed is told from a sandbox that failed, which raises HostFault.
+A shell in the sandbox tries both folders and prints a sign before it becomes the command. Without
+the sign the sandbox failed, not the command: this raises HostFault.
 """
 
 import os
@@ -39,16 +40,17 @@ FILE_BYTES = 64 << 20
 WORK_BYTES = 256 << 20  # all files in $WORK together; only with namespaces
 MEMORY_BYTES = 512 << 20
 PROCESSES = 64
-CPU_S, CPU_MORE_S = 60, 5  # then SIGXCPU, which a message tells from other ends; then SIGKILL
+# After CPU_S a process gets SIGXCPU, for which there is a message; CPU_MORE_S later, SIGKILL.
+CPU_S, CPU_MORE_S = 60, 5
 MOST_SAID = 64 << 10  # bytes kept of the end of messages
 FIRST_USER, USERS, CALLS = (
     20_000,
     40_000,
     16,
 )  # ids of users; CALLS spreads the processes' first tries
-TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
+TREE, WORK = Path("/tree"), Path("/work")  # the two folders in the sandbox's namespaces
 MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /usr on most systems
-# The command is the first of its processes: all others end with it, and its time is counted.
+# The command is process 1 of its namespace: all others end with it, and its time is counted.
 APART = ("--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 
 ENDED = "Z"  # the state of a process that has ended and was not waited for
@@ -71,10 +73,10 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 
 @cache
 def choose_folder(usual: str) -> str:
-    """Return the folder for the sandbox's files. Raises HostFault.
+    """Return the folder for the sandbox's files: `usual`, or one of PLACES.
 
-    It is the usual folder for temporary files, if the user without an account, as whom root runs a
-    command, can enter it.
+    If root calls, the user as whom the command will run must be able to enter it. Raises HostFault
+    if this user can enter none.
     """
     if os.geteuid() or is_enterable(Path(usual).resolve()):
         return usual
@@ -97,7 +99,7 @@ def sandbox_folder() -> Iterator[Apart]:
 
 @dataclass(frozen=True)
 class Made:
-    """How a command ended, its output, and its messages."""
+    """The result of a command: its status, its output, and its messages."""
 
     status: int
     data: bytes
@@ -169,8 +171,8 @@ def is_running(path: Path) -> bool:
 def borrow_user() -> Iterator[int]:
     """Enter a context with a user number without an account, which no other call has.
 
-    Needs root; otherwise it is your own number. A user number is taken by an abstract socket of
-    that name, which goes with its process. Raises HostFault.
+    Without root it is your own number. An abstract socket with the number as its name reserves the
+    number; it disappears when its process ends. Raises HostFault.
     """
     if os.geteuid():
         yield os.geteuid()
@@ -190,7 +192,7 @@ def borrow_user() -> Iterator[int]:
 
 
 def user_command(user: int) -> list[str]:
-    """Return the words before a command that make it run as that user, without further rights."""
+    """Return the words to put before a command, so that it runs as that user and without rights."""
     if os.geteuid():
         return []
     ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
@@ -205,7 +207,7 @@ def change_owner(folder: Apart, user: int) -> None:
 
 
 def kill_user_processes(user: int) -> None:
-    """Kill that user's processes until there are none. For a stranger's number only."""
+    """Kill that user's processes until there are none. The user must be one of borrow_user."""
     while not os.geteuid() and any(map(is_running, user_processes(user))):
         line = [*user_command(user), "sh", "-c", "kill -s KILL -- -1"]
         subprocess.run(line, capture_output=True, check=False)
@@ -215,7 +217,7 @@ def kill_user_processes(user: int) -> None:
 
 
 def bwrap_command(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
-    """Return the command line of bubblewrap before a command, without the tree."""
+    """Return the words of bubblewrap to put before a command, except those that show the tree."""
     own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     kept = frozenset(Path(word) for word in user_command(user)[:1])
     line = [
@@ -261,7 +263,7 @@ def set_limits(file_bytes: int, cpu_s: int, others: int) -> None:
 
 
 def count_tasks(user: int) -> int:
-    """Return the number of that user's tasks, which the limit counts together."""
+    """Return the number of that user's tasks; the limit on processes is on this number."""
     return sum(len(list(path.glob("task/*"))) for path in user_processes(user))
 
 
@@ -288,7 +290,7 @@ def command_context(
 def has_ended(process: subprocess.Popen[bytes], limit_s: float) -> bool:
     """Return True if the process ends within this time.
 
-    Where the host can tell without wait_for_command(), its number stays its own.
+    Where the host has pidfds, the process is not reaped, so that its number is not used again.
     """
     if not hasattr(os, "pidfd_open"):  # macOS
         with suppress(subprocess.TimeoutExpired):
@@ -306,9 +308,9 @@ def wait_for_command(
 ) -> None:
     """Wait until the command has ended. Raises TooLong.
 
-    None of its processes is left, except for those that left its process group, where there are
-    neither namespaces nor root. open_until_ended: the end to read of a pipe whose other end only
-    the command's processes have.
+    Then none of its processes is left. The exception, on a machine without namespaces and root, is
+    a process that left the command's process group. open_until_ended: the reading end of a pipe
+    whose writing end only the command's processes have.
     """
     try:
         if not has_ended(process, limit_s):
@@ -340,8 +342,8 @@ def run_command(
 ) -> Made:
     """Run the command in the sandbox and return how it ended, its output and its messages.
 
-    Raises TooLong, and HostFault if it was never started. Of its messages the end is kept.
-    programs: the files that it may execute. folders: those of the host that it sees.
+    Raises TooLong, and HostFault if the command was never started. Only the end of its messages is
+    kept. programs: the files that it may execute. folders: the folders of the host that it sees.
     """
     try:
         executable = programs | {find_shell()}
@@ -357,9 +359,9 @@ def find_shell() -> Path:
 
 
 def start_command(sign: str) -> list[str]:
-    """Return the words before a command that make a shell try the folders and then become it.
+    """Return the words before a command that start a shell, which becomes the command.
 
-    The shell writes the sign before it becomes the command.
+    The shell first tries both folders and then prints the sign.
     """
     tried = 'cd "$TREE" && unset OLDPWD && test -w "$WORK" && test -x "$WORK"'
     script = f'{tried} && echo "$0" >&2 && exec "$@"'
@@ -367,7 +369,7 @@ def start_command(sign: str) -> list[str]:
 
 
 def read_messages(said: BinaryIO, sign: str, status: int) -> str:
-    """Return the end of the command's messages. Raises HostFault without the sign before them."""
+    """Return the end of the command's messages. Raises HostFault if no sign stands before them."""
     said.seek(0)
     before, mark, first = said.read(MOST_SAID).decode(errors="replace").partition(f"{sign}\n")
     if not mark:
@@ -388,7 +390,7 @@ def run_once(
     file_bytes: int,
     cpu_s: int,
 ) -> Made:
-    """Run the command as `run_command` does, but raise the host's own errors."""
+    """Run the command like `run_command`, which turns this function's OSError into HostFault."""
     sign = f"begun-{secrets.token_hex(8)}"
     with ExitStack() as stack:
         user = stack.enter_context(borrow_user())

@@ -2,23 +2,24 @@
 
 The text as it was written (check_text):
 
-- Characters: none that the compiler passes over or takes for the end of a line while others see
-  something else.
-- Directives: macros, conditions, and `#include "kernel/..."`, a policy the header of its kind,
-  policy.h and the headers of policies/lib only. Nothing that reads another file of the host,
-  tells where a line is from, or joins words so that they are not seen.
+- Characters: none that the compiler ignores or takes for the end of a line although a reader or
+  this check does not.
+- Directives: macros, conditions, and `#include "kernel/..."`. A policy may include only the header
+  of its kind, policy.h and the headers of policies/lib. No directive may read another file of the
+  host, change the line's file or number, or join words so that this check does not see them.
 - Macros: none has the name of a word that an included header uses, or that belongs to the
   language, so the staff's macros and declarations mean in a submission what they mean elsewhere.
-- No assembler, no attributes, no raw strings: there ends where only the compiler knows.
+- No assembler, no attributes, and no raw strings, whose ends this check cannot find.
 
 The text as the preprocessor leaves it (check_expanded), which is what the compiler sees:
 
-- It has the allowed headers in it and no other file, and these to the last word as they are
-  without the submission around them.
-- The submission's part has no assembler and no pragma, and of attributes only those that the
-  headers' macros have, word for word. So it does not matter by which macros a text came about.
+- It contains the allowed headers and no other file. Each header has the same words as without the
+  submission.
+- The submission's part has no assembler and no pragma, and only those attributes that the headers'
+  macros have, word for word. So it does not matter which macros made the text.
 
-It refuses, with words: what passes is still not believed (objectfile, linked, evidence).
+Refusing here gives students clear messages. A text that passes is still not trusted: its object,
+its kernel and its run are checked, too (objectfile, linked_kernel, evidence).
 """
 
 import re
@@ -49,7 +50,7 @@ WORDS = re.compile(
     r'|\b(?:u8|[uUL])?R"|##|%:%:|(?:\[|<:)\s*(?:\[|<:)|\\[uU]|\$|[^\x00-\x7f]'
 )
 NAME = r"[^\W\d]\w*"
-MOST_TEXT = 128 << 10  # bytes of a source: our own longest has 26 KiB
+MOST_TEXT = 128 << 10  # bytes of a source; the longest of this tree has 26 KiB
 MOST_LINES = 5000
 # The words of C11 and GNU C. All words that begin with __, or with _ and a capital, are reserved.
 LANGUAGE = re.compile(
@@ -59,10 +60,10 @@ LANGUAGE = re.compile(
 )
 BOUNDARY = "kernel/policy/policy.h"
 OF_BOUNDARY = "kernel/policy/"  # where the header of each kind is
-LIBRARY = "policies/lib/"  # what policies share, beside its headers
+LIBRARY = "policies/lib/"  # the files that policies share, with their headers
 PRINTING = frozenset({"kprintf", "panic"})
-CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
-DEFINES = "defines.txt"  # and what may_define found
+CALLS = "calls.txt"  # in a student's tree: the result of allowed_uses
+DEFINES = "defines.txt"  # in a student's tree: the result of allowed_definitions
 
 
 def strip_comments(text: str) -> str:
@@ -72,7 +73,7 @@ def strip_comments(text: str) -> str:
 
 
 def included_headers(header: str) -> set[str]:
-    """Return a header of this tree and all that it includes, itself and through others."""
+    """Return a header of this tree and all headers that it includes, directly or through others."""
     found: set[str] = set()
     left = [header]
     while left:
@@ -84,7 +85,7 @@ def included_headers(header: str) -> set[str]:
 
 
 def policy_headers() -> list[str]:
-    """Return the headers that are made for policies: of the kinds, and what policies share."""
+    """Return the headers for policies: that of each kind, and those of policies/lib."""
     kinds = included_headers(BOUNDARY)
     own = sorted(name for name in kinds if name.startswith(OF_BOUNDARY) and name != BOUNDARY)
     library = sorted(str(path.relative_to(TREE)) for path in TREE.glob(f"{LIBRARY}*.h"))
@@ -117,18 +118,18 @@ def header_words(header: str) -> frozenset[str]:
 
 
 def locate_word(text: str, word: str) -> str:
-    """Return the line in which the word stands first, in words.
+    """Return where the word first occurs, as "line N: " for a message.
 
-    It is empty if the word is not there as it is.
+    It is empty if the text does not have the word itself.
     """
     found = re.search(rf"(?<!\w){re.escape(word)}", text)
     return f"line {text.count(chr(10), 0, found.start()) + 1}: " if found and word else ""
 
 
 def locate_character(text: str, char: str) -> str:
-    """Return the line in which a character stands first, in words.
+    """Return where a character first occurs, as "line N: " for a message.
 
-    Comments and literals are skipped. It is empty if the character does not stand there as it is.
+    Comments and literals are skipped. It is empty if the text does not have the character itself.
     """
     code = LEFT_OUT.sub(lambda match: "\n" * match[0].count("\n"), text)
     return f"line {code.count(chr(10), 0, code.index(char)) + 1}: " if char in code else ""
@@ -201,28 +202,34 @@ def check_text(file: str, text: str) -> None:
 
 
 def check_texts(files: Mapping[str, str]) -> None:
-    """Check all files handed in. Raises Refused for the first that may not be compiled."""
+    """Check all files of a submission.
+
+    Raises Refused for the first file that may not be compiled.
+    """
     for file, text in files.items():
         check_size(file, text)
         check_text(file, text)
 
 
 def check_size(file: str, text: str) -> None:
-    """Raise Refused for a file that is too long, before anything costly is done with it."""
+    """Raise Refused for a file that is too long.
+
+    This check comes first, because others are costly.
+    """
     if (size := len(text.encode())) > MOST_TEXT:
         raise Refused(f"{file}: {size} bytes, and a source may have {MOST_TEXT}: shorten it")
     if (lines := text.count("\n")) > MOST_LINES:
         raise Refused(f"{file}: {lines} lines, and a source may have {MOST_LINES}: shorten it")
 
 
-# ---- what the preprocessor made of it ----
+# ---- the text after the preprocessor ----
 
 MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)')
 TOKEN = re.compile(
     rf'(?:u8|[uUL])?R"|(?:u8|[uUL])?{LITERAL}|{NAME}|\.?\d(?:[eEpP][+-]|[\w.])*|<:|%:|\S'
 )
 MADE_UP = frozenset({"<built-in>", "<command-line>"})
-STRAY = frozenset("#$\\") | {"%:"}  # of which C has none outside literals
+STRAY = frozenset("#$\\") | {"%:"}  # preprocessed C has none of these outside literals
 ENTERED = "1"  # flag of a marker: a header begins
 FOLDER = "//"  # the end of a marker that tells where the compiler works
 
@@ -252,7 +259,7 @@ class Expanded:
 def iter_lines(file: str, expanded: str) -> Iterator[tuple[str, int, str, str]]:
     """Yield each line of an expanded text: its file, its number there, its text, and flags.
 
-    Only a marker has flags; its text is the name of the file before it.
+    Only a line marker has flags; its text is the name of the file before the marker.
     """
     name, number = file, 0
     for line in expanded.split("\n"):
@@ -285,10 +292,10 @@ def read_expanded(file: str, expanded: str) -> Expanded:
 
 @cache
 def attribute_pattern(headers: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern of the attributes in these headers, in macros' bodies too.
+    """Return a pattern of the attributes in these headers and in the bodies of their macros.
 
-    It matches their words with blanks between. A macro may paste its argument before a word, as
-    HOLD does (kernel/base/types.h).
+    It matches their words with blanks between them. A macro may paste its argument before a word,
+    as HOLD does (kernel/base/types.h).
     """
     found = {r"(?!)"}  # nothing fits
     for header in headers:
@@ -320,7 +327,7 @@ def check_own_words(file: str, own: tuple[Word, ...], attributes: re.Pattern[str
         if wrong:
             what = " ".join(bracket_group(words, i)[:8]) if word in ATTRIBUTE else word
             raise Refused(
-                f"{file}: line {own[i].line}: with its macros in place it says {what}: not"
+                f"{file}: line {own[i].line}: after its macros are expanded it says {what}: not"
                 " allowed in what is handed in: remove it"
             )
 
@@ -337,7 +344,7 @@ def check_expanded(file: str, expanded: Expanded, pristine: Expanded) -> None:
 
     pristine: the same headers, in the same order, with nothing else.
     """
-    theirs = allowed_headers(file) | pristine.files  # of these, the compiler's own
+    theirs = allowed_headers(file) | pristine.files  # pristine adds the compiler's own headers
     wrong = sorted(expanded.files - theirs - MADE_UP - {file})
     if wrong:
         raise Refused(f"{file} includes {', '.join(wrong)}: a submission may not: remove this")
@@ -359,12 +366,12 @@ def object_path(folder: Path, file: str) -> Path:
 
 
 def is_policy(file: str) -> bool:
-    """Return True if the file is a policy, or what policies share."""
+    """Return True if the file is a policy, or a file of policies/lib."""
     return file.startswith("policies/")
 
 
 def is_shared(file: str) -> bool:
-    """Return True if the file is what policies share, and has names for them."""
+    """Return True if the file is of policies/lib and so may define names for policies."""
     return file.startswith(LIBRARY)
 
 
@@ -384,13 +391,13 @@ def kernel_objects(lab: Lab) -> list[Path]:
 
 
 def exporting_objects(lab: Lab) -> list[Path]:
-    """Return the solution's objects of the lab's files that have names for others."""
+    """Return the solution's objects of the lab's files that may define names for other files."""
     shared = [object_path(BUILT, file) for file in lab.files if is_source(file) and is_shared(file)]
     return kernel_objects(lab) + shared
 
 
 def allowed_uses(lab: Lab) -> set[str]:
-    """Return the symbols of others that the lab's files of the kernel may use."""
+    """Return the symbols of other files that the lab's kernel files may use."""
     handed_out = lab.folder / CALLS
     if handed_out.exists():
         return set(handed_out.read_text(encoding="utf-8").split())
@@ -401,7 +408,7 @@ def allowed_uses(lab: Lab) -> set[str]:
 def allowed_definitions(lab: Lab) -> set[str]:
     """Return the names that the lab's files may define for others.
 
-    These are files of the kernel, or what policies share.
+    Only files of the kernel and of policies/lib may define such names.
     """
     handed_out = lab.folder / DEFINES
     if handed_out.exists():

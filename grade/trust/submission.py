@@ -1,16 +1,21 @@
 """Take the lab's files from a submission: a folder, a tar or zip archive, or a file.
 
 Nothing is unpacked: members are read one by one into memory (archive.py, which limits the cost).
-These are refused, with a message: links and special files, files over MOST_BYTES, more than
-MOST_KEPT of interest, members of one name, or of names that differ only in case or in how accents
-are written, listed files that are missing or are not text, files outside the lab's list that are
-not as they were handed out, listed files that are empty, and archives that cannot be read for any
-reason. Built and hidden files (PASSED_OVER) are ignored, and so is what editors and Windows leave
+These files are refused, with a message:
+
+- links and special files;
+- a file of more than MOST_BYTES, and relevant files of more than MOST_KEPT bytes together;
+- members with the same name, or with names that differ only in case or in how accents are written;
+- a file of the lab that is missing, empty, or not text;
+- another source of the tree that is new, or differs from what was handed out;
+- an archive that cannot be read for any reason.
+
+Built and hidden files (PASSED_OVER) are ignored, and so is what editors and Windows leave
 beside a source (BY_PRODUCTS). A file that is neither one of the lab's nor a source of the tree by
 its folder and its ending (ENDINGS), such as a report, is not read, whatever its size and its name.
 
-The files may lie in one folder inside, as is usual in archives. A lone file, which was handed in
-without its folders, is put in its place if its name tells which file of the lab it is.
+The files may lie in one folder inside, as is usual in archives. A file that was handed in without
+its folders is put in its place if its name determines which file of the lab it is.
 """
 
 import codecs
@@ -32,8 +37,9 @@ PASSED_OVER = {
     *("build", "__pycache__", "__MACOSX", "$RECYCLE.BIN"),
     *("sluice", "experiments", "grade", "book", "tests", "tools", "results"),  # a whole tree's
 }
-# Copies that editors and tools of diff and merge keep, what a compiler writes beside a source, and
-# what Windows and macOS put into folders. The names are compared in small letters.
+# Copies that editors and tools of diff and merge keep, files that a compiler writes next to a
+# source, and files that Windows and macOS put into folders. The names are compared in small
+# letters.
 BY_PRODUCTS = re.compile(
     r".*~|#.*#|.*\.(?:bak|old|orig|rej|tmp|swp|swo|lnk|o|d|i|s~|gch)|.*\.(?:backup|base|local"
     r"|remote)(?:_\d+)?\.[ch]|~\$.*|(?:eh)?thumbs\.db|desktop\.ini|icon\r|nohup\.out"
@@ -41,10 +47,7 @@ BY_PRODUCTS = re.compile(
 
 
 def is_relevant_folder(folder: PurePosixPath) -> bool:
-    """Return True if the contents of this folder are of interest.
-
-    They are not if it is hidden, built or the grader's.
-    """
+    """Return True unless this folder is hidden, built or the grader's."""
     return not any(p in PASSED_OVER or (p != ".." and p[0] == ".") for p in folder.parts)
 
 
@@ -54,14 +57,14 @@ def is_ignored(file: PurePosixPath) -> bool:
 
 
 def plain_name(path: PurePosixPath) -> str:
-    """Return a name that is equal for paths which are one file on some system."""
+    """Return a name that is equal for all paths that mean one file on some system."""
     return unicodedata.normalize("NFKC", path.as_posix()).casefold()
 
 
 def is_relevant(path: PurePosixPath, files: tuple[str, ...]) -> bool:
     """Return True if a file can be one of the lab's, or a source of the tree.
 
-    No source has a blank in its name: copies do that are made with a mouse.
+    No source has a blank in its name, but copies that file managers make do.
     """
     known = {plain_name(PurePosixPath(name)) for name in ("Makefile", *map(base_name, files))}
     if plain_name(PurePosixPath(path.name)) in known:
@@ -74,7 +77,7 @@ def check_name(member: Member, found: dict[str, PurePosixPath]) -> None:
     """Raise Refused if a member's name is that of one found before."""
     other = found.setdefault(plain_name(member.path), member.path)
     if other is not member.path:
-        same = "twice" if other == member.path else f"the name of {other}, written otherwise"
+        same = "twice" if other == member.path else f"the name of {other}, spelled differently"
         raise Refused(f"{member.path}: {same}: leave one of them out")
 
 
@@ -91,9 +94,9 @@ def iter_members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
 def read_members(
     path: Path, files: tuple[str, ...]
 ) -> tuple[dict[PurePosixPath, bytes], list[PurePosixPath]]:
-    """Return all files of interest by path, and the paths of all that are not passed over.
+    """Return all relevant files by path, and the paths of all files that are not ignored.
 
-    Raises Refused for the first bad one.
+    Raises Refused for the first bad file.
     """
     found: dict[PurePosixPath, bytes] = {}
     seen: list[PurePosixPath] = []
@@ -122,10 +125,9 @@ def read_members(
 
 
 def suggest_file(file: str, seen: list[PurePosixPath]) -> str:
-    """Return words about a file that may be this one under a changed name.
+    """Return a hint that names a file which may be this file, renamed; empty if there is none.
 
-    Windows, a browser or a learning platform may have changed it. They are empty if there is no
-    such file.
+    Windows, a browser or a learning platform may have renamed the file.
     """
     name = PurePosixPath(file)
     for path in seen:
@@ -138,9 +140,9 @@ def suggest_file(file: str, seen: list[PurePosixPath]) -> str:
 
 
 def find_top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
-    """Return the folder inside that has some of the files in their folders.
+    """Return the folder in the submission that contains some of the lab's files in their folders.
 
-    It is the whole if no folder has them. Raises Refused.
+    It is the top folder if no folder contains them. Raises Refused if several folders do.
     """
     tops = {
         path.parents[len(PurePosixPath(file).parts) - 1]
@@ -170,9 +172,9 @@ def find_lone_files(inside: dict[str, bytes], name: str) -> list[str]:
 
 
 def place_lone_files(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]:
-    """Return the files with each lone file in its place.
+    """Return the files, with each file that came without its folders in its place.
 
-    Raises Refused if its name does not determine the place.
+    Raises Refused if a name does not determine the place.
     """
     made = dict(inside)
     for file in (file for file in files if file not in inside):
@@ -193,7 +195,7 @@ def place_lone_files(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[s
 def decode_source(path: str, data: bytes) -> str:
     """Return a source's text without a byte order mark. Raises Refused.
 
-    Some editors of Windows write the mark, and compilers pass over it.
+    Some editors of Windows write the mark, and compilers ignore it.
     """
     if data.startswith(WIDE):
         raise Refused(f"{path}: no text in UTF-8, but in UTF-16: save it as UTF-8")
@@ -213,7 +215,7 @@ def decode_source(path: str, data: bytes) -> str:
 def read_contents(
     path: Path, files: tuple[str, ...]
 ) -> tuple[dict[str, bytes], list[PurePosixPath]]:
-    """Return all files of interest in the folder that has some of these, and all paths.
+    """Return the relevant files of the folder that contains some of these, and all paths.
 
     The paths are those of everything that was handed in. Raises Refused and HostFault.
     """
@@ -250,7 +252,8 @@ def take_files(
 ) -> dict[str, str]:
     """Return the text of each of the lab's files in the submission. Raises Refused.
 
-    as_handed_out: returns the contents that another file may have; none for a new file.
+    as_handed_out: a function that returns the contents which a file outside the lab may have; none
+    for a new file.
     """
     inside, seen = read_contents(path, files)
     for file in files:

@@ -1,16 +1,16 @@
-r"""Make a stranger's text fit to be shown: in a terminal, a page, a spreadsheet, a file.
+r"""Make untrusted text safe to show in a terminal, a page, a spreadsheet or a file.
 
-Names in an archive, the end of a console and a compiler's messages are a stranger's choice. They
-may contain what moves a terminal's cursor, what is not UTF-8, or what a spreadsheet takes for a
-formula. An invisible character is shown by its number, as <U+FEFF>, and a byte of a name that is
-not UTF-8 as \xFF.
+A submission determines names in its archive, the end of a console and a compiler's messages. They
+may contain codes that move a terminal's cursor, bytes that are not UTF-8, or text that a
+spreadsheet takes for a formula. An invisible character is shown by its number, as <U+FEFF>, and a
+byte of a name that is not UTF-8 as \xFF.
 """
 
 import unicodedata
 from pathlib import Path
 
 MOST = 4000  # characters
-LINE_END = " / "  # in a cell
+LINE_END = " / "  # stands for the end of a line in a cell
 FORMULA = ("=", "+", "-", "@", "\t")
 
 
@@ -20,17 +20,14 @@ CALLED = {"\ufeff": "BYTE ORDER MARK", "\r": "CARRIAGE RETURN", "\f": "FORM FEED
 
 
 def show_character(char: str) -> str:
-    """Return a character of a line, or what shows it if it is invisible."""
+    """Return a character of a line, or its number as <U+FEFF> if it is invisible."""
     if char.isprintable():
         return char
     return f"\\x{ord(char) - 0xDC00:02X}" if ord(char) in BYTES else f"<U+{ord(char):04X}>"
 
 
 def name_character(char: str) -> str:
-    """Return a character as a message names it.
-
-    That is its number and name, and itself if one can see it.
-    """
+    """Return a character's number and name for a message, and itself if it is visible."""
     called = CALLED.get(char) or unicodedata.name(char, "a control character")
     seen = f"{char} " if char.isprintable() and not char.isspace() else ""
     return f"{seen}(U+{ord(char):04X}, {called})"
@@ -48,7 +45,8 @@ def make_printable(text: str, most: int = MOST) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a file in UTF-8.
 
-    What UTF-8 cannot have is escaped: no submission's text ends the writing.
+    Characters that UTF-8 cannot encode are escaped, so that no text of a submission raises an
+    error.
     """
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 

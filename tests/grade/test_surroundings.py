@@ -155,5 +155,5 @@ def test_a_full_disk_is_one_line_and_no_score(room: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "No space left on device; make room there" in done.stderr + done.stdout
+    assert "No space left on device; free space there" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr

@@ -99,7 +99,7 @@ ATTEMPTS = [
             ".next = clook_next", ".next = clook_next, .queued = (void *)0xffffffc080002000"),
     Attempt("a hook that is data", ".stop of its policy is no function",
             ROW, f"{ROW} .stop = (void (*)(void))counters,"),
-    Attempt("a field of another kind", "what is no field of the kind update",
+    Attempt("a field of another kind", "a field that the kind update does not have",
             ".update = {.next_ns = aipu_next_ns, .scan = aipu_scan}",
             ".replace = {.insert = (void *)aipu_next_ns, .victim = (void *)aipu_scan, "
             ".takes_dirty = true}", lab=SMOOTH),
