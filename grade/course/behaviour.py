@@ -1,18 +1,18 @@
 """Compare the behaviour of submissions: find kernels that make the same odd decisions.
 
-A machine in virtual time does the same again to the bit, so what a kernel decides can be compared:
+A machine in virtual time repeats a run to the bit, so the decisions of two kernels can be compared:
 which request goes next, which block is written, read ahead or evicted. Renaming, reordering and
-rewriting a source does not change its decisions. A decision is compared with those before it,
-IN_A_ROW together, so that a moment at which two kernels differ does not count for the rest of the
-run. Times are not compared: another way to write the same rule takes some instructions more.
-These may make a request miss a rotation, and from there on two kernels of one fault differ: with
-GCC 14, two forms of one fault share 78 % of their odd decisions, and another fault 0.6 % with them.
-So three fifths of them are enough.
+rewriting a source does not change its decisions. Sequences of IN_A_ROW decisions are compared, so
+that one difference between two kernels affects only the sequences that contain it. Times are not
+compared, because another way to write the same rule may take a few more instructions. These may
+make a request miss a rotation, and then even two kernels with one fault decide differently. With
+GCC 14, two forms of one fault share 78 % of their odd decisions, and another fault shares 0.6 %
+with them. So the limit ALIKE is 60 %.
 
-What it cannot show: two right solutions decide alike, by necessity. So only *odd* decisions count,
-those that neither the reference makes, nor one of the lab's known mistakes, nor many of the class.
-Two submissions that make the same odd decisions have the same fault. It may still be a fault that
-two students had by themselves, so it is a hint, and proves nothing.
+Two right solutions must decide alike, so equal decisions alone show nothing. Only *odd* decisions
+count: those that are not made by the reference, by one of the lab's known mistakes, or by many of
+the class. Two submissions that make the same odd decisions have the same fault. Two students may
+still have made this fault independently, so it is a hint, and proves nothing.
 
 Source: of the idea that shared mistakes tell more than shared right answers: Angoff, "The
 development of statistical indices for detecting cheaters", J. American Statistical Association,
@@ -31,7 +31,9 @@ DECIDED = {"issued", "writing", "ahead", "evicted"}  # of the trace's events
 IN_A_ROW = 4
 HASH_BYTES = 6  # fewer than one chance collision among 100 students of 10,000 decisions
 ALIKE = 0.6  # lower than for texts; the head of this file says why
-MANY, FEW = 0.1, 10  # common: in more than this share of a class, and in more than FEW
+# A decision is common if more than a share MANY of the class, and more than FEW submissions, make
+# it.
+MANY, FEW = 0.1, 10
 SAYS = "of the decisions that differ from the solution's are the same"
 
 Decisions = frozenset[int]
@@ -90,5 +92,5 @@ def odd_decisions(
 def find_similar_pairs(
     decisions: Mapping[str, Decisions], reference: Decisions, known: Decisions = frozenset()
 ) -> list[Pair]:
-    """Return the pairs of submissions with the same odd decisions, the most similar pair first."""
+    """Return the pairs of submissions with enough equal odd decisions, the most alike first."""
     return similar_pairs(odd_decisions(decisions, reference, known), SAYS, ALIKE)

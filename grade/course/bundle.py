@@ -42,9 +42,11 @@ def add_file(archive: zipfile.ZipFile, name: str, data: bytes, executable: bool 
 def write_bundle(lab: Lab, out: Path) -> None:
     """Write the archive of a lab to `out`. Raises BadLab."""
     if lab.handed_out:
-        raise BadLab(f"{lab.name}: a student's tree has no hidden tests, and makes no grader")
+        raise BadLab(
+            f"{lab.name}: a student's tree has no hidden tests, so it cannot make a grader"
+        )
     if out.suffix != ".zip":
-        raise BadLab(f"{out}: Gradescope takes a .zip")
+        raise BadLab(f"{out}: Gradescope needs a name that ends in .zip")
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(out.name + ".part")
     with zipfile.ZipFile(part, "w") as archive:

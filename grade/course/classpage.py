@@ -1,4 +1,4 @@
-"""Write a class's page: the spread of points, test by test.
+"""Write a class's page: the distribution of points, for each test.
 
 The page is one file that opens offline and fits a phone. Scores are the points that count, after
 the points lost by being late.
@@ -67,7 +67,7 @@ def tests_table(records: list[Record]) -> str:
         for test in record.tests:
             by_name.setdefault(test.id, []).append(test)
     if not by_name:
-        return "<p>No submission came so far.</p>"
+        return "<p>There are no submissions yet.</p>"
     heads = ("test", "points", "mean", "have all", "have none", "spread")
     head = "".join(f"<th>{word}</th>" for word in heads)
     about = f'<p class="about">{escape(describe_coverage(records))}</p>'

@@ -2,19 +2,20 @@
 
 In the folder of the results:
     class.csv    a row for each submission (classtable)
-    class.html   the spread of points per test, and pairs that are alike (classpage, pairs)
+    class.html   the distribution of points per test, and pairs that are alike (classpage, pairs)
     nonce        the class's nonce: all submissions have the same tests
     NAME/        a submission's results in every form, its cost, its decisions, and their key
-    .compared/   the same of what submissions are compared with
+    .compared/   the same for the programs with which submissions are compared
 
 A submission whose results have the right key is not scored again. The key is the hash of everything
 that its score depends on: the files handed in, the lab, the nonce, the reference and the scoring
-itself. What is lost by being late is added afterwards, because it depends on late.csv alone.
+itself. The points lost by being late are added afterwards, because they depend on late.csv alone.
 
-Dask workers score, on this machine or in a scheduler's cluster. A worker gets the texts of a
-submission and returns what it scored. It needs this tree, built, and shares no disk. It refuses to
-score if its tree is another one, or is built again meanwhile. New submissions are scored first, and
-then those that took longest the last time, so that no worker begins with a long one at the end.
+Dask workers score, on this machine or in a scheduler's cluster. A worker receives the texts of a
+submission and returns its record and decisions. It needs a built copy of this tree, but no shared
+disk. It refuses to score if its tree differs from this one, or is built again meanwhile. New
+submissions are scored first, and then those that took longest the last time, so that no worker
+begins with a long one at the end.
 """
 
 from __future__ import annotations
@@ -55,16 +56,16 @@ ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
 RESULTS = ("class.csv", "class.html", "nonce")
 COMPARED = ".compared"  # no submission's name begins so
 DECISIONS = "decisions"
-TOOLS = ("drive_times_tool", "places_tool")  # which gradings ask what a drive would have done
+TOOLS = ("drive_times_tool", "places_tool")  # models of drives, which gradings run
 
 
 class BadClass(Exception):
-    """The class cannot be scored; the text says why."""
+    """The error for a class that cannot be scored; the text says why."""
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission: its files, or why it was refused, or why this machine cannot read it."""
+    """A submission: its files, or the reason why it was refused or this machine cannot read it."""
 
     name: str
     path: Path
@@ -225,7 +226,7 @@ def check_tree(job: Job, when: str) -> None:
 
 def score_job(job: Job) -> Scored:
     """Score one submission, in a worker; return its record and its decisions."""
-    check_tree(job, "has another tree, or built otherwise")
+    check_tree(job, "has another tree, or a tree built with other tools")
     seen: set[int] = set()
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         record = grading.grade_submission(
@@ -236,7 +237,7 @@ def score_job(job: Job) -> Scored:
             job.command,
             watch=lambda bench: seen.update(behaviour.collect_decisions(bench)),
         )
-    check_tree(job, "had its tree built anew while it scored")
+    check_tree(job, "had its tree built again while it scored")
     for test in record.tests:
         test.runs = []  # the runs' folders are gone
     return Scored(record, frozenset(seen))
@@ -328,7 +329,7 @@ def score_all(
     return {folder: scored[folder] for folder in jobs}
 
 
-# ---- what comes of it ----
+# ---- results ----
 
 
 def find_similar_pairs(
@@ -420,7 +421,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Desk:
-    """The common settings of a class's gradings: where they are made and kept."""
+    """The common settings of a class's gradings: the lab, the folder of results, the workers."""
 
     lab: Lab
     folder: Path
@@ -483,7 +484,9 @@ def score_class(
     Nothing is scored or written if late_csv has a bad row. Raises BadLab, BadClass and BadLate.
     """
     if lab.handed_out:
-        raise BadLab(f"{lab.name}: a student's tree has no hidden tests, and scores no class")
+        raise BadLab(
+            f"{lab.name}: a student's tree has no hidden tests, so it cannot score a class"
+        )
     handed = collect_submissions(submissions, lab)
     lates = read_late(lab, late_csv, handed)
     nonce = choose_nonce(folder, nonce)

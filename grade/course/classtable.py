@@ -11,7 +11,7 @@ HEAD = ("name", "status", "score", "most", "late_days", "late_points", "counts")
 
 
 def describe_similar(name: str, alike: list[Pair]) -> str:
-    """Return the names of the submissions that this one is similar to, and in what."""
+    """Return the names of the submissions similar to this one, each with what is similar."""
     found = (pair for pair in alike if name in (pair.one, pair.other))
     return "; ".join(
         f"{p.other if p.one == name else p.one}: {p.share:.0%} {p.says}" for p in found

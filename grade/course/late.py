@@ -1,19 +1,19 @@
-"""Read who handed in late, and compute the points that are lost by it.
+"""Read which students handed in late, and compute the points that they lose.
 
-The course's rule stands in one place, grade/labs/late.toml. A class's late.csv has a row for each
+The course's rule is in one place, grade/labs/late.toml. A class's late.csv has a row for each
 student who was late. Its first line names the columns, in any order:
 
     student      the name of the submission
     days         late days, a whole number; or instead of this column
-    handed_in    the time, as 2027-03-02T08:00+01:00; a day that has begun counts whole
+    handed_in    the time, as 2027-03-02T08:00+01:00; a part of a day counts as a day
     lab          the lab; without this column, the lab that is scored
 
 The columns are separated by commas, or, as spreadsheets of many countries write them, by semicolons
 or tabs. A student's name may be written as in class.csv, as the class list has it, or as its folder
 is called (names.py).
 
-Free days are used up in the order of the labs. So a file of the whole course tells how many are
-left; the rows of later labs change nothing.
+Free days are used up in the order of the labs. So a file of the whole course determines how many
+are left for a lab, and rows of later labs do not matter.
 
 A bad row raises BadLate, which names the line and the column, before anything is scored or written.
 """
@@ -37,12 +37,12 @@ from sluice.host import nearest
 RULE = LABS / "late.toml"
 NUMBERS = ("free_days", "points_per_day", "most_days")
 COLUMNS = ("student", "days", "handed_in", "lab")
-WHEN = ("days", "handed_in")  # one of the two
+WHEN = ("days", "handed_in")  # columns of which late.csv has exactly one
 DAY = timedelta(days=1)
 
 
 class BadLate(Exception):
-    """late.csv or late.toml is not well-formed; the text says where, and what is wrong."""
+    """The error for a bad late.csv or late.toml; the text says where, and what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def parse_days(text: str) -> int:
 def days_late(text: str, lab: str, known: Rule) -> int:
     """Return the days from a lab's due time to the time in a cell.
 
-    A day that has begun counts as a whole day. Raises ValueError.
+    A part of a day counts as a day. Raises ValueError.
     """
     try:
         when = datetime.fromisoformat(text)
@@ -187,7 +187,7 @@ class Table:
 def decode(data: bytes) -> str:
     """Return the text of a table. Raises ValueError if it is not in UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ValueError("no text in UTF-8, but in UTF-16: save it as CSV in UTF-8")
+        raise ValueError("the file is in UTF-16: save it as CSV in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -208,7 +208,7 @@ def find_separator(text: str) -> str:
 
 
 def late_penalty(days: int, free: int, known: Rule) -> Late:
-    """Return what work that is `days` late loses.
+    """Return the points that work which is `days` late loses.
 
     free: the number of days that cost nothing.
     """
@@ -217,7 +217,7 @@ def late_penalty(days: int, free: int, known: Rule) -> Late:
 
 
 def read_late_days(path: Path, lab: Lab, students: Collection[str], known: Rule) -> dict[str, Late]:
-    """Return what the late students of a lab lose, by name. Raises BadLate.
+    """Return the points that the late students of a lab lose, by name. Raises BadLate.
 
     students: the names of the submissions to the lab.
     """

@@ -1,12 +1,13 @@
 """Build the leaderboard of a class: the figures of all submissions in one table, the best first.
 
 Columns are the visible tests that measure a figure. Rows are in the order of the mean place over
-the columns. Figures that are printed alike share a place: two right solutions differ by a few
-instructions. Above all rows stand the figure that earns all points, and the figure that earns none.
+the columns. Figures that are equal as printed share a place, because two right solutions differ by
+a few instructions. Above all rows stand the figure that earns all points, and the figure that earns
+none.
 
-Only a submission that is right elsewhere is ranked. It must have all points of the tests that
-measure nothing, in every group, hidden groups too. Otherwise a wrong answer could lead: shortest
-seek first has shorter response times than the elevator that a lab asks for. The others are named
+A submission is ranked only if it has all points of the tests that measure no figure, in every
+group, hidden groups too. Otherwise a wrong answer could lead: shortest seek first has shorter
+response times than the elevator that a lab asks for. Submissions that are not ranked are named
 below the table, with the groups where they lose points.
 """
 
@@ -55,7 +56,7 @@ def format_cells(values: Row, best: Row) -> str:
 
 
 def describe_unranked(wrong: dict[str, list[str]]) -> str:
-    """Return a paragraph that names the submissions that are not ranked, and where they lose."""
+    """Return a paragraph that names the unranked submissions, with the groups that lose points."""
     if not wrong:
         return ""
     each = "; ".join(f"{name} ({', '.join(groups)})" for name, groups in wrong.items())

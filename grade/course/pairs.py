@@ -1,9 +1,10 @@
 """Find the pairs of submissions in a class that are alike in text or in behaviour.
 
-A person should look at these pairs. Behaviour is compared with the solution's and with that of the
-lab's known mistakes. So these are graded with the class's nonce, as if they were handed in: the
-solution always, the mistakes only if a pair decides alike. A pair that still does is graded with
-MORE_NONCES other nonces, too. Its likeness is computed over all these disks and loads together.
+A person should look at these pairs. Decisions of the solution and of the lab's known mistakes do
+not count, so these programs are graded with the class's nonce like submissions: the solution
+always, the mistakes only if a pair decides alike. A pair that is still alike is graded with
+MORE_NONCES other nonces, too. Its likeness is then computed over all these disks and loads
+together.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,8 +21,8 @@ REFERENCE = "the reference solution"
 MORE_NONCES = 4
 
 Files = Mapping[str, str]
-# A function that grades files, each pair of files and nonce under its own name, and returns the
-# decisions by these names.
+# A function that grades programs, given as pairs of files and nonce by name, and returns their
+# decisions by name.
 Look = Callable[[dict[str, tuple[Files, str]]], dict[str, Decisions]]
 
 
@@ -32,7 +33,7 @@ def skeleton(lab: Lab) -> dict[str, str]:
 
 
 def find_pairs_by_text(lab: Lab, handed_in: Mapping[str, Files]) -> list[Pair]:
-    """Return the pairs whose files are nearly identical. One of a pair may be the solution."""
+    """Return the pairs whose files are nearly identical. The solution may be one of a pair."""
     if answers.FORM in lab.files:
         return answers.find_similar_pairs(
             {name: files[answers.FORM] for name, files in handed_in.items()}
@@ -56,7 +57,7 @@ def reference_decisions(
 
 
 def mistake_decisions(lab: Lab, nonce: str, look: Look) -> Decisions:
-    """Return the decisions of the lab's known mistakes, and of its skeleton."""
+    """Return all decisions of the lab's known mistakes and of its skeleton, as one set."""
     asked = {
         f"wrong-{m.name}": (tree.solution_files(lab, m.edits), nonce) for m in load_mistakes(lab)
     }

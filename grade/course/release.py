@@ -1,7 +1,7 @@
 """Write a lab's solution for students, after everybody has handed in (`sluice lab solution`).
 
 FILE                the lab's files, as the solution has them
-solution.diff       how they differ from what was handed out
+solution.diff       the differences from what was handed out
 questions.md        model answers to the handout's questions
 """
 
@@ -51,7 +51,9 @@ def write_release(lab: Lab, out: Path, who: str = "") -> list[str]:
         raise BadLab(f"{lab.name}: a student's tree has no solution")
     model_answers = lab.folder / MODEL_ANSWERS
     if not model_answers.exists():
-        raise BadLab(f"{model_answers}: missing: write there what the handout's questions ask for")
+        raise BadLab(
+            f"{model_answers}: missing: write the answers to the handout's questions there"
+        )
     after = solution_files(lab, who)
     before = tree.cut_holes(lab, {}) | tree.student_files(lab, who)
     made = after | {

@@ -1,4 +1,4 @@
-"""Reads the list of a class: a file with a student's name on each line."""
+"""Read the list of a class: a file with a student's name on each line."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from grade.trust.untrusted_text import make_printable
 
 
 class BadRoster(Exception):
-    """A class list cannot be used; the text says which line is wrong."""
+    """The error for a class list that cannot be used; the text says which line is wrong."""
 
 
 def read_roster(path: Path) -> dict[str, str]:
     """Return the students in a file with a name on each line, by the names of their folders.
 
-    A name that is there twice, with its accents written in two ways, is one student; a line is
-    printed that says so. Raises BadRoster.
+    A name that occurs twice, with its accents written in two ways, is one student; a printed line
+    reports it. Raises BadRoster.
     """
     found: dict[str, str] = {}
     written: set[str] = set()
