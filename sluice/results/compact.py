@@ -1,4 +1,4 @@
-"""The compact form of stored results: the same figures in a fifth of the bytes.
+"""Encode stored results in a compact form: the same figures in a fifth of the bytes.
 
 A file of results/ is JSON with a line for each arm, verdict and setting of a contest:
 
@@ -7,20 +7,18 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     "published ..." are figures of the model and of the source
     rows            an arm's name, and a list of values for each of its settings. A value with an
                     interval is [value, low, high]
-    verdicts        key, word, why. The key stands for an expectation of the experiment's file. A
-                    verdict of a contest has "* " and what it says in place of the key, where "#"
-                    stands for the metric and "%" for the setting; "*" alone: as the line above.
-                    Any other verdict has [says, paper] there
-    contest         the values of a setting, then a list for each metric, in the order of CONTEST;
-                    what is empty at the end is left out, and so is an empty contest. A metric is
-                    its number among the columns, from 0, or its name if it is none of them
-    sampled         the names of the variables of a sample
-    samples         for each arm, in the order of the rows: the values of a run's variables, and
-                    the run's mark, a hash of all that was measured in it (store.py)
+verdicts        key, word, why. The key identifies an expectation of the experiment's file. In place
+of the key, a verdict of a contest has "* " and its sentence, in which "#" stands for the metric and
+"%" for the setting, or "*" alone if the sentence is that of the line above. A verdict that is
+neither has [says, paper] in place of the key contest         the values of a setting, then a list
+for each metric, in the order of CONTEST; empty values at the end are left out, and so is an empty
+contest. A metric is given by its index among the columns, or by its name if it is no column sampled
+the names of the variables of a sample samples         for each arm, in the order of the rows: the
+values of a run's variables, and the run's mark, a hash of everything that it measured (store.py)
 
-A verdict's sentence (why) is shortened: SHORT lists what stands for frequent words, "=" or ":" at
-the beginning stands for the arm and the metric of the expectation, "@" for the arm that these are
-compared with. The number of trials is left out. `encode` and `decode` are inverse.
+A verdict's sentence (why) is shortened. SHORT lists abbreviations of frequent words. "=" or ":" at
+the beginning stands for the arm and the metric of the expectation, and "@" for the arm that they
+are compared with. The number of trials is left out. `decode` is the inverse of `encode`.
 """
 
 import json
@@ -38,8 +36,8 @@ from sluice.results.stored_records import StoredMatch, StoredResults, StoredRow,
 Expectation = Unchecked  # a table of [[expectations]], as the experiment's file has it
 
 Other = Literal["model", "published"]
-OTHERS: tuple[Other, ...] = ("model", "published")  # kinds of figures, apart from what was measured
-STAR = "*"  # begins what a contest's verdict says
+OTHERS: tuple[Other, ...] = ("model", "published")  # kinds of figures that were not measured
+STAR = "*"  # marks the sentence of a contest's verdict
 MatchKey = Literal["metric", "won", "best", "behind", "behind_ends", "against"]
 CONTEST: tuple[MatchKey, ...] = ("metric", "won", "best", "behind", "behind_ends", "against")
 EMPTY = ["-", None, "", None, None, ""]  # values of CONTEST that may be left out; metric has none
@@ -66,7 +64,10 @@ WORDS = {"said": AS_SAID, "paper": AS_THE_PAPER, "open": NO_DIFFERENCE}
 
 
 def abbreviated_words(trials: int) -> list[tuple[str, str]]:
-    """Return what is frequent in verdicts' sentences, and what stands for it. trials: of an arm."""
+    """Return pairs of frequent words in verdicts' sentences and their abbreviations.
+
+    trials: of an arm.
+    """
     return [
         (f" (the mean of {trials} runs, 95 %: ", " (mean "),
         (f" (the largest of {trials} runs, ", " (max "),
@@ -75,20 +76,22 @@ def abbreviated_words(trials: int) -> list[tuple[str, str]]:
 
 
 def key(row: Expectation) -> str:
-    """Return the key of an expectation, a hash of what a stored verdict does not repeat of it."""
+    """Return the key of an expectation, a hash of those of its fields that a stored verdict leaves
+    out."""
     parts = [str(row.get(name) or "") for name in ("says", "paper", "arm", "metric", "than")]
     return sha256("\n".join(parts).encode()).hexdigest()[:6]
 
 
 def heads(row: Expectation) -> list[tuple[str, str]]:
-    """Return how sentences about an expectation begin, and the sign that stands for each."""
+    """Return the beginnings of sentences about an expectation, each with the sign that stands for
+    it."""
     head = f"{row.get('arm')}: {row.get('metric')} "
     return [("=", f"{head}is "), (":", head)] if row else []
 
 
 def shorten(why: str, row: Expectation, trials: int) -> str:
-    """Return a verdict's sentence in short, or "!" and the sentence if `lengthen` would return
-    another one. row: the expectation, or {}. trials: of an arm in a setting."""
+    """Return a verdict's sentence in short, or "!" and the sentence if `lengthen` could not restore
+    it. row: the expectation, or {}. trials: of an arm in a setting."""
     short = why
     for sign, head in heads(row):
         if short.startswith(head):
@@ -131,7 +134,7 @@ def cell(row: StoredRow, column: str) -> float | list[float] | None:
 
 
 def columns_of(rows: list[StoredRow]) -> list[str]:
-    """Return the columns that some row has a figure for."""
+    """Return the columns for which at least one row has a figure."""
     found: dict[str, None] = {}
     for row in rows:
         found |= dict.fromkeys(row["measured"])
@@ -143,7 +146,7 @@ def columns_of(rows: list[StoredRow]) -> list[str]:
 def row_of(
     arm: str, at: list[str], columns: list[str], trials: int, values: list[Any]
 ) -> StoredRow:
-    """Return a stored row, as store.py has it."""
+    """Return a stored row in the full form (store.py) from its values in the compact form."""
     row: StoredRow = {
         "arm": arm,
         "at": dict(zip(at, values, strict=False)),
@@ -167,7 +170,7 @@ def row_of(
 
 
 def abbreviations(match: StoredMatch | None) -> list[tuple[str, str]]:
-    """Return what a contest's verdict repeats of its match, and what stands for it."""
+    """Return the words that a contest's verdict repeats from its match, each with its sign."""
     if not match:
         return []
     setting = [(setting_words(match["at"]), "%")] if match["at"] else []
@@ -176,7 +179,7 @@ def abbreviations(match: StoredMatch | None) -> list[tuple[str, str]]:
 
 def abbreviate(says: str, match: StoredMatch | None) -> str:
     """Return the sentence of a contest's verdict in short, or "!" and the sentence if `spell_out`
-    would return another one."""
+    could not restore it."""
     short = says
     for long, sign in abbreviations(match):
         short = short.replace(long, sign)
@@ -196,7 +199,7 @@ def spell_out(short: str, match: StoredMatch | None) -> str:
 def encode_verdict(
     one: StoredVerdict, expected: dict[str, Expectation], match: StoredMatch | None, trials: int
 ) -> list[str | list[str]]:
-    """Return the line of a verdict. match: that of a contest's verdict."""
+    """Return the line of a verdict. match: the match of a contest's verdict, or None."""
     if one["contest"]:
         return [f"{STAR} {abbreviate(one['says'], match)}", *word_and_why(one, {}, trials)]
     names = {(row["says"], row.get("paper", "")): row for row in expected.values()}
@@ -214,8 +217,10 @@ def word_and_why(one: StoredVerdict, row: Expectation, trials: int) -> list[str]
 def encode_verdicts(
     kept: StoredResults, expected: dict[str, Expectation], trials: int
 ) -> Iterator[list[str | list[str]]]:
-    """Yield the lines of all verdicts. The first word of a contest's verdict is STAR alone if the
-    line above says the same."""
+    """Yield the lines of all verdicts.
+
+    The sentence of a contest's verdict is STAR alone if it is that of the line above.
+    """
     matches = iter(kept["contest"])
     above: str | list[str] = ""
     for one in kept["verdicts"]:
@@ -234,8 +239,11 @@ def spell_word(word: str, row: Expectation) -> str:
 def decode_verdict(
     line: list[Any], expected: dict[str, Expectation], match: StoredMatch | None, trials: int
 ) -> StoredVerdict:
-    """Return a stored verdict, as store.py has it. One of an expectation that the file has no
-    more says so. match: that of a contest's verdict."""
+    """Return a stored verdict in the full form (store.py).
+
+    If the experiment's file no longer has the expectation, the verdict says so. match: the match of
+    a contest's verdict.
+    """
     name, word, why = line
     row: Expectation = {}
     if match:
@@ -277,8 +285,10 @@ def decode_verdicts(
 
 
 def encode_match(match: StoredMatch, columns: list[str]) -> list[Any]:
-    """Return the values of a match in the order of CONTEST, without those that are empty at the
-    end. columns: of the rows."""
+    """Return the values of a match in the order of CONTEST, without empty values at the end.
+
+    columns: of the rows.
+    """
     values: list[Any] = [match[name] for name in CONTEST]
     if match["metric"] in columns:
         values[0] = columns.index(match["metric"])
@@ -317,7 +327,7 @@ def arms_of(rows: list[StoredRow]) -> list[str]:
 
 
 def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
-    """Return the text of a file of results/. Raises BadResult for rows that are no table."""
+    """Return the text of a file of results/. Raises BadResult if the rows do not form a table."""
     rows = kept["rows"]
     if len({(tuple(row["at"]), row["trials"]) for row in rows}) > 1:
         raise BadResult(f"{kept['experiment']}: its rows have other variables or numbers of trials")
@@ -362,8 +372,10 @@ def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
 
 
 def decode(text: str, expectations: list[Expectation]) -> StoredResults:
-    """Return the stored results in a file (store.py). Raises BadResult for a file of the form
-    before this one, whose samples had names."""
+    """Return the stored results in a file (store.py).
+
+    Raises BadResult for a file of the previous form, whose samples had names.
+    """
     found = json.loads(text)
     if isinstance(found["samples"], dict):
         name = found["experiment"]

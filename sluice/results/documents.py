@@ -1,31 +1,31 @@
-"""Finds, checks and updates the figures in documents that come from experiments.
+"""Find, check and update the figures in documents that come from experiments.
 
-A comment before a table names the source of each column, parted by `;`:
+A comment before a table names the source of each column, separated by `;`:
 
     <!-- results: from=mogul-4.1-fast; read.mean_ms; read.max_ms -->
     | fast | mean | longest |
     |---|---|---|
     | async, PU <!-- arm=async+PU --> | 14.3 | 55 |
 
-A source is words parted by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, a metric, and
-is=model or is=published for what the model or the paper says, is=low or is=high for the ends of
-the interval (store.py). An arm with a comma in its name is written arm="ARM". The first source
-holds for all columns; a comment in a row's first cell holds for the row, and without an arm that
-cell is the arm's name. Cells without a digit and cells in italics
-are no figures of ours. For figures in text, a comment at the end of the document repeats the words
-around them, with SLOTS in the place of figures:
+A source is a list of words, separated by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE and a
+metric. is=model or is=published asks for the figure of the model or of the paper, is=low or is=high
+for an end of the interval (store.py). An arm with a comma in its name is written arm="ARM". The
+first source of the comment applies to all columns. A comment in a row's first cell applies to the
+row; if neither names an arm, the text of this cell is the arm. Cells without a digit and cells in
+italics are not compared. For figures in text, a comment at the end of the document repeats the
+words around the figures, with SLOTS in place of the figures:
 
     <!-- figures:
     from {low} to {high} ms under PU: from=mogul-4.1-fast, arm=delayed+PU, read.max_ms
     -->
 
-The words must stand in the document once, whatever the ends of its lines. A measured figure in text
-is quoted with its interval: as its two ends, or with both of them in the same paragraph.
+These words must occur in the document exactly once; line breaks count as blanks. A measured figure
+in text is quoted with its interval: as its two ends, or with both of them in the same paragraph.
 
-A table of figures that come from elsewhere says so: <!-- table: limits --> is what
-book.ext.architecture writes, <!-- host: sluice bench --> what a
-command measured on some machine, <!-- checked: FILE::TEST --> what that test of tests
-computes and compares, <!-- unchecked: why --> anything else.
+A table of figures from elsewhere has another comment: <!-- table: limits --> if
+book.ext.architecture writes the table, <!-- host: sluice bench --> if a command measured the
+figures on some machine, <!-- checked: FILE::TEST --> if this test in tests/ compares them, and <!--
+unchecked: why --> otherwise.
 """
 
 import re
@@ -54,7 +54,7 @@ FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.M | re.S)  # code
 UNQUOTED_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 ITALICS = re.compile(r"\*[^*]+\*")
 
-Read = Callable[[str], StoredResults]  # what is stored of an experiment
+Read = Callable[[str], StoredResults]  # returns the stored results of an experiment
 Source = dict[str, str]
 
 
@@ -84,8 +84,10 @@ def result_documents() -> list[Path]:
 
 
 def parse_source(words: str) -> Source:
-    """Return a source from its text; a word without = is the metric. Commas within quotes part
-    nothing."""
+    """Return a source from its text; a word without = is the metric.
+
+    Commas within quotes do not separate words.
+    """
     parts = [part.strip() for part in UNQUOTED_COMMA.split(words) if part.strip()]
     pairs = [part.split("=", 1) if "=" in part else ["metric", part] for part in parts]
     return {name.strip(): value.strip().strip('"') for name, value in pairs}
@@ -112,8 +114,10 @@ def holds_figures(table: str) -> bool:
 
 
 def figures_in_row(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str], Source]]:
-    """Yield the figures of a row, with their sources. Raises BadResult for a cell that is no
-    figure."""
+    """Yield the figures of a row, with their sources.
+
+    Raises BadResult for a cell that is not a figure.
+    """
     label, *others = row_cells(row)
     here = {
         name: v
@@ -160,8 +164,10 @@ def expect_placed_marks(path: Path, text: str) -> None:
 
 
 def pattern(words: str) -> str:
-    """Return the pattern of words with slots. Raises BadResult for words without a slot, with an
-    unknown one, or with one twice."""
+    """Return the pattern of words with slots.
+
+    Raises BadResult if the words have no slot, an unknown slot, or a slot twice.
+    """
     parts = SLOT.split(words)
     names = parts[1::2]
     if not names or set(names) - SLOTS.keys() or len(set(names)) < len(names):
@@ -233,7 +239,8 @@ def unmarked_tables(path: Path) -> list[int]:
 
 
 def checked_tables(path: Path) -> list[str]:
-    """Return the tests, as FILE::TEST, that are said to compare a table of the document."""
+    """Return the tests, as FILE::TEST, that compare tables of the document according to its
+    comments."""
     return [
         mark[2]
         for _, mark in find_tables(path.read_text(encoding="utf-8"))
@@ -271,8 +278,10 @@ def stored_value(come_from: Source, read: Read) -> float:
 
 
 def current_text(figure: Figure, read: Read) -> str:
-    """Return the text that should be printed, with as many decimals as the figure has. Raises
-    BadResult."""
+    """Return the text that the document should print, with as many decimals as the figure has.
+
+    Raises BadResult.
+    """
     try:
         return f"{stored_value(figure.source, read):,.{len(figure.printed.partition('.')[2])}f}"
     except BadResult as error:
@@ -280,7 +289,7 @@ def current_text(figure: Figure, read: Read) -> str:
 
 
 def update_figures(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
-    """Return a document's text with the stored values of the experiments `only`, and a line for
+    """Return a document's text with the current values of the experiments `only`, and a message for
     each change."""
     text, said = path.read_text(encoding="utf-8"), []
     for figure in reversed([one for one in marked_figures(path) if one.source.get("from") in only]):

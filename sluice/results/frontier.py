@@ -1,14 +1,14 @@
-"""Draws the frontier: what a power cut loses under each set of policies, beside what reads wait.
+"""Draw the frontier: the age of what a power cut loses and the time of slow reads, for each policy.
 
-A picture is of one load of crash-frontier, drawn from its stored results. Each arm is a mark. Both
-axes are logarithmic, and the one of ages has a break where no arm is: a write that begins at once
-is in danger for milliseconds, a delayed one for seconds. The area of a mark is the number of writes
-to the disk. Arms whose marks lie upon each other share one. Labels are placed by trying positions
-around their marks, the nearest first, until one is free (place_labels).
+A picture shows one load of the experiment crash-frontier, from its stored results. Each arm is a
+mark. Both axes are logarithmic. The axis of ages has a break where no arm is, because a power cut
+can lose milliseconds of writes that begin at once, but seconds of delayed writes. The area of a
+mark is the number of writes to the disk. Arms whose marks would overlap share one mark. Labels are
+placed by trying positions around their marks, the nearest first, until one is free (place_labels).
 
-The line is the Pareto front: of an arm on it no other one is both as safe and as fast, and better
-in one of the two. The picture of README.md is kept in results/front, the others are drawn in the
-book.
+The line is the Pareto front. An arm is on it if no other arm is at least as safe and at least as
+fast, and better in one of the two. The picture of README.md is stored in results/front; the book
+draws the others.
 """
 
 import math
@@ -29,13 +29,13 @@ LOADS = {
     "hot": "a writer that comes back to some blocks again and again",
     "mail": "mail: four writers wait for fsync, a fifth does not wait",
 }
-SHOWN = "hot"  # in README.md
+SHOWN = "hot"  # the load of the picture in README.md
 PICTURE = FOLDER / "frontier.svg"
 FAMILIES = {"PU": "#e5642d", "AIPU": "#3f87d9"}  # drawn as lines, by age or interval
 BEST = "#2da44e"
 NAMES = {"through": "write-through (writers wait)", "async+PU": "async"}
 FIRST = ("PU 30 s", "AIPU 15 s", "AIPU 30 s", "through", "HAC", "IPU", "Linux", "Sluice")
-SAFE, SLOW = "AIPU 15 s", "PU 30 s"  # of which the picture says how they compare
+SAFE, SLOW = "AIPU 15 s", "PU 30 s"  # the arms that the picture compares in words
 
 WIDTH, HEIGHT = 800, 540
 LEFT, RIGHT, TOP, BOTTOM = 72, 784, 132, 480
@@ -44,9 +44,9 @@ SOON_S, LATE_S = (0.001, 0.005), (0.3, 500.0)  # the ages to the left and to the
 AGES_S = {0.002: "2 ms", 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s", 100: "100 s", 300: "300 s"}
 READS_MS = {30: "30 ms", 100: "100 ms", 300: "300 ms", 1_000: "1 s", 3_000: "3 s", 10_000: "10 s"}
 MOST_WRITES, MOST_RADIUS, LEAST_RADIUS = 16_000, 9.0, 3.0
-SHARED_PX = 3.0  # marks that are nearer are one
-LINE_PX, LETTER_PX, BOLD_PX = 15.0, 7.3, 8.2  # a line's height, and a letter's width at most
-FAR_PX = 12.0  # from here on a label has a line to its mark
+SHARED_PX = 3.0  # marks that are nearer than this become one
+LINE_PX, LETTER_PX, BOLD_PX = 15.0, 7.3, 8.2  # a line's height, and a letter's greatest width
+FAR_PX = 12.0  # a label farther from its mark than this has a line to the mark
 
 Point = tuple[float, float]  # in pixels, from the left and from the top
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -97,12 +97,13 @@ class Label:
 
 @dataclass
 class Picture:
-    """What a picture shows: marks, the lines of the families, the front, as points, and labels."""
+    """The contents of a picture: marks, the lines of the families, the front as points, and
+    labels."""
 
     marks: list[Mark]
     lines: dict[str, list[Point]]
     front: list[Point]
-    beside: list[Point] = field(default_factory=list)  # from SLOW to SAFE, if that is as safe
+    beside: list[Point] = field(default_factory=list)  # a line from SLOW to SAFE, or empty
     labels: list[Label] = field(default_factory=list)
 
 
@@ -110,7 +111,7 @@ class Picture:
 
 
 def share(value: float, low: float, high: float) -> float:
-    """Return where a value is between two others on a logarithmic axis: 0 to 1."""
+    """Return the position of a value between `low` (0) and `high` (1) on a logarithmic axis."""
     return math.log(value / low) / math.log(high / low)
 
 
@@ -133,8 +134,11 @@ def load_rows(kept: StoredResults, load: str) -> list[StoredRow]:
 
 
 def find_front(rows: Iterable[StoredRow]) -> list[StoredRow]:
-    """Return the rows of the Pareto front, the safest first: of rows that are equally safe the
-    fastest, and a row only if it is faster than all that are safer."""
+    """Return the rows of the Pareto front, the safest first.
+
+    A row is on it if it is faster than all safer rows; of equally safe rows only the fastest is on
+    it.
+    """
     front: list[StoredRow] = []
     for row in sorted(rows, key=lambda row: (row["measured"][AGE], row["measured"][READ])):
         if not front or row["measured"][READ] < front[-1]["measured"][READ]:
@@ -178,8 +182,8 @@ def family_line(rows: list[StoredRow], family: str, scale: Scale) -> list[Point]
 
 
 def front_line(rows: list[StoredRow], scale: Scale) -> list[Point]:
-    """Return the corners of the front: down from the top to the safest arm, and in steps to the
-    fastest one, and on to the right."""
+    """Return the corners of the front: from the top down to the safest arm, in steps to the fastest
+    arm, and on to the right edge."""
     corners: list[Point] = []
     above = float(TOP)
     for row in find_front(rows):
@@ -206,7 +210,7 @@ def box_of(words: str, x: float, y: float, toward: float, bold: bool) -> Box:
 
 
 def candidate_boxes(words: str, mark: Mark, bold: bool) -> Iterator[Box]:
-    """Yield the positions that a mark's label may have, the nearest first."""
+    """Yield the boxes that a mark's label may have, the nearest first."""
     for far in (3, 8, 14, 22, 32, 44, 58, 74):
         reach = mark.radius + far
         for turn in (0, 4, 2, 6, 1, 7, 3, 5):  # eighths of a turn, from the right downwards
@@ -226,13 +230,13 @@ def line_boxes(points: list[Point]) -> Iterator[Box]:
 
 
 def is_free(box: Box, taken: list[Box]) -> bool:
-    """Return whether a box lies within the frame and touches none of the others."""
+    """Return whether a box lies within the frame and touches no taken box."""
     inside = box[0] > LEFT + 2 and box[2] < RIGHT and box[1] > TOP and box[3] < BOTTOM - 2
     return inside and not any(overlap(box, other) for other in taken)
 
 
 def taken_boxes(picture: Picture) -> list[Box]:
-    """Return the boxes of all that a picture shows so far."""
+    """Return the boxes of everything that the picture shows so far."""
     taken = [mark.box() for mark in picture.marks]
     for points in (*picture.lines.values(), picture.front, picture.beside):
         taken += line_boxes(points)
@@ -240,8 +244,10 @@ def taken_boxes(picture: Picture) -> list[Box]:
 
 
 def place_labels(picture: Picture) -> None:
-    """Give each mark a label that touches no other label, mark or line. Raises BadResult if there
-    is no place for one."""
+    """Give each mark a label that touches no other label, mark or line.
+
+    Raises BadResult if a label has no free position.
+    """
     taken = taken_boxes(picture)
     for mark in picture.marks:
         words = mark.label()
@@ -255,8 +261,8 @@ def place_labels(picture: Picture) -> None:
 
 
 def compare(picture: Picture, rows: list[StoredRow]) -> None:
-    """Join the marks of SLOW and SAFE, and say how much less reads wait, if SAFE is as safe. Raises
-    BadResult if there is no place for these words."""
+    """If SAFE is as safe as SLOW, join their marks by a line and write how much shorter slow reads
+    are. Raises BadResult if there is no free position for these words."""
     arms = {row["arm"]: row["measured"] for row in rows}
     if not {SAFE, SLOW} <= arms.keys() or arms[SAFE][AGE] > arms[SLOW][AGE]:
         return
@@ -281,7 +287,7 @@ def compare(picture: Picture, rows: list[StoredRow]) -> None:
 
 
 def make_picture(rows: list[StoredRow], scale: Scale) -> Picture:
-    """Return what the picture of a load shows."""
+    """Return the contents of the picture of a load."""
     lines = {family: family_line(rows, family, scale) for family in FAMILIES}
     picture = Picture(make_marks(rows, scale), lines, front_line(rows, scale))
     compare(picture, rows)
@@ -315,7 +321,8 @@ def draw_grid(scale: Scale) -> Iterator[str]:
 
 
 def draw_axes() -> Iterator[str]:
-    """Yield the axes, the break, what the axes are, and where it is better."""
+    """Yield the axes, the break, the titles of the axes, and the arrow that shows where it is
+    better."""
     after = BREAK_AT + BREAK_WIDTH
     axes = f"M{LEFT} {TOP}V{BOTTOM}H{BREAK_AT}M{after} {BOTTOM}H{RIGHT}"
     slashes = "".join(f"M{x - 4} {BOTTOM + 6}l8 -12" for x in (BREAK_AT, after))
@@ -330,7 +337,7 @@ def draw_axes() -> Iterator[str]:
 
 
 def draw_legend() -> Iterator[str]:
-    """Yield what the colours and areas mean."""
+    """Yield the legend of colours and areas."""
     words = (
         (LEFT, 68, FAMILIES["PU"], "PU: all dirty blocks at once, every so many seconds"),
         (LEFT, 88, FAMILIES["AIPU"], "AIPU: each block when it is so many seconds old"),
@@ -343,7 +350,7 @@ def draw_legend() -> Iterator[str]:
 
 
 def draw_label(label: Label) -> Iterator[str]:
-    """Yield a label, and a line to its mark if that is far."""
+    """Yield a label, and a line to its mark if the mark is far."""
     left, top, right, bottom = label.box
     x, y = label.at
     near = min(max(x, left), right), min(max(y, top), bottom)
@@ -396,7 +403,10 @@ def draw_frontier(kept: StoredResults, load: str) -> str:
 
 
 def update_frontier(kept: StoredResults, path: Path) -> bool:
-    """Write README's picture, unless it is there already. Returns whether it was written."""
+    """Write README's picture, unless the file is the same already.
+
+    Returns whether it was written.
+    """
     drawn = draw_frontier(kept, SHOWN)
     if path.exists() and path.read_text(encoding="utf-8") == drawn:
         return False

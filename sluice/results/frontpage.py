@@ -1,7 +1,7 @@
-"""Draws the picture of README.md: read response over time, under periodic update and under AIPU.
+"""Draw the picture of README.md: read response over time, under periodic update and under AIPU.
 
-It is drawn from the first trial of two sets of policies of one experiment, as SVG that can be read
-on a white and on a dark page. Its data are kept beside it, so that a test can draw it again.
+It shows the first trial of two arms of one experiment, as SVG that can be read on a white and on a
+dark page. The data are stored next to the picture, so that a test can draw it again.
 """
 
 import itertools
@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 960, 330
 LEFT, TOP, PANEL_WIDTH, PANEL_HEIGHT, BETWEEN = 64, 60, 420, 220, 34
 LEAST_US, MOST_US = 1_000, 20_000_000
 DECADES = {10_000: "10 ms", 100_000: "100 ms", 1_000_000: "1 s", 10_000_000: "10 s"}
-LONG_US = 450_000  # as the experiment counts them
+LONG_US = 450_000  # from here on a read is long, as in the experiment's metrics
 INK, FAINT, READ, LONG = "#7d8590", "#7d859055", "#3f87d9", "#e5642d"
 
 
@@ -67,8 +67,11 @@ def pick_data(results: list[RunResult]) -> PictureData:
 
 
 def pack(shown: PictureData) -> str:
-    """Return the data of the picture as JSON: of each response time a line with pairs, the bins
-    since the bin before and the reads in this bin."""
+    """Return the data of the picture as JSON.
+
+    Each response time has a line of pairs: the distance from the bin before, and the number of
+    reads in this bin.
+    """
     parts = []
     for arm, panel in shown.items():
         about = {name: value for name, value in panel.items() if name != "read_heat"}
@@ -86,7 +89,7 @@ def pack(shown: PictureData) -> str:
 
 
 def unpack(text: str) -> PictureData:
-    """Return the data of the picture, as `pick` does, from what `pack` wrote."""
+    """Return the data of the picture from the text that `pack` returned."""
     shown: PictureData = json.loads(text)
     for panel in shown.values():
         heat: list[list[int]] = []
@@ -127,7 +130,7 @@ def panel_reads(x: float, panel: Panel, seconds: float) -> Iterator[str]:
     """Yield a panel's reads: a cell for the reads of one bin and response time, a dot for a long
     read."""
     step = PANEL_WIDTH * panel["bin_ms"] / 1000 / seconds
-    cells: dict[float, str] = {}  # outlines, by how dark they are
+    cells: dict[float, str] = {}  # outlines, by opacity
     for bin, low_us, n in panel["read_heat"]:
         left, top, end = (
             x + bin * step,

@@ -1,9 +1,9 @@
-"""Checks whether stored results are this kernel's too.
+"""Check whether this kernel would give the stored results, too.
 
-A change of the kernel that no experiment reaches, such as a further policy, leaves all runs as they
-were, to the byte. So a few runs show whether the rest has to be made again: the shortest of each
-arm (store.sample_runs). recheck_results() prints the answer; with `keep` it is noted in the stored
-results, too.
+A change of the kernel that no experiment reaches, such as a new policy, does not change a byte of
+any run. So a few runs show whether the others must be made again: the shortest run of each arm
+(store.sample_runs). recheck_results() prints the answer; with `keep` it also writes the answer into
+the stored results.
 """
 
 from sluice.experiment import runner
@@ -17,17 +17,20 @@ from sluice.experiment.schema import Experiment, Run
 from sluice.results import store
 from sluice.results.stored_records import Sample, StoredResults
 
-SAMPLES = FOLDER / "samples"  # apart from results of whole experiments, of which these are a few
+SAMPLES = FOLDER / "samples"  # results of sampled runs, separate from those of whole experiments
 
 
 def run_label(row: RunResult | Sample) -> tuple[str, str]:
-    """Return what distinguishes a run from the others of its experiment: arm and variables."""
+    """Return the arm and the variables of a run, which distinguish it from others of its
+    experiment."""
     return row["arm"], str(row["variables"])
 
 
 def sampled_runs(experiment: Experiment, kept: StoredResults) -> list[Run]:
-    """Return the runs whose marks are stored. Raises BadResult if the experiment lacks one of them,
-    or if there are no marks."""
+    """Return the runs whose marks are stored.
+
+    Raises BadResult if the experiment lacks one of these runs, or if no marks are stored.
+    """
     name = experiment.name
     if not kept.get("samples"):
         raise BadResult(f"{name}: stored without marks: sluice results store {name}")
@@ -35,12 +38,12 @@ def sampled_runs(experiment: Experiment, kept: StoredResults) -> list[Run]:
     try:
         return [runs[run_label(row)] for row in kept["samples"]]
     except KeyError:
-        why = "has other runs than its results"
+        why = "its runs are not those of its stored results"
         raise BadResult(f"{name}: {why}: sluice results store {name}") from None
 
 
 def differing_arms(kept: StoredResults, outcome: Outcome) -> list[str]:
-    """Return the arms whose run has another mark now, or failed."""
+    """Return the arms whose sampled run now has another mark, or failed."""
     marks = {run_label(result): store.result_hash(result) for result in outcome.results}
     return [row["arm"] for row in kept["samples"] if marks.get(run_label(row)) != row["mark"]]
 
@@ -48,11 +51,10 @@ def differing_arms(kept: StoredResults, outcome: Outcome) -> list[str]:
 def recheck_results(
     experiments: list[Experiment], jobs: int, scheduler: str, keep: bool = False
 ) -> bool:
-    """Make the samples of the experiments whose stored results are of other kernels. Returns true
-    if all are equal and no run failed.
+    """Make the sampled runs of the experiments whose stored results are of other kernels.
 
-    keep: whether to write into equal stored results that they are this kernel's too. Without it no
-    stored file changes.
+    Returns true if all marks are equal and no run failed.  keep: write into equal stored results
+    that this kernel gives them, too. Otherwise no stored file changes.
     """
     asked: list[tuple[Experiment, list[Run]]] = []
     kept: list[StoredResults] = []

@@ -1,4 +1,4 @@
-"""The roles and directives by which pages of the book ask for stored results.
+"""Parse the roles and directives by which pages of the book ask for stored results.
 
     {result}`from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, METRIC, digits=N`
 
@@ -36,8 +36,8 @@ def cells(body: Unchecked) -> list[Source]:
 
 
 def parse_metrics(body: Unchecked) -> list[Source]:
-    """Return the sources of what a {chart} draws: for each panel and arm, or for each panel if it
-    draws all arms."""
+    """Return the sources of the figures in a {chart}: one for each panel and arm, or one for each
+    panel if it draws all arms."""
     at = {name: str(said) for name, said in body.get("at", {}).items()}
     shared = {"from": body["from"], "is": "drawn"} | at
     arms = [{"arm": arm} for arm in body["arms"]] if "arms" in body else [{}]

@@ -1,10 +1,10 @@
-"""Stores a short form of an experiment's full results: a row for each arm and setting.
+"""Store a short form of an experiment's full results: a row for each arm and setting.
 
-`shorten_results` makes the full form, of all metrics of the experiment's table and all that
-documents quote, which `write_full` puts into build/results. `pare` leaves what documents show, and
-`write_stored` stores that in results/ (compact.py).
+`shorten_results` makes the full form: all metrics of the experiment's table, and all that documents
+quote. `write_full` writes it into build/results. `pare` reduces it to what documents show, and
+`write_stored` stores the rest in results/ (compact.py).
 
-experiment, commit, kernel    whose results, of which commit and hash of the kernel
+experiment, commit, kernel    the experiment's name, the tree's commit and the kernel's hash
 rows                          arm, at (the setting, without the seed), trials, and
     measured, model, published
                               values by metric: over the trials, as the table of the
@@ -20,9 +20,9 @@ contest                       a row for each setting and metric: at, metric, won
     best, behind              the best of the other arms, and by what share of its value
                               the arm is above it; null: that value is 0
     behind_ends               the 95 % interval of `behind`; null: too few trials, or behind is null
-    against                   the one arm that it may have no more than; "" if it is all
+    against                   the only arm whose value it may not exceed; "" if it is all others
 samples                       of each arm the shortest run: arm, variables, and
-    mark                      a hash of all that was measured in it
+    mark                      a hash of everything that the run measured
 same                          the last kernel, besides `kernel`, that gave these marks (recheck.py)
 """
 
@@ -53,17 +53,17 @@ FOLDER = ROOT / "results"
 WHOLE = ROOT / "build/results"  # the full form: CI attaches it to a release
 HASH_DIGITS = 8  # of a kernel's hash, in results/
 MARK_DIGITS = 5  # of the mark of a run
-ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 5, 4  # of figures, the least that are kept
-ABOUT = ("from", "arm", "metric", "is", "digits")  # in a source; its other names are variables
-MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
-NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
+ALL_DIGITS, QUOTED_DIGITS, SHOWN_DIGITS = 9, 5, 4  # least numbers of digits that are stored
+ABOUT = ("from", "arm", "metric", "is", "digits")  # names in a source that are not variables
+MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # keys of a run; counters are added
+NUMBER = re.compile(r"\d+(\.\d+)?")  # a published figure; a paper may have "about 600" instead
 MADE_OF = (
     *("Makefile", "tools/rules", "kernel", "policies", "drives", "user", "mkfs", "experiments"),
 )
 
 
 def tree_commit() -> str:
-    """Return the commit of this tree, with a + if files on which results depend have changed
+    """Return the commit of this tree, with a "+" if files on which results depend have changed
     since."""
     head = subprocess.run(
         ["git", "rev-parse", "--short=8", "HEAD"],
@@ -108,8 +108,10 @@ def stored_row(experiment: Experiment, trials: list[RunResult], names: Iterable[
 
 
 def result_hash(result: RunResult) -> str:
-    """Return a hash of all that was measured in a run. Counters that stayed 0 do not count, because
-    a kernel with one more policy has more of them."""
+    """Return a hash of everything that a run measured.
+
+    Counters that stayed 0 are left out, because a kernel with one more policy has more of them.
+    """
     measured: dict[str, object] = {name: result.get(name) for name in MEASURED}
     measured |= {name: result[name] for name in ("loss",) if name in result}
     measured["counters"] = {name: grew for name, (grew, _) in result["counters"].items() if grew}
@@ -149,8 +151,8 @@ def contest_summary(match: contest.Match) -> StoredMatch:
 def shorten_results(
     experiment: Experiment, results: list[RunResult], quoted: Iterable[str]
 ) -> StoredResults:
-    """Return the stored part of whole results: the table's metrics, and those that documents quote.
-    Raises BadResult if results are missing or of another kernel."""
+    """Return the full form of complete results: the table's metrics, and those that documents
+    quote. Raises BadResult if results are missing or of another kernel."""
     if len(results) != len(experiment.runs):
         raise BadResult(
             f"{experiment.name}: {len(results)} of {len(experiment.runs)} runs are there"
@@ -182,8 +184,8 @@ def shorten_results(
 
 
 def cut_digits(values: list[float], digits: int) -> list[float]:
-    """Return values with the least number of digits, but at least `digits`, with which they are
-    printed as before, and those that differ still do."""
+    """Return the values rounded to the fewest digits, at least `digits`, that change no printed
+    text and keep different values different."""
 
     def printed_form(found: list[float]) -> tuple[list[str], int]:
         return [summary.format_number(value) for value in found], len(set(found))
@@ -196,7 +198,7 @@ def cut_digits(values: list[float], digits: int) -> list[float]:
 
 
 def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
-    """Return what documents show of a row."""
+    """Return the part of a row that documents show."""
     used: dict[str, set[str]] = {}
     for words in quoted:
         named = {name: said for name, said in words.items() if name not in ABOUT}
@@ -227,9 +229,11 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
 
 
 def pare(kept: StoredResults, quoted: list[Source]) -> StoredResults:
-    """Return what of the full form documents need. Figures that documents quote or draw keep
-    QUOTED_DIGITS, with their interval; those that only the experiment's page shows, SHOWN_DIGITS.
-    quoted: what documents name; without an arm, it is each arm."""
+    """Return the part of the full form that documents need. Figures that documents quote or draw
+    keep QUOTED_DIGITS and their interval. Figures that only the experiment's page shows keep
+    SHOWN_DIGITS.
+
+    quoted: the sources that documents name; a source without an arm means each arm."""
     short: StoredResults = {
         **kept,
         "kernel": kept["kernel"][:HASH_DIGITS],
@@ -242,7 +246,7 @@ def pare(kept: StoredResults, quoted: list[Source]) -> StoredResults:
 
 
 def pare_match(match: StoredMatch) -> StoredMatch:
-    """Return what documents show of a match: how far the arm is behind, if it lost."""
+    """Return the part of a match that documents show: how far the arm is behind, if it lost."""
     if match["won"] is not False or match["behind"] is None:
         return {**match, "behind": None, "behind_ends": None}
     ends = match["behind_ends"]
@@ -254,7 +258,7 @@ def pare_match(match: StoredMatch) -> StoredMatch:
 
 
 def is_current(kept: StoredResults) -> bool:
-    """Return whether this tree's kernel made the results, or has been shown to make the same."""
+    """Return whether this tree's kernel made the results, or was shown to give the same results."""
     return kernel_hash()[:HASH_DIGITS] in (
         kept["kernel"][:HASH_DIGITS],
         kept.get("same", "")[:HASH_DIGITS],
@@ -273,14 +277,15 @@ def expectations(name: str) -> list[compact.Expectation]:
 
 
 def write_stored(kept: StoredResults, folder: Path = FOLDER) -> Path:
-    """Store it in the compact form. Returns the file's path."""
+    """Store the results in the compact form. Returns the file's path."""
     path = folder / f"{kept['experiment']}.json"
     write_atomically(path, compact.encode(kept, expectations(kept["experiment"])))
     return path
 
 
 def write_full(kept: StoredResults, folder: Path = WHOLE) -> Path:
-    """Write the full form, with a line for each row of each list, so that changes can be read."""
+    """Write the full form, with a line for each row of each list, so that a diff is easy to
+    read."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kept['experiment']}.json"
     parts = [
@@ -300,8 +305,10 @@ def json_lines(rows: list[object]) -> str:
 
 
 def stored_findings(kept: StoredResults) -> list[Finding]:
-    """Return the stored findings of an experiment. Raises BadResult if its results are from before
-    findings were stored."""
+    """Return the stored findings of an experiment.
+
+    Raises BadResult if its results are too old to have findings.
+    """
     try:
         return [
             classify(one.get("finding") or one["paper"], one["word"], one.get("check", ""))

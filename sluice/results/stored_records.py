@@ -1,4 +1,4 @@
-"""The records of stored results: which keys they have, and of which type each value is.
+"""Define the records of stored results: their keys, and the type of each value.
 
 They are dicts, in the form of the full files (store.py says what each key means; compact.py writes
 and reads the short form). The numbers of a row are in the unit in which the metric's name ends.
@@ -35,8 +35,10 @@ class StoredVerdict(TypedDict):
 
 
 class StoredMatch(TypedDict):
-    """A metric of a contest in a setting. behind: the distance from the best rival, as a part of
-    the rival's value."""
+    """A metric of a contest in a setting.
+
+    behind: the distance from the best rival, as a share of the rival's value.
+    """
 
     at: Variables
     metric: str
@@ -48,7 +50,7 @@ class StoredMatch(TypedDict):
 
 
 class Sample(TypedDict):
-    """The shortest run of an arm, and the hash of all that was measured in it."""
+    """The shortest run of an arm, and the hash of everything that it measured."""
 
     arm: str
     variables: Variables

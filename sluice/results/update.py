@@ -1,7 +1,7 @@
-"""Makes experiments in full size, stores their results, and puts them into the documents.
+"""Make experiments in full size, store their results, and put them into the documents.
 
-update_documents makes no runs: it puts the stored results into the documents. print_findings makes
-none, either: it prints how many findings of each paper the stored results confirm.
+update_documents and print_findings make no runs. The first puts the stored results into the
+documents. The second prints how many findings of each paper the stored results confirm.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ from sluice.results.documents import Source
 
 
 def quoted_metrics() -> dict[str, list[Source]]:
-    """Return what documents quote, by experiment."""
+    """Return the sources that documents quote, by experiment."""
     found: dict[str, list[Source]] = {}
     for path in documents.result_documents():
         sources = [figure.source for figure in documents.marked_figures(path)]
@@ -27,7 +27,8 @@ def quoted_metrics() -> dict[str, list[Source]]:
 
 
 def page_sources(experiment: Experiment) -> list[Source]:
-    """Return what the book quotes of an experiment: what its source has a figure for."""
+    """Return the sources that the experiment's page quotes: those for which the paper has a
+    figure."""
     return [
         {"arm": arm, "metric": row["metric"], "is": row["whose"]}
         | {name: str(said) for name, said in where.items()}
@@ -41,8 +42,10 @@ def page_sources(experiment: Experiment) -> list[Source]:
 
 
 def store_results(experiments: list[Experiment]) -> None:
-    """Store the results of all these experiments, or, if those of one are incomplete, of none.
-    Their full form goes into build/results."""
+    """Store the results of all these experiments, or of none if one is incomplete.
+
+    Their full form goes into build/results.
+    """
     sources = quoted_metrics()
     kept, drawn = [], {}
     for experiment in experiments:

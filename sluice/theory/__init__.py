@@ -1,21 +1,19 @@
-"""Analytic models: what an experiment's figures should be, by theory alone.
+"""Predict an experiment's figures by analytic models, from theory alone.
 
 A model is a file here, found by listing this folder (what models share is in parts/). It opens
 with its formulas and their source, and has
 
     PARAMETERS                     name -> Parameter
-    QUANTITIES                     what it predicts: name -> what that is
+    QUANTITIES                     the quantities that it predicts: name -> meaning
     predict(system, parameters)    -> {quantity: value}
-    covers(system, parameters)     -> whether predict tells all QUANTITIES, or none. A model whose
-                                   predict takes long has it; it is asked first, and predict
-                                   only when a figure is wanted
+covers(system, parameters)     -> whether predict returns all QUANTITIES; otherwise none. (optional)
+A model has it if predict is slow: then predict is called only when a figure is wanted
 
 - Units stand in the names, as everywhere: service_ms, read_ms.
-- A prediction depends on its two arguments alone: on what runs, and on
-  parameters that are known without running it. Nothing is fitted to what was
-  measured, and no model reads a result.
-- A quantity that a model cannot tell of a system is left out. If parameters make
-  no sense together (an overloaded disk), predict raises ValueError and says why.
+- A prediction depends only on its two arguments: the system that runs, and parameters that are
+  known before it runs. Nothing is fitted to measurements, and no model reads a result.
+- A quantity that a model cannot predict for a system is left out. If parameters contradict each
+  other (an overloaded disk), predict raises ValueError and says why.
 
 An experiment names a model in its [model] table, gives the parameters, and says which
 of its metrics is which quantity (sluice/experiment/schema.py).

@@ -1,14 +1,14 @@
-"""Mean response of reads beside writes: periodic update (PU) against writing through
-(WT), interval periodic update (IPU) and PU with reads first (PURP).
+"""Predict the mean response of reads while others write, under periodic update (PU), writing
+through (WT), interval periodic update (IPU) and PU with reads first (PURP).
 
-One disk, one request at a time; reads and writes arrive at random (Poisson). A write
-makes one of `blocks` blocks dirty, all equally likely; if that is dirty already, the
-write is absorbed. With
+One disk, one request at a time; reads and writes arrive at random (Poisson). A write makes one of
+`blocks` blocks dirty, all equally likely. If this block is dirty already, the write is absorbed.
+With
 
     s        mean service time; cv: its coefficient of variation; C = (1 + cv^2) / 2
     rho_r    rate of reads, times s
     rho_w    rate of writes by programs, times s
-    e        rate of the writes that reach the disk, times s: rho_w less what is absorbed
+    e        rate of the writes that reach the disk, times s: rho_w minus the absorbed writes
     T        time between two bursts of writes
 
 the mean response is
@@ -18,19 +18,20 @@ the mean response is
     PU       s + (rho_r + e) s C / (1 - rho_r) + e^2 T / (2 (1 - rho_r))
     PURP     s + (rho_r + e) s C / (1 - rho_r)
 
-PU's last term: in T there come e T / s writes to be written at once, which take
-e T of the disk's time, but e T / (1 - rho_r) with the reads that come meanwhile; so many
-of all reads, e / (1 - rho_r), find a burst, and on the average half of it before them.
-AIPU writes in bursts, too, each of one scan's time: it is as PU with that as T.
+PU's last term is the wait behind bursts. Each T, e T / s writes are queued at once. The disk needs
+e T for them, and e T / (1 - rho_r) with the reads that arrive meanwhile. So the share e / (1 -
+rho_r) of all reads arrives during a burst, and waits on average for half of it. AIPU writes in
+bursts, too, each with the blocks of one scan: its formula is that of PU, with the time between two
+scans as T.
 
-What is absorbed, of r writes a second:
+How many writes are absorbed, of r writes a second:
 
     PU       n = r T writes to m blocks make m (1 - exp(-n / m)) of them dirty
     else     a block is dirty for its age A, then clean until it is chosen again:
              m / (A + m / r) a second become dirty. AIPU sees a block half a scan late
 
-The formula of PU holds for e T / s much more than 1, and for bursts that are over well
-before the next; all of them for requests served in the order they come, but for PURP.
+The formula of PU holds if e T / s is much more than 1 and each burst ends well before the next. All
+formulas except PURP's are for requests that are served in the order of arrival.
 
 Source: after S. D. Carson and S. Setia, "Analysis of the Periodic Update Write Policy for
 Disk Cache", IEEE Transactions on Software Engineering 18(1), 1992. Derived for this project

@@ -1,20 +1,21 @@
-"""Eager writing of blocks: the time until the nearest free place passes under the head.
+"""Predict eager writing of blocks: the time until the nearest free place passes under the head.
 
 This is the formula of wang.py for a cylinder, E[min(x, y)], for places of several sectors and from
 any instant. With
 
-    k    sectors of a place; n: of a track, whole places; t: tracks of a cylinder
+    k    sectors of a place; n: sectors of a track, a multiple of k; t: tracks of a cylinder
     p    share of the places that are free, each as likely as the others; on the track where the
          head is, p (1 - k / n), because the last command ended on a place of it, which is used
     b    time until the first sector has crossed the bus, in sectors; the arm is not there before
     s    head switch, in sectors; longer than b
     a    how far a track's first sector lies behind that of the track before (skew), in sectors
 
-the places of the track where the head is begin at u, u + k, u + 2k and so on, where u is between 0
-and k, any as likely, and count from b on. Those of the track j tracks on begin at (u + j a) mod k,
-and so on, and count from s on. In one turn each place comes by once. Within a time x, none of the
-places that the head meets is free with a probability that is a product, of 1 - p for each of them.
-From that follows the mean time, if any is free, and then the mean over u.
+the places of the current track begin at u, u + k, u + 2k and so on, where u is uniform between 0
+and k; the head can use them from time b on. The places of the track that is j tracks further begin
+at (u + j a) mod k, and so on; the head can use them from time s on. In one rotation each place
+passes once. The probability that no place which passes within a time x is free is a product: 1 - p
+for each of these places. This gives the mean time, on condition that a place is free, and then the
+mean over u.
 
 Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a
 Programmable Disk", OSDI 1999, its model of a cylinder; the extension to places is ours.
@@ -29,12 +30,12 @@ PARAMETERS = {
 }
 QUANTITIES = {"locating_ms": "time until the nearest free place of the cylinder passes"}
 
-STEPS = 64  # of u
+STEPS = 64  # values of u over which the mean is taken
 
 
 def start_times(first: float, after: float, k: int, n: int) -> list[float]:
-    """Return when the places of a track begin to pass, in one rotation from `after` on. first: when
-    any of them does."""
+    """Return the times at which the places of a track begin to pass, in one rotation from `after`
+    on. first: the time of any one of them."""
     ahead = (first - after) % k
     return [after + ahead + k * i for i in range(n // k)]
 
@@ -68,10 +69,14 @@ def mean_locating_sectors(free: float, k: int, row: DriveRow) -> float:
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """Return the mean time. Raises ValueError for a drive whose tracks differ, or do not hold a
-    whole number of places."""
+    """Return QUANTITIES.
+
+    Raises ValueError for a drive whose tracks differ, or do not hold a whole number of places.
+    """
     row, k = read_drive_row(system.drive), int(parameters["place_sectors"])
     if len(row.zones) != 1 or row.zones[0].sectors % k:
-        raise ValueError(f"{system.drive}: its tracks are not alike, or no whole places of {k}")
+        raise ValueError(
+            f"{system.drive}: its tracks differ, or do not hold whole places of {k} sectors"
+        )
     sectors = mean_locating_sectors(1 - parameters["used_share"], k, row)
     return {"locating_ms": sectors * row.rotation_ns / row.zones[0].sectors / 1e6}

@@ -1,10 +1,11 @@
-"""The cost of a read call in this kernel, in instructions of the processor.
+"""Predict the time of a read call in this kernel, from instructions of the processor.
 
     cached   SystemCallOverhead + KiB x MemoryCopyRate
-    missed   that, what one command to the drive takes, and the drive's time
+    missed   as cached, plus the kernel's work for one command, plus the drive's time
 
-SystemCallOverhead is that of a block, something for having more, and so many times that of a
-further block; so is what a command takes.
+SystemCallOverhead has a part for the first block, a constant part if there are more blocks, and a
+part for each further block. The work for a command also has a part for the first block and one for
+each further block.
 
 Source: FSOverhead of E. Shriver, C. Small, K. Smith, "Why does file system prefetching
 work?", USENIX 1999. The instructions were counted on this kernel (sluice/theory/parts/reader.py).

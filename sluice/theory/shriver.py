@@ -1,4 +1,4 @@
-"""The time to read files that are not cached, one or several at once, and the part of each cause.
+"""Predict the time to read files that are not cached, one file or several at once.
 
 A file is read by commands to the drive, each of some neighbouring blocks. For n files
 
@@ -10,20 +10,19 @@ A file is read by commands to the drive, each of some neighbouring blocks. For n
     FSOverhead   = requests x SystemCallOverhead + size x MemoryCopyRate
     per request  = Total x request size / file size
 
-The first command of a file is random; so is the one behind a jump to another group. The
-others go on where the last one of their file ended and are
+The first command of a file is random; so is a command after a jump to another group. The others
+continue where the file's last command ended and are
 
     n = 1             cached: the arm goes on, so they wait at most for the platter
     1 < n <= segments cached, as far as the arm read ahead before the next file's
                       command reached the drive; what remains is random
     n > segments      random: by then the segment has been used for another file
 
-A command that goes on where the one before it ended, while the arm is still there, is never
-random. If the drive reads ahead after sequential reads only, such a second command finds nothing
-in the cache, and waits until its first sector comes round again.
+A command that continues where the command before it ended, while the arm is still there, is never
+random. If the drive reads ahead only after sequential reads, the second command of a file finds
+nothing in the cache, and waits until its first sector passes again.
 
-If the kernel sets the number of segments, it has done so when the files are open, before they are
-read.
+If the kernel sets the number of segments, it sets the number before the first read.
 
 E[Seek] is over the places of n files, drawn uniformly: with C-LOOK n - 1 of n seeks lead
 from a file to the next one outwards, one is the return from the last to the first; with
@@ -31,14 +30,14 @@ FCFS all lead between two files in any order. For one file they stay in the file
 pointer block is in a random group, those to it and back are between two random places.
 E[RotLat] is half a rotation, DiskTR the mean over the zones, with the skews.
 
-Which commands a file is read by follows from the request size, the prefetch policy and
-the layout (sluice/theory/parts/reader.py), and is the paper's NumClusters, its growing clusters and
-its indirect block in one. SystemCallOverhead and MemoryCopyRate are instructions of this
+The request size, the prefetch policy and the layout determine the commands that read a file
+(sluice/theory/parts/reader.py). They take the place of the paper's NumClusters, its growing
+clusters and its indirect block. SystemCallOverhead and MemoryCopyRate are instructions of this
 kernel, counted by the experiment shriver-cpu (sluice/theory/read_call.py).
 
 Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?", USENIX
-1999. Ours: that a command may be cached in part, and that what is read ahead while the
-program computes costs only what is longer.
+1999. Two parts are ours: a command may be cached in part; and if the drive reads ahead while the
+program computes, only the longer of the two times counts.
 """
 
 from dataclasses import dataclass, field
@@ -99,14 +98,15 @@ class Machine:
 
     setting: Setting
     instruction: float
+    instruction: float
     way: float  # of a command to the drive
     turn: float  # half a rotation
     jump: float  # the seek to a place in the same group or the next
     leap: float  # the seek to or from the group of the pointer block
 
     def command(self, blocks: int) -> float:
-        """Return half of the kernel's work for a command: the work before, or after, the drive has
-        it."""
+        """Return half of the kernel's work for a command: the work before the drive has it, or
+        after."""
         return (COST.command + (blocks - 1) * COST.command_block) / 2 * self.instruction
 
 
@@ -148,24 +148,23 @@ def file_of_load(system: System, p: dict[str, float]) -> File:
 
 @dataclass
 class Queue:
-    """The commands of one file that are in progress. Places that are not neighbours lie in nearby
-    groups."""
+    """The queued commands of one file. Places that are not neighbours are in nearby groups."""
 
     m: Machine
     drive: Drive
-    in_order: bool  # FCFS; else C-LOOK
+    in_order: bool  # True: FCFS; False: C-LOOK
     waiting: list[tuple[float, int, Command]] = field(default_factory=list)  # when queued
     free_ns: float = 0  # when the drive can begin its next command
     head: int = 0
     done_ns: dict[int, float] = field(default_factory=dict)
 
     def put(self, now_ns: float, number: int, commands: list[Command]) -> None:
-        """Queue commands at a time, the first with this number."""
+        """Queue commands at the time now_ns. number: that of the first command."""
         self.serve_until(now_ns)
         self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
 
     def serve_until(self, limit_ns: float) -> None:
-        """Serve all commands that the drive takes up before that time."""
+        """Serve all commands that the drive begins before limit_ns."""
         while self.waiting and max(self.free_ns, self.waiting[0][0]) < limit_ns:
             self.serve_next()
 
@@ -186,15 +185,17 @@ class Queue:
         self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
 
     def wait(self, number: int) -> float:
-        """Return the time when a command is done. Commands before it are served first."""
+        """Return the time in ns when a command is done. Commands before it are served first."""
         while number not in self.done_ns:
             self.serve_next()
         return self.done_ns[number]
 
 
 def one_file_total_ns(made: list[Step], m: Machine, queue: Queue) -> float:
-    """Return the time until the program has done all its steps. Neighbouring commands among the
-    steps are queued together."""
+    """Return the time in ns until the program has done all its steps.
+
+    Commands that follow each other in the steps are queued together.
+    """
     now_ns, number = 0.0, 0
     for are_commands, group in groupby(made, lambda step: isinstance(step, Command)):
         if are_commands:
@@ -216,19 +217,20 @@ def one_file_total_ns(made: list[Step], m: Machine, queue: Queue) -> float:
 
 @dataclass
 class Visit:
-    """The service of the commands that a file has in the queue: the mean over all places of
-    files."""
+    """The mean service of a file's queued commands, over all places where files may begin."""
 
     ns: float = 0  # without the seek to the file
-    moved: float = 0  # how often there is one
+    moved: float = 0  # the probability of such a seek
 
 
 Rounds = tuple[tuple[Command, ...], ...]
 
 
 def split_rounds(made: list[Step]) -> Rounds:
-    """Return the commands in groups that are served together: those that are queued before the last
-    of them is waited for."""
+    """Return the commands in rounds.
+
+    A round has the commands that are queued before the program waits for the last of them.
+    """
     together: list[list[Command]] = []
     commands, waited = 0, -1
     for step in made:
@@ -243,7 +245,7 @@ def split_rounds(made: list[Step]) -> Rounds:
 
 
 def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
-    """Return one visit to a file, where the arm goes to a second place of the file, too."""
+    """Return one visit to a file; the arm may also go to a second place of the file."""
     seen = Visit()
     for command in commands:
         idle = m.command(command.blocks) + m.way
@@ -270,8 +272,8 @@ def visit_rounds(together: Rounds, m: Machine, n: int) -> list[Visit]:
 
 
 def stay_probabilities(moved: list[float], n: int) -> list[float]:
-    """Return, for each round, how often the arm has stayed at the file since it moved there: the
-    mean over the n files in their order."""
+    """Return, for each round, the probability that the arm has stayed at the file since it moved
+    there, as the mean over the n files in their order."""
     mean = [0.0] * len(moved)
     for file in range(n):
         stayed, before = 0.0, 0.0
@@ -284,8 +286,8 @@ def stay_probabilities(moved: list[float], n: int) -> list[float]:
 
 
 def many_files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
-    """Return the time of all rounds of n > 1 files, with the processor's work before and after
-    them."""
+    """Return the time in ns of all rounds of n > 1 files, with the processor's work before and
+    after."""
     seen = visit_rounds(split_rounds(made), m, n)
     stayed = stay_probabilities([v.moved for v in seen], n)
     each = [v.ns + v.moved * (1 - stays) * seek_ns for v, stays in zip(seen, stayed, strict=True)]
@@ -293,7 +295,8 @@ def many_files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float
 
 
 def edge_ns(made: list[Step], m: Machine) -> float:
-    """Return the time before the first command reaches the drive and after the last is done."""
+    """Return the sum of the time before the first command reaches the drive and after the last is
+    done."""
     first, command = next((i, s) for i, s in enumerate(made) if isinstance(s, Command))
     last = max(i for i, step in enumerate(made) if isinstance(step, Wait))
     outside = [
@@ -319,7 +322,7 @@ def prefetch_rules(system: System, file: File) -> Bsd44 | None:
 
 
 def total_ns(system: System, file: File, m: Machine, n: int) -> float:
-    """Return the total time."""
+    """Return the time in ns from the start until all n files are read."""
     made = program_steps(file, COST, prefetch_rules(system, file))
     if n > 1:
         return many_files_ns(made, m, n, mean_seek_ns(system, n))

@@ -1,7 +1,7 @@
-"""The time to read files that are not cached, by the equations of the paper as they are printed.
+"""Predict the time to read files that are not cached, by the paper's equations as printed.
 
-shriver.py beside this file is the model that measurements are compared with. This one adds nothing
-to the paper, so that its computed columns can be held against its equations. For n files
+Measurements are compared with the model of shriver.py. The model here adds nothing to the paper, so
+that the paper's computed columns can be compared with its equations. For n files
 
     DRT[random]  = DiskOverhead + E[SeekTime] + E[RotLat] + size / min(BusTR, DiskTR)         (2)
     DRT[cached]  = DiskOverhead + size / BusTR                                                (3)
@@ -10,15 +10,15 @@ to the paper, so that its computed columns can be held against its equations. Fo
     FSOverhead   = requests x SystemCallOverhead + size x MemoryCopyRate
     TotalFSRT    = n x NumClusters x ClusterRT + DRT[indirect block]                          (5)
 
-The first request of a cluster is random, and each other one if n is more than the segments of the
-drive's cache; else it is cached. NumClusters is file size / ClusterSize, and one more if the file
-has an indirect block and a cluster is not as long as the direct blocks. The indirect block is
-random, and its seek is one between two random places. Equation (4) is printed with its fraction
-turned round; a mean time of a request needs it as it stands here. The extra seek time of C-LOOK is
-in E[SeekTime].
+The first request of a cluster is random. Its other requests are cached, or random if n is more than
+the segments of the drive's cache. NumClusters is file size / ClusterSize, plus 1 if the file has an
+indirect block and a cluster is not as long as the direct blocks. The indirect block is random, and
+its seek is one between two random places. The paper prints the fraction of equation (4) upside
+down; here it is as the mean time of a request needs it. The extra seek time of C-LOOK is in
+E[SeekTime].
 
-The text says neither the drive's overheads nor its seek times, so they are those of a row of
-drives/, with the way of a command to the drive.
+The paper gives neither the drive's overheads nor its seek times, so they come from a row of
+drives/, plus the time of a command's way to the drive.
 
 Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?", USENIX 1999,
 section 4.

@@ -1,7 +1,7 @@
-"""Eager writing: the time until the nearest free sector passes under the head.
+"""Predict eager writing: the time until the nearest free sector passes under the head.
 
-Times are in sectors of a track: how many pass meanwhile. They are counted from the instant
-at which a sector begins to pass; from any other instant, half a sector is added. With
+The unit of time is the passing of one sector. Times are counted from an instant at which a sector
+begins to pass; for an arbitrary instant, add half a sector. With
 
     n    sectors of a track; t: tracks of a cylinder
     p    share of the sectors that are free, each as likely as the others
@@ -18,20 +18,21 @@ the mean time is
     that was empty
 
 The first is the mean number of used sectors before the first free one, if exactly p n sectors are
-free, at random places. The second takes the tracks as endless, which matters for p n of a few
-sectors only. The third is the first, for a track that becomes fuller from write to write, with the
-switch to it.
+free, at random places. The second assumes tracks without end, which matters only if p n is a few
+sectors. The third is the mean of the first over a track that each write makes fuller, plus the
+switch to the track.
 
-But a track that is filled in this way is not used at random: each write takes the first free
-sector after a random place, so used sectors gather in runs, and a longer run grows faster. That
-is a hash table with linear probing, whose mean is known: with k sectors used, a write passes
-(Q - 1) / 2 used ones, Q = sum over j of (j + 1) k (k - 1) .. (k - j + 1) / n^j. So
+But a track that is filled in this way is not used at random. Each write takes the first free sector
+after a random place, so used sectors form runs, and a longer run grows faster. This is a hash table
+with linear probing, whose mean is known: if k sectors are used, a write passes (Q - 1) / 2 used
+sectors, Q = sum over j of (j + 1) k (k - 1) .. (k - j + 1) / n^j. So
 
     to fill it,       (s + sum over k = 0 .. n - m - 1 of (Q(n, k) - 1) / 2) / (n - m)
     exactly
 
-The paper adds a correction to the third formula for this reason. The best m is the one for which
-a write takes the least time: with more, the arm switches often; with fewer, the last writes wait.
+The paper adds a correction to the third formula for this reason. The best m is the m for which the
+mean write is shortest: with a larger m, the head switches often; with a smaller m, the last writes
+wait long.
 
 Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a
 Programmable Disk", OSDI 1999, its models of eager writing and of the compactor; the last: D. E.
@@ -62,7 +63,7 @@ NEGLIGIBLE = 1e-12
 
 
 def mean_track_sectors(free: float, n: int) -> float:
-    """Return the mean time on one track."""
+    """Return the mean time on one track, in sectors."""
     return (1 - free) * n / (1 + free * n)
 
 
@@ -83,7 +84,7 @@ def mean_fill_sectors(n: int, s: int, m: int) -> float:
 
 
 def mean_passed_sectors(n: int, k: int) -> float:
-    """Return how many used sectors a write passes, in the mean, on a track where k sectors were
+    """Return the mean number of used sectors that a write passes, on a track where k sectors were
     used in this way."""
     q, term = 0.0, 1.0
     for j in range(k + 1):
@@ -93,7 +94,8 @@ def mean_passed_sectors(n: int, k: int) -> float:
 
 
 def exact_fill_sectors(n: int, s: int, m: int) -> float:
-    """Return the mean time of mean_fill_sectors() with the used sectors in runs, as they are."""
+    """Return the time of mean_fill_sectors(), with used sectors in runs instead of at random
+    places."""
     return (s + sum(mean_passed_sectors(n, k) for k in range(n - m))) / (n - m)
 
 

@@ -378,7 +378,10 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
         assert not good
         assert said == "e: not as it was: async+PU, delayed+PU: sluice results store e\n"
     kept["samples"][0]["variables"] = {"seed": 1000}
-    assert check(0, {}) == (False, "e: has other runs than its results: sluice results store e\n")
+    assert check(0, {}) == (
+        False,
+        "e: its runs are not those of its stored results: sluice results store e\n",
+    )
     del kept["samples"]
     assert check(0, {}) == (False, "e: stored without marks: sluice results store e\n")
     assert len(written) == 1

@@ -1,2 +1,1 @@
-"""Parts that models share: a drive's figures, its mean times, and the steps of a program that
-reads."""
+"""Give models what they share: a drive's figures, its mean times, and the steps of a reader."""

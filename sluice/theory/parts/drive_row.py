@@ -1,4 +1,4 @@
-"""A drive's figures: its row in drives/, as the host program prints it.
+"""Read a drive's figures: its row in drives/, as the host program prints it.
 
 All times are in ns; overheads are those of a read after a read. The tracks of a zone are equal.
 """
@@ -21,8 +21,8 @@ class Zone:
     first_cyl: int
     last_cyl: int
     sectors: int  # of a track
-    track_skew: int  # in sectors, as is the next
-    cyl_skew: int
+    track_skew: int  # in sectors
+    cyl_skew: int  # in sectors
 
     @property
     def cylinders(self) -> int:
@@ -37,7 +37,7 @@ class DriveRow:
     rotation_ns: int
     heads: int
     head_switch_ns: int
-    bus_ns: int  # a sector
+    bus_ns: int  # for a sector
     segments: int
     segment_sectors: int
     read_ahead_sectors: int

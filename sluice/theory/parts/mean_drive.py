@@ -1,8 +1,8 @@
-"""Computes a drive's expected times, where drives/model/drive.c computes actual ones.
+"""Compute a drive's expected times; drives/model/drive.c computes the times of actual commands.
 
-It knows the drive's row, how files that are read in order share its cache, and how far the arm
-reads ahead between two commands. The place where a file begins is a mean over all places. The
-caller adds the wait for the platter, half a rotation.
+It models how files that are read in order share the drive's cache, and how far the arm reads ahead
+between two commands. Times are means over all places where a file may begin. The caller adds the
+rotational delay, half a rotation.
 """
 
 from dataclasses import dataclass, field
@@ -55,8 +55,8 @@ class Tracks:
     """The tracks of a zone. Sectors count from the start of one of them."""
 
     zone: Zone
-    slot_ns: float  # a sector under the head
-    skew: float  # slots from a track's end to the next one's start, in the mean
+    slot_ns: float  # time in which a sector passes the head
+    skew: float  # mean number of slots from a track's end to the next track's start
 
     def read_ns(self, first: float, sectors: float) -> float:
         """Return the time from the first sector's start to the last sector's end."""
@@ -64,7 +64,7 @@ class Tracks:
         return self.slot_ns * (sectors + self.skew * crossed)
 
     def sectors_read(self, first: float, ns: float) -> float:
-        """Return how many sectors pass in `ns`, from the first on."""
+        """Return how many sectors pass in `ns`, beginning with the sector `first`."""
         slots, done = ns / self.slot_ns, 0.0
         while slots > 0:
             left = self.zone.sectors - (first + done) % self.zone.sectors
@@ -103,9 +103,9 @@ class Setting:
 
     row: DriveRow
     bus_ns: float  # a sector
-    segments: int  # of its cache, which stays as large
+    segments: int  # of its cache; the size of the cache does not depend on their number
     block: int  # of the file system
-    if_sequential: bool = False  # it reads ahead only where a read goes on
+    if_sequential: bool = False  # it reads ahead only after sequential reads
 
     @property
     def ahead(self) -> float:
@@ -120,12 +120,12 @@ class Segment:
 
     file: int
     end: int  # the place up to which the file has been read
-    ahead: float = 0  # sectors from there on
+    ahead: float = 0  # the number of sectors after `end` that were read ahead
 
 
 @dataclass(frozen=True)
 class Served:
-    """How a command was served."""
+    """The result of a command."""
 
     moved: bool  # the arm went elsewhere; `ns` lacks the seek and half a rotation for that
     ns: float  # from the command's arrival until its data are across the bus
@@ -133,16 +133,18 @@ class Served:
 
 @dataclass
 class Drive:
-    """The drive, for files that all lie alike in its tracks. segments: in the order of their last
-    use."""
+    """The drive, for files that all begin at the same sector of a track.
+
+    segments: in the order of their last use.
+    """
 
     s: Setting
     tracks: Tracks
     start: float  # the sector at which a file begins
     segments: list[Segment] = field(default_factory=list)
-    reads: Segment | None = None  # that the arm reads ahead into
-    rests: Segment | None = None  # at whose end the arm stays, without reading ahead
-    rested_ns: float = 0  # since then
+    reads: Segment | None = None  # the segment into which the arm reads ahead
+    rests: Segment | None = None  # the segment at whose end the arm stays, without reading ahead
+    rested_ns: float = 0  # how long the arm has stayed there
 
     def __post_init__(self) -> None:
         self.empty_segment()

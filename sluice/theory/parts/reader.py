@@ -1,12 +1,12 @@
-"""The steps of a program that reads a file from its start to its end, in this kernel.
+"""List the steps of a program that reads a file from its start to its end, in this kernel.
 
 A step is instructions of the processor, a command that goes to the drive, or a wait for one. The
 steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/merge.c
 (neighbours that are queued together become one command) and the rule of the prefetch policy, one of
-those below. Nothing here knows a drive or a time.
+those below. Steps contain no drive and no times.
 
-Places on the disk are block numbers that begin with the file. Its pointer block lies before the
-13th block, or far away if the file was laid out so.
+A place on the disk is a block number, counted from the file's first block. The file's pointer block
+lies before its 13th block, or far away if `File.far` is set.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,15 @@ class Cost:
     """The kernel's instructions for each kind of work."""
 
     call: int  # a read of one block, without copying
-    several: int  # that it has further blocks
-    block: int  # each of those
+    several: int  # added if the read has more than one block
+    block: int  # each block after the first
     copy_kb: int  # copying a KiB to the program
     command: int  # a command of one block: before it goes to the drive, and after
     command_block: int  # each further block of the command
 
 
-# Of this kernel: the experiment shriver-cpu measures them, and fails if it needs others.
+# The costs of this kernel. The experiment shriver-cpu measures them, and fails if they have
+# changed.
 COST = Cost(call=2234, several=266, block=1144, copy_kb=325, command=3456, command_block=1845)
 
 
@@ -43,7 +44,7 @@ class File:
     far: bool  # laid out with the pointer block far away
     cluster_kb: int  # largest command
     work: int  # instructions that the program computes after each call
-    by_block: bool = False  # a call's blocks are asked for one by one; nothing joins them
+    by_block: bool = False  # a call's blocks are read one by one and are not merged
 
     @property
     def blocks(self) -> int:
@@ -84,7 +85,7 @@ Step = Compute | Command | Wait
 
 @dataclass
 class Bsd44:
-    """The state of policies/prefetch/bsd44.c: what was read ahead last, and the most that is read
+    """The state of policies/prefetch/bsd44.c: the blocks read ahead last, and the most to read
     ahead."""
 
     most: int
@@ -103,7 +104,7 @@ class Bsd44:
 
 @dataclass
 class Reader:
-    """The progress of a reader. by: the command that reads each block of the file."""
+    """The progress of a reader. by: the number of the command that reads each place."""
 
     file: File
     cost: Cost
@@ -111,7 +112,7 @@ class Reader:
     next_block: int = 0
     commands: int = 0
     by: dict[int, int] = field(default_factory=dict)  # place -> command
-    waited: int = -1  # for the last command
+    waited: int = -1  # the last command for which the program has waited
 
     def submit(self, places: list[int]) -> Iterator[Step]:
         """Yield commands for those places that are not read yet; neighbours share a command."""
