@@ -1,10 +1,10 @@
 /*
- * Eager writing: a block goes to the free slot that the head reaches first,
- * and the sector of the map that tells of it, too (nearest.h has the search).
+ * Eager writing: a block goes to the free slot that the head reaches first, and
+ * so does the sector of the map that has its place (nearest.h has the search).
  * It needs a disk with a virtual log; on any other, a block stays where it is.
  *
- * Without a model of the drive, or where its tracks differ, it is the first
- * free slot after the one that was written last.
+ * Without a model of the drive, or if its tracks differ, a block goes to the
+ * first free slot after the slot that was written last.
  *
  * Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File
  * Systems for a Programmable Disk", OSDI 1999.

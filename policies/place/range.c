@@ -6,8 +6,8 @@
  *
  * - A block is at home in a cylinder: blocks are spread over the cylinders in
  *   their order. It may be up to range_cyls cylinders away from there.
- * - If none of those places is free, it is the nearest free slot of all, and so
- *   it is for a sector of the map, which has no home.
+ * - If none of those places is free, the block goes to the nearest free slot of
+ *   all. A sector of the map, which has no home, always does.
  *
  * It needs a disk with a virtual log, and a model of the drive; on any other
  * disk a block stays where it is, and without a model it is the first free

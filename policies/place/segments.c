@@ -1,20 +1,20 @@
 /*
  * Segments: a log-structured disk, as the logical disk under LFS. The disk is
- * divided into segments. What is written fills one after the other, in the
- * order in which the scheduler chooses it, in commands as long as the kernel
- * makes them (cluster_kb). One sector of the log then tells of a whole command:
- * the disk needs summaries (log_summaries).
+ * divided into segments. Writes fill one segment after the other, in the order
+ * in which the scheduler chooses them, in commands as long as the kernel makes
+ * them (cluster_kb). One sector of the log then describes a whole command: the
+ * disk needs summaries (log_summaries).
  *
  * - A segment in which more than full_percent is used when nothing more is
  *   queued is left as it is; in another one, the next writes go on.
  * - A segment is empty when all that was in it has been written again
- *   elsewhere. When the current one is full and fewer than `reserve` others are
- *   empty, segments are cleaned before anything else is written: what still
- *   counts in them moves to the end of the log. In idle time that goes on until
- *   idle_reserve are empty.
- * - Cleaned is the emptiest segment; with by_age, the one with the best ratio
- *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use.
- *   The age is counted in blocks written since the segment was.
+ *   elsewhere. When the current segment is full and fewer than `reserve` others
+ *   are empty, segments are cleaned before anything else is written: blocks
+ *   that are still valid move to the end of the log. In idle time that goes on
+ *   until idle_reserve are empty.
+ * - The emptiest segment is cleaned; with by_age, the segment with the best
+ *   ratio of benefit to cost, (1 - u) * age / (1 + u), where u is the share in
+ *   use. The age is counted in blocks written since the segment was.
  * - When no segment is empty, any free slot will do.
  * - What is moved takes room at the end of the log, and so do the sectors of
  *   the map that tell of it. A cleaning that gave back less than least_percent

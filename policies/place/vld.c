@@ -5,15 +5,17 @@
  *
  * - A write goes to the nearest free slot of the track that is being filled.
  *   When only left_percent of its places are free, the nearest empty track is
- *   taken. When none is empty, it is the nearest free slot of all (nearest.h).
+ *   taken. When none is empty, a write goes to the nearest free slot of all
+ *   (nearest.h).
  * - What the compactor moves goes to the nearest free slot of a track that is
  *   neither empty nor the one that is being emptied.
  * - A step is one track, and gives way to requests between two commands. The
  *   compactor stops when all other tracks have no room for what the emptiest
  *   one holds, or that is more than most_percent full.
  *
- * Without a model of the drive, or where its tracks differ, it is the first
- * free slot after the one that was written last, and nothing is compacted.
+ * Without a model of the drive, or if its tracks differ, a write goes to the
+ * first free slot after the slot that was written last, and nothing is
+ * compacted.
  *
  * Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File
  * Systems for a Programmable Disk", OSDI 1999.

@@ -14,15 +14,15 @@
  * 1. When p exceeds the threshold, g is half of that; g is less than p.
  *
  * In the paper p shrinks when the last block of a set comes to the end of the
- * LRU list unused; the block then gets a second chance. A prefetch policy is
- * told of no eviction, and the replace policy may be any. So p shrinks later:
- * when the reader finds a block of a set missing. The set is then started anew,
- * and counts as lost once. So a loss is a read that must wait, which a second
- * chance is not: a reader that keeps p at its limit is slower here. Blocks for
- * which prefetching had no room in the cache are missing, too, so p also stays
- * within that share. Of a stream that ends nothing is learned. The paper keeps
- * p and g with the blocks, we keep them with the stream. It has no limit like
- * max_kb.
+ * LRU list unused; the block then gets a second chance. Here a prefetch policy
+ * is not notified of evictions, and any replace policy may be in use. So p
+ * shrinks later: when the reader finds a block of a set missing. The set is
+ * then started anew, and counts as lost once. So each loss costs a read that
+ * must wait, unlike the paper's second chance: a reader that keeps p at its
+ * limit is slower here. Blocks for which prefetching had no room in the cache
+ * are missing, too, so p also stays within that share. Nothing is learned from
+ * the end of a stream. The paper keeps p and g with the blocks, we keep them
+ * with the stream. It has no limit like max_kb.
  *
  * Source: Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared
  * Cache", FAST 2007, section III.

@@ -7,10 +7,11 @@
  * to read while the program uses this one. If a program says that it reads
  * sequentially, a whole cluster is read ahead at once.
  *
- * In 4.4BSD a call asks for its blocks one by one, and the driver joins
- * nothing. So a file of 64 KB is read by four commands, of 1, 1, 2 and 4 blocks
- * of 8 KB. by_block=1 has it so; otherwise all blocks of a call are asked for
- * at once, and what is read ahead joins them.
+ * In 4.4BSD a call reads its blocks one by one, and the driver merges no
+ * requests. So a file of 64 KB is read by four commands, of 1, 1, 2 and 4
+ * blocks of 8 KB. With by_block=1 the kernel does the same. Otherwise it
+ * requests all blocks of a call at once, and merges them with the blocks that
+ * are read ahead.
  *
  * Source: McKusick, Bostic, Karels, Quarterman, "The Design and Implementation
  * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,
@@ -26,7 +27,7 @@ static struct tunable tunables[] = {
     {0},
 };
 
-enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
+enum { FROM, TO }; /* words: start and end of the blocks read ahead last */
 
 /* The size of the next read-ahead, in blocks, after one of `last` blocks. */
 static u64 next_size(u64 last, const struct access *a)

@@ -14,11 +14,12 @@
  * has the trend's distance, else 0. But it is at least half of what it was.
  *
  * The paper has a history for each process, of pages that are used one by one.
- * A policy is told no process: the history is an open file's, and what is used
- * is a read, of one block or more. HISTORIES files can have one; of more, the
- * one read longest ago begins anew. split is 4 as in the authors' own code. The
- * paper's hits are of any page that was prefetched, ours of the last prefetch.
- * A read that begins in the block that the last one began in adds nothing.
+ * Here a policy does not know the process: a history belongs to an open file,
+ * and its entries are reads of one block or more. HISTORIES files can have a
+ * history; if there are more, the one read longest ago is reused. split is 4 as
+ * in the authors' own code. The paper's hits are of any page that was
+ * prefetched, ours of the last prefetch. A read that begins in the block that
+ * the last one began in adds nothing.
  *
  * Source: Al Maruf and Chowdhury, "Effectively Prefetching Remote Memory with
  * Leap", ATC 2020, algorithms 1 and 2; split: the code of SymbioticLab/Leap.

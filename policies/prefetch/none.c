@@ -2,8 +2,8 @@
  * None: only blocks that were asked for are read.
  *
  * The blocks of a call are read by one command where they are neighbours.
- * by_block=1 reads each by a command of its own, which is waited for before the
- * next, as in the measurements of Shriver, Small, Smith 1999.
+ * With by_block=1 each block is read by its own command, and the next command
+ * starts when it is done, as in the measurements of Shriver, Small, Smith 1999.
  */
 #include "kernel/policy/prefetch.h"
 

@@ -14,19 +14,20 @@
  *   block, or one block further: Linux compares with where the last one ended,
  *   and takes a distance of one page for sequential.
  * - Linux keeps the mark with the page: any reader that meets it goes on. Here
- *   a read inside what was read ahead for a stream belongs to that stream, so
- *   one that skips blocks meets the mark, too; one that skips the mark does
- *   not, and opens a window anew where it misses.
+ *   a read inside what was read ahead for a stream belongs to that stream, so a
+ *   reader that skips blocks can meet the mark, too. A reader that skips the
+ *   mark opens a new window where it misses.
  * - A program that says it reads sequentially doubles max_kb, and no more.
  *
- * What stays different: two readers of one descriptor are told apart here, by
- * streams, and each gets windows that grow; in Linux they share one state, and
- * windows grow later. The limit after a miss inside a window is the papers';
- * Linux 6.12 has none. The kernel reads the first missing block of a call by
- * a command of its own, if it is not at the call's beginning. And blocks that
- * are never asked for fill prefetching's share of the cache until they are
- * evicted, where Linux has no share: to a reader of every second block, half
- * of each window is such blocks, so soon there is no room for the other half.
+ * Differences from Linux: here streams distinguish two readers of one
+ * descriptor, and each gets windows that grow; in Linux they share one state,
+ * and windows grow later. The limit after a miss inside a window is the
+ * papers'; Linux 6.12 has none. The kernel reads the first missing block of a
+ * call by a command of its own, if it is not at the call's beginning. And
+ * blocks that are never asked for fill prefetching's share of the cache until
+ * they are evicted, where Linux has no share: to a reader of every second
+ * block, half of each window is such blocks, so soon there is no room for the
+ * other half.
  *
  * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
  * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).

@@ -24,8 +24,9 @@ static struct tunable tunables[] = {
     {0},
 };
 
-/* Words: the last read's block; the distance to it, signed; how often that
- * distance has come in a row; how many expected reads have been started. */
+/* Words: the last read's block; its signed distance from the read before; how
+ * often this distance has come in a row; how many expected reads are started.
+ */
 enum { LAST, STEP, TIMES, BEGUN };
 
 static i64 distance(const struct stream *s, const struct access *a)

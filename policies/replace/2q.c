@@ -2,24 +2,25 @@
  * 2Q, two queues: a block must prove itself before it may stay long.
  *
  * A block first goes through A1in, a queue in which further uses change
- * nothing, since most of them belong to the same occasion. When it leaves
+ * nothing, since most of them are correlated with the first use. When it leaves
  * A1in, its name is remembered in A1out, which holds no data. A block that is
  * read again while its name is remembered goes to Am, a list in the order of
  * last use. So blocks that are read once, as in a scan, pass through A1in and
  * leave Am alone.
  *
- * The victim is from A1in while that has more than kin_percent of the blocks,
- * else from Am. A1out remembers names for up to kout_percent of the blocks.
- * "The blocks" are the most that were evictable at once, which is about the
- * cache. A block that will not be wanted again is the next victim, and is not
- * remembered.
+ * The victim is from A1in while A1in has more than kin_percent of the blocks,
+ * otherwise from Am. A1out remembers names for up to kout_percent of the
+ * blocks. "The blocks" are the largest number that was evictable at once, about
+ * the size of the cache. A block that will not be wanted again is the next
+ * victim, and is not remembered.
  *
- * A block's name is looked up before there is room for the block, because the
- * victim's name may push it out. While such a block is read, its name is in
- * `coming`, which has room for a 128th of the buffers, and at least 64.
+ * A block's name is looked up in A1out before a victim is chosen for it,
+ * because the victim's name may remove the block's name. While the block is
+ * read, its name is in `coming`, which holds buffers / 128 names, and at
+ * least 64.
  *
- * A use shows as remove and insert. So a block in A1in keeps its place as a
- * number, in word[PLACE], and is put back there.
+ * The kernel reports a use as remove and insert. So a block in A1in stores its
+ * place as a number in word[PLACE], and insert puts it back there.
  *
  * Source: Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer
  * Management Replacement Algorithm", VLDB 1994 (the full version).
@@ -45,8 +46,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a block: the list it is on, or was when it was last let go,
- * and its place in the order of that list. */
+/* The words of a block: the list that it is on, or was on when it was last
+ * released, and its place in the order of this list. */
 enum { WHERE, PLACE };
 enum { NEW, UNWANTED, A1IN, AM, LISTS };
 
@@ -67,7 +68,7 @@ static bool recall(const struct block *b)
     return remembered;
 }
 
-/* One more than A1out may have, until it is shortened. */
+/* The capacity of A1out: one more than its limit, until it is shortened. */
 static u64 most_names(u64 buffers)
 {
     return buffers * tunables[KOUT_PERCENT].max / 100 + 1;

@@ -6,8 +6,9 @@
  * evicts the least recently used first. B1 and B2 are their ghost lists: they
  * remember the names of the victims of T1 and T2. If a block that comes is in
  * B1, T1 was too small; if it is in B2, T2 was. So `target`, the number of
- * blocks that T1 is to have, goes up or down, by more when that ghost list is
- * the shorter one. Either block goes to T2. A scan passes through T1 only.
+ * blocks that T1 should have, rises or falls; the step is larger if the block
+ * was in the shorter ghost list. The block goes to T2 in both cases. A scan
+ * passes through T1 only.
  *
  * With c the size of the cache, T1 and B1 have at most c blocks together, and
  * all four lists at most 2 c. c is the most blocks that T1 and T2 had at
@@ -45,7 +46,8 @@ static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
 static bool comes_from_b2;
 static struct ghosts b1, b2;
 
-/* B1 has at most one name a buffer, B2 two, as long as T1 and T2 are empty. */
+/* B1 has at most one name for each buffer, and B2 two, while T1 and T2 are
+ * empty. */
 static u64 bytes(u64 buffers)
 {
     return GHOSTS_BYTES(3 * buffers);
@@ -65,7 +67,8 @@ static void arc_start(void)
     comes_from_b2 = false;
 }
 
-/* If a ghost list has the block's name, its list of blocks was too short. */
+/* Adapt the target: if a ghost list has the block's name, T1 or T2 was too
+ * short. */
 static void arc_coming(u32 disk, u64 blkno)
 {
     comes_from_b2 = ghosts_have(&b2, disk, blkno);

@@ -8,9 +8,10 @@
  * that came first. If it is marked, it loses the mark and goes to the end of
  * T2; else it is the victim. B1 and B2 remember the names of the victims of T1
  * and T2. If a block that comes is in B1, T1 was too small; if it is in B2, T2
- * was. So `target`, the number of blocks that T1 is to have, goes up or down,
- * by more when that ghost list is the shorter one. Either block goes to T2.
- * The victim is from T1 if that has `target` blocks or more, and at least one.
+ * was. So `target`, the number of blocks that T1 should have, rises or falls;
+ * the step is larger if the block was in the shorter ghost list. The block goes
+ * to T2 in both cases. The victim is from T1 if that has `target` blocks or
+ * more, and at least one.
  *
  * With c the size of the cache, T1 and B1 have at most c blocks together, and
  * all four lists at most 2 c. c is the most blocks that T1 and T2 had at
@@ -20,8 +21,8 @@
  * be wanted again is the next victim, and is not remembered. There is no
  * tunable.
  *
- * A use shows as remove and insert. So a block keeps its place as a number, in
- * word[PLACE], and is put back there.
+ * The kernel reports a use as remove and insert. So a block stores its place as
+ * a number in word[PLACE], and insert puts it back there.
  *
  * Source: Bansal and Modha, "CAR: Clock with Adaptive Replacement", FAST 2004,
  * figure 2.

@@ -7,8 +7,8 @@
  * the mark, since it has been used once. A block that will not be wanted again
  * stands before all others. There is no tunable.
  *
- * A use shows as remove and insert. So a block keeps its place as a number, in
- * word[PLACE], and is put back there.
+ * The kernel reports a use as remove and insert. So a block stores its place as
+ * a number in word[PLACE], and insert puts it back there.
  *
  * Source: Corbato, "A Paging Experiment with the Multics System", 1968.
  */

@@ -8,12 +8,12 @@
  * is in the stack came again sooner than the bottom has: it becomes LIR, and
  * the bottom HIR. The victim is the HIR block that has been one for the
  * longest time without a use. If it is in the stack, its name stays there, so
- * that it is LIR if it comes again. So a scan passes through the few HIR
- * blocks.
+ * that it becomes LIR if it is read again. So a scan only passes through the
+ * few HIR blocks.
  *
  * hir_percent of the blocks are HIR, and at least one. A new block is LIR while
- * there are fewer LIR blocks than that leaves. "The blocks" are the most that
- * were LIR or HIR at once.
+ * there are fewer LIR blocks than the remaining percentage. "The blocks" are
+ * the most that were LIR or HIR at once.
  *
  * The paper does not limit the stack; here it has names for up to names_percent
  * of the blocks. How many names LIRS keeps changes its hits by more than how it
@@ -21,17 +21,18 @@
  * LIRS had 74 % more hits on the trace multi2 in a cache of 57 blocks, and on
  * another trace 11 % more or 6 % fewer, by the size of the cache.
  *
- * A block in use is on its way to the top of the stack, so it counts as no
- * bottom. Blocks that are dirty or in use cannot be victims; if no HIR block
- * can, the bottom is: so it is for a call for more blocks than are HIR, which
- * takes all their buffers at once. A block that will not be wanted again is the
- * next victim, and is not remembered.
+ * A block in use will be at the top of the stack, so it is never the bottom.
+ * Blocks that are dirty or in use cannot be victims. If no HIR block can be,
+ * the bottom is the victim. This happens in a call for more blocks than are
+ * HIR, which takes all their buffers at once. A block that will not be wanted
+ * again is the next victim, and is not remembered.
  *
  * A use shows as remove and insert. word[PLACE] numbers the last uses. The
  * stack need not be kept: a block is in it if its number is higher than the
- * bottom's. A block that was the bottom is not, though its number, which says
- * when it joined the HIR blocks, is high: it is FALLEN. So the HIR blocks, and
- * the names, are in the order of these numbers, too.
+ * bottom's. A block that was the bottom is no longer in the stack, although its
+ * number is high, because the number says when it joined the HIR blocks. Its
+ * kind is FALLEN. So the HIR blocks, and the names, are in the order of these
+ * numbers, too.
  *
  * Source: Jiang and Zhang, "LIRS: An Efficient Low Inter-reference Recency Set
  * Replacement Policy to Improve Buffer Cache Performance", SIGMETRICS 2002,

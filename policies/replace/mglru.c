@@ -12,10 +12,10 @@
  *
  * Feedback: a tier is protected, with all above it, if enough of its victims
  * came again soon: at least least_refaults, and more than margin_percent of the
- * share of those of tier 0, which is never protected. Such a share is of the
- * victims and protected blocks of the tier. As in a PID controller it has a
- * part of now (P) and one of the past (I): when a generation ends, the past is
- * the mean of the past and of what was since.
+ * share of those of tier 0, which is never protected. A share is refaults
+ * divided by victims and protected blocks of the tier. As in a PID controller
+ * it has a present part (P) and a past part (I): when a generation ends, the
+ * new past is the mean of the past and the present.
  *
  * Kept from Linux: 2 to 4 generations, the four tiers, the controller with its
  * P and I, and the quarter. Left out for lack of page tables: the walks that

@@ -17,8 +17,8 @@
  * queue. A block that will not be wanted again is the next victim, and its name
  * does not enter ghost.
  *
- * A use shows as remove and insert. So a block keeps its place as a number, in
- * word[PLACE], and is put back there.
+ * The kernel reports a use as remove and insert. So a block stores its place as
+ * a number in word[PLACE], and insert puts it back there.
  *
  * Source: Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are All You Need for
  * Cache Eviction", SOSP 2023, algorithm 1, whose names these are.

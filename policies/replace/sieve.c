@@ -5,17 +5,18 @@
  * If the block at the hand is marked, it loses the mark, and the hand goes on;
  * else it is the victim. A block that the hand passes over keeps its place,
  * and new blocks come in behind all others, without the mark. So the hand
- * sifts out of the young blocks those that are not used again, and seldom
- * comes to those that have proved themselves: this is the difference from
- * Clock, where a block that is passed over stands among the new ones. Beyond
- * the youngest block the hand begins again with the oldest.
+ * evicts young blocks that are not used again, and seldom reaches blocks that
+ * it has passed over. In Clock, by contrast, a block that is passed over moves
+ * among the new blocks. Beyond the youngest block the hand begins again with
+ * the oldest.
  *
  * Blocks that are dirty or in use keep their places, but the hand does not see
  * them. A block that will not be wanted again is the next victim. There is no
  * tunable.
  *
- * A use shows as remove and insert. So a block keeps its place as a number, in
- * word[PLACE], and is put back there; the hand is such a number, too.
+ * The kernel reports a use as remove and insert. So a block stores its place as
+ * a number in word[PLACE], and insert puts it back there. The hand is a place,
+ * too.
  *
  * Source: Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU:
  * an Efficient Turn-Key Eviction Algorithm for Web Caches", NSDI 2024,
@@ -74,8 +75,8 @@ static struct block *sieve_victim(void)
     }
 }
 
-/* The hand goes on at once: a block that comes next is not before it, if the
- * victim was the youngest. */
+/* Move the hand on at once. Otherwise, if the victim was the youngest, the next
+ * new block would be placed behind the hand. */
 static void sieve_evicted(const struct block *b)
 {
     bool youngest = !tree_at_or_after(&oldest_first, b->word[PLACE]);

@@ -4,20 +4,22 @@
  *
  * A block first goes to the window, window_percent of the blocks, in the order
  * of last use. All others are in the main part, which is a segmented LRU: its
- * blocks are on probation until they are used there, and then protected. The
- * protected ones are protected_percent of the main part at most; of more, the
- * one used longest ago is on probation again. If the window is full when room
- * is needed, its block used longest ago is the candidate, and the block on
- * probation used longest ago is the other. The one with fewer uses is the
- * victim, of equals the candidate. A candidate that stays is on probation.
+ * blocks are on probation until they are used there, and then protected. At
+ * most protected_percent of the main part are protected; if there are more, the
+ * least recently used of them is on probation again. If the window is full when
+ * a buffer is needed, its least recently used block is the candidate. The
+ * candidate is compared with the least recently used block on probation. The
+ * block with fewer uses is the victim; if they are equal, the candidate. A
+ * candidate that stays is on probation.
  *
- * Uses are counted for all blocks, cached or not (those of a dirty block as
- * one), in a sketch: four rows of counters up to 15, in each of which a block's
- * name has one by chance. A use adds one to the least of the four, which is the
- * count. After sample_factor times as many uses as there are blocks, all counts
- * are halved: so what was used long ago counts less. A row has 8 to 16 counters
- * for each buffer, and at least 65,536: room for a sample of 10 times the
- * blocks. A larger sample_factor makes counts too high.
+ * Uses are counted for all blocks, cached or not, in a sketch; uses while a
+ * block is dirty count as one. The sketch has four rows of counters up to 15. A
+ * hash of a block's name chooses one counter in each row. A use adds one to the
+ * least of the four, which is the count. After sample_factor times as many uses
+ * as there are blocks, all counts are halved: so what was used long ago counts
+ * less. A row has 8 to 16 counters for each buffer, and at least 65,536: room
+ * for a sample of 10 times the blocks. A larger sample_factor makes counts too
+ * high.
  *
  * The paper's doorkeeper is left out. It is a Bloom filter that notes the first
  * use of a block, so that a smaller sketch is enough. But it is emptied when
@@ -31,10 +33,11 @@
  * one to all four counters, in rows of 4 to 8 counters for each block.
  *
  * "The blocks" are the most that were cached at once. Blocks that are dirty or
- * in use cannot be victims. A call for many blocks takes buffers for all before
- * any is there: what the window has not, the main part gives, whatever its
- * uses. A block that will not be wanted again is the next victim. The sizes of
- * the parts are the paper's; the factor is chosen.
+ * in use cannot be victims. A call for many blocks takes buffers for all of
+ * them before the first is inserted. If the window has too few, the main part
+ * gives the others, whatever their counts. A block that will not be wanted
+ * again is the next victim. The sizes of the parts are the paper's; the factor
+ * is chosen.
  *
  * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
  * Admission Policy", ACM Transactions on Storage, 2017.

@@ -1,7 +1,7 @@
 /*
  * BFQ, budget fair queueing: the disk serves one process at a time, and each
- * gets an equal share of the sectors. A process that asks for one request after
- * the other is waited for, so that another does not take the arm away.
+ * gets an equal share of the sectors. The disk waits for a process that makes
+ * one request after another, so that no other process moves the arm away.
  *
  * - Queues. The reads of a process, and its writes that are waited for, are its
  *   queue. All other writes are one more queue. They are served one at a time.
@@ -76,13 +76,13 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a request: its queue, and the next in that, or 0. */
+/* The words of a request: its queue, and the next in this queue, or 0. */
 enum { ITS_QUEUE, NEXT };
 
 struct process {
     u32 pid;
     u64 requests;      /* queued */
-    u64 first;         /* of them, in no order; 0: there is none */
+    u64 first;         /* request of an unordered list; 0: it is empty */
     u64 start, finish; /* in virtual time */
     u64 budget;        /* sectors of the next turn, or of this one */
     u64 used_at;       /* the number of its last turn */
@@ -102,7 +102,7 @@ static struct disk_turns {
     u64 served;   /* sectors of this turn */
     u64 since_ns; /* when the turn began */
     u64 turns;    /* so far */
-    u64 last;     /* whose command is under way, or NO_QUEUE */
+    u64 last;     /* the queue of the command in progress, or NO_QUEUE */
     bool idling;
 } disks[MAX_DISKS];
 
@@ -147,7 +147,8 @@ static u64 budget_of(const struct process *p)
     return MAX(budget, tunables[MIN_SECTORS].value);
 }
 
-/* A queue that was empty has a request: it starts now, or where it ended. */
+/* Activate a queue that was empty and has a request: it starts now or, if
+ * later, where it ended. */
 static void activate(struct disk_turns *d, struct process *p)
 {
     p->start = MAX(d->time, p->finish);
@@ -347,7 +348,7 @@ static void bfq_leaves(struct queue *q, struct request *r, u64 now_ns)
     d->active -= !p->requests;
 }
 
-/* End the turn of a queue that has requests, if it has used what it may. */
+/* End the turn of a queue with requests, if it has used its budget or time. */
 static void end_if_used(struct disk_turns *d, u64 head, u64 now_ns)
 {
     const struct process *p = &d->process[d->serving];

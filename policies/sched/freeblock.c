@@ -6,7 +6,7 @@
  *
  * The search begins with the dirty blocks nearest to the head and may use a
  * sixteenth of the rotational slack; of the blocks that fit, the one that the
- * arm is soonest at is written. A block fits only if it still fits when the
+ * arm reaches soonest is written. A block fits only if it still fits when the
  * longest recent dispatch latency is added (policies/lib/detour.c). A request
  * that is late all the same is counted. All this is for a drive that takes one
  * command at a time; without a model no write is free. An idle disk is left
@@ -31,8 +31,8 @@ static struct policy_counter counters[] = {
 enum {
     SWEEP,       /* where the last queued request ended */
     FOR,         /* the request that a free write went before: arrival + 1 */
-    FOR_SECTOR,  /* where that starts */
-    PROMISED_NS, /* when it is to begin */
+    FOR_SECTOR,  /* the first sector of this request */
+    PROMISED_NS, /* the latest time at which it should begin */
 };
 
 static u64 not_late(const struct request *write, u64 late_ns)
@@ -42,8 +42,8 @@ static u64 not_late(const struct request *write, u64 late_ns)
     return 0;
 }
 
-/* If a free write has gone before this request, count it as late unless the
- * request begins when it was to. */
+/* If a free write has gone before this request, count the request as late,
+ * unless it begins by the promised time. */
 static void keep_promise(struct queue *q, const struct request *r, u64 now_ns)
 {
     if (q->word[FOR] != r->arrival + 1)

@@ -19,14 +19,14 @@
  *   without enough requests then uses the percentile of its last time, once.
  *
  * Linux's Kyber is for devices that take many commands. The drives here take
- * one, so the device is imitated: up to device_depth requests are in it, and it
- * has the one done next that the head reaches soonest, where an eighth of the
- * time in the device counts in a request's favour; the modelled drives choose
- * so with drive_depth. On a drive without a timing model, the imitated device
- * serves requests in order of arrival. The end of a command is seen when the
- * scheduler is asked next; on a modelled drive that takes one command at a time
- * its time is exact, and elsewhere latencies look shorter than they are. The
- * request that was chosen stands for those merged with it. The domains of
+ * one, so the device is imitated. Up to device_depth requests are in it. The
+ * next to be done is the request with the least access time - (time in the
+ * device) / 8. The modelled drives choose in the same way with drive_depth. On
+ * a drive without a timing model, the imitated device serves requests in order
+ * of arrival. The end of a command is seen when the scheduler is asked next; on
+ * a modelled drive that takes one command at a time its time is exact, and
+ * elsewhere latencies look shorter than they are. Requests that are merged into
+ * a command are measured by the request that was chosen. The domains of
  * discards and of other requests are left out, because none come here. Linux
  * reserves a quarter of its requests, not of the device's places, against
  * writes that are not waited for.
@@ -309,7 +309,7 @@ static void fill(struct device *dev, u64 now_ns)
     }
 }
 
-/* When the device would begin with it, as far as that counts. */
+/* Return the request's rank: access time - (time in the device) / 8. */
 static i64 rank_ns(const struct queue *q, const struct place *p, u64 now_ns)
 {
     u64 begin_ns = queue_approach(q, now_ns, NULL, 0, p->r).begin_ns;
@@ -318,7 +318,8 @@ static i64 rank_ns(const struct queue *q, const struct place *p, u64 now_ns)
     return begin_ns - (now_ns - p->entered_ns) / 8;
 }
 
-/* The one in the device that it has done next; of equal ones the first in. */
+/* Return the request in the device that is done next: the one with the least
+ * rank, of equal ones the first that entered. */
 static const struct place *done_next(const struct device *dev,
                                      const struct queue *q, u64 now_ns)
 {

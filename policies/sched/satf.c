@@ -1,16 +1,15 @@
 /*
- * SATF, shortest access time first: of all queued requests, the one goes whose
- * first sector the head reaches soonest, by seek and rotation. SSTF (sstf.c)
- * knows the seek only; since the seek became short, the rotation is as long.
+ * SATF, shortest access time first: the next request is the one whose first
+ * sector the head reaches soonest, by seek and rotation. SSTF (sstf.c)
+ * considers only the seek, but in modern drives the rotation takes as long.
  *
  * Pure SATF starves a request that is far from where others keep coming. So
- * the time that a request has waited counts in its favour (ASATF, aged SATF):
- * the least of
+ * ASATF, aged SATF, chooses the request with the least
  *
  *     access time - ageing * time waited
  *
- * goes, of equal ones the lowest. With ageing 0 this is SATF; the larger it
- * is, the nearer the order comes to that of arrival. Of requests that start at
+ * and of equal ones the lowest sector. With ageing 0 this is SATF; a larger
+ * ageing brings the order nearer to that of arrival. Of requests that start at
  * one sector a read goes before a write, or else the older first.
  *
  * The access times are the drive model's, so the policy refuses a machine

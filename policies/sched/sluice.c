@@ -4,35 +4,34 @@
  *
  * - Pace (policies/lib/pace.h). A dirty block is due age_ms after it became
  *   dirty, and may be written when only `early` percent of that time are left.
- *   Over this time the writes are spread evenly, and the time of each is that
- *   at which it is *wanted*. So the blocks of one burst are not written in one
+ *   Over this time the writes are spread evenly. So each write has a time from
+ *   which it is *wanted*. So the blocks of one burst are not written in one
  *   burst, and blocks that become dirty evenly are written at their age.
- * - Price. The price of a write is how much later the next read begins for it,
- *   as the drive model says. A write that is free, because it fits into the
- *   rotational slack, goes as soon as only `free` percent of its block's age
- *   are left, unless the block was modified again: then it probably will be
- *   once more. A write that is wanted may cost `patience` percent of the time
- *   that has passed since then, so it waits a little for a cheaper moment, and
- *   never long. Most writes that are not free cost a turn of the platter; until
- *   that much is allowed, only free writes are looked for. Of equal prices, the
- *   write that the arm is soonest at wins, since it leaves most time for
+ * - Price. The price of a write is by how much it delays the start of the next
+ *   read, according to the drive model. A write that is free, because it fits
+ *   into the rotational slack, goes as soon as only `free` percent of its
+ *   block's age are left, unless the block was modified again: then it probably
+ *   will be once more. A wanted write may cost `patience` percent of the time
+ *   for which it has been wanted. So it waits a little for a cheaper moment,
+ *   and never long. Most writes that are not free cost a rotation; until so
+ *   much is allowed, only free writes are searched for. Of equal prices, the
+ *   write that the arm reaches soonest wins, since it leaves most time for
  *   another.
  * - After a write that costs something, a read goes. But a free write on the
  *   way to that write goes before it.
- * - No read waits. If readers have lately come back at once, the next read is
- *   expected for a turn of the platter (`pause`), because beside it a write is
- *   cheaper. If they took longer than `gap`, a write that has been wanted for
- *   as long as the pause goes at once, at the beginning of the gap and not in
- *   its midst. The arm has left the place where they read, so one more write,
- *   wanted or not, goes before the read that has come, if that waits no longer
- *   than `stay` for it.
- * - Among reads, and writes that a process waits for, the one that the arm is
- *   soonest at goes. `ageing` percent of the time that each has waited, divided
- *   by how many wait, count in its favour, so that none starves; so does
- *   `favour`, if it is a read. Other queued writes are wanted from when they
- *   were queued.
- * - The drive has one command at a time, even if it takes more: what a write
- *   costs is known only if nothing else is done between it and the read.
+ * - While no read waits: if readers have lately come back at once, the next
+ *   read is expected for a rotation (`pause`), because a write next to a read
+ *   is cheaper. If they took longer than `gap`, a write that has been wanted
+ *   for as long as the pause goes at once, at the beginning of the gap and not
+ *   in its midst. By then the arm has left the place where they read. So one
+ *   more write, wanted or not, goes before the read that arrives, if it delays
+ *   the read by at most `stay`.
+ * - Among reads, and writes that a process waits for, the request goes with the
+ *   least access time - `ageing` % * (time waited) / (requests that wait), so
+ *   that none starves. For a read, `favour` is subtracted as well. Other queued
+ *   writes are wanted from when they were queued.
+ * - The drive gets one command at a time, even if it can take more: the price
+ *   of a write is known only if no other command is between it and the read.
  * - Without a platter that turns, or a model of it, no write is cheaper beside
  *   a read than alone: a write that is wanted goes as soon as no read waits, or
  *   before a read once it has been wanted for half a tick.

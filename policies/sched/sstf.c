@@ -1,9 +1,9 @@
 /*
- * SSTF, shortest seek time first: the request whose first sector is nearest to
- * the head goes. Of two at one distance it is the lower; of two that start at
- * one sector a read goes before a write, or else the older first. The mean seek
- * is short, but a request far from where others keep coming may wait without
- * bound.
+ * SSTF, shortest seek time first: the next request is the one whose first
+ * sector is nearest to the head. Of two at the same distance the lower goes
+ * first. Of two that start at one sector a read goes before a write, or else
+ * the older first. The mean seek is short, but a request far from where others
+ * keep coming may wait without bound.
  *
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.

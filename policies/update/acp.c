@@ -8,18 +8,18 @@
  * more than that, the next chunk is the one that has the most dirty blocks
  * then. If nothing is dirty, the policy sleeps for a second.
  *
- * So few blocks are dirty at any time, and those that are written together lie
- * close together; but a block that will be modified again is written for
- * nothing. ACP does not ask whether the disk is idle: one batch at a time is
- * what bounds the delay of a read.
+ * So few blocks are dirty at any time, and blocks that are written together are
+ * close together. But a block that will be modified again is written in vain.
+ * ACP does not wait for an idle disk; it bounds the delay of a read by writing
+ * one batch at a time.
  *
  * Open CAS sorts its chunks into tenths of a chunk and takes the one that has
  * been in the highest tenth for longest; here the numbers are exact. It goes
  * through a chunk by rising address, here the oldest blocks of a chunk go first
- * and the scheduler orders them. After an error it leaves a chunk alone for 5
- * s; a policy here is not told of errors, so no chunk is chosen twice in turn
- * while another has dirty blocks. Its chunks are of 100 MiB, which is the whole
- * of most disks here. Chunks that are CHUNKS chunks apart count as one.
+ * and the scheduler orders them. After an error Open CAS skips a chunk for 5 s.
+ * Here a policy is not notified of errors, so it chooses no chunk twice in a
+ * row while another has dirty blocks. Its chunks are of 100 MiB, which is the
+ * whole of most disks here. Chunks that are CHUNKS chunks apart count as one.
  *
  * Source: Open CAS, the cleaning policy ACP: open-cas.com, "Cleaner" and
  * "Configuration Tool Details", and the Open CAS Framework, src/cleaning/acp.c,

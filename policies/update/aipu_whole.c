@@ -2,8 +2,8 @@
  * AIPU as Mogul's kernel had it: every scan_ms, all dirty blocks are looked at,
  * and those that have been dirty for at least age_ms are written.
  *
- * His list of delayed writes was in no order of age, so a scan could not stop
- * before the list's end. Here the list is in the order of age, and aipu.c stops
+ * Mogul's list of delayed writes was not in the order of age, so a scan had to
+ * go to the list's end. Here the list is in the order of age, and aipu.c stops
  * at the first block that is too young. Both write the same blocks at the same
  * times. What differs is the CPU time: a dirty block is looked at in each scan
  * of its life, so 30 times with the values below, where periodic update (PU,

@@ -5,17 +5,19 @@
  * Every wake_up_s, if the cache has not been used for activity_ms, up to
  * flush_max blocks are written that have been dirty and unused for stale_s, the
  * oldest first. If there may be more, it goes on as soon as these are written
- * and as long as the cache stays unused. So a busy system is left alone, at the
- * price that its dirty blocks have no bound on their age: the cache may fill
- * with them, until the write policy has writers wait or no buffer is clean.
+ * and as long as the cache stays unused. So the policy does not disturb a busy
+ * system. The price is that dirty blocks have no bound on their age: they may
+ * fill the cache, until the write policy makes writers wait or no buffer is
+ * clean.
  *
  * A policy here sees that a block was used (block.used grows), but not when. So
  * it compares at each wake-up, and a use counts as of then: a block may wait
- * for wake_up_s longer. Uses are reads, too; Open CAS counts writes. That the
- * cache is in use is seen by the counts of hits, misses and blocks made dirty:
- * at each wake-up, and activity_ms before it. A batch is taken to be written
- * when as many writes are done as were under way. Open CAS's limit of the share
- * that may be dirty, which is off there by default, is left out.
+ * for wake_up_s longer. Here reads are uses, too; Open CAS counts only writes.
+ * The cache is in use if the counts of hits, misses and blocks made dirty have
+ * grown: they are compared at each wake-up, and activity_ms before it. A batch
+ * is taken to be written when as many writes are done as were under way. Open
+ * CAS's limit of the share that may be dirty, which is off there by default, is
+ * left out.
  *
  * Source: Open CAS, the cleaning policy ALRU: open-cas.com, "Cleaner" and
  * "Configuration Tool Details", and the Open CAS Framework,

@@ -65,7 +65,7 @@ static u64 ldcl_next_ns(u64 last_ns)
     return last_ns + NS_PER_S;
 }
 
-/* The age that a block of this age gets. */
+/* Return the new age of a block of this age. */
 static u64 decluster(u64 age_s)
 {
     u64 last_s = MIN(age_s + tunables[RANGE_S].value, last.age_s);

@@ -14,17 +14,17 @@
  *   written nothing for long has a part of 0, and the next look writes all of
  *   its blocks, however young.
  *
- * Linux has a third limit, at which writers wait: here that is the write
- * policy `throttled` or `balanced`. Linux writes in chunks of 1024 pages; 32
+ * Linux has a third limit, at which writers wait: here the write policies
+ * `throttled` and `balanced` have it. Linux writes in chunks of 1024 pages; 32
  * are the same part of 8192 buffers as 1024 pages are of 1 GiB.
  *
- * What stays different: Linux writes a file in the order of its offsets, this
- * policy in that of age, which a scheduler that sorts does not show. Because of
- * the limit Linux writes file by file, this policy block by block, as before:
- * the oldest files are the oldest blocks' files. Linux counts all writes that
- * have ended, approximately, so that its counts may not fall below 1 and a
- * disk's part may stay; here each block that leaves the cache's list of dirty
- * blocks counts.
+ * Differences from Linux: Linux writes a file in the order of its offsets, this
+ * policy in the order of age; a scheduler that sorts hides the difference.
+ * Above the background limit Linux writes file by file, and this policy block
+ * by block; the oldest blocks belong to the oldest files. Linux counts all
+ * writes that have ended, approximately, so that its counts may not fall below
+ * 1 and a disk's part may stay; here each block that leaves the cache's list of
+ * dirty blocks counts.
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst,
  * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.

@@ -1,6 +1,6 @@
 /*
  * The fsflush daemon of SVR4: every scan_ms it writes metadata of the file
- * system by age, and file data by turns round the cache.
+ * system by age, and file data share by share of the cache.
  *
  * - By age: blocks of metadata that have been dirty for at least autoup_s are
  *   written. (In SVR4 the buffer cache holds only those.)
