@@ -3,13 +3,13 @@
  *
  * - Utilisation is used / (data - reserved) blocks, where data is all but
  *   superblocks, bitmaps and inode tables, and used includes directories
- *   and indirect blocks. --fill is what it is at the end.
- * - A filler takes 1, 2, 4 ... 64 blocks, each as likely. A new directory
- *   goes to the group with the most free blocks, its files into its group:
- *   all groups fill alike.
- * - With --fragment F, F percent of the filler blocks laid down belong to
- *   doomed fillers, chosen at random among the others; those are never
- *   written, and at the end their blocks are free again.
+ *   and indirect blocks. --fill is the utilisation at the end.
+ * - A filler takes 1, 2, 4 ... or 64 blocks, all equally likely. A new
+ *   directory goes to the group with the most free blocks, its files into its
+ *   group: all groups fill alike.
+ * - With --fragment F, F percent of the filler blocks belong to doomed fillers,
+ *   which are chosen at random. They only reserve their blocks: nothing is
+ *   written, and at the end the blocks are free again.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,9 +22,9 @@
 struct aging {
     struct fs *fs;
     struct node *aged;
-    struct node *dir; /* the one being filled, or NULL */
+    struct node *dir; /* the directory being filled, or NULL */
     u64 random;       /* splitmix64's state */
-    u64 keep, doom;   /* blocks yet to be laid down */
+    u64 keep, doom;   /* blocks that kept and doomed fillers still need */
     u32 *doomed;
     u64 ndoomed;
 };
@@ -34,7 +34,8 @@ static u64 below(struct aging *a, u64 n)
     return splitmix64(&a->random) % n;
 }
 
-/* A filler's blocks; 13 cannot be, the 13th data block needs a 14th. */
+/* Return the blocks of a filler. Never 13: the 13th data block needs an
+ * indirect block, the 14th. */
 static u32 draw_size(struct aging *a, u64 quota)
 {
     u64 drawn = 1UL << below(a, 7), size = MIN(drawn, quota);
@@ -42,7 +43,8 @@ static u32 draw_size(struct aging *a, u64 quota)
     return size == 13 ? 12 : size;
 }
 
-/* The next directory; its block, and one /aged may need, count as kept. */
+/* Begin the next directory. Its block, and a block that /aged may need, count
+ * as kept. */
 static void open_directory(struct aging *a)
 {
     if (a->keep < SMALLEST) {
@@ -95,7 +97,7 @@ static void lay_fillers(struct aging *a)
             lay_kept(a, draw_size(a, a->keep));
 }
 
-/* How much to lay down, or an error that says why not. */
+/* Compute how many blocks to lay down, or end the program with the reason. */
 static void plan(struct aging *a)
 {
     const struct options *opt = a->fs->opt;

@@ -3,15 +3,15 @@
  *
  * - A file's blocks lie in the order in which they are read: an indirect
  *   block right before the first block it points to.
- * - With --far-indirect that block begins in another group (McKusick et al.,
- *   "A Fast File System for UNIX", section 3.3).
- * - With --random-indirect that group is drawn at random (Shriver, Small,
- * Smith, "Why does file system prefetching work?", section 4).
- * - With --spread a file changes its group there, and again after each so many
- *   bytes of data (the same section: after each megabyte), so that no large
- *   file fills a group.
- * - A file of n blocks goes where n are free together, in its directory's
- *   group if there is room.
+ * - With --far-indirect an indirect block begins in another group (McKusick et
+ *   al., "A Fast File System for UNIX", section 3.3).
+ * - With --random-indirect this group is drawn at random (Shriver, Small,
+ *   Smith, "Why does file system prefetching work?", section 4).
+ * - With --spread a file changes its group at its indirect block, and again
+ *   after each SIZE bytes of data (the same section: a megabyte), so that no
+ *   large file fills a group.
+ * - A file of n blocks goes where n neighbouring blocks are free, in its
+ *   directory's group if possible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static bool all_zero(const struct source *s)
     return true;
 }
 
-/* The node's k-th block into s->words; blocks are asked for in order. */
+/* Read the node's k-th block into s->words. Call it for each k in order. */
 static enum content source_read(struct source *s, u64 k)
 {
     const struct node *n = s->node;
@@ -130,7 +130,8 @@ static void pack(struct packer *p, const char *name, const struct node *n)
     p->at += here;
 }
 
-/* A directory's entries into out, if not NULL. Bytes, in whole blocks. */
+/* Put a directory's entries into out, unless out is NULL. Returns their bytes,
+ * in whole blocks. */
 static u64 pack_directory(const struct fs *fs, const struct node *n, u8 *out)
 {
     struct packer p = {.out = out, .block_bytes = fs->block_bytes};
@@ -229,7 +230,7 @@ u64 file_blocks(const struct fs *fs, const struct node *n)
     return total;
 }
 
-/* A file's blocks being chosen, in order; the open indirect blocks. */
+/* The choice of a file's blocks, in order, and the open indirect blocks. */
 struct map {
     struct fs *fs;
     struct ext2_inode *inode;
@@ -253,8 +254,7 @@ static void map_flush(struct map *m, int level)
         layout_put(m->fs, m->block[level], m->entries[level]);
 }
 
-/* Does the file go on in another group at its k-th block, to which these slots
- * lead? */
+/* True if the file changes its group at its k-th block, with these slots. */
 static bool goes_elsewhere(const struct map *m, u64 k, const u32 slot[4],
                            int levels)
 {
@@ -267,8 +267,8 @@ static bool goes_elsewhere(const struct map *m, u64 k, const u32 slot[4],
            (part && (k - EXT2_DIRECT) % part == 0);
 }
 
-/* By how many groups the file moves on. Random numbers are drawn for each file
- * by where it begins, so that they depend on no other file. */
+/* Return by how many groups the file moves on. The random number depends only
+ * on where the file begins, not on other files. */
 static u32 groups_on(const struct map *m)
 {
     const struct fs *fs = m->fs;

@@ -218,7 +218,8 @@ bool layout_is_free(const struct fs *fs, u32 block)
            !test_bit(fs->block_used, block - fs->first_block);
 }
 
-/* The first n free blocks in a row within [from, to), or `to`. */
+/* Return the start of the first n neighbouring free blocks in [from, to), or
+ * `to`. */
 static u32 find_run(const struct fs *fs, u32 from, u32 to, u32 n)
 {
     u32 run = 0;
@@ -260,7 +261,7 @@ u32 layout_find_elsewhere(const struct fs *fs, u32 block, u32 groups_on)
     u32 i = 0;
 
     while (fs->free_blocks[(first + i) % fs->ngroups] < share)
-        i++; /* some group has its share */
+        i++; /* ends, because some group has its share */
     return layout_find(fs, (first + i) % fs->ngroups, 1);
 }
 
@@ -393,7 +394,7 @@ static void fill_super(const struct fs *fs, struct ext2_super *s)
     s->max_mnt_count = 0xffff; /* no check by count */
     s->magic = EXT2_MAGIC;
     s->state = EXT2_VALID_FS;
-    s->errors = 1; /* go on */
+    s->errors = 1; /* after an error the kernel continues */
     s->rev_level = 1;
     s->first_ino = NO_INODES + 1;
     s->inode_size = EXT2_INODE_BYTES;
@@ -405,7 +406,7 @@ static void fill_super(const struct fs *fs, struct ext2_super *s)
         return;
     s->feature_compat = EXT2_COMPAT_HAS_JOURNAL;
     s->journal_inum = EXT2_JOURNAL_INO;
-    s->jnl_backup_type = 1; /* the next are there */
+    s->jnl_backup_type = 1; /* the next fields are valid */
     memcpy(s->jnl_blocks, fs->journal, sizeof(fs->journal));
 }
 

@@ -1,12 +1,12 @@
 /*
- * The blocks of a disk with a virtual log (kernel/vlog/logical.h), read
- * without the kernel's code, so that each can judge the other.
+ * Read the blocks of a disk with a virtual log (kernel/vlog/logical.h) without
+ * the kernel's code, so that the two can be compared.
  *
- * The kernel comes from the youngest sector of the map to all others by their
- * pointers. Here no pointer is looked at: of all places that begin with a whole
- * sector of this log, which says that it was written there, the youngest of
- * each piece and of each summary counts. Where a block is says the youngest
- * sector that tells of it.
+ * The kernel follows pointers from the youngest sector of the map to all
+ * others. This file reads no pointer. It scans all places for valid sectors of
+ * this log that name the place themselves, and takes the youngest sector of
+ * each piece and of each summary. A block's place is the one in the youngest
+ * sector that has the block.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static const struct log_sector *youngest(u32 piece)
     return best;
 }
 
-/* Where a block is, and the number of the sector that says so. */
+/* The place of a block, and the sequence number of the sector that has it. */
 struct found {
     u64 seq;
     u32 slot;

@@ -2,9 +2,9 @@
  * mkfs: lay out an ext2 revision 1 image (file types, sparse superblocks,
  * large files) from a folder. Runs on the host.
  *
- * - Same options and same folder, same bytes: entries are sorted, the owner
- *   is 0:0, modes are 755 or 644 by the host's x bit, times and UUID come
- *   from options only.
+ * - The same options and folder give the same bytes: entries are sorted, the
+ *   owner is 0:0, modes are 755 or 644 by the host's x bit, and times and UUID
+ *   come only from options.
  * - Options are rows of a table, which drives parsing and help.
  */
 #define _GNU_SOURCE

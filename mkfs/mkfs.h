@@ -10,10 +10,11 @@
  *   journal.c an empty journal
  *   log.c     reads disks with a virtual log
  *
- * - Everything is checked before the image is begun; it is written under a
- *   temporary name and renamed at the end. Any error ends the program.
+ * - Everything is checked before the image is begun. The image is written under
+ *   a temporary name and renamed at the end. Any error ends the program.
  * - Bitmaps and the tree are in memory, contents go straight to the image.
- *   What is not written is a hole of the host's file, that is zeros.
+ *   Blocks that are not written are holes of the host's file, which read as
+ *   zeros.
  * - Block numbers are the image's own; groups are counted from 0.
  */
 #ifndef SLUICE_MKFS_H
@@ -40,7 +41,7 @@ struct options {
     bool far;           /* pointer blocks begin in other groups, as in FFS */
     bool random;        /* in groups drawn at random */
     const char *spread; /* SIZE[:GROUPS]; NULL: files are in one piece */
-    u64 spread_bytes;   /* a file changes its group after each part so long */
+    u64 spread_bytes;   /* a file changes its group after so many bytes */
     u32 spread_groups;  /* by how many groups it moves on */
     const char *label;
     const char *folder; /* NULL: an empty image */
@@ -74,7 +75,7 @@ struct fs {
     u32 journal[17];  /* its inode's pointers and size; 0: there is none */
 };
 
-/* A file, directory or symbolic link to be. */
+/* A file, directory or symbolic link of the new image. */
 struct node {
     char *name;
     char *host;       /* its path on the host, or NULL */
@@ -97,7 +98,7 @@ struct node {
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *zalloc(u64 bytes);
 char *text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Number with an optional K, M or G; false if it is none. */
+/* Parse a number with an optional K, M or G. False if the text is not one. */
 bool parse_size(const char *, u64 *);
 /* One output of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom
  * number generators, 2014); advances the state. */
@@ -111,11 +112,11 @@ u32 layout_group_start(const struct fs *, u32 group);
 u32 layout_group_of(const struct fs *, u32 block);
 u32 layout_emptiest(const struct fs *); /* the group */
 u32 layout_data_start(const struct fs *, u32 group);
-/* Where n blocks are free together, in this group or the next that has
- * them; else the first free block from the group on. */
+/* The start of n neighbouring free blocks, in this group or the next that has
+ * them; if no group has them, the first free block from the group on. */
 u32 layout_find(const struct fs *, u32 group, u32 n);
 /* The first free block of the first group that has at least its share of the
- * free blocks, from so many groups after this block's on. */
+ * free blocks. The search begins groups_on groups after the block's group. */
 u32 layout_find_elsewhere(const struct fs *, u32 block, u32 groups_on);
 bool layout_is_free(const struct fs *, u32 block);
 bool layout_are_free(const struct fs *, u32 block, u32 n); /* in one group */
@@ -141,12 +142,12 @@ bool node_is_dir(const struct node *);
 u64 file_blocks(const struct fs *, const struct node *); /* with indirect */
 /* Write the node's data, beginning at this block. */
 void file_lay_at(struct fs *, struct node *, u32 block);
-/* Give the node an inode in this group or after, and write that and, unless
- * laid, the data. Of directories only the blocks are chosen. */
+/* Give the node an inode in this group or a later one, and write the inode and,
+ * unless laid, the data. For directories only choose the blocks. */
 void file_lay(struct fs *, struct node *, u32 group);
 /* file_lay for all below a directory that has an inode, but not /aged. */
 void file_lay_tree(struct fs *, struct node *dir);
-/* Once every inode is known. */
+/* Write all directories. Call it when every inode is known. */
 void file_write_directories(struct fs *, struct node *);
 
 /* scatter.c: the files of a --scatter, and the places of all of them. */
@@ -163,6 +164,6 @@ void journal_lay(struct fs *);
 
 /* log.c */
 u64 log_read(const char *path); /* a disk; returns the bytes of its blocks */
-u64 log_write(int fd); /* those that were ever written; returns how many */
+u64 log_write(int fd);          /* the blocks ever written; returns how many */
 
 #endif

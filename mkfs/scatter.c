@@ -1,6 +1,6 @@
 /*
- * Files scattered over the disk: COUNT files PATH0, PATH1, ... of one size,
- * each whole at a place drawn at random, its inode in the group where it
+ * Scatter files over the disk: COUNT files PATH0, PATH1, ... of one size. Each
+ * is contiguous at a random place, and its inode is in the group where it
  * begins.
  */
 #include <stdio.h>
@@ -31,7 +31,7 @@ void scatter_add(const struct options *opt, struct node *root, const char *arg)
     }
 }
 
-/* Where n blocks are free together. */
+/* Return the start of n neighbouring free blocks, drawn at random. */
 static u32 draw_place(const struct fs *fs, u64 *random, u32 n)
 {
     for (u32 i = 0; i < DRAWS; i++) {

@@ -1,6 +1,6 @@
 /*
- * What goes into the image, as a tree: the folder's files, those of --file and
- * --scatter, lost+found, and /aged. Nothing is written here.
+ * The tree of everything that goes into the image: the folder's files, those of
+ * --file and --scatter, lost+found, and /aged. This file writes nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ bool node_is_dir(const struct node *n)
     return S_ISDIR(n->disk.mode);
 }
 
-/* Where a name is among the sorted children, or would be. */
+/* Return a name's index among the sorted children, or where to insert it. */
 static u32 position(const struct node *dir, const char *name)
 {
     u32 low = 0, high = dir->nchild;

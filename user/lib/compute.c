@@ -5,8 +5,8 @@
 #define ROUND 500UL /* instructions; more would not be one block of QEMU's */
 #define LOOP  2     /* of them to go round */
 
-/* Where time is charged the kernel lets it pass. Else the instructions are
- * executed, and it is not asked again. */
+/* Where time is charged, the kernel advances the clock. Otherwise the
+ * instructions are executed, and the kernel is not called again. */
 void compute(u64 thousands)
 {
     static bool counted;

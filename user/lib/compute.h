@@ -1,4 +1,4 @@
-/* Computing, for programs that imitate others. */
+/* Compute for a given number of instructions, as imitated programs do. */
 #ifndef SLUICE_USER_COMPUTE_H
 #define SLUICE_USER_COMPUTE_H
 

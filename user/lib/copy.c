@@ -1,5 +1,5 @@
-/* Copying a regular file: cp's and, across disks, mv's. And a name for a file
- * that replaces another. */
+/* Copy a regular file, for cp and, across disks, mv; and choose a temporary
+ * name for a file that will replace another. */
 #include "user/lib.h"
 
 #define COPY_BYTES (64UL << 10)

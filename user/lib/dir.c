@@ -1,4 +1,4 @@
-/* Directories, read a buffer of entries at a time. */
+/* Read directories, a buffer of entries at a time. */
 #include "user/lib.h"
 
 struct dir {

@@ -1,12 +1,13 @@
 /*
  * Fixed-point arithmetic by squares and square roots.
  *
- * - The binary logarithm of m in [1, 2) has as its first place whether m * m
- *   reaches 2; the next place is that of m * m, or of half of it. (Knuth, The
- *   Art of Computer Programming 1, section 1.2.2, has it for base 10.)
+ * - The first binary place of the logarithm of m in [1, 2) is 1 if m * m is at
+ *   least 2. The next places are those of the logarithm of m * m, or of m * m /
+ *   2 if m * m is at least 2. (Knuth, The Art of Computer Programming 1,
+ *   section 1.2.2, has this for base 10.)
  * - 2^-x is the product of 2^-(2^-k) for each place k that is set in x; each
  *   of these is the square root of the one before.
- * - Division is the long division of school, a binary place at a time.
+ * - Division is long division, one binary place at a time.
  */
 #include "user/lib/fixed.h"
 

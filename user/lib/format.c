@@ -91,7 +91,7 @@ static const char *flags(const char *f, struct spec *s)
     }
 }
 
-/* A count or `*` at f, into *value. */
+/* Read a count or `*` at f into *value. Returns the character after it. */
 static const char *count(const char *f, int *value, va_list *args)
 {
     if (*f == '*') {
@@ -120,7 +120,8 @@ static const char *parse(const char *f, struct spec *s, va_list *args)
     return f;
 }
 
-/* An argument of fewer than 32 bits comes as an int; its type is narrower. */
+/* Read an integer argument. C passes one of fewer than 32 bits as an int, so it
+ * is cut to its own width. */
 static i64 signed_argument(const struct spec *s, va_list *args)
 {
     if (s->bits == 64)

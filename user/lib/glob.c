@@ -1,8 +1,8 @@
 /* File names by pattern. */
 #include "user/lib.h"
 
-/* The ] of the set whose [ is at s; NULL if there is none: then the [ is a
- * character as others are. */
+/* Return the ] of the set whose [ is at s, or NULL if there is none. Then the [
+ * is an ordinary character. */
 static const char *set_end(const char *s)
 {
     s++;
@@ -61,8 +61,8 @@ static bool glob_match(const char *pattern, const char *name)
         pattern += strspn(pattern, "*");
         if (!*pattern)
             return true;
-        /* The first place where the next part fits is as good as any, but
-         * the last part must reach the end of the name. */
+        /* The first place where the next part matches is as good as any
+         * other, except that the last part must end where the name ends. */
         const char *rest, *n;
         do {
             if (!*name)
@@ -76,8 +76,8 @@ static bool glob_match(const char *pattern, const char *name)
     return !*name;
 }
 
-/* The names in a directory that match the first n bytes of a pattern, as
- * read_names(). */
+/* Return the names in a directory that match the first n bytes of a pattern, in
+ * the form of read_names(). */
 static char **matches(const char *dir, const char *pattern, size_t n)
 {
     char part[2 * NAME_BYTES + 1]; /* each byte may have a backslash */
@@ -97,8 +97,8 @@ static char **matches(const char *dir, const char *pattern, size_t n)
     return names;
 }
 
-/* Files that match `rest` below the directory `dir`: "", or with a slash at
- * its end. */
+/* Report the files that match `rest` below the directory `dir`, which is "" or
+ * ends in a slash. */
 static void below(const char *dir, const char *rest,
                   void (*found)(void *, const char *), void *arg)
 {

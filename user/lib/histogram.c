@@ -2,8 +2,8 @@
 #include "user/lib.h"
 #include "user/lib/histogram.h"
 
-/* The value's upper 8 bits are 128 to 255: they, and how far they were
- * shifted, give the bucket. */
+/* The bucket follows from the value's highest 8 bits, 128 to 255, and from the
+ * number of bits below them. */
 static u32 bucket_of(u64 value)
 {
     if (value < SUB_BUCKETS)

@@ -24,7 +24,8 @@ static int next_byte(void)
     return byte;
 }
 
-/* The key of a sequence that ends in `code`, after a first number or 0. */
+/* Return the key of a sequence that ends in `code`. number: the first number of
+ * the sequence, or 0. */
 static int sequence_key(u32 number, int code)
 {
     static const struct {
@@ -61,7 +62,7 @@ static int escape_key(void)
     u32 number[2] = {0}, i = 0;
     int c = next_byte();
     if (c != '[' && c != 'O') {
-        pushed_back = c; /* ESC alone, and then a key */
+        pushed_back = c; /* the ESC key was pressed, and then another key */
         return KEY_UNKNOWN;
     }
     while (c = next_byte(), isdigit(c) || c == ';') {

@@ -6,9 +6,9 @@
  *   four a power of two. A chunk from a larger bin always fits; in its own
  *   bin of a large size only the first few are tried, so that no list is
  *   walked to its end.
- * - The heap grows by sbrk in steps of GROW bytes. If somebody else moved
- *   the break meanwhile, a new run of chunks begins. Each run ends in a used
- *   chunk of size 0.
+ * - The heap grows by sbrk in steps of GROW bytes. If other code moved the
+ *   break meanwhile, a new run of chunks begins. Each run ends in a used chunk
+ *   of size 0.
  */
 #include "user/lib.h"
 
@@ -78,7 +78,8 @@ static void bin_remove(struct chunk *c)
         c->next->prev = c->prev;
 }
 
-/* Make a chunk that is in no bin free, joined with its free neighbours. */
+/* Free a chunk that is in no bin, and join it with its free neighbours. Returns
+ * the joined chunk. */
 static struct chunk *release(struct chunk *c)
 {
     size_t size = size_of(c);
@@ -135,7 +136,7 @@ static struct chunk *find(size_t size)
     return grow(size);
 }
 
-/* Give back what a used chunk has beyond size. */
+/* Cut a used chunk to `size` bytes, and free the rest. */
 static void trim(struct chunk *c, size_t size)
 {
     size_t rest = size_of(c) - size;
@@ -147,7 +148,7 @@ static void trim(struct chunk *c, size_t size)
     release(r);
 }
 
-/* The size of a chunk for n bytes; 0 if there is no such. */
+/* Return the size of a chunk for n bytes; 0 if n is too large. */
 static size_t chunk_size(size_t n)
 {
     if (n > LONG_MAX / 2) {

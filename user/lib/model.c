@@ -1,4 +1,4 @@
-/* What programs share that compare files with a model (model.h). */
+/* Shared by programs that compare files with a model (model.h). */
 #include "user/lib.h"
 #include "user/lib/model.h"
 #include "user/lib/random.h"

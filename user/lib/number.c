@@ -21,7 +21,8 @@ static const char *prefix(const char *s, int *base)
     return s;
 }
 
-/* Magnitude of the digits at s; past 64 bits: ULONG_MAX and *overflow. */
+/* Return the value of the digits at *s. More than 64 bits give ULONG_MAX and
+ * set *overflow. */
 static u64 magnitude(const char **s, int base, bool *overflow)
 {
     u64 value = 0;
@@ -34,7 +35,8 @@ static u64 magnitude(const char **s, int base, bool *overflow)
     return value;
 }
 
-/* Blanks, a sign, digits: the digits' value, *minus if the sign says so. */
+/* Read blanks, a sign and digits. Returns the digits' value; *minus: the sign
+ * was -. */
 static u64 scan(const char *text, char **end, int base, bool *minus,
                 bool *overflow)
 {

@@ -1,5 +1,5 @@
 /*
- * How a program begins and ends, and how one runs another.
+ * Begin and end a program, and run another program.
  */
 #include "user/lib.h"
 

@@ -11,7 +11,8 @@ u64 random_stream(u64 seed, u64 job, u64 use);
 
 u64 random_below(u64 *state, u64 n); /* 0 to n - 1 */
 
-/* Something that a program does at random: how often, of the sum of all. */
+/* A choice that a program makes at random, with probability weight / sum of all
+ * weights. */
 struct weighted {
     const char *name;
     void (*act)(void);

@@ -33,7 +33,7 @@ static bool parse_decimal(const char *text, u64 *value)
     return *end == '\0';
 }
 
-/* How many units of the field are one of what the user writes. */
+/* Return the factor from the number that a user writes to the field's unit. */
 static u64 scale(const struct setting *s)
 {
     return s->type == DECIMAL ? 1000 : 1;
@@ -54,7 +54,7 @@ static u64 number(const struct setting *s, const char *text)
     return value;
 }
 
-/* The names, a blank before each, in buf, which is returned. */
+/* Write the choices' names into buf, each after a blank, and return buf. */
 #define NAMES_BYTES 512
 static const char *names(char buf[NAMES_BYTES], const struct choice *c, u32 is)
 {

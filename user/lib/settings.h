@@ -4,7 +4,8 @@
  *
  * - A row says which field of a program's structure it sets: a u64 for
  *   numbers and choices (their position), a const char * for TEXT.
- * - A wrong word ends the program with status 2 and a message that has it.
+ * - A wrong word ends the program with status 2 and a message that quotes the
+ *   word.
  */
 #ifndef SLUICE_USER_SETTINGS_H
 #define SLUICE_USER_SETTINGS_H
@@ -14,7 +15,7 @@
 enum setting_type {
     TEXT,
     NUMBER,  /* decimal digits */
-    SIZE,    /* the same, with k, m or g behind it: powers of 1024 */
+    SIZE,    /* decimal digits, then k, m or g for powers of 1024 */
     DECIMAL, /* up to three decimals; the field holds thousandths */
     CHOICE,
 };
@@ -28,11 +29,11 @@ struct setting {
     const char *name, *alias;
     enum setting_type type;
     u32 field;            /* its offset */
-    const char *unit;     /* or what stands for the value, for the help */
+    const char *unit;     /* the unit or another word for the value, for help */
     const char *standard; /* the default; NULL: none, the field stays 0 */
     u64 min, max;         /* of numbers */
-    u32 only;    /* it makes sense with choices of `kinds` that are all this */
-    bool needed; /* with them */
+    u32 only;    /* properties that the chosen kind must have for this row */
+    bool needed; /* the row must be set for such a kind */
     const struct choice *choices;
     const char *about;
 };
@@ -40,22 +41,22 @@ struct setting {
 struct settings {
     const struct setting *row;
     u32 count;                  /* at most 64 */
-    const struct choice *kinds; /* what `only` is about */
+    const struct choice *kinds; /* the choices whose properties `only` names */
 };
 
 void settings_default(const struct settings *, void *fields);
 
-/* Apply n words, none of them twice. A bit for each row that was set. */
+/* Apply n words; a row may be set only once. Returns a bit for each row set. */
 u64 settings_apply(const struct settings *, void *fields, char **word, int n);
 
-/* The rows that are set but make no sense, or that are needed and not set,
- * when `kind` was chosen; what: whose they are. */
+/* Refuse rows that are set but not allowed for `kind`, and rows that are needed
+ * but not set. what: the name of the job or program, for the message. */
 void settings_check(const struct settings *, u64 given,
                     const struct choice *kind, const char *what);
 
 void settings_help(const struct settings *);
 
-/* `prog: message`, and status 2. */
+/* Print `prog: message` and end the program with status 2. */
 void refuse(const char *fmt, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 

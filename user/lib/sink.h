@@ -1,4 +1,4 @@
-/* Where formatted text goes; between format.c and stdio.c. */
+/* The destination of formatted text; the interface of format.c to stdio.c. */
 #ifndef SLUICE_USER_SINK_H
 #define SLUICE_USER_SINK_H
 
@@ -10,8 +10,8 @@ struct sink {
 
 void sink_format(struct sink *, const char *fmt, va_list);
 
-/* What a printf function returns that put this many bytes: their number, or -1
- * and ERANGE if an int cannot hold it. */
+/* Return the result of a printf function that wrote `total` bytes: this number,
+ * or -1 and ERANGE if an int cannot hold it. */
 int format_result(size_t total);
 
 #endif

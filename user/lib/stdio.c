@@ -1,7 +1,7 @@
 /*
  * Buffered streams.
  *
- * - A stream goes one way: it reads or it writes, as opened.
+ * - A stream has one direction: it reads or it writes, as opened.
  * - A reader's bytes not yet taken are buf[at..have), a writer's bytes not yet
  *   written buf[0..have).
  * - Every open stream is on the list `streams`, for fflush(NULL) and exit.
@@ -75,7 +75,7 @@ FILE *fopen(const char *path, const char *mode)
     return f;
 }
 
-/* True if the stream goes this way; if not, that is an error of the stream. */
+/* True if the stream has this direction; if not, set its error. */
 static bool goes(FILE *f, bool writes)
 {
     if (f->writes != writes)
@@ -83,7 +83,7 @@ static bool goes(FILE *f, bool writes)
     return f->writes == writes;
 }
 
-/* A program whose reader has gone has no more to do. */
+/* Write the buffer out. If the reader of a pipe has gone, end the program. */
 static int flush(FILE *f)
 {
     size_t n = f->writes ? f->have : 0;
@@ -127,7 +127,8 @@ int fileno(FILE *f)
     return f->fd;
 }
 
-/* What has happened since the error may have changed errno. */
+/* Return whether the stream had an error, and set errno to the error again,
+ * because later calls may have changed it. */
 int ferror(FILE *f)
 {
     errno = f->error ? f->error : errno;
@@ -150,8 +151,8 @@ void clearerr(FILE *f)
 
 /* ---- reading ---- */
 
-/* Read more; false at the end, where the stream stays. The console shows what
- * it waits for first. */
+/* Read more bytes. False at the end, at which the stream stays. Before reading
+ * from the console, prompts on standard output are written out. */
 static bool refill(FILE *f)
 {
     if (f->ended)
@@ -254,7 +255,7 @@ static void put(FILE *f, const char *from, size_t n)
         flush(f);
 }
 
-/* The end of a call that wrote: 0, or EOF if it failed. */
+/* Return the result of a call that wrote: 0, or EOF if it failed. */
 static int done(FILE *f)
 {
     if (f->buffering == CALL)
@@ -359,7 +360,7 @@ i64 write_all(int fd, const void *buf, size_t n)
     return done;
 }
 
-/* More room for a text; NULL and an error if there is none. */
+/* Double the memory of a text. Returns NULL and sets errno if there is none. */
 static char *grow_text(char *text, size_t *size)
 {
     *size = MAX(2 * *size, 8192);

@@ -2,8 +2,8 @@
  * Memory and text. memcpy and memset move eight bytes at a time once the
  * destination is aligned.
  *
- * The compiler may not turn these loops into calls of the very functions
- * they are.
+ * The compiler may not turn the loops of these functions into calls of the same
+ * functions.
  */
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #include "user/lib.h"

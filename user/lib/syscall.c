@@ -1,6 +1,7 @@
 /*
  * A stub for each system call, made from the one list in kernel/base/abi.h. The
- * arguments are in a0-a5 already. A result below zero goes to errno.
+ * arguments are in a0-a5 already. A negative result is an error, which goes to
+ * errno.
  *
  * The library's headers are not included: they give these functions their
  * real types.

@@ -1,11 +1,12 @@
 /*
- * A walk down a tree of directories, of any depth.
+ * Walk down a tree of directories of any depth.
  *
  * - Each level is on a list in memory, with its names; no level holds a
  *   descriptor or a place on the stack.
  * - The walk goes down by chdir(name), because a path may be longer than the
- *   kernel takes, and up by chdir(".."). If that leads elsewhere, somebody has
- *   moved the tree, and the program ends: names would mean other files.
+ *   kernel takes, and up by chdir(".."). If ".." leads elsewhere, another
+ *   program has moved the tree. Then this program ends, because names would
+ *   mean other files.
  * - In the end it returns to the directory where it began. If it cannot (that
  *   directory may be removed by now), later walks of relative paths fail.
  */
@@ -106,7 +107,8 @@ static int leave(struct walk *w)
     return failed;
 }
 
-/* Come to the file of this name, whose path is set. */
+/* Visit the file of this name, or enter it if it is a directory. The walk's
+ * path is set. */
 static int arrive(struct walk *w, const char *name, bool may_miss)
 {
     size_t depth = w->level ? w->level->entry.depth + 1 : 0;

@@ -1,27 +1,29 @@
 /*
- * churn: makes, renames, links and removes files at random in a directory, and
- * compares them with a model of them.
+ * churn: make, rename, link and remove files at random in a directory, and
+ * compare the files with a model.
  *
  *   churn [-flo] [-s SEED] [-n OPERATIONS] DIRECTORY
  *
- * - The model knows each name, the file it stands for, and the file's bytes,
- *   which follow from a number and a length. Names are chosen from a few, so
- *   most operations meet one that is there.
- * - A call must succeed if the model has no objection. Otherwise it must fail
- *   with the error of one of the objections, and change nothing.
+ * - The model has each name, its file, and the file's bytes, which follow from
+ *   a number and a length. There are only a few names, so most operations use a
+ *   name that exists.
+ * - The model lists the errors that apply to a call (objections). Without an
+ *   objection the call must succeed. Otherwise it must fail with one of these
+ *   errors and change nothing.
  * - All names and files are compared every CHECK_EVERY operations and at the
  *   end. A file without a name is compared as long as it is open.
- * - The directory must be empty, and nobody else's meanwhile; several of these
- *   programs may run beside each other.
+ * - The directory must be empty, and no other program may use it meanwhile.
+ *   Several churns may run at the same time in different directories.
  * - The same seed makes the same operations, so a failure can be repeated.
  * - The first difference ends it with status 1 and a line that says the seed,
  *   the number and kind of the operation, and what was expected.
- * - With -f the disk may be full, or without a free inode: then a call changes
- *   nothing, and of a write counts what was written.
- * - With -l writes may be lost. An fsync or a close that tells of that excuses
- *   a difference. This, or another call that fails for that reason, ends the
- *   program with status 0 and a line that says so. A difference of which no
- *   fsync tells is one. With -o another disk's may be lost: sync may tell.
+ * - With -f the disk may be full, or have no free inode. Then a call must
+ *   change nothing, except that a write may write a part.
+ * - With -l writes may be lost. If an fsync or a close reports the loss, a
+ *   difference is excused. An excused difference, or another call that fails
+ *   because of a loss, ends the program with status 0 and a line that says so.
+ *   A difference that no fsync reports is a failure. With -o writes of another
+ *   disk may be lost, and sync may report this.
  *
  * The method is that of fsstress (Silicon Graphics, 1990s), which has no
  * model.
@@ -53,7 +55,7 @@ struct entry {
     const char *name;
 };
 
-static struct item items[ENTRIES + 1]; /* one may be open without a name */
+static struct item items[ENTRIES + 1]; /* a file may be open without a name */
 static struct entry entries[ENTRIES];
 static struct {
     int fd; /* -1: none */
@@ -104,7 +106,7 @@ static int lowest(u64 objections)
     return error;
 }
 
-/* Whether the call succeeded, as it must if there are no objections. */
+/* Return whether the call succeeded. Fails if the model disagrees. */
 static bool expect(i64 got, u64 objections)
 {
     const char *said = got < 0 ? strerror(errno) : "success";
@@ -118,7 +120,7 @@ static bool expect(i64 got, u64 objections)
     return got >= 0;
 }
 
-/* expect, for a call that needs room on the disk. */
+/* Like expect, for a call that needs free space on the disk. */
 static bool expect_if_room(i64 got, u64 objections)
 {
     return !was_full(got) && expect(got, objections);
@@ -230,7 +232,7 @@ static void path_to(char *to, u32 parent, const char *name)
     }
 }
 
-/* Any name of any directory. n: which of the call's paths it is. */
+/* Choose any name in any directory. n: the index of the path in the call. */
 static struct place choose(u32 n)
 {
     struct place p;
@@ -423,7 +425,8 @@ static void do_link(void)
 {
     struct place from = choose(0), to = choose(1);
     u64 no = must_be_there(from) | must_be_new(to);
-    /* A link to a symbolic link is one to what that leads to: nothing. */
+    /* A link to a symbolic link is a link to its target, which does not
+     * exist. */
     if (from.entry != NONE && item_of(from.entry)->type == S_IFLNK)
         return;
     if (is_directory(from.entry))
@@ -488,7 +491,7 @@ static void do_rename(void)
     entries[from.entry].name = to.name;
 }
 
-/* Open a file and leave it open, or compare the one that is. */
+/* Open a file and leave it open. If a file is open, compare and close it. */
 static void do_hold(void)
 {
     struct place p = choose(0);
@@ -521,7 +524,7 @@ static void check_link(const struct item *it)
         fail("expected a link to '%s', got '%s'", text, got);
 }
 
-/* Each name is known, and there are as many. */
+/* Check that each name is in the model, and that there are equally many. */
 static void check_directory(u32 entry)
 {
     u32 n = 0;

@@ -1,15 +1,16 @@
 /*
- * cold: reads files at once, each by a process of its own, when no cache holds
- * any part of them. It does this `runs` times, each time with other files.
+ * cold: read several files at the same time, each by its own process, while no
+ * cache holds any part of them. It does this `runs` times, each time with other
+ * files.
  *
  *   cold file=/data/f pool=256 files=2 bs=8k runs=50
  *
  * - The files to choose from are FILE0, FILE1, ... on the disk mounted at dir=,
  *   all of one size. The seed determines which of them are read.
  * - Before each run the disk is unmounted and mounted again, read-only, so that
- *   the buffer cache holds nothing of it. Then the drive reads so much at
- *   random places that its own cache holds nothing of the files. Then each
- *   process opens its file, and all begin at one time.
+ *   the buffer cache holds nothing of it. Then the program reads random places
+ *   until the drive's cache holds nothing of the files. Then each process opens
+ *   its file, and all begin at one time.
  * - A process reads its file from the start to the end, bs bytes a call, and
  *   computes for `work` after each call. Only this is measured.
  *
@@ -82,7 +83,7 @@ static void path_of(char *path, u64 number)
 static char buf[1 << 20];        /* a read's */
 static u64 times[1 + READS_MAX]; /* when it ended, and each read's response */
 
-/* Have all the memory that the reads will need: a first touch takes time. */
+/* Touch all memory that reads will need, because a first touch takes time. */
 static void touch_memory(void)
 {
     memset(buf, 1, o.bs_bytes);
@@ -97,7 +98,7 @@ static void wait_until(u64 start_ns, const char *path)
     sleep(start_ns - now_ns);
 }
 
-/* Read the file, taking the times. Returns how many they are. */
+/* Read the file and store each read's time. Returns the number of reads. */
 static u64 read_file(int fd, const char *path)
 {
     u64 n = 1;
@@ -199,7 +200,7 @@ static void get(int fd, u64 *value)
         diex("a process has failed");
 }
 
-/* Take in what a process has measured. Returns when it ended. */
+/* Add a process's response times to the histogram. Returns when it ended. */
 static u64 collect(int fd)
 {
     u64 ended_ns, response_ns;

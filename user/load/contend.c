@@ -1,6 +1,6 @@
 /*
- * contend: two processes want the same thing all the time. How long does each
- * of them wait?
+ * contend: measure how long two processes wait that need the same lock or block
+ * all the time.
  *
  *   contend file SECONDS FILE FILE   one reads the file, one writes it: the
  *                                    inode's lock (the two may be the same)
@@ -9,8 +9,8 @@
  *                                    inodes are neighbours
  *
  * Each process repeats its operation without a pause for SECONDS seconds. Then
- * it prints how often it did it, and the longest time that one took (the first
- * is timed from the start of both processes):
+ * it prints the number of operations, and the longest time of one operation
+ * (the first is timed from the start of both processes):
  *
  *   PROCESS COUNT LONGEST_NS
  */
@@ -25,7 +25,7 @@ struct use {
     void (*fn[2])(int fd, const char *path, u64 turn); /* of each process */
 };
 
-/* Somewhere else in the file each time, so that the disk is needed. */
+/* Return a new place in the file each time, so that reads need the disk. */
 static u64 place(int fd, u64 turn)
 {
     struct stat st;

@@ -1,4 +1,4 @@
-/* Is what was asked for possible? Nothing is written before this is known. */
+/* Check that the options are possible, before anything is written. */
 #include "user/load/iogen/iogen.h"
 
 #define MINUTE_S 60
@@ -33,7 +33,7 @@ static struct job *job_named(const char *name)
     return NULL;
 }
 
-/* The job that ends this one must have an end of its own. */
+/* Check names and until=. The job named in until= must end by itself. */
 static void check_names(struct job *j)
 {
     if (job_named(j->name) != &jobs[j->first])
@@ -53,7 +53,8 @@ static void check_names(struct job *j)
                j->until);
 }
 
-/* It is to dirty the cache, whose blocks are those of the root disk. */
+/* Check the options of rw=mogul, which dirties a share of the cache. The
+ * cache's blocks are those of the root disk. */
 static void check_mogul(struct job *j, bool device)
 {
     struct stat root;

@@ -1,11 +1,12 @@
 /*
- * iogen: the load generator. What its parts share; main.c tells what it does.
+ * iogen: the interfaces of the load generator's parts. main.c describes the
+ * program.
  *
  * - options.c   the words NAME=VALUE, which become jobs
- *   check.c     is what was asked for possible?
+ *   check.c     checks that the options are possible
  *   prepare.c   files and generators before the start
  *   run.c       the I/Os of a job
- *   print.c     what came of it: text, JSON, a log
+ *   print.c     results: text, JSON, a log
  *   main.c      a process for each job, which all start at one time
  */
 #ifndef SLUICE_IOGEN_H
@@ -52,15 +53,15 @@ struct job {
     u64 streams, step, advice, output;
     u64 given; /* a bit for each row of the table */
 
-    /* what follows from them */
+    /* derived from the options */
     u32 number; /* of the process */
     u32 first;  /* of the job's processes */
     u32 is;
-    u64 blocks;                /* it chooses from */
+    u64 blocks;                /* number of blocks to choose from */
     u64 count, period_ns;      /* count I/Os are scheduled each period, or 0 */
     const struct job *watched; /* until's first process, or NULL */
     struct zipf *zipf;
-    int fd; /* its offset is 1 when the job has ended: I/O leaves it alone */
+    int fd; /* its offset becomes 1 when the job has ended; I/O keeps it */
     int result_fd, pid; /* its output, for the parent */
 
     /* the run */
@@ -76,7 +77,7 @@ struct job {
 extern struct job jobs[JOBS_MAX];
 extern int job_count;
 
-/* What a process has measured: each has its own. */
+/* The measurements of this process. */
 extern struct histogram response, fsyncs;
 
 /* ---- options.c ---- */
@@ -91,18 +92,20 @@ void options_help(void);
 
 /* ---- check.c ---- */
 
-/* Settles what follows from the options. An impossible one ends the program. */
+/* Check all jobs and set the fields that follow from the options. An impossible
+ * option ends the program. */
 void check_all(void);
 
 /* ---- prepare.c ---- */
 
 void prepare(struct job *j);
-/* Bytes that the job writes. */
+/* Fill a buffer with bytes to write. */
 void fill(const struct job *j, char *buf, u64 bytes);
 
 /* ---- run.c ---- */
 
-/* All I/Os of a job; the file's offset says to others that it has ended. */
+/* Make all I/Os of a job. At the end set its file's offset, which other jobs
+ * read. */
 void run_job(struct job *j);
 
 /* ---- print.c ---- */

@@ -5,14 +5,15 @@
  *   iogen bs=4k name=w rw=mogul filename=/w cache_blocks=1228 until=r --
  *         name=r rw=randread filename=/data nr=10000
  *
- * - Words are NAME=VALUE; the table below has them all (-h). `--` begins the
+ * - Words are NAME=VALUE; -h lists them all (options.c). `--` begins the
  *   next job, which is a process of its own and has a name=. Words before the
  *   first name= of the first job hold for all jobs. With numjobs= a job is
  *   several processes, and each does all that the words say.
  * - With layout=1 a file that is missing or short is written first; then its
  *   blocks may be cached.
  * - A wrong word is reported, and iogen ends with status 2 before any I/O. I/Os
- *   that fail are counted, and the first is reported; then the status is 1.
+ *   that fail are counted, and the first failure is reported; then the status
+ *   is 1.
  * - All jobs start at one time. A job ends at its number_ios, runtime_s or
  *   until, whichever comes first; with none of them, after size / bs I/Os.
  *   Sequential jobs begin again at the start; random ones may choose a block
@@ -53,9 +54,9 @@
 
 #define USAGE "iogen -h | NAME=VALUE... [-- NAME=VALUE...]..."
 
-/* A job closes its writing end of one pipe when it is ready, of another when
- * it has ended: reading there waits for all. In between, the parent writes the
- * time of the start once for each job. */
+/* A job closes its writing end of one pipe when it is ready, and of another
+ * when it has ended. So a read of the pipe returns when all jobs have closed
+ * it. In between, the parent writes the time of the start once for each job. */
 static int ready_pipe[2], start_pipe[2], end_pipe[2];
 
 static void wait_for_all(const int fds[2])
@@ -71,7 +72,8 @@ static void make_pipe(int fds[2])
         die("pipe");
 }
 
-/* Memory that begins at a page: a raw disk makes a request of each. */
+/* Return memory that begins at a page, because a raw disk makes a request for
+ * each page. */
 static char *whole_pages(u64 bytes)
 {
     u64 at = (u64)xmalloc(bytes + PAGE_SIZE);
@@ -118,7 +120,7 @@ static void start(struct job *j)
     j->result_fd = output[0];
 }
 
-/* Pass on what the job prints; whether it has failed. */
+/* Print the job's output. Returns whether the job has failed. */
 static bool finish(const struct job *j)
 {
     static char buf[BUFSIZ];

@@ -1,4 +1,4 @@
-/* What a job needs before the start: its file, and its random numbers. */
+/* Prepare a job before the start: its file and its random numbers. */
 #include "user/load/iogen/iogen.h"
 
 #define LAYOUT_CALL 65536UL
@@ -15,7 +15,7 @@ void fill(const struct job *j, char *buf, u64 bytes)
         buf[i] = random_u64(&state);
 }
 
-/* Make the file as long as the job needs it, on the disk. */
+/* Write the file to the disk, as long as the job needs it. */
 static void lay_out(const struct job *j)
 {
     static char buf[LAYOUT_CALL];

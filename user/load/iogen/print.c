@@ -1,4 +1,4 @@
-/* What came of a job. */
+/* Print the results of a job. */
 #include "user/load/iogen/iogen.h"
 #include "user/lib/json.h"
 
@@ -46,7 +46,7 @@ static void print_times(const char *what, const struct histogram *h)
     printf("\n");
 }
 
-/* For people. */
+/* Print the results as text for people. */
 static void print_text(const struct job *j)
 {
     u64 ms = (j->end_ns - j->start_ns) / NS_PER_MS;

@@ -1,4 +1,4 @@
-/* The I/Os of a job: when the next one is due, and where. */
+/* Make the I/Os of a job: compute when the next I/O is due, and its block. */
 #include "user/load/iogen/iogen.h"
 
 #define LOOK_NS (100 * NS_PER_MS) /* how soon a sleeper sees until's end */
@@ -19,7 +19,7 @@ static bool is_open_loop(const struct job *j)
     return j->rate_iops || j->is & MOGUL;
 }
 
-/* When the next I/O is due: settles due_ns. */
+/* Set due_ns, the time when the next I/O is due. */
 static void schedule(struct job *j)
 {
     u64 k = j->issued;
@@ -33,7 +33,7 @@ static void schedule(struct job *j)
                                     j->thinktime_us * NS_PER_US;
 }
 
-/* Sleep until the next I/O is due. The time, or 0: the job is to end. */
+/* Sleep until the next I/O is due. Returns the time, or 0 to end the job. */
 static u64 wait_until_due(const struct job *j)
 {
     u64 limit_ns = j->runtime_s ? j->start_ns + j->runtime_s * NS_PER_S : ~0UL;
@@ -49,7 +49,7 @@ static u64 wait_until_due(const struct job *j)
     return 0;
 }
 
-/* How the next block is chosen. */
+/* Return the kind of choice of the next block. */
 static u32 kind_of(const struct job *j)
 {
     static const u32 kinds[] = {0, RANDOM, ZIPF};
@@ -58,7 +58,8 @@ static u32 kind_of(const struct job *j)
     return j->is;
 }
 
-/* Of sequential jobs: where the stream whose turn it is goes on in its part. */
+/* Return the next block of a sequential job: where the current stream continues
+ * in its part of the file. */
 static u64 next_in_order(const struct job *j)
 {
     u64 part = j->blocks / j->streams, round = part / j->step;
@@ -84,7 +85,7 @@ static bool choose_write(struct job *j)
     return j->is & WRITES;
 }
 
-/* An I/O that returned n. */
+/* Count a failed I/O, which returned n, and report the first. */
 static void failed(struct job *j, const char *what, u64 block, i64 n)
 {
     if (j->errors++ == 0)
@@ -114,7 +115,7 @@ static void fsync_if_due(struct job *j, u64 block)
     histogram_add(&fsyncs, j->end_ns - from_ns);
 }
 
-/* How much of its block the next write writes. */
+/* Return how many bytes of its block the next write writes. */
 static u64 choose_bytes(struct job *j)
 {
     bool partial =

@@ -1,4 +1,4 @@
-/* Files of kbuild (kbuild.h), read and written in pieces of a buffer. */
+/* Read and write files of kbuild (kbuild.h) in pieces of a buffer's size. */
 #include "user/lib.h"
 #include "user/load/kbuild/kbuild.h"
 #include "user/lib/compute.h"

@@ -1,10 +1,10 @@
 /*
  * kbuild's parts: the measured build, files, and the passes of a compilation.
  *
- * - measured.c describes a real build: each of its sources with what the passes
- *   made of it. `make measure-build` writes measured.c.
+ * - measured.c describes a real build: each source, with the sizes of the files
+ *   that the passes made of it. `make measure-build` writes measured.c.
  * - files.c reads and writes files in pieces, as programs do through stdio, and
- *   counts what it does.
+ *   counts calls and bytes.
  * - passes.c compiles, archives and links.
  */
 #ifndef SLUICE_USER_KBUILD_H
@@ -24,7 +24,7 @@
 struct measured_source {
     u32 source, expanded, assembly, object;
     u32 cpp_us, cc_us, as_us;
-    u32 cc_first;              /* share of its time before cc writes */
+    u32 cc_first;              /* share of cc's time before it writes */
     u64 headers[HEADER_WORDS]; /* a bit for each header that cpp reads */
 };
 extern const struct measured_source measured_sources[];
