@@ -4,8 +4,8 @@
 
 static bool recursive;
 
-/* The paths of the file that is copied and of its copy, as the walk goes down:
- * one pair for all levels. */
+/* The paths of the current file and of its copy. The walk changes this one pair
+ * at each level. */
 static char from[PATH_BYTES], to[PATH_BYTES];
 
 static int cp(void);
@@ -84,8 +84,8 @@ static int cp(void)
     return mknod(to, st.st_mode, st.st_rdev) < 0 ? complain(to) : 0;
 }
 
-/* Whether the directory `path` is `outer` or below it. Goes up by chdir(), so
- * the depth is not limited by what a path can hold. */
+/* True if the directory `path` is `outer` or below it. Goes up by chdir(), so
+ * that the depth is not limited by the length of a path. */
 static bool climbs_to(const char *path, const struct stat *outer)
 {
     struct stat here;
@@ -102,9 +102,9 @@ static bool climbs_to(const char *path, const struct stat *outer)
     return false;
 }
 
-/* True if the file to be made at `path` is in the directory `outer` or in one
- * below it, or is `outer`: then a copy has no end. A child looks, because this
- * process may have no way back to its directory. */
+/* True if the new file at `path` is `outer`, or is in the directory `outer` or
+ * below it: then the copy would not end. A child checks this, because this
+ * process might be unable to return to its directory. */
 static bool is_inside(const char *path, const char *outer)
 {
     struct stat out, in;

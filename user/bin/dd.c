@@ -18,7 +18,7 @@ static struct {
     bool notrunc, excl, fsync, sync;
 } args = {.block_bytes = 512, .count = ~0UL};
 
-/* A larger block is read in parts, in memory that grows with what comes. */
+/* A larger block is read in parts, into memory that grows as it is read. */
 #define PART_BYTES (1UL << 20)
 
 static u64 full[2], partial[2], bytes; /* blocks read and written */
@@ -97,8 +97,8 @@ static bool make_room(u64 n)
     return true;
 }
 
-/* Read a block: its bytes, 0 at the end, -1. A part that is not full ends it,
- * as a read that is not full ends a smaller block. */
+/* Read a block. Returns its bytes, 0 at the end, or -1. A part that is not full
+ * ends the block, just as a short read ends a smaller block. */
 static i64 read_block(int fd)
 {
     u64 have = 0;
@@ -154,7 +154,7 @@ static int open_output(u64 offset)
     return fd;
 }
 
-/* 0, or -1 after a warning. */
+/* Return 0, or -1 after a warning. */
 static int copy(int in, int out)
 {
     for (u64 i = 0; i < args.count; i++) {
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
         seek = offset_of(args.seek, "seek");
     int in = open_input(skip);
     int out = open_output(seek);
-    bool grows = args.out ? seek > skip : true; /* as fast as it is read */
+    bool grows = args.out ? seek > skip : true; /* the input as it is read */
     if (args.count == ~0UL && grows && is_same_file(in, out))
         diex("%s: is the output too", args.in ? args.in : "standard input");
     u64 start_ns = gettime(CLOCK_VIRTUAL);

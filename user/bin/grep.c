@@ -113,8 +113,8 @@ static void lower(char *s)
         *s = tolower(*s);
 }
 
-/* A line as it is compared: a text. Of the bytes that a line may hold, 0 would
- * end it; a newline, which no line holds, stands for it. */
+/* Make a text of a line, to compare it. A byte 0 in the line would end the
+ * text, so a newline, which no line contains, replaces it. */
 static bool matches(const char *pattern, const char *line, size_t n)
 {
     static char *copy;
@@ -129,7 +129,8 @@ static bool matches(const char *pattern, const char *line, size_t n)
     return match(pattern, copy);
 }
 
-/* How many lines of f were selected. `name`: to print before each, or NULL. */
+/* Print the selected lines of f. Returns their number. `name`: printed before
+ * each line, or NULL. */
 static u64 grep(const char *pattern, FILE *f, const char *name)
 {
     static char *line;

@@ -20,7 +20,7 @@ static int start(char *const argv[])
     die("%s", argv[0]);
 }
 
-/* Until this child has ended: its exit status. */
+/* Wait until this child has ended. Returns its exit status. */
 static int wait_for(int pid)
 {
     int status, dead;

@@ -66,7 +66,7 @@ static bool same_group(const char *a, const char *b)
     return strncmp(a, b, n + 1) == 0;
 }
 
-/* Times are in ns; what people can read of them. */
+/* Print a value; times, which are in ns, in a unit that is easy to read. */
 static void print_row(const char *name, i64 value, const char *unit)
 {
     static const struct {

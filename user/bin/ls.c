@@ -71,7 +71,7 @@ static void print_details(const struct entry *e)
     printf("\n");
 }
 
-/* Down the columns, as many as the screen has room for. */
+/* Print the names down the columns, as many columns as fit the screen. */
 static void print_columns(const struct entries *e)
 {
     u32 width = 1;

@@ -2,9 +2,9 @@
  * to another disk. */
 #include "user/lib.h"
 
-/* Copy a regular file beside `to` and rename the copy over `to` once it is
- * whole: what was there is replaced (a link, and not the file it leads to), or
- * stays as it was. */
+/* Copy a regular file next to `to`, and rename the complete copy over `to`. So
+ * the old file is replaced (a link itself, not its target) or stays as it was.
+ */
 static int replace_by_copy(const char *from, const struct stat *st,
                            const char *to)
 {

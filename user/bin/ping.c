@@ -9,8 +9,8 @@
 
 static u8 sent[MOST_BYTES], got[MOST_BYTES];
 
-/* Wait for the reply to the request of that number, until a second is over.
- * Earlier ones, which came late, are passed over. */
+/* Wait up to a second for the reply to the request of this number. Late replies
+ * to earlier requests are ignored. */
 static i64 reply(int fd, u32 number, u64 until_ns, struct net_address *from)
 {
     for (;;) {

@@ -30,7 +30,7 @@ static char *policies(void)
 
 /* ---- showing ---- */
 
-/* The line's policies, those after `KIND:`; NULL if it is none of a kind. */
+/* Return a line's policies, the text after `KIND:`; NULL for another line. */
 static char *names_of(char *line)
 {
     char *colon = line + strcspn(line, ":/ ");
@@ -60,7 +60,7 @@ static bool in_use(const char *names, const char *name, size_t n)
     return used && is_name(used, name, n);
 }
 
-/* What the user asks for: "" all, a kind, or a policy. */
+/* The question: "" for everything, a kind, or a policy. */
 static bool is_kind(const char *line, const char *asked)
 {
     size_t n = strlen(asked);
@@ -112,7 +112,7 @@ static bool is_row(const char *line)
     return *line && strncmp(line, last_error, strlen(last_error)) != 0;
 }
 
-/* What each policy of a kind does that the question is about. */
+/* Print what each policy of a kind does, if the question is about it. */
 static void print_abouts(const char *asked, const char *kind_line,
                          const char *names, char *const *rows)
 {
@@ -127,7 +127,7 @@ static void print_abouts(const char *asked, const char *kind_line,
     }
 }
 
-/* The lines of the kinds that the question is about. How many? */
+/* Print the lines of the kinds that the question is about. Returns how many. */
 static int print_kinds(const char *asked, char *const *all)
 {
     int count = 0;
@@ -143,7 +143,7 @@ static int print_kinds(const char *asked, char *const *all)
     return count;
 }
 
-/* True if a tunable's policy is one that is asked for. */
+/* True if the question is about a tunable's policy. */
 static bool is_wanted(const char *asked, char *const *rows, const char *policy)
 {
     size_t n = strcspn(policy, ".");

@@ -24,7 +24,7 @@ static int rm(const char *path)
     return 1;
 }
 
-/* True if rm must not remove this: ., .. or /, however it is written. */
+/* True if rm must not remove the path: it is ., .. or /, in any spelling. */
 static bool is_protected(const char *path)
 {
     struct stat st, root;

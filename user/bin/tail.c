@@ -6,8 +6,8 @@ struct line {
     size_t room, length;
 };
 
-/* Keeps the last `lines` lines in a ring, which grows with the file up to that
- * number. */
+/* Keep the last `lines` lines in a ring, which grows with the file up to this
+ * number of lines. */
 static void tail(FILE *f, u64 lines)
 {
     struct line *ring = NULL;

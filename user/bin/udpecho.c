@@ -22,7 +22,7 @@ static int open_socket(u32 port)
     return fd;
 }
 
-/* count 0: for ever. */
+/* Answer `count` datagrams; 0: for ever. */
 static int serve(int fd, u64 count)
 {
     struct net_address from;

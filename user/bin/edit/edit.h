@@ -1,5 +1,5 @@
 /*
- * edit: a small editor for the whole screen. What its parts share.
+ * edit: the interfaces of a small full-screen editor's parts.
  *
  * - main.c      the keys, and what each does
  *   text.c      the lines of the text in memory
@@ -62,7 +62,7 @@ const char *file_write(const char *path);
 struct view {
     const char *path;
     u32 row, column; /* the cursor: a line and a byte in it */
-    u32 readahead;   /* the screen column that up and down keep to */
+    u32 readahead;   /* the screen column that moving up and down keeps */
     u32 top, left;   /* the line and column in the screen's corner */
     char message[160];
 };

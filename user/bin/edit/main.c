@@ -29,7 +29,7 @@ static void move_to(u32 row, u32 column)
     view.readahead = screen_place(row, column);
 }
 
-/* Move up or down in the screen column that view.wish keeps. */
+/* Move up or down in the screen column that view.readahead keeps. */
 static void move_rows(i64 n)
 {
     i64 row = (i64)view.row + n;

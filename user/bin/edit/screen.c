@@ -1,7 +1,7 @@
 /*
- * What the terminal shows: rows of text, one that tells the file and the
- * place, one for messages. Each row is made as a string and sent if it is not
- * what was sent before.
+ * Draw the terminal: rows of text, a row with the file's name and the cursor's
+ * place, and a row for messages. Each row is built as a string, and sent if it
+ * differs from the row sent last.
  */
 #include "user/bin/edit/edit.h"
 
@@ -92,7 +92,7 @@ u32 screen_byte_at(u32 row, u32 wanted)
     return i;
 }
 
-/* A byte as it is shown, less what is left of the screen. */
+/* Append a byte as it is shown, without the part to the left of the screen. */
 static char *show_byte(char *to, u8 c, u32 place, u32 left)
 {
     char cells[TAB + 1] = "        ";
@@ -152,7 +152,7 @@ static void make_status(char *to, const struct view *v)
     snprintf(to, ROW_BYTES, "\033[7m%-*.*s%s\033[m", room, room, left, right);
 }
 
-/* Have the cursor on the screen. */
+/* Scroll so that the cursor is on the screen. */
 static void scroll(struct view *v)
 {
     u32 place = screen_place(v->row, v->column), most = columns() - 2;

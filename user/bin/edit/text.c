@@ -9,7 +9,7 @@ const char *text_refused(void)
     return refused;
 }
 
-/* Memory for n things, where *room is enough for; *at moves. */
+/* Make *at large enough for n elements; *room: how many it has memory for. */
 static bool make_room(void **at, u32 *room, u32 n, size_t size)
 {
     u32 wanted = MAX(n, *room + *room / 2);
