@@ -1,6 +1,6 @@
-"""A machine that is run twice, in QEMU and as its twin (sluice/twin/), and what each decided.
+"""Run a machine twice, in QEMU and as its twin (sluice/twin/), and compare their decisions.
 
-Its script ends with the line END, so that the trace is found in the memory that it leaves.
+The machine's script ends with the line END, which prints where the trace is in memory.
 """
 
 import re

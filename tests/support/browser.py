@@ -1,6 +1,6 @@
-"""Chromium without a window, driven over its DevTools protocol (tornado has the web socket).
+"""Drive Chromium without a window over its DevTools protocol (tornado has the web socket).
 
-Tests that need it skip, with words, where there is no Chromium.
+Tests that need Chromium are skipped, with the reason, if there is none.
 """
 
 import asyncio
@@ -37,7 +37,10 @@ def find_browser(names: tuple[str, ...]) -> str:
 
 
 class Driven:
-    """A browser that answers numbered commands over a web socket. errors: what it has told of."""
+    """A browser that answers numbered commands over a web socket.
+
+    errors: those that it reported.
+    """
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -45,7 +48,7 @@ class Driven:
         self.errors: list[str] = []
 
     def note(self, message: dict) -> None:
-        """Keep the error that a message tells of, if it does."""
+        """Keep the error in a message, if the message reports one."""
         raise NotImplementedError
 
     def connect(self, address: str) -> None:
@@ -156,7 +159,7 @@ class Page(Driven):
         )
 
     def painted(self) -> None:
-        """Wait until all that was asked for is drawn."""
+        """Wait until everything requested so far is drawn."""
         self.value("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
     def dark(self, on: bool) -> None:

@@ -1,8 +1,8 @@
-"""Figures that depend on the compiler which made the kernel and the programs.
+"""Return figures that depend on the compiler of the kernel and the programs.
 
 In virtual time an instruction takes time, and a program's size decides where files lie. So a figure
-that a test or a text holds is that of one compiler. Where another one made the kernel, a test
-checks what does not depend on it, and says so by a warning.
+in a test or a text holds for one compiler. If another compiler made the kernel, a test checks only
+what does not depend on the compiler, and warns.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""The figures in the staff's model answers and exam questions, computed from the rules alone.
+"""Compute the figures in the staff's model answers and exam questions from the rules alone.
 
-Each function follows the comment at the head of a policy or of the drive's model, and not its code.
-So an answer was derived twice. FIGURES says which figures stand in which answer. To change the
-figures of a question, compute the new ones here.
+Each function follows the comment at the head of a policy or of the drive's model, not its code. So
+each answer is derived twice. FIGURES lists the figures of each answer. To change the figures of a
+question, compute the new ones here.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ DIRECT, POINTERS = 12, BLOCK_BYTES // 4
 
 
 def way(block: int) -> list[int]:
-    """Entries on the way to a file's block: of the inode, then of each block of pointers."""
+    """Return the entries on the way to a file's block: in the inode, then in each pointer block."""
     if block < DIRECT:
         return [block]
     block -= DIRECT
@@ -44,7 +44,7 @@ KNEE_CYLS, A_NS, B_NS, C_NS, E_NS = 151, 1648000, 443700, 6104000, 7479
 
 
 def place(block: int) -> tuple[int, int]:
-    """Cylinder and head of a block in the outer zone."""
+    """Return the cylinder and head of a block in the outer zone."""
     track = block * BLOCK_SECTORS // TRACK_SECTORS
     return track // HEADS, track % HEADS
 
@@ -162,7 +162,7 @@ THRESHOLD, RANGE_S, AGE_S = 6, 10, 60
 
 
 def scan(ages: list[int], range_s: int) -> list[int]:
-    """New ages of blocks, the oldest first: each gets the nearest with room, else the emptiest."""
+    """Return the new ages of blocks, oldest first: the nearest with room, else the emptiest."""
     count: Counter[int] = Counter()
     new = []
     for age in ages:

@@ -1,5 +1,5 @@
-"""A flash drive as drives/model/flash.c describes it, written again and otherwise: a die's blocks
-are lists of pages, and a page is looked for in them.
+"""Model a flash drive a second time, in another way than drives/model/flash.c: a die's blocks are
+lists of pages, and a page is searched for in them.
 """
 
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Die:
         self.erased = list(range(filled, filled + spare))
         self.programs = 0
         self.free_ns = 0
-        self.told: tuple[str, int, int] = ("", 0, 0)  # last: what to do, in which row, from when
+        self.told: tuple[str, int, int] = ("", 0, 0)  # the last operation, its row, its start
 
     def place(self, page: int) -> tuple[int, int]:
         for b, block in enumerate(self.blocks):
@@ -87,7 +87,7 @@ class Die:
         self.closed = len(block.places) == self.f.block
 
     def victim(self) -> int:
-        """By exact fractions, the first of equals."""
+        """Return the block to clean, by exact fractions; of equal ones the first."""
         can = [
             b
             for b, block in enumerate(self.blocks)
@@ -132,12 +132,14 @@ class Die:
 
 
 class PartedDie(Die):
-    """A die that the drive has not: what cleaning moves goes to a block of its own. The host's
-    block is opened when two are erased."""
+    """A die of another design: pages that cleaning moves go to a separate block.
+
+    A block for the host is opened when two blocks are erased.
+    """
 
     def __init__(self, f: Figures, pages: list[int]) -> None:
         super().__init__(f, pages)
-        self.kept: int | None = None  # the block for what is moved
+        self.kept: int | None = None  # the block for pages that are moved
 
     def keeps_more(self) -> bool:
         return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block

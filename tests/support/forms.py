@@ -1,4 +1,4 @@
-"""What forms of results there are, read back and held against what their platforms document."""
+"""Read the forms of results back, and check them against their platforms' documentation."""
 
 import csv
 import importlib

@@ -1,4 +1,4 @@
-"""Lab runs of which every write of a dirty block is known, from the trace."""
+"""Make lab runs and find every write of a dirty block in their traces."""
 
 import re
 from collections import defaultdict

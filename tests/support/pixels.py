@@ -57,8 +57,10 @@ def decoded(png: bytes) -> np.ndarray:
 
 
 def compare(picture: np.ndarray, path: Path, most: float, out: Path) -> None:
-    """Fail if a number of a picture differs by more than `most` from that of a stored one. What was
-    drawn is left in the folder `out`, to be looked at and, if it is right, to be stored."""
+    """Fail if a number of a picture differs by more than `most` from the stored picture's.
+
+    The drawn picture is left in the folder `out`: look at it and, if it is right, store it.
+    """
     drawn = out / path.name
     drawn.write_bytes(encoded(picture))
     says = f"look at {drawn}; if it is right, copy it to {path}"

@@ -1,4 +1,4 @@
-"""Traces that a test makes up."""
+"""Build traces for tests."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from sluice.system.trace import RECORD, WRITE, Event, Events, event_names
 
 
 def packed(events: Iterable[Event]) -> Events:
-    """These events as the kernel would have traced them."""
+    """Return these events in the form in which the kernel traces them."""
     number = event_names().index
     records = (
         RECORD.pack(e.time_ns, e.block, e.argument | WRITE * e.write, e.pid, number(e.name), e.disk)

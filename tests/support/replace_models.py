@@ -1,4 +1,4 @@
-"""Replace policies as their papers have them: the hits of a trace, by the simplest code.
+"""Compute the hits of replace policies on a trace, as their papers describe them, by simple code.
 
 Each function takes the blocks that are used, in order, and the size of the cache; it
 shares nothing with the policy of its name, whose hits must be the same. `optimal` is
@@ -92,8 +92,10 @@ def two_q(trace: Sequence[int], size: int) -> int:
 
 
 def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
-    """Figure 4 of the paper. whole: p changes by whole blocks; else by the fractions of the
-    paper."""
+    """Return the hits by figure 4 of the paper.
+
+    whole: p changes by whole blocks; otherwise by the fractions of the paper.
+    """
     part = floordiv if whole else truediv
     t1, t2, b1, b2 = (OrderedDict() for _ in range(4))
     p = hits = 0
@@ -134,7 +136,7 @@ def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
 
 
 def car(trace: Sequence[int], size: int) -> int:
-    """Figure 2 of the paper, but p changes by whole blocks."""
+    """Return the hits by figure 2 of the paper, except that p changes by whole blocks."""
     t1, t2 = (OrderedDict() for _ in range(2))  # block: its mark; the hand is at the first
     b1, b2 = (OrderedDict() for _ in range(2))
     p = hits = 0

@@ -1,8 +1,8 @@
-"""A bridge for clients of ONC RPC that speak TCP only (libnfs), to a server that speaks UDP only.
+"""Bridge clients of ONC RPC that use only TCP (libnfs) to a server that uses only UDP.
 
 Each connection gets a UDP socket of its own, so the server sees one port for one client. Records
-are joined from their fragments (RFC 5531, section 11). Nothing is sent again: there is no loss
-between the bridge and a machine of the same host.
+are joined from their fragments (RFC 5531, section 11). The bridge repeats no call, because nothing
+is lost between it and a machine of the same host.
 """
 
 import contextlib

@@ -60,18 +60,18 @@ class Reply:
         return data
 
     def attributes(self) -> "Attributes":
-        """Return what an fattr3 says."""
+        """Return the attributes in an fattr3."""
         kind, mode, links, _user, _group = (self.word() for _ in range(5))
         size, _used, _device, _disk, number = (self.long() for _ in range(5))
         self.take(24)  # times
         return Attributes(kind, mode, links, size, number)
 
     def post_attributes(self) -> "Attributes | None":
-        """Return what a post_op_attr says."""
+        """Return the attributes in a post_op_attr, or None."""
         return self.attributes() if self.word() else None
 
     def skip_wcc(self) -> None:
-        """Pass over a wcc_data."""
+        """Skip a wcc_data."""
         if self.word():
             self.take(24)
         self.post_attributes()
@@ -203,7 +203,7 @@ class Client:
         return found
 
     def commit(self, handle: bytes) -> int:
-        """Have all that was written to a file be on the disk. Returns the write verifier."""
+        """Commit everything written to a file to the disk. Returns the write verifier."""
         reply = self.nfs(21, pack_bytes(handle), bytes(12))
         reply.skip_wcc()
         return reply.long()

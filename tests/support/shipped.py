@@ -1,7 +1,7 @@
-"""The experiments that ship, each loaded once in a process.
+"""Load the experiments of this tree, each once in a process.
 
-To load all of them takes seconds, and several tests look at all. Those tests are of one group of
-pytest-xdist, GROUP, and so of one worker. They must not change what they get.
+Loading all of them takes seconds, and several tests need all. These tests belong to one group of
+pytest-xdist, GROUP, and so run in one worker. They must not change the experiments.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Two small runs to look at: bursts of PU, and ripples of AIPU."""
+"""Make two small runs for tests: one with bursts (PU) and one without (AIPU)."""
 
 from pathlib import Path
 

@@ -40,11 +40,11 @@ SOURCE_FOLDERS = (  # with C sources that are built
     *("kernel", "kernel/*", "policies/*", "drives", "drives/*", "mkfs"),
     *("user", "user/*", "user/*/*", "tests/*", "tests/*/*"),
 )
-OF_TESTS = ("FULL", "LAB", "T")  # which tests there are; to other commands they say something else
+OF_TESTS = ("FULL", "LAB", "T")  # variables that choose tests; other commands use them differently
 
 
 def plain_environment() -> dict[str, str]:
-    """Without what an outer make has told its children, and what was said about these tests."""
+    """Return the environment without variables of an outer make and of this test run."""
     told = {k for k in os.environ if k.startswith(("MAKE", "MFLAGS"))} | {*OF_TESTS}
     return {k: v for k, v in os.environ.items() if k not in told}
 

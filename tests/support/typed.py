@@ -1,4 +1,4 @@
-"""What is typed behind `sluice`, done in this process: nothing is installed, built or copied."""
+"""Run command lines of `sluice` in this process: nothing is installed, built or copied."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ LINE = [sys.executable, "-m", "tests.support.typed"]  # of a process in ROOT; th
 
 
 def enter(*words: object) -> int:
-    """Do a command line's work. Returns its exit status."""
+    """Run a command line. Returns its exit status."""
     with mock.patch.object(verb, "start", lambda home, function, values: function(**values)):
         try:
             main.command()([str(word) for word in words], prog_name="sluice")
@@ -41,7 +41,7 @@ def read(*words: object) -> int:
 
 
 def call(*words: object) -> int:
-    """Do a command line's work as `enter` does, but let ^C through."""
+    """Run a command line like `enter`, but let ^C through."""
     found: list = []
 
     def keep(home: str, function: Callable[..., int], values: dict) -> int:

@@ -1,8 +1,8 @@
 """Unit tests in C (tests/support/native/test.h): their names, and how they ended.
 
-A program runs all its tests at once, each in a process of its own, because to start it takes longer
-than most tests do. So tests of one program belong to one worker. For mutants (tools/mutants) each
-is run when it is asked for, because the first that fails suffices.
+A program runs all its tests at once, each in its own process, because starting the program takes
+longer than most tests. So the tests of one program belong to one worker. For mutants
+(tools/mutants) each test is run separately, because the first failure suffices.
 """
 
 import os
