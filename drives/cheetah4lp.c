@@ -6,8 +6,8 @@ static const struct drive_model cheetah4lp = {
     .name = "cheetah4lp",
     .about = "Seagate ST34501N Cheetah 4LP: 4.5 GB, 10,033 rpm",
     .modelled = true,
-    /* All: measured, DiskSim; but the seek formula: fitted to DiskSim's
-     * measured curve. */
+    /* All figures: measured, DiskSim; except the seek formula, which is fitted
+     * to DiskSim's measured curve. */
     .sectors = 8887200,
     .rpm = 10033,
     .heads = 8,
@@ -37,9 +37,9 @@ static const struct drive_model cheetah4lp = {
     .segment_sectors = 282,
     .read_ahead_sectors = 282, /* all of the segment */
     .write_behind = true,
-    /* Its cache is volatile, as that of most drives. Here it is as if a
-     * battery kept it, for Shriver et al. flush nothing;
-     * drive_volatile=1 makes it as it was sold. */
+    /* The real cache is volatile, as in most drives. Here a battery keeps it,
+     * because Shriver et al. flush nothing; drive_volatile=1 makes it
+     * volatile. */
     .volatile_cache = false,
 };
 DRIVE(cheetah4lp);

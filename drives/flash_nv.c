@@ -1,5 +1,5 @@
 /* The drive `flash` with a cache that a power cut does not empty, because a
- * capacitor gives it the time to program what waits. */
+ * capacitor gives it the time to program the waiting pages. */
 #include "drives/chips.h"
 
 static const struct flash_figures chips = {

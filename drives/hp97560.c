@@ -1,5 +1,5 @@
 /* A drive of Wang, Anderson and Patterson 1999. No write-behind, so that a
- * synchronous write is one: chosen. */
+ * synchronous write waits for the platters: chosen. */
 #include "drives/row.h"
 
 static const struct drive_model hp97560 = {

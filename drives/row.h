@@ -1,8 +1,8 @@
 /*
- * The row of a drive (kernel/disk/drive.h). A new drive is a new file in this
- * folder and nothing else: the linker gathers them.
+ * The row of a drive (kernel/disk/drive.h). To add a drive, add a file to this
+ * folder: the linker collects the rows.
  *
- * The source of every figure stands with it:
+ * Each figure names its source:
  *   published  the papers that measured with the drive, disktab, data sheets
  *   measured   the validated parameters of DiskSim 4.0 for that drive
  *   derived    follows from other figures, as said
@@ -55,15 +55,15 @@ u64 drive_room(const struct drive_model *);
  * for which age * (1 - u) / 2u is largest, u being the share in use. */
 enum cleaning { CLEAN_GREEDY = 1, CLEAN_COST_BENEFIT };
 
-/* A row says each of them: drive_wrong refuses one that leaves out a figure
- * whose 0 means nothing. */
+/* A row must have all figures: drive_wrong refuses a row without a figure that
+ * must not be 0. */
 struct flash_figures {
     u32 channels, dies;            /* at most MAX_CHANNELS, MAX_DIES in all */
     u32 planes;                    /* of a die, that work together */
     u32 page_sectors, block_pages; /* what is programmed, what is erased */
-    /* Of the blocks of a die that hold the disk's pages, in %: so many more
-     * there are, rounded up, and at least two. One of them is the reserve, so
-     * a small disk has more to spare than this says, or less
+    /* The spare blocks of a die, in % of the blocks that hold the disk's
+     * pages, rounded up, and at least two. One of them is the reserve, so a
+     * small disk may have a larger or smaller share to spare
      * (book/pages/inside/drives.md has a table). */
     u32 spare_percent;
     u32 read_ns, program_ns; /* a page, in its die */

@@ -10,27 +10,28 @@
  *   cylinder by cylinder inwards. Each track begins a little later than the one
  *   before (skew), so that a transfer that goes on there finds its next sector
  *   coming when the head switch or the seek is done.
- * - The arm does one thing at a time. d->arm_ns is when it will have done it,
- *   d->cyl and d->head where it will be then.
+ * - The arm does one operation at a time. d->arm_ns is when the current one
+ *   ends; d->cyl and d->head are where the arm will be then.
  * - A read that misses costs overhead, seek, rotation, transfer; sectors cross
  *   the bus while later ones are read. Then the arm reads ahead until it has
- *   read enough or a command wants it. How far it came is worked out when that
- *   command is there: catch_up().
+ *   read enough or a command needs the arm. How far it has read is computed
+ *   when that command arrives: catch_up().
  * - A read of what a segment of the cache holds, or the arm is about to read
  *   ahead into it, is a hit: no seek, no rotation lost.
  * - Or the drive reads whole tracks (AHEAD_TRACK). At a read that misses, the
- *   arm reads from when it has come to the track, whatever passes first, for
- *   one turn. A segment then holds of one track what has passed: from where the
- *   arm began to the track's end, and what lies before, from the track's start.
- *   A command that takes the arm away ends the turn; when the arm comes back to
- *   that track, it begins a new one.
+ *   arm reads for one rotation, from the first sector that passes after the arm
+ *   has reached the track. A segment then holds the sectors of one track that
+ *   have passed: from where the arm began to the track's end, and then from the
+ *   track's start. A command that takes the arm away ends this reading; when
+ *   the arm returns to the track, it begins again.
  * - A write costs overhead, and the arm seeks while the data cross the bus.
- *   Written behind, it is done when they are across. A write that goes on where
- *   the last one ended joins it while the arm is at it (a hit); any other waits
- *   for the arm, so that one stream at most is not on the platters yet, for
- *   which a flush waits.
+ *   With write-behind, a write is done when its data are across. A write that
+ *   continues where the last one ended joins it while the arm still writes (a
+ *   hit). Any other write waits for the arm. So at most one stream of writes is
+ *   not on the platters yet; a flush waits for it.
  *
- * What a drive does inside, for itself, takes the arm and the platters alone.
+ * Work that a drive does internally, without the host, takes only the arm and
+ * the platters.
  *
  * Not modelled: remapped sectors, retries, thermal recalibration.
  */
@@ -74,7 +75,7 @@ const struct drive_model *drive_find(const char *name)
 struct spot {
     u32 cyl, head;
     u32 slot, slots; /* which of the track's, counted by angle */
-    u64 before;      /* sectors from the start of the track to here, or more */
+    u64 before;      /* at least the sectors from the track's start to here */
     u64 left;        /* sectors from here to the end of the track */
 };
 
@@ -275,8 +276,8 @@ static u64 pass(struct drive *d, const struct spot *s, u64 n, bool write,
 
 /* ---- the cache ---- */
 
-/* The segment holds more, up to `end`. If it has no room, its first sectors
- * give way. */
+/* Extend the segment up to `end`. If it is full, its first sectors are
+ * dropped. */
 static void extend(const struct drive *d, struct segment *s, u64 end)
 {
     s->end = end;
@@ -284,8 +285,8 @@ static void extend(const struct drive *d, struct segment *s, u64 end)
         s->first = s->end - d->cache.segment_sectors;
 }
 
-/* The arm reads on in its turn over a track, as far as its sectors pass in one
- * piece, and not beyond `to` if it is before that. Returns what passed. */
+/* Continue reading a whole track, as far as its sectors pass without a break,
+ * but not beyond `to`. Returns the sectors that passed. */
 static struct span read_on(struct drive *d, u64 to, u64 until_ns)
 {
     struct segment *s = &d->segment[d->ahead];
@@ -340,7 +341,7 @@ static u32 segment_with(const struct drive *d, u64 sector)
     return best;
 }
 
-/* How far the segment holds all from this sector on. */
+/* Return the end of the sectors that the segment holds from this sector on. */
 static u64 held_to(const struct segment *s, u64 sector)
 {
     if (s->low <= sector && sector < s->low_end)
@@ -393,7 +394,7 @@ static void begin_segment(struct drive *d, u32 i, u64 sector)
         d->ahead = NONE;
 }
 
-/* These sectors are written: what the segments hold of them is out of date. */
+/* Remove sectors from the segments, because a write makes them out of date. */
 static void forget(struct drive *d, u64 sector, u64 end)
 {
     for (u32 i = 0; i < d->cache.segments; i++) {
@@ -420,7 +421,7 @@ struct transfer {
     u64 done_ns; /* no earlier, by those that came */
 };
 
-/* These sectors of one track, if any, have come, the last at d->arm_ns. */
+/* Count sectors of one track, if any, that were read, the last at d->arm_ns. */
 static void come(const struct drive *d, struct transfer *t, u64 from, u64 to)
 {
     const struct drive_model *m = d->model;
@@ -547,8 +548,9 @@ static u64 serve_by_tracks(struct drive *d, u64 now_ns, u64 sector, u64 end)
     return across_ns(d, &t, ready_ns) + outside(d, m->done_ns[AFTER_READ]);
 }
 
-/* When the arm, told at ready_ns, can begin to write n sectors: it is at the
- * track, and the data come fast enough. It seeks while they come. */
+/* Return when the arm, which gets the command at ready_ns, can begin to write n
+ * sectors: it has reached the track, and the data arrive fast enough. The arm
+ * seeks while they arrive. */
 static u64 at_write_ns(const struct drive *d, const struct spot *s, u64 n,
                        u64 ready_ns)
 {

@@ -5,45 +5,48 @@
  * - A page is programmed whole, once after its block was erased. So a write
  *   goes to the next erased page, the map is changed, and the old page is
  *   garbage. A write of a part of a page reads the rest of it first.
- * - Logical page l lies in die l mod dies, always: neighbours are in different
- *   dies, and those of a run of `channels` pages cross different channels. A
- *   die has one open block, for what the host writes and for what is moved.
+ * - Logical page l is always in die l mod dies. So neighbours are in different
+ *   dies, and `channels` consecutive pages use different channels. A die has
+ *   one open block, for pages that the host writes and for pages that are
+ *   moved.
  * - Cleaning: when a die has no erased page but those of one block, its
  *   reserve, it moves the pages in use of a victim into the reserve, which is
  *   the open block now, and erases the victim, which is the reserve then. The
- *   victim has a page that is garbage, because the blocks outnumber those that
- *   the disk's pages fill by two at least. A page is moved within its die
- *   (copy-back). A drive is not told what is deleted, and does not clean when
- *   it is idle.
- * - A die's planes work together: its blocks are as many of the chip's, one of
- *   each plane, which are erased at once, and places go through the planes by
- *   turns. Cleaning moves as many pages at a time, of whichever planes.
+ *   victim always has garbage, because there are at least two blocks more than
+ *   the disk's pages fill. A page is moved within its die (copy-back). A drive
+ *   does not know which blocks are deleted, and does not clean when it is idle.
+ * - A die's planes work together. A block here is one block of each plane; they
+ *   are erased together, and consecutive pages are in the planes in rotation.
+ *   Cleaning moves one page per plane at a time, from any planes.
  * - At the start all pages have been written, in order, and the spare blocks
- *   are erased. The tables say so by zeros: at_of, held_at and used_of know
- * what was where. So of a large disk only those parts of the tables take memory
+ *   are erased. Zeros in the tables mean this state: at_of, held_at and used_of
+ *   compute it. So of a large disk only those parts of the tables take memory
  *   that differ from the start, if the host gives memory when it is written.
  *
  * Times:
  *
  * - A command costs an overhead (service_ns). One command is served at a time.
- * - A die does one thing at a time, in the order in which it is told: read a
- *   page and have it cross its channel; or have one cross, clean, program it.
- *   But pages at one place of its planes, a row, are read or programmed at once
- *   if the die is told of each before it begins; they cross one after another.
- * - A channel lets one page cross at a time, in order too; but a page that has
- *   to wait for its die leaves a gap, which others may use. The channel knows
- *   of its largest gap.
+ * - A die does one operation at a time, in the order of commands: it reads a
+ *   page, which then crosses the channel; or a page crosses, and the die cleans
+ *   if necessary and programs the page. But a row, the pages at one place of
+ *   all planes, is read or programmed at once if the commands for all its pages
+ *   arrive before the operation begins; the pages cross one after another.
+ * - One page crosses a channel at a time, in order. But a page that must wait
+ *   for its die leaves a gap, which other pages may use. The model remembers
+ *   only the largest gap of each channel.
  * - Pages cross the bus to the host one after the other, as they come.
  * - The write cache is a ring of cache_pages. A page waits there until it
- *   crosses its channel. A write is done when its data are in the ring, and a
- *   page gets a place when that of cache_pages before has left. A page that
- *   waits is read, and written again, where it waits. All of it goes to the
- *   dies as soon as they take it, so a flush waits until the last is programmed
- *   (durable_ns). Without a cache, a write is done when it is programmed.
+ *   crosses its channel. A write is done when its data are in the ring. A page
+ *   gets a place when the page that is cache_pages before it has left. A
+ *   waiting page is read and overwritten in the ring. Pages go to the dies as
+ *   soon as the dies can take them, so a flush waits until the last page is
+ *   programmed (durable_ns). Without a cache, a write is done when it is
+ *   programmed.
  *
- * A copy of a drive (struct drive) is answered by the tables and times as they
- * are. Nothing is changed, so two questions to one copy know nothing of each
- * other, but that the drive is busy with the first.
+ * A command to a copy of a drive (struct drive) uses the tables and times of
+ * the original and changes none of them. So a second command to the copy is
+ * computed as if the first had not been given, except that the drive is busy
+ * with it.
  *
  * Not modelled: wear levelling, failing pages and blocks, commands that overlap
  * (native command queueing), the time to look up and to save the map.
@@ -77,7 +80,7 @@ struct channel {
     u64 free_ns, gap_ns, gap_end_ns;
 };
 
-/* What a die was told last: to read or to program a row. */
+/* The last command to a die: to read or to program a row. */
 struct work {
     u64 begin_ns, done_ns;
     u32 row;
@@ -256,7 +259,7 @@ static u32 victim(const struct flash *t, u32 die)
     return best;
 }
 
-/* The next erased page of the open block is this page's now. */
+/* Give the next erased page of the open block to this logical page. */
 static void program(struct flash *t, u32 die, u32 page)
 {
     struct die *d = &t->die[die];
@@ -285,8 +288,8 @@ static void clean(struct flash *t, u32 die, u32 block)
     ++*t->counts[2];
 }
 
-/* The die will program a page of the host's. Returns how long it cleans before.
- * Without `change`, the tables stay as they are. */
+/* Prepare to program a page of the host. Returns how long the die cleans
+ * before. Without `change`, the tables are not changed. */
 static u64 make_room(struct flash *t, u32 die, bool change)
 {
     struct die *d = &t->die[die];
@@ -430,7 +433,7 @@ static u64 send(struct drive *d, struct clocks *k, const struct part *p,
     return done_ns;
 }
 
-/* The nth page of a write. Returns when the host may be told. */
+/* Write the nth page of a write. Returns when it is done for the host. */
 static u64 serve_write(struct drive *d, struct clocks *k, const struct part *p,
                        u32 nth)
 {

@@ -66,8 +66,8 @@ static int builtin_exit(int argc, char **argv)
     leave((int)(with & 255));
 }
 
-/* Wait for a child, -1: any. In an interactive shell no job has the console
- * meanwhile, so that ^C must be looked for. */
+/* Wait for a child; -1: any child. In an interactive shell no job has the
+ * console meanwhile, so the shell itself must check for ^C. */
 static int wait_patiently(int pid, int *waited)
 {
     int dead;

@@ -59,8 +59,8 @@ static int flush_output(int result)
     return result ? result : 1;
 }
 
-/* Where with_redirects() keeps a descriptor; or that it was not open, or that
- * it is as it was. */
+/* Where with_redirects() keeps a descriptor. Other values: it was not open, or
+ * it is unchanged. */
 enum { CLOSED = -1, UNTOUCHED = -2 };
 
 /* Keep what the redirections replace. False after a message. */

@@ -1,7 +1,7 @@
 /*
- * From a text to a tree of nodes. A parser stops when the text is wrong or
- * ends too soon. It then stays where it is, and callers ignore what its
- * functions return.
+ * Parse a text into a tree of nodes. A parser stops when the text is wrong or
+ * ends too soon. Then its position no longer changes, and callers ignore the
+ * results of its functions.
  */
 #include "user/sh/sh.h"
 

@@ -1,8 +1,8 @@
 /*
- * Calls with any arguments, drawn by a seed: each ends with a result or with
- * an error that there is, and the kernel goes on.
+ * Calls with random arguments, drawn by a seed. Each must return a result or an
+ * existing error number, and the kernel must survive.
  *
- * - An argument is a good one, one at the edge of what is good, or a bad one.
+ * - An argument is valid, at the edge of validity, or invalid.
  *   A call whose path or structure is at a bad address must fail; one with a
  *   bad buffer must move no byte.
  * - The seed is in /seed, or 1. `sluice dev fuzz arguments` gives others.
@@ -18,8 +18,8 @@
 #define CONSOLE   63 /* is never drawn: a read of it would wait */
 
 /* A call and what its arguments are: P path, S structure, B buffer, N length,
- * F descriptor, f one that is none, V any number, W one that is too large or
- * negative, T a short time, G flags or a mode. */
+ * F descriptor, f invalid descriptor, V any number, W a number that is too
+ * large or negative, T a short time, G flags or a mode. */
 static const struct any_call {
     u64 number;
     const char *kinds;
@@ -154,7 +154,7 @@ static struct drawn draw(u64 *chance)
     return d;
 }
 
-/* Is it the number of an error? */
+/* True if this is the number of an error. */
 static bool is_error(i64 number)
 {
     switch (number) {
@@ -181,7 +181,7 @@ static i64 do_call(const struct drawn *d)
     return a0;
 }
 
-/* What is wrong with a call's result, or NULL. */
+/* Return what is wrong with a call's result, or NULL. */
 static const char *wrong(const struct drawn *d, i64 result)
 {
     if (result < 0 && !is_error(-result))

@@ -1,12 +1,12 @@
-/* malloc, calloc, realloc and free, held to a model: who owns which bytes. */
+/* Compare malloc, calloc, realloc and free with a model of the blocks' bytes. */
 #include "user/usertests/usertests.h"
 
 #define STEP   65536UL /* the heap grows by multiples of this */
 #define BLOCKS 32
 #define ROUNDS 1000
 
-/* Sizes around which the allocator decides otherwise: the least chunk, the
- * last bin of one size, powers of two, steps of the heap. */
+/* Sizes at which the allocator's decisions change: the least chunk, the last
+ * bin of one size, powers of two, steps of the heap. */
 static const u64 edges[] = {0, 32, 1024, 2048, 4096, STEP / 2, STEP, 2 * STEP};
 
 /* Each byte of a block is `mark`. */

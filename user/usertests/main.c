@@ -7,7 +7,7 @@
 const char *current;
 char buf[65536], buf2[65536];
 
-/* The resources of which a test must use none when it has ended. */
+/* The resources that a test must have given back when it has ended. */
 enum { MEMORY, FILES, INODES, BUFFERS, BLOCKS, FILE_INODES, KINDS };
 static const char *const kind_names[KINDS] = {
     "pages of memory", "open files",     "inodes in memory",

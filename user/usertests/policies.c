@@ -32,7 +32,7 @@ static void use(const char *kind, const char *name)
              refused_for("has no journal") || refused_for("needs 64 buffers"));
 }
 
-/* Put every policy to use in its turn, then those that were before. The rows
+/* Use each policy in turn, then those of before again. In /dev/policy the rows
  * of the kinds are followed by those of the policies, KIND/NAME: ... */
 static void use_every_policy(void)
 {
@@ -63,7 +63,7 @@ TEST(policies_are_swapped_under_load_without_loss)
     }
 }
 
-/* /dev/policy, but for the last error. */
+/* Read /dev/policy without the last error. */
 static void read_policies(char *to, u64 n)
 {
     read_device("/dev/policy", to, n);

@@ -1,6 +1,6 @@
 /*
- * usertests: the promises to programs of the kernel and of the C library
- * (heap.c, text.c, streams.c), tested from inside.
+ * usertests: test what the kernel and the C library (heap.c, text.c, streams.c)
+ * promise to programs.
  *
  *   usertests [-l] [NAME]...   all tests, those named, or with -l a list
  *
@@ -84,11 +84,11 @@ void close_both(const int fds[2]);
 #define JOIN_ALL(pids)                       \
     for (u32 i_ = 0; i_ < NELEM(pids); i_++) \
     JOIN((pids)[i_])
-/* fn(arg) must get its process killed. */
+/* Expect that the kernel kills a process that calls fn(arg). */
 #define DIES(fn, arg) expect_is(__LINE__, #fn, STATUS(SPAWN(fn, arg)), WKILLED)
 
-/* A signal between processes: TELL writes a byte, HEAR waits for one, or
- * for the end when every writer is gone. */
+/* A signal between processes: TELL writes a byte, HEAR waits for a byte, or for
+ * the end of the pipe when no writer is left. */
 #define TELL(fds) IS(write((fds)[1], "!", 1), 1)
 #define HEAR(fds) OK(read((fds)[0], &(char){0}, 1))
 
