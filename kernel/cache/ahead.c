@@ -104,7 +104,7 @@ static void start_read(struct disk *d, u64 blkno, bool asked)
     struct buf *b =
         on_disk(d, blkno) ? allocate_to_read(d, blkno, asked) : NULL;
     if (b)
-        disk_submit(d, &b->io);
+        disk_submit(d, b->io);
 }
 
 void start_further(struct disk *d, const struct further_reads *further)

@@ -41,9 +41,13 @@ struct flush {
 extern struct bcache {
     struct spinlock lock;
     u32 block_bytes;
-    u64 nbufs, used; /* buffers; those of them that have ever held a block */
+    /* Buffers; those that ever held a block; transfers that one ever had. */
+    u64 nbufs, used, ios_used;
     struct buf *bufs;
-    u8 *data;             /* nbufs * block_bytes */
+    u8 *data; /* nbufs * block_bytes */
+    /* As many transfers as buffers, so one is there for each; those that were
+     * given back, in a chain, the last one first. */
+    struct io *ios, *free_ios;
     struct buf **buckets; /* nbuckets, a power of two */
     u64 nbuckets;
     struct list delayed, pending, writing;
@@ -121,6 +125,9 @@ void buf_get(struct buf *b);
 
 /* Let go of a busy buffer: hand it to the first that waits, if any. */
 void buf_let_go(struct buf *b);
+
+/* The buffer's transfer, which it has until it is let go clean. */
+struct io *buf_io(struct buf *b);
 
 /* Describe b's transfer. Prepare it; the caller submits it without the lock.
  */

@@ -137,11 +137,20 @@ void buf_get(struct buf *b)
 
 /* ---- dirty buffers. Caller holds the lock. ---- */
 
+struct io *buf_io(struct buf *b)
+{
+    if (!b->io && (b->io = bcache.free_ios))
+        bcache.free_ios = io_next(b->io);
+    else if (!b->io)
+        b->io = memset(&bcache.ios[bcache.ios_used++], 0, sizeof *b->io);
+    return b->io;
+}
+
 /* Describe b's transfer: which block, which way, for which process. */
 void buf_set_io(struct buf *b, bool write, bool waited)
 {
     u32 sectors = bcache.block_bytes / SECTOR_BYTES;
-    b->io = (struct io){
+    *buf_io(b) = (struct io){
         .request = {.sector = b->block.blkno * sectors,
                     .nsectors = sectors,
                     .write = write,
@@ -150,6 +159,7 @@ void buf_set_io(struct buf *b, bool write, bool waited)
         .span.data = b->data,
         .done = biodone,
         .reserve = reserve_candidate,
+        .arg = b,
     };
 }
 
@@ -166,7 +176,13 @@ void buf_let_go(struct buf *b)
     b->flags &= ~B_BUSY;
     bcache.nbusy--;
     make_evictable(b);
-    if (b->flags & B_DELWRI && !io_queued(&b->io) && !(b->flags & B_ERROR))
+    if (!(b->flags & B_DELWRI) && b->io) {
+        b->io->arg = NULL; /* reserve_candidate may still be asked about it */
+        io_set_next(b->io, bcache.free_ios);
+        bcache.free_ios = b->io;
+        b->io = NULL;
+    }
+    if ((b->flags & (B_DELWRI | B_ERROR)) == B_DELWRI && !io_queued(buf_io(b)))
         buf_add_candidate(b);
     if (bcache.waiting)
         wakeup(&bcache.nevictable);
@@ -185,9 +201,9 @@ void buf_prepare(struct buf *b, u32 direction, bool waited)
 
 void biodone(struct io *io, int error)
 {
-    struct buf *b = CONTAINER(io, struct buf, io);
+    struct buf *b = io->arg;
     HOLD(spin, &bcache.lock);
-    assert(b->flags & B_BUSY && b->flags & (B_READ | B_WRITE)); /* 2 */
+    assert(b && b->flags & B_BUSY && b->flags & (B_READ | B_WRITE)); /* 2 */
     if (b->flags & B_WRITE)
         write_ended(b, error);
     else if (!error)
@@ -252,7 +268,7 @@ static void write_victim(struct buf *b)
     buf_take(b);
     buf_prepare_write(b, false);
     spin_unlock(&bcache.lock);
-    disk_submit(b->disk, &b->io);
+    disk_submit(b->disk, b->io);
     spin_lock(&bcache.lock);
     if (b->flags & B_WRITE)
         sleep_on(&b->io, &bcache.lock);
@@ -333,9 +349,9 @@ static struct buf *read(struct disk *d, u64 blkno,
     if (!valid) {
         spin_lock(&bcache.lock);
         buf_prepare(b, B_READ, true);
-        b->io.alone = further->separate;
+        b->io->alone = further->separate;
         spin_unlock(&bcache.lock);
-        disk_submit(d, &b->io);
+        disk_submit(d, b->io);
     }
     start_further(d, further);
     disk_unplug(d);
@@ -369,7 +385,7 @@ int bwrite(struct buf *b)
     b->flags |= B_VALID;
     buf_prepare_write(b, true);
     spin_unlock(&bcache.lock);
-    disk_submit(b->disk, &b->io);
+    disk_submit(b->disk, b->io);
     int error = biowait(b);
     brelse(b);
     return error;
@@ -382,7 +398,7 @@ void bawrite(struct buf *b)
     buf_prepare_write(b, false);
     buf_unhold();
     spin_unlock(&bcache.lock);
-    disk_submit(b->disk, &b->io);
+    disk_submit(b->disk, b->io);
 }
 
 /* Wait for a buffer and drop its contents. Caller holds the lock. */
@@ -439,8 +455,9 @@ static void reserve(u32 block_bytes, u64 nbufs)
         bcache.nbuckets *= 2;
     bcache.buckets = mem_reserve(bcache.nbuckets * sizeof *bcache.buckets);
     bcache.bufs = mem_reserve(nbufs * sizeof *bcache.bufs);
+    bcache.ios = mem_reserve(nbufs * sizeof *bcache.ios);
     bcache.data = mem_reserve(nbufs * block_bytes);
-    if (!bcache.buckets || !bcache.bufs || !bcache.data)
+    if (!bcache.buckets || !bcache.bufs || !bcache.ios || !bcache.data)
         boot_fail("nbuf=%lu: %lu KiB of buffers do not fit in the memory left",
                   nbufs, nbufs * block_bytes / 1024);
     memset(bcache.buckets, 0, bcache.nbuckets * sizeof *bcache.buckets);

@@ -47,6 +47,7 @@
 
 struct flush;
 
+/* Whole lines of the processor's cache, so that each buffer begins one. */
 struct buf {
     /* bcache.lock. First what the hash compares, in one line of the
      * processor's cache. */
@@ -55,19 +56,21 @@ struct buf {
     u32 flags;
     struct block block;        /* what policies see: disk, blkno, times */
     struct wait_queue waiters; /* for the buffer, while it is busy */
-    struct list dirty;   /* on the delayed-write, pending, writing or pinned
-                            list */
+    /* Its place on a list: while it is dirty, in transfer to the disk or pinned
+     * on that of its state; with B_AHEAD, when it is none of these, on that of
+     * prefetched blocks. */
+    union {
+        struct list dirty, ahead;
+    };
     struct list owned;   /* while dirty: on its owner's list */
-    struct list ahead;   /* with B_AHEAD: on the list of those */
     u64 ahead_ns;        /* with B_AHEAD: when its read was started */
     struct flush *flush; /* the flush that waits for this write, or NULL */
     u64 write_number;    /* of its last write */
     /* Since when its writes fail, 0: they do not; when it is tried again. */
     u64 failed_ns, retry_ns;
+    struct io *io; /* its transfer (buf_io), or NULL */
     /* the holder's */
-    void *data;   /* bio_block_bytes() */
-    struct io io; /* its transfer */
-    u64 rest[6];  /* so that each begins a line of the processor's cache */
+    void *data; /* bio_block_bytes() */
 };
 
 /*

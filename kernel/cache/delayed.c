@@ -62,7 +62,7 @@ void undelay(struct buf *b)
 {
     assert(b->flags & B_BUSY && b->block.dirtied_ns && bcache.ndirty); /* 3 */
     update_leaves(b);
-    disk_remove_candidate(b->disk, &b->io);
+    disk_remove_candidate(b->disk, buf_io(b));
     list_remove(&b->dirty);
     list_remove(&b->owned);
     bcache.npending[b->block.disk] -= (b->flags & B_PENDING) != 0;
@@ -89,8 +89,8 @@ void set_failed(struct buf *b, u64 now_ns)
 void buf_add_candidate(struct buf *b)
 {
     buf_set_io(b, true, false);
-    b->io.request.queued_ns = b->block.dirtied_ns;
-    disk_add_candidate(b->disk, &b->io);
+    b->io->request.queued_ns = b->block.dirtied_ns;
+    disk_add_candidate(b->disk, b->io);
 }
 
 /* A buffer that is let go dirty has been dirty since now, if it was clean. */
@@ -128,9 +128,9 @@ u64 buf_prepare_write(struct buf *b, bool waited)
  * still dirty and free. By now the buffer may even hold another block. */
 bool reserve_candidate(struct io *io, const struct disk *d)
 {
-    struct buf *b = CONTAINER(io, struct buf, io);
     HOLD(spin, &bcache.lock);
-    bool free = (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
+    struct buf *b = io->arg;
+    bool free = b && (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
     if (!free || b->disk != d || io_queued(io))
         return false;
     buf_take(b);
@@ -150,7 +150,7 @@ static void write_failed(struct buf *b)
     set_failed(b, clock_ns());
     b->flags |= B_DELWRI | B_VALID;
     if (!b->block.dirtied_ns)
-        b->block.dirtied_ns = b->io.request.queued_ns;
+        b->block.dirtied_ns = b->io->request.queued_ns;
     delay(b);
 }
 
@@ -196,7 +196,7 @@ void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
     if (b->flags & B_DELWRI) {
         count(&absorbed, 1);
         trace_block(TRACE_absorbed, b, owner);
-        b->io.request.again = true;
+        buf_io(b)->request.again = true;
     }
     b->flags |= B_DELWRI | B_VALID;
     buf_let_go(b);

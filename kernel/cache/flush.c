@@ -61,7 +61,7 @@ static void submit(struct buf **batch, u32 n)
         if (!i || batch[i - 1]->disk != d)
             disk_plug(d);
         bool last = i + 1 == n || batch[i + 1]->disk != d;
-        disk_submit(d, &batch[i]->io);
+        disk_submit(d, batch[i]->io);
         if (last)
             disk_unplug(d);
     }
@@ -71,7 +71,7 @@ static void submit(struct buf **batch, u32 n)
 static void start(struct buf *b, const struct wanted *w)
 {
     u64 age_ns = buf_prepare_write(b, false);
-    b->io.request.waited = w->flush;
+    b->io->request.waited = w->flush;
     b->flush = w->flush;
     if (!w->flush) {
         hist_add(&age_flushed, age_ns);
@@ -152,25 +152,16 @@ static void wait_writing(struct disk *d, u64 owner)
     }
 }
 
-/* True if a buffer on the list is dirty because its last write failed. Caller
- * holds the lock. */
-static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
+/* True if a wanted buffer is dirty because its last write failed, whenever it
+ * was tried. That is rare, so all buffers are looked at then. Caller holds the
+ * lock. */
+static bool one_failed(struct wanted *w)
 {
-    LIST_EACH (n, l) {
-        const struct buf *b = item(n, by_owner);
-        if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
-            concerns(b, w->disk, w->owner) && !(w->kinds >> b->block.meta & 1))
+    w->last_write = bcache.write_number;
+    for (u64 i = 0; bcache.nfailed && i < bcache.used; i++)
+        if (bcache.bufs[i].failed_ns && is_wanted(&bcache.bufs[i], w))
             return true;
-    }
     return false;
-}
-
-static bool one_failed(const struct wanted *w)
-{
-    if (w->owner)
-        return any_failed(owner_list(w->owner), true, w);
-    return any_failed(&bcache.pending, false, w) ||
-           any_failed(&bcache.delayed, false, w);
 }
 
 /*

@@ -103,14 +103,14 @@ static u64 start_oldest(struct list *l, u64 n)
             continue;
         buf_take(b);
         buf_prepare_write(b, false);
-        io_set_next(&b->io, batch);
-        batch = &b->io;
+        io_set_next(b->io, batch);
+        batch = b->io;
         started++;
     }
     spin_unlock(&bcache.lock);
     for (struct io *io = batch, *next; io; io = next) {
         next = io_next(io);
-        disk_submit(CONTAINER(io, struct buf, io)->disk, io);
+        disk_submit(((struct buf *)io->arg)->disk, io);
     }
     spin_lock(&bcache.lock);
     return started;

@@ -44,7 +44,7 @@ FOLDER = KEPT / "replays"
 KEPT_TRACES = 4  # decoded traces that stay; results of all stay
 PIECE = 1 << 20  # bytes
 GZIP_LEVEL = 1
-BUFFER_BYTES = 640  # what a buffer takes at most: itself, its bucket, and what policies remember
+BUFFER_BYTES = 400  # what a clean buffer takes: itself, its bucket, and what policies remember
 BASE_BYTES = 16 << 20  # what a replayer takes besides
 
 

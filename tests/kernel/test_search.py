@@ -93,10 +93,10 @@ FAULTS = {
         "kernel/cache/bio.c",
         "        spin_lock(&bcache.lock);\n"
         "        buf_prepare(b, B_READ, true);\n"
-        "        b->io.alone = further->separate;\n"
+        "        b->io->alone = further->separate;\n"
         "        spin_unlock(&bcache.lock);\n",
-        "        buf_prepare(b, B_READ, true);\n        b->io.alone = further->separate;\n",
-        "a buffer has changed without the lock bcache",
+        "        buf_prepare(b, B_READ, true);\n        b->io->alone = further->separate;\n",
+        "the cache has changed without the lock bcache",
     ),
     "a lost request": Fault(
         "kernel/disk/merge.c",

@@ -130,7 +130,7 @@ static void check_buffer(struct buf *b, u32 i)
             "block %lu is prefetched, or on that list, but not both",
             block_of(b));
     check_dirty_lists(b);
-    bool candidate = b->io.request.queue && b->io.request.candidate;
+    bool candidate = b->io && b->io->request.queue && b->io->request.candidate;
     WATCHED(0, !candidate || b->flags & B_DELWRI,
             "block %lu is a candidate write, and clean", block_of(b));
     WATCHED(0,

@@ -357,10 +357,15 @@ static void clear_times(void)
             b->block.mark = 0;
         if (!b->failed_ns)
             b->retry_ns = 0;
-        if (b->io.request.queue || b->flags & (B_READ | B_WRITE))
+        if (!b->io || b->io->request.queue || b->flags & (B_READ | B_WRITE))
             continue;
-        b->io.request.queued_ns = 0;
-        b->io.issued_ns = 0;
+        b->io->request.queued_ns = 0;
+        b->io->issued_ns = 0;
+    }
+    for (struct io *io = bcache.free_ios, *next; io; io = next) {
+        next = io_next(io);
+        *io = (struct io){0};
+        io_set_next(io, next);
     }
 }
 

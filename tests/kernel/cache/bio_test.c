@@ -371,7 +371,8 @@ static void check(void)
     for (u64 i = 0; i < bcache.used; i++) {
         struct buf *b = &bcache.bufs[i];
         bool idle = !(b->flags & (B_BUSY | B_DELWRI));
-        bool candidate_writes = b->io.request.queue && b->io.request.candidate;
+        bool candidate_writes =
+            b->io && b->io->request.queue && b->io->request.candidate;
         assert(!candidate_writes || b->flags & B_DELWRI);
         assert(candidate_writes || idle || b->flags & (B_BUSY | B_ERROR));
         dirty += b->block.dirtied_ns && !(b->flags & B_WRITE);

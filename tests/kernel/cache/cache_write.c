@@ -98,6 +98,32 @@ TEST(owners_are_spread_over_the_lists)
 
 /* ---- writing at once ---- */
 
+TEST(each_buffer_begins_a_line_of_the_processors_cache)
+{
+    check_eq(sizeof(struct buf), 256);
+}
+
+TEST(a_buffer_that_is_let_go_clean_gives_its_transfer_back)
+{
+    boot("nbuf=64");
+    for (u64 blkno = 0; blkno < 8; blkno++)
+        read_in(blkno);
+    check_eq(bcache.ios_used, 1);
+    dirty(5, 0);
+    dirty(6, 0);
+    check_eq(bcache.ios_used, 2);
+    binval(disk0(), 5);
+    check(!buffer_of(5)->io);
+    bwrite(getblk(disk0(), 6));
+    check(!buffer_of(6)->io);
+    struct buf *b = bread(disk0(), 9), *other = bread(disk0(), 10);
+    check(b->io && other->io && b->io != other->io);
+    brelse(b);
+    brelse(other);
+    check_eq(bcache.ios_used, 2);
+    check_at_rest();
+}
+
 TEST(bwrite_waits_and_bawrite_does_not)
 {
     boot("nbuf=64");
@@ -105,11 +131,11 @@ TEST(bwrite_waits_and_bawrite_does_not)
     memset(b->data, 0x5a, 1024);
     check_eq(bwrite(b), 0);
     check_eq(on_device(0, 11)[511], 0x5a);
-    check(b->io.request.waited);
+    check(!b->io && bcache.free_ios->request.waited);
     b = getblk(disk0(), 6);
     memset(b->data, 0x6b, 1024);
     bawrite(b);
-    check(!b->io.request.waited);
+    check(!b->io->request.waited);
     check_eq(myproc()->buffers_held, 0);
     check_eq(bio_busy(), 1);
     check_eq(bcache.nwriting, 1);

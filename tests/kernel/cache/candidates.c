@@ -24,7 +24,7 @@ TEST(a_dirty_block_is_a_candidate_since_it_is_dirty_until_it_is_written)
     told.next = not_now;
     clock_now_ns = 5000;
     dirty(5, 0);
-    const struct request *r = &buffer_of(5)->io.request;
+    const struct request *r = &buffer_of(5)->io->request;
     check(r->queue && r->candidate && r->write);
     check_eq(r->sector, 10);
     check_eq(r->nsectors, 2);
@@ -53,8 +53,8 @@ TEST(a_candidate_that_is_taken_up_is_written_for_process_0)
     forget("trace");
     disk_poke(disk0());
     check_commands("W0:10+2");
-    check_eq(buffer_of(5)->io.request.pid, 0);
-    check(!buffer_of(5)->io.request.waited);
+    check_eq(buffer_of(5)->io->request.pid, 0);
+    check(!buffer_of(5)->io->request.waited);
     check_eq(bio_busy(), 1);
     check_eq(bio_dirty(), 0);
     check_hist("bio.age_written", 0, "700", 700);
@@ -83,7 +83,7 @@ TEST(a_candidate_is_not_claimed_while_somebody_has_the_buffer)
     told.next = NULL;
     disk_poke(disk0());
     check_commands("");
-    check(is_dirty(5) && !b->io.request.queue);
+    check(is_dirty(5) && !b->io->request.queue);
     forget("notes");
     brelse(b); /* and is a candidate again */
     check_notes("queued O10");
@@ -108,7 +108,7 @@ static void claim_after(void (*fn)(void))
     boot_candidates();
     told.next = not_now;
     dirty(5, 0);
-    struct io *io = &buffer_of(5)->io;
+    struct io *io = buffer_of(5)->io;
     bool (*claim)(struct io *, const struct disk *) = io->reserve;
     meanwhile = fn;
     fn();
@@ -168,7 +168,7 @@ TEST(a_candidate_is_not_claimed_for_another_disk)
     boot_candidates();
     told.next = not_now;
     dirty(5, 0);
-    struct io *io = &buffer_of(5)->io;
+    struct io *io = buffer_of(5)->io;
     disk_remove_candidate(disk0(), io);
     check(!io->reserve(io, disk_get(1)));
     check(io->reserve(io, disk0()));
@@ -184,5 +184,5 @@ TEST(a_block_whose_write_failed_is_not_a_candidate)
     bawrite(getblk(disk0(), 5));
     end_commands();
     check(is_dirty(5));
-    check(!buffer_of(5)->io.request.queue);
+    check(!buffer_of(5)->io->request.queue);
 }
