@@ -28,8 +28,9 @@
 #define ASKING   3        /* processes, so that calls are left for blocks */
 #define TRIES    3        /* of a call that renews */
 
+bool leases_used;
 COUNTER_WITH(asked, "remote.leases", "calls", "that ask for a lease",
-             &remote_used);
+             &leases_used);
 
 static struct lessee *lessees[MAX_DISKS]; /* mounting, in mount.c */
 
@@ -333,7 +334,7 @@ static int mounted(struct mount *m)
     if (error && error != -EAGAIN)
         return error;
     HOLD(spin, &m->lock);
-    l->used = true;
+    l->used = leases_used = true;
     wakeup(l);
     return 0;
 }

@@ -17,6 +17,8 @@ struct lessee {
     bool renewing, evicting;
 };
 
+extern bool leases_used; /* the counters are shown */
+
 struct lessee *lessee_of(const struct mount *);
 
 /* The file's inode while it is open here, which keeps it in memory; else NULL.

@@ -12,7 +12,7 @@
 #include "kernel/proc/proc.h"
 
 COUNTER_WITH(evictions, "remote.evictions", "notices",
-             "of the server, which takes a lease back", &remote_used);
+             "of the server, which takes a lease back", &leases_used);
 
 static void vacate(struct lessee *l, const u8 *handle, u32 bytes, u64 stamp)
 {

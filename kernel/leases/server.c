@@ -28,10 +28,11 @@
 #define LEASES   1024
 #define AGAIN_NS NS_PER_S
 
+static bool has_granted; /* the counters are shown */
 COUNTER_WITH(evicted, "nfs.evictions", "notices",
-             "to clients, which are to give up a lease", &nfs_has_served);
+             "to clients, which are to give up a lease", &has_granted);
 COUNTER_WITH(expired, "nfs.expired", "leases",
-             "whose end a conflicting request waited for", &nfs_has_served);
+             "whose end a conflicting request waited for", &has_granted);
 
 /* Of the table; all is guarded by its lock. */
 struct known {
@@ -84,6 +85,7 @@ static int start(void)
         return -ENOMEM;
     memset(table, 0, sizeof *table);
     table->epoch = table->counter = exported.verifier;
+    has_granted = true;
     table->grace_ns = wait ? clock_ns() + LEASE_GRACE_NS : 0;
     return 0;
 }
