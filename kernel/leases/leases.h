@@ -24,9 +24,8 @@
  *     VACATED  handle, port, stamp -> status
  *     EVICTED  handle, stamp: a notice, without a reply
  *
- * - GETLEASE of NO_LEASE has the other clients write back and, with `write`,
- *   drop what they have. The client asks so before each transfer past its
- * cache.
+ * - GETLEASE of NO_LEASE evicts the client that has a write lease or, with
+ *   `write`, all clients. A client asks so before each transfer past its cache.
  *
  *   server.c   the server's table of leases
  *   client.c   the client: leases are got, renewed, and used while they last
