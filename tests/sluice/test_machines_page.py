@@ -19,9 +19,12 @@ from sluice.debug.remote import RemoteExplainer
 from sluice.debug.stored_run import find_or_record
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
+from sluice.experiment.schema import Experiment
+from sluice.experiment.selection import twin_variant
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.theatre.machine_lanes import Machines, build_machines, count_steps, machines_page
+from sluice.twin import engine
 
 pytestmark = pytest.mark.xdist_group("remote why")  # they share machines
 
@@ -30,16 +33,32 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> RemoteExplainer:
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     path = tmp_path_factory.mktemp("page") / "lossy.toml"
     more = "loss_percent = 2\nlate_percent = 2\nlink_seed = 1"
     path.write_text(LOAD.format(more=more))
-    return RemoteExplainer(find_or_record(load(path).runs[0], FOLDER))
+    return load(path)
+
+
+def explain_first(experiment: Experiment) -> RemoteExplainer:
+    """Return the explanation of the first run."""
+    return RemoteExplainer(find_or_record(experiment.runs[0], FOLDER))
+
+
+@pytest.fixture(scope="module")
+def explained(lossy: Experiment) -> RemoteExplainer:
+    return explain_first(lossy)
 
 
 @pytest.fixture(scope="module")
 def shown(explained: RemoteExplainer) -> Machines:
     return build_machines(explained)
+
+
+def test_the_page_of_two_twins_is_that_of_two_machines(lossy: Experiment, shown: Machines) -> None:
+    if why := engine.host_refusal_reason():
+        pytest.skip(why)
+    assert build_machines(explain_first(twin_variant(lossy))) == shown
 
 
 def test_a_number_over_time_is_the_sum_of_its_changes() -> None:
