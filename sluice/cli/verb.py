@@ -56,7 +56,7 @@ class Needs:
 def needs_of_engine(needs: Needs) -> Callable[[Values], Needs]:
     """Return a function for a verb with --engine: it returns these needs, with the twin if the twin
     is to make the runs."""
-    return lambda values: needs.adding("twin") if values["engine"] == "twin" else needs
+    return lambda values: needs.adding("twin") if values.get("engine") == "twin" else needs
 
 
 class Work(Protocol):
