@@ -351,7 +351,7 @@ def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
 
 
 def test_what_makes_runs_needs_the_twin_where_it_makes_them() -> None:
-    for words in ("experiment run", "lab fair"):
+    for words in ("experiment run", "lab fair", "network run", "why", "theatre"):
         about = load_verb(words).function.about
         assert "twin" in about.needs({"engine": "twin"}).goals
         assert "twin" not in about.needs({"engine": "machine"}).goals
