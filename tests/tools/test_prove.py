@@ -86,16 +86,15 @@ def test_promises_are_of_policies_that_there_are() -> None:
             assert bool(promise.overtaken) != bool(promise.why), name
 
 
-def test_what_makes_a_source_simpler_stands_in_it_once() -> None:
+def test_what_makes_a_source_simpler_stands_in_it() -> None:
     for kind, rows in checker.load_promises().items():
         for name, promise in rows.items():
             text = (ROOT / "policies" / kind / f"{name}.c").read_text(encoding="utf-8")
             simpler = checker.make_simpler(text, promise.simpler)
             assert (simpler == text) == (not promise.simpler), name
             assert simpler.count("\n") == text.count("\n"), name
-    for text in ("", "MORE 8, MORE 8"):
-        with pytest.raises(ValueError, match=r"MORE 8.* times in the source"):
-            checker.make_simpler(text, ["MORE 8 -> MORE 2"])
+    with pytest.raises(ValueError, match=r"MORE 8.* does not stand in the source"):
+        checker.make_simpler("MORE 7", ["MORE 8 -> MORE 2"])
 
 
 @pytest.mark.parametrize(
