@@ -314,7 +314,12 @@ def shells(
     disk_mib: DiskMib = 64,
     why: Annotated[
         str | None,
-        typer.Option(hidden=True, callback=options.value_callback(refuse_why)),
+        typer.Option(
+            metavar="READ",
+            hidden=True,
+            help="Refused with words: what a read waited for is known in one virtual time only.",
+            callback=options.value_callback(refuse_why),
+        ),
     ] = None,
 ) -> int:
     r"""Boot two machines on one network, in real time, with a shell on each. ^] goes to the other
