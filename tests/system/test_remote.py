@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from drawn import SEEDS, draw_network
 
 from sluice.network.consoles import Line
 from sluice.network.notes import Frame, read_notes
@@ -16,12 +17,12 @@ MOUNT = "mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt; "
 
 
 def run(
-    folder: Path, *scripts: str, args: str = "", link: Link | None = None
+    folder: Path, *scripts: str, args: str = "", link: Link | None = None, block: str = "4K"
 ) -> tuple[list[list[str]], list[Frame]]:
     """Run a network. Returns what each machine printed, without times, and all frames."""
     folder.mkdir()
     lines: list[Line] = []
-    plan = Plan(scripts, (args,) * len(scripts), link or Link())
+    plan = Plan(scripts, (args,) * len(scripts), link or Link(), block=block)
     statuses = run_network(plan, folder, lines.append, folder / "notes")
     assert statuses == [0] * len(scripts)
     words = [str(line).split(maxsplit=2) for line in lines]
@@ -29,7 +30,10 @@ def run(
     return said, read_notes(folder / "notes")
 
 
-def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path, seed: int) -> None:
+    drawn = draw_network(seed)
+    how = {"args": drawn.args, "link": drawn.link, "block": drawn.block}
     server = SERVE + "sleep 60; cksum /x/sh; cat /x/new; ls /x/dir; cmp /bin/sh /x/sh"
     client = MOUNT + (
         "cat /mnt/old; echo world > /mnt/new; cat /mnt/new; mkdir /mnt/dir; touch /mnt/dir/a;"
@@ -37,7 +41,7 @@ def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path) -> N
         "cd /mnt/dir; pwd; cd /; mount; umount /mnt; mount -t nfs 10.0.0.1:/x /mnt;"
         "cksum /mnt/sh; cat /mnt/old; ls /mnt; df /mnt; umount /mnt"
     )
-    said, frames = run(tmp_path / "a", server, client)
+    said, frames = run(tmp_path / "a", server, client, **how)
     sums = re.findall(r"(\d+ \d+) /(?:mnt|x)/sh", "\n".join(said[0] + said[1]))
     assert len(sums) == 3 and len(set(sums)) == 1
     assert said[0][1:] == ["world", "b"]
@@ -46,7 +50,7 @@ def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path) -> N
     assert "/mnt/dir\n" in text and "10.0.0.1:/x /mnt rw" in text
     assert "cat: /mnt/old: no such file or directory" in text
     assert "dir  new  sh\n" in text and "nfs1" in text
-    assert run(tmp_path / "b", server, client) == (said, frames)
+    assert run(tmp_path / "b", server, client, **how) == (said, frames)
 
 
 def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
