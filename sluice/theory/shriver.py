@@ -98,7 +98,6 @@ class Machine:
 
     setting: Setting
     instruction: float
-    instruction: float
     way: float  # of a command to the drive
     turn: float  # half a rotation
     jump: float  # the seek to a place in the same group or the next
