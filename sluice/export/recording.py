@@ -1,7 +1,7 @@
-"""Records a run from its trace; every format is written from this recording.
+"""Record a run from its trace; every format is written from this recording.
 
-It contains only the measured part, from the first reading of /dev/stat to the second: the kernel's
-counters grew in that time by what is recorded here.
+The recording has only the measured part, from the first reading of /dev/stat to the second. So its
+events agree with the growth of the kernel's counters.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ from sluice.system import devtext, trace
 from sluice.system.requests import Request, pair_requests
 from sluice.system.trace import Event
 
-WORD_BYTES = 8  # of a name in an event
+WORD_BYTES = 8  # bytes of a process's name in one word of an event
 Read = Callable[[int], tuple[int, Sequence[Event]]]  # a trace at an address: trace.read
 
 
@@ -30,12 +30,12 @@ class Recording:
     """The recording of one run."""
 
     run: Run
-    lost: int  # events of the measured part, its first, overwritten by newer ones
-    start_ns: int  # of that part, since power-on
+    lost: int  # number of events at the start of the measured part that newer events overwrote
+    start_ns: int  # start of the measured part, since power-on
     end_ns: int
-    requests: list[Request]  # completed in that time, in order of queueing
-    unfinished: int  # begun in it, completed later or never
-    events: list[Event]  # all until its end, also from before it
+    requests: list[Request]  # those completed in the measured part, in order of queueing
+    unfinished: int  # requests begun in the measured part that completed later or never
+    events: list[Event]  # all until the end of the measured part, also those before its start
     names: dict[int, str]  # of processes
     jobs: Sequence[JobLine] = ()  # what they printed
 
@@ -99,12 +99,15 @@ def expect_equal(result: Mapping[str, object], stored: Mapping[str, object] | No
     """Raise RunFailed unless the repeated run has the stored result."""
     other = [name for name in result if stored and result[name] != stored.get(name)]
     if other:
-        raise RunFailed(f"the run came out unlike the stored result: {', '.join(other)} differ")
+        raise RunFailed(f"the run differs from the stored result in: {', '.join(other)}")
 
 
 def repeat_and_record(run: Run, folder: Path) -> Recording:
-    """Make the run again. Returns its recording. folder: where results are. Raises RunFailed if it
-    fails or if its result is another one."""
+    """Make the run again and return its recording.
+
+    folder: where results are. Raises RunFailed if it fails or if its result differs from the stored
+    result.
+    """
     stored = runner.stored_result(folder / run.experiment, run, runs.result_key(run))
     with scratch_folder(runs.UNDER_WAY) as files:
         console, memory = files / "console", files / "memory"

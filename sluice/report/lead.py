@@ -1,15 +1,17 @@
-"""Writes the first sentence of a page: one metric, with its numbers.
+"""Write the first sentence of a page: one metric, with its numbers.
 
-The metric is the experiment's `lead` (in [plot]). If it has none, it is the metric of most of its
-expectations, and among several with as many, a longest wait. The sentence compares arms, in the
-setting in which they differ most:
+The metric is the experiment's `lead` (in [plot]). Without `lead` it is the metric with the most
+expectations; if several metrics have equally many, a longest wait is preferred. The sentence
+compares arms, in the setting in which they differ most:
 
 - of a contest, its arm, and the best and the worst of the others;
-- otherwise the arm of the first expectation about the metric, and the one that it is compared with,
-  or the arm of the next expectation, or else the arm with the most different value.
+- otherwise, the arm of the first expectation about the metric and a second arm: the arm with which
+  this expectation compares it, or the arm of the next expectation, or else the arm with the most
+  different value.
 
-A mean is told with its 95 % interval, a longest wait as a range over the trials, and an arm has the
-least only if it has significantly less than the others (sluice/experiment/significance.py).
+A mean is printed with its 95 % interval, a longest wait as a range over the trials. An arm has the
+least value only if its value is significantly less than the others'
+(sluice/experiment/significance.py).
 """
 
 import math
@@ -32,7 +34,7 @@ from sluice.report.study import Study, System
 from sluice.report.study import variable_words as in_words
 from sluice.report.wording import Words, metric_words
 
-ALMOST = 1.05  # times as much: no difference worth a number
+ALMOST = 1.05  # a smaller ratio is printed as "hardly a difference"
 
 
 def lead_metric(study: Study) -> str | None:

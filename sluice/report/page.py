@@ -1,6 +1,6 @@
-"""The page of an experiment: its claim, its result in one sentence, the picture that shows it, the
-expectations, the numbers, all other figures, and at the end how the runs were made. The words and
-tables are made here and put into page.html.
+"""Write the page of an experiment. The page has the claim, the result in one sentence and as a
+picture, the expectations, the numbers, all other figures, and at the end how the runs were made.
+This file makes the words and tables and puts them into page.html.
 """
 
 import json
@@ -117,8 +117,8 @@ def run_arguments(study: Study) -> str:
     """Return the arguments of commands that show the example runs: the experiment, --size, --run
     and --second.
 
-    It is "" if there are no runs, or if a policy of --with is among the arms, because those
-    commands do not have --with.
+    It is "" if there are no runs, or if an arm has a policy of --with, because these commands do
+    not have the option --with.
     """
     experiment, which = study.experiment, example_runs(study)
     if not which or experiment.policy:

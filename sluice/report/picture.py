@@ -1,8 +1,8 @@
-"""Pictures of figures: SVG and PNG files, and SVG within a page.
+"""Draw figures as SVG and PNG files, and as SVG within a page.
 
-A picture in a file may stand alone, so it has its title and a line about its origin. Within a page
-it has neither, because the page has them. There its colours follow the page's (style.css), and its
-ids are unique, because all pictures share the page's.
+A picture in a file has a title and a line about its origin, because it may be used alone. Within a
+page the page has them. There the picture's colours follow the page's (style.css), and its ids are
+unique, because all pictures of a page share one set of ids.
 """
 
 import base64
@@ -19,7 +19,7 @@ from sluice.report.theme import Spec
 
 SCALE = 2  # pixels of a PNG to a unit: sharp on a slide
 LARGEST = 600_000  # bytes of an SVG within a page; a larger one becomes a PNG there
-PAGE_SCALE = 1  # of that
+PAGE_SCALE = 1  # pixels of such a PNG to a unit
 HEAD = 64  # height of a title and a subtitle
 OWN_ID = re.compile(r'((?:id|href)="#?|url\(#)((?:clip|gradient)[\w-]*)')
 

@@ -1,9 +1,9 @@
-"""Makes experiments: their runs, what is printed of them, and their reports.
+"""Make experiments: their runs, their printed results, and their reports.
 
-- Each experiment is printed when its own runs are done. A process of its own draws the reports
-  meanwhile.
-- What is printed after ^C, and on a full disk, says what is kept. The same command goes on from
-  there, because a run that was made is not made again.
+- Each experiment's results are printed when its own runs are done. Meanwhile a separate process
+  draws the reports.
+- After ^C, and on a full disk, a message says which results are kept. The same command then
+  continues, because runs that have a result are not made again.
 """
 
 import signal
@@ -58,8 +58,11 @@ def end_silently() -> None:
 
 
 def draw_in_process(aside: Executor, draw: Callable[..., Path], *what: object) -> Future[Path]:
-    """Have the process draw. Returns the page's path, once it is drawn. The first call starts the
-    process, and no ^C may interrupt the start."""
+    """Let the process draw a page.
+
+    Returns a future of the page's path. The first call starts the process, and no ^C may interrupt
+    the start.
+    """
     with delay_interrupt():
         return aside.submit(draw, *what)
 
@@ -116,8 +119,10 @@ def make_runs(
 
 
 def make_and_print(experiments: list[Experiment], request: Request) -> bool:
-    """Make the runs and print each experiment's results. Returns true if no run failed, and no
-    expectation without an explanation."""
+    """Make the runs and print each experiment's results.
+
+    Returns true if no run failed, and each failed expectation has an explanation.
+    """
     judged: list[Judged] = []
     pages, failed = [], []
     try:
@@ -154,9 +159,11 @@ def interrupt_note(experiments: list[Experiment], folder: Path) -> str:
 
 
 def make_experiments(experiments: list[Experiment], request: Request) -> bool:
-    """Make the runs, print each experiment's results and write its report. Returns true if no run
-    failed, and no expectation without an explanation. After ^C, and on a full disk, the exception
-    says what is kept."""
+    """Make the runs, print each experiment's results and write its report.
+
+    Returns true if no run failed, and each failed expectation has an explanation. After ^C, and on
+    a full disk, the exception says which results are kept.
+    """
     try:
         return make_and_print(experiments, request)
     except KeyboardInterrupt:
@@ -167,8 +174,10 @@ def make_experiments(experiments: list[Experiment], request: Request) -> bool:
 
 
 def write_reports(experiments: list[Experiment], folder: Path) -> bool:
-    """Write the reports of results that have been made, and of several experiments the comparison.
-    Of several, those without results are passed over. Returns true."""
+    """Write the reports of stored results and, for several experiments, the comparison.
+
+    Of several experiments, those without results are skipped. Returns true.
+    """
     several = len(experiments) > 1
     with_results = [e for e in experiments if has_results(e, folder)] if several else experiments
     with show_count("reports", len(with_results) + several) as count:

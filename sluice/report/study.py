@@ -1,4 +1,4 @@
-"""The subject of a report: an experiment and its results.
+"""Describe the subject of a report: an experiment and its results.
 
 A *point* is a combination of the sweep's values, and an arm has a run for each. A *setting* is a
 point without its seed: runs that differ only in `seed` are trials of one system, and are combined.
@@ -118,8 +118,10 @@ class Study:
     def values(
         self, of: Callable[[RunResult], Mapping[str, object]], arm: str | None = None
     ) -> dict[str, list[Any]]:
-        """Return the different values of the results (of an arm), by name. None stands for results
-        that lack the name. of: returns a result's values by name."""
+        """Return the different values of each name in the results. None stands for results that
+        lack the name.
+
+        of: returns a result's values by name. arm: only this arm's results; None: all."""
         rows = [of(result) for result in (self.arm_results(arm) if arm else self.results)]
         names = distinct([name for row in rows for name in row])
         return {name: distinct([row.get(name) for row in rows]) for name in names}
@@ -134,7 +136,7 @@ def build_study(experiment: Experiment, results: list[RunResult]) -> Study:
         at = f"{experiment.name}: result {number}"
         if (result["arm"], result["variables"]) not in runs:
             said = f"{result['arm']}, {variable_words(result['variables'])}"
-            raise BadResult(f"{at} ({said}) is of none of the runs that {experiment.path} has now")
+            raise BadResult(f"{at} ({said}) belongs to no run that {experiment.path} has now")
         job = experiment.plot.get("histogram")
         try:
             if job:

@@ -1,10 +1,10 @@
-"""The common style of all figures, and their titles.
+"""Define the common style of all figures, and their titles.
 
-Up to as many arms as there are colours, an arm has one colour everywhere, from a palette
-made to be told apart by the colour-blind (M. Okabe and K. Ito, 2002). With more arms than
-colours, the few that the page's first sentence names keep a colour, and all are labelled
-where they are drawn: no colour stands for two. The font comes with the renderer, so that a
-picture is the same on every machine. INK, RULE and PAPER are what a dark page replaces.
+If there are at most as many arms as colours, an arm has one colour everywhere. The palette is one
+that colour-blind readers can distinguish (M. Okabe and K. Ito, 2002). If there are more arms, only
+those that the page's first sentence names have a colour, and all arms are labelled where they are
+drawn: no colour stands for two arms. The font comes with the renderer, so that a picture is the
+same on every machine. A dark page replaces INK, RULE and PAPER.
 """
 
 import math
@@ -26,9 +26,9 @@ INK = "#222222"
 RULE = "#E3E3E3"
 PAPER = "#FFFFFF"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-WIDTH = 880  # of what is inside a figure's axes, all columns together
-WHOLE = 1040  # of a figure with its labels
-NARROW = 360  # of the whole of a figure for a telephone
+WIDTH = 880  # width inside a figure's axes, all columns together
+WHOLE = 1040  # width of a figure with its labels
+NARROW = 360  # width with labels of a figure for a telephone
 CONFIG = {
     "font": FONT,
     "background": PAPER,
@@ -56,7 +56,7 @@ CONFIG = {
     "concat": {"spacing": 12},
     "aria": False,  # would double the size of the pictures; the page says what they show
 }
-DASHES = ([1, 0], [10, 5], [4, 3], [14, 4, 3, 4])  # so that a line shows under another
+DASHES = ([1, 0], [10, 5], [4, 3], [14, 4, 3, 4])  # so that a line is visible under another
 
 
 def is_crowded(study: Study) -> bool:

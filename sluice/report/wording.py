@@ -1,4 +1,4 @@
-"""Puts metrics into words, for headings, sentences and axes.
+"""Put metrics into words, for headings, sentences and axes.
 
 `hist.disk1.queued.max` becomes "longest queue of disk1", in requests. Every metric on a page goes
 through metric_words(); the names themselves stay in the files.
@@ -15,7 +15,7 @@ UNITS = {"_ns": "ns", "_us": "µs", "_ms": "ms", "_s": "s", "_percent": "%"}
 LONG = {"max": "longest", "min": "shortest"}  # of times and queues
 LARGE = {"max": "largest", "min": "smallest"}
 FIELDS = {"mean": "mean", "std": "standard deviation of the", "p50": "median"}
-# Histograms of the kernel: what one value of them is, its unit, and words for the extremes.
+# The kernel's histograms: the meaning of a value, its unit, and words for the extremes.
 SERIES = {
     "bio.burst": ("burst", "blocks", LARGE),
     "bio.age_flushed": ("age of a block when a scan wrote it", "", LONG),
@@ -67,7 +67,7 @@ NUMBERS = {
     "tasks": ("tasks of {}", "tasks"),
     "throughput": ("throughput of {}", "bytes/s"),
 }
-# What the drive did with its time, and what for.
+# The parts of the drive's time, and the purposes of its commands.
 DRIVE_TIMES = {
     "command": "controller's time",
     "busy": "waiting for the arm",

@@ -1,4 +1,4 @@
-"""Writes a report: the page and the pictures of its figures."""
+"""Write a report: the page and the pictures of its figures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from sluice.experiment.schema import Experiment
 from sluice.report import figures, page, picture, study
 from sluice.report.figures import Figure
 
-Tell = Callable[[str], None]  # called with what is done next, as "figure 2 of 6"
+Tell = Callable[[str], None]  # called with the next step, such as "figure 2 of 6"
 
 
 def ignore_message(_: str) -> None:

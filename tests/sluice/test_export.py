@@ -596,5 +596,5 @@ def test_a_run_that_comes_out_unlike_the_stored_result_is_refused(toml, tmp_path
         words = (toml, "--run", 1, "--format", "csv", "--folder", tmp_path)
         done = command(*words, "--out", tmp_path / "out" / str(status))
         assert done.returncode == status, done.stderr
-    assert "unlike the stored result: virtual_ms differ" in done.stderr
+    assert "differs from the stored result in: virtual_ms" in done.stderr
     assert not (tmp_path / "out" / "1").exists()

@@ -687,8 +687,8 @@ def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: 
     ("change", "said"),
     [
         (lambda row: row.pop("series"), '3: result lacks "series"'),
-        (lambda row: row.update(arm="PUA"), "result 3 (PUA, wait_s = 2, seed = 1) is of none of"),
-        (lambda row: row["variables"].update(seed=9), "seed = 9) is of none of the runs"),
+        (lambda row: row.update(arm="PUA"), "result 3 (PUA, wait_s = 2, seed = 1) belongs to no"),
+        (lambda row: row["variables"].update(seed=9), "seed = 9) belongs to no run"),
         (
             lambda row: row["jobs"].clear(),
             'swept: result 3: PU: no job "read" printed a line; there is none',

@@ -1,10 +1,9 @@
-"""blktrace's binary format: a file `diskN.blktrace.0` for each disk.
+"""Write blktrace's binary format: a file `diskN.blktrace.0` for each disk.
 
-Records as Linux's include/uapi/linux/blktrace_api.h lays them out, version 7,
-in the machine's byte order. A request is queued (Q) and inserted (I) in one
-instant; requests that join a command merge with its first (M) as it is issued
-(D); each completes (C) by itself. Every process is named at the beginning. Disk
-N is the device 8,16N.
+Records as Linux's include/uapi/linux/blktrace_api.h lays them out, version 7, in the machine's byte
+order. A request is queued (Q) and inserted (I) at one instant. When a command is issued (D), its
+other requests merge (M) with its first request. Each request completes (C) separately. The file
+begins with the names of all processes. Disk N is the device 8,16N.
 """
 
 import struct

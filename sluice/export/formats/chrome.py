@@ -1,4 +1,4 @@
-"""Chrome's trace event format: opens in Perfetto or chrome://tracing.
+"""Write Chrome's trace event format, which Perfetto and chrome://tracing open.
 
 - A request is an asynchronous event of the process that caused it: b when it is
   queued, n when it is issued, e when it completes, all of one id. So requests
@@ -17,7 +17,7 @@ from sluice.system.requests import Request
 from sluice.system.trace import Event
 
 ABOUT = "Chrome trace JSON, for Perfetto or chrome://tracing"
-CACHE = 0  # the "process" that counters belong to: none has this number
+CACHE = 0  # the number of the "process" that has the counters; no process has this number
 
 Row = dict[str, object]
 

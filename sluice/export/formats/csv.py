@@ -1,4 +1,4 @@
-"""CSV: a line for each request. Times are in ns since power-on."""
+"""Write CSV: a line for each request. Times are in ns since power-on."""
 
 import csv
 from collections.abc import Callable
@@ -21,7 +21,7 @@ COLUMNS: dict[str, Callable[[Recording, Request], object]] = {
     "completed_ns": lambda _, r: r.completed_ns,
     "response_us": lambda _, r: f"{r.response_ns / 1000:.3f}",
     "service_us": lambda _, r: f"{r.service_ns / 1000:.3f}",
-    "found_queued": lambda _, r: r.found_queued,  # waiting requests, as it came
+    "found_queued": lambda _, r: r.found_queued,  # requests that waited when it was queued
     "failed": lambda _, r: int(r.failed),
 }
 

@@ -1,15 +1,17 @@
-"""JSON in the layout of `fio --output-format=json+` (fio 3.33), from the disks' requests.
+"""Write JSON in the layout of `fio --output-format=json+` (fio 3.33), from the disks' requests.
 
-- A job is what one process had one disk do: requests, not system calls. Reads that the cache
-  answered are not in it. Writes that the cache did later belong to a job of the process that
-  flushed.
+- A job is the requests of one process to one disk, not its system calls. Reads that the cache
+  answered are not in a job. A delayed write belongs to the job of the process that flushed the
+  block.
 - slat is the time in the queue, clat the service time at the drive, and lat the response time,
   which is the sum of both.
-- A job's options are what its requests show: rw is random unless most requests begin where the
-  one before ended, bs is the most frequent size, iodepth the most requests under way at once.
+- A job's options are derived from its requests: rw is random unless most requests begin where the
+  previous request ended, bs is the most frequent size, and iodepth is the largest number of
+  requests in progress at once.
 - fio-plot looks for rw, iodepth and numjobs of a file's first job and adds up all of its jobs. So
   each job has a file of its own, too, in a folder that fio-plot reads.
-- What Sluice does not know is left out (page faults), or 0 if fio-plot wants it (processor time).
+- Figures that Sluice does not have are left out (page faults), or 0 if fio-plot needs them
+  (processor time).
 - Bandwidth and IOPS are sampled every 500 ms of virtual time, as fio does.
 """
 

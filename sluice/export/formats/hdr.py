@@ -1,4 +1,4 @@
-"""An HdrHistogram log: response times of each disk's reads and writes, each second.
+"""Write an HdrHistogram log: response times of each disk's reads and writes, for each second.
 
 The text and the histograms' binary form (V2, compressed, in base64) are as the
 HdrHistogram project's HistogramLogWriter and its "encodeIntoByteBuffer" have
@@ -22,7 +22,7 @@ SUB_BUCKET_BITS = 11  # 2048 sub-buckets, the power of two from 2 * 10^DIGITS
 HALF = 1 << SUB_BUCKET_BITS - 1
 HIGHEST_NS = 24 * 3600 * 10**9
 SECOND_NS = 10**9
-V2 = 0x1C849303 | 0x10  # the low digit's 1: counts are of variable length
+V2 = 0x1C849303 | 0x10  # the format's magic number; 0x10: counts are of variable length
 V2_COMPRESSED = 0x1C849304 | 0x10
 PROCESSOR = "org.HdrHistogram.HistogramLogProcessor"
 HEAD = struct.Struct(">iiiiqqd")

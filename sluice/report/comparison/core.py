@@ -1,8 +1,8 @@
-"""Finds the core sets in each load; the page's questions compare them.
+"""Find the core sets in each load; the page's questions compare them.
 
-- A *core set* is a named set of experiments/sets/core.toml; a system is of it if its
-  policies are those that the set names, and the tunables of these that its arm sets to
-  other values than the default are the set's.
+- A *core set* is a named set of experiments/sets/core.toml. A system belongs to a core set if it
+  has the policies of the set, and if its arm changes the same tunables of these policies to the
+  same values.
 - A *load* is a case in which LEAST core sets ran at least.
 """
 

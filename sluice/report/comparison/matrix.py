@@ -1,7 +1,7 @@
-"""The picture of a comparison: a row for each case, a column for each set of policies.
+"""Draw the picture of a comparison: a row for each case, a column for each set of policies.
 
-A cell tells a measure as a multiple of the reference's: the best in the row, or a
-set of policies that is chosen. Above, the geometric mean over the rows that have both.
+A cell is a measure divided by the reference's. The reference is the best in the row, or a set of
+policies that the reader chooses. The top row is the geometric mean over the rows that have both.
 """
 
 import json
@@ -11,14 +11,14 @@ from sluice.report.comparison.rows import MEASURES, Measure, Row, comparable_cas
 from sluice.report.theme import Datum, Spec
 
 BEST = "the best in each row"
-ROW = 20  # of a cell, high
+ROW = 20  # height of a cell
 COLUMN = 46
-LEAST = 0.01  # the least ratio that is told apart
+LEAST = 0.01  # smaller ratios have the colour of this ratio
 COLOURS = {"domain": [-3, 0, 3], "range": ["#0072B2", "#f7f7f7", "#D55E00"], "clamp": True}
 LABEL = {"labelFontSize": 11}
 SUBTITLE = "each cell as a multiple of the best in its row"
 SMALL = {"fontSize": 11}
-ON_COLOUR = "#111111"  # of a number on a cell, whose colour is the same on a dark page
+ON_COLOUR = "#111111"  # colour of numbers on cells, whose colours are the same on a dark page
 NOMINAL = {"type": "nominal"}
 
 

@@ -1,8 +1,9 @@
-"""The beginning of the comparison: questions, each with an answer from the results, a picture, and
-a table of all core sets.
+"""Write the beginning of the comparison: questions, each with an answer from the results, a
+picture, and a table of all core sets.
 
-The *champion* is the core set that has the shortest longest wait under the most loads. The other
-questions are about what this costs. Sets that trials do not tell apart share the least value.
+The *champion* is the core set whose longest wait is the shortest under the most loads. The other
+questions are about the price of this. Sets that are not significantly different share the least
+value.
 """
 
 from collections import Counter
@@ -54,7 +55,7 @@ def winner_names(load: Load, measure: str) -> str:
 
 
 def champion(loads: list[Load]) -> str:
-    """Return the set that has the shortest longest wait under the most loads."""
+    """Return the set whose longest wait is the shortest under the most loads."""
     wins = Counter(
         name for load in distinguishing_loads(loads, "worst") for name in load.best_sets("worst")
     )
@@ -90,8 +91,8 @@ def missing_interval_note(loads: list[Load]) -> str:
 
 
 def answer_longest_wait(loads: list[Load]) -> str:
-    """Return an answer: under how many loads each winner waits least, and how far the last set is
-    behind."""
+    """Return the answer: under how many loads each winner has the shortest wait, and the last set's
+    ratio to the shortest."""
     shown = distinguishing_loads(loads, "worst")
     wins: dict[str, list[str]] = {}
     for load in shown:
@@ -133,8 +134,8 @@ def cost_answer(does: str, how: str) -> Callable[[list[Load], str], str]:
 
 
 def answer_mean_spread(loads: list[Load], measure: str) -> str:
-    """Return an answer: how far the sets are apart in the mean, and under how many loads that is
-    less than in the longest wait."""
+    """Return the answer: how far the sets' means are apart, and under how many loads they are less
+    far apart than the longest waits."""
 
     def spread_ratio(load: Load, of: str) -> float:
         """Return the largest value of a measure divided by the smallest."""

@@ -1,15 +1,16 @@
-"""The figures to compare: for each system of each experiment, its set of policies and some
+"""Collect the figures to compare: for each system of each experiment, its set of policies and some
 measures.
 
-- A *set of policies* is the policies of those kinds in which the compared systems differ, with
-  those of their tunables that the arm sets, in all of its runs, to other values than the default.
-  (A tunable that is swept is part of the setting.)
-- A *case* is where different sets can be compared: an experiment in one setting. If it has several
-  arms of one set, which then differ in their machines or loads, each is compared, and the name of
-  the set has the arm's in brackets.
-- Of each measure less is better. A measure is None where a system has none, such as responses where
-  nothing was read.
-- Systems differ in a measure only if their trials tell them apart (significance.py).
+- A *set of policies* is a system's policies of the kinds in which the compared systems differ. It
+  includes those of their tunables that the arm sets in all of its runs to a value other than the
+  default. (A tunable that is swept is part of the setting.)
+- A *case* is an experiment in one setting, where different sets can be compared. If a case has
+  several arms with one set, which then differ in their machines or loads, all are compared, and
+  each name of the set has the arm's name in brackets.
+- Smaller measures are better. A measure is None if a system does not have it, such as a response
+  time where nothing was read.
+- Systems differ in a measure only if the difference is significant over their trials
+  (significance.py).
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ from sluice.experiment.result import measured_disk
 from sluice.experiment.significance import Claim
 from sluice.report.study import Study, System, distinct, variable_words
 
-FEW = 3  # a set of fewer cases has little to be compared with
+FEW = 3  # a set in fewer cases is not shown at first, because it can be compared with few others
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Measure:
     unit: str
     about: str
     of: Callable[[Study, System], float | None]
-    extreme: bool = False  # over trials, the largest
+    extreme: bool = False  # True: the largest of the trials counts, not their mean
 
 
 def response_series(study: Study) -> str:
@@ -69,7 +70,7 @@ def cpu_s(study: Study, system: System) -> float:
     return took_s - metrics.aggregate(system.trials, "stat.cpu.idle_s")
 
 
-# The first is what the page opens on: in the mean, systems hardly differ.
+# The page opens with the first measure. It is not the mean, in which systems hardly differ.
 MEASURES = (
     Measure("worst", "ms", "response, the longest", response_measure("max_ms"), extreme=True),
     Measure("mean", "ms", "response, the mean", response_measure("mean_ms")),
@@ -95,7 +96,7 @@ class Row:
 
     study: Study
     system: System
-    policies: str  # its set, and its arm if others have the set in this case
+    policies: str  # its set, with the arm in brackets if other arms have the set in this case
     case: str
     values: list[float | None]
     alone: bool = True  # no other arm has this set in this case

@@ -1,4 +1,4 @@
-"""Writes the comparison: the page and a picture of each measure."""
+"""Write the comparison: the page and a picture of each measure."""
 
 from html import escape
 from pathlib import Path
@@ -27,7 +27,7 @@ from sluice.report.write import Tell, ignore_message, write_pictures
 
 HERE = Path(__file__).parent
 NAME = "comparison"
-MANY = 16  # sets are too many to be shown at once
+MANY = 16  # more sets than this are too many to show at once
 ABOUT = (
     "A column is a set of policies, a row a case: an experiment in one setting. A number is a "
     "multiple of the reference's. The last row is the "

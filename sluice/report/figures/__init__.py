@@ -1,9 +1,9 @@
 """The figures of a report, one to a file, found by listing this folder.
 
-Each has an ORDER, and a function `specs(study)` that returns a Vega-Lite
-specification for each picture, by the name of its file: none if the results
-have nothing for it to show. ABOUT says beneath the picture what is seen in it.
-A figure whose `specs` takes a width is drawn for narrow pages, too; others are scaled.
+Each has an ORDER, and a function `specs(study)` that returns a Vega-Lite specification for each
+picture, by the name of its file: none if the results have nothing to show. ABOUT is the explanation
+below the picture. A figure whose `specs` takes a width is drawn for narrow pages, too; others are
+scaled.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from sluice.report import theme
 from sluice.report.study import Study
 from sluice.report.theme import Spec
 
-LEAD = "lead"  # the figure that a page begins with
+LEAD = "lead"  # the name of the figure with which a page begins
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ ABOUT = (
     "values make up, so that few large ones are seen. All trials together."
 )
 PANELS = {"number": "share of their number", "total": "share of their sum"}
-TIME = ("ns", "ms", SCALE_NS["_ms"])  # a unit, what it is shown in, and how many of it
-LEAST = 0.5  # where 0 stands on a logarithmic axis
+TIME = ("ns", "ms", SCALE_NS["_ms"])  # the kernel's unit, the shown unit, and their ratio
+LEAST = 0.5  # the value at which 0 is drawn on a logarithmic axis
 
 
 def display_unit(study: Study, name: str) -> tuple[str, int]:

@@ -13,11 +13,11 @@ ABOUT = (
 )
 US = 1000
 MS = 10**6
-HEADROOM = 4  # above the highest bar, for the mark's text
-LETTER = 7.4  # width of one of an arm's name, about
+HEADROOM = 4  # factor of the axis above the highest bar, for the mark's text
+LETTER = 7.4  # approximate width of a letter of an arm's name
 AXIS = 70  # width of the axis and its title
 GAP = 10  # between panels
-LEAST_COUNT = 0.25  # where the bars stand on, so that a count of 1 is high enough to be seen
+LEAST_COUNT = 0.25  # the count at which bars begin, so that a count of 1 is visible
 
 
 def response_counts(system: System, job: str) -> dict[int, int]:

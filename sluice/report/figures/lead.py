@@ -1,9 +1,9 @@
-"""Draws the picture that a page begins with: the metric of its first sentence, for each arm.
+"""Draw the picture with which a page begins: the metric of its first sentence, for each arm.
 
 - One setting: a bar for each arm, sorted, with its value; the source's figure beside it.
 - A number swept over few settings: a line for each arm.
-- Other settings: a row for each, with a point for each arm; in a crowd of arms, whose
-  colours do not tell them apart, a group of bars for each setting.
+- Other settings: a row for each, with a point for each arm. If there are more arms than colours, a
+  group of bars for each setting.
 """
 
 from sluice.experiment.summary import published_figure as published
@@ -15,14 +15,16 @@ from sluice.report.theme import Datum, Spec
 from sluice.report.wording import Words, metric_words
 
 ORDER = 0
-ABOUT = "All trials together, as in the table. Of several trials, a short stroke is each one."
-WIDE = 20  # from this ratio of the largest to the least value on: points on a logarithmic axis
+ABOUT = (
+    "All trials together, as in the table. If there are several trials, each has a short stroke."
+)
+WIDE = 20  # least ratio of the largest to the smallest value for points on a logarithmic axis
 BAR = 30  # height of a row
 BAR_OF_CROWD = 23
 ROW = 24
 MARGIN = 24  # of a figure, left and right
-LETTER = 7.4  # width of one, about
-GAP = 6  # before and behind what is written at a bar
+LETTER = 7.4  # approximate width of a letter
+GAP = 6  # space before and behind the text at a bar
 
 
 def rows(study: Study, name: str, words: Words, wide: bool) -> list[Datum]:

@@ -10,13 +10,13 @@ from sluice.report.theme import Datum, Spec
 
 ORDER = 3
 ABOUT = (
-    "What share of responses was no longer than this. Each step to the right by one nine is "
-    "as wide as the last, so the rare long ones are seen. All trials together."
+    "The share of responses that took at most this time. Each further nine (90 %, 99 %, 99.9 %) "
+    "has the same width, so rare long responses are visible. All trials together."
 )
-STEPS = 40  # points from one nine to the next
+STEPS = 40  # points of a curve from one nine to the next
 NINES = 4  # up to 99.99 %
 MS = 10**6
-ROOM = 1.2  # above the longest
+ROOM = 1.2  # factor of the axis above the longest response
 CROWD_COLUMNS = 4  # of panels, where each arm has its own
 MEASURE = {"type": "quantitative"}
 LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %'"

@@ -17,9 +17,9 @@ ABOUT = (
     "Crosses, if there are any, are what the analytic model says."
 )
 MODEL = "model"
-WIDE = 20  # from this ratio of the largest to the least value on: a logarithmic axis
+WIDE = 20  # least ratio of the largest to the smallest value for a logarithmic axis
 COLUMNS = 3
-HEAD = 40  # letters in a line of the head of a panel
+HEAD = 40  # letters in a line of a panel's title
 
 
 def rows(study: Study, variable: str, metric: str) -> list[Datum]:

@@ -10,14 +10,14 @@ from sluice.report.wording import metric_words
 ORDER = 1
 ABOUT = (
     "The broad bar goes from the median to the 99th percentile, the thin line on to the longest "
-    "response, whose value stands at its end; the ring is the mean. The axis is logarithmic: "
-    "each line is as many times the last. All trials together."
+    "response, whose value is at its end; the ring is the mean. The axis is logarithmic: "
+    "the ratio between neighbouring lines of the grid is always the same. All trials together."
 )
 FIELDS = {"mean_ms": "mean", "p50_ms": "median", "p99_ms": "99 %", "max_ms": "longest"}
-ROOM = 2.2  # right of the longest, for its value
+ROOM = 2.2  # factor of the axis beyond the longest response, for its value
 STEP = 26
 LETTER = 7.4
-LEAST_MS = 0.001  # where 0 stands on the logarithmic axis
+LEAST_MS = 0.001  # the value at which 0 is drawn on the logarithmic axis
 MARGIN = 24
 
 

@@ -1,4 +1,4 @@
-"""Draws what happened over time: the arms side by side, with equal scales."""
+"""Draw reads, writes and the queue over time: the arms side by side, with equal scales."""
 
 import json
 from collections.abc import Callable
@@ -22,16 +22,16 @@ MIB = 1 << 20
 STRIP = {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}}
 TIME = {"title": "time, s"}
 READ_COLOUR = theme.GREY
-LEAST_WIDE = 10  # times the least response: the largest on the axis
+LEAST_WIDE = 10  # least ratio of the ends of the axis of response times
 GAP = 14  # between columns
-ABREAST = 4  # columns; further arms stand below
+ABREAST = 4  # columns in a row; further arms are drawn below
 TIPS = {
     **{"s": "from s", "writes": "writes / s", "reads": "reads / s", "queue": "most in queue"},
     **{"low": "from ms", "high": "to ms", "cell": "reads"},
     **{"read": "last read, MiB", "write": "last write, MiB"},
 }
 READ_DOT, WRITE_DOT = "● last read", "● last write"  # of a bin
-DOT_WIDTH = 90  # of these words
+DOT_WIDTH = 90  # width of these words
 BIN_TIPS = ("s", "writes", "reads", "queue", "read", "write")
 POINTED = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields": ["s"]}
 
