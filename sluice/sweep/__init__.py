@@ -1,1 +1,1 @@
-"""Sweeps: an experiment's figures over any numbers that it depends on, measured by the twin."""
+"""Sweep an experiment: measure its figures over any numbers that it depends on, by the twin."""

@@ -1,12 +1,14 @@
 """`sluice replay`: replay a trace under many policies, by the replayer (sluice/blocks).
 
 - --policies are the policies to try: names, as 'lru|arc', and kinds and tunables with their values,
-  as 'sched=clook|sluice, aipu.age_ms=1000|5000'. Items of one kind are joined; different kinds are
-  tried each with each. Without it, every replace policy is tried. --sizes are sizes of the cache,
+  as 'sched=clook|sluice, aipu.age_ms=1000|5000'. Items of one kind form one list; all combinations
+  of different lists are tried. Without --policies, every replace policy is tried. --sizes are sizes
+  of the cache,
   in percent of the blocks of 4 KiB that the trace touches.
-- What is not said is BASE, or else the kernel's own. --drive=none leaves the drive out: then only
-  hits are of interest.
-- What was replayed is kept (sluice/blocks/batch.py), so ^C and a second call lose nothing.
+- Kinds that --policies does not name have the policy of BASE or the kernel's default. --drive=none
+  leaves the drive out; then only hits are measured.
+- The figures of each finished replay are stored (sluice/blocks/batch.py), so ^C loses only the
+  replays in progress.
 """
 
 import itertools
@@ -51,15 +53,15 @@ from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import format_bytes
 from sluice.trace.stream import NUMBER
 
-BASE = {"write": "delayed", "update": "aipu"}  # where the kernel's own policies are others
-KINDS = ("replace", "sched", "prefetch", "write", "update")  # that a replay asks
+BASE = {"write": "delayed", "update": "aipu"}  # in place of the kernel's defaults
+KINDS = ("replace", "sched", "prefetch", "write", "update")  # kinds of policies that a replay uses
 COMPARED = "replace"  # the kind whose policies are tried if --policies is not given
 NO_DRIVE = "none"
 USUAL_SIZES = (1.0, 5.0, 10.0)  # percent
-LEAST_BUFFERS = 16  # that the kernel needs
+LEAST_BUFFERS = 16  # buffers that the kernel needs
 WIDEST = 80  # characters of the table
 KEY_DIGITS = 12  # of a page's name
-CLOSED_SLICES = 100  # of a closed loop
+CLOSED_SLICES = 100  # slices of a trace in a closed loop
 INFLIGHT = {False: 64, True: 1}  # requests at once; True: the format has no times
 
 
@@ -89,7 +91,7 @@ class BlockReplay:
 
 @dataclass(frozen=True)
 class Tried:
-    """A combination of policies: what it is called, and what it is."""
+    """A combination of policies and tunables, and its name in the table."""
 
     name: str
     policies: dict[str, str] = field(default_factory=dict)
@@ -155,7 +157,7 @@ def parse_axes(text: str, known: Known) -> dict[str, list[str]]:
 
 
 def combinations(axes: dict[str, list[str]]) -> list[Tried]:
-    """Return each value with each of the other axes."""
+    """Return all combinations of the axes' values."""
     found = []
     for values in itertools.product(*axes.values()):
         chosen = dict(zip(axes, values, strict=True))
@@ -178,8 +180,11 @@ def parse_sizes(text: str) -> list[float]:
 
 
 def buffer_counts(text: str, known: Decoded, name: str) -> dict[float, int]:
-    """Return how many buffers each size has, by its percentage. Sizes that were not asked for are
-    left out if the kernel needs more. Raises BadSweep."""
+    """Return the number of buffers of each size, by its percentage.
+
+    Usual sizes that are too small for the kernel are left out. Raises BadSweep for a size of
+    --sizes that is too small.
+    """
     shares = parse_sizes(text) if text else USUAL_SIZES
     found = {share: round(known.blocks * share / 100) for share in shares}
     small = [share for share, buffers in found.items() if buffers < LEAST_BUFFERS]
@@ -220,7 +225,7 @@ def settle(request: BlockReplay, trace: Trace) -> Settings:
 def list_runs(
     request: BlockReplay, trace: Trace, known: Known
 ) -> list[tuple[Tried, float, Settings]]:
-    """Return what is replayed: the policies, the size in percent, and the settings."""
+    """Return the replays to make: for each the policies, the size in percent, and the settings."""
     common = settle(request, trace)
     sizes = buffer_counts(request.sizes, trace.known, request.trace.name)
     return [
@@ -231,8 +236,10 @@ def list_runs(
 
 
 def memory_limit(request: BlockReplay, runs: list[Planned]) -> float:
-    """Return the bytes that replays may take together. Raises BadSweep if one takes more than
-    --memory."""
+    """Return the bytes of memory that all replays together may take.
+
+    Raises BadSweep if one replay takes more than --memory.
+    """
     if not request.memory:
         return available_bytes()
     limit = size_bytes(request.memory)
@@ -246,7 +253,7 @@ def memory_limit(request: BlockReplay, runs: list[Planned]) -> float:
 
 
 def plan_memory(runs: list[Planned], jobs: int, limit: float) -> list[str]:
-    """Return a line that says why fewer replays are under way than could be, or none."""
+    """Return a line that says that memory limits how many replays run at once, or no line."""
     sizes = sorted((batch.memory_bytes(run.settings) for run in runs), reverse=True)[:jobs]
     if sum(sizes) <= limit:
         return []
@@ -257,8 +264,10 @@ def plan_memory(runs: list[Planned], jobs: int, limit: float) -> list[str]:
 
 
 def choose_make(request: BlockReplay, runs: list[Planned]) -> batch.Make:
-    """Return what makes the replays: processes here, or a cluster's workers. Says if memory is
-    short. Raises BadSweep."""
+    """Return the function that makes the replays, by processes here or by a cluster's workers.
+
+    Prints a line if memory is short. Raises BadSweep.
+    """
     if request.scheduler:
         return make_there(request.scheduler)
     limit = memory_limit(request, runs)
@@ -269,9 +278,9 @@ def choose_make(request: BlockReplay, runs: list[Planned]) -> batch.Make:
 
 @contextmanager
 def show_runs(names: Mapping[str, str], requests: int) -> Iterator[Report]:
-    """Show which replays are under way and how much time is left: bars on a terminal, otherwise a
-    line for each replay. names: by the key of a replay; requests: of each. Yields the function to
-    call with each step."""
+    """Show which replays run and how much time is left: bars on a terminal, otherwise a line for
+    each replay. names: the replays' names by key; requests: the number of requests of a replay.
+    Yields the function to call with each step."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -287,7 +296,7 @@ def show_runs(names: Mapping[str, str], requests: int) -> Iterator[Report]:
         done: dict[str, int] = {}
 
         def report(step: Step) -> None:
-            """Move the bars. A replay that was made before shortens the whole instead."""
+            """Move the bars. A replay that was made before reduces the total instead."""
             key = step.planned.key
             with lock:
                 if step.kept:
@@ -329,19 +338,19 @@ def response_cells(times: Times) -> list[str]:
 
 
 def speed(figures: Figures) -> str:
-    """Return how many requests a second of processor time were replayed."""
+    """Return the number of requests replayed per second of processor time, as text."""
     return f"{figures.requests / max(figures.cpu_s, 0.001):,.0f}"
 
 
 def order_of(row: Row) -> tuple[float, int, int]:
-    """Return what rows are sorted by: the size, the mean response, and the hits."""
+    """Return the sort key of a row: the size, the mean response, and the hits."""
     every = row.figures.all
     return row.percent, every.mean_ns, -every.hits
 
 
 def amplification(figures: Figures) -> float | None:
-    """Return the pages that the flash programmed for each one that the host wrote, or None if it
-    wrote none."""
+    """Return the number of pages that the flash programmed per page that the host wrote, or None if
+    the host wrote none."""
     written = figures.growth("flash.written")
     return (written + figures.growth("flash.moved")) / written if written else None
 
@@ -403,7 +412,9 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
     settings, known = rows[0].planned.settings, load_catalogue()
     usual = known.defaults | BASE
     named = [f"{kind}={usual[kind]}" for kind in KINDS]
-    said = [f"Where no other is named: {', '.join(named)}; the cache has blocks of 4 KiB."]
+    said = [
+        f"Policies, if a row names no other: {', '.join(named)}. The cache has blocks of 4 KiB."
+    ]
     late = max(row.figures.late_ns for row in rows)
     if settings.warmup:
         said.append(f"The first {settings.warmup:,} requests fill the cache and do not count.")
@@ -411,9 +422,9 @@ def notes(rows: list[Row], trace: Trace, request: BlockReplay) -> list[str]:
         said.append("writes x: pages that the flash programmed for each page that was written.")
     if request.optimum:
         said.append(
-            "optimum: the drive's time with the misses of Belady's optimum, when writes and "
-            "prefetching take nothing. Its cache has the fewest misses of blocks; by requests, by "
-            "bytes and in time it is no proved bound."
+            "optimum: the drive's time with the misses of Belady's optimum, if writes and "
+            "prefetching take no time. It has the fewest misses of blocks; for requests, bytes "
+            "and time it is no proved bound."
         )
     said += interval_notes(rows, request)
     if settings.closed:
@@ -545,7 +556,7 @@ def optimum_rows(rows: list[Row], trace: Trace, folder: Path) -> list[Row]:
 
 def make_page(request: BlockReplay, trace: Trace, rows: list[Row]) -> Path:
     """Write the page of a replay. Returns its path, which is the same for the same replays."""
-    from sluice.sweep.replay_page import Shown, write_page  # what draws takes long to load
+    from sluice.sweep.replay_page import Shown, write_page  # the drawing library loads slowly
 
     timed = request.drive != NO_DRIVE
     ordered = sorted(rows, key=order_of)
@@ -571,7 +582,7 @@ def make_page(request: BlockReplay, trace: Trace, rows: list[Row]) -> Path:
 
 
 def describe_error(error: Exception) -> str:
-    """Return what was wrong, with options as they are typed here."""
+    """Return the text of an error, with options as a user types them."""
     return re.sub(r": scale = (\S+):", r": --scale=\1:", str(error))
 
 

@@ -2,7 +2,7 @@
 
 - LRU's curve is exact, from one pass (J. Mattson and others, 1970), or from a sample of the blocks
   (SHARDS: C. Waldspurger and others, FAST 2015), with its error.
-- The optimum is L. Belady's (1966): no cache has fewer misses of blocks. By requests and by bytes
+- The optimum is L. Belady's (1966): no cache has fewer misses of blocks. For requests and for bytes
   it is no bound.
 - The table has the sizes of --sizes; the file and the picture also have sizes between them.
 """
@@ -37,8 +37,11 @@ LRU, SAMPLED, OPTIMUM = "LRU", "LRU, sampled", "optimum"
 
 @dataclass(frozen=True)
 class CurveRequest:
-    """A curve as it is typed. sample: a rate below 1, or a number of blocks; exact: whether the
-    exact curve is made beside that of a sample."""
+    """The options of a command.
+
+    sample: a rate below 1, or a number of blocks; exact: make the exact curve in addition to that
+    of a sample.
+    """
 
     trace: Path
     format: str = ""
@@ -100,7 +103,7 @@ def curve_sizes(sizes: list[int], blocks: int) -> list[int]:
 
 
 def make_curves(request: CurveRequest, trace: Trace, sizes: list[int]) -> Curves:
-    """Return the curves that were asked for. Raises BadSweep and CurveFailed."""
+    """Return the requested curves. Raises BadSweep and CurveFailed."""
     sample, warmup = parse_sample(request.sample), count_warmup(request.warmup, trace)
     every = curve_sizes(sizes, trace.known.blocks)
     found = {}
@@ -204,7 +207,7 @@ def flat_rows(curves: Curves) -> list[dict[str, Any]]:
 
 
 def check_request(request: CurveRequest) -> None:
-    """Raise BadTraceFile, BadSweep or BadOut for what cannot be done."""
+    """Raise BadTraceFile, BadSweep or BadOut if the request cannot be carried out."""
     expect_table(request.out)
     if request.picture:
         if request.picture.suffix != ".svg":

@@ -17,13 +17,13 @@ from sluice.sweep.ranges import MOST_POINTS, Axis, BadSweep, expect_known, grid_
 from sluice.sweep.sampling import HOW, PRIMES, Came, Point
 from sluice.sweep.sweep_runs import Measurer
 
-Row = dict[str, Any]  # of a run: its variables, which are text or numbers, and its metrics
-MORE = "+"  # before a metric of which more is better
+Row = dict[str, Any]  # a run's variables, which are texts or numbers, and its metrics
+MORE = "+"  # stands before a metric to maximize
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric to minimize, or (more) to maximize."""
+    """A metric to minimize, or to maximize if `more` is true."""
 
     metric: str
     more: bool
@@ -35,7 +35,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep: its experiment, its axes, how its points are chosen, and its objectives."""
+    """A sweep: its experiment, its axes, the way its points are chosen, and its objectives."""
 
     name: str  # of the experiment, with its size and @twin
     path: Path
@@ -43,7 +43,7 @@ class Sweep:
     how: str
     count: int  # points
     objectives: list[Objective]
-    columns: list[str]  # all metrics that are kept, those of the objectives first
+    columns: list[str]  # all metrics that are stored, those of the objectives first
     maker: Maker
 
     @property
@@ -103,7 +103,7 @@ def expect_metric(name: str, commands: str) -> None:
     elif bad:
         raise BadSweep(f"is no metric; {metrics.suggest_metric(name)}")
     if metrics.needs_drive_times(name) or metrics.needs_loss_ages(name):
-        raise BadSweep("is not known in a sweep, which reads no traces: ask an experiment")
+        raise BadSweep("is not known in a sweep, which reads no traces: use an experiment")
     for job in metrics.jobs_in_metric(name):
         expect_known("job", job, jobs.job_names(commands))
 
@@ -194,13 +194,13 @@ def measure_points(
 
 
 def pareto_front(sweep: Sweep, points: list[Measured]) -> list[Measured]:
-    """Return the Pareto front: the points to which no other is at least as good in all objectives
-    and better in one.
+    """Return the Pareto front, the best point in the first objective first.
 
-    Of points with equal objectives one is kept. The best in the first objective comes first.
+    A point is on the front if no other point is at least as good in all objectives and better in
+    one. Of points with equal objectives, only one is on the front.
     """
     found: list[Measured] = []
-    costs: set[tuple[float, ...]] = set()  # of those that were found
+    costs: set[tuple[float, ...]] = set()  # the costs of the points found so far
     for point in sorted(points, key=lambda point: (point.costs(sweep.objectives), point.number)):
         own = point.costs(sweep.objectives)
         if own in costs or not any(all(map(le, others, own)) for others in costs):

@@ -1,9 +1,9 @@
-"""What sweeps have measured, kept: a journal, from which a sweep that was stopped goes on, and the
-table of each sweep in Parquet.
+"""Store the figures of sweeps: a journal, from which a stopped sweep continues, and a table of each
+sweep in Parquet.
 
-The journal of an experiment has a line for each run, with all figures that its file and the sweep
-name, under a hash of all that decides about them. So a run is not made again by another sweep of
-the same experiment, either.
+The journal of an experiment has a line for each run: the figures that its file and the sweep name,
+and as the key a hash of everything that determines them. So another sweep of the experiment does
+not make the run again, either.
 """
 
 import json
@@ -43,15 +43,15 @@ def build_stamps() -> tuple[Stamp, ...]:
 
 @lru_cache(maxsize=1)
 def hash_of_build(_: tuple[Stamp, ...]) -> str:
-    """Return the hash of what is built, read again for each new build."""
+    """Return the hash of all built files. They are read again after each new build."""
     clear_hashes()
     twin_hash.cache_clear()
     return hash_value([FORM, twin_hash(), hash_mkfs(), program_hashes(), code_hash()])
 
 
 def tree_hash() -> str:
-    """Return the hash of what all runs of a tree have in common: what is built now, and the code as
-    it was loaded."""
+    """Return the hash of everything that all runs of a tree share: the built files, and the Python
+    code as it was loaded."""
     return hash_of_build(build_stamps())
 
 
@@ -71,7 +71,7 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         whole, end, part = text.rpartition("\n")
-        if part:  # the last line of a sweep that was killed
+        if part:  # an incomplete last line, from a sweep that was killed
             write_atomically(self.path, whole + end)
         for line in whole.splitlines():
             row = json.loads(line)

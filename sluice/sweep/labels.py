@@ -1,13 +1,15 @@
-"""Finds places for the labels of a picture's points: inside its frame, where they cover nothing."""
+"""Place the labels of a picture's points inside its frame, where they cover as little as
+possible."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-LETTER, LINE = 6, 12  # of a label, in pixels, as all figures here
-BESIDE, NEAR = 9, 4  # how near a label may come to the middle of a point: from its side, and else
-# Beside a point: how a label begins or ends there, as a mark of Vega-Lite has it.
+LETTER, LINE = 6, 12  # width of a letter and height of a line of a label; all sizes are in pixels
+# The least distance of a label from the middle of its own point, and of other points.
+BESIDE, NEAR = 9, 4
+# Alignment of a label on each side of its point, in Vega-Lite's words.
 SIDES = {
     "right": {"align": "left", "dx": 11, "dy": 0},
     "left": {"align": "right", "dx": -11, "dy": 0},
@@ -16,7 +18,7 @@ SIDES = {
     "above left": {"align": "right", "dx": -4, "dy": -LINE - 2},
     "below right": {"align": "left", "dx": 4, "dy": LINE + 2},
 }
-Places = NDArray[np.float64]  # shape (points, 2): from the left and from above
+Places = NDArray[np.float64]  # shape (points, 2): distances from the left and from the top
 
 
 @dataclass(frozen=True)

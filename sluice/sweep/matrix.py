@@ -1,22 +1,24 @@
-"""`sluice dev matrix`: where the replacement policy with the fewest misses is not the quickest.
+"""`sluice dev matrix`: find settings where the replacement policy with the fewest misses is not the
+fastest.
 
 --trace are traces of any format that `sluice replay` takes; each is replayed with caches of --cache
-percent of the blocks that it reads, by every replacement policy of the kernel. Experiments are made
-as well, or instead: each with its own cache and seeds, and every replacement policy. With --with,
-policies of other kinds as 'prefetch=none|ondemand', each is tried with each of these. The
-twin makes all runs; those that were made before are not made again.
+percent of the blocks that it reads, by every replacement policy of the kernel. Experiments may be
+given, too, or instead: each is run with its own cache and seeds, and with every replacement policy.
+--with names policies of other kinds, as 'prefetch=none|ondemand'; then all combinations are tried.
+The twin makes all runs; those that were made before are not made again.
 
-A *setting* is a trace or an experiment with a cache and what else varies but for policies. In each
-the command finds the policies that miss least, and those whose reads take least time. The former
-lose by how much more time their reads take. With several seeds, "loses" needs a 95 % interval of
-the difference, paired by seed, that excludes 0; a trace has no seeds and is replayed once.
+A *setting* is a trace or an experiment with one size of the cache and one value of everything else
+that varies, except policies. In each setting the command finds the policies with the fewest misses
+and the policies with the shortest reads. The loss of the former is by how much longer their reads
+take. With several seeds, "loses" needs a 95 % interval of the difference, paired by seed, that
+excludes 0; a trace has no seeds and is replayed once.
 
 A *miss* is a block that a disk had to read because it was asked for: by a read, with the file
 system's own blocks that it needs, or by a write of a part of a block. A write of a whole block asks
-for nothing. Blocks that were read ahead are told apart, and a read that waits for one which is
-still coming is no miss. Both are divided by the blocks that were asked for: those that reads touch
-and, of a trace, those that are written in part. The programs that measure read some blocks of the
-root disk as well, less than a hundred.
+for nothing. Blocks that were read ahead are counted separately, and a read that waits for a block
+which is being read ahead is no miss. Both numbers are divided by the number of requested blocks:
+those that reads touch and, in a trace, those that are written in part. The programs that measure
+read some blocks of the root disk as well, less than a hundred.
 
 It writes the figures of all settings (matrix.json), a table in Markdown (matrix.md), a picture
 (matrix.svg) and the form in which results/ keeps figures (matrix.short.json) to --out.
@@ -64,9 +66,9 @@ AHEAD = "stat.bio.ahead"
 TRACE_BLOCKS = ("job.trace.read_blocks", "job.trace.partial_blocks")
 TRACE_MS = "job.trace.read_mean_ms"
 JOBS_READS, JOBS_BYTES = "job.*.reads", "job.*.read_bytes"
-READ_JOBS = ("read", "reader", "query")  # of experiments: whose reads count
-CLOSE = 0.001  # misses that differ by less, of all reads, are equal
-MOST = 2.0  # times the least, where the picture's colours end
+READ_JOBS = ("read", "reader", "query")  # names of an experiment's jobs whose reads count
+CLOSE = 0.001  # shares of misses that differ by less than this count as equal
+MOST = 2.0  # ratio to the shortest time at which the picture's colours end
 CELL = 62
 DIGITS = 5  # of the figures that results/ keeps
 
@@ -90,8 +92,11 @@ class MatrixRequest:
 
 @dataclass(frozen=True)
 class Cell:
-    """Policies in a setting. Of each seed: misses for a block that was asked for, mean ms of a
-    read, and blocks read ahead for a block that was asked for."""
+    """Policies in a setting.
+
+    For each seed: misses per requested block, the mean time of a read in ms, and blocks read ahead
+    per requested block.
+    """
 
     policy: str  # or several, joined by +
     misses: list[float]
@@ -112,7 +117,7 @@ class Setting:
     """What was measured in one setting."""
 
     name: str
-    varied: str  # the cache and what else varies, in words
+    varied: str  # the size of the cache and the other variables, in words
     cells: list[Cell]
 
     @property
@@ -157,7 +162,7 @@ class Load:
     name: str
     sweep: full_sweep.Sweep
     ms: str  # the metric with the mean time of a read
-    blocks: Callable[[full_sweep.Row], float]  # that were asked for, by a run's figures
+    blocks: Callable[[full_sweep.Row], float]  # returns the requested blocks from a run's figures
     writes: str = ""  # the metric that must be 0, if any
 
     def cell(self, policy: str, rows: list[full_sweep.Row]) -> Cell:
@@ -181,8 +186,11 @@ def metrics_text(*metrics: str) -> str:
 
 
 def trace_load(name: str, path: Path, request: MatrixRequest) -> Load:
-    """Return a trace, to be replayed. Raises BadTraceFile if it is not there, and BadSweep if it
-    reads nothing, or if a place policy is to be tried."""
+    """Return the load of a trace.
+
+    Raises BadTraceFile if the file does not exist, and BadSweep if it has no reads, or if --with
+    names a place policy.
+    """
     replay.expect_no_idle_kind(request.others, "--with")
     if not path.exists():
         raise BadTraceFile(f"--trace: {path}: there is no such file")
@@ -199,9 +207,9 @@ def trace_load(name: str, path: Path, request: MatrixRequest) -> Load:
 
 
 def experiment_load(path: Path, request: MatrixRequest) -> Load:
-    """Return an experiment: its first arm's policies, but for the replacement policy. The times are
-    those of one job that reads; misses and blocks are of all jobs. Raises BadExperiment if none of
-    its jobs reads."""
+    """Return the load of an experiment, with its first arm's policies except for the replacement
+    policy. The times are those of one job that reads; misses and blocks are of all jobs. Raises
+    BadExperiment if none of its jobs reads."""
     of = open_experiment(path, FULL)
     there = jobs.job_names(of.top["workload"].get("commands", ""))
     job = next((name for name in READ_JOBS if name in there), None)
@@ -229,8 +237,8 @@ def policies_text(row: full_sweep.Row) -> str:
 
 
 def describe_setting(row: full_sweep.Row, sweep: full_sweep.Sweep) -> str:
-    """Return the size of the cache, as far as it is a number, and what else tells a setting of a
-    sweep from its others, in words."""
+    """Return in words what distinguishes a setting from others of its sweep: the size of the cache,
+    if it is a number, and the other variables."""
     lists = {axis.name: axis.grid() for axis in sweep.axes} | sweep.maker.opened.sweep
     names = (name for name, values in lists.items() if len(values) > 1)
     told = {n: row[n] for n in names if n not in (*NOT_VARIED, *load_catalogue().policies)}
@@ -250,7 +258,7 @@ def collect_settings(load: Load, points: list[Measured]) -> Iterator[Setting]:
             here = found.setdefault(describe_setting(all_of, load.sweep), {})
             here.setdefault(policies_text(all_of), []).append(row)
     for where, of in found.items():
-        seeds = max(map(len, of.values()))  # of which a run may have failed
+        seeds = max(map(len, of.values()))  # policies with fewer rows have a failed run
         cells = [load.cell(policy, rows) for policy, rows in of.items() if len(rows) == seeds]
         yield Setting(load.name, where, cells)
 
@@ -276,7 +284,7 @@ HEADS = [
 ]
 
 
-GROUPS = ["", "", *["fewest misses"] * 4, *["least time"] * 4, ""]  # of the terminal's heads
+GROUPS = ["", "", *["fewest misses"] * 4, *["least time"] * 4, ""]  # first line of the heads
 ALONE = ["load", "setting", "policy", "hits, %", "ahead, %", "ms", "policy", "hits, %"]
 
 
@@ -384,7 +392,7 @@ def settings_json(found: list[Setting]) -> str:
 
 
 def parse_settings(text: str) -> list[Setting]:
-    """Return the settings that are in the text of `settings_json`."""
+    """Return the settings from the text that `settings_json` returned."""
     return [
         Setting(
             row["load"],
@@ -420,7 +428,7 @@ def shorten_settings(found: list[Setting]) -> str:
 
 
 def lengthen_settings(text: str) -> list[Setting]:
-    """Return the settings that are in the text of `shorten_settings`."""
+    """Return the settings from the text that `shorten_settings` returned."""
 
     def cell(policy: str, figures: list[Any]) -> Cell:
         misses, ms, ahead = (v if isinstance(v, list) else [v] for v in (*figures, 0.0)[:3])
@@ -434,7 +442,7 @@ def lengthen_settings(text: str) -> list[Setting]:
 
 
 def requested_loads(request: MatrixRequest) -> Iterator[Load]:
-    """Return the loads that are asked for. Raises BadSweep."""
+    """Yield the requested loads. Raises BadSweep."""
     expect_unvaried(request.others)
     if not request.traces and not request.names:
         raise BadSweep("give an experiment, or a trace as --trace=a.csv.gz")
@@ -450,7 +458,7 @@ def requested_loads(request: MatrixRequest) -> Iterator[Load]:
 
 
 def execute(request: MatrixRequest) -> bool:
-    """Measure, and write what was found. Returns true if all runs were made."""
+    """Make the runs and write the results. Returns true if all runs were made."""
     expect_folder(request.out)
     found: list[Setting] = []
     failed: list[str] = []
@@ -476,5 +484,5 @@ def execute(request: MatrixRequest) -> bool:
 
 
 def describe_error(error: object) -> str:
-    """Return what was wrong, as it is typed here."""
+    """Return the text of an error, with options as a user types them."""
     return replay.describe_error(error, "--with")

@@ -12,8 +12,11 @@ from sluice.sweep.sampling import Point
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes the runs of points. A point has a run for each combination of the experiment's
-    variables that the sweep does not go over, such as the seed."""
+    """Makes the runs of points.
+
+    A point has a run for each combination of the experiment's variables that are no axes of the
+    sweep, such as the seed.
+    """
 
     opened: Opened
     name: str  # of the experiment
@@ -24,8 +27,10 @@ class Maker:
         return {axis.name: point[axis.name] for axis in self.axes if axis.kind == kind}
 
     def raw(self, point: Point, arm: int) -> Unchecked:
-        """Return the file's values with those of the point. An arm's own values override those of
-        all arms."""
+        """Return the file's values with those of the point put in.
+
+        An arm's own values override values for all arms.
+        """
         arms = list(self.opened.raw["arms"])
         own = {
             table: arms[arm].get(table, {}) | self.values(kind, point)

@@ -17,9 +17,9 @@ from sluice.sweep.ranges import Value
 from sluice.twin.engine import twin_hash
 
 TEMPLATE = Path(__file__).with_name("page.html")
-BEST = 20  # points of the table
+BEST = 20  # points in the table
 SEED = "seed"
-SHOWN = 8  # of them on the terminal
+SHOWN = 8  # points of the table that the terminal shows
 
 
 def format_value(value: Value) -> str:
@@ -28,7 +28,7 @@ def format_value(value: Value) -> str:
 
 
 def best_points(sweep: Sweep, points: list[Measured]) -> list[Measured]:
-    """Return the points to look at: the Pareto front or, with one objective, the best points."""
+    """Return the points for the table: the Pareto front or, with one objective, the best points."""
     if len(sweep.objectives) > 1:
         return pareto_front(sweep, points)[:BEST]
     return sorted(points, key=lambda point: point.costs(sweep.objectives))[:BEST]

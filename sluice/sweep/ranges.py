@@ -2,9 +2,9 @@
 
     --over="nbuf=256..4096:5:log, sluice.free=50..95, sched=fcfs|clook, seed=1..3"
 
-An item is a name, and a range LOW..HIGH or values A|B|C. Behind a range may stand how many values a
-grid takes of it, and `log`: then the values are evenly spaced in their logarithms. A range between
-whole numbers has whole numbers only.
+An item is a name, and a range LOW..HIGH or values A|B|C. A range may be followed by the number of
+values that a grid takes of it, and by `log`: then the logarithms of the values are evenly spaced. A
+range between whole numbers has only whole numbers.
 
 A name is `arm`; a variable of the experiment; a kind of policy, as `sched`; a policy's tunable, as
 `sluice.free`; or a number of [machine], as `nbuf`. If it is not among them, or a value is not
@@ -21,8 +21,8 @@ from sluice.experiment.schema import MACHINE, Field
 from sluice.host.nearest import suggest
 
 ARM = "arm"
-MOST_STEPS = 64  # of a range in a grid, unless the item says how many
-MOST_POINTS = 100_000  # of a sweep: days of work
+MOST_STEPS = 64  # values of a range in a grid if the item gives no number
+MOST_POINTS = 100_000  # of a sweep; more would take days
 NUMBER = r"-?\d+(?:\.\d+)?"
 RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(?::(\d+))?(:log)?")
 ITEM = re.compile(r"([^=]+)=(.+)")
@@ -58,7 +58,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """An axis with all numbers between two, both included."""
+    """An axis with all numbers from `low` to `high`."""
 
     name: str
     kind: str
@@ -75,7 +75,7 @@ class Range:
         return isinstance(self.low, int)
 
     def number_between(self, share: float, high: float) -> float:
-        """Return the number at a share of the way from the first number to `high`."""
+        """Return the number at a share, 0 to 1, of the way from `low` to `high`."""
         if self.log:
             return float(self.low * (high / self.low) ** share)
         return self.low + share * (high - self.low)
@@ -220,8 +220,10 @@ def parse_axes(text: str, opened: Opened, known: Known) -> list[Axis]:
 
 
 def grid_size(axes: list[Axis]) -> int:
-    """Return how many points a grid has. Raises BadSweep if an axis has too many values and does
-    not say how many to take."""
+    """Return how many points a grid has.
+
+    Raises BadSweep if an axis has too many values and its item gives no number.
+    """
     for axis in axes:
         if isinstance(axis, Range) and axis.steps is None:
             told = f"--over: {axis.name}: say how many values a grid takes, as {axis.name}="

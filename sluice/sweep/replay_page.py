@@ -1,7 +1,7 @@
 """Writes the page of a replay: one file with its pictures and tables, which opens offline.
 
-The pictures are of what the table has: times with their intervals, hits beside times, and the hours
-of the trace.
+The pictures show the figures of the table: times with their intervals, hits against times, and the
+hours of the trace.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from sluice.report.theme import Datum, Spec
 from sluice.sweep.presentation import figure_html, html_table, paragraphs_html
 
 TEMPLATE = Path(__file__).with_name("replay.html")
-STEP = 22  # pixels of a policy
+STEP = 22  # height of a policy's row in pixels
 HEIGHT = 300
-FEW = 6  # policies of the picture of hours
+FEW = 6  # policies in the picture of hours
 LEAST_HOURS = 2
 
 
@@ -167,8 +167,8 @@ def hours_spec(rows: list[Shown]) -> Spec:
 
 
 def hour_rows(rows: list[Shown]) -> list[Shown]:
-    """Return the rows that the picture of hours has: the fastest FEW of the largest cache; none if
-    the trace has fewer than LEAST_HOURS hours, or no times."""
+    """Return the rows for the picture of hours: the FEW fastest with the largest cache; none if the
+    trace has fewer than LEAST_HOURS hours, or no times."""
     largest = max(row.percent for row in rows)
     timed = [
         row

@@ -1,12 +1,12 @@
 """`sluice sweep`: measure an experiment over any numbers that it depends on, by the twin.
 
---over says over what (ranges.py): a variable of the experiment, a tunable of a policy, a
-number of the machine, the policies, and the arms. --how says which points are measured: all of a
-grid, --points points by chance (random), evenly spread ones (quasi), or those of a search that is
-guided by what came before (search). --metrics are the objectives.
+--over names the axes (ranges.py): variables of the experiment, tunables of policies, numbers of the
+machine, policies, and arms. --how says which points are measured: all points of a grid, or --points
+points that are random, evenly spread (quasi), or chosen by a model of the earlier results (search).
+--metrics are the objectives.
 
-Runs that were made before are not made again, so a sweep that was stopped goes on. The results are
-a table in Parquet and a page; the command prints where they are, and the best points.
+Runs that were made before are not made again, so the same command continues a stopped sweep. The
+results are a table in Parquet and a page; the command prints where they are, and the best points.
 """
 
 import shlex
@@ -24,12 +24,12 @@ from sluice.sweep.journal import FOLDER, Journal, tree_hash, write_table
 from sluice.sweep.sweep_runs import open_measurer
 
 Lines = Callable[[list[Measured]], list[str]]
-MOST_ERRORS = 5  # that are printed
+MOST_ERRORS = 5  # errors that are printed
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A sweep as it is typed, and how its runs are made. folder: where the results go."""
+    """The options of a command. folder: where the results go."""
 
     name: str
     over: str = ""
@@ -43,7 +43,7 @@ class SweepRequest:
 
 
 def command_of(request: SweepRequest) -> str:
-    """Return the command, as it could be typed again."""
+    """Return the command that makes the same sweep, as a user types it."""
     given = {
         "size": request.size if request.size != FULL else "",
         "over": request.over,
@@ -65,7 +65,7 @@ def folder_of(sweep: Sweep, command: str, base: Path) -> Path:
 def make_runs(
     sweep: Sweep, folder: Path, jobs: int, scheduler: str
 ) -> tuple[list[Measured], list[str]]:
-    """Make the runs of the sweep. Returns its points, and what failed."""
+    """Make the runs of the sweep. Returns its points, and the errors of failed runs."""
     journal = Journal(folder / f"{sweep.name}.jsonl")
     with (
         show_count(f"sweep of {sweep.name}", sweep.runs) as done,
@@ -109,7 +109,7 @@ def make_sweep(
 
 
 def execute(request: SweepRequest) -> bool:
-    """Make the sweep that is asked for. Returns true if all runs were made."""
+    """Make the requested sweep. Returns true if all runs were made."""
     sweep = full_sweep.parse_sweep(
         request.name, request.over, request.how, request.points, request.metrics, request.size
     )

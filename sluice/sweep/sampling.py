@@ -1,8 +1,9 @@
-"""Chooses the points that a sweep measures. The table HOW has a function for each way.
+"""Choose the points that a sweep measures. The table HOW has a function for each method.
 
-A way is told how many points to choose (a grid goes by its axes alone), and how many objectives
-there are. The generator yields batches of points. The caller sends back each point's objectives, or
-None if it failed. The points are the same for equal arguments, however many workers there are.
+A method's arguments are the axes, the number of points to choose (a grid ignores it), and the
+number of objectives. It is a generator of batches of points. The caller sends back the objectives
+of each point of the batch, or None if the point failed. Equal arguments give equal points, with any
+number of workers.
 """
 
 import itertools
@@ -14,15 +15,15 @@ from numpy.typing import NDArray
 
 from sluice.sweep.ranges import Axis, Choice, Value
 
-if TYPE_CHECKING:  # to import optuna takes most of a second
+if TYPE_CHECKING:  # importing optuna takes most of a second
     from optuna.distributions import BaseDistribution
 
 Point = dict[str, Value]
-# Of each point of the batch before: its objectives, all to be less; None: it failed.
+# For each point of the last batch: its objectives, to be minimized, or None if it failed.
 Came = list[tuple[float, ...] | None]
 Points = Generator[list[Point], Came, None]
-BATCH = 256  # points that are given out at a time, where no result decides about the next
-GUIDED = 8  # the same where results do
+BATCH = 256  # points of a batch if later points do not depend on results
+GUIDED = 8  # points of a batch if later points depend on results
 SEED = 1994
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
@@ -34,7 +35,7 @@ def split_batches(points: Iterator[Point]) -> Points:
 
 
 def grid_points(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Return every combination of the axes' values."""
+    """Yield every combination of the axes' values."""
     names = [axis.name for axis in axes]
     values = itertools.product(*(axis.grid() for axis in axes))
     return split_batches(dict(zip(names, row, strict=True)) for row in values)
@@ -48,7 +49,7 @@ def point_at(axes: list[Axis], shares: NDArray[np.float64]) -> Point:
 
 
 def random_points(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Return random points."""
+    """Yield random points."""
     chance = np.random.default_rng(SEED)
     return split_batches(point_at(axes, chance.random(len(axes))) for _ in range(count))
 
@@ -65,8 +66,10 @@ def halton_number(i: int, base: int) -> float:
 
 
 def halton_points(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Return points that fill the space evenly: Halton's sequence (J. H. Halton, Numerische
-    Mathematik 2, 1960), shifted on each axis by a random share."""
+    """Yield points that fill the space evenly: Halton's sequence (J.
+
+    H. Halton, Numerische Mathematik 2, 1960), shifted on each axis by a random share.
+    """
     shift = np.random.default_rng(SEED).random(len(axes))
     bases = PRIMES[: len(axes)]
     rows = (np.array([halton_number(i, base) for base in bases]) for i in range(1, count + 1))

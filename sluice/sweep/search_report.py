@@ -3,11 +3,11 @@
 SEARCH names a file of experiments/tune, an experiment with a table [tune]. The twin measures
 candidates in the settings of the size `full` (sluice/sweep/tuning.py).
 
-With --judge the machine measures what was found in the size `held`, whose loads, drives and seeds
-took no part in the search, beside the arms of the file. Tables of both are stored in
+With --judge the machine also measures the best candidate and the arms of the file in the size
+`held`, whose loads, drives and seeds took no part in the search. Tables of both are stored in
 results/tune/NAME.md.
 
-Runs that were made before are not made again, so that a search that was stopped goes on. Equal
+Runs that were made before are not made again, so the same command continues a stopped search. Equal
 files give equal candidates.
 """
 
@@ -58,7 +58,7 @@ def format_difference(trials: list[float]) -> str:
 
 
 def describe_changes(search: Search, point: Point) -> str:
-    """Return what a point changes of the arm, in words."""
+    """Return the values of a point that differ from the arm's, in words."""
     found = search.changed_values(point).items()
     return ", ".join(f"{n.rpartition('.')[2]} {value}" for n, value in found) or "nothing"
 
@@ -122,14 +122,16 @@ def search_summary(search: Search, found: Found) -> list[str]:
             )
         )
     if not found.best:
-        return [*text, "", "None of them is better for sure, so nothing changes."]
+        return [*text, "", "None of them is significantly better, so nothing changes."]
     text += ["", f"What was found: candidate {found.best.number}. With the other seeds:", ""]
     return text + settings_table(search, found.settings)
 
 
 def machine_comparison(search: Search, found: Found, jobs: int) -> list[str]:
-    """Return lines that compare the candidate that was found with the file's arms, in the size in
-    which nothing was tuned. Raises BadResult if a run fails."""
+    """Return lines that compare the best candidate with the file's arms in the size `held`.
+
+    Raises BadResult if a run fails.
+    """
     if not found.best:
         return []
     arms = [search.to_arm(found.best.point, FOUND)]

@@ -30,12 +30,16 @@ def count_blocks_read(requests: np.ndarray) -> int:
     reads = reads[np.argsort(reads["offset"])]
     first, last = reads["offset"] // BLOCK, (reads["offset"] + reads["bytes"] - 1) // BLOCK
     first, last = first.astype("<i8"), last.astype("<i8")
-    before = np.concatenate([[-1], np.maximum.accumulate(last)[:-1]])  # the last block so far
+    # The highest block of all requests before each request.
+    before = np.concatenate([[-1], np.maximum.accumulate(last)[:-1]])
     return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
 
 
 def buffer_counts(path: Path, format: str, count: int | None, cache: str) -> list[int]:
-    """Return the sizes of the cache, in buffers, at which a trace is tried. Raises BadSweep."""
+    """Return the sizes of the cache, in buffers, with which a trace is replayed.
+
+    Raises BadSweep.
+    """
     wanted = parse_shares(cache)
     there = count_blocks_read(reader.read_requests(path, format, count))
     if not there:

@@ -18,18 +18,18 @@ from sluice.sweep.ranges import ARM, Axis, Value
 
 SIDE = 300  # of a panel
 PARETO_WIDTH, PARETO_HEIGHT = theme.WIDTH - 200, SIDE + 60
-LINE_STEPS = 20  # of the front's line, from one point to the next: no label is to cover these
-TICKS = 10  # of an axis, about
-EDGE = 0.04  # of an axis is before its first point and behind its last
+LINE_STEPS = 20  # positions on the front's line between two points that labels should not cover
+TICKS = 10  # approximate number on an axis
+EDGE = 0.04  # share of an axis before its first point and behind its last
 FRONT = theme.ARM_COLOURS[2]  # marks the Pareto front
-WIDE = 20  # from here on, the greatest by the least, an axis is logarithmic
+WIDE = 20  # least ratio of the largest to the smallest value for a logarithmic axis
 COLUMNS = 3
-COLOURS = "viridis"  # can be told apart by the colour-blind
+COLOURS = "viridis"  # colour-blind readers can distinguish these colours
 APART = {"labelOverlap": "greedy", "labelSeparation": 6}  # labels that would touch are left out
 ABOUT_SURFACE = (
     "Each panel is an arm; the colour is the measure. The scale of colours is logarithmic if the "
-    f"greatest value is more than {WIDE} times the least. Where several points fall on one place, "
-    "because more was swept than two numbers, their mean is shown."
+    f"greatest value is more than {WIDE} times the least. If more than two numbers are swept, "
+    "several points may have one place; then their mean is shown."
 )
 ABOUT_LINES = "Points are the points of the sweep; lines join the means at each value."
 ABOUT_PARETO = (
@@ -247,7 +247,7 @@ def pareto_spec(sweep: Sweep, points: list[Measured]) -> Spec:
     of_front = [row for row in rows if row["front"]]
     colour = arm_colours(sweep)
     names = colour["scale"]["domain"]
-    if len(names) > len(theme.ARM_COLOURS):  # labels tell which is which
+    if len(names) > len(theme.ARM_COLOURS):  # labels distinguish the arms
         greys = [theme.ARM_COLOURS[0], *[theme.GREY] * (len(names) - 1)]
         colour |= {"legend": None, "scale": {"domain": names, "range": greys}}
     text = {"type": "text", "fontSize": labels.LINE - 2, "color": theme.INK}

@@ -22,7 +22,7 @@ from sluice.sweep.journal import Figures, Journal, figures_key, tree_hash
 if TYPE_CHECKING:
     from distributed import Client
 
-TOGETHER = 4  # runs that a worker gets at a time: to hand one over costs a millisecond
+TOGETHER = 4  # runs that a worker gets at a time, because each transfer takes a millisecond
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def expect_same_tree(tree: str, when: str) -> None:
 def make_runs(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
     """Make runs, given by key. Returns an answer for each. Raises OtherTree if this process has
     another tree than the caller."""
-    expect_same_tree(tree, "has another tree, or built otherwise")
+    expect_same_tree(tree, "has another tree, or a tree built with other tools")
     found = []
     for key, run in runs.items():
         if stopped.is_set():
@@ -75,7 +75,7 @@ def make_runs(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
         except RunFailed as error:
             if not stopped.is_set():
                 found.append(Made(key, None, f"{run.name}: {error}"))
-    expect_same_tree(tree, "had its tree built anew while it made runs")
+    expect_same_tree(tree, "had its tree built again while it made runs")
     return found
 
 

@@ -1,18 +1,18 @@
 """`sluice replay`: replay a trace of a real disk under many policies, by the twin.
 
-TRACE is a file of any format that sluice/trace/formats has; --format names it if the file does not
-tell. --policies are the policies to try, each with each, as 'replace=lru|arc, sched=clook|sluice'.
-Without it every policy is tried in the place of the usual one of its kind. --cache are sizes of
-the cache, in percent of the blocks that the trace reads; without it the cache has 4,096 buffers.
---drive is the drive, and --fit what happens if the trace reaches beyond it. --count takes the first
-requests only, --scale makes them come faster, and --loop=closed leaves their times out. At most
---inflight are under way at once. If the format has no times, the loop is closed, and one request
-comes when the one before is done.
+TRACE is a file of any format that sluice/trace/formats has; --format names the format if the file's
+name and contents do not determine it. --policies are the policies to try in all combinations, as
+'replace=lru|arc, sched=clook|sluice'. Without --policies, every policy is tried in the place of the
+usual policy of its kind. --cache are sizes of the cache, in percent of the blocks that the trace
+reads; without it the cache has 4,096 buffers. --drive is the drive, and --fit what happens if the
+trace reaches beyond it. --count takes only the first requests, --scale makes them arrive faster,
+and --loop=closed ignores their times. At most --inflight requests are in progress at once. If the
+format has no times, the loop is closed, and each request begins when the request before it is done.
 
-It writes an experiment in build/traces, and makes a sweep of it (sluice/sweep): so what was
-measured is not measured again, and the results are a table in Parquet and a page with the Pareto
-front of --metrics. In a copy of the experiment, join_kb joins neighbours that came within join_ms,
-and split_kb splits long requests.
+The command writes an experiment into build/traces and makes a sweep of it (sluice/sweep). So runs
+are not made twice, and the results are a table in Parquet and a page with the Pareto front of
+--metrics. In a copy of the experiment, join_kb joins neighbours that came within join_ms, and
+split_kb splits long requests.
 """
 
 import json
@@ -45,13 +45,13 @@ from sluice.trace.stream import NUMBER
 TEMPLATE = ROOT / "sluice" / "trace" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
 USUAL = "usual"  # the first arm
-BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel's own are others
+BASE = {"write": "delayed", "update": "aipu"}  # its policies in place of the kernel's defaults
 # Kinds of policies that change nothing in a replay, and why.
 IDLE_KINDS = {
     "place": "a trace is replayed on a disk without a virtual log",
     "order": "a trace writes a file that is there, and no metadata",
 }
-# Endings of traces' files: how they are packed, and how their formats are usually called.
+# Endings of traces' files, of packing programs and of formats.
 ENDINGS = (
     *(".gz", ".bz2", ".xz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
     *(".blkparse", ".vscsitrace", ".oracleGeneral"),
@@ -60,8 +60,12 @@ PATH_DIGITS = 6
 DRIVE = "cheetah4lp"
 METRICS = "trace.mean_ms, trace.p99_ms"
 LOOPS = trace_disk.LOOPS
-INFLIGHT = {"open": 64, "closed": 64, "": 1}  # requests at once; with "" the trace has no times
-OTHERS = 64 << 20  # of all disks' bytes: the root disk and the requests
+INFLIGHT = {
+    "open": 64,
+    "closed": 64,
+    "": 1,
+}  # requests at once, by --loop; "": a trace without times
+OTHERS = 64 << 20  # bytes of the disks except the measured disk: programs and requests
 READS = "hist.disk1.read_response.count"
 HEADS = {
     "trace.mean_ms": "mean, ms",
@@ -87,8 +91,10 @@ KEPT = (EVICTIONS, DIRTY_VICTIMS, DIRTY, WROTE)
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """A replay as it is typed, and how its runs are made. loop, inflight: "" and None if they were
-    not given. folder: where the results go."""
+    """The options of a command.
+
+    loop, inflight: "" and None if they were not given. folder: where the results go.
+    """
 
     trace: Path
     format: str = ""
@@ -107,8 +113,8 @@ class ReplayRequest:
 
 
 def drive_bytes(name: str) -> int:
-    """Return the size in bytes of a disk with this drive: the drive's, as far as there is room in
-    memory. Raises BadSweep if there is no such drive, or it has no size."""
+    """Return the size in bytes of a disk with this drive: the drive's size, or less if memory is
+    too small. Raises BadSweep if there is no such drive, or it has no size."""
     expect_known("drive", name, load_catalogue().drives)
     return min(kernel.drive_bytes(name) or 1 << 40, MOST_DISKS - OTHERS) // PAGE * PAGE
 
@@ -194,8 +200,8 @@ def experiment_text(request: ReplayRequest, path: Path) -> str:
 
 
 def plain_name(path: Path) -> str:
-    """Return a trace's name without its known endings, and without what a file's name should not
-    have."""
+    """Return a trace's name without its known endings, and without characters that a file's name
+    should not have."""
     name = path.name
     while ending := next((e for e in ENDINGS if name.endswith(e)), ""):
         name = name.removesuffix(ending)
@@ -203,14 +209,14 @@ def plain_name(path: Path) -> str:
 
 
 def own_name(path: Path) -> str:
-    """Return the plain name, and what distinguishes the trace from those of this name in other
-    folders, or with other endings: the first digits of its path's hash."""
+    """Return the plain name and the first digits of the path's hash, which distinguish the trace
+    from traces of this name in other folders or with other endings."""
     return f"{plain_name(path)}-{hash_value(str(path))[:PATH_DIGITS]}"
 
 
 def name_of(request: ReplayRequest, path: Path) -> str:
-    """Return the experiment's name: the trace's, and what else was given, so that other replays of
-    the trace stay beside this one."""
+    """Return the experiment's name: the trace's name and the other options, so that other replays
+    of the trace do not overwrite this experiment."""
     words = [own_name(path), request.drive]
     words += [str(request.count)] if request.count else []
     words += [f"x{request.scale}"] if float(request.scale) != 1 else []
@@ -245,8 +251,10 @@ def path_of(request: ReplayRequest) -> Path:
 
 
 def settle(request: ReplayRequest) -> ReplayRequest:
-    """Return the request with all that was not given, and a plain scale. Raises BadTraceFile and
-    BadSweep for what cannot be."""
+    """Return the request with defaults for options that were not given, and a plain scale.
+
+    Raises BadTraceFile and BadSweep for impossible options.
+    """
     path = path_of(request)
     expect_known("--fit", request.fit, list(WAYS))
     if request.loop:
@@ -273,14 +281,14 @@ def write_experiment(request: ReplayRequest) -> Path:
 
 
 def expect_no_idle_kind(text: str, name: str = "--policies") -> None:
-    """Raise BadSweep if policies that are to be tried are of a kind that does nothing here."""
+    """Raise BadSweep if a policy to try is of a kind that does nothing in a replay."""
     for kind, why in IDLE_KINDS.items():
         if re.search(rf"\b{kind}\s*=", text):
             raise BadSweep(f"{name}: {kind}: does nothing here, because {why}")
 
 
 def sweep_axes_text(request: ReplayRequest) -> str:
-    """Return what the sweep goes over. Raises BadSweep."""
+    """Return the axes of the sweep, in the form of --over. Raises BadSweep."""
     expect_no_idle_kind(request.policies)
     arm = USUAL if request.policies else "|".join(replay_arms())
     items = [f"arm={arm}", *filter(None, [request.policies])]
@@ -328,8 +336,10 @@ def negative_hits_note(points: list[Measured]) -> list[str]:
 
 
 def dirty_blocks_note(points: list[Measured]) -> list[str]:
-    """Return the note about writes that a run has not made. The file system's own do not
-    matter."""
+    """Return the note about blocks that were still dirty at the end of a run.
+
+    The file system's own blocks do not count.
+    """
     most = max(point.figures[DIRTY] for point in points)
     if most < 1 or not points[0].figures[WROTE]:
         return []
@@ -341,9 +351,11 @@ def dirty_blocks_note(points: list[Measured]) -> list[str]:
 
 
 def roomy_caches_note(points: list[Measured], usual: int) -> list[str]:
-    """Return the note about caches, of `usual` buffers unless a point says how many, that have
-    room for all blocks."""
-    gone: dict[int, float] = {}  # the fewest that a policy had to take out, by the size
+    """Return the note about caches that are large enough for all blocks.
+
+    usual: the buffers of a point that does not name their number.
+    """
+    gone: dict[int, float] = {}  # the fewest evictions under any policy, by the size
     for point in points:
         size, of = int(point.point.get(NBUF, usual)), point.figures
         taken = of[EVICTIONS] + of[DIRTY_VICTIMS]
@@ -352,13 +364,13 @@ def roomy_caches_note(points: list[Measured], usual: int) -> list[str]:
     if not sizes:
         return []
     return [
-        f"With {sizes} buffers no block had to give way, so replacement policies cannot differ: "
+        f"With {sizes} buffers no block was evicted, so replacement policies cannot differ: "
         "give a smaller cache, as --cache=25, in percent of the blocks that the trace reads."
     ]
 
 
 def usual_buffers(sweep: Sweep) -> int:
-    """Return how many buffers the experiment has where the sweep does not say."""
+    """Return how many buffers the experiment has if they are no axis of the sweep."""
     buffers: int = sweep.maker.opened.raw["machine"][NBUF]
     return buffers
 
@@ -372,12 +384,13 @@ def usual_settings_note(sweep: Sweep) -> str:
     sizes = [int(size) for size in axis.grid()] if axis else [usual_buffers(sweep)]
     if len(sizes) == 1:
         told.append(f"and a cache of {format_number(sizes[0])} buffers of 4 KiB")
-    return f"Usual, where no other is named: {', '.join(told)}."
+    return f"Usual, if a row names no other: {', '.join(told)}."
 
 
 def describe_error(error: object, given: str = "--policies", path: Path | None = None) -> str:
-    """Return what was wrong, as it is typed here: the experiment's file is our own, and so is
-    --over, of which `given` is a part. path: of the trace, which is text and stays as it is."""
+    """Return the text of an error, with options as a user types them, because the user wrote
+    neither the experiment's file nor --over. given: the option that is part of --over. path: the
+    trace's path, which is left as it is."""
     said = re.sub(r"^\S+\.toml:\d+: ", "", str(error), flags=re.M)
     said = re.sub(r"^--over: ", lambda _: f"{given}: ", said)
     own = [re.escape(text) for text in (str(path), path.name)] if path else [r"(?!)"]

@@ -1,14 +1,14 @@
-"""Searches for the values of an arm that are best under many loads at once, measured by the twin.
+"""Search for the values of an arm that are best under many loads at once, measured by the twin.
 
-The file's table [tune] names the arm, the values to try, and metrics that are to be less. All
+The file's table [tune] names the arm, the values to try, and the metrics to minimize. All
 candidates are measured in all settings of the size `full` with the first `screened` seeds. A model
 of the earlier results chooses each next candidate (sampling.search). The best candidates, the
 finalists, are measured with the other seeds, too. The result is the best finalist, if its
 difference from the arm over these seeds has a 95 % interval that excludes 0. Otherwise it is the
-unchanged arm, because the best of many with the first seeds is best partly by chance.
+unchanged arm, because the best of many candidates with the first seeds is best partly by chance.
 
 The difference of two arms with a seed is the mean, over settings and metrics, of the logarithm of
-their ratio: so ten percent less in one makes up for ten percent more in another.
+their ratio. So a metric at half its value compensates for another at twice its value.
 """
 
 import math
@@ -77,7 +77,7 @@ class Search:
 
     @property
     def runs(self) -> int:
-        """The number of runs; fewer are made if a candidate comes twice."""
+        """The number of runs; fewer are made if a candidate occurs twice."""
         first, others = map(len, self.seeds)
         settings = math.prod(len(row) for name, row in self.opened.sweep.items() if name != SEED)
         return settings * (

@@ -1,4 +1,4 @@
-"""Reads --warmup: the part of a trace that fills the cache before anything counts."""
+"""Read --warmup: the part of a trace that fills the cache before requests count."""
 
 import re
 from pathlib import Path

@@ -1823,7 +1823,7 @@ def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
         return replay.roomy_caches_note(points, 4096)
 
     (said,) = note([(64, 9), (2000, 0), (2000, 3)])
-    assert said.startswith("With 2,000 buffers no block had to give way, so replacement policies")
+    assert said.startswith("With 2,000 buffers no block was evicted, so replacement policies")
     assert "--cache=" in said
     assert note([(64, 1), (2000, 3)]) == []
 
@@ -1836,9 +1836,9 @@ def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
     said = capsys.readouterr().out
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
     for words in (
-        "Usual, where no other is named: update=aipu, write=delayed, sched=clook, replace=lru, "
+        "Usual, if a row names no other: update=aipu, write=delayed, sched=clook, replace=lru, "
         "prefetch=none, and a cache of 4,096 buffers of 4 KiB.",
-        "With 4,096 buffers no block had to give way",
+        "With 4,096 buffers no block was evicted",
         "1 run each, so no interval.",
     ):
         assert words in said and words in page

@@ -118,7 +118,7 @@ def test_the_search_says_in_which_settings_it_gains() -> None:
     assert "| log, rz58 | **-50.0 % (-50.0 to -50.0)** |" in text
     assert "gap 10" in text
     nothing = "\n".join(tune.search_summary(small(), found(lambda v: 1)))
-    assert "None of them is better for sure" in nothing
+    assert "None of them is significantly better" in nothing
 
 
 def test_what_was_found_becomes_an_arm() -> None:
