@@ -1,3 +1,3 @@
-"""The host: where files are, folders for work that is under way, snapshots of the tree, limits
-against hangs, and Dask workers.
+"""Use the host: paths of files, temporary folders, snapshots of the tree, limits against hangs, and
+Dask workers.
 """

@@ -1,4 +1,4 @@
-"""A command in a clone of the repository: what it needs is installed and built before its work.
+"""Prepare a command in a clone of the repository: install and build what it needs.
 
 - is_clone() is the one place that decides whether there is anything to set up. An installed package
   has no Makefile beside it: it comes with what it needs, so prepare() does nothing there.
@@ -15,7 +15,8 @@ from collections.abc import Collection
 from sluice.host.paths import CLONE, ROOT
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-# What make hands on to programs: another make that is started here is not a part of it.
+# Variables that make sets for programs that it starts. A make that is started here must not see
+# them.
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 DEBUG = "build/debug/"  # goals below it are built with DEBUG=1
 GIVEN = dict(os.environ)  # before printing.prepare() changes it for this process
@@ -27,15 +28,18 @@ def is_clone() -> bool:
 
 
 def find_tool(kind: str) -> str:
-    """Return the cross compiler's prefix or the gdb, as tools/find_tool.sh finds them."""
+    """Return the cross compiler's prefix or the path of gdb, found by tools/find_tool.sh."""
     line = ["sh", "tools/find_tool.sh", kind]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, encoding="utf-8")
     return done.stdout.strip()
 
 
 def environment(system_path: bool = False) -> dict[str, str]:
-    """Return the environment in which commands work. system_path: it finds the programs of the
-    system, and nothing that a person installed (for tests)."""
+    """Return the environment in which commands work.
+
+    system_path: PATH has only the system's folders, without programs that a person installed (for
+    tests).
+    """
     path = GIVEN.get("PATH", "") + ":/usr/sbin:/sbin"
     made = GIVEN | {"PATH": SYSTEM_PATH if system_path else path, "PYTHONUTF8": "1"}
     for name in OF_MAKE:

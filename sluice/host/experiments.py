@@ -1,7 +1,7 @@
-"""The files of experiments: NAME.toml in any folder of experiments/.
+"""Find the files of experiments: NAME.toml in any folder of experiments/.
 
-- A name means the file, whatever folder it is in. So a file may move to another folder, and its
-  name, by which people and stored results know the experiment, stays.
+- A name identifies a file in any of the folders. So a file may move to another folder without a
+  change of the name that people and stored results use.
 - sets/ and tune/ hold no experiments: named sets of policies, and searches.
 """
 

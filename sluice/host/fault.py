@@ -1,9 +1,10 @@
-"""Failures of this machine or of the grader itself. They say nothing about what is being graded, so
-they never become a score: whoever catches HostFault says that there is no result, and why.
+"""Recognise failures of this machine or of the grader itself. They say nothing about the
+submission, so they never become a score: code that catches HostFault reports that there is no
+result, and why.
 
-An error of the operating system whose number is in HOST cannot come from a wrong value that a
-submission left behind. Other errors may, so they are judged by a control: the same step is done
-with the staff's own files (tree.py, grading.py).
+A submission cannot cause an error of the operating system whose number is in HOST. It may have
+caused another error, so a control follows: the same step is done with the staff's own files
+(tree.py, grading.py).
 """
 
 import errno
@@ -34,7 +35,7 @@ def describe_fault(error: BaseException) -> str:
     if not isinstance(error, OSError) or not error.strerror:
         return str(error) if isinstance(error, HostFault) else f"{type(error).__name__}: {error}"
     where = f"{error.filename}: " if error.filename is not None else ""
-    room = "; make room there, or name another place by --out and TMPDIR="
+    room = "; free space there, or name another place by --out and TMPDIR="
     return f"{where}{error.strerror}{room if error.errno in FULL else ''}"
 
 

@@ -1,4 +1,5 @@
-"""Ends a command after ^C or on a full disk, with a line that says what is kept and no traceback.
+"""End a command after ^C or on a full disk, with a line that says what is kept, and without a
+traceback.
 
 - The first ^C unwinds the command, which removes what it has begun, and its status is 130. A second
   ^C kills it.
@@ -19,7 +20,7 @@ from multiprocessing.resource_tracker import ensure_running
 from sluice.host import printing
 
 INTERRUPT = {signal.SIGINT}
-STATUS = 128 + signal.SIGINT  # what a shell says of a program that ^C ended
+STATUS = 128 + signal.SIGINT  # the status that a shell reports for a program that ^C ended
 NOTHING = "nothing was done"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # nothing more can be written
 stopped = threading.Event()  # for threads that wait for a program: ^C was typed

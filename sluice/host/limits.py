@@ -1,10 +1,10 @@
-"""Limits on the host's time. They only guard against hangs: no slow or busy host reaches them.
+"""Limit the host's time. The limits only guard against hangs: no slow or busy host reaches them.
 
 HANG_S is wall-clock time. The slowest step of the tests takes less than a minute on an idle host
 like ours; a host three times as slow and ten times as busy finishes it within HANG_S.
 
-What strangers wrote is also limited in processor time. Those limits are for a host as fast as ours;
-host_slowdown() makes them longer on a slower one.
+Code that is not trusted is also limited in processor time. These limits are for a host as fast as
+ours; on a slower host they are multiplied by host_slowdown().
 """
 
 import time
@@ -12,7 +12,7 @@ from functools import cache
 
 HANG_S = 1800
 
-OURS_S = 0.012  # a benchmark_s() on a core of a shared AMD EPYC of 2023
+OURS_S = 0.012  # benchmark_s() on one core of a shared AMD EPYC of 2023
 TRIES = 5
 
 
@@ -26,5 +26,5 @@ def benchmark_s() -> float:
 
 @cache
 def host_slowdown() -> float:
-    """Return how many times as long a computation takes on this host as on ours; at least 1."""
+    """Return this host's time for a computation divided by the time on ours; at least 1."""
     return max(1, min(benchmark_s() for _ in range(TRIES)) / OURS_S)

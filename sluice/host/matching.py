@@ -1,4 +1,4 @@
-"""Matches text of which the form is known, because an earlier check has accepted it."""
+"""Match text whose form is known because an earlier check has accepted it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The memory of this machine."""
+"""Find out how much memory this machine has."""
 
 import math
 import re
@@ -9,7 +9,7 @@ INFO = Path("/proc/meminfo")
 
 
 def available_bytes(info: Path = INFO) -> float:
-    """Return how much memory programs can have without swapping: infinity where Linux does not say
-    so."""
+    """Return the bytes of memory that programs can have without swapping; infinity if Linux does
+    not report them."""
     found = SAID.search(info.read_text(encoding="utf-8")) if info.exists() else None
     return int(found[1]) * 1024 if found else math.inf

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-ALIKE = 0.5  # of two names' letters, for one to be taken for the other
+ALIKE = 0.5  # least similarity of two names (difflib's ratio) for a suggestion
 
 
 def suggest(name: str, names: Iterable[str]) -> str:

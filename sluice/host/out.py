@@ -1,6 +1,6 @@
-"""Checks --out, the place for what a command makes, before the work: it must be possible to write.
+"""Check before the work that the place of --out can be written.
 
-What is made to find out is removed, so that a command that fails later leaves nothing.
+Files and folders that a check makes are removed, so that a command that fails later leaves nothing.
 """
 
 import tempfile

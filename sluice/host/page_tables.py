@@ -1,11 +1,13 @@
-"""Tables of the book's pages that commands write. Each one stands behind a mark, as
-`<!-- table: proofs -->`."""
+"""Read and write tables of the book's pages.
+
+Each stands behind a mark, as `<!-- table: proofs -->`.
+"""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-Row = Sequence[str]  # cells; the first ones say what the row is about
+Row = Sequence[str]  # cells; the first cells name the row's subject
 
 
 def format_row(cells: Row) -> str:
@@ -34,9 +36,11 @@ def read_rows(page: Path, mark: str) -> list[list[str]]:
 
 
 def put_rows(page: Path, mark: str, rows: Sequence[Row], names: int = 1) -> None:
-    """Put rows into a table, each in the place of an older one that is about the same, or at the
-    end. names: so many cells at the front say what a row is about. Raises ValueError if the page
-    has no such table."""
+    """Put rows into a table.
+
+    A row replaces the older row with the same subject, or is added at the end. names: the number of
+    first cells that name the subject. Raises ValueError if the page has no such table.
+    """
     before, (head, line, *old), after = find_table(page, mark)
     kept = {tuple(split_row(row)[:names]): row for row in old}
     kept |= {tuple(row[:names]): format_row(row) for row in rows}

@@ -1,7 +1,7 @@
-"""Paths: where inputs are, and where what a command makes goes.
+"""Define paths: where inputs are, and where commands write.
 
-Sluice is used from a clone of its tree, or from a package that pip installed. No other module asks
-which of the two it is, except for what only a clone can do.
+Sluice is used from a clone of its tree, or from a package that pip installed. Other modules do not
+distinguish the two, except for work that only a clone can do.
 
                  in a clone             installed
     ROOT         the tree               site-packages/sluice/tree (tools/wheel/hook.py)
@@ -13,11 +13,11 @@ which of the two it is, except for what only a clone can do.
 - TREE has the kernel's sources and what is built from them. It is the tree, or the snapshot of it
   that a command works on (snapshot.py), which no `make` changes meanwhile.
 - BUILD is for what a user asked for: results, reports, pages. SLUICE_OUT names another folder.
-- KEPT is for what can be made again at any time: images of disks, requests of traces, work that is
-  under way. All versions may share one, because each file's name has the hash of what it is made
-  from. SLUICE_CACHE or XDG_CACHE_HOME names another folder, as for tools/setup.sh.
-- Nothing is written below ROOT of an installed package. What a command starts has the command's
-  BUILD, in whatever folder it works.
+- KEPT is a cache of files that can be made again at any time: images of disks, requests of traces,
+  work in progress. All versions may share one KEPT, because each file's name has the hash of its
+  inputs. SLUICE_CACHE or XDG_CACHE_HOME names another folder, as for tools/setup.sh.
+- Nothing is written below ROOT of an installed package. Programs that a command starts use the
+  command's BUILD, in any working folder.
 """
 
 import os
@@ -30,8 +30,10 @@ ROOT = PACKAGE.parent if CLONE else DATA
 
 
 def cache_folder() -> Path:
-    """Return the user's cache for Sluice. A relative path in the environment counts for nothing, as
-    XDG wants it."""
+    """Return the user's cache for Sluice.
+
+    A relative path in the environment is ignored, as XDG requires.
+    """
     for name, below in (("SLUICE_CACHE", ""), ("XDG_CACHE_HOME", "sluice")):
         if Path(os.environ.get(name, "")).is_absolute():
             return Path(os.environ[name]) / below
@@ -46,13 +48,13 @@ def kept_folder() -> Path:
     return wanted if os.access(there, os.W_OK | os.X_OK) else BUILD / "kept"
 
 
-OUT = "SLUICE_OUT"  # the environment's word for BUILD of an installed package
+OUT = "SLUICE_OUT"  # environment variable that sets BUILD of an installed package
 BUILD = ROOT / "build" if CLONE else Path(os.environ.get(OUT) or "sluice-out").absolute()
 KEPT = BUILD / "experiments" if CLONE else kept_folder()
 if not CLONE:
     os.environ[OUT] = str(BUILD)
 SNAPSHOTS = BUILD / "snapshots"
-SNAPSHOT = "SLUICE_SNAPSHOT"  # the environment's word for the one to be used
+SNAPSHOT = "SLUICE_SNAPSHOT"  # environment variable with the snapshot to use
 
 
 def tree_root() -> Path:
@@ -68,5 +70,5 @@ KERNEL = BUILT / "kernel" / "kernel.elf"
 DEBUG_KERNEL = BUILT / "debug" / "kernel" / "kernel.elf"
 MKFS = BUILT / "mkfs" / "mkfs"
 ROOT_FOLDER = BUILT / "root"
-PROGRAMS = BUILT / "programs" / "bin"  # those that are on no disk but by request
+PROGRAMS = BUILT / "programs" / "bin"  # programs that are on a disk only by request
 NATIVE = BUILT / "native"

@@ -1,4 +1,4 @@
-"""Prints so that output never ends a command: not by a small character set, nor by a closed pipe.
+"""Print so that output never ends a command: neither a small character set nor a closed pipe does.
 
 - A character that the terminal's character set lacks is printed as one that looks like it.
 - If the reader of a pipe has gone (`| head`), the rest of the output is lost in silence, and the
@@ -8,8 +8,9 @@
 - Programs that a command starts print English in UTF-8, so the command can read them in every
   locale.
 
-Files are UTF-8 always: each call that moves text says so (tests/tools/test_encodings.py), and the
-Makefile switches on Python's UTF-8 mode. So a locale says nothing but what the terminal shows.
+Files are always UTF-8: each call that reads or writes text says so (tests/tools/test_encodings.py),
+and the Makefile switches on Python's UTF-8 mode. So the locale matters only for what the terminal
+can show.
 """
 
 import codecs
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 ALIKE = "sluice.alike"  # the name of the error handler below
 UTF8 = "C.UTF-8"  # a locale that every system has
 PLAIN_WIDTH = 80  # of output that is no terminal
-NARROWEST = 20  # a terminal may say that it is 0 wide
-LIKENESSES = {  # an ASCII character, and those that it stands for
+NARROWEST = 20  # least width, because a terminal may report a width of 0
+LIKENESSES = {  # an ASCII character, and the characters that it replaces
     **{"_": "▁", ".": "▂•·…", ":": "▃", "-": "▄─━\u2010\u2013\u2014\u2212", "=": "▅"},
     **{"+": "▆┌┐└┘├┤┬┴┼", "*": "▇", "#": "█", "|": "▏▎▍▌▋▊▉│┃", "'": "\u2018\u2019"},
     **{'"': "\u201c\u201d\u201e", "x": "\u00d7", "u": "µ", "~": "≈"},
@@ -39,7 +40,7 @@ PLAIN = str.maketrans({one: plain for plain, many in LIKENESSES.items() for one 
 
 def replace_by_lookalike(error: UnicodeError) -> tuple[str | bytes, int]:
     """Replace characters that cannot be encoded by similar ASCII characters, or `?`. Returns the
-    text and where to go on.
+    replacement and the position at which encoding continues.
 
     Each stands for one character, so tables stay straight.
     """
@@ -51,8 +52,10 @@ def replace_by_lookalike(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 class Lasting(io.FileIO):
-    """A file that drops everything after the first write that fails. trouble: why that write
-    failed; "" if the reader of a pipe has gone."""
+    """A file that drops all output after the first write that fails.
+
+    trouble: why this write failed; "" if it has not, or if the reader of a pipe has gone.
+    """
 
     trouble = ""
 

@@ -1,7 +1,7 @@
-"""Quotes paths for tools to which some characters of a path have a special meaning.
+"""Quote paths for tools for which some characters of a path have a special meaning.
 
-A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
-that becomes part of a text which a tool takes apart goes through this file.
+A folder may have any name, because users choose TMPDIR, OUT, the tree's folder and their home. So
+this file quotes each path that becomes part of a text which a tool parses.
 
     the shell       shlex.quote, shlex.join (in a Makefile word_of); quote_shell in what is
                     printed and written for people, where a path may have bytes that are not UTF-8
@@ -13,7 +13,7 @@ that becomes part of a text which a tool takes apart goes through this file.
     QEMU's -D       descriptor_path: it takes a `%` for a template, and there is no way to quote it
     gdb             a path is the last word of its command, which gdb takes as it is
 
-A tool that gets a path as a whole argument needs none of them.
+A path that is a whole argument of a program needs no quoting.
 """
 
 import os
@@ -31,7 +31,7 @@ def quote_shell(path: Path | str) -> str:
         text.encode()
     except UnicodeEncodeError:
         plain = set(string.ascii_letters + string.digits + "/._-")
-        body = text.rstrip("\n")  # which a shell leaves out at the end of what a command prints
+        body = text.rstrip("\n")  # a shell removes newlines at the end of $(...)
         codes = (chr(b) if chr(b) in plain else f"\\{b:03o}" for b in os.fsencode(body))
         return f"\"$(printf '{''.join(codes)}'){text[len(body) :]}\""
     return shlex.quote(text)

@@ -1,12 +1,12 @@
-"""Reading paths: for a question about the kernel, the files to read, in order.
+"""List what to read about a question: the kernel's files, in order.
 
 book/paths.toml has a table for each path: its question, its steps, and, where it differs from the
 usual 2,000, the number of lines that the steps have at most. A step is a file, what to look for in
 it, and the parts to read: functions, or `struct NAME` and `enum NAME`. Without parts the whole file
 is read.
 
-A part counts from the first line of the comment in front of it to the closing brace. The comment
-that a file opens with counts, too, except in a path with `heads = false`, which follows calls from
+A part is the lines from the first line of the comment before it to the closing brace. The comment
+at the start of a file is also read, except in a path with `heads = false`, which follows calls from
 function to function. A line counts once in a path.
 """
 

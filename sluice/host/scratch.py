@@ -1,11 +1,11 @@
-"""Folders for work that is under way. Each is removed when its work ends; if the command was killed
-meanwhile, the next command that makes a folder at the same place removes it.
+"""Make folders for work in progress. Each is removed when its work ends. If its command was killed,
+the next command that makes a folder at the same place removes it.
 
 - All folders at one place are in one folder, `base`, which has nothing else in it.
 - A folder is locked (flock(2)) from its making to the end of its removal. A lock ends with the
   process that holds it, so a folder that is not locked is abandoned.
-- Folders are made and removed under the lock of their base. So whoever holds that lock meets no
-  folder that is not locked yet, or half gone.
+- Folders are made and removed under the lock of their base. So a process that holds this lock sees
+  no folder that is not locked yet, or is half removed.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-BASE = "under-way"  # the name of a base among other things
+BASE = "under-way"  # the name of a base in a folder that also has other files
 
 
 @contextmanager
@@ -43,8 +43,10 @@ def remove_abandoned(base: Path) -> None:
 
 @contextmanager
 def scratch_folder(base: Path) -> Iterator[Path]:
-    """Make a new folder in the base, and the base, for the time of the context. Yields the
-    folder."""
+    """Make a new folder in the base, for the time of the context.
+
+    Makes the base, too. Yields the folder.
+    """
     base.mkdir(parents=True, exist_ok=True)
     with ExitStack() as in_use:
         with hold_lock(base, fcntl.LOCK_EX):

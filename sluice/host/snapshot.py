@@ -1,21 +1,22 @@
-"""Runs a command on a snapshot of the tree, so that a `make` beside it changes nothing in it.
+"""Run a command on a snapshot of the tree, so that a `make` at the same time changes nothing for
+it.
 
     .venv/bin/python -m sluice.host.snapshot -m sluice.cli.work sluice.cli.verbs.lab:grade VALUES
     .venv/bin/python -m sluice.host.snapshot --without-twin -m sluice.cli.work HOME VALUES
 
 - The snapshot is one copy, made at the start, of everything that the command reads and that `make`
   or people may change: the kernel, its objects, the programs, mkfs, the host's tools, and the
-  sources. sluice/host/paths.py leads to it, in this process and, by the environment, in all that
-  this process starts: children, threads, and the Dask workers of this machine.
-- No copy is of half a build. `make` holds an exclusive lock on the Makefile while it builds, and
-  this program holds a shared one while it copies.
+  sources. sluice/host/paths.py has its path, in this process and, through the environment, in
+  everything that this process starts: children, threads, and the Dask workers of this machine.
+- A build in progress is never copied. `make` holds an exclusive lock on the Makefile while it
+  builds, and this program holds a shared lock while it copies.
 - A snapshot is removed when its command ends. If the command was killed, the next one removes it
   (scratch.py).
-- A command that needs no twin says so (`--without-twin`): half of what is copied belongs to it.
+- A command that needs no twin gives `--without-twin`, because the twin is half of the copy.
 - An installed package has no sources and no `make`: there the command reads the package itself.
 
-A Dask worker of a cluster has no snapshot. Before and after its work it checks that what is built
-in its tree is what was asked for (grade/course/classroom.py, sluice/experiment/runner.py).
+A Dask worker of a cluster has no snapshot. Before and after its work it checks that the built files
+of its tree are the caller's (grade/course/classroom.py, sluice/experiment/runner.py).
 """
 
 import fcntl

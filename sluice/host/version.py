@@ -1,5 +1,4 @@
-"""The version of Sluice, the topmost of CHANGELOG.md, for the Makefile, the wheel, and Python; and
-the versions of other programs."""
+"""Find the version of Sluice, the topmost in CHANGELOG.md, and the versions of other programs."""
 
 import re
 import subprocess

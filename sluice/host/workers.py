@@ -1,19 +1,19 @@
-"""Dask workers, which make runs and score submissions.
+"""Start or find Dask workers, which make runs and score submissions.
 
 Without a scheduler's address they are on this machine: threads of this process, for work that waits
-for other programs, or processes. With an address they are the workers of its cluster. These and the
-scheduler are started in built trees like this one, and need share no disk:
+for other programs, or processes. With an address they are the workers of its cluster. Start them
+and the scheduler in built trees like this one; they need no shared disk:
 
     .venv/bin/dask scheduler                        # prints its address
     .venv/bin/dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8
 
-Where the locale is not UTF-8, give both PYTHONUTF8=1: without it a worker is refused.
+If the locale is not UTF-8, start both with PYTHONUTF8=1; otherwise a worker is refused.
 
-Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
+Programs of .venv find the folder grade/ of their tree from any working folder, because
 tools/setup.sh has arranged it. Programs of another Python do not; the error message names them.
 
-To import distributed takes as long as all else that a command imports. So it is imported, with
-asyncio, where workers are started, and a command that starts none begins in half the time.
+Importing distributed takes as long as all other imports of a command. So distributed and asyncio
+are imported only where workers are started, and other commands start in half the time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CONNECT_S = 30  # to a scheduler
-WAIT_S = 60  # for its first worker
+CONNECT_S = 30  # limit for connecting to a scheduler
+WAIT_S = 60  # limit for waiting for its first worker
 
 
 # An expression that any Python can evaluate, because this tree may be missing there.
 HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
-# Files are UTF-8 (printing.py). The Makefile says so to Python; who starts a worker may not.
+# Files are UTF-8 (printing.py). The Makefile sets this mode; a worker may be started without it.
 READS_AS = "__import__('codecs').lookup(__import__('locale').getpreferredencoding(False)).name"
 
 
@@ -90,9 +90,9 @@ def cluster_client(scheduler: str) -> Iterator[Client]:
 
     from distributed import Client
 
-    # Whatever is wrong with the address shows here, before there is a client. For a client that
-    # could not connect is not always closed: it closes itself when it is collected as garbage, and
-    # if that happens while another one starts, both wait for the same lock for ever.
+    # A wrong address must fail here, before there is a client. A client that could not connect is
+    # not always closed at once: it closes itself when it is collected as garbage. If another client
+    # starts at that moment, both wait for the same lock for ever.
     try:
         asyncio.run(connect_once(scheduler))
     except Exception as error:
@@ -119,20 +119,22 @@ def local_client(count: int, threads: bool) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
-    # Without a dashboard: threads that start at once do not all find its module imported. To a
-    # worker it is an error that its cluster closes while it reports itself alive. What goes wrong
-    # in its work comes to the caller by itself.
+    # There is no dashboard, because threads that start at once do not all find its module imported.
+    # A worker logs an error if its cluster closes while the worker reports itself alive. Errors in
+    # its work reach the caller in any case.
     quiet = {
         "silence_logs": logging.CRITICAL,
         "dashboard_address": "127.0.0.1:0",
         "scheduler_kwargs": {"dashboard": False},
     }
-    # Only this process gets ^C, and it closes the others. Children of threads get it too, and end.
-    # A process that is closed at its work leaves temporary files; this one removes them.
+    # Only this process gets ^C, and it closes the workers. Children of threads get ^C, too, and
+    # end. A worker that is closed during its work leaves temporary files; this process removes
+    # them.
     with TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o711)  # a compiler that is shut in there runs as another user
+        Path(folder).chmod(0o711)  # the sandbox's compiler runs as another user and must enter it
         where = {} if threads else {"env": {"TMPDIR": folder}}
-        # All of it may be stopped for hours (^Z), and go on. A worker that dies closes its socket.
+        # All processes may be stopped for hours (^Z) and continue, so no time limit finds a dead
+        # worker. A worker that dies closes its socket.
         ever = dask.config.set({"distributed.scheduler.worker-ttl": None})
         with ever, nullcontext() if threads else delay_interrupt():
             cluster = LocalCluster(processes=not threads, memory_limit=0, **where, **quiet, **how)

@@ -1,4 +1,4 @@
-"""Puts the modules, the loads and the scripts into a page that needs nothing else."""
+"""Put the modules, the loads and the scripts into a page that needs no other file."""
 
 import json
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from sluice.wasm.loads import LOADS, Store, load_facts
 HERE = Path(__file__).parent
 WASM = BUILT / "live" / "wasm"
 TITLE = "Sluice, live"
-# What the page may do: run scripts, compile the kernel, and run it beside itself.
+# The page's permissions: run scripts, compile the kernel, and run it in a worker.
 MAY = (f"{SCRIPT} 'wasm-unsafe-eval' blob:", "worker-src blob:")
 
 

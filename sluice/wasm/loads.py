@@ -1,6 +1,6 @@
-"""The loads that a reader can choose: each is a run of an experiment, in its small size.
+"""Prepare the loads that a reader can choose: each is a run of an experiment, in its small size.
 
-The page has their disks as pages of 4 KiB, each different one once.
+The page has their disks as pages of 4 KiB. Equal pages are stored once.
 """
 
 import os
