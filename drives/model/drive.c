@@ -327,8 +327,8 @@ static void catch_up(struct drive *d, u64 now_ns)
     }
 }
 
-/* The segment that holds the most from this sector on; one that ends there
- * holds 0. NONE if there is none. */
+/* Return the segment that holds the most sectors from this one on; a segment
+ * that ends at this sector holds 0. NONE if there is none. */
 static u32 segment_with(const struct drive *d, u64 sector)
 {
     u32 best = NONE;
@@ -349,8 +349,9 @@ static u64 held_to(const struct segment *s, u64 sector)
     return s->first <= sector && sector < s->end ? s->end : sector;
 }
 
-/* The segment that holds the most from this sector on, or into which the arm is
- * about to read it: up to *to. NONE if there is none. */
+/* Return the segment that holds the most sectors from this one on, or else the
+ * segment into which the arm will read this sector next. *to: the end of these
+ * sectors. NONE if there is no such segment. */
 static u32 segment_at_hand(const struct drive *d, u64 sector, u64 *to)
 {
     u32 best = NONE;

@@ -20,23 +20,24 @@
  * is the paper's m - m_c. It increases by 1 when a test ends without a use. It
  * decreases by 1 when a block comes whose name is on the clock, or when the
  * cold hand finds a block that was used during its test. If the hot hand comes
- * to a used block in its test first, the test ends and nothing is learned, of
- * which the paper does not speak.
+ * to a used block in its test first, the test ends and hot_most does not
+ * change; the paper does not say what happens then.
  *
  * While the cache grows, hot_most grows with it: the block that comes is cold,
  * and the one that was cold becomes hot where it stands. The authors' own
  * simulator begins with hot blocks, too (clock-pro.c, Song Jiang 2005, in the
- * sources of Caffeine), as does LIRS. A cache that begins with cold blocks has
- * no hot one that a test could last for: its loops have no hits. The simulator
- * knows the size of the cache. Here the size is the most blocks that there were
- * at once, without those that are unwanted. Names leave in the order of
- * eviction. The hands pass over blocks that are dirty or in use; if no cold
- * block is left, the hot hand makes one. A block that will not be wanted again
- * is the next victim, and is not remembered. There is no tunable, as in the
- * paper.
+ * sources of Caffeine), as does LIRS. If a cache began with cold blocks only,
+ * there would be no hot block during which a test could last, and a loop would
+ * have no hits. The simulator knows the size of the cache. Here the size is the
+ * most blocks that there were at once, without those that are unwanted. Names
+ * leave in the order of eviction. The hands pass over blocks that are dirty or
+ * in use; if no cold block is left, the hot hand makes one. A block that will
+ * not be wanted again is the next victim, and is not remembered. There is no
+ * tunable, as in the paper.
  *
- * A use shows as remove and insert, and sets the mark. The order on the clock
- * is that of word[PLACE]; a block that comes last has the highest number.
+ * The kernel reports a use as remove and insert, which sets the mark. The order
+ * on the clock is that of word[PLACE]; a block that comes last has the highest
+ * number.
  *
  * Source: Jiang, Chen and Zhang, "CLOCK-Pro: An Effective Improvement of the
  * CLOCK Replacement", USENIX 2005.
@@ -54,8 +55,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a block: STATE is the kind that it is, and MARKED. TEST is a
- * cold block in its test, COLD another. */
+/* The words of a block: STATE is its kind, plus MARKED. TEST is a cold block in
+ * its test, COLD any other cold block. */
 enum { STATE, PLACE };
 enum { NONE, UNWANTED, HOT, COLD, TEST, KINDS, MARKED = 8 };
 
@@ -110,7 +111,7 @@ static void become(struct block *b, u64 kind, u64 place)
     tree_insert(&kinds[kind].evictable, &b->node, place);
 }
 
-/* As become, for a block that is evictable already. */
+/* Like become, for a block that is evictable already. */
 static void change(struct block *b, u64 kind, u64 place)
 {
     clockpro_remove(b);
@@ -140,8 +141,8 @@ static bool end_test(u64 before)
     return true;
 }
 
-/* A move of the hot hand: to a hot block, and over it if there are too many of
- * them then, or if it must. False: it did not move over one. */
+/* Move the hot hand to the next hot block, and over it if there are too many
+ * hot blocks, or if `must`. Returns false if it did not move over the block. */
 static bool move_hot_hand(bool must)
 {
     struct block *b = first_of(HOT);
@@ -159,7 +160,7 @@ static void limit_hot(void)
         ;
 }
 
-/* A cold block was used in its test. */
+/* Adapt hot_most, because a cold block was used in its test. */
 static void heed_use(void)
 {
     hot_most -= MIN(hot_most, 1);

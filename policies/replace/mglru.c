@@ -78,8 +78,8 @@ static struct {
 } slots[SLOTS + 1];
 static u64 oldest, youngest, last_place, most;
 
-/* Of each tier: refaults, and victims with protected blocks; since a generation
- * ended last, and before. */
+/* The feedback of each tier: refaults; total: victims and protected blocks.
+ * Both since the last generation ended; past_: before that. */
 static struct feedback {
     u64 refaults, total, past_refaults, past_total;
 } tiers[TIERS];
@@ -198,7 +198,7 @@ static void learn_from_the_past(void)
     }
 }
 
-/* Generations end and are born. */
+/* End empty oldest generations, and begin a new one if needed. */
 static void turn(void)
 {
     while (youngest - oldest > 1 && !slots[oldest % SLOTS].n) {

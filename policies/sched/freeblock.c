@@ -35,6 +35,7 @@ enum {
     PROMISED_NS, /* the latest time at which it should begin */
 };
 
+/* Return the delay that a free write may cause: none. */
 static u64 not_late(const struct request *write, u64 late_ns)
 {
     (void)write;

@@ -197,7 +197,8 @@ static void look_at(struct choice *c, struct request *r)
     }
 }
 
-/* The soonest of a few requests to either side of the head and the oldest. */
+/* Return the request that the arm reaches soonest, of the oldest request and a
+ * few on either side of the head. */
 static struct request *soonest(const struct queue *q, enum direction dir,
                                u64 now_ns)
 {
@@ -237,7 +238,7 @@ static enum direction wanted_set(const struct queue *q, u64 now_ns)
                : 0;
 }
 
-/* Since when, or from when, a write is wanted; NEVER_NS if none is. */
+/* Return when a write is wanted, in the past or future; NEVER_NS if none is. */
 static u64 wanted_since_ns(const struct queue *q)
 {
     u64 since_ns =
@@ -264,7 +265,7 @@ static struct detour detour_of(const struct queue *q)
     };
 }
 
-/* Choose a write that costs something: it was the pace's next one. */
+/* Choose a write that delays a read, and count it as the pace's next write. */
 static struct request *at_a_price(struct queue *q, struct request *write)
 {
     if (write->candidate)
@@ -285,8 +286,9 @@ static struct request *on_the_way_to(struct queue *q, struct request *write)
     return first;
 }
 
-/* The write that a free write has gone before; NULL if there is none, or it is
- * gone already. */
+/* Take the write that was postponed for a free write on the way. Returns NULL
+ * if there is none, or if the write has been dispatched or dropped meanwhile.
+ */
 static struct request *take_promised(struct queue *q)
 {
     u64 sector = promised[q->disk] - 1;
@@ -297,7 +299,7 @@ static struct request *take_promised(struct queue *q)
     return r && r->sector == sector && !r->waited ? r : NULL;
 }
 
-/* How much later this read may begin for a second write, after one in a gap. */
+/* Return by how much a second write in a gap may delay this read, in ns. */
 static u64 stay_ns(const struct queue *q, const struct request *read,
                    u64 now_ns)
 {

@@ -75,7 +75,7 @@ class Lasting(io.FileIO):
 def terminal_encoding() -> str:
     """Return the character set of the terminal, from PYTHONIOENCODING or else from the locale.
 
-    The locale C says nothing about the terminal; Python then assumes UTF-8, and so does this.
+    The locale C says nothing about the terminal; then UTF-8 is assumed, as Python does.
     """
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")[0]
     name = codecs.lookup(asked or locale.getencoding()).name

@@ -199,6 +199,10 @@ class Drive:
         self.counts = [0, 0, 0]
 
     def cross(self, die: int, from_ns: int) -> int:
+        """Let a page cross the die's channel, not before from_ns. Returns when it begins, in ns.
+
+        It may use the channel's largest gap.
+        """
         channel, ns = die % self.f.channels, self.f.cross_ns
         low, high = self.gap[channel]
         begin_ns = max(low, from_ns)

@@ -29,7 +29,7 @@ void variable_set(const char *name, const char *value)
         *v = (struct variable){variables, strdup(name), NULL};
         variables = v;
     }
-    char *copy = strdup(value); /* value may be the old one */
+    char *copy = strdup(value); /* before the free: value may be the old text */
     free(v->value);
     v->value = copy;
 }

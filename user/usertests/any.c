@@ -193,8 +193,8 @@ static const char *wrong(const struct drawn *d, i64 result)
     return is_zero(memory.before, PAGE) ? NULL : "no byte of another page";
 }
 
-/* Open something of each kind: what a process before has left there may be of
- * another one. No pipe can be waited for. */
+/* Open something of each kind. An earlier process may have left something of
+ * another kind under these names. No call can wait for a pipe. */
 static void open_some(void)
 {
     int reading[2], writing[2];

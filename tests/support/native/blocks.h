@@ -1,4 +1,4 @@
-/* What tests of the cache do with blocks of disk 0, on top of rig.h. */
+/* Steps of tests of the cache, on blocks of disk 0, on top of rig.h. */
 #ifndef SLUICE_NATIVE_BLOCKS_H
 #define SLUICE_NATIVE_BLOCKS_H
 
@@ -22,7 +22,7 @@ static inline void control(const char *line)
     check_eq(policy_control(line, why), 0);
 }
 
-/* Read and let go. */
+/* Read a block and release it. */
 static inline void read_in(u64 blkno)
 {
     struct buf *b = bread(disk0(), blkno);
@@ -30,14 +30,14 @@ static inline void read_in(u64 blkno)
     brelse(b);
 }
 
-/* Blocks first to first + n - 1 are in the cache, clean. */
+/* Read blocks first to first + n - 1 into the cache. */
 static inline void fill(u64 first, u64 n)
 {
     for (u64 i = 0; i < n; i++)
         read_in(first + i);
 }
 
-/* Write a block whole, later. */
+/* Overwrite a whole block by a delayed write. */
 static inline void dirty(u64 blkno, u64 owner)
 {
     bdwrite(getblk(disk0(), blkno), owner);
@@ -49,7 +49,7 @@ static inline void dirty_all(u64 first, u64 n)
         dirty(first + i, 0);
 }
 
-/* The buffer that has the block, if any has: nobody is asked. */
+/* Return the buffer that has the block, or NULL, without calling the cache. */
 static inline struct buf *buffer_of(u64 blkno)
 {
     for (u64 i = 0; i < bcache.used; i++)
@@ -59,7 +59,7 @@ static inline struct buf *buffer_of(u64 blkno)
     return NULL;
 }
 
-/* What has become of a disk's block. */
+/* Return the state of a disk's block. */
 static inline enum found found_on(const struct disk *d, u64 blkno)
 {
     for (u64 i = 0; i < bcache.used; i++)
@@ -74,7 +74,7 @@ static inline bool is_dirty(u64 blkno)
     return b && b->flags & B_DELWRI && b->block.dirtied_ns;
 }
 
-/* Forget all that was said so far. */
+/* Forget all notes so far. */
 static inline void forget_all(void)
 {
     forget("notes");
@@ -83,7 +83,7 @@ static inline void forget_all(void)
     forget("console");
 }
 
-/* Nobody has a buffer, and nothing is under way. */
+/* Expect that no buffer is held and no request is in progress. */
 static inline void check_at_rest(void)
 {
     check_eq(bio_busy(), 0);

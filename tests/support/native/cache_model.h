@@ -9,19 +9,19 @@
  *   run_to_ms(60000);
  *   check_writes("32000: 7");
  *
- * - The update daemon runs as kernel/cache/updated.c has it: it asks next_ns
- *   after a look, when it wakes and when a tunable is set, but not when blocks
- *   become dirty. Time passes in run_to_ms only; looks and writes take none.
+ * - The update daemon works as in kernel/cache/updated.c: it calls next_ns
+ *   after a scan, when it wakes and when a tunable is set, but not when blocks
+ *   become dirty. Time passes only in run_to_ms; scans and writes take no time.
  * - A block has the buffer after those used before, as in a cache that is
  *   never full.
- * - A policy that looks without end at one time fails the test.
+ * - A policy that scans again and again at one time fails the test.
  */
 #ifndef SLUICE_CACHE_MODEL_H
 #define SLUICE_CACHE_MODEL_H
 
 #include "tests/support/native/script.h"
 
-/* What a test may set, and read. model_start sets it anew. */
+/* State that a test may set and read. model_start resets it. */
 extern struct cache_model {
     u64 now_ns;
     u64 bad_blkno;           /* writes of this block fail; UNLIMITED: none */
@@ -37,7 +37,7 @@ extern struct cache_model {
  * defaults, and the write policy `delayed`. The table. */
 const struct policy *model_start(const char *update);
 
-/* Another takes over, as when the kernel swaps. */
+/* Swap the update policy, as the kernel does. */
 const struct policy *model_use_update(const char *name);
 const struct policy *model_use_write(const char *name);
 
@@ -51,7 +51,7 @@ u64 counter_write(const char *name);
 /* The daemon runs, and time passes, until then. */
 void run_to_ms(u64 ms);
 
-/* Time passes in which the daemon cannot run, as while writes take long. */
+/* Let time pass while the daemon cannot run, as if writes took long. */
 void stall_to_ms(u64 ms);
 
 /* Change a block: file data of file 1, file data of a file, what maps that,
@@ -65,7 +65,7 @@ struct block *dirty_meta(u64 blkno);
  * check_writes), or later. The mode. */
 enum write_mode write_data(u64 blkno, bool filled);
 
-/* A dirty block is freed; a read wants a block. */
+/* Free a dirty block; report a read of a block to the policy. */
 void drop(u64 blkno);
 void read_block(u64 blkno, bool hit);
 

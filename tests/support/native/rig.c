@@ -98,7 +98,8 @@ u64 arg_number(const char *name, u64 def, u64 min, u64 max)
     return value;
 }
 
-/* Memory that nobody has written yet is no zeros. None is used again. */
+/* Fresh memory is not zeroed, so that missing initialisation shows. Memory is
+ * never reused. */
 void *mem_reserve(u64 bytes)
 {
     static void *reserved[256];

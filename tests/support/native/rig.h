@@ -1,13 +1,13 @@
 /*
- * What the kernel's cache and disks need from the rest of the machine, for unit
+ * The rest of the machine that the kernel's cache and disks need, for unit
  * tests on the host: a clock, timers, processes, locks, memory and a device,
- * which the test moves. The sources under test are the kernel's own.
+ * which the test controls. The sources under test are the kernel's own.
  *
  *   boot("nbuf=16 sched=told");
  *   struct buf *b = bread(disk_get(0), 5);
  *   check_commands("R0:10+2");
  *
- * - Time passes in run_to_ns only, and by clock_look_ns at each look at the
+ * - Time passes only in run_to_ns, and by clock_look_ns at each reading of the
  *   clock.
  * - The test is a process itself. While it sleeps the other processes run. When
  *   all processes sleep, rig.idle is called; the first rig.idle ends the oldest
@@ -37,7 +37,7 @@ extern struct rig {
     bool can_flush;   /* the device has a volatile cache; false */
     void (*unlocked)(void); /* called whenever no lock is held any more */
     bool (*idle)(void);     /* false: there is nothing to wait for */
-    u64 kicks;              /* times that the device was told of commands */
+    u64 kicks;              /* times that the device was notified of commands */
     u64 memory_pages;       /* of the machine, 1,024 */
     u64 reservations;       /* of memory that succeed; UNLIMITED: all */
     u64 released;           /* bytes of memory that were given back */
@@ -71,9 +71,9 @@ void run_to_ns(u64 when_ns);
 
 u32 in_flight(void);
 
-/* The i-th of the commands in flight, the oldest first, ends. */
+/* End the i-th of the commands in flight, the oldest first. */
 void end_command(u32 i);
-void end_commands(void); /* all of them, and those that follow */
+void end_commands(void); /* all in flight, and those that they cause */
 bool end_oldest(void);   /* rig.idle at first */
 bool nothing_ends(void); /* a rig.idle for commands that the test ends */
 
@@ -101,12 +101,12 @@ extern bool claims_fail;
 
 /* ---- what is said ---- */
 
-/* Say something as one of the texts that check_text looks at. */
+/* Append to one of the texts that check_text compares. */
 void say(const char *which, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void say_args(const char *which, const char *fmt, va_list args);
 
-/* Note what happened. The policies in told.h note what they are asked. */
+/* Note an event. The policies in told.h note each call. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Expect these notes since the last check, with "; " between them; this text on

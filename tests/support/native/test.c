@@ -63,7 +63,7 @@ u64 queue_seek_edge(struct queue *q, bool last)
 
 u64 cache_buffers = 1000;
 
-/* Memory that nobody has written yet is no zeros. */
+/* Fresh memory is not zeroed, so that missing initialisation shows. */
 static void give_memory(struct policy_memory *m)
 {
     u64 bytes = m->bytes(cache_buffers);

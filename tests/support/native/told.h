@@ -1,5 +1,5 @@
 /*
- * Policies that note what they are asked and told, and answer as the test says.
+ * Policies that note each call, and answer as the test says.
  * Each kind has one, named `told`, and its default under its own name, which
  * notes "clook starts" and "clook stops".
  *
