@@ -291,7 +291,7 @@ bool is_output(int fd, const char *name);
 
 typedef struct dir DIR;
 DIR *opendir(const char *path);
-struct dirent *readdir(DIR *); /* NULL: at the end; or errno is not 0 */
+struct dirent *readdir(DIR *); /* NULL at the end; after an error, errno */
 int closedir(DIR *);
 bool is_dot(const char *name); /* "." or ".." */
 

@@ -56,7 +56,7 @@ def format_cells(values: Row, best: Row) -> str:
 
 
 def describe_unranked(wrong: dict[str, list[str]]) -> str:
-    """Return a paragraph that names the unranked submissions, with the groups that lose points."""
+    """Return a paragraph that names the unranked submissions and where each loses points."""
     if not wrong:
         return ""
     each = "; ".join(f"{name} ({', '.join(groups)})" for name, groups in wrong.items())

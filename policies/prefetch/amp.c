@@ -81,6 +81,8 @@ static void come_to_next(struct stream *s, const struct access *a)
     counters[LATE].value += late;
 }
 
+/* Adapt p and g: p begins or shrinks here, and come_to_next lets p and g grow.
+ * While p does not exceed the threshold, g is prepared for when p does. */
 static void learn(struct stream *s, const struct access *a)
 {
     u64 threshold = tunables[THRESHOLD].value;

@@ -42,7 +42,8 @@ static struct {
     struct list evictable; /* oldest use first */
     u64 n;                 /* blocks that belong here; unused for NONE */
 } lists[LISTS];
-static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
+/* The size that T1 should have (the paper's p), and of the cache (c). */
+static u64 target, most;
 static bool comes_from_b2;
 static struct ghosts b1, b2;
 

@@ -48,7 +48,8 @@ static struct {
     struct tree evictable; /* the hand is at the lowest PLACE */
     u64 n;                 /* blocks that belong here; unused for NONE */
 } lists[LISTS];
-static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
+/* The size that T1 should have (the paper's p), and of the cache (c). */
+static u64 target, most;
 static u64 last_place;
 static struct ghosts b1, b2;
 

@@ -336,6 +336,7 @@ void clock_go(void)
     stopped = false;
 }
 
+/* A set timer has a cpu that is not NULL; the cpu itself is not used. */
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
     u32 i = 0;

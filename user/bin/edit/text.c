@@ -24,6 +24,8 @@ static bool make_room(void **at, u32 *room, u32 n, size_t size)
     return true;
 }
 
+/* True if the text may grow by so many bytes. Sets the reason for
+ * text_refused() in advance, in case it may not. */
 static bool fits(u32 bytes)
 {
     refused = "the text has reached 4 MiB, the most that edit holds";
