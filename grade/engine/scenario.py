@@ -42,46 +42,71 @@ PAD = "/pad"  # a file
 
 @dataclass(frozen=True)
 class Scenario:
-    """The work of a machine: the disks at the start, the boot arguments, and what init runs.
+    """The work of a machine.
 
-    Paths and names are those of a scenario; in the machine they differ (parameters.py).
+    Paths and names are those of a scenario; in the machine they differ (parameters.py). The book
+    lists the fields in this form.
+
+    name: of the run's folder, unique among the scenarios of a lab;
+    script: shell commands, with `beacon N` on lines of their own (N from 1);
+    args: boot arguments;
+    files: of the root disk, as path and contents;
+    programs: of sluice/programs, to be put into /bin;
+    data: files of the data disk, as path and size;
+    at: where these files lie on the disk, as mkfs takes it;
+    size: of the data disk;
+    pattern: the seed of the contents of `data`, or 0 for zeros;
+    fields: of these files' inodes, as path, debugfs's name and value;
+    drives: the nonce chooses the data disk's drive from these;
+    trace_k: the capacity of the trace, in units of 1,024 events (no event may be lost);
+    virtual_s: after this virtual time the machine is stuck (0: never, because gdb's stops make the
+        clock jump to the next event);
+    check: a failed check of a policy's own records is a panic (a wrong answer of a policy is not:
+        the kernel traces it and answers instead);
+    logged: QEMU keeps a log of the data disk's writes;
+    unwritable: blocks of data files whose writes fail, as path and number;
+    disk: the data disk's number (None: the nonce chooses it);
+    spares: false for only the three disks, so that the script can use them all;
+    computes: the test depends on how long the kernel computes, of which the twin knows only mean
+        times (twin_grading.py);
+    like: scenarios with the same value share one setting;
+    varied: false if names are not changed;
+    on_log: makes, of the image of the file system, the image of a disk with a virtual log that has
+        this file system on it (sluice/system/virtual_log.py);
+    cut: the power is cut at the end, and nothing is written out before;
+    ends: the status with which the machine should end;
+    journal: the size of a journal on the root and data disks, as mkfs takes it;
+    flushes: the log of a logged disk has its flushes, too;
+    on_image: changes the data disk's image after mkfs.
     """
 
-    name: str  # of the run's folder, unique among the scenarios of a lab
-    script: str  # shell commands, with `beacon N` on lines of their own (N from 1)
-    args: str = ""  # boot arguments
-    files: tuple[tuple[str, bytes], ...] = ()  # of the root disk: path and contents
-    programs: tuple[str, ...] = ()  # of sluice/programs, to be put into /bin
-    data: tuple[tuple[str, str], ...] = ()  # files of the data disk: path and size
-    at: tuple[tuple[str, str], ...] = ()  # where these files lie on the disk, as mkfs takes it
-    size: str = "16M"  # of the data disk
-    pattern: int = 0  # the seed of the contents of `data`; 0: zeros
-    fields: tuple[tuple[str, str, int], ...] = ()  # of their inodes: path, debugfs's name, value
-    drives: tuple[str, ...] = DRIVES  # the nonce chooses the data disk's drive from these
-    trace_k: int = 256  # capacity of the trace, in 1024 events; no event may be lost
-    # After this virtual time the machine is stuck. 0: never, because gdb's stops make the clock
-    # jump to the next event.
+    name: str
+    script: str
+    args: str = ""
+    files: tuple[tuple[str, bytes], ...] = ()
+    programs: tuple[str, ...] = ()
+    data: tuple[tuple[str, str], ...] = ()
+    at: tuple[tuple[str, str], ...] = ()
+    size: str = "16M"
+    pattern: int = 0
+    fields: tuple[tuple[str, str, int], ...] = ()
+    drives: tuple[str, ...] = DRIVES
+    trace_k: int = 256
     virtual_s: int = 600
-    # A failed check of a policy's own records is a panic. (A wrong answer of a policy is not: the
-    # kernel traces it and answers instead.)
     check: bool = True
-    logged: bool = False  # QEMU keeps a log of the data disk's writes
-    unwritable: tuple[tuple[str, int], ...] = ()  # blocks whose writes fail: path and number
-    disk: int | None = None  # the data disk's number; None: the nonce chooses it
-    spares: bool = True  # False: only the three disks, so that the script can use them all
-    # The test depends on how long the kernel computes. The twin knows only mean times
-    # (twin_grading.py).
+    logged: bool = False
+    unwritable: tuple[tuple[str, int], ...] = ()
+    disk: int | None = None
+    spares: bool = True
     computes: bool = False
-    like: str = ""  # scenarios with the same value share one setting
-    varied: bool = True  # False: names are not changed
-    # Makes, of the image of the file system, the image of a disk with a virtual log that has this
-    # file system on it (sluice/system/virtual_log.py).
+    like: str = ""
+    varied: bool = True
     on_log: Callable[[bytes], bytes] | None = None
-    cut: bool = False  # the power is cut at the end, and nothing is written out before
-    ends: int = 0  # the status with which the machine should end
-    journal: str = ""  # size of a journal on the root and data disks, as mkfs takes it
-    flushes: bool = False  # the log of a logged disk has its flushes, too
-    on_image: Callable[[bytes], bytes] | None = None  # changes the data disk's image after mkfs
+    cut: bool = False
+    ends: int = 0
+    journal: str = ""
+    flushes: bool = False
+    on_image: Callable[[bytes], bytes] | None = None
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:
