@@ -27,7 +27,7 @@ static bool aligned(const void *p)
 
 /* Copy n > 0 words between aligned addresses, upwards: `to` may lie below
  * `from`. */
-static void copy_words(word *to, const word *from, size_t n)
+static inline void copy_words(word *to, const word *from, size_t n)
 {
     for (; n >= TURN; n -= TURN, to += TURN, from += TURN) {
         word a = from[0], b = from[1], c = from[2], d = from[3];

@@ -35,12 +35,10 @@ static void mark_ahead(struct buf *b)
     count(&ahead, 1);
 }
 
-/* If b was prefetched and not asked for yet: count that it is asked for now, or
- * that it never will be. */
-void settle_ahead(struct buf *b, bool asked)
+/* b was prefetched: count that it is asked for now, or that it never will be.
+ */
+void end_ahead(struct buf *b, bool asked)
 {
-    if (!(b->flags & B_AHEAD))
-        return;
     count(asked ? &ahead_used : &ahead_wasted, 1);
     count(&ahead_late, asked && b->flags & B_READ);
     b->flags &= ~B_AHEAD;

@@ -23,6 +23,7 @@
 #include "kernel/cache/bio.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
+#include "kernel/policy/registry.h"
 #include "kernel/proc/proc.h"
 
 /* Of dirty buffers, by a hash of the owner; a power of two. It follows the
@@ -142,7 +143,12 @@ void buf_unhold(void); /* the process has let go of a buffer */
 
 /* If b was prefetched and not asked for yet: count that it is asked for now, or
  * that it never will be. Caller holds bcache.lock. */
-void settle_ahead(struct buf *b, bool asked);
+void end_ahead(struct buf *b, bool asked);
+static inline void settle_ahead(struct buf *b, bool asked)
+{
+    if (b->flags & B_AHEAD)
+        end_ahead(b, asked);
+}
 
 void start_further(struct disk *,
                    const struct further_reads *); /* without the lock */
@@ -206,7 +212,14 @@ static inline struct buf **buf_bucket(u32 disk, u64 blkno)
     return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
 }
 
-struct buf *buf_lookup(const struct disk *, u64 blkno); /* NULL: it has none */
+/* NULL: no buffer has the block. */
+static inline struct buf *buf_lookup(const struct disk *d, u64 blkno)
+{
+    struct buf *b = *buf_bucket(d->id, blkno);
+    while (b && (b->block.blkno != blkno || b->disk != d))
+        b = b->hash;
+    return b;
+}
 
 /* A buffer for a block that is not cached: never used, or a victim; NULL if
  * there is none, or it is *dirty. Then buf_assign gives it the block, busy. */
@@ -260,7 +273,12 @@ void update_ask_again(void);
  * Caller holds bcache.lock. */
 void update_dirtied(struct buf *b);
 void update_leaves(struct buf *b);
-void update_wanted(const struct buf *b, bool hit);
+static inline void update_wanted(const struct buf *b, bool hit)
+{
+    const struct policy *p = policy_in_use[POLICY_UPDATE];
+    if (p && p->update.wanted)
+        p->update.wanted(&b->block, hit);
+}
 
 /* Put an update policy to use, with the dirty blocks handed to it. */
 void update_switch(const struct policy *to);

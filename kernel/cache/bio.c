@@ -111,12 +111,10 @@ u32 bio_block_bytes(void)
     return bcache.block_bytes;
 }
 
-/* ---- the hash ---- */
-
-/* ---- prefetched buffers. Caller holds the lock. ---- */
+/* ---- taking and letting go ---- */
 
 /* Make a buffer busy that no process has. Caller holds the lock. */
-void buf_take(struct buf *b)
+inline void buf_take(struct buf *b)
 {
     debug_assert(spin_held(&bcache.lock));
     assert(!(b->flags & B_BUSY)); /* 2 */
@@ -127,7 +125,7 @@ void buf_take(struct buf *b)
     bcache.nbusy++;
 }
 
-void buf_get(struct buf *b)
+inline void buf_get(struct buf *b)
 {
     if (b->flags & B_BUSY)
         wait_queue_join(&b->waiters, &bcache.lock);
@@ -135,7 +133,7 @@ void buf_get(struct buf *b)
         buf_take(b);
 }
 
-/* ---- dirty buffers. Caller holds the lock. ---- */
+/* ---- transfers. Caller holds the lock. ---- */
 
 struct io *buf_io(struct buf *b)
 {
@@ -163,7 +161,7 @@ void buf_set_io(struct buf *b, bool write, bool waited)
     };
 }
 
-void buf_let_go(struct buf *b)
+inline void buf_let_go(struct buf *b)
 {
     debug_assert(spin_held(&bcache.lock));
     assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
@@ -250,7 +248,7 @@ static void hold(void)
     myproc()->buffers_held = 1;
 }
 
-void buf_unhold(void)
+inline void buf_unhold(void)
 {
     struct proc *p = myproc();
     assert(p->buffers_held && bcache.holders); /* 8 */
@@ -278,7 +276,7 @@ static void write_victim(struct buf *b)
 
 /* Get the buffer that holds a block. The first use of a block that was missed
  * with others (B_ASKED) is no hit. Caller holds the lock. */
-static struct buf *hit(struct buf *b, bool asked)
+static inline struct buf *hit(struct buf *b, bool asked)
 {
     bool missed = b->flags & B_ASKED, first = missed || b->flags & B_AHEAD;
     settle_ahead(b, asked);

@@ -88,10 +88,10 @@ struct readahead prefetch_readahead(struct disk *d, struct streams *f,
         *f = (struct streams){.policy = starts, .hint = f->hint};
     struct stream *s = stream_of(f, a, hooks());
     struct readahead readahead = ask(d, s, a);
-    bool sequential = s->next_block && goes_on(s, a);
+    bool reader = d->adapts && s->next_block && goes_on(s, a);
     s->next_block = a->block + a->nblocks;
     spin_unlock(&prefetch_lock);
-    if (sequential)
+    if (reader)
         readers_go_on(d, s);
     return readahead;
 }

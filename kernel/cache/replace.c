@@ -13,15 +13,7 @@
 
 COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
 
-/* ---- the hash ---- */
-
-struct buf *buf_lookup(const struct disk *d, u64 blkno)
-{
-    struct buf *b = *buf_bucket(d->id, blkno);
-    while (b && (b->block.blkno != blkno || b->disk != d))
-        b = b->hash;
-    return b;
-}
+/* ---- the hash; buf_lookup is in bcache.h ---- */
 
 static void hash_insert(struct buf *b)
 {

@@ -93,12 +93,6 @@ void update_leaves(struct buf *b)
         update()->leaves(&b->block);
 }
 
-void update_wanted(const struct buf *b, bool hit)
-{
-    if (update() && update()->wanted)
-        update()->wanted(&b->block, hit);
-}
-
 /* ---- swaps ---- */
 
 void update_switch(const struct policy *to)

@@ -25,7 +25,6 @@ struct reading {
     u64 end;      /* the block after the last that the call asked for */
     struct readahead readahead; /* the policy's */
     u64 ahead, nahead;          /* its blocks: how many are started; in all */
-    bool by_block;              /* the policy wants each block read by itself */
 };
 
 /* Ask the policy what to read ahead. first: the block that the read begins
@@ -40,7 +39,8 @@ static void plan(struct inode *ip, u64 first, enum found found,
                             .block_bytes = fs->block_bytes,
                             .found = found};
     r->readahead = prefetch_readahead(fs->disk, r->streams, &access);
-    r->nahead = MIN(r->readahead.n * r->readahead.times, bio_ahead_most());
+    if (r->readahead.n)
+        r->nahead = MIN(r->readahead.n * r->readahead.times, bio_ahead_most());
     r->planned = true;
 }
 
@@ -77,7 +77,7 @@ static struct further_reads find_further(struct inode *ip, u64 block,
                                          struct reading *r, u64 out[2 * WINDOW])
 {
     struct further_reads further = {
-        .asked = out, .ahead = out + WINDOW, .separate = r->by_block};
+        .asked = out, .ahead = out + WINDOW, .separate = prefetch_by_block()};
     if (r->next <= block + WINDOW / 2)
         further.nasked = map_next(ip, NULL, &r->next, r->end, out);
     if (r->next >= r->end)
@@ -87,9 +87,9 @@ static struct further_reads find_further(struct inode *ip, u64 block,
 }
 
 /* Copy from a block to the program, and let go of it. NULL: -EIO. */
-static int copy_out(struct buf *b, u64 n, struct uio *u)
+static int copy_out(const struct inode *ip, struct buf *b, u64 n, struct uio *u)
 {
-    u32 at = u->offset & (bio_block_bytes() - 1);
+    u32 at = u->offset & (ip->fs->block_bytes - 1);
     if (!b)
         return -EIO;
     int error = uio_move((char *)b->data + at, n, u);
@@ -111,10 +111,12 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
     if (!blkno)
         return uio_zero(n, u);
     bool cached = b;
-    int error = cached ? copy_out(b, n, u) : 0;
+    int error = cached ? copy_out(ip, b, n, u) : 0;
+    if (cached && r->next >= r->end && r->ahead >= r->nahead)
+        return error;
     struct further_reads further = find_further(ip, block, r, out);
     if (!cached)
-        return copy_out(breada(d, blkno, &further), n, u);
+        return copy_out(ip, breada(d, blkno, &further), n, u);
     bstart(d, &further);
     return error;
 }
@@ -147,12 +149,11 @@ static u64 part(const struct inode *ip, const struct uio *u, u64 left)
 static int read_some(struct inode *ip, struct uio *u, u64 *left,
                      struct streams *s)
 {
-    bool by_block = prefetch_by_block();
-    u64 last = by_block ? part(ip, u, *left) : *left;
+    u64 first = part(ip, u, *left);
+    u64 last = first < *left && prefetch_by_block() ? first : *left;
     struct reading r = {.streams = s,
                         .next = (u->offset >> ip->fs->block_shift) + 1,
-                        .end = blocks_of(ip->fs, u->offset + last),
-                        .by_block = by_block};
+                        .end = blocks_of(ip->fs, u->offset + last)};
     int error = 0;
     for (u64 n; last && !error; last -= n) {
         n = part(ip, u, last);
@@ -380,5 +381,5 @@ int read_link(struct inode *ip, struct uio *u)
     int error = map(ip, 0, &blkno);
     if (!error && !blkno)
         error = fs_damaged(ip->fs, "link %u has no text", ip->ino);
-    return error ?: copy_out(bread(ip->fs->disk, blkno), n, u);
+    return error ?: copy_out(ip, bread(ip->fs->disk, blkno), n, u);
 }

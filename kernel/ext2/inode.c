@@ -326,7 +326,7 @@ static void load(struct inode *ip)
         fs_damaged(ip->fs, "inode %u is damaged", ip->ino);
 }
 
-void ilock(struct inode *ip)
+inline void ilock(struct inode *ip)
 {
     sleep_lock(&ip->lock);
     if (ip->fs->elsewhere)

@@ -10,7 +10,8 @@
  *   for offset (file.lock) and streams (the inode's lock).
  * - Order: file.lock, then the inode's lock. file.lock is held over a
  *   transfer to or from an inode that moves the offset, so that two processes
- *   that share the file never read or write the same place twice.
+ *   that share the file never read or write the same place twice. A file with
+ *   one reference is its process's alone, and stays so during a call.
  * - A device's transfer may wait for ever, as the console's does; so
  *   file.lock is not held over it, and the last to finish sets the offset.
  * - A transfer that moved some bytes before an error returns their number.
@@ -230,7 +231,8 @@ static i64 inode_io(struct file *f, struct uio *u, bool own,
                     inode_transfer *transfer)
 {
     u64 wanted = u->left;
-    HOLD(sleep, own ? &f->lock : NULL);
+    bool shared = __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
+    HOLD(sleep, own && shared ? &f->lock : NULL);
     if (own)
         u->offset = f->offset;
     int error = ilock_valid(f->inode);

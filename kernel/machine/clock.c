@@ -34,7 +34,7 @@
 bool clock_charged;
 u64 charged_ns = NS_PER_S; /* the charged clock's time */
 u64 armed_ns[MAX_HARTS];
-static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
+u64 boot_wall_ns; /* wall time when clock_ns was 0 */
 
 /* The state that clock_go restores. */
 static struct {

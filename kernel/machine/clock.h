@@ -15,20 +15,28 @@
 #include "kernel/machine/counter.h"
 
 u64 clock_ns(void);
+/* Time since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
+u64 clock_wall_ns(void);
 bool clock_is_virtual(void);
 
 /* True in charged time: clock_spend then moves the clock on by ns. */
 extern bool clock_charged;
 
 /* Only for the inline functions here, which clock.c has the rest of: charged
- * time, when each hart's interrupt is to come, and spending past that. */
-extern u64 charged_ns, armed_ns[];
+ * time, when each hart's interrupt is to come, the wall time when clock_ns was
+ * 0, and spending past an interrupt. */
+extern u64 charged_ns, armed_ns[], boot_wall_ns;
 void clock_spend_past(u64 ns);
 
 #ifdef __riscv
 extern inline __attribute__((gnu_inline)) u64 clock_ns(void)
 {
     return clock_charged ? charged_ns : counter_ns();
+}
+
+extern inline __attribute__((gnu_inline)) u64 clock_wall_ns(void)
+{
+    return boot_wall_ns + clock_ns();
 }
 #endif
 
@@ -39,9 +47,6 @@ static inline void clock_spend(u64 ns)
     else
         charged_ns += ns;
 }
-
-/* Time since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
-u64 clock_wall_ns(void);
 
 /* A timer belongs to the hart that set it, and fires there, with interrupts
  * off and no lock held. Zero-initialise it. */

@@ -36,18 +36,15 @@ enum {
 static bool lab;        /* time counts instructions (in_lab) */
 static u64 ahead_ticks; /* longer than a few instructions take */
 
+u64 counter_ns(void)
+{
+    return csr_read(time) * machine.tick_ns;
+}
+
 /* The first tick that is not before the time. */
 static u64 ticks_of_ns(u64 ns)
 {
-    u64 hz = machine.timebase_hz;
-    return ns / NS_PER_S * hz + (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
-}
-
-/* Neither product overflows for frequencies below 18 GHz. */
-u64 counter_ns(void)
-{
-    u64 ticks = csr_read(time), hz = machine.timebase_hz;
-    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
+    return ns / machine.tick_ns + (ns % machine.tick_ns != 0);
 }
 
 bool counter_is_virtual(void)

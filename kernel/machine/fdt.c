@@ -17,6 +17,7 @@
  */
 #include "kernel/machine/fdt.h"
 
+#include "kernel/base/units.h"
 #include "kernel/machine/panic.h"
 
 #define MAGIC     0xd00dfeedU
@@ -57,7 +58,7 @@ struct machine machine;
 
 static struct span structs; /* what is left of the structure block */
 static struct span strings;
-static u32 hart_mask;
+static u32 hart_mask, timebase_hz;
 
 static u32 big_endian(const u8 *p)
 {
@@ -199,7 +200,7 @@ static void look_at(const struct node *node)
     if (holds(type, "memory"))
         machine.memory_phys = reg_of(node, &machine.memory_bytes);
     if (strcmp(node->name, "cpus") == 0)
-        machine.timebase_hz = number_or(node, "timebase-frequency", 0);
+        timebase_hz = number_or(node, "timebase-frequency", 0);
     if (strcmp(node->name, "chosen") == 0 && bootargs.at &&
         strlcpy(machine.bootargs, string_in(bootargs),
                 sizeof(machine.bootargs)) >= sizeof(machine.bootargs))
@@ -262,8 +263,9 @@ static void check_machine(void)
 {
     if (!machine.memory_bytes)
         panic("fdt: the device tree has no memory");
-    if (!machine.timebase_hz)
-        panic("fdt: the device tree has no timebase-frequency");
+    if (!timebase_hz || NS_PER_S % timebase_hz)
+        panic("fdt: a tick of timebase-frequency is no whole number of ns");
+    machine.tick_ns = NS_PER_S / timebase_hz;
     if (!machine.plic.phys || !machine.uart.phys || !machine.test.phys)
         panic("fdt: the interrupt controller, serial port or test device is "
               "missing");

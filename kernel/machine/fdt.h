@@ -20,7 +20,7 @@ struct machine {
     u64 memory_phys, memory_bytes;
     u32 nharts;      /* hart ids 0 .. nharts - 1 */
     u32 spare_harts; /* further harts, which are not used */
-    u64 timebase_hz;
+    u64 tick_ns;     /* of the hardware's time, a whole number */
     struct device_node uart, plic, test, rtc, clint; /* phys 0: absent */
     struct device_node virtio[MAX_VIRTIO]; /* by address, lowest first */
     u32 nvirtio;

@@ -140,10 +140,8 @@ void vm_use(u64 *pagetable)
 
 void vm_fence(void)
 {
-    struct cpu *c = mycpu();
-    if (c->fence_due)
-        sfence();
-    c->fence_due = false;
+    sfence();
+    mycpu()->fence_due = false;
 }
 
 /* ---- user tables ---- */
@@ -267,7 +265,7 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
     mycpu()->fence_due = true;
 }
 
-void *vm_fault(u64 va, bool write)
+inline void *vm_fault(u64 va, bool write)
 {
     struct proc *p = myproc();
     if (!p->pagetable || va < USER_BASE || va >= USER_TOP)
@@ -299,8 +297,9 @@ bool vm_trap(u64 va, u64 access)
 /* ---- copies ---- */
 
 /* Copy n bytes from `from` to `to`, one of which is the user address. */
-static int copy(u64 to, u64 from, u64 n, bool out)
+static inline int copy(u64 to, u64 from, u64 n, bool out)
 {
+    u64 bytes = n;
     while (n > 0) {
         u64 user = out ? to : from;
         u64 piece = MIN(n, PAGE_SIZE - user % PAGE_SIZE);
@@ -312,21 +311,18 @@ static int copy(u64 to, u64 from, u64 n, bool out)
         from += piece;
         n -= piece;
     }
+    charge_bytes(out ? COST_copy_out_kb : COST_copy_in_kb, bytes);
     return 0;
 }
 
 int copyin(void *to, u64 from_user, u64 n)
 {
-    TRY(copy((u64)to, from_user, n, false));
-    charge_bytes(COST_copy_in_kb, n);
-    return 0;
+    return copy((u64)to, from_user, n, false);
 }
 
 int copyout(u64 to_user, const void *from, u64 n)
 {
-    TRY(copy(to_user, (u64)from, n, true));
-    charge_bytes(COST_copy_out_kb, n);
-    return 0;
+    return copy(to_user, (u64)from, n, true);
 }
 
 int copyinstr(char *to, u64 from_user, u64 n)

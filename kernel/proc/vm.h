@@ -45,7 +45,7 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va);
 void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero);
 void vm_unmap(u64 *pagetable, u64 from, u64 to); /* and free */
 void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
-void vm_fence(void); /* before user mode: the fence that is due, if any */
+void vm_fence(void);         /* before user mode: the fence that is due */
 
 /*
  * Make va's page present in the current process, and writable if `write`: zero

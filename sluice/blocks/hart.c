@@ -27,7 +27,7 @@
 #include "kernel/measure/hist.h"
 #include "kernel/measure/trace.h"
 
-struct machine machine = {.nharts = 1, .timebase_hz = 10000000};
+struct machine machine = {.nharts = 1, .tick_ns = 100};
 struct hart_registers hart_registers = {.sstatus = SSTATUS_SIE};
 struct cpu cpus[MAX_HARTS];
 

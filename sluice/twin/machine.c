@@ -15,7 +15,7 @@
 #include "kernel/measure/trace.h"
 
 struct machine machine = {
-    .memory_phys = MEMORY_PHYS, .nharts = 1, .timebase_hz = 10000000};
+    .memory_phys = MEMORY_PHYS, .nharts = 1, .tick_ns = 100};
 
 /* ---- the console ---- */
 
