@@ -260,16 +260,8 @@ bool inodes_busy(struct fs *);   /* icache_lock held */
 void inodes_forget(struct fs *); /* none referenced */
 
 /* map.c */
-/* Find the disk's block that holds a block of the file; 0: a hole. map_search
- * is map for a block that is not in the last run found. */
-int map_search(struct inode *, u64 block, u32 *blkno);
-static inline int map(struct inode *ip, u64 block, u32 *blkno)
-{
-    if (block - ip->run_block >= ip->run_blocks)
-        return map_search(ip, block, blkno);
-    *blkno = ip->run_start + (block - ip->run_block);
-    return 0;
-}
+/* Find the disk's block that holds a block of the file; 0: a hole. */
+int map(struct inode *, u64 block, u32 *blkno);
 /* As map, but a hole gets a block; *fresh: it did, with undefined contents. */
 int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
 /* A buffer of zeros for the first block of a new inode, now allocated. */

@@ -78,8 +78,12 @@ static int read_pointer(struct inode *ip, u32 table, u32 at, bool last,
     return 0;
 }
 
-int map_search(struct inode *ip, u64 block, u32 *blkno)
+int map(struct inode *ip, u64 block, u32 *blkno)
 {
+    if (block - ip->run_block < ip->run_blocks) {
+        *blkno = ip->run_start + (block - ip->run_block);
+        return 0;
+    }
     u32 way[4], n = find_way(ip->fs, block, way);
     if (n == 0 || block >= blocks_of(ip->fs, ip->fs->max_bytes))
         return -EFBIG;
