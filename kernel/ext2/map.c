@@ -160,13 +160,6 @@ static u32 find_goal(struct inode *ip, u64 block)
     return ip->goal;
 }
 
-/* True if this is the first block whose pointer is in a pointer block. */
-static bool begins_table(const struct fs *fs, u64 block)
-{
-    u32 mask = (1U << pointer_shift(fs)) - 1;
-    return block >= EXT2_DIRECT && ((block - EXT2_DIRECT) & mask) == 0;
-}
-
 /* A block at the end of the remembered run makes it longer. */
 static void extend_run(struct inode *ip, u64 block, u32 blkno)
 {
@@ -187,8 +180,8 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
         return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
     u32 goal = find_goal(ip, block), table = 0;
-    if (far_indirect && goal && S_ISREG(ip->mode) &&
-        begins_table(ip->fs, block))
+    bool begins_table = n > 1 && !way[n - 1];
+    if (far_indirect && goal && S_ISREG(ip->mode) && begins_table)
         goal = goal_elsewhere(ip->fs, goal - 1);
     for (u32 i = 0; i < n; i++) {
         if (i == 0)

@@ -1,4 +1,4 @@
-/* Compare malloc, calloc, realloc and free with a model of the blocks' bytes. */
+/* Compare malloc, calloc, realloc and free with a model of the bytes. */
 #include "user/usertests/usertests.h"
 
 #define STEP   65536UL /* the heap grows by multiples of this */
