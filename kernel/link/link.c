@@ -17,6 +17,8 @@
  *   the bound. If no machine has one, and no frame is on its way, the network
  *   is quiet for ever: each machine says so and powers off. Key presses do not
  *   keep the network alive, because their time depends on the host.
+ * - The first of more than two machines has the hub of all others in its device
+ *   (sluice/network/wiring.py). So when it is off, it stays until they are.
  * - A frame stays in the device's buffer, and a timer takes it in when it
  *   arrives. When the host brings a note makes no difference.
  * - A machine has at most IN_FLIGHT frames on their way, the controller's ring;
@@ -222,6 +224,7 @@ static void do_round(void *)
     u64 first_ns = earliest();
     if (first_ns == NEVER_NS) { /* so it is in each machine */
         kprintf("link: all machines wait for frames, and none can send one\n");
+        say(NOTE_END, NEVER_NS, 0, NULL, 0); /* a hub that is off needs it */
         nic_flush(); /* the others need this machine's last note */
         power_off(STATUS_QUIET);
     }
@@ -234,6 +237,28 @@ static void arrived(void)
 {
 }
 
+/* Only hand frames on, until all other machines have ended. */
+static void be_hub(void)
+{
+    u32 bytes, left = 0;
+    for (u32 i = 0; i < link.machines; i++)
+        left += i != link.self && link.told[i] != ~0U;
+    if (link.self || link.machines == 2 || !left)
+        return;
+    kprintf("link: off, and the hub of the machines that are on\n");
+    clock_stop();
+    while (left) {
+        struct nic_buffer *b = nic_take(&bytes);
+        if (!b) {
+            clock_rest();
+            irq_dispatch();
+            continue;
+        }
+        left -= ((struct note *)b->data)->kind == NOTE_END;
+        nic_give(b);
+    }
+}
+
 void link_end(void)
 {
     if (!link.row)
@@ -242,6 +267,7 @@ void link_end(void)
     link.round++;
     say(NOTE_END, NEVER_NS, 0, NULL, 0);
     nic_flush();
+    be_hub();
 }
 
 /* ---- set-up ---- */

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 TIMES = "console_times=1"
 STAMP = re.compile(r"\[(\d+)\] (.*)", re.DOTALL)
 KERNEL_ENDS = ("boot: ", "panic: ")  # begin the kernel's last word (kernel/machine/panic.h)
+HUB = "link: off, and the hub of the machines that are on"  # the last line of one that stays
 NS_PER_S, NS_PER_US = 10**9, 1000
 
 
@@ -73,16 +74,17 @@ class Merger:
 
     def __init__(self, count: int) -> None:
         self.consoles = [Console(number) for number in range(1, count + 1)]
-        self.open = {console.machine: console for console in self.consoles}
+        self.open = {console.machine: console for console in self.consoles}  # more lines may come
         self.waiting: list[Line] = []
 
     def feed(self, machine: int, data: bytes) -> list[Line]:
         """Take bytes of a machine's console; b"" is its end. Returns the lines that no other line
         can precede any more, in order."""
-        for line in self.open[machine].feed(data):
+        lines = self.consoles[machine - 1].feed(data)
+        for line in lines:
             heapq.heappush(self.waiting, line)
-        if not data:
-            del self.open[machine]
+        if not data or any(line.text == HUB for line in lines):
+            self.open.pop(machine, None)
         found = []
         while self.waiting and self._is_next(self.waiting[0]):
             found.append(heapq.heappop(self.waiting))

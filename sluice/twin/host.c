@@ -61,6 +61,7 @@
 #include "sluice/twin/watch.h"
 #include "kernel/driver/driver.h"
 #include "kernel/machine/fdt.h"
+#include "kernel/driver/virtio_net.h"
 #include "kernel/machine/panic.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"
@@ -101,7 +102,7 @@ void host_end(int status)
         keep_trace();
     if ((write_log && fclose(write_log)) || watch_end())
         _exit(STATUS_PANIC);
-    nic_end();
+    nic_flush(); /* the last frames of a machine that panics */
     _exit(status);
 }
 

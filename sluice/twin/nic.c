@@ -10,8 +10,7 @@
  * - Frames to be sent are collected until this machine waits, or ends: a round
  *   is one call for all that is sent, and one for all that comes.
  * - A machine with several sockets is the hub of all others: it sends on what
- *   it takes. So all receive all frames in one order, as the link needs it. It
- *   does so after its own end, too, until the others have ended.
+ *   it takes. So all receive all frames in one order, as the link needs it.
  * - No socket gets full while two machines write to each other: each has at
  *   most 32 frames on their way, the link's IN_FLIGHT.
  */
@@ -161,18 +160,6 @@ static const u8 *any_frame(u32 *bytes)
     if (frame)
         keep(frame, *bytes);
     return frame;
-}
-
-void nic_end(void)
-{
-    u32 bytes;
-    nic_flush();
-    if (npeers < 2)
-        return;
-    close(STDOUT_FILENO); /* its console ends here, and not with the hub */
-    while (wait_for_more())
-        while (any_frame(&bytes))
-            ;
 }
 
 /* ---- as virtio_net.h has it ---- */

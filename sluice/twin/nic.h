@@ -16,7 +16,4 @@ bool nic_join(const char *word);
  * made. */
 bool nic_dump(const char *path);
 
-/* The machine ends: send what is left, and serve those that still run. */
-void nic_end(void);
-
 #endif

@@ -22,7 +22,7 @@ from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.network import virtual
 from sluice.network.capture import BadCapture, describe_frame, read_packets, write_capture
-from sluice.network.consoles import Line, Merger
+from sluice.network.consoles import HUB, Line, Merger
 from sluice.network.link_row import FOLDER, LinkRow, read_link_row
 from sluice.network.notes import KIND_FRAME, NOTE, NOTE_TYPE, BadNotes, Frame, read_notes
 from sluice.network.virtual import Link, NetworkDied, Plan, run_network
@@ -126,18 +126,36 @@ def test_four_twins_print_and_send_what_four_machines_do(tmp_path: Path) -> None
     assert run(tmp_path / "twins", as_twins(plan)) == machines
 
 
-def test_twins_go_on_when_the_first_of_them_is_off(tmp_path: Path) -> None:
+HUB_LINE = f"1  {HUB}"  # the last one of the first machine
+
+
+@pytest.mark.parametrize("twins", [False, True], ids=["machines", "twins"])
+def test_machines_go_on_when_the_first_of_them_is_off(tmp_path: Path, twins: bool) -> None:
+    """The first one's lines after its end hold back no line of the others."""
     asks = "sleep 3; ping -c 1 10.0.0.1; udpecho 10.0.0.2 hi"
-    plan = as_twins(build_plan("true", "udpecho -l -c 1", asks))
+    plan = build_plan("true", "udpecho -l -c 1", asks)
     lines: list[Line] = []
     notes = tmp_path / "notes"
+    plan = as_twins(plan) if twins else plan
     assert run_network(plan, tmp_path, lines.append, notes, fail_in_silence) == [0, 0, 0]
     assert [str(line).split(maxsplit=1)[1] for line in lines] == [
+        HUB_LINE,
         "3  ping: 10.0.0.1: host cannot be reached",
         "3  0 of 1 answered",
         "3  hi",
     ]
     assert {frame.machine for frame in read_notes(notes)} == {2, 3}
+
+
+@pytest.mark.parametrize("twins", [False, True], ids=["machines", "twins"])
+def test_a_first_machine_that_is_off_ends_when_the_others_are_quiet(
+    tmp_path: Path, twins: bool
+) -> None:
+    plan = build_plan("true", "udpecho -l", "udpecho -l", args="update=none")
+    lines: list[Line] = []
+    plan = as_twins(plan) if twins else plan
+    assert run_network(plan, tmp_path, lines.append, None, fail_in_silence) == [0, 102, 102]
+    assert [line.machine for line in lines] == [1, 2, 3]
 
 
 def test_a_twin_and_a_machine_are_on_one_link(tmp_path: Path) -> None:
@@ -410,6 +428,15 @@ def test_lines_wait_for_the_lines_before_them() -> None:
     assert texts(1, b"") == []
     assert texts(2, b"[30] en") == []
     assert texts(2, b"d\n") == ["c", "end"]
+
+
+def test_a_machine_that_stays_as_the_hub_holds_back_no_line() -> None:
+    merger = Merger(2)
+    assert merger.feed(2, b"[7] x\n") == []
+    hub = merger.feed(1, f"[3] {HUB}\n".encode())
+    assert [line.text for line in hub] == [HUB, "x"]
+    assert [line.text for line in merger.feed(2, b"[9] y\n")] == ["y"]
+    assert merger.feed(1, b"") == []
 
 
 def test_the_book_has_the_rows_of_the_links() -> None:
