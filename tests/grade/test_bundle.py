@@ -118,6 +118,6 @@ def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) 
 
 
 def test_a_bad_request_for_one_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(BadLab, match=r"takes a \.zip"):
+    with pytest.raises(BadLab, match=r"ends in \.zip"):
         bundle.write_bundle(LAB, tmp_path / "autograder.tar")
     assert not list(tmp_path.iterdir())

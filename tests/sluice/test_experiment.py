@@ -310,10 +310,10 @@ def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
         ("FOLDER/none/", "there is no such folder"),
         ("FOLDER/empty/", "there is no .toml file in this folder"),
         ("FOLDER/notes", "an experiment's file has a name that ends in .toml"),
-        ("FOLDER/none", "there is no such experiment; there are awol-mixed, "),
+        ("FOLDER/none", "there is no such experiment; there are awol-link, awol-mixed, "),
         ("FOLDER/folder.toml", "there is no such file"),
-        ("/**", "there is no such experiment; there are awol-mixed, "),
-        ("x" * 300, "there is no such experiment; there are awol-mixed, "),
+        ("/**", "there is no such experiment; there are awol-link, awol-mixed, "),
+        ("x" * 300, "there is no such experiment; there are awol-link, awol-mixed, "),
         ("x" * 300 + ".toml", "there is no such file"),
     ],
 )
