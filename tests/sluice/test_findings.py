@@ -48,7 +48,7 @@ UNJUDGED = {
     **dict.fromkeys(
         (
             *("prefetch-modern", "replace-modern", "sched-modern", "sched-starve", "shriver-nopf"),
-            *("awol-link", "mogul-4.2-random", "mogul-4.2-sequential", "nvram-size"),
+            *("mogul-4.2-random", "mogul-4.2-sequential", "nvram-size"),
             *("updater-mix", "updater-pause", "updater-rw", "updaters-modern", "wang-idle"),
             "wang-utilisation",
         ),
