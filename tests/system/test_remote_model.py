@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from drawn import SEEDS, draw_network
 
 from sluice.network.consoles import Line
-from sluice.network.virtual import Link, Plan, run_network
+from sluice.network.virtual import Begin, Link, Plan, run_network
+from sluice.twin import engine
 
 BIG = "/bin/mount"  # of several blocks
 NAMES = ("a", "b", "c", "d/e")
@@ -163,6 +165,33 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
 def test_each_client_sees_what_its_consistency_allows(
     tmp_path: Path, consistency: str, seed: int, link: Link, restarts: int, args: str
 ) -> None:
+    judge_trial(tmp_path, consistency, seed, link, restarts, args)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("consistency", ["nfs", "spritely", "leases"])
+def test_each_client_sees_that_on_any_drive_block_and_link(
+    tmp_path: Path, consistency: str, seed: int
+) -> None:
+    """By the twin, which makes such a trial in seconds."""
+    if why := engine.host_refusal_reason():
+        pytest.skip(why)
+    drawn = draw_network(seed)
+    begin = engine.start_twin
+    judge_trial(tmp_path, consistency, seed, drawn.link, seed % 3, drawn.args, drawn.block, begin)
+
+
+def judge_trial(
+    folder: Path,
+    consistency: str,
+    seed: int,
+    link: Link,
+    restarts: int,
+    args: str,
+    block: str = "4K",
+    twin: Begin | None = None,
+) -> None:
+    """Run two clients and a server, and compare what each saw with what it may see."""
     exact = consistency != "nfs"
     quiet_s = {"nfs": 20, "spritely": 60, "leases": 100} if restarts else {}  # more than a grace
     slot_s = 200 if link.loss_percent else quiet_s.get(consistency, 20)
@@ -177,8 +206,14 @@ def test_each_client_sees_what_its_consistency_allows(
     serve += f"sleep {whole_s}\n"
     serve += "".join(f"{trial.model.read(name, '/x')[0]}\n" for name in NAMES) + "true\n"
     lines: list[Line] = []
-    plan = Plan((serve, *(mount + script for script in trial.scripts)), (args,) * 3, link)
-    assert run_network(plan, tmp_path, lines.append, tmp_path / "notes") == [0, 0, 0]
+    plan = Plan(
+        (serve, *(mount + script for script in trial.scripts)),
+        (args,) * 3,
+        link,
+        block=block,
+        twin=twin,
+    )
+    assert run_network(plan, folder, lines.append, folder / "notes") == [0, 0, 0]
     words = [str(line).split(maxsplit=2) for line in lines]
     said = [[w[2] if len(w) > 2 else "" for w in words if w[1] == n] for n in ("1", "2", "3")]
     seen = outputs_of(said[1]) | outputs_of(said[2])
