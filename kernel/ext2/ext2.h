@@ -71,8 +71,10 @@ struct fs_operations {
     int (*lookup)(struct inode *dir, const char *name, u32 *ino);
     int (*name_of)(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
     /* excl: a file that the same call has made before, at a server that has
-     * started again since, is no error. */
-    int (*make)(struct inode *, const char *name, u32 mode, bool excl, u32 *);
+     * started again since, is no error. target: of a symbolic link, or NULL. */
+    int (*make)(struct inode *, const char *name, u32 mode, bool excl,
+                const char *target, u32 *);
+    int (*link)(struct inode *, struct inode *dir, const char *name);
     int (*remove)(struct inode *dir, const char *name, struct inode *);
     int (*rename)(struct inode *from, const char *name, struct inode *to,
                   const char *new_name);
@@ -85,8 +87,8 @@ struct fs_operations {
     void (*written)(struct inode *);         /* some of its blocks are dirty */
     int (*flush)(struct inode *);            /* write them */
     int (*open)(struct inode *, bool write); /* a file is being opened */
-    int (*close)(struct inode *,
-                 bool write); /* once for each open; not locked */
+    /* Once for each open; not locked. */
+    int (*close)(struct inode *, bool write);
     /* Move bytes past the cache: 1; or 0, to use the cache; or -errno. */
     int (*move)(struct inode *, struct uio *);
     void (*forget)(struct inode *); /* not locked; icache_lock is held */

@@ -182,12 +182,12 @@ static int link_at(struct walk *w, struct inode *ip)
         return type < 0 ? type : -EPERM;
     if (dir->fs != ip->fs)
         return -EXDEV;
-    if (dir->fs->elsewhere)
-        return -EPERM;
     if (w->slash)
         return -ENOENT;
     HOLD(inode, dir);
     TRY(check_dir(dir) ?: fs_writable(dir->fs));
+    if (dir->fs->elsewhere)
+        return dir->fs->elsewhere->link(ip, dir, w->name);
     TRY(dir_search(dir, w->name, &s));
     if (s.found)
         return -EEXIST;

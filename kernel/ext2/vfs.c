@@ -104,12 +104,11 @@ int make_elsewhere(struct walk *w, const struct making *m, struct inode **out)
     struct inode *dir = w->at;
     const struct fs_operations *elsewhere = dir->fs->elsewhere;
     u32 ino;
-    if (m->target || m->rdev)
-        return -EPERM;
-    TRY(fs_writable(dir->fs));
+    TRY(S_ISCHR(m->mode) ? -EPERM : fs_writable(dir->fs));
     if (w->slash && !S_ISDIR(m->mode))
-        return -EISDIR;
-    int error = elsewhere->make(dir, w->name, m->mode, m->exclusive, &ino);
+        return S_ISREG(m->mode) ? -EISDIR : -ENOENT;
+    int error =
+        elsewhere->make(dir, w->name, m->mode, m->exclusive, m->target, &ino);
     if (error == -EEXIST && out)
         TRY(elsewhere->lookup(dir, w->name, &ino));
     if (out && (!error || error == -EEXIST))

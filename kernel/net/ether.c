@@ -19,6 +19,7 @@
 #define ASK_NS     NS_PER_S
 
 struct net net;
+u32 net_host;
 
 COUNTER_WITH(received, "net.received", "frames", "came", &net.up);
 COUNTER_WITH(sent, "net.sent", "frames", "given to the device or the link",
@@ -98,7 +99,7 @@ static void say(u16 operation, const u8 *mac, u32 host)
 {
     struct ethernet head;
     struct arp a = {.operation = net16(operation),
-                    .from = net32(net.host),
+                    .from = net32(net_host),
                     .to = net32(host)};
     memcpy(a.kind, ethernet_and_ip, sizeof a.kind);
     memcpy(a.from_mac, net.mac, MAC_BYTES);
@@ -117,8 +118,8 @@ static void arp_receive(const struct arp *a, u32 bytes)
         return;
     }
     u32 from = net32(a->from);
-    if (net32(a->to) != net.host || from == 0 || from == BROADCAST ||
-        from == net.host)
+    if (net32(a->to) != net_host || from == 0 || from == BROADCAST ||
+        from == net_host)
         return;
     learn(from, a->from_mac);
     if (operation == ARP_ASK)
@@ -195,7 +196,7 @@ void net_init(void)
     if (!net.up)
         return; /* then net_address is an unknown argument */
     net.lock = SPINLOCK("net", RANK_NET);
-    net.host = arg_text("net_address") ? arg_host("net_address")
+    net_host = arg_text("net_address") ? arg_host("net_address")
                                        : 0x0a000000U + net.mac[5];
     ip_init();
 }

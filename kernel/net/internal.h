@@ -57,7 +57,6 @@ struct datagram {
 extern struct net {
     struct spinlock lock;
     bool up;
-    u32 host; /* this machine's address */
     u8 mac[MAC_BYTES];
 } net;
 

@@ -87,7 +87,7 @@ bool ip_send(u32 to, u8 protocol, const void *data, u32 bytes)
                         .fragment = net16(bytes > most ? fragment : WHOLE),
                         .hops = HOPS,
                         .protocol = protocol,
-                        .from = net32(net.host),
+                        .from = net32(net_host),
                         .to = net32(to)};
         head.ip.checksum = checksum_end(checksum(0, &head.ip, sizeof head.ip));
         sent = ether_send(to, &head.ethernet, sizeof head,
@@ -106,7 +106,7 @@ static void deliver(struct datagram *d)
         (d->bytes < 8 || checksum_end(checksum(0, d->data, d->bytes)))) {
         net_damaged();
         datagram_put(d);
-    } else if (!icmp || d->data[0] != ECHO_ASK || d->to != net.host) {
+    } else if (!icmp || d->data[0] != ECHO_ASK || d->to != net_host) {
         socket_deliver(d);
     } else {
         memset(d->data, 0, 4); /* ECHO_ANSWER, and no checksum yet */
@@ -225,7 +225,7 @@ void ip_receive(const void *packet, u32 bytes)
     u32 from = net32(ip->from), to = net32(ip->to),
         at = (net16(ip->fragment) & OFFSET) * 8;
     bool more = net16(ip->fragment) & MORE;
-    if (to != net.host && to != BROADCAST)
+    if (to != net_host && to != BROADCAST)
         return;
     const u8 *data = (const u8 *)packet + head;
     u32 n = all - head;

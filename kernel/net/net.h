@@ -19,6 +19,8 @@
 
 struct socket;
 
+extern u32 net_host; /* this machine's address */
+
 /* Find the device. Before clock_init, as virtio_blk_probe. */
 void net_probe(void);
 

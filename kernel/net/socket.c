@@ -98,9 +98,8 @@ static void put_head(const struct socket *s, struct net_address to,
     }
     struct udp u = {net16(s->port), net16(to.port), net16(bytes), 0};
     memcpy(d->data, &u, sizeof u);
-    u16 sum = checksum_end(
-        checksum(pseudo(net.host, to.host, bytes), d->data, bytes));
-    u.checksum = sum ? sum : 0xffff; /* 0 means that there is none */
+    u32 sum = checksum(pseudo(net_host, to.host, bytes), d->data, bytes);
+    u.checksum = checksum_end(sum) ?: 0xffff; /* 0: there is none */
     memcpy(d->data, &u, sizeof u);
 }
 

@@ -167,7 +167,7 @@ static int umntall(struct call *c)
 static int list_exports(struct call *c)
 {
     xdr_put(&c->out, true);
-    xdr_put_bytes(&c->out, exported.path, strlen(exported.path));
+    xdr_put_text(&c->out, exported.path);
     xdr_put(&c->out, false); /* no groups: everybody may */
     xdr_put(&c->out, false);
     return 0;

@@ -54,10 +54,6 @@ static int put_made(struct call *c)
     return put_post_of(&c->out, c->made) ?: put_changed(&c->out, c->ip);
 }
 
-/* How CREATE treats a name that is there: its file is what was wanted; or it is
- * an error, if this client did not make it by the same verifier. */
-enum how { UNCHECKED, GUARDED, EXCLUSIVE };
-
 /* The verifier of an exclusive CREATE, with the client's address, is kept as
  * the file's times, which the client sets afterwards. */
 static void take_creation(struct call *c, enum how how, struct wanted *w)

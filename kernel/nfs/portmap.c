@@ -3,13 +3,11 @@
  * as some clients ask for MOUNT 1 and then call version 3. */
 #include "kernel/nfs/internal.h"
 
-#define UDP 17
-
 static int getport(struct call *c)
 {
     u32 program = xdr_u32(&c->in), port = 0;
     xdr_u32(&c->in); /* version */
-    bool udp = xdr_u32(&c->in) == UDP;
+    bool udp = xdr_u32(&c->in) == MAP_UDP;
     for (u32 i = 0; i < PROGRAMS; i++)
         if (udp && __start_programs[i]->number == program)
             port = __start_programs[i]->port;
@@ -24,7 +22,7 @@ static int dump(struct call *c)
         xdr_put(&c->out, true);
         xdr_put(&c->out, __start_programs[i]->number);
         xdr_put(&c->out, __start_programs[i]->version);
-        xdr_put(&c->out, UDP);
+        xdr_put(&c->out, MAP_UDP);
         xdr_put(&c->out, __start_programs[i]->port);
     }
     xdr_put(&c->out, false);

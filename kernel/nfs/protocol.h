@@ -18,12 +18,42 @@
 #define MOUNT_PROGRAM   100005
 #define NFS_PROGRAM     100003
 
+#define MAP_GETPORT 3 /* procedures */
+#define MOUNT_MNT   1
+#define MAP_UDP     17 /* the port mapper's number of UDP */
+
 #define RPC_VERSION 2
 #define AUTH_SYS    1
 #define AUTH_MOST   400 /* bytes of a credential */
 #define HANDLE_MOST 64  /* bytes of any server's handle of a file */
 
 enum { RPC_CALL, RPC_REPLY };
+
+/* Procedures of NFS that clients call. */
+enum nfs_procedure {
+    NFS_GETATTR = 1,
+    NFS_SETATTR,
+    NFS_LOOKUP,
+    NFS_READLINK = 5,
+    NFS_READ,
+    NFS_WRITE,
+    NFS_CREATE,
+    NFS_MKDIR,
+    NFS_SYMLINK,
+    NFS_REMOVE = 12,
+    NFS_RMDIR,
+    NFS_RENAME,
+    NFS_LINK,
+    NFS_READDIR,
+    NFS_FSSTAT = 18,
+    NFS_COMMIT = 21,
+};
+
+#define NFS_REG 1 /* the type of a plain file */
+
+/* How CREATE treats a name that is there: its file is what was wanted; or it is
+ * an error, if this client did not make it by the same verifier. */
+enum how { UNCHECKED, GUARDED, EXCLUSIVE };
 
 /* How stable a WRITE's data must be when it is answered. */
 enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
@@ -52,6 +82,7 @@ u8 *xdr_bytes(struct xdr *, u32 *n, u32 most);
 void xdr_put(struct xdr *, u32 word);
 void xdr_put64(struct xdr *, u64);
 void xdr_put_bytes(struct xdr *, const void *, u32 n);
+void xdr_put_text(struct xdr *, const char *);
 /* End the n bytes that have been made at the cursor: their padding. */
 void xdr_pad(struct xdr *, u32 n);
 

@@ -69,3 +69,8 @@ void xdr_put_bytes(struct xdr *x, const void *bytes, u32 n)
     if (!x->bad)
         memcpy(at, bytes, n);
 }
+
+void xdr_put_text(struct xdr *x, const char *text)
+{
+    xdr_put_bytes(x, text, strlen(text));
+}

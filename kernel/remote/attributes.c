@@ -33,6 +33,7 @@ void attributes_came(struct mount *m, struct file *f,
                      const struct attributes *a, u64 began)
 {
     HOLD(spin, &m->lock);
+    f->attributes.nlink = a->nlink; /* of a dirty file, too */
     if (f->changed > began || f->written)
         return;
     f->attributes = *a;
@@ -114,6 +115,7 @@ static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
     HOLD(spin, &m->lock);
     f->ip = ip;
     f->owner = ext2_owner(ip);
+    ip->nlink = MAX(1, f->attributes.nlink);
     if (!f->fresh || f->written)
         return false;
     const struct stamp *now = &f->attributes.stamp;
@@ -201,10 +203,17 @@ int remote_flush(struct inode *ip)
 
 int remote_open(struct inode *ip, bool write)
 {
-    return S_ISREG(ip->mode) ? mount_of(ip)->consistency->open(ip, write) : 0;
+    if (!S_ISREG(ip->mode))
+        return 0;
+    file_opened(mount_of(ip), file_of(ip), false);
+    return mount_of(ip)->consistency->open(ip, write);
 }
 
 int remote_close(struct inode *ip, bool write)
 {
-    return S_ISREG(ip->mode) ? mount_of(ip)->consistency->close(ip, write) : 0;
+    if (!S_ISREG(ip->mode))
+        return 0;
+    int error = mount_of(ip)->consistency->close(ip, write);
+    file_closed(mount_of(ip), file_of(ip));
+    return error;
 }

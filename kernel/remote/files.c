@@ -57,7 +57,7 @@ static struct file *oldest(struct mount *m)
 {
     ITEM_EACH (struct file, f, &m->age, age)
         if (!f->ip && f->number != m->root && !f->own.working &&
-            !f->own.calling && !list_on(&f->own.due))
+            !f->own.calling && !list_on(&f->own.due) && !f->opens)
             return f;
     return NULL;
 }

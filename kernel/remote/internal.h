@@ -18,23 +18,6 @@
 #define ASIDE      64 /* WRITE calls that wait for a COMMIT, at most */
 #define CHANGES    8  /* of files, known out of their order */
 
-enum nfs_procedure {
-    NFS_GETATTR = 1,
-    NFS_SETATTR,
-    NFS_LOOKUP,
-    NFS_READLINK = 5,
-    NFS_READ,
-    NFS_WRITE,
-    NFS_CREATE,
-    NFS_MKDIR,
-    NFS_REMOVE = 12,
-    NFS_RMDIR,
-    NFS_RENAME,
-    NFS_READDIR = 16,
-    NFS_FSSTAT = 18,
-    NFS_COMMIT = 21,
-};
-
 /* ---- call.c ---- */
 
 struct server {
@@ -107,6 +90,9 @@ struct file {
     int error;                    /* the last of a READ, WRITE or COMMIT */
     int lost;                     /* dirty blocks: the next fsync says so */
     bool past;                    /* nothing is cached: bytes go past it */
+    u32 opens;                    /* here, and other uses that keep it */
+    char hidden[32];              /* its hidden name, if it has one */
+    struct file *hidden_in;       /* ... and its directory */
     struct {                      /* for kernel/spritely, kernel/leases */
         struct list due;          /* a recall or an eviction waits */
         u32 opens[2];             /* for reading; for writing too */
@@ -144,6 +130,7 @@ struct mount {
     u32 nfiles;
     struct list hash[BUCKETS], age;
     u64 changes; /* of files, made here */
+    u32 opens;   /* of all files */
     struct change {
         u32 number; /* 0: none */
         struct stamp before, after;
@@ -187,7 +174,6 @@ extern bool remote_used; /* the counters are shown */
 /* Begin a procedure of NFS that is about a file. */
 struct call *nfs_begin(enum nfs_procedure, const struct file *);
 void put_file(struct xdr *, const struct file *);
-void put_name(struct xdr *, const char *name);
 /* Send it. 0, or -errno: what the server says. */
 int nfs_send(struct mount *, struct call *);
 
@@ -233,6 +219,10 @@ void drop_blocks(struct mount *, const struct file *, u64 from, u64 end);
 
 extern const struct fs_operations remote_operations;
 int ask_attributes(struct mount *, struct file *);
+/* Count an open; again: only if there is one. Returns whether it did. */
+bool file_opened(struct mount *, struct file *, bool again);
+/* Count a close; after the last one a hidden name is removed. */
+void file_closed(struct mount *, struct file *);
 void remote_unmounted(struct disk *);
 
 /* ---- blocks.c ---- */

@@ -17,11 +17,6 @@ void put_file(struct xdr *x, const struct file *f)
     xdr_put_bytes(x, f->handle, f->handle_bytes);
 }
 
-void put_name(struct xdr *x, const char *name)
-{
-    xdr_put_bytes(x, name, strlen(name));
-}
-
 /* The kernel's error for a status of NFS. Most have one number. */
 int nfs_error(u32 status)
 {

@@ -11,10 +11,7 @@
 #include "kernel/machine/mem.h"
 #include "kernel/remote/internal.h"
 
-#define TRIES        5
-#define MAP_GETPORT  3
-#define MOUNT_MNT    1
-#define PROTOCOL_UDP 17
+#define TRIES 5
 
 static struct sleeplock mounting;
 static struct mount *mounts[MAX_DISKS]; /* mounting */
@@ -78,7 +75,7 @@ static int ask_port(struct server *s, u32 program, u32 *port)
 {
     OWNED(call) struct call *c = call_take();
     call_begin(c, PORTMAP_PROGRAM, 2, MAP_GETPORT);
-    u32 words[] = {program, 3, PROTOCOL_UDP, 0};
+    u32 words[] = {program, 3, MAP_UDP, 0};
     for (u32 i = 0; i < NELEM(words); i++)
         xdr_put(&c->out, words[i]);
     TRY(call_send(c, s, PORTMAP_PORT, TRIES));
@@ -92,7 +89,7 @@ static int ask_root(struct mount *m, u32 port, const char *path)
     u32 n;
     OWNED(call) struct call *c = call_take();
     call_begin(c, MOUNT_PROGRAM, 3, MOUNT_MNT);
-    put_name(&c->out, path);
+    xdr_put_text(&c->out, path);
     TRY(call_send(c, &m->server, port, TRIES));
     u32 status = xdr_u32(&c->in);
     if (status)

@@ -1,6 +1,21 @@
-/* Calls about names and attributes, for ext2 (fs_operations). Nothing that they
- * say is kept: each lookup is a LOOKUP. */
+/*
+ * Calls about names and attributes, for ext2 (fs_operations). Nothing that they
+ * say is kept: each lookup is a LOOKUP.
+ *
+ * The server does not know what is open here, and frees a file that loses its
+ * last name. So if that file is open, it gets a hidden name in the same
+ * directory first, as clients since Sun's do it. That name is removed after the
+ * last close.
+ *
+ * - A LINK gives it, not a RENAME: so a name that a rename replaces leads to a
+ *   file at any moment. If the server refuses the LINK, the file is lost.
+ * - The name has this machine's address, and a number that grows with the time
+ *   of day. So no other client has it, nor this one when it starts again.
+ * - If this machine stops before the last close, the name stays. So it does if
+ * a program is killed and its one REMOVE is lost.
+ */
 #include "kernel/cache/bio.h"
+#include "kernel/machine/print.h"
 #include "kernel/remote/internal.h"
 
 /* For a call that has been made: what is in `in` fits, or -EIO. */
@@ -30,7 +45,7 @@ static int lookup_name(struct inode *dir, const char *name, u32 *ino)
     struct mount *m = mount_of(dir);
     u64 began = changes_now(m);
     OWNED(call) struct call *c = nfs_begin(NFS_LOOKUP, file_of(dir));
-    put_name(&c->out, name);
+    xdr_put_text(&c->out, name);
     TRY(nfs_send(m, c));
     struct file *f = take_file(c, m, began, false);
     if (!f)
@@ -39,7 +54,7 @@ static int lookup_name(struct inode *dir, const char *name, u32 *ino)
     return 0;
 }
 
-/* ---- making and removing ---- */
+/* ---- making ---- */
 
 /* A sattr3 that says only a mode, a size or times; NULL: it does not. */
 static void put_wanted(struct xdr *x, const u32 *mode, const u64 *size,
@@ -72,35 +87,34 @@ static int set_file(struct mount *m, struct file *f, const u32 *mode,
     return 0;
 }
 
-/* The kinds of CREATE whose name must be new. */
-enum { GUARDED = 1, EXCLUSIVE };
-
 /* What follows a name. A verifier of an exclusive CREATE tells a server that
  * has started again that this call has come before. */
-static void put_making(struct xdr *x, u32 mode, bool exclusive)
+static void put_making(struct xdr *x, u32 mode, bool exclusive,
+                       const char *target)
 {
-    if (!S_ISDIR(mode))
+    if (S_ISREG(mode))
         xdr_put(x, exclusive ? EXCLUSIVE : GUARDED);
     if (exclusive)
         xdr_put64(x, clock_wall_ns());
     else
         put_wanted(x, &mode, NULL, NULL);
+    if (target)
+        xdr_put_text(x, target);
 }
 
 /* The server keeps the verifier as the file's times, until they are set. */
 static int make(struct inode *dir, const char *name, u32 mode, bool exclusive,
-                u32 *ino)
+                const char *target, u32 *ino)
 {
     static const u64 now_s[] = {UTIME_NOW, UTIME_NOW};
     struct mount *m = mount_of(dir);
     u64 began = changes_now(m);
     struct file *f;
+    u32 how = S_ISREG(mode) ? NFS_CREATE : target ? NFS_SYMLINK : NFS_MKDIR;
     {
-        OWNED(call)
-        struct call *c =
-            nfs_begin(S_ISDIR(mode) ? NFS_MKDIR : NFS_CREATE, file_of(dir));
-        put_name(&c->out, name);
-        put_making(&c->out, mode, exclusive);
+        OWNED(call) struct call *c = nfs_begin(how, file_of(dir));
+        xdr_put_text(&c->out, name);
+        put_making(&c->out, mode, exclusive, target);
         TRY(nfs_send(m, c));
         f = take_file(c, m, began, true);
     }
@@ -114,35 +128,137 @@ static int make(struct inode *dir, const char *name, u32 mode, bool exclusive,
     return set_file(m, f, &mode, NULL, now_s) ?: ask_attributes(m, f);
 }
 
-/* The blocks of a file without names are not written any more. */
-static int remove_name(struct inode *dir, const char *name, struct inode *ip)
+static int ask_link(struct mount *m, struct file *f, const struct file *dir,
+                    const char *name)
 {
-    struct mount *m = mount_of(dir);
-    struct file *f = file_of(ip);
-    OWNED(call)
-    struct call *c =
-        nfs_begin(S_ISDIR(ip->mode) ? NFS_RMDIR : NFS_REMOVE, file_of(dir));
-    put_name(&c->out, name);
+    struct attributes a;
+    u64 began = changes_now(m);
+    OWNED(call) struct call *c = nfs_begin(NFS_LINK, f);
+    put_file(&c->out, dir);
+    xdr_put_text(&c->out, name);
     TRY(nfs_send(m, c));
-    f->gone = ip->nlink <= 1 || S_ISDIR(ip->mode);
-    if (f->gone && S_ISREG(ip->mode))
-        drop_blocks(m, f, 0, ip->size);
+    f->attributes.nlink++;
+    if (take_post(&c->in, &a))
+        attributes_came(m, f, &a, began);
+    return 0;
+}
+
+static int link(struct inode *ip, struct inode *dir, const char *name)
+{
+    return ask_link(mount_of(ip), file_of(ip), file_of(dir), name);
+}
+
+/* ---- removing and renaming ---- */
+
+/* Remove or rename: a call about a name, or about two. */
+static int change(enum nfs_procedure how, struct mount *m,
+                  const struct file *dir, const char *name,
+                  const struct file *to, const char *new_name)
+{
+    OWNED(call) struct call *c = nfs_begin(how, dir);
+    xdr_put_text(&c->out, name);
+    if (to) {
+        put_file(&c->out, to);
+        xdr_put_text(&c->out, new_name);
+    }
+    return nfs_send(m, c);
+}
+
+/* A name of the file is removed. The blocks of a file without names are not
+ * written any more. */
+static void lose_name(struct mount *m, struct file *f)
+{
+    f->gone = f->attributes.nlink <= 1 || f->attributes.type != NFS_REG;
+    if (f->gone)
+        drop_blocks(m, f, 0, file_end(f));
     HOLD(spin, &m->lock);
     f->written &= !f->gone;
     f->fresh = false;
     f->changed = ++m->changes;
-    ip->nlink = MAX(1, ip->nlink - 1);
-    return 0;
+    f->attributes.nlink -= !f->gone;
 }
 
+/* ---- hidden names ---- */
+
+bool file_opened(struct mount *m, struct file *f, bool again)
+{
+    HOLD(spin, &m->lock);
+    u32 more = !again || f->opens;
+    f->opens += more;
+    m->opens += more;
+    return more;
+}
+
+/* Another client may have given a dirty file another name. */
+void file_closed(struct mount *m, struct file *f)
+{
+    HOLD(spin, &m->lock);
+    while (f->opens == 1 && f->hidden[0]) {
+        spin_unlock(&m->lock);
+        if (f->written)
+            ask_attributes(m, f);
+        lose_name(m, f);
+        change(NFS_REMOVE, m, f->hidden_in, f->hidden, NULL, NULL);
+        spin_lock(&m->lock);
+        f->hidden_in->opens--;
+        f->hidden[0] = 0;
+    }
+    f->opens--;
+    m->opens--;
+}
+
+/* If the file is open here and has only one name, in that directory, give it a
+ * hidden name. True: done, and file_closed must follow. */
+static bool hide(struct mount *m, struct file *f, struct file *dir)
+{
+    static u64 counter;
+    bool last = f->attributes.type == NFS_REG && f->attributes.nlink <= 1;
+    if (!last || f->hidden[0] || !file_opened(m, f, true))
+        return false;
+    ksnprintf(f->hidden, sizeof f->hidden, ".nfs%x.%lx", net_host,
+              clock_wall_ns() + __atomic_add_fetch(&counter, 1, 0));
+    if (ask_link(m, f, dir, f->hidden)) {
+        f->hidden[0] = 0;
+        file_closed(m, f);
+        return false;
+    }
+    HOLD(spin, &m->lock);
+    f->hidden_in = dir;
+    dir->opens++;
+    return true;
+}
+
+static int remove_name(struct inode *dir, const char *name, struct inode *ip)
+{
+    struct mount *m = mount_of(dir);
+    struct file *f = file_of(ip), *in = file_of(dir);
+    bool hidden = hide(m, f, in);
+    int error = change(S_ISDIR(ip->mode) ? NFS_RMDIR : NFS_REMOVE, m, in, name,
+                       NULL, NULL);
+    if (!error)
+        lose_name(m, f);
+    if (hidden)
+        file_closed(m, f);
+    return error;
+}
+
+/* A LOOKUP finds what is replaced, if any file is open here. */
 static int rename(struct inode *from, const char *name, struct inode *to,
                   const char *new_name)
 {
-    OWNED(call) struct call *c = nfs_begin(NFS_RENAME, file_of(from));
-    put_name(&c->out, name);
-    put_file(&c->out, file_of(to));
-    put_name(&c->out, new_name);
-    return nfs_send(mount_of(from), c);
+    struct mount *m = mount_of(from);
+    u32 ino;
+    bool itself = from == to && !strcmp(name, new_name);
+    bool replaces = m->opens && !itself && !lookup_name(to, new_name, &ino);
+    struct file *f = replaces ? file_at(m, ino) : NULL;
+    bool hidden = f && hide(m, f, file_of(to));
+    int error =
+        change(NFS_RENAME, m, file_of(from), name, file_of(to), new_name);
+    if (hidden && !error)
+        lose_name(m, f);
+    if (hidden)
+        file_closed(m, f);
+    return error;
 }
 
 /* ---- attributes ---- */
@@ -316,6 +432,7 @@ const struct fs_operations remote_operations = {
     .lookup = lookup_name,
     .name_of = name_of,
     .make = make,
+    .link = link,
     .remove = remove_name,
     .rename = rename,
     .set_mode = set_mode,

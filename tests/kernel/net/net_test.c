@@ -199,7 +199,7 @@ static void boot(void)
 {
     net_probe();
     net_init();
-    check_eq(net.host, SELF);
+    check_eq(net_host, SELF);
 }
 
 /* Frames lie in memory of just their size, so that a look behind one is found.
