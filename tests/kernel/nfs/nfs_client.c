@@ -116,7 +116,7 @@ const u8 *rpc_call(u32 *n)
     return sent;
 }
 
-u32 nfs(enum nfs_procedure procedure)
+u32 nfs(enum procedure_number procedure)
 {
     check_eq(rpc(NFS, 0, procedure), 0);
     return word();

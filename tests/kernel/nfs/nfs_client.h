@@ -14,7 +14,7 @@
 #define MOUNT   100005
 #define NFS     100003
 
-enum nfs_procedure {
+enum procedure_number {
     GETATTR = 1,
     SETATTR,
     LOOKUP,
@@ -65,7 +65,7 @@ bool rpc_raw(const u8 *bytes, u32 n);
 /* The bytes of the last call, for tests that damage them. */
 const u8 *rpc_call(u32 *n);
 /* A procedure of NFS, which is accepted: its status. */
-u32 nfs(enum nfs_procedure);
+u32 nfs(enum procedure_number);
 
 /* ---- the reply ---- */
 
