@@ -41,7 +41,7 @@ def test_a_link_has_the_same_file_and_count_on_both_machines(
 ) -> None:
     client = mount(consistency) + (
         "stat /mnt/old; ln /mnt/old /mnt/new; stat /mnt/old; stat /mnt/new\n"
-        "(stat /mnt/new; ln /mnt/new /mnt/dirty; stat /mnt/new; echo more) >> /mnt/new\n"
+        "ln /mnt/new /mnt/dirty; echo more >> /mnt/new\n"
         "rm /mnt/old; stat /mnt/new; sync; sleep 20\n"
     )
     said = run(tmp_path, SERVE + "sleep 12; tail -n 1 /x/dirty; stat /x/dirty; ls /x", client)
@@ -123,3 +123,15 @@ def test_a_killed_program_leaves_no_hidden_name_and_a_machine_that_stops_does(
     killed = said[1].index("killed")
     assert hidden(said[1][:killed]) and not hidden(said[1][killed:])
     assert len(hidden(said[0])) == 1
+
+
+@each_consistency
+def test_a_dirty_file_that_got_a_name_elsewhere_keeps_its_blocks(
+    tmp_path: Path, consistency: str
+) -> None:
+    client = mount(consistency) + (
+        "echo more >> /mnt/old; sleep 2; stat /mnt/old; rm /mnt/old; sync; sleep 9\n"
+    )
+    said = run(tmp_path, SERVE + "sleep 2; ln /x/old /x/b; sleep 9; cat /x/b", client)
+    assert counts(said[1]) == [2]
+    assert said[0] == ["old", "more"]
