@@ -177,10 +177,9 @@ void nic_give(struct nic_buffer *b)
     virtio_notify(nic.registers, RECEIVE);
 }
 
-void nic_flush(void)
+bool nic_is_sent(void)
 {
     struct queue *q = &nic.queue[SEND];
-    while (__atomic_load_n(&q->used->index, __ATOMIC_ACQUIRE) !=
-           q->available->index)
-        ;
+    return __atomic_load_n(&q->used->index, __ATOMIC_ACQUIRE) ==
+           q->available->index;
 }

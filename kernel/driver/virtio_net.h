@@ -29,4 +29,4 @@ bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes);
 struct nic_buffer *nic_take(u32 *bytes);
 void nic_give(struct nic_buffer *);
 u32 nic_number(const struct nic_buffer *); /* below NIC_RING */
-void nic_flush(void);                      /* wait until all frames are sent */
+bool nic_is_sent(void);                    /* the host has all frames */

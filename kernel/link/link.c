@@ -101,7 +101,7 @@ static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
     memset(n.ethernet.to, 0xff, MAC_BYTES);
     memcpy(n.ethernet.from, link.mac, MAC_BYTES);
     while (!nic_send(&n, sizeof n, frame, bytes))
-        nic_flush(); /* the host is slow, and time stands still */
+        ; /* the host is slow, and time stands still */
 }
 
 /* ---- frames ---- */
@@ -153,6 +153,49 @@ u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
     note_flight(link.self, arrival_ns);
     say(NOTE_FRAME, begin_ns, arrival_ns, frame, all);
     return arrival_ns;
+}
+
+/* ---- the end ---- */
+
+static u32 others_on(void)
+{
+    u32 n = 0;
+    for (u32 i = 0; i < link.machines; i++)
+        n += i != link.self && link.told[i] != ~0U;
+    return n;
+}
+
+/* True if a machine that ends has to stay. The hub does until all are off, and
+ * needs their last notes; the others until the host has their notes, which it
+ * may never take if nobody is there. */
+static bool must_stay(bool hub)
+{
+    if (hub)
+        return others_on();
+    return !nic_is_sent() && (others_on() || link.machines > 2);
+}
+
+static void leave(void)
+{
+    u32 bytes;
+    bool hub = !link.self && link.machines > 2;
+    say(NOTE_END, NEVER_NS, 0, NULL, 0);
+    if (hub && others_on())
+        kprintf("link: off, and the hub of the machines that are on\n");
+    clock_stop();
+    while (must_stay(hub)) {
+        struct nic_buffer *b = nic_take(&bytes);
+        const struct note *n = b ? (struct note *)b->data : NULL;
+        if (n && n->kind == NOTE_END)
+            link.told[n->machine] = ~0U;
+        if (b)
+            nic_give(b);
+        else if (hub) {
+            clock_rest();
+            irq_dispatch();
+        }
+    }
+    clock_go();
 }
 
 /* ---- rounds ---- */
@@ -224,8 +267,7 @@ static void do_round(void *)
     u64 first_ns = earliest();
     if (first_ns == NEVER_NS) { /* so it is in each machine */
         kprintf("link: all machines wait for frames, and none can send one\n");
-        say(NOTE_END, NEVER_NS, 0, NULL, 0); /* a hub that is off needs it */
-        nic_flush(); /* the others need this machine's last note */
+        leave();
         power_off(STATUS_QUIET);
     }
     link.bound_ns = first_ns + link.least_ns;
@@ -237,37 +279,13 @@ static void arrived(void)
 {
 }
 
-/* Only hand frames on, until all other machines have ended. */
-static void be_hub(void)
-{
-    u32 bytes, left = 0;
-    for (u32 i = 0; i < link.machines; i++)
-        left += i != link.self && link.told[i] != ~0U;
-    if (link.self || link.machines == 2 || !left)
-        return;
-    kprintf("link: off, and the hub of the machines that are on\n");
-    clock_stop();
-    while (left) {
-        struct nic_buffer *b = nic_take(&bytes);
-        if (!b) {
-            clock_rest();
-            irq_dispatch();
-            continue;
-        }
-        left -= ((struct note *)b->data)->kind == NOTE_END;
-        nic_give(b);
-    }
-}
-
 void link_end(void)
 {
     if (!link.row)
         return;
     irq_off();
     link.round++;
-    say(NOTE_END, NEVER_NS, 0, NULL, 0);
-    nic_flush();
-    be_hub();
+    leave();
 }
 
 /* ---- set-up ---- */

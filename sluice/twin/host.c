@@ -61,7 +61,6 @@
 #include "sluice/twin/watch.h"
 #include "kernel/driver/driver.h"
 #include "kernel/machine/fdt.h"
-#include "kernel/driver/virtio_net.h"
 #include "kernel/machine/panic.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"

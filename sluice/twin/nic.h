@@ -16,4 +16,7 @@ bool nic_join(const char *word);
  * made. */
 bool nic_dump(const char *path);
 
+/* Hand over all frames that are collected. */
+void nic_flush(void);
+
 #endif

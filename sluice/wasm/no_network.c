@@ -35,6 +35,7 @@ u32 nic_number(const struct nic_buffer *b)
     return 0;
 }
 
-void nic_flush(void)
+bool nic_is_sent(void)
 {
+    return true;
 }
