@@ -173,7 +173,7 @@ def test_each_client_sees_what_its_consistency_allows(
 def test_each_client_sees_that_on_any_drive_block_and_link(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
-    """By the twin, which makes such a trial in seconds."""
+    """The twin runs the machines, because it makes such a trial in seconds."""
     if why := engine.host_refusal_reason():
         pytest.skip(why)
     drawn = draw_network(seed)
