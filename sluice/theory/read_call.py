@@ -8,11 +8,12 @@ part for each further block. The work for a command also has a part for the firs
 each further block.
 
 Source: FSOverhead of E. Shriver, C. Small, K. Smith, "Why does file system prefetching
-work?", USENIX 1999. The instructions were counted on this kernel (sluice/theory/parts/reader.py).
+work?", USENIX 1999. The instructions were counted on this kernel, COUNTED in
+sluice/theory/parts/reader.py.
 """
 
 from sluice.theory import Parameter, System
-from sluice.theory.parts.reader import COST
+from sluice.theory.parts.reader import COUNTED
 
 PARAMETERS = {
     "request_kb": Parameter("size of the call, KiB: a part of a block, or blocks", "the workload"),
@@ -30,9 +31,9 @@ def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
     """Return the model's QUANTITIES."""
     p = parameters
     further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
-    several = COST.several if further else 0
-    call = COST.call + several + further * COST.block + p["request_kb"] * COST.copy_kb
-    command = COST.command + further * COST.command_block
+    several = COUNTED.several if further else 0
+    call = COUNTED.call + several + further * COUNTED.block + p["request_kb"] * COUNTED.copy_kb
+    command = COUNTED.command + further * COUNTED.command_block
     instruction_us = 2 ** p["cpu_shift"] / 1000
     return {
         "cached_us": call * instruction_us,

@@ -32,8 +32,8 @@ E[RotLat] is half a rotation, DiskTR the mean over the zones, with the skews.
 
 The request size, the prefetch policy and the layout determine the commands that read a file
 (sluice/theory/parts/reader.py). They take the place of the paper's NumClusters, its growing
-clusters and its indirect block. SystemCallOverhead and MemoryCopyRate are instructions of this
-kernel, counted by the experiment shriver-cpu (sluice/theory/read_call.py).
+clusters and its indirect block. SystemCallOverhead and MemoryCopyRate are instructions of charged
+time. Those of counted time are measured by the experiment shriver-cpu (sluice/theory/read_call.py).
 
 Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?", USENIX
 1999. Two parts are ours: a command may be cached in part; and if the drive reads ahead while the

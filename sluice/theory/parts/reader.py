@@ -29,9 +29,13 @@ class Cost:
     command_block: int  # each further block of the command
 
 
-# The costs of this kernel. The experiment shriver-cpu measures them, and fails if they have
-# changed.
+# The costs in charged time. The kernel needs fewer instructions for a cached read than when the
+# table of costs was counted, and charged time stays as it was.
 COST = Cost(call=2234, several=266, block=1144, copy_kb=325, command=3456, command_block=1845)
+
+# The costs in counted time. The experiment shriver-cpu measures them, and fails if they have
+# changed.
+COUNTED = Cost(call=1647, several=326, block=774, copy_kb=325, command=2949, command_block=1696)
 
 
 @dataclass(frozen=True)
