@@ -70,9 +70,16 @@ class Peer:
         return struct.pack(">QI", self.boot, self.link.getsockname()[1])
 
     def ping(self) -> tuple[int, bool]:
-        """Return the server's epoch, and whether it knows this client."""
-        reply = checked(self.client.call(SPRITELY, PING, self.identity(), 1))
-        return reply.long(), bool(reply.word())
+        """Return the server's epoch, and whether it knows this client.
+
+        While few of its processes serve yet, the server says JUKEBOX; a client tries again.
+        """
+        while True:
+            reply = self.client.call(SPRITELY, PING, self.identity(), 1)
+            status = reply.word()
+            if status != JUKEBOX:
+                assert status == 0, f"status {status}"
+                return reply.long(), bool(reply.word())
 
     def call_open(self, handle: bytes, readers: int, writers: int, how: int, version: int) -> Reply:
         """Call OPEN. Returns the reply from its status on."""
