@@ -4,7 +4,7 @@ Tests of one kind that are many and take long carry the mark `drawn(of)`: each r
 makes one of `of` tests of each function, drawn by the tree's commit, so other pushes try others
 and one commit always tries the same. `drawn(of, among=...)` draws from each group of tests by
 itself, and `drawn(of, unit=...)` draws tests of one unit together. Tests that are chosen by name
-(`make test T=...`) are not drawn. SLUICE_DRAW=WORD draws others.
+(`make test T=...`) are not drawn. SLUICE_DRAW=WORD draws others; SLUICE_DRAW=all leaves none out.
 """
 
 import hashlib
@@ -55,6 +55,8 @@ def unit_of(item: pytest.Item, mark: pytest.Mark) -> str:
 
 def leave_out(items: list[pytest.Item], word: str) -> None:
     """Mark as skipped what is not drawn by a word of the tests that carry the mark `drawn`."""
+    if word == "all":
+        return
     strata = defaultdict(list)
     for item in items:
         if mark := item.get_closest_marker("drawn"):

@@ -73,13 +73,14 @@ def test_workers_draw_what_one_process_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "full"), [((), "1"), (("test_many.py", "-k", "alone or units"), "")]
+    ("options", "full", "word"),
+    [((), "1", "a"), ((), "", "all"), (("test_many.py", "-k", "alone or units"), "", "a")],
 )
-def test_all_are_made_in_full_and_where_names_choose(
-    options: tuple[str, ...], full: str, tmp_path: Path
+def test_all_are_made_in_full_where_names_choose_and_by_the_word_all(
+    options: tuple[str, ...], full: str, word: str, tmp_path: Path
 ) -> None:
-    counts, _, shown = count_made(tmp_path, *options, FULL=full, SLUICE_DRAW="a")
-    assert counts == (ALL if full else ALL | {"test_grouped": 0, "test_always": 0})
+    counts, _, shown = count_made(tmp_path, *options, FULL=full, SLUICE_DRAW=word)
+    assert counts == (ALL | {"test_grouped": 0, "test_always": 0} if options else ALL)
     assert "were drawn" not in shown
 
 
