@@ -14,7 +14,7 @@
  *   updated.c  asks the update policy when dirty blocks are written
  *
  * Not shared: prefetch.c asks the prefetch policy about the streams of open
- * files (stream.c), and readers.c counts those of each disk.
+ * files, and readers.c counts those of each disk (stream.h).
  *
  * bcache.lock guards all of this but a busy buffer's data.
  */

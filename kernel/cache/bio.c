@@ -449,8 +449,8 @@ void binval_disk(struct disk *d)
 
 static void reserve(u32 block_bytes, u64 nbufs)
 {
-    for (bcache.nbuckets = 1; bcache.nbuckets < nbufs;)
-        bcache.nbuckets *= 2;
+    for (bcache.nbuckets = 1; bcache.nbuckets < nbufs; bcache.nbuckets *= 2)
+        ;
     bcache.buckets = mem_reserve(bcache.nbuckets * sizeof *bcache.buckets);
     bcache.bufs = mem_reserve(nbufs * sizeof *bcache.bufs);
     bcache.ios = mem_reserve(nbufs * sizeof *bcache.ios);

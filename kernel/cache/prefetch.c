@@ -1,6 +1,8 @@
 /*
- * Prefetching (prefetch.h): this file asks the prefetch policy. prefetch_lock
- * guards its answers and its swap, and the words of all streams.
+ * Prefetching (prefetch.h): this file finds the stream of an open file to which
+ * a read belongs (stream.h), and asks the prefetch policy about it.
+ * prefetch_lock guards the policy's answers and its swap, and the words of all
+ * streams.
  */
 #include "kernel/cache/prefetch.h"
 #include "kernel/cache/bio.h"
@@ -43,6 +45,41 @@ bool prefetch_by_block(void)
     return hooks()->by_block && hooks()->by_block();
 }
 
+/* ---- the stream of a read ---- */
+
+static bool belongs(const struct stream *s, const struct access *a)
+{
+    if (!s->used)
+        return false;
+    return hooks()->follows ? hooks()->follows(s, a) : goes_on(s, a);
+}
+
+/* The number of the stream to which the read belongs; of several, the one read
+ * last. Without one, the stream not read for longest begins anew. */
+static u32 choose(struct streams *f, const struct access *a)
+{
+    struct stream *followed = NULL, *oldest = f->stream;
+    for (struct stream *s = f->stream; s < f->stream + STREAMS; s++) {
+        if (belongs(s, a) && (!followed || s->used > followed->used))
+            followed = s;
+        if (s->used < oldest->used)
+            oldest = s;
+    }
+    if (!followed)
+        *oldest = (struct stream){0};
+    return (followed ?: oldest) - f->stream;
+}
+
+static struct stream *stream_of(struct streams *f, const struct access *a)
+{
+    if (!belongs(&f->stream[f->latest], a))
+        f->latest = choose(f, a);
+    f->stream[f->latest].used = ++f->reads;
+    return &f->stream[f->latest];
+}
+
+/* ---- the policy's answer ---- */
+
 /* True if n blocks from this one on lie in the file. */
 static bool in_file(i64 first, u64 n, u64 file_blocks)
 {
@@ -52,11 +89,8 @@ static bool in_file(i64 first, u64 n, u64 file_blocks)
 static bool is_good(const struct readahead *w, u64 file_blocks)
 {
     u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;
-    if (!w->n)
-        return true;
-    if (!w->times || w->times > file_blocks || distance > file_blocks)
-        return false;
-    return in_file(w->first, w->n, file_blocks) &&
+    return w->times && w->times <= file_blocks && distance <= file_blocks &&
+           in_file(w->first, w->n, file_blocks) &&
            in_file(w->first + w->step * (i64)(w->times - 1), w->n, file_blocks);
 }
 
@@ -69,7 +103,7 @@ static struct readahead ask(const struct disk *d, struct stream *s,
         return readahead;
     hooks()->readahead(s, a, &readahead);
     policy_check(policy_in_use[POLICY_PREFETCH]);
-    if (is_good(&readahead, a->file_blocks))
+    if (!readahead.n || is_good(&readahead, a->file_blocks))
         return readahead;
     const struct policy *to =
         policy_fault(POLICY_PREFETCH, d->id, a->block,
@@ -86,7 +120,7 @@ struct readahead prefetch_readahead(struct disk *d, struct streams *f,
     spin_lock(&prefetch_lock);
     if (f->policy != starts)
         *f = (struct streams){.policy = starts, .hint = f->hint};
-    struct stream *s = stream_of(f, a, hooks());
+    struct stream *s = stream_of(f, a);
     struct readahead readahead = ask(d, s, a);
     bool reader = d->adapts && s->next_block && goes_on(s, a);
     s->next_block = a->block + a->nblocks;

@@ -162,18 +162,21 @@ struct buf *buf_evict(struct buf *b)
     return b;
 }
 
+/* A buffer that was never used; one must be there. */
+static struct buf *first_use(void)
+{
+    u64 i = bcache.used++;
+    bcache.bufs[i] = (struct buf){.data = bcache.data + i * bcache.block_bytes};
+    return &bcache.bufs[i];
+}
+
 /* A buffer for a block that is not cached: never used, or a victim; NULL if
  * there is none, or it is *dirty. */
 struct buf *buf_allocate(const struct disk *d, u64 blkno, struct buf **dirty)
 {
     *dirty = NULL;
-    if (bcache.used < bcache.nbufs) {
-        struct buf *b = &bcache.bufs[bcache.used];
-        memset(b, 0, sizeof *b);
-        b->data = bcache.data + bcache.used * bcache.block_bytes;
-        bcache.used++;
-        return b;
-    }
+    if (bcache.used < bcache.nbufs)
+        return first_use();
     struct buf *b = choose_victim(d->id, blkno);
     if (b && b->flags & B_DELWRI)
         *dirty = b;

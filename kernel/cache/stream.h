@@ -1,7 +1,7 @@
 /*
  * The streams of an open file: the sequences in which it is read, told apart,
  * so that two readers that share it, or a merge of two parts of it, are each
- * read ahead. Compiles natively, for tests of prefetch policies.
+ * read ahead. prefetch.c finds the stream to which a read belongs.
  */
 #pragma once
 
@@ -17,11 +17,6 @@ struct streams {
     u64 policy; /* which start of a policy the streams' words belong to */
     enum hint hint;
 };
-
-/* The stream to which this read belongs; of several, the one read last. If
- * there is none, a new stream replaces the one not read for longest. */
-struct stream *stream_of(struct streams *, const struct access *,
-                         const struct prefetch_hooks *);
 
 /*
  * readers.c: how many sequential streams read each disk, for drives whose

@@ -16,8 +16,8 @@
  *     |      reserve(): false      |
  *     +-- disk_add_candidate --> candidate
  *
- * dispatch.c has the scheduler choose, merge.c gathers a command, and wait.c
- * has the callers that wait. While a transfer is dispatched, the drive model
+ * dispatch.c has the scheduler choose and gathers a command, and wait.c has the
+ * callers that wait. While a transfer is dispatched, the drive model
  * (model.c), if there is one, and then the device have its command.
  *
  * - d->lock guards the queue and what is in flight. done() is called without
@@ -153,28 +153,37 @@ static void account(const struct disk *d, const struct io *io, int error)
     count(&errors, error != 0);
 }
 
+/* A command of several requests has failed: queue each to be tried alone.
+ * Caller holds d->lock. */
+static void split(struct disk *d, struct io *io)
+{
+    for (struct io *next; io; io = next) {
+        next = io_next(io);
+        io->alone = true;
+        io_enqueue(d, io);
+    }
+}
+
 void disk_ended(struct disk *d, struct io *io, int error)
 {
-    bool split = error && io_next(io);
-    struct io *next;
+    bool several_failed = error && io_next(io);
     spin_lock(&d->lock);
     assert(d->in_flight && !io->request.queue);
     d->in_flight--;
     d->written += !error && io->request.write;
     if (d->translation)
         io = d->translation->ended(d, io, &error);
-    for (struct io *i = split ? io : NULL; i; i = next) {
-        next = io_next(i);
-        i->alone = true;
-        io_enqueue(d, i);
+    if (several_failed) {
+        split(d, io);
+        io = NULL;
     }
     disk_dispatch(d);
     spin_unlock(&d->lock);
-    for (struct io *i = split ? NULL : io; i; i = next) {
-        next = io_next(i);
-        i->alone = false;
-        account(d, i, error);
-        i->done(i, error);
+    for (struct io *next; io; io = next) {
+        next = io_next(io);
+        io->alone = false;
+        account(d, io, error);
+        io->done(io, error);
     }
 }
 

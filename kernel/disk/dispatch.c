@@ -1,11 +1,17 @@
 /*
- * Dispatch: the scheduler chooses what the drive is given next.
+ * Dispatch: the scheduler chooses what the drive is given next, and queued
+ * neighbours of its choice join it in one command.
  *
  * - The scheduler chooses among what is queued and owns nothing: a swap only
  *   makes each disk adopt the new one before its next question.
  * - After a wrong answer of the scheduler's the disk has the default of the
  *   kind; the other disks change over before their next question, too.
  * - A disk with a translation is first given what that wants done (disk.h).
+ * - The requests of a command have one direction, and lie in one row on the
+ *   platters and by their logical sectors; under a place policy that appends,
+ *   writes lie in one row on the platters only.
+ * - A command has no more sectors than cluster_kb allows, and no more pieces
+ *   than the device takes. A request that is `alone` joins no other.
  */
 #include "kernel/disk/internal.h"
 
@@ -70,12 +76,107 @@ static struct request *choose(struct disk *d)
     }
 }
 
+/* ---- merging ---- */
+
+/* Take a request off the queue, to be dispatched to this physical sector.
+ * Caller holds d->lock. */
+static void take(struct disk *d, struct request *r, u64 physical, u64 now_ns)
+{
+    assert(!r->candidate);
+    io_remove(d, r);
+    r->physical = physical;
+    if (place_is_asked(d, r))
+        place_confirm(d, r, now_ns);
+    io_of(r)->issued_ns = now_ns;
+    io_of(r)->span.bytes = r->nsectors * SECTOR_BYTES;
+    io_set_next(io_of(r), NULL);
+}
+
+/* The queued request that begins where io ends, or ends where io begins; or
+ * NULL. The queue is in the order of logical sectors. */
+static struct io *next_to(struct disk *d, const struct io *io)
+{
+    enum direction dir = io->request.write ? WRITES : READS;
+    struct io *n = io_of(queue_find_from(&d->queue, dir, io_end(io)));
+    return n && n->request.sector == io_end(io) ? n : NULL;
+}
+
+static struct io *next_before(struct disk *d, const struct io *io)
+{
+    enum direction dir = io->request.write ? WRITES : READS;
+    struct io *n = io_of(queue_find_before(&d->queue, dir, io->request.sector));
+    return n && io_end(n) == io->request.sector ? n : NULL;
+}
+
+/* The write that is next in the queue's order, wherever it goes. */
+static struct io *next_write(struct disk *d, const struct io *io)
+{
+    struct request *r = queue_find_from(&d->queue, WRITES, io_end(io));
+    struct io *n = io_of(r ? r : queue_find_from(&d->queue, WRITES, 0));
+    return io->request.write ? n : NULL;
+}
+
+/* A command in the making: requests that lie one after the other on the
+ * platters, and by their logical sectors, unless the place policy appends. */
+struct command {
+    struct io *first, *last;
+    u32 nsectors, segments;
+};
+
+/* Take a request (NULL: there is none) off the queue into the command, before
+ * its first one or after its last, if it may be joined, there is room and that
+ * is the request's place. Caller holds d->lock. */
+static bool join(struct disk *d, struct command *c, struct io *io, bool before,
+                 u64 now_ns)
+{
+    if (!io || io->alone || c->first->alone || c->segments == d->max_segments ||
+        c->nsectors + io->request.nsectors > d->cluster_sectors)
+        return false;
+    struct request *r = &io->request;
+    u64 beside = before ? c->first->request.physical - r->nsectors
+                        : io_physical_end(c->last);
+    if (!place_may_be(d, r, beside, now_ns))
+        return false;
+    take(d, r, beside, now_ns);
+    if (before) {
+        io_set_next(io, c->first);
+        c->first = io;
+    } else {
+        io_set_next(c->last, io);
+        c->last = io;
+    }
+    c->nsectors += r->nsectors;
+    c->segments++;
+    return true;
+}
+
+/* Take r, which goes to this physical sector, and the neighbours after it and
+ * before it, off the queue as one command, whose first request is returned. */
+static struct io *gather(struct disk *d, struct request *r, u64 physical,
+                         u64 now_ns)
+{
+    struct command c = {io_of(r), io_of(r), r->nsectors, 1};
+    take(d, r, physical, now_ns);
+    while (join(d, &c, next_to(d, c.last), false, now_ns))
+        ;
+    while (join(d, &c, next_before(d, c.first), true, now_ns))
+        ;
+    while (d->place->place.appends &&
+           join(d, &c, next_write(d, c.last), false, now_ns))
+        ;
+    if (physical != NO_SECTOR)
+        d->queue.head_sector = io_physical_end(c.last);
+    queue_dispatched(&d->queue, r, now_ns);
+    trace_io(now_ns, TRACE_issued, d, c.first, c.nsectors);
+    return c.first;
+}
+
 /* ---- commands to the drive or the device ---- */
 
 static void ask_again(void *arg);
 
-/* No command was dispatched: set a timer for when the scheduler wants to be
- * asked again. Caller holds d->lock. */
+/* The scheduler lets requests wait: set a timer for when it wants to be asked
+ * again. Caller holds d->lock. */
 static void ask_later(struct disk *d)
 {
     if (!d->sched->sched.again_ns)
@@ -84,6 +185,15 @@ static void ask_later(struct disk *d)
     timer_cancel(&d->ask_timer);
     if (when_ns != NEVER_NS)
         timer_set(&d->ask_timer, when_ns, ask_again, d);
+}
+
+/* No command was dispatched, and none is under way. Caller holds d->lock. */
+static void rest(struct disk *d)
+{
+    if (!idle(d))
+        ask_later(d);
+    if (d->translation)
+        d->translation->idle(d, ask_again);
 }
 
 /* Dispatch what the translation has done first. Returns as model_start. Caller
@@ -119,23 +229,18 @@ void disk_dispatch(struct disk *d)
            (r = choose(d))) {
         if (r->candidate && !candidate_take_up(d, io_of(r)))
             continue;
-        u64 now_ns = clock_ns(), head_sector = d->queue.head_sector;
-        u64 physical = place_of(d, r, now_ns);
+        u64 now_ns = clock_ns(), physical = place_of(d, r, now_ns);
         if (physical == NO_SECTOR && r->write && d->in_flight)
             break; /* until a place is free */
-        struct io *command = command_gather(d, r, physical, now_ns);
-        if (physical == NO_SECTOR)
-            d->queue.head_sector = head_sector;
+        struct io *command = gather(d, r, physical, now_ns);
         d->in_flight++;
         count(&commands, 1);
         started |= model_start(d, command, now_ns);
     }
     if (started)
         virtio_blk_kick(d->device);
-    if (!d->plugged && !d->in_flight && !idle(d))
-        ask_later(d);
-    if (d->translation && !d->plugged && !d->in_flight)
-        d->translation->idle(d, ask_again);
+    if (!d->plugged && !d->in_flight)
+        rest(d);
 }
 
 /* A timer's callback, set by ask_later or by the translation: query both again.

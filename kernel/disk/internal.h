@@ -37,13 +37,6 @@ void dispatch_init(void);
 /* Dispatch commands while the drive takes them. */
 void disk_dispatch(struct disk *);
 
-/* ---- merge.c ---- */
-
-/* Take r, which goes to this physical sector, and the neighbours after it and
- * before it, off the queue as one command, whose first request is returned. */
-struct io *command_gather(struct disk *, struct request *r, u64 physical,
-                          u64 now_ns);
-
 /* ---- candidate.c ---- */
 
 /* The scheduler has chosen a candidate: queue it as a write, with its

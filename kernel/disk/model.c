@@ -30,23 +30,31 @@ static void to_device(struct disk *d, enum command_kind kind, struct io *io)
         panic("disk: %s: more commands than its depth", d->name);
 }
 
+/* A command that no drive has a part in only ends, as a flush does. */
 static enum command_kind kind_of(const struct io *io)
 {
+    if (io->request.physical == NO_SECTOR)
+        return COMMAND_FLUSH;
     return io->request.write ? COMMAND_WRITE : COMMAND_READ;
 }
 
-/* The device does a command within this instant. No lock. */
-static void do_now(struct disk *d, enum command_kind kind, struct io *io)
+/* The device, which is no RAM disk, does a command while time stands still. */
+static void device_do(struct disk *d, enum command_kind kind, struct io *io)
 {
-    if (d->ramdisk) {
-        ramdisk_do(d->ramdisk, kind, io->request.physical, &io->span);
-        return;
-    }
     clock_stop();
     to_device(d, kind, io);
     virtio_blk_kick(d->device);
     virtio_blk_settle(d->device);
     clock_go();
+}
+
+/* The device does a command within this instant. No lock. */
+static void do_now(struct disk *d, enum command_kind kind, struct io *io)
+{
+    if (d->ramdisk)
+        ramdisk_do(d->ramdisk, kind, io->request.physical, &io->span);
+    else
+        device_do(d, kind, io);
 }
 
 /* A drive, or a copy of one for a "what if" question, takes up a command: now,
@@ -56,7 +64,7 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
     u64 first = io->request.physical, end = io_physical_end(io);
-    if (first == NO_SECTOR)
+    if (first == NO_SECTOR || !d->drive.model->modelled)
         return now_ns; /* the drive has no part in it */
     for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
@@ -98,9 +106,7 @@ static void start_next(struct disk *d, u64 now_ns)
     *p = d->in_drive->held;
     d->in_drive->held = NULL;
     d->later_ns = NEVER_NS;
-    d->queue.done_ns = d->drive.model->modelled
-                           ? drive_time(d, &d->drive, d->in_drive, now_ns)
-                           : now_ns;
+    d->queue.done_ns = drive_time(d, &d->drive, d->in_drive, now_ns);
     timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
 }
 
@@ -114,8 +120,7 @@ static void drive_done(void *arg)
     d->in_drive = NULL;
     start_next(d, clock_ns());
     spin_unlock(&d->lock);
-    do_now(d, io->request.physical == NO_SECTOR ? COMMAND_FLUSH : kind_of(io),
-           io);
+    do_now(d, kind_of(io), io);
 }
 
 bool model_start(struct disk *d, struct io *command, u64 now_ns)

@@ -63,16 +63,13 @@ bool place_may_be(struct disk *d, const struct request *r, u64 physical,
     return place_of(d, r, now_ns) == physical;
 }
 
-void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)
+void place_confirm(struct disk *d, struct request *r, u64 now_ns)
 {
-    r->physical = physical;
-    if (physical == NO_SECTOR)
+    if (r->physical == NO_SECTOR)
         return;
-    if (physical != r->sector)
+    if (r->physical != r->sector)
         trace_at(now_ns, TRACE_placed, d->id, r->sector, r->pid,
-                 physical | (r->write ? TRACE_WRITE : 0));
-    if (r->raw || d->carry || !d->place->place.place)
-        return;
+                 r->physical | (r->write ? TRACE_WRITE : 0));
     if (d->translation && r->write)
         d->translation->take(d, r);
     if (d->place->place.placed)

@@ -17,6 +17,13 @@
 /* Own the place kind. At boot. */
 void place_init(void (*swap)(const struct policy *to));
 
+/* True if the policy says where the request goes. If not, the request is where
+ * it says itself. */
+static inline bool place_is_asked(const struct disk *d, const struct request *r)
+{
+    return !r->raw && !d->carry && d->place->place.place;
+}
+
 /* The policy's answer, on the disk. */
 u64 place_ask(struct disk *, const struct request *, u64 now_ns);
 
@@ -25,9 +32,7 @@ u64 place_ask(struct disk *, const struct request *, u64 now_ns);
  * place is free for it. Caller holds the disk's lock. */
 static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 {
-    return r->raw || d->carry || !d->place->place.place
-               ? r->sector
-               : place_ask(d, r, now_ns);
+    return place_is_asked(d, r) ? place_ask(d, r, now_ns) : r->sector;
 }
 
 /* True if the request may be dispatched at now_ns to this physical sector, next
@@ -44,6 +49,7 @@ bool place_fault(struct disk *, u64 sector, const char *what);
  * policy that the disk had. Caller holds the disk's lock. */
 void place_adopt_default(struct disk *);
 
-/* Note that the request is dispatched at now_ns to this physical sector, the
- * last that place_of returned for it. Caller holds the disk's lock. */
-void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);
+/* Note that the request, about which the policy is asked, is dispatched at
+ * now_ns to r->physical, the last that place_of returned for it. Caller holds
+ * the disk's lock. */
+void place_confirm(struct disk *, struct request *r, u64 now_ns);

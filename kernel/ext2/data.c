@@ -97,7 +97,21 @@ static int copy_out(const struct inode *ip, struct buf *b, u64 n, struct uio *u)
     return error;
 }
 
-/* The blocks after a cached block are started when it has been let go of. */
+/* Read a part in a block that was cached: b. The blocks after it are started
+ * when it has been let go of. */
+static int read_cached(struct inode *ip, struct uio *u, u64 n,
+                       struct reading *r, struct buf *b)
+{
+    u64 block = u->offset >> ip->fs->block_shift, out[2 * WINDOW];
+    int error = copy_out(ip, b, n, u);
+    if (r->next >= r->end && r->ahead >= r->nahead)
+        return error;
+    struct further_reads further = find_further(ip, block, r, out);
+    bstart(ip->fs->disk, &further);
+    return error;
+}
+
+/* Read a part that lies in one block. */
 static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
 {
     struct disk *d = ip->fs->disk;
@@ -110,15 +124,10 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
         plan(ip, block, found, r);
     if (!blkno)
         return uio_zero(n, u);
-    bool cached = b;
-    int error = cached ? copy_out(ip, b, n, u) : 0;
-    if (cached && r->next >= r->end && r->ahead >= r->nahead)
-        return error;
+    if (b)
+        return read_cached(ip, u, n, r, b);
     struct further_reads further = find_further(ip, block, r, out);
-    if (!cached)
-        return copy_out(ip, breada(d, blkno, &further), n, u);
-    bstart(d, &further);
-    return error;
+    return copy_out(ip, breada(d, blkno, &further), n, u);
 }
 
 static void accessed(struct inode *ip)

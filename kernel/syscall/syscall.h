@@ -1,7 +1,8 @@
 /*
  * System calls: what the files that carry them out share. Each takes the
  * trapframe's argument registers a0 to a5 and returns a value >= 0 or minus
- * an error number.
+ * an error number. No user address is ever followed: bytes cross by copyin,
+ * copyout, copyinstr and uio_move, which return -EFAULT.
  */
 #pragma once
 

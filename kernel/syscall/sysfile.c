@@ -42,6 +42,19 @@ static int free_fd(u32 from)
     return -EMFILE;
 }
 
+int user_paths(const u64 *user, u32 n, char **page)
+{
+    *page = page_alloc();
+    if (!*page)
+        return -ENOMEM;
+    for (u32 i = 0; i < n; i++) {
+        int length = copyinstr(*page + i * PATH_BYTES, user[i], PATH_BYTES);
+        if (length < 0)
+            return length;
+    }
+    return 0;
+}
+
 /* The inode at a user's path, referenced. */
 static int path_inode(const u64 *path_user, u32 flags, struct inode **ip)
 {

@@ -5,12 +5,18 @@
  * - From user mode: time is accounted, the trap handled (system calls with
  *   interrupts on), then the hart given up if the slice is over, and the
  *   process ended if it has been killed.
+ * - A system call is found by its number alone, so a null call costs its trap
+ *   and little more. abi.h's SYSCALLS is the one list: it makes the table here,
+ *   the prototypes in syscall.h and the stubs of the user library.
+ * - A call reads its arguments where the trap saved them. exec overwrites that
+ *   frame, so no call may look at its arguments after exec has succeeded.
  * - In the kernel only interrupts are expected. They neither sleep nor
  *   switch; what they make runnable runs when the code they interrupted
  *   sleeps, idles or returns to user mode.
  */
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/process.h"
+#include "kernel/syscall/syscall.h"
 #include "kernel/syscall/trap.h"
 #include "kernel/machine/irq.h"
 #include "kernel/measure/cost.h"
@@ -86,7 +92,7 @@ static void interrupt(u64 number)
     }
 }
 
-/* ---- from user mode ---- */
+/* ---- exceptions of user programs ---- */
 
 static void user_exception(struct trapframe *frame, struct cause cause,
                            u64 address)
@@ -100,6 +106,79 @@ static void user_exception(struct trapframe *frame, struct cause cause,
     irq_on();
     process_exit(WKILLED);
 }
+
+/* An interrupt or an exception has stopped the program. */
+static void user_interrupted(struct trapframe *frame, u64 cause)
+{
+    proc_account(true);
+    if (cause & CAUSE_INTERRUPT)
+        interrupt(cause & ~CAUSE_INTERRUPT);
+    else
+        user_exception(frame, cause_of(cause), csr_read(stval));
+}
+
+/* ---- system calls ---- */
+
+static syscall_fn *const calls[SYS_count] = {
+#define X(name, nargs) [SYS_##name] = sys_##name,
+    SYSCALLS(X)
+#undef X
+};
+
+/* Do the call in the frame's registers; its result goes to a0. */
+static void syscall(struct trapframe *frame)
+{
+    u64 number = frame->x[REG_A7];
+    i64 result = -ENOSYS;
+    if (number > SYS_none && number < SYS_count)
+        result = calls[number](&frame->x[REG_A0]);
+    frame->x[REG_A0] = result;
+}
+
+/* The cost of a call that moves bytes; COST_call if it moves none. */
+static enum cost transfer_cost(u64 number)
+{
+    if (number == SYS_read || number == SYS_pread)
+        return COST_read;
+    return number == SYS_write || number == SYS_pwrite ? COST_write : COST_call;
+}
+
+/* The program has computed since its last call. After a transfer it looks at
+ * the time, if it measures, and then works with the transfer's bytes. */
+static void charge_program(u64 number)
+{
+    struct proc *p = myproc();
+    cost_pay(COST_program, 1);
+    if (p->calls_since_transfer == 2)
+        cost_pay(COST_work, 1);
+    if (transfer_cost(number) != COST_call)
+        p->calls_since_transfer = 1;
+    else if (p->calls_since_transfer)
+        p->calls_since_transfer++;
+}
+
+static void charge_call(u64 number)
+{
+    cost_pay(COST_call, 1);
+    if (transfer_cost(number) != COST_call)
+        cost_pay(transfer_cost(number), 1);
+}
+
+static void user_call(struct trapframe *frame)
+{
+    u64 number = frame->x[REG_A7];
+    bool pays = clock_charged && number != SYS_charge;
+    if (pays)
+        charge_program(number);
+    proc_account(true);
+    if (pays)
+        charge_call(number);
+    frame->epc += 4;
+    irq_on();
+    syscall(frame);
+}
+
+/* ---- the way in and out ---- */
 
 /* The last steps before user mode. Interrupts are off on return. */
 static inline void leave_kernel(void)
@@ -117,57 +196,13 @@ static inline void leave_kernel(void)
     proc_account(false);
 }
 
-/* The cost of a call that moves bytes; COST_call if it moves none. */
-static enum cost transfer_cost(u64 number)
-{
-    if (number == SYS_read || number == SYS_pread)
-        return COST_read;
-    return number == SYS_write || number == SYS_pwrite ? COST_write : COST_call;
-}
-
-/* The program has computed since its last call. After a transfer it looks at
- * the time, if it measures, and then works with the transfer's bytes. */
-static void charge_program(bool transfers)
-{
-    struct proc *p = myproc();
-    cost_pay(COST_program, 1);
-    if (p->calls_since_transfer == 2)
-        cost_pay(COST_work, 1);
-    if (transfers)
-        p->calls_since_transfer = 1;
-    else if (p->calls_since_transfer)
-        p->calls_since_transfer++;
-}
-
-static void user_call(struct trapframe *frame)
-{
-    u64 number = frame->x[REG_A7];
-    bool pays = clock_charged && number != SYS_charge;
-    enum cost transfer = pays ? transfer_cost(number) : COST_call;
-    if (pays)
-        charge_program(transfer != COST_call);
-    proc_account(true);
-    if (pays)
-        cost_pay(COST_call, 1);
-    if (transfer != COST_call)
-        cost_pay(transfer, 1);
-    frame->epc += 4;
-    irq_on();
-    syscall(frame);
-}
-
 void user_trap(struct trapframe *frame)
 {
     u64 cause = csr_read(scause);
-    if (cause == CAUSE_USER_ECALL) {
+    if (cause == CAUSE_USER_ECALL)
         user_call(frame);
-    } else {
-        proc_account(true);
-        if (cause & CAUSE_INTERRUPT)
-            interrupt(cause & ~CAUSE_INTERRUPT);
-        else
-            user_exception(frame, cause_of(cause), csr_read(stval));
-    }
+    else
+        user_interrupted(frame, cause);
     leave_kernel();
 }
 

@@ -11,6 +11,3 @@ void trap_hart_init(void);
 
 /* Enter user mode with the current process's frame. */
 void trap_return(void) __attribute__((noreturn));
-
-/* syscall.c: do the call in the frame's registers, result in a0. */
-void syscall(struct trapframe *);

@@ -106,7 +106,8 @@ static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
     u64 at = last ? io_physical_end(last) : place_of(d, r, begin_ns);
     if (at == NO_SECTOR || (last && !place_may_be(d, r, at, begin_ns)))
         return false;
-    place_confirm(d, r, at, now_ns);
+    r->physical = at;
+    place_confirm(d, r, now_ns);
     m->io.issued_ns = begin_ns;
     m->io.span.bytes = r->nsectors * SECTOR_BYTES;
     count(&moved, 1);

@@ -15,7 +15,7 @@
  * link: kernel/cache/ahead.c kernel/cache/delayed.c
  * link: kernel/measure/hist.c tests/support/native/no_ramdisks.c
  * link: kernel/cache/prefetch.c kernel/measure/prochist.c
- * link: kernel/policy/registry.c kernel/cache/stream.c
+ * link: kernel/policy/registry.c
  * link: kernel/measure/trace.c kernel/proc/wait.c kernel/cache/replace.c
  * link: kernel/cache/readers.c kernel/cache/updated.c kernel/cache/write.c
  * link: kernel/cache/lost.c

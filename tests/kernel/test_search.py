@@ -99,7 +99,7 @@ FAULTS = {
         "the cache has changed without the lock bcache",
     ),
     "a lost request": Fault(
-        "kernel/disk/merge.c",
+        "kernel/disk/dispatch.c",
         "        io_set_next(c->last, io);\n",
         "",
         "is with nobody: it was lost",

@@ -1,5 +1,7 @@
 """Reading paths: each answers its question within its limit of lines, and names what exists."""
 
+import re
+
 import pytest
 from typed import enter
 
@@ -74,6 +76,19 @@ def test_a_part_is_found_with_its_comment(part: str, lines: tuple[int, int]) -> 
 def test_a_declaration_is_found_where_nothing_is_defined() -> None:
     assert find_part(SOURCE[:13], "two") == (13, 13)
     assert find_part(SOURCE, "three") is None
+
+
+def test_each_function_of_the_path_of_a_read_is_called_by_one_before_it() -> None:
+    read = ""
+    for step in read_paths()["miss"].steps:
+        for part in step.parts:
+            # A policy's function is called by its hook, a system call's from the table.
+            called = part.split("_", 1)[1] if step.file.startswith("policies/") else part
+            called = re.sub(r"^sys_\w+", "calls", called)
+            assert not read or re.search(rf"\b{called}\b", read), f"nothing calls {part}"
+            [(first, last)] = find_lines(Step(step.file, (part,), ""), heads=False)
+            lines = (ROOT / step.file).read_text().splitlines()[first - 1 : last]
+            read += re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.S)
 
 
 def test_a_line_counts_once_in_a_path(tmp_path, monkeypatch) -> None:

@@ -97,4 +97,4 @@ def test_a_panic_says_what_and_where_and_ends_the_machine(
     assert "panic: circular elevator" in result.console
     trace = result.console.split("panic: circular elevator")[1]
     assert "hart" in trace
-    assert "syscall+0x" in trace
+    assert "user_trap+0x" in trace

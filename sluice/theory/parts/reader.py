@@ -1,7 +1,7 @@
 """List the steps of a program that reads a file from its start to its end, in this kernel.
 
 A step is instructions of the processor, a command that goes to the drive, or a wait for one. The
-steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/merge.c
+steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/dispatch.c
 (neighbours that are queued together become one command) and the rule of the prefetch policy, one of
 those below. Steps contain no drive and no times.
 
