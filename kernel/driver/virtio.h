@@ -21,6 +21,20 @@ struct virtio_descriptor {
 
 #define VIRTIO_DESC_WRITE 2 /* the device writes it */
 
+#define VIRTIO_RING 256 /* a queue's most descriptors */
+
+/* What the driver offers to the device, and what the device has done with. */
+struct virtio_available {
+    u16 flags, index, ring[VIRTIO_RING];
+};
+
+struct virtio_used {
+    u16 flags, index;
+    struct {
+        u32 id, bytes;
+    } ring[VIRTIO_RING];
+};
+
 bool virtio_present(u64 registers, u32 device_id);
 
 /* Reset the device and agree on features. Returns them, or 0 if the device

@@ -30,21 +30,9 @@
 #define TYPE_OUT   1
 #define TYPE_FLUSH 4
 
-#define RING_MAX     256 /* commands a device may have */
-#define SEGMENTS_MAX 64  /* pieces of data in a command */
-#define DEVICES_MAX  8   /* devices that are used */
-#define BLOCK_DEVICE 2   /* device id */
-
-struct available {
-    u16 flags, index, ring[RING_MAX];
-};
-
-struct used {
-    u16 flags, index;
-    struct {
-        u32 id, bytes;
-    } ring[RING_MAX];
-};
+#define SEGMENTS_MAX 64 /* pieces of data in a command */
+#define DEVICES_MAX  8  /* devices that are used */
+#define BLOCK_DEVICE 2  /* device id */
 
 /* A command: what the device sees of it, and whose it is. */
 struct slot {
@@ -68,10 +56,10 @@ static struct virtio_blk {
     u16 used_seen;
     struct spinlock lock;
     /* lock */
-    u16 free[RING_MAX];
+    u16 free[VIRTIO_RING];
     struct virtio_descriptor *ring;
-    struct available *available;
-    volatile struct used *used;
+    struct virtio_available *available;
+    volatile struct virtio_used *used;
     struct slot *slots;
 } devices[DEVICES_MAX];
 
@@ -172,7 +160,7 @@ static u32 configuration(const struct virtio_blk *v, u32 offset)
 static bool make_ring(struct virtio_blk *v)
 {
     u32 most = virtio_select(v->registers, 0);
-    v->ring_size = MIN(most, RING_MAX);
+    v->ring_size = MIN(most, VIRTIO_RING);
     v->ring = page_alloc_zero();
     v->available = page_alloc_zero();
     v->used = page_alloc_zero();

@@ -18,21 +18,12 @@
 
 enum { RECEIVE, SEND };
 
-struct available {
-    u16 flags, index, ring[NIC_RING];
-};
-
-struct used {
-    u16 flags, index;
-    struct {
-        u32 id, bytes;
-    } ring[NIC_RING];
-};
+_Static_assert(NIC_RING <= VIRTIO_RING, "a queue has a place for each buffer");
 
 struct queue {
     struct virtio_descriptor *ring;
-    struct available *available;
-    volatile struct used *used;
+    struct virtio_available *available;
+    volatile struct virtio_used *used;
     struct nic_buffer *buffer;
     u16 seen; /* of used */
     u32 size;
