@@ -78,19 +78,12 @@ static bool take_notice(struct lessee *l, const u8 *handle, u32 bytes,
 
 static void answer(struct lessee *l, u8 *message, u32 bytes)
 {
-    u32 words[6], n, handle_bytes;
+    u32 handle_bytes;
     struct xdr in = {message, message + bytes, false};
-    for (u32 i = 0; i < NELEM(words); i++)
-        words[i] = xdr_u32(&in);
-    for (u32 i = 0; i < 2; i++) { /* credential and verifier */
-        xdr_u32(&in);
-        xdr_bytes(&in, &n, AUTH_MOST);
-    }
+    struct rpc_head h = rpc_take_head(&in);
     const u8 *handle = xdr_bytes(&in, &handle_bytes, HANDLE_MOST);
     u64 stamp = xdr_u64(&in);
-    u32 wanted[] = {RPC_CALL, RPC_VERSION, EVICTION_PROGRAM, 1,
-                    EVICTION_NOTICE};
-    if (!in.bad && !memcmp(words + 1, wanted, sizeof wanted) &&
+    if (!in.bad && rpc_calls(&h, EVICTION_PROGRAM, EVICTION_NOTICE) &&
         !take_notice(l, handle, handle_bytes, stamp))
         vacate(l, handle, handle_bytes, stamp);
 }

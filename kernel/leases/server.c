@@ -19,7 +19,6 @@
  */
 #include "kernel/leases/leases.h"
 #include "kernel/base/stat.h"
-#include "kernel/machine/mem.h"
 #include "kernel/nfs/internal.h"
 #include "kernel/proc/sleep.h"
 
@@ -48,56 +47,31 @@ struct lease_row {
     u64 stamp, until_ns;
 };
 
-static struct table {
+struct table {
+    struct promises promises;
     struct known files[FILES];
     struct lease_row rows[LEASES];
-    u64 epoch;   /* of the server: its verifier */
-    u64 counter; /* of versions and stamps: one number is never used twice */
-    u64 grace_ns;
-    u32 waiting; /* processes */
     bool marked;
-} * table;
+};
+static struct promises *promises; /* the table, or NULL */
 static struct spinlock lock = SPINLOCK("leases", RANK_FILE);
 
-#define TABLE_EACH(type, i, array)      \
-    for (struct type *i = table->array; \
-         i < table->array + NELEM(table->array); i++)
-
-static bool is_current(void)
+static struct table *table(void)
 {
-    return table && table->epoch == exported.verifier;
+    return CONTAINER(promises, struct table, promises);
 }
 
-/* Begin with an empty table if the server has started since the last call. If
- * it has granted leases before, none is granted until those are over. 0 or
- * -ENOMEM. */
+#define TABLE_EACH(type, i, array)        \
+    for (struct type *i = table()->array; \
+         i < table()->array + NELEM(table()->array); i++)
+
+/* Have the table, which is empty after a start of the server. 0 or -ENOMEM. */
 static int start(void)
 {
-    OWNED(inode) struct inode *mark = NULL;
-    if (is_current())
-        return 0;
-    bool wait = lookup(exported.root, MARK, &mark) == 0;
-    HOLD(spin, &lock);
-    if (is_current())
-        return 0;
-    table = table ?: mem_reserve(sizeof *table);
-    if (!table)
-        return -ENOMEM;
-    memset(table, 0, sizeof *table);
-    table->epoch = table->counter = exported.verifier;
+    TRY(promises_start(&promises, sizeof(struct table), MARK, LEASE_GRACE_NS,
+                       &lock));
     has_granted = true;
-    table->grace_ns = wait ? clock_ns() + LEASE_GRACE_NS : 0;
     return 0;
-}
-
-/* After a start the server waits, if it has ever granted a lease. */
-static int make_mark(void)
-{
-    struct inode *ip;
-    int error = ext2_create_at(exported.root, MARK, 0600, true, &ip);
-    if (!error)
-        iput(ip);
-    return error == -EEXIST ? 0 : error ?: make_stable(exported.root);
 }
 
 /* ---- rows ---- */
@@ -156,8 +130,9 @@ static struct known *enter_file(u32 ino, u32 generation)
         if (!f->nleases && (!found || f->used < found->used))
             found = f;
     if (found)
-        *found = (struct known){
-            .ino = ino, .generation = generation, .version = ++table->counter};
+        *found = (struct known){.ino = ino,
+                                .generation = generation,
+                                .version = ++promises->counter};
     return found;
 }
 
@@ -210,15 +185,6 @@ static void send_notice(struct net_address to, const struct intent *a,
     socket_close(socket);
 }
 
-/* Count a process that waits; false: it may not. One serves the port mapper,
- * and at least half of the others serve calls meanwhile. */
-static bool wait_begins(void)
-{
-    bool may = 2 * table->waiting + 2 < exported.users;
-    table->waiting += may;
-    return may;
-}
-
 /* Wait until no lease of another client conflicts. 0, or JUKEBOX. The lock is
  * held. */
 static int evict_others(const struct intent *a)
@@ -226,18 +192,18 @@ static int evict_others(const struct intent *a)
     struct lease_row *l;
     while ((l = find_conflict(a))) {
         struct net_address to = l->at;
-        u64 stamp = ++table->counter, held = l->stamp;
+        u64 stamp = ++promises->counter, held = l->stamp;
         spin_unlock(&lock);
         count(&evicted, 1);
         send_notice(to, a, stamp);
         spin_lock(&lock);
-        if (!wait_begins())
+        if (!promises_may_wait(promises))
             return NFS_JUKEBOX;
         int error = 0;
         u64 until_ns = clock_ns() + AGAIN_NS;
         while (!error && l->stamp == held)
-            error = sleep_until(table, &lock, until_ns);
-        table->waiting--;
+            error = sleep_until(promises, &lock, until_ns);
+        promises->waiting--;
         count(&expired, l->stamp == held && !is_held(l));
         if (error == -EINTR)
             return NFS_JUKEBOX;
@@ -261,7 +227,7 @@ static void grant(const struct asking *r, struct grant *g)
 {
     const struct intent *a = &r->access;
     struct known *f = enter_file(a->ino, a->generation);
-    g->stamp = ++table->counter;
+    g->stamp = ++promises->counter;
     if (!f)
         return;
     struct lease_row *l = find_row(f, a->by);
@@ -275,14 +241,14 @@ static void grant(const struct asking *r, struct grant *g)
     *l = (struct lease_row){f, a->by, r->lease == WRITE_LEASE, g->stamp,
                             clock_ns() + LEASE_TERM_NS};
     if (l->write && !had_write)
-        g->version = f->version = ++table->counter;
+        g->version = f->version = ++promises->counter;
     g->term_ns = LEASE_TERM_NS;
 }
 
 static int get_lease(const struct asking *r, struct grant *g)
 {
     HOLD(spin, &lock);
-    if (clock_ns() < table->grace_ns)
+    if (clock_ns() < promises->grace_ns)
         return NFS_JUKEBOX;
     TRY(evict_others(&r->access));
     grant(r, g);
@@ -301,8 +267,8 @@ static int serve_get(struct call *c)
     c->in.bad |= r.lease > WRITE_LEASE;
     TRY(args_end(c) ?: start());
     TRY(ext2_find(exported.root, a->ino, a->generation, &c->ip));
-    TRY(table->marked ? 0 : make_mark());
-    table->marked = true;
+    TRY(table()->marked ? 0 : promises_mark(MARK));
+    table()->marked = true;
     int status = get_lease(&r, &g);
     if (status)
         return status;
@@ -325,7 +291,7 @@ static int serve_vacated(struct call *c)
     struct lease_row *l = f ? find_row(f, client) : NULL;
     if (l && l->stamp < stamp) {
         free_row(l);
-        wakeup(table);
+        wakeup(promises);
     }
     return 0;
 }
@@ -343,7 +309,7 @@ static void note_change(struct known *f, u32 host)
             has_lease = true;
         }
     if (!has_lease)
-        f->version = ++table->counter;
+        f->version = ++promises->counter;
 }
 
 /* A server without leases does nothing here. While it waits for the leases of
@@ -354,7 +320,7 @@ static int guard(struct call *c, bool write)
                        .generation = c->ip->generation,
                        .by.host = c->from.host,
                        .write = write};
-    if (!is_current())
+    if (!promises_current(promises))
         return 0;
     HOLD(spin, &lock);
     TRY(evict_others(&a));

@@ -140,6 +140,32 @@ void put_wcc(struct xdr *, const struct before *, const struct inode *);
 int put_changed(struct xdr *, struct inode *);
 int make_stable(struct inode *); /* not locked; 0 or -EIO */
 
+/* ---- promises.c ---- */
+
+/* What the table of a server that makes promises begins with. The server's lock
+ * guards it. */
+struct promises {
+    u64 epoch;   /* of the server: its verifier */
+    u64 counter; /* of versions and stamps: one number is never used twice */
+    u64 grace_ns;
+    u32 waiting; /* processes */
+};
+
+/* True if the table is there, and of this start of the server. */
+bool promises_current(const struct promises *);
+
+/* Begin with an empty table of so many bytes if the server has started since
+ * the last call. 0 or -ENOMEM. */
+int promises_start(struct promises **, u64 bytes, const char *mark,
+                   u64 grace_ns, struct spinlock *);
+
+int promises_mark(const char *mark); /* make the file, durably */
+
+/* Count a process that waits for a client (`waiting`); false: it may not. One
+ * serves the port mapper, and at least half of the others serve calls
+ * meanwhile. */
+bool promises_may_wait(struct promises *);
+
 /* ---- reads.c; the inode is locked ---- */
 
 /* Fetch what is known of how the file is read, and store what is known now. */

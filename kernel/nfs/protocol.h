@@ -86,6 +86,19 @@ void xdr_put_text(struct xdr *, const char *);
 /* End the n bytes that have been made at the cursor: their padding. */
 void xdr_pad(struct xdr *, u32 n);
 
+/* ---- rpc.c ---- */
+
+/* The words of a call before the credential's bytes and the verifier. */
+struct rpc_head {
+    u32 xid, type, rpc, program, version, procedure, flavor;
+};
+
+/* Decode a call up to its procedure's arguments. */
+struct rpc_head rpc_take_head(struct xdr *);
+
+/* True if it is a call of this procedure of a program's version 1. */
+bool rpc_calls(const struct rpc_head *, u32 program, u32 procedure);
+
 /* ---- statuses of NFS that are no error of the kernel, or another number ----
  */
 
@@ -99,5 +112,4 @@ void xdr_pad(struct xdr *, u32 n);
 #define NFS_NOTSUPP     10004
 #define NFS_TOOSMALL    10005
 #define NFS_SERVERFAULT 10006
-#define NFS_BADTYPE     10007
 #define NFS_JUKEBOX     10008 /* try again later */

@@ -33,14 +33,9 @@ void nfs_damaged(void)
 
 /* ---- the head of a call ---- */
 
-/* Its words in their order, before the credential's bytes and the verifier. */
-struct head {
-    u32 xid, type, rpc, program, version, procedure, flavor;
-};
-
-static struct head take_head(struct xdr *x)
+struct rpc_head rpc_take_head(struct xdr *x)
 {
-    struct head h;
+    struct rpc_head h;
     u32 words[sizeof h / 4], n;
     for (u32 i = 0; i < NELEM(words); i++)
         words[i] = xdr_u32(x);
@@ -49,6 +44,13 @@ static struct head take_head(struct xdr *x)
     xdr_bytes(x, &n, AUTH_MOST);
     memcpy(&h, words, sizeof h);
     return h;
+}
+
+bool rpc_calls(const struct rpc_head *h, u32 program, u32 procedure)
+{
+    return h->type == RPC_CALL && h->rpc == RPC_VERSION &&
+           h->program == program && h->version == 1 &&
+           h->procedure == procedure;
 }
 
 /* ---- the head of a reply ---- */
@@ -138,7 +140,7 @@ static bool serve_once(struct call *c)
 }
 
 /* Find the procedure and serve it, or say what is not there. */
-static bool answer(struct call *c, const struct head *h)
+static bool answer(struct call *c, const struct rpc_head *h)
 {
     const struct program *p = find(h->program);
     if (h->rpc != RPC_VERSION) {
@@ -170,7 +172,7 @@ u32 rpc_answer(struct call *c, struct net_address from, u8 *call, u32 bytes)
     c->sum = 0xcbf29ce484222325UL; /* FNV-1a */
     for (u32 i = 0; i < bytes; i++)
         c->sum = (c->sum ^ call[i]) * 0x100000001b3UL;
-    struct head h = take_head(&c->in);
+    struct rpc_head h = rpc_take_head(&c->in);
     c->xid = h.xid;
     count(&calls, 1);
     if (c->in.bad || h.type != RPC_CALL) {

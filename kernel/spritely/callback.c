@@ -90,23 +90,16 @@ static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
 /* The answer to a message, in its place: its length; 0: it gets none. */
 static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
 {
-    u32 words[6], n, handle_bytes;
+    u32 handle_bytes;
     struct xdr in = {message, message + bytes, false};
-    for (u32 i = 0; i < NELEM(words); i++)
-        words[i] = xdr_u32(&in);
-    for (u32 i = 0; i < 2; i++) { /* credential and verifier */
-        xdr_u32(&in);
-        xdr_bytes(&in, &n, AUTH_MOST);
-    }
+    struct rpc_head h = rpc_take_head(&in);
     const u8 *handle = xdr_bytes(&in, &handle_bytes, HANDLE_MOST);
     u64 stamp = xdr_u64(&in);
     bool invalidate = xdr_bool(&in);
-    u32 wanted[] = {RPC_CALL, RPC_VERSION, CALLBACK_PROGRAM, 1,
-                    CALLBACK_RECALL};
-    if (in.bad || memcmp(words + 1, wanted, sizeof wanted))
+    if (in.bad || !rpc_calls(&h, CALLBACK_PROGRAM, CALLBACK_RECALL))
         return 0;
     u32 state = serve_recall(m, handle, handle_bytes, stamp, invalidate);
-    u32 reply[] = {words[0], RPC_REPLY, 0, 0, 0, 0, state};
+    u32 reply[] = {h.xid, RPC_REPLY, 0, 0, 0, 0, state};
     struct xdr out = {message, message + size, false};
     for (u32 i = 0; i < NELEM(reply); i++)
         xdr_put(&out, reply[i]);

@@ -28,7 +28,6 @@
  * - Only clients of Spritely NFS are in the table: what others, or programs on
  *   the server, do with a file is seen as by NFS.
  */
-#include "kernel/machine/mem.h"
 #include "kernel/spritely/server.h"
 #include "kernel/proc/sleep.h"
 
@@ -59,50 +58,35 @@ struct open {
     bool dirty;  /* it may have dirty blocks, open or not */
 };
 
-static struct table {
+struct table {
+    struct promises promises;
     struct client clients[CLIENTS];
     struct known files[FILES];
     struct open opens[OPENS];
-    u64 epoch;   /* of the server: its verifier */
-    u64 counter; /* of versions and stamps: one number is never used twice */
-    u64 grace_ns;
-    u32 waiting; /* processes */
-} * table;
+};
+static struct promises *promises; /* the table, or NULL */
 static struct spinlock lock = SPINLOCK("spritely", RANK_FILE);
 
-#define TABLE_EACH(type, i, array)      \
-    for (struct type *i = table->array; \
-         i < table->array + NELEM(table->array); i++)
-
-static bool is_current(void)
+static struct table *table(void)
 {
-    return table && table->epoch == exported.verifier;
+    return CONTAINER(promises, struct table, promises);
 }
 
-/* Begin with an empty table if the server has started since the last call:
- * exported.verifier tells. 0 or -ENOMEM. */
+#define TABLE_EACH(type, i, array)        \
+    for (struct type *i = table()->array; \
+         i < table()->array + NELEM(table()->array); i++)
+
+/* Have the table, which is empty after a start of the server. 0 or -ENOMEM. */
 static int start(void)
 {
-    OWNED(inode) struct inode *mark = NULL;
-    if (is_current())
-        return 0;
-    bool wait = lookup(exported.root, MARK, &mark) == 0;
-    HOLD(spin, &lock);
-    if (is_current())
-        return 0;
-    table = table ?: mem_reserve(sizeof *table);
-    if (!table)
-        return -ENOMEM;
-    memset(table, 0, sizeof *table);
-    table->epoch = table->counter = exported.verifier;
-    table->grace_ns = wait ? clock_ns() + SPRITELY_GRACE_NS : 0;
-    return 0;
+    return promises_start(&promises, sizeof(struct table), MARK,
+                          SPRITELY_GRACE_NS, &lock);
 }
 
 /* True while clients of the server's last epoch may open again. */
 static bool in_grace(void)
 {
-    return clock_ns() < table->grace_ns;
+    return clock_ns() < promises->grace_ns;
 }
 
 /* ---- clients ---- */
@@ -175,16 +159,6 @@ static struct client *enter_client(const struct caller *caller, bool *known)
     return found;
 }
 
-/* After a start the server waits for clients, if there has ever been one. */
-static int make_mark(void)
-{
-    struct inode *ip;
-    int error = ext2_create_at(exported.root, MARK, 0600, true, &ip);
-    if (!error)
-        iput(ip);
-    return error == -EEXIST ? 0 : error ?: make_stable(exported.root);
-}
-
 static int serve_ping(struct call *c)
 {
     bool known;
@@ -194,7 +168,7 @@ static int serve_ping(struct call *c)
         return NFS_JUKEBOX;
     if (!enter_client(&caller, &known))
         return -ENFILE;
-    TRY(known ? 0 : make_mark());
+    TRY(known ? 0 : promises_mark(MARK));
     xdr_put64(&c->out, exported.verifier);
     xdr_put(&c->out, known);
     return 0;
@@ -217,15 +191,6 @@ static struct known *oldest_unused(void)
         if ((!found || f->used < found->used) && !f->busy && !f->nrows)
             found = f;
     return found;
-}
-
-/* Count a process that waits in an open; false: it may not. One serves the port
- * mapper, and at least half of the others serve calls meanwhile. */
-static bool wait_begins(void)
-{
-    bool may = 2 * table->waiting + 2 < exported.users;
-    table->waiting += may;
-    return may;
 }
 
 /* ---- opens ---- */
@@ -265,14 +230,14 @@ static int recall_others(struct known *f, const struct client *mine, bool write)
         struct client *other = o->client;
         if (o->file != f || other == mine || !must_recall(o, write, &r))
             continue;
-        if (!wait_begins())
+        if (!promises_may_wait(promises))
             return NFS_JUKEBOX;
         r.client = other->at;
-        r.stamp = ++table->counter;
+        r.stamp = ++promises->counter;
         spin_unlock(&lock);
         int error = recall_file(&r);
         spin_lock(&lock);
-        table->waiting--;
+        promises->waiting--;
         if (error == -EINTR)
             return NFS_JUKEBOX;
         if (error)
@@ -290,7 +255,7 @@ static int recall_others(struct known *f, const struct client *mine, bool write)
 static void unlock_file(struct known *f)
 {
     f->busy = false;
-    wakeup(table);
+    wakeup(promises);
 }
 
 /* Have the closed file that was used least recently written back by its last
@@ -319,8 +284,9 @@ static struct known *enter_file(u32 ino, u32 generation)
         if (!make_room())
             return NULL;
     if (!find_file(ino, generation)) /* else another process was faster */
-        *f = (struct known){
-            .ino = ino, .generation = generation, .version = ++table->counter};
+        *f = (struct known){.ino = ino,
+                            .generation = generation,
+                            .version = ++promises->counter};
     return find_file(ino, generation);
 }
 
@@ -330,16 +296,16 @@ static struct known *lock_file(u32 ino, u32 generation)
     struct known *f;
     while ((f = find_file(ino, generation) ?: enter_file(ino, generation)) &&
            f->busy) {
-        if (!wait_begins())
+        if (!promises_may_wait(promises))
             return NULL;
-        int error = sleep_until(table, &lock, 0);
-        table->waiting--;
+        int error = sleep_until(promises, &lock, 0);
+        promises->waiting--;
         if (error)
             return NULL;
     }
     if (f) {
         f->busy = true;
-        f->used = ++table->counter;
+        f->used = ++promises->counter;
     }
     return f;
 }
@@ -393,13 +359,13 @@ static int grant(struct known *f, struct client *client,
         return NFS_JUKEBOX;
     g->previous = f->version;
     if (a->how == OPEN_WRITE)
-        f->version = ++table->counter;
+        f->version = ++promises->counter;
     g->cachable = a->cached && may_cache(o, a->writers);
     o->cached = g->cachable;
     set_open(o, a->readers, a->writers,
              a->dirty || (g->cachable && a->writers));
     g->version = f->version;
-    g->stamp = ++table->counter;
+    g->stamp = ++promises->counter;
     return 0;
 }
 

@@ -7,16 +7,15 @@ differ, 5 s of slack after a write lease, and notices each second.
 
 import random
 import re
-import socket
 import struct
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from listeners import Listener, listening
 from rpc_client import Client, Reply, build_call, checked, pack_bytes, pack_words
 from test_nfs import boot_server
 
@@ -212,57 +211,32 @@ class Grant(NamedTuple):
 
 
 @dataclass
-class Holder:
+class Holder(Listener):
     """A client of leases. notices: the handle of each. vacates: whether it answers one."""
 
-    client: Client
     notices: list[bytes] = field(default_factory=list)
     vacates: Callable[[], bool] = lambda: True
-    link: socket.socket = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.link.bind(("127.0.0.1", 0))
-
-    def listen(self) -> None:
-        """Take the server's notices until an empty datagram comes."""
-        answering = Client(self.client.host, self.client.ports)
-        while message := self.link.recv(1024):
-            notice = Reply(message)
-            _xid, *head = (notice.word() for _ in range(6))
-            assert head == [0, 2, LEASES + 1, 1, 1]
-            notice.take(16)
-            handle, stamp = notice.opaque(), notice.long()
-            self.notices.append(handle)
-            if self.vacates():
-                args = pack_bytes(handle) + self.port() + struct.pack(">Q", stamp)
+    def hear(self, xid: int, call: Reply) -> bytes:
+        """Take a notice of the server."""
+        handle, stamp = call.opaque(), call.long()
+        self.notices.append(handle)
+        if self.vacates():
+            args = pack_bytes(handle) + pack_words(self.port()) + struct.pack(">Q", stamp)
+            with closing(Client(self.client.host, self.client.ports)) as answering:
                 checked(answering.call(LEASES, VACATED, args, 1))
-        answering.close()
-
-    def port(self) -> bytes:
-        """Return this client, as each call names it."""
-        return pack_words(self.link.getsockname()[1])
+        return b""
 
     def get(self, handle: bytes, lease: int) -> Grant:
         """Get a lease."""
-        args = pack_bytes(handle) + self.port() + pack_words(lease, lease == WRITE)
+        args = pack_bytes(handle) + pack_words(self.port(), lease, lease == WRITE)
         reply = checked(self.client.call(LEASES, GET, args, 1))
         return Grant(reply.long(), reply.word(), reply.long(), reply.long())
 
 
-@contextmanager
-def holders(client: Client, count: int) -> Iterator[list[Holder]]:
+def holders(client: Client, count: int) -> AbstractContextManager[list[Holder]]:
     """Give clients that hear the server's notices."""
-    made = [Holder(Client(client.host, client.ports)) for _ in range(count)]
-    threads = [threading.Thread(target=holder.listen, daemon=True) for holder in made]
-    for thread in threads:
-        thread.start()
-    yield made
-    for holder, thread in zip(made, threads, strict=True):
-        holder.link.sendto(b"", holder.link.getsockname())
-        thread.join()
-        holder.link.close()
-        holder.client.close()
+    return listening(Holder, LEASES + 1, client, count)
 
 
 @pytest.fixture
@@ -305,7 +279,7 @@ def test_one_process_that_serves_is_enough(disk: Path) -> None:
     ):
         file = client.create(client.mount("/"), "f")
         a.get(file, WRITE)
-        args = pack_bytes(file) + b.port() + pack_words(READ, 0)
+        args = pack_bytes(file) + pack_words(b.port(), READ, 0)
         assert client.call(LEASES, GET, args, 1).word() == 10008  # JUKEBOX
         while client.call(LEASES, GET, args, 1).word() == 10008:
             pass
@@ -324,7 +298,7 @@ def test_no_lease_is_granted_when_the_table_is_full(disk: Path) -> None:
 def test_damaged_calls_change_nothing(disk: Path) -> None:
     with boot_server(disk) as (machine, client), holders(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
-        whole = pack_bytes(file) + b.port() + pack_words(WRITE, 1)
+        whole = pack_bytes(file) + pack_words(b.port(), WRITE, 1)
         for cut in range(0, len(whole), 4):
             assert client.exchange(build_call(LEASES, GET, whole[:cut], 1))
             assert client.exchange(build_call(LEASES, VACATED, whole[:cut], 1))

@@ -1,9 +1,7 @@
 """The server of Spritely NFS against clients on the host: who may cache, what it recalls, and what
 it does when a client dies or starts again, or when it has itself started again."""
 
-import socket
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from listeners import Listener, listening
 from rpc_client import UNSTABLE, Client, Reply, build_call, checked, pack_bytes, pack_words
 from test_nfs import boot_server
 
@@ -35,39 +34,24 @@ class Grant(NamedTuple):
 
 
 @dataclass
-class Peer:
+class Peer(Listener):
     """A client of Spritely NFS. recalls: the handle of each call of the server, and whether all is
     to be dropped. on_recall: returns the answer, DONE or WORKING; None: there is none."""
 
-    client: Client
     boot: int = 7
     recalls: list[tuple[bytes, bool]] = field(default_factory=list)
     on_recall: Callable[[], int | None] = lambda: DONE
-    link: socket.socket = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.link.bind(("127.0.0.1", 0))
-
-    def serve(self) -> None:
-        """Answer the server's calls until an empty datagram comes."""
-        while True:
-            message, sender = self.link.recvfrom(1024)
-            if not message:
-                return
-            call = Reply(message)
-            xid, *head = (call.word() for _ in range(6))
-            assert head == [0, 2, SPRITELY + 1, 1, 1]
-            call.take(16)
-            handle, _stamp, invalidate = call.opaque(), call.long(), call.word()
-            self.recalls.append((handle, bool(invalidate)))
-            state = self.on_recall()
-            if state is not None:
-                self.link.sendto(pack_words(xid, 1, 0, 0, 0, 0, state), sender)
+    def hear(self, xid: int, call: Reply) -> bytes:
+        """Take a recall of the server."""
+        handle, _stamp, invalidate = call.opaque(), call.long(), call.word()
+        self.recalls.append((handle, bool(invalidate)))
+        state = self.on_recall()
+        return b"" if state is None else pack_words(xid, 1, 0, 0, 0, 0, state)
 
     def identity(self) -> bytes:
         """Return this client, as each call names it."""
-        return struct.pack(">QI", self.boot, self.link.getsockname()[1])
+        return struct.pack(">QI", self.boot, self.port())
 
     def ping(self) -> tuple[int, bool]:
         """Return the server's epoch, and whether it knows this client.
@@ -107,17 +91,10 @@ class Peer:
 @contextmanager
 def peers(client: Client, count: int) -> Iterator[list[Peer]]:
     """Give clients that the server knows, and whose calls it can make."""
-    made = [Peer(Client(client.host, client.ports)) for _ in range(count)]
-    threads = [threading.Thread(target=peer.serve, daemon=True) for peer in made]
-    for peer, thread in zip(made, threads, strict=True):
-        thread.start()
-        peer.ping()
-    yield made
-    for peer, thread in zip(made, threads, strict=True):
-        peer.link.sendto(b"", peer.link.getsockname())
-        thread.join()
-        peer.link.close()
-        peer.client.close()
+    with listening(Peer, SPRITELY + 1, client, count) as made:
+        for peer in made:
+            peer.ping()
+        yield made
 
 
 @pytest.fixture
