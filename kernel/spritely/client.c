@@ -77,8 +77,10 @@ static struct call *begin_call(struct mount *m, u32 procedure, struct file *f)
     if (f)
         put_file(&c->out, f);
     put_client(&c->out, m);
-    for (u32 write = 0; f && write < 2; write++)
-        xdr_put(&c->out, f->own.opens[write]);
+    if (f) {
+        xdr_put(&c->out, f->own.opens[false]); /* for reading */
+        xdr_put(&c->out, f->own.opens[true]);
+    }
     return c;
 }
 

@@ -127,7 +127,8 @@ static int load_segment(struct program *g, const struct segment *s)
 /* Put n bytes below what is on the stack. */
 static int push(struct program *g, const void *data, u64 n)
 {
-    for (g->sp -= n; USER_TOP - g->stack_pages * PAGE_SIZE > g->sp;) {
+    g->sp -= n;
+    while (USER_TOP - g->stack_pages * PAGE_SIZE > g->sp) {
         if (g->stack_pages == STACK_PAGES)
             return -E2BIG;
         u64 va = USER_TOP - (g->stack_pages + 1) * PAGE_SIZE;
