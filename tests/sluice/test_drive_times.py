@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from either import load_experiment
 
 from sluice.debug.chain import Explainer
 from sluice.debug.instant import reads
@@ -15,13 +16,11 @@ from sluice.experiment import metrics, run, utilisation
 from sluice.experiment.files import FOLDER
 from sluice.experiment.load import load
 from sluice.experiment.schema import BadExperiment
-from sluice.experiment.selection import twin_variant
 from sluice.report.wording import metric_words
 from sluice.system.requests import pair_requests
 from sluice.system.trace import BadTrace, Event
 from sluice.theory import eager
 from sluice.theory.parts.drive_row import DriveRow, Zone
-from sluice.twin import engine
 
 MS = 10**6
 DISK = {"drive": "fixed", "size": "16M", "log_places": 0}
@@ -127,7 +126,7 @@ def run_logged(path: Path, place: str, summaries: int, more: str = "") -> Callab
     """Run LOGGED with more settings of the machine, and return what reads its metrics."""
     text = LOGGED.format(place=place, summaries=summaries)
     path.write_text(text.replace("drive_times = 1", f"drive_times = 1\n{more}"))
-    experiment = load(path) if engine.host_refusal_reason() else twin_variant(load(path))
+    experiment = load_experiment(path)
     result, _ = run.make_run(experiment.runs[0], path.with_suffix(".console"))
 
     def of(name: str) -> float:
@@ -174,7 +173,7 @@ def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> Non
     path = tmp_path / "logged.toml"
     text = LOGGED.format(place="eager", summaries=0)
     path.write_text(text.replace("fsync=8 ", "fsync=8 numjobs=2 "))
-    kept = find_or_record(load(path).runs[0], FOLDER)
+    kept = find_or_record(load_experiment(path).runs[0], FOLDER)
     explainer, said = Explainer(kept), ""
     for number, read in enumerate(reads(kept), 1):
         chain = explainer.explain(read)

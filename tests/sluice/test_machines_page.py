@@ -1,4 +1,7 @@
-"""The theatre's page of a client and its server: what it has, and what its script draws of that."""
+"""The theatre's page of a client and its server: what it has, and what its script draws of that.
+
+The twins make the runs, but for a short one in which their page is compared with the machines'.
+"""
 
 import base64
 import json
@@ -12,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import Page
+from either import ENGINE, load_experiment
 from test_remote_why import LOAD
 from typed import enter
 
@@ -32,12 +36,14 @@ SCRIPT = ROOT / "sluice" / "theatre" / "machines.js"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+LOSSY = LOAD.format(more="loss_percent = 2\nlate_percent = 2\nlink_seed = 1")
+
+
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     path = tmp_path_factory.mktemp("page") / "lossy.toml"
-    more = "loss_percent = 2\nlate_percent = 2\nlink_seed = 1"
-    path.write_text(LOAD.format(more=more))
-    return load(path)
+    path.write_text(LOSSY)
+    return load_experiment(path)
 
 
 def explain_first(experiment: Experiment) -> RemoteExplainer:
@@ -55,10 +61,14 @@ def shown(explained: RemoteExplainer) -> Machines:
     return build_machines(explained)
 
 
-def test_the_page_of_two_twins_is_that_of_two_machines(lossy: Experiment, shown: Machines) -> None:
+def test_the_page_of_two_twins_is_that_of_two_machines(tmp_path: Path) -> None:
     if why := engine.host_refusal_reason():
         pytest.skip(why)
-    assert build_machines(explain_first(twin_variant(lossy))) == shown
+    path = tmp_path / "short.toml"
+    path.write_text(LOSSY.replace("nr=100 ", "nr=15 "))
+    machines = build_machines(explain_first(load(path)))
+    assert build_machines(explain_first(twin_variant(load(path)))) == machines
+    assert any(lost for *_, lost in machines["to_server"] + machines["to_client"])
 
 
 def test_a_number_over_time_is_the_sum_of_its_changes() -> None:
@@ -157,7 +167,7 @@ def test_the_script_draws_the_whole_run(shown, tmp_path) -> None:
 def test_the_command_writes_the_page(capsys, tmp_path) -> None:
     path, out = tmp_path / "remote.toml", tmp_path / "page.html"
     path.write_text(LOAD.format(more=""))
-    assert enter("theatre", "--run", "1", "--out", out, path) == 0
+    assert enter("theatre", "--run", "1", "--engine", ENGINE, "--out", out, path) == 0
     text = out.read_text()
     packed = re.search(r'begin\("([^"]+)"\);', text)[1]
     data = json.loads(zlib.decompress(base64.b64decode(packed)))

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from either import ENGINE, load_experiment
 from typed import enter
 
 from sluice.debug.instant import reads
@@ -12,7 +13,6 @@ from sluice.debug.remote import PLACES, RemoteChain, RemoteExplainer
 from sluice.debug.stored_run import find_or_record
 from sluice.debug.wire import CALL, Side
 from sluice.experiment.files import FOLDER
-from sluice.experiment.load import load
 from sluice.network.link_row import read_link_row
 from sluice.system.trace import Event
 
@@ -63,7 +63,7 @@ iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=100 numjobs=2 --
 def explain_all(path: Path, more: str) -> tuple[RemoteExplainer, list[RemoteChain]]:
     """Return the chains of all remote reads of a run."""
     path.write_text(LOAD.format(more=more))
-    explainer = RemoteExplainer(find_or_record(load(path).runs[0], FOLDER))
+    explainer = RemoteExplainer(find_or_record(load_experiment(path).runs[0], FOLDER))
     found = [r for r in reads(explainer.kept) if r.disk == REMOTE]
     assert len(found) > 150
     return explainer, [explainer.explain(read) for read in found]
@@ -175,7 +175,7 @@ def test_the_words_name_the_wire_the_servers_disk_and_add_up(well) -> None:
 def test_the_command_explains_a_remote_read(capsys, tmp_path) -> None:
     path = tmp_path / "remote.toml"
     path.write_text(LOAD.format(more=""))
-    assert enter("why", "--run", "1", path) == 0
+    assert enter("why", "--engine", ENGINE, "--run", "1", path) == 0
     said = capsys.readouterr().out
     assert "wire: the reply crosses the wire, at its rate: 3 frames, " in said
     assert "server's disk: rotation" in said

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 from browser import Page
+from either import ENGINE
 from small_run import NAME, explainers_of
 from typed import enter
 from whole import in_full
@@ -34,7 +35,7 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
     """The page of both runs, as the command writes it."""
     toml, _ = explainers
     out = toml.with_name("theatre.html")
-    assert enter("theatre", "--run", "1", "--second", "2", "--out", out, toml) == 0
+    assert enter("theatre", "--run", "1", "--second", "2", "--engine", ENGINE, "--out", out, toml) == 0
     return out
 
 

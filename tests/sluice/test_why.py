@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from either import ENGINE, load_experiment
 from typed import enter
 
 from sluice.debug.chain import SERVICE, WAIT, Chain, Explainer
@@ -15,7 +16,6 @@ from sluice.debug.narrative import explain_read, format_ms
 from sluice.debug.stored_run import Kept, find_or_record
 from sluice.experiment import service
 from sluice.experiment.files import FOLDER
-from sluice.experiment.load import load
 from sluice.export.recording import Recording
 from sluice.system.requests import pair_requests
 from sluice.system.trace import Event
@@ -247,7 +247,7 @@ def explainer(request: pytest.FixtureRequest, tmp_path_factory) -> Explainer:
     depth, drive, sched, more = request.param
     path = tmp_path_factory.mktemp("why") / "mixed.toml"
     path.write_text(MIXED.format(depth=depth, drive=drive, sched=sched, more=more))
-    return Explainer(find_or_record(load(path).runs[0], FOLDER))
+    return Explainer(find_or_record(load_experiment(path).runs[0], FOLDER))
 
 
 def test_the_links_of_every_read_follow_each_other_and_add_up_to_the_ns(explainer) -> None:
@@ -306,9 +306,9 @@ def test_a_run_without_the_models_argument_would_be_noticed(explainer) -> None:
 def test_the_command_prints_the_chain_and_how_to_see_it(capsys, tmp_path) -> None:
     path = tmp_path / "mixed.toml"
     path.write_text(MIXED.format(depth=1, drive="rz58", sched="clook", more=""))
-    assert enter("why", "--run", "1", "--read", "longest", path) == 0
+    assert enter("why", "--engine", ENGINE, "--run", "1", "--read", "longest", path) == 0
     said = capsys.readouterr().out
     assert re.search(r"^ +[\d,.]+ ms  in all$", said, re.M)
     assert re.search(r"sluice debug mixed --run=1 --at=event:\d+$", said, re.M)
-    assert enter("why", "--run", "1", "--read", "9999", path) == 2
+    assert enter("why", "--engine", ENGINE, "--run", "1", "--read", "9999", path) == 2
     assert "--read=9999: this run has reads 1 to" in capsys.readouterr().err

@@ -5,13 +5,19 @@ time. With FULL=1, and where the twin cannot be that machine, they run in the ma
 """
 
 import subprocess
+from pathlib import Path
 
 from whole import WHOLE
 
+from sluice.experiment.load import load
+from sluice.experiment.schema import Experiment
+from sluice.experiment.selection import choose_engine
 from sluice.host.limits import HANG_S
 from sluice.system import qemu
 from sluice.system.qemu import Config, Result
 from sluice.twin import engine
+
+ENGINE = "machine" if WHOLE or engine.host_refusal_reason() else "twin"  # of an experiment's runs
 
 
 def run_rc(config: Config) -> Result:
@@ -25,3 +31,8 @@ def run_rc(config: Config) -> Result:
         console, _ = twin.communicate(timeout=HANG_S)
         guest.save()
     return Result(twin.returncode, console)
+
+
+def load_experiment(path: Path) -> Experiment:
+    """Return the experiment in a file, whose runs ENGINE makes. Raises BadExperiment."""
+    return choose_engine(load(path), ENGINE)

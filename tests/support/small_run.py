@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from either import load_experiment
+
 from sluice.debug.chain import Explainer
 from sluice.debug.stored_run import find_or_record
 from sluice.experiment.files import FOLDER
-from sluice.experiment.load import load
 
 NAME = "small.toml"
 
@@ -53,4 +54,4 @@ def explainers_of(folder: Path) -> list[Explainer]:
     folder."""
     path = folder / NAME
     path.write_text(SMALL)
-    return [Explainer(find_or_record(run, FOLDER)) for run in load(path).runs]
+    return [Explainer(find_or_record(run, FOLDER)) for run in load_experiment(path).runs]
