@@ -21,10 +21,13 @@ from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, Machine, Result, run_rc
 
-# Every worker rewrites the assertions of all tests, which takes it seconds. What comes of that is
-# kept, also where the environment wants no bytecode beside the sources. Programs that tests start
-# do as the environment says.
-sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
+# Every worker rewrites the assertions of all tests, which takes it seconds, and a test that types a
+# command imports half of the package again. What is compiled for that is kept, also where the
+# environment wants no bytecode beside the sources. Copies of the tree keep none (trees.py).
+KEPT = {"PYTHONPYCACHEPREFIX": str(BUILD / "pycache")}
+sys.dont_write_bytecode, sys.pycache_prefix = False, KEPT["PYTHONPYCACHEPREFIX"]
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ |= KEPT
 
 ROOM_BYTES = 8 << 30  # three times what all workers' files take at a time
 GOAL_S = 18 * 60  # of all tests together, so that two workers need ten minutes with what is built

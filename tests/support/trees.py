@@ -44,9 +44,11 @@ OF_TESTS = ("FULL", "LAB", "T")  # variables that choose tests; other commands u
 
 
 def plain_environment() -> dict[str, str]:
-    """Return the environment without variables of an outer make and of this test run."""
+    """Return the environment without variables of an outer make and of this test run; a copy of
+    the tree keeps no bytecode."""
     told = {k for k in os.environ if k.startswith(("MAKE", "MFLAGS"))} | {*OF_TESTS}
-    return {k: v for k, v in os.environ.items() if k not in told}
+    kept = {k: v for k, v in os.environ.items() if k not in told and k != "PYTHONPYCACHEPREFIX"}
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:

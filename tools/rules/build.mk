@@ -2,12 +2,14 @@
 # lock.
 
 # A file that holds the command for a kind of object, or the list of a program's
-# parts. It is written when that changes, so that a removed source is noticed too.
+# parts. It is written when that changes, so that a removed source is noticed too. Whether warnings
+# are errors is no part of it: that changes no object, and CI builds so before it runs the tests.
 # $(1) file, $(2) command
 define command_file
 $(1): FORCE
 	@mkdir -p $$(@D)
-	@echo $(call word_of,$(2)) | cmp -s - $$@ || echo $(call word_of,$(2)) > $$@
+	@echo $(call word_of,$(filter-out -Werror,$(2))) | cmp -s - $$@ || \
+	    echo $(call word_of,$(filter-out -Werror,$(2))) > $$@
 endef
 
 # A rule that compiles. $(1) the objects and their sources, as in A/%.o: B/%.c; $(2) the compiler
