@@ -98,7 +98,7 @@ def lab_parameters(
     runs once in each. Tests that have a name of their own are drawn among those of their lab."""
     marks = [pytest.mark.xdist_group(f"{lab.name} {engine}")]
     if name:
-        marks.append(pytest.mark.drawn(3, among=lab.name))
+        marks.append(pytest.mark.drawn(5, among=lab.name))
     return pytest.param(lab, *of, id="-".join(filter(None, (lab.name, name))), marks=marks)
 
 

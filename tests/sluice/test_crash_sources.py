@@ -1,6 +1,7 @@
 """Faults planted into the sources, and what `sluice crash try` says of a change.
 
-A few are built and judged here. FULL=1, and `sluice crash sources`, judge all.
+A few are built and judged here, of which each run draws two. FULL=1, and `sluice crash sources`,
+judge all.
 """
 
 from collections import Counter
@@ -85,6 +86,7 @@ def test_a_fault_that_does_not_compile_is_told(tmp_path: Path) -> None:
         build_with(elsewhere, tmp_path)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", TRIED)
 def test_a_fault_of_the_sources_is_found(name: str) -> None:
     assert try_fault(None, find_fault(name)).wrong

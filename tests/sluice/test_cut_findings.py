@@ -4,6 +4,7 @@ as no guest is needed. tests/system/test_crash_linux.py has the guest."""
 from pathlib import Path
 
 import pytest
+from whole import WHOLE
 
 from sluice.crash.campaign_table import PAGE
 from sluice.crash.cut_findings import KINDS, Findings, strange_pieces
@@ -207,11 +208,14 @@ def test_the_judges_find_what_is_planted() -> None:
         assert "error 5" in judging.count(find_workload("fsync /f"), failed, 0).wrong
 
 
+CUTS = 60 if WHOLE else 12  # of a workload
+
+
 @twin
 def test_our_own_kernel_shows_what_is_expected_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     work = tuple(find_workload(text) for text in CLASSIC)
     mounts = tuple(mode.mount for mode in MODES if mode.mount.type == "sluice")
-    assert command.run_comparison(command.Request(mounts, work, 60, 2)) == 0
+    assert command.run_comparison(command.Request(mounts, work, CUTS, 2)) == 0
     said = capsys.readouterr().out
     assert all(f"Sluice  {mount}  {len(CLASSIC)}  " in said for mount in mounts)
 

@@ -35,7 +35,9 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
     """The page of both runs, as the command writes it."""
     toml, _ = explainers
     out = toml.with_name("theatre.html")
-    assert enter("theatre", "--run", "1", "--second", "2", "--engine", ENGINE, "--out", out, toml) == 0
+    assert (
+        enter("theatre", "--run", "1", "--second", "2", "--engine", ENGINE, "--out", out, toml) == 0
+    )
     return out
 
 

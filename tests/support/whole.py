@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from functools import cache
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from sluice.host.paths import ROOT
 
@@ -22,6 +23,11 @@ ONE = os.environ.get("LAB")
 WHOLE = os.environ.get("FULL", "1" if ONE else "") == "1"
 
 in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
+
+
+def draw_for_each(values: Iterable[str], of: int) -> list[ParameterSet]:
+    """Return values as parameters of a test: for each of them, one of `of` tests is drawn."""
+    return [pytest.param(value, marks=pytest.mark.drawn(of, among=value)) for value in values]
 
 
 @cache

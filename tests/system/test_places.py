@@ -12,6 +12,7 @@ from pathlib import Path
 import either
 import pytest
 from kernel_with import kernel_with
+from whole import draw_for_each
 
 from sluice.host.paths import ROOT
 from sluice.system import image, virtual_log
@@ -155,7 +156,7 @@ def judge(result: Result, disk: Logged, policy: str) -> dict[str, int]:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", draw_for_each(POLICIES, 5))
 @pytest.mark.parametrize("drive", ROWS)
 def test_no_file_changes_on_any_drive(drive: str, policy: str, tmp_path: Path) -> None:
     disk = Logged.make(tmp_path / "disk", SCRIPT)
@@ -210,6 +211,7 @@ def virtio(path: Path, queue_size: int) -> Disk:
 
 
 @pytest.mark.xdist_group("awkward")
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("drive", "queue_size"), [("prime", 256), ("tiny", 4), ("wide", 8)])
 def test_no_file_changes_on_awkward_drives_and_virtio_disks(
@@ -240,15 +242,15 @@ def test_wrong_places_are_named_and_nothing_is_cleaned(
 
 # ---- other kinds ----
 
+KINDS = ("sched", "update", "write", "replace", "prefetch", "place", "order")
+
 
 def of_kind(kind: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / "policies" / kind).glob("*.c"))
 
 
 @pytest.mark.parametrize("queue_size", [4, 8, 256])
-@pytest.mark.parametrize(
-    "kind", ["sched", "update", "write", "replace", "prefetch", "place", "order"]
-)
+@pytest.mark.parametrize("kind", draw_for_each(KINDS, 3))
 def test_no_policy_gives_a_virtio_disk_more_pieces_than_it_takes(
     kind: str, queue_size: int, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from sluice.host.paths import ROOT
 
 SOURCE = """
 import pytest
+from whole import draw_for_each
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("n", range(12))
@@ -32,11 +33,16 @@ def test_units(n):
 def test_grouped(n):
     pass
 
+@pytest.mark.parametrize("kind", draw_for_each("ab", 3))
+@pytest.mark.parametrize("n", range(4))
+def test_kinds(n, kind):
+    pass
+
 def test_always():
     pass
 """
-MADE = {"test_alone": 4, "test_units": 6, "test_grouped": 2, "test_always": 1}
-ALL = {"test_alone": 12, "test_units": 12, "test_grouped": 8, "test_always": 1}
+MADE = {"test_alone": 4, "test_units": 6, "test_grouped": 2, "test_kinds": 4, "test_always": 1}
+ALL = {"test_alone": 12, "test_units": 12, "test_grouped": 8, "test_kinds": 8, "test_always": 1}
 
 
 def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[str, int], set, str]:
@@ -61,6 +67,7 @@ def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[st
 def test_each_run_makes_a_share_and_the_word_decides_which(tmp_path: Path) -> None:
     counts, names, shown = count_made(tmp_path, SLUICE_DRAW="a")
     assert counts == MADE
+    assert sum(name.startswith("test_kinds[") and "a" in name[10:] for name in names) == 2
     assert "tests were drawn: SLUICE_DRAW=a repeats it" in shown
     assert count_made(tmp_path, SLUICE_DRAW="a")[1] == names
     assert count_made(tmp_path, SLUICE_DRAW="b")[1] != names
@@ -80,7 +87,9 @@ def test_all_are_made_in_full_where_names_choose_and_by_the_word_all(
     options: tuple[str, ...], full: str, word: str, tmp_path: Path
 ) -> None:
     counts, _, shown = count_made(tmp_path, *options, FULL=full, SLUICE_DRAW=word)
-    assert counts == (ALL | {"test_grouped": 0, "test_always": 0} if options else ALL)
+    assert counts == (
+        ALL | dict.fromkeys(("test_grouped", "test_kinds", "test_always"), 0) if options else ALL
+    )
     assert "were drawn" not in shown
 
 

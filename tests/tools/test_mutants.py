@@ -1,7 +1,7 @@
 """Mutation testing: what changes are made, and that the tests notice those they once did not.
 
 Changes of files that most native programs link take long: they are tried with FULL=1 only. Of the
-others each run tries a half, drawn by the commit.
+others each run tries one, drawn by the commit.
 """
 
 import subprocess
@@ -148,7 +148,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def row_parameter(row: dict[str, str]) -> object:
     """Return a row as a parameter of a test; with FULL=1 only if the change takes long."""
-    mark = in_full if row["file"] in IN_MOST_PROGRAMS else pytest.mark.drawn(2)
+    mark = in_full if row["file"] in IN_MOST_PROGRAMS else pytest.mark.drawn(4)
     return pytest.param(row, id=Path(row["file"]).stem, marks=mark)
 
 
