@@ -23,8 +23,8 @@ from tools.exercise import drawn, outcome
 from tools.exercise.drawn import Setting, draw_setting
 from tools.exercise.outcome import Wrong
 
-SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "200" if WHOLE else "12")))
-LIVE_SEEDS = range(1, 9 if WHOLE else 3)
+SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "200" if WHOLE else "24")))
+LIVE_SEEDS = range(1, 9)
 needs_twin = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
@@ -32,12 +32,14 @@ needs_twin = pytest.mark.skipif(
 
 @needs_twin
 @pytest.mark.xdist_group("twin")
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: Path) -> None:
     wrong = outcome.make_run(draw_setting(seed, load_catalogue(), 3000), tmp_path)
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("seed", LIVE_SEEDS)
 def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
     wrong = outcome.make_run(
