@@ -18,6 +18,7 @@ import pytest
 from listeners import Listener, listening
 from rpc_client import Client, Reply, build_call, checked, pack_bytes, pack_words
 from test_nfs import boot_server
+from whole import draw_for_each
 
 from sluice.network.consoles import Line
 from sluice.network.virtual import Link, Plan, run_network
@@ -169,7 +170,7 @@ def test_clients_of_plain_nfs_take_leases_back(tmp_path: Path) -> None:
     assert counter(said[0], "nfs.expired") == 0
 
 
-@pytest.mark.parametrize("consistency", ["spritely", "leases"])
+@pytest.mark.parametrize("consistency", draw_for_each(["spritely", "leases"], 3))
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_cut_of_a_client_loses_nothing_that_an_fsync_promised(
     tmp_path: Path, consistency: str, seed: int

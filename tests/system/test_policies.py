@@ -139,6 +139,7 @@ cp -r /data /kept{n}
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kernel", [KERNEL, DEBUG_KERNEL], ids=["plain", "debug"])
 @pytest.mark.parametrize("buffers", [40, 2000])
 def test_nothing_is_lost_when_policies_change_under_load(
@@ -174,6 +175,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", CHECKED)
 def test_a_schedulers_check_looks_only_at_the_disk_it_was_asked_about(
     make_image: MakeImage, boot: Boot, name: str
