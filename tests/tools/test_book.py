@@ -19,8 +19,9 @@ from trees import make
 
 from book.ext import build, charts, clang, inventory, markdown, sessions, stored
 from book.ext import make as command
+from book.ext import sphinx as extension
 from book.ext.build import BadBook
-from book.ext.sphinx import comparison, findings, labs, places, words
+from book.ext.sphinx import comparison, findings, labs, navigation, places, words
 from book.ext.sphinx import published as published_module
 from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import load
@@ -433,6 +434,42 @@ def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> No
     with pytest.raises(BadBook):
         build_page(tmp_path, "# A\n\n{doc}`nowhere`\n")
     assert (tmp_path / "site" / "index.html").read_text() == "before"
+
+
+NESTED = {
+    "index": "# Top\n\n```{toctree}\n:hidden:\n:caption: One\n\na/index\nb\n```\n"
+    "```{toctree}\n:caption: Two\n:hidden:\n\nc/x\n```\n",
+    "a/index": "# A & B\n\n```{toctree}\none\ntwo/index\n```\n## A part\n",
+    "a/one": "# One\n",
+    "a/two/index": "# Two\n\n```{toctree}\nthree\n```\n",
+    "a/two/three": '# Three "quoted"\n',
+    "b": "# B\n",
+    "c/x": "# X\n",
+}
+
+
+def build_nested(folder: Path) -> dict[str, str]:
+    """Return the pages of a book of four folders, by path."""
+    for name, text in NESTED.items():
+        path = folder / "pages" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "pages/_static").mkdir()
+    shutil.copy(build.PAGES / "_static" / "book.css", folder / "pages/_static")
+    build.build_site(folder / "site", folder / "work", folder / "pages", dict)
+    found = (folder / "site").rglob("*.html")
+    return {str(path.relative_to(folder)): path.read_text() for path in found}
+
+
+def test_the_tree_beside_each_page_is_the_one_that_furo_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = build_nested(tmp_path / "ours")
+    parts = [part for part in extension.PARTS if part is not navigation]
+    monkeypatch.setattr(extension, "PARTS", parts)
+    assert made == build_nested(tmp_path / "theirs")
+    in_tree = NESTED.keys() - {"index"}
+    assert sum("current-page" in text for text in made.values()) == len(in_tree)
 
 
 def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:

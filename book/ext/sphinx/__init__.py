@@ -28,13 +28,17 @@ from book.ext.sphinx import (
     frontier,
     labs,
     measured,
+    navigation,
     places,
     published,
     typed,
     words,
 )
 
-PARTS = (comparison, drawing, findings, frontier, labs, measured, places, published, typed, words)
+PARTS = (
+    *(comparison, drawing, findings, frontier, labs, measured, navigation, places, published),
+    *(typed, words),
+)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
