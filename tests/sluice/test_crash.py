@@ -324,6 +324,7 @@ def test_no_cut_of_one_operation_loses_anything(laboratory: Laboratory) -> None:
     assert sum(outcome.images for outcome in outcomes) > 100
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_each_planted_fault_is_found(laboratory: Laboratory, fault: Fault) -> None:
     planted = plant(fault, laboratory.base.disk)

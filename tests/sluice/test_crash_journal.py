@@ -27,6 +27,7 @@ def laboratory() -> Iterator[Laboratory]:
         yield made
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
 def test_each_planted_fault_of_a_log_is_found(laboratory: Laboratory, fault: Fault) -> None:
     planted = plant(fault, laboratory.base.disk)

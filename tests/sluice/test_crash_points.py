@@ -40,6 +40,7 @@ def test_nothing_is_lost_at_the_points(laboratory: Laboratory) -> None:
     assert (outcome.cuts, outcome.failures) == (2, [])
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_found_there_unless_it_is_of_order(laboratory: Laboratory, fault: Fault) -> None:
     workload = end_with_point(find_workload(fault.workload))

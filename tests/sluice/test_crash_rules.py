@@ -218,7 +218,13 @@ BREAK_NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "rule"), BREAK_NAMES.items(), ids=BREAK_NAMES)
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        pytest.param(name, rule, id=name, marks=pytest.mark.drawn(4, among=rule))
+        for name, rule in BREAK_NAMES.items()
+    ],
+)
 def test_a_fault_of_the_sources_breaks_a_rule_of_names(
     name: str, rule: int, tmp_path: Path
 ) -> None:
