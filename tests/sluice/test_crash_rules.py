@@ -304,6 +304,7 @@ def describe(judging: Judging, cut: Cut, image: Image) -> str:
     return f"{trees} {judging.judge(cut, image)[0]}"
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("name", "fault"), [*((name, "") for name in SMALL), (SMALL[0], "given-out-early")]
 )

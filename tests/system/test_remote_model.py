@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 from drawn import SEEDS, draw_network
+from whole import draw_for_each
 
 from sluice.network.consoles import Line
 from sluice.network.virtual import Begin, Link, Plan, run_network
 from sluice.twin import engine
 
+CONSISTENCIES = ("nfs", "spritely", "leases")
 BIG = "/bin/mount"  # of several blocks
 NAMES = ("a", "b", "c", "d/e")
 SLOTS = 28
@@ -161,7 +163,7 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
     ],
     ids=["quiet", "loss", "restarts", "loss-and-restarts"],
 )
-@pytest.mark.parametrize("consistency", ["nfs", "spritely", "leases"])
+@pytest.mark.parametrize("consistency", draw_for_each(CONSISTENCIES, 4))
 def test_each_client_sees_what_its_consistency_allows(
     tmp_path: Path, consistency: str, seed: int, link: Link, restarts: int, args: str
 ) -> None:
@@ -169,7 +171,7 @@ def test_each_client_sees_what_its_consistency_allows(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("consistency", ["nfs", "spritely", "leases"])
+@pytest.mark.parametrize("consistency", draw_for_each(CONSISTENCIES, 2))
 def test_each_client_sees_that_on_any_drive_block_and_link(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
