@@ -102,6 +102,7 @@ def run_swaps(make_image: MakeImage, swaps: str, args: str, two: bool = False) -
     return result
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("buffers", "drive"), [(48, "fixed"), (200, "rz58")])
 def test_swaps_under_load_lose_nothing(
@@ -117,6 +118,7 @@ def test_swaps_under_load_lose_nothing(
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["updated.written"][0] > SWAPS
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("buffers", "drive", "two"), [(64, "fixed", True), (200, "cheetah4lp", False)]

@@ -147,6 +147,7 @@ def expect_equal(one: Left, other: Left) -> None:
     assert one.disks == other.disks
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_use(
