@@ -323,6 +323,7 @@ def number_in(disk: bytes, block: int) -> int:
 
 
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="no twin for this host")
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "policies",
     ["update=pu", "update=aipu", "update=hac", "update=none", "update=none order=journal"],
