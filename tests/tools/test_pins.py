@@ -14,8 +14,9 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -163,8 +164,9 @@ def names_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def list_imports(path: Path) -> Iterator[str]:
-    """Yield the modules that a module imports when it is loaded: not within functions, not for
+@cache
+def list_imports(path: Path) -> list[str]:
+    """Return the modules that a module imports when it is loaded: not within functions, not for
     types."""
 
     def of(node: ast.AST) -> Iterator[str]:
@@ -176,7 +178,7 @@ def list_imports(path: Path) -> Iterator[str]:
             elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 yield from of(child)
 
-    return of(ast.parse(path.read_text()))
+    return list(of(ast.parse(path.read_text())))
 
 
 def file_of(module: str) -> Path | None:
@@ -184,9 +186,15 @@ def file_of(module: str) -> Path | None:
     return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.exists()), None)
 
 
+@cache
+def list_homes() -> Mapping[str, list[str]]:
+    """Return the packages that each top-level module comes from, which takes a second."""
+    return packages_distributions()
+
+
 def packages_of(module: str) -> set[str]:
     """Return the packages, as the index names them, that loading this module needs."""
-    homes = packages_distributions()
+    homes = list_homes()
     found, seen, waiting = set(), set(), [module]
     while waiting:
         name = waiting.pop()
