@@ -2,7 +2,7 @@
 
 That each package has a wheel for a processor and a version of Python is asked of the package index,
 as pip is set up here; no wheel is fetched. FULL=1 asks for all versions and processors that we
-promise, otherwise for the oldest and the newest version.
+promise, otherwise for the oldest or the newest version.
 """
 
 import ast
@@ -268,6 +268,7 @@ def resolve_pins(version: str, processor: str) -> list[dict]:
     return json.loads(done.stdout)["install"]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("version", "processor"), HOSTS if WHOLE else SOME)
 def test_every_pin_has_a_wheel_for_every_host_that_we_promise(version: str, processor: str) -> None:
     here = {

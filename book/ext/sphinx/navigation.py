@@ -18,7 +18,7 @@ BOX = ' class="toctree-checkbox"'
 BEFORE_FURO, AFTER_FURO = 400, 600  # furo's own handler has 500
 
 
-def outsider(page: str) -> str:
+def name_outsider(page: str) -> str:
     """Return the name of a page that does not exist, in the folder of a page."""
     folder, slash, _ = page.rpartition("/")
     return f"{folder}{slash}no-such-page"
@@ -59,10 +59,10 @@ def setup(app: Sphinx) -> None:
         return app.builder.render_partial(tree)["fragment"]
 
     def share_tree(_app: Sphinx, page: str, _name: str, context: dict[str, Any], _: object) -> None:
-        context["toctree"] = partial(render_tree, outsider(page))
+        context["toctree"] = partial(render_tree, name_outsider(page))
 
     def mark_page(_app: Sphinx, page: str, _name: str, context: dict[str, Any], _: object) -> None:
-        uri = app.builder.get_relative_uri(outsider(page), page)
+        uri = app.builder.get_relative_uri(name_outsider(page), page)
         context[SHOWN] = mark_current(context[SHOWN], uri)
 
     app.connect("html-page-context", share_tree, BEFORE_FURO)
