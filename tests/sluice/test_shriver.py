@@ -9,7 +9,16 @@ from sluice.experiment.selection import experiment_file
 from sluice.theory import System, read_call, shriver, shriver_printed
 from sluice.theory.parts.drive_row import read_drive_row
 from sluice.theory.parts.mean_drive import mean_seeks_ns
-from sluice.theory.parts.reader import COST, Bsd44, Command, Compute, File, Wait, program_steps
+from sluice.theory.parts.reader import (
+    COST,
+    COUNTED,
+    Bsd44,
+    Command,
+    Compute,
+    File,
+    Wait,
+    program_steps,
+)
 
 PARAMETERS = {
     "files": 1,
@@ -235,10 +244,10 @@ def test_what_the_formulas_do_not_have_is_not_told():
 def test_a_read_call_by_hand():
     p = {"request_kb": 16, "block_kb": 8, "cpu_shift": 5, "service_us": 10000}
     said = read_call.predict(System({}, {}, "fixed"), p)
-    call = COST.call + COST.several + COST.block + 16 * COST.copy_kb
+    call = COUNTED.call + COUNTED.several + COUNTED.block + 16 * COUNTED.copy_kb
     assert said["cached_us"] == pytest.approx(call * 0.032)
     more = said["missed_us"] - said["cached_us"]
-    assert more == pytest.approx(10000 + (COST.command + COST.command_block) * 0.032)
+    assert more == pytest.approx(10000 + (COUNTED.command + COUNTED.command_block) * 0.032)
 
 
 # ---- the equations as they are printed ----
