@@ -132,6 +132,7 @@ def test_a_right_submission_has_its_points(kind: Kind) -> None:
     assert (result["status"], result["score"]) == ("graded", result["most"])
 
 
+@pytest.mark.drawn(2)
 def test_a_class_has_what_each_earned(kind: Kind) -> None:
     """Of two that do not build, which needs no machine: one cheats, and one is no C."""
     handed_in, out = kind.room / "class", kind.room / "scored"

@@ -345,17 +345,27 @@ def test_data_that_were_written_are_not_read_from_an_old_segment(tmp_path: Path)
 # ---- the program ----
 
 
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The program, compiled in two other ways."""
+    folder, made = tmp_path_factory.mktemp("tools"), []
+    for level, more in [("-O0", []), ("-O2", ["-fsanitize=undefined", "-fno-sanitize-recover"])]:
+        made.append(folder / f"tool{level}")
+        compile_words = [os.environ.get("HOSTCC", "cc"), "-std=gnu11", level, *more, "-I."]
+        subprocess.run([*compile_words, "-o", made[-1], *SOURCES], cwd=ROOT, check=True)
+    return made
+
+
+@pytest.mark.xdist_group("drive tools")
 @each_row
-def test_the_same_requests_take_the_same_times_however_compiled(row: Row, tmp_path: Path) -> None:
+def test_the_same_requests_take_the_same_times_however_compiled(
+    row: Row, tools: list[Path], tmp_path: Path
+) -> None:
     requests = mixed_requests(row, 500, seed=3)
     service(row.name, requests, tmp_path)
     trace = tmp_path / "made.trace"
     results = {run("-d", row.name, "-v", trace)}
-    for level, more in [("-O0", []), ("-O2", ["-fsanitize=undefined", "-fno-sanitize-recover"])]:
-        tool = tmp_path / f"tool{level}"
-        compile_words = [os.environ.get("HOSTCC", "cc"), "-std=gnu11", level, *more, "-I."]
-        subprocess.run([*compile_words, "-o", tool, *SOURCES], cwd=ROOT, check=True)
-        results.add(run("-d", row.name, "-v", trace, tool=tool))
+    results |= {run("-d", row.name, "-v", trace, tool=tool) for tool in tools}
     assert len(results) == 1
 
 
