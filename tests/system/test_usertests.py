@@ -25,7 +25,9 @@ MACHINES = {
     "debug": {"kernel": DEBUG_KERNEL, "harts": 2},
 }
 JOURNAL = ("--journal", "4M")
-CHOSEN = MACHINES if WHOLE else ("plain", "16-buffers", "journal")
+OTHERS = ("16-buffers", "journal", *(("debug",) if WHOLE else ()))
+DRAWN = pytest.mark.drawn(2, among="others")
+CHOSEN = ["plain", *(pytest.param(name, marks=DRAWN) for name in OTHERS)]
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
