@@ -231,7 +231,12 @@ struct buf *buf_evict(struct buf *b); /* an evictable buffer loses its block */
 void replace_init(void); /* without the lock: owns the replace kind */
 
 /* True if the policy has this buffer while it is not busy. */
-bool may_go(const struct buf *b);
+static inline bool may_go(const struct buf *b)
+{
+    const struct policy *p = policy_in_use[POLICY_REPLACE];
+    bool takes = p->replace.takes_dirty && !(b->flags & B_ERROR);
+    return !(b->flags & B_PINNED) && (takes || !(b->flags & B_DELWRI));
+}
 
 /* Give a buffer that is not busy any more to the policy, if the policy may have
  * it. Take a buffer that the policy has from it. */

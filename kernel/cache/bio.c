@@ -135,7 +135,7 @@ inline void buf_get(struct buf *b)
 
 /* ---- transfers. Caller holds the lock. ---- */
 
-struct io *buf_io(struct buf *b)
+inline struct io *buf_io(struct buf *b)
 {
     if (!b->io && (b->io = bcache.free_ios))
         bcache.free_ios = io_next(b->io);
@@ -145,7 +145,7 @@ struct io *buf_io(struct buf *b)
 }
 
 /* Describe b's transfer: which block, which way, for which process. */
-void buf_set_io(struct buf *b, bool write, bool waited)
+inline void buf_set_io(struct buf *b, bool write, bool waited)
 {
     u32 sectors = bcache.block_bytes / SECTOR_BYTES;
     *buf_io(b) = (struct io){
@@ -173,7 +173,8 @@ inline void buf_let_go(struct buf *b)
     }
     b->flags &= ~B_BUSY;
     bcache.nbusy--;
-    make_evictable(b);
+    if (may_go(b))
+        make_evictable(b);
     if (!(b->flags & B_DELWRI) && b->io) {
         b->io->arg = NULL; /* reserve_candidate may still be asked about it */
         io_set_next(b->io, bcache.free_ios);
@@ -189,7 +190,7 @@ inline void buf_let_go(struct buf *b)
 /* ---- transfers ---- */
 
 /* Prepare b's transfer; the caller submits it, without the lock. */
-void buf_prepare(struct buf *b, u32 direction, bool waited)
+inline void buf_prepare(struct buf *b, u32 direction, bool waited)
 {
     assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
     b->flags &= ~B_ERROR;
@@ -240,7 +241,7 @@ static inline bool hold_at_once(void)
 }
 
 /* hold_at_once, but waits until it may. */
-static void hold(void)
+static inline void hold(void)
 {
     if (hold_at_once())
         return;
@@ -330,8 +331,8 @@ struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
 }
 
 /* bread that also starts further reads; told: notify the update policy. */
-static struct buf *read(struct disk *d, u64 blkno,
-                        const struct further_reads *further, bool told)
+static inline struct buf *read(struct disk *d, u64 blkno,
+                               const struct further_reads *further, bool told)
 {
     if (!on_disk(d, blkno))
         return NULL;

@@ -175,7 +175,7 @@ void write_ended(struct buf *b, int error)
     b->flush = NULL;
 }
 
-void set_owner(struct buf *b, u64 owner, bool meta)
+inline void set_owner(struct buf *b, u64 owner, bool meta)
 {
     b->block.meta = meta;
     if (b->block.owner == owner)

@@ -60,9 +60,8 @@ static void submit(struct buf **batch, u32 n)
         struct disk *d = batch[i]->disk;
         if (!i || batch[i - 1]->disk != d)
             disk_plug(d);
-        bool last = i + 1 == n || batch[i + 1]->disk != d;
         disk_submit(d, batch[i]->io);
-        if (last)
+        if (i + 1 == n || batch[i + 1]->disk != d)
             disk_unplug(d);
     }
 }

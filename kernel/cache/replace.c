@@ -41,15 +41,6 @@ static const struct replace_hooks *replace(void)
     return &policy_in_use[POLICY_REPLACE]->replace;
 }
 
-bool may_go(const struct buf *b)
-{
-    if (b->flags & B_PINNED)
-        return false;
-    if (!(b->flags & B_DELWRI))
-        return true;
-    return replace()->takes_dirty && !(b->flags & B_ERROR);
-}
-
 void make_evictable(struct buf *b)
 {
     assert(!(b->flags & (B_BUSY | B_EVICTABLE))); /* 5 */

@@ -111,12 +111,16 @@ void disk_submit(struct disk *d, struct io *io)
         disk_queue(d, io);
 }
 
+/* A busy device's next command is dispatched at the end of one before it. Until
+ * then a write that nobody waits for is left to gather neighbours. */
 void disk_queue(struct disk *d, struct io *io)
 {
     HOLD(spin, &d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
     io_arrive(d, io);
-    disk_dispatch(d);
+    if (!d->in_flight || !io->request.write || io->request.waited ||
+        queue_length(d) * io->request.nsectors >= d->gather_sectors)
+        disk_dispatch(d);
 }
 
 void disk_plug(struct disk *d)

@@ -76,6 +76,8 @@ struct disk {
     u32 depth;           /* commands at a time */
     u32 max_segments;    /* most pieces of one command */
     u32 cluster_sectors; /* most of one command; 0: never join */
+    u32 gather_sectors; /* of writes, for which the queue waits while the device
+                           is busy; 0 in virtual time and with a model */
     struct ramdisk *ramdisk; /* one of these three is the device */
     struct virtio_blk *device;
     /* Carries out commands elsewhere: begins one, with the disk's lock held.

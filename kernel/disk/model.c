@@ -365,6 +365,7 @@ void model_fit(struct disk *d, u32 wanted)
     bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;
     d->volatile_cache = arg_number("drive_volatile", is_volatile, 0, 1);
     if (!m->modelled) {
+        d->gather_sectors = clock_is_virtual() ? 0 : d->cluster_sectors;
         d->depth = d->ramdisk ? 1 : d->depth;
         return;
     }

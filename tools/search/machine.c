@@ -490,6 +490,11 @@ u64 clock_ns(void)
     return world.now_ns;
 }
 
+bool clock_is_virtual(void)
+{
+    return true;
+}
+
 void clock_stop(void)
 {
 }

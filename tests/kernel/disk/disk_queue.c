@@ -508,6 +508,54 @@ TEST(without_a_cluster_nothing_joins)
     check_commands("R0:100+2 R0:102+2");
 }
 
+/* Each command waits for end_command, so the device stays busy. */
+TEST(writes_gather_while_a_live_device_is_busy_until_they_fill_a_command)
+{
+    rig.live = true;
+    boot_disks("cluster_kb=2");
+    submit("W0:100+1 W0:101+1 W0:102+1 W0:103+1");
+    check_commands("W0:100+1");
+    submit("W0:104+1");
+    check_commands("W0:101+4=4");
+    submit("W0:105+1 W0:106+1");
+    check_commands("");
+    end_command(0);
+    check_commands("W0:105+2=2");
+    check_eq(rig.kicks, 3);
+    end_commands();
+}
+
+static void end_unnoted(struct io *io, int error)
+{
+    (void)io;
+    check_eq(error, 0);
+}
+
+TEST(no_read_and_no_write_that_is_waited_for_gathers)
+{
+    static struct io io = {.request = {.sector = 300,
+                                       .nsectors = 1,
+                                       .write = true,
+                                       .waited = true},
+                           .done = end_unnoted};
+    rig.live = true;
+    boot_disks("");
+    submit("W0:100+1 W0:101+1 R0:200+1");
+    check_commands("W0:100+1 W0:101+1 R0:200+1");
+    submit("W0:102+1");
+    disk_submit(disk_get(0), &io);
+    check_commands("W0:300+1 W0:102+1");
+    end_commands();
+}
+
+TEST(in_virtual_time_no_write_gathers)
+{
+    boot_disks("cluster_kb=2");
+    submit("W0:100+1 W0:101+1");
+    check_commands("W0:100+1 W0:101+1");
+    end_commands();
+}
+
 static void boot_large_cluster(void)
 {
     boot_disks("cluster_kb=1025");

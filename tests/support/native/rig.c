@@ -322,6 +322,11 @@ u64 clock_ns(void)
     return clock_now_ns += clock_look_ns;
 }
 
+bool clock_is_virtual(void)
+{
+    return !rig.live;
+}
+
 void clock_stop(void)
 {
     if (stopped || nlocks)
