@@ -4,6 +4,9 @@ A change of the kernel that no experiment reaches, such as a new policy, does no
 any run. So a few runs show whether the others must be made again: the shortest run of each arm
 (store.sample_runs). recheck_results() prints the answer; with `keep` it also writes the answer into
 the stored results.
+
+The machine makes these runs. Results in charged time are stored by the twin, so a check of results
+that were just stored compares the two.
 """
 
 from sluice.experiment import runner
@@ -51,10 +54,11 @@ def differing_arms(kept: StoredResults, outcome: Outcome) -> list[str]:
 def recheck_results(
     experiments: list[Experiment], jobs: int, scheduler: str, keep: bool = False
 ) -> bool:
-    """Make the sampled runs of the experiments whose stored results are of other kernels.
+    """Make the sampled runs of the experiments again, in the machine.
 
-    Returns true if all marks are equal and no run failed.  keep: write into equal stored results
-    that this kernel gives them, too. Otherwise no stored file changes.
+    Returns true if all marks are equal and no run failed.  keep: do so only where the stored
+    results are of other kernels, and write into those that are equal that this kernel gives them,
+    too. Otherwise no stored file changes.
     """
     asked: list[tuple[Experiment, list[Run]]] = []
     kept: list[StoredResults] = []
@@ -62,7 +66,7 @@ def recheck_results(
     for experiment in experiments:
         try:
             stored = store.read_stored(experiment.name)
-            if not store.is_current(stored):
+            if not (keep and store.is_current(stored)):
                 asked.append((experiment, sampled_runs(experiment, stored)))
                 kept.append(stored)
         except BadResult as error:

@@ -373,6 +373,8 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
     assert check(0, {"new.held": (0, "blocks")}, keep=True) == same
     assert store.is_current(written[0])
     assert not store.is_current(kept)
+    kept["kernel"] = kernel_hash()
+    assert check(1, {}, keep=True) == (True, ""), "what is of this kernel needs no note"
     for other in ((1, {}), (0, {"new.held": (1, "blocks")})):
         good, said = check(*other)
         assert not good

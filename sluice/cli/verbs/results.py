@@ -63,8 +63,8 @@ def check(
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
 ) -> int:
-    """Make the shortest run of each arm again, and say whether the stored results are this kernel's
-    too, to the byte. No stored result changes."""
+    """Make the shortest run of each arm again, in the machine, and say whether the stored results
+    are this kernel's too, to the byte. No stored result changes."""
     return recheck(name, jobs, scheduler, note=False)
 
 
@@ -74,7 +74,8 @@ def same(
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
 ) -> int:
-    """Do what check does, and note in results/ which of them are this kernel's too."""
+    """Do what check does where results are of another kernel, and note in results/ which of them
+    are this kernel's too."""
     return recheck(name, jobs, scheduler, note=True)
 
 
