@@ -5,19 +5,21 @@ each of which builds a copy of the tree in build/repeat. In charged time all of 
 the same results. Counted time depends on the compiler, and the twin has no counted time: of an
 experiment with counted time, results are compared under the QEMUs only, and a table says by how
 much another compiler moves its times, and which verdicts it changes. With --page that table goes
-into the book.
+into the book. With --draw only some runs of each experiment are made, so nothing is judged, and
+there is no such table.
 
 tools/other_qemu.sh and tools/other_compiler.sh fetch a QEMU and a compiler.
 """
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -102,12 +104,43 @@ def choose_ways(qemus: Iterable[str], compilers: Iterable[str], twin: bool) -> l
     return ways
 
 
+# ---- drawing ----
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How many runs of each experiment are made, and the seed by which they are drawn; 0 runs:
+    all."""
+
+    runs: int = 0
+    seed: int = 0
+
+    def pick(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the runs that are drawn, in their order. What is drawn of one
+        experiment does not depend on the others."""
+        if not self.runs or self.runs >= len(experiment.runs):
+            return experiment
+        chance = random.Random(f"{self.seed} {experiment.name}")
+        drawn = chance.sample(range(len(experiment.runs)), self.runs)
+        return replace(experiment, runs=[experiment.runs[i] for i in sorted(drawn)])
+
+
+ALL_RUNS = Draw()
+
+
 # ---- making ----
 
 
-def make_here(names: Sequence[str], size: str, folder: Path, jobs: int, twin: bool = False) -> None:
+def make_here(
+    names: Sequence[str],
+    size: str,
+    folder: Path,
+    jobs: int,
+    twin: bool = False,
+    draw: Draw = ALL_RUNS,
+) -> None:
     """Make the runs of experiments in this process's tree. The results are in the folder."""
-    loaded = [load_experiments(name, size)[0] for name in names]
+    loaded = [draw.pick(load_experiments(name, size)[0]) for name in names]
     experiments = list(map(twin_variant, loaded)) if twin else loaded
     asked = [(experiment, experiment.runs) for experiment in experiments]
     with show_steps(folder.name, sum(len(only) for _, only in asked)) as report:
@@ -133,29 +166,40 @@ def build_copy(way: Way, folder: Path) -> Path:
     return tree
 
 
-def make_there(way: Way, names: Sequence[str], size: str, folder: Path, jobs: int) -> None:
+# What a process of a copy of the tree does.
+MAKE_THERE = """\
+import json, sys
+from pathlib import Path
+from sluice.experiment import repeat
+names, size, folder, jobs, draw = json.loads(sys.argv[1])
+repeat.make_here(names, size, Path(folder), jobs, draw=repeat.Draw(**draw))
+"""
+
+
+def make_there(
+    way: Way, names: Sequence[str], size: str, folder: Path, jobs: int, draw: Draw
+) -> None:
     """Make the runs of experiments in a copy of the tree, by a process of that copy."""
     tree = build_copy(way, folder)
-    call = "import sys; from pathlib import Path; from sluice.experiment import repeat; "
-    call += "repeat.make_here(sys.argv[4:], sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))"
-    line = [sys.executable, "-P", "-c", call, size, str(folder), str(jobs), *names]
+    asked = json.dumps([names, size, str(folder), jobs, asdict(draw)])
+    line = [sys.executable, "-P", "-c", MAKE_THERE, asked]
     environment = {**os.environ, "PYTHONPATH": str(tree), "TOOLPREFIX": way.compiler}
     environment.pop("SLUICE_SNAPSHOT", None)
     subprocess.run(line, cwd=tree, env=environment, stdin=subprocess.DEVNULL, check=True)
 
 
-def make_way(way: Way, names: Sequence[str], size: str, base: Path, jobs: int) -> None:
+def make_way(way: Way, names: Sequence[str], size: str, base: Path, jobs: int, draw: Draw) -> None:
     """Make the runs of experiments in one way."""
     folder = base / way.name
     if way.compiler:
-        make_there(way, names, size, folder, jobs)
+        make_there(way, names, size, folder, jobs, draw)
         return
     before = os.environ.get("QEMU")
     try:
         if way.qemu:
             os.environ["QEMU"] = way.qemu
         runner.qemu_version.cache_clear()
-        make_here(names, size, folder, jobs, way.twin)
+        make_here(names, size, folder, jobs, way.twin, draw)
     finally:
         os.environ.pop("QEMU", None)
         os.environ.update({} if before is None else {"QEMU": before})
@@ -309,22 +353,29 @@ def table(rows: list[Compared]) -> str:
 
 
 def execute(
-    experiments: list[Experiment], ways: list[Way], folder: Path, jobs: int, page: bool = False
+    whole: list[Experiment],
+    ways: list[Way],
+    folder: Path,
+    jobs: int,
+    page: bool = False,
+    draw: Draw = ALL_RUNS,
 ) -> bool:
     """Make all runs in all ways and print the tables. page: put how far compilers move times into
-    the book. Returns true if all results are equal that must be, and no compiler changes a
-    verdict."""
+    the book. draw: make the drawn runs only, and only where results must be equal. Returns true if
+    all results are equal that must be, and no compiler changes a verdict."""
+    experiments = [draw.pick(each) for each in whole]
     for way in ways:
-        names = [str(each.path) for each in experiments if not way.twin or way.makes(each)]
+        judged = way.compiler and not draw.runs
+        names = [str(each.path) for each in experiments if judged or way.makes(each)]
         if names:
-            make_way(way, names, experiments[0].size, folder, jobs)
+            make_way(way, names, experiments[0].size, folder, jobs, draw)
     rows = list(compare_all(experiments, ways, folder))
     print(f"\ncompared with {ways[0].name}:\n{table(rows)}")
     moved = [
         measure_moves(each, way, folder, ways[0])
         for each in experiments
         for way in ways
-        if way.compiler and not way.makes(each)
+        if way.compiler and not way.makes(each) and not draw.runs
     ]
     if moved:
         print(f"\n{moves_table(moved)}")

@@ -246,12 +246,56 @@ def test_validate_tells_which_runs_differ_and_how(
         (["--compiler=/nonexistent-"], "/nonexistent-gcc"),
         (["--qemu=qemu-system-riscv64"], "two of the ways to be compared are the same"),
         (["nosuch"], "nosuch: there is no such experiment"),
+        (["--page", "--draw=1"], "the page shows whole experiments"),
     ],
 )
 def test_validate_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
     done = validate(*words)
     assert done.returncode == 2
     assert complaint in done.stderr and "Traceback" not in done.stderr
+
+
+def test_what_is_drawn_depends_on_the_seed_and_the_experiment_alone():
+    [whole] = load_experiments("mogul-4.1-fast", "quick")
+    drawn = [repeat.Draw(3, seed).pick(whole) for seed in range(30)]
+    numbers = [[run.number for run in one.runs] for one in drawn]
+    assert all(found == sorted({*found}) and len(found) == 3 for found in numbers)
+    assert {number for found in numbers for number in found} == {run.number for run in whole.runs}
+    assert [repeat.Draw(3, 7).pick(whole).runs, whole.runs] == [
+        drawn[7].runs,
+        repeat.Draw(0, 7).pick(whole).runs,
+    ]
+    assert repeat.Draw(99).pick(whole) is whole
+
+
+def test_a_draw_makes_and_compares_its_runs_only(tmp_path: Path):
+    other = tmp_path / "other-qemu"
+    other.write_text(OTHER.format(old="nothing", new="nothing"))
+    other.chmod(0o755)
+    path = small_experiment(tmp_path, "charged")
+    done = validate(f"--folder={tmp_path}", f"--qemu={other}", "--draw=1", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for way in ("QEMU_99.0_another", "twin"):
+        assert re.search(f"^small-quick +{way} +1 +1$", done.stdout, re.M), done.stdout
+    assert len([*tmp_path.glob("*/small-quick/runs/*.json")]) == 3
+
+
+def test_a_compiler_makes_no_drawn_runs_in_counted_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A part of an experiment has no verdicts, and its times differ."""
+    made: dict[str, list[str]] = {}
+
+    def note(way: repeat.Way, names: list[str], *_: object) -> None:
+        made[way.name] = [Path(name).stem for name in names]
+
+    monkeypatch.setattr(repeat, "make_way", note)
+    monkeypatch.setattr(repeat, "compare_all", lambda *_: [])
+    counted, charged = "mogul-4.3", "mogul-4.5"
+    experiments = [load_experiments(name, "quick")[0] for name in (counted, charged)]
+    ways = [repeat.Way("here"), repeat.Way("gcc", compiler="gcc-"), repeat.Way("twin", twin=True)]
+    assert repeat.execute(experiments, ways, tmp_path, 1, draw=repeat.Draw(1))
+    assert made == {"here": [counted, charged], "gcc": [charged], "twin": [charged]}
 
 
 COMPILER = """\

@@ -1,7 +1,7 @@
 """sluice validate repeat: compare the results of several ways to make runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,11 +28,18 @@ def describe_failure(error: Exception) -> str:
     return str(error)
 
 
+def check_repeat(values: dict[str, Any]) -> None:
+    """Raise BadParameter if there is no such size, or the page is to show a part of the runs."""
+    options.check_size(values)
+    if values["page"] and values["draw"]:
+        raise typer.BadParameter("the page shows whole experiments", param_hint="--draw")
+
+
 @verb(
     Needs(("run",), ("all", *DRIVES, "twin")),
     "sluice validate repeat mogul-4.1-fast --size quick",
     "runs that are done are kept in build/repeat; the same command goes on",
-    options.check_size,
+    check_repeat,
 )
 def repeat(
     name: options.ExperimentsName = options.ALL,
@@ -57,6 +64,15 @@ def repeat(
     page: Annotated[
         bool, typer.Option("--page", help="Put how far compilers move times into the book's page.")
     ] = False,
+    draw: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Make so many runs of each experiment, drawn by --seed."
+        ),
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="The seed of the drawn runs.")
+    ] = 1,
     jobs: options.Jobs = options.JOBS,
     folder: options.Folder = None,
 ) -> int:
@@ -71,6 +87,7 @@ def repeat(
     def compare_ways() -> bool:
         chosen = ways.choose_ways(qemu, compiler, twin)
         experiments = load_experiments(name, size)
-        return ways.execute(experiments, chosen, folder or ways.FOLDER, jobs, page)
+        drawn = ways.Draw(draw, seed)
+        return ways.execute(experiments, chosen, folder or ways.FOLDER, jobs, page, drawn)
 
     return commandline.exit_status(compare_ways, (OSError, CalledProcessError), describe_failure)
