@@ -344,7 +344,7 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
 
 def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
     for figure in figures.all_figures(shown):
-        still = picture.remove_pointer_parts(figure.spec)
+        still = picture.remove_pointer_parts(figure.still)
         assert "tooltip" not in json.dumps(still), figure.name
         pngs = [
             vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
@@ -353,6 +353,9 @@ def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(
         if figure.name == "timeline":
             assert len(json.dumps(still)) < len(json.dumps(figure.spec)) * 0.9
             assert "pointed" not in json.dumps(still)
+            for name, csv in still["datasets"].items():
+                assert {row.split(",")[1] for row in csv.splitlines()[1:]} == {"0"}
+                assert len(csv) < len(figure.spec["datasets"][name]) / 2
 
 
 # ---- the order of the page, and its words ----

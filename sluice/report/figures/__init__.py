@@ -3,12 +3,13 @@
 Each has an ORDER, and a function `specs(study)` that returns a Vega-Lite specification for each
 picture, by the name of its file: none if the results have nothing to show. ABOUT is the explanation
 below the picture. A figure whose `specs` takes a width is drawn for narrow pages, too; others are
-scaled.
+scaled. If a page has more data than a picture shows, `still(spec)` returns the picture's part.
 """
 
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -24,7 +25,8 @@ class Figure:
     """A picture: the name of its file, what it shows, its specification.
 
     narrow: the specification for a page as narrow as theme.NARROW, if there is one. live: whether
-    the page draws it too, so that it answers the pointer.
+    the page draws it too, so that it answers the pointer. still: the specification of the picture
+    in files, if it has less data than the page.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Figure:
     spec: Spec
     narrow: Spec | None = None
     live: bool = True
+    still: Spec | None = None
 
     @property
     def title(self) -> str:
@@ -42,7 +45,17 @@ class Figure:
     @property
     def bare(self) -> Spec:
         """The specification without its title, which a page writes itself."""
-        return {name: value for name, value in self.spec.items() if name != "title"}
+        return without_title(self.spec)
+
+    @property
+    def drawn(self) -> Spec:
+        """The specification of the picture in files, without its title."""
+        return without_title(self.still or self.spec)
+
+
+def without_title(spec: Spec) -> Spec:
+    """Return a specification without its title."""
+    return {name: value for name, value in spec.items() if name != "title"}
 
 
 def figure_modules() -> list[ModuleType]:
@@ -58,8 +71,15 @@ def module_figures(module: ModuleType, study: Study) -> list[Figure]:
     narrow: dict[str, Spec] = {}
     if "width" in inspect.signature(module.specs).parameters:
         narrow = module.specs(study, theme.NARROW)
+    still: Callable[[Spec], Spec] = getattr(module, "still", lambda spec: spec)
     return [
-        Figure(name, module.ABOUT, theme.finish_spec(spec), remove_title(narrow.get(name)))
+        Figure(
+            name,
+            module.ABOUT,
+            theme.finish_spec(spec),
+            remove_title(narrow.get(name)),
+            still=theme.finish_spec(still(spec)),
+        )
         for name, spec in module.specs(study).items()
     ]
 
@@ -68,7 +88,7 @@ def remove_title(spec: Spec | None) -> Spec | None:
     """Return the specification for a narrow page, or None."""
     if not spec:
         return spec
-    return theme.finish_spec({k: v for k, v in spec.items() if k != "title"}, padding=2)
+    return theme.finish_spec(without_title(spec), padding=2)
 
 
 def all_figures(study: Study) -> list[Figure]:

@@ -347,3 +347,16 @@ def specs(study: Study) -> dict[str, Spec]:
             "resolve": {"scale": {"x": "independent", "color": "independent"}},
         }
     }
+
+
+def still(spec: Spec) -> Spec:
+    """Return the specification with the rows of the first trial only, which pictures show. With the
+    rows of all of some hundred runs the renderer has too little memory."""
+    return {**spec, "datasets": {name: first_point(csv) for name, csv in spec["datasets"].items()}}
+
+
+def first_point(csv: str) -> str:
+    """Return the head and the rows of the first point."""
+    head, *rows = csv.split("\n")
+    column = head.split(",").index("p")
+    return "\n".join([head, *(row for row in rows if row.split(",", 2)[column] == "0")])
