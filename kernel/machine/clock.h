@@ -28,7 +28,7 @@ extern bool clock_charged;
 extern u64 charged_ns, armed_ns[], boot_wall_ns;
 void clock_spend_past(u64 ns);
 
-#ifdef __riscv
+#if defined __riscv || defined ONE_HART
 extern inline __attribute__((gnu_inline)) u64 clock_ns(void)
 {
     return clock_charged ? charged_ns : counter_ns();

@@ -7,7 +7,7 @@
  */
 #include "kernel/machine/lock.h"
 
-#ifndef __riscv
+#ifndef LOCK_INLINE
 #define LOCK_INLINE
 #include "kernel/machine/spin.h"
 #endif

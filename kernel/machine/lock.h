@@ -7,15 +7,15 @@
  *   smaller rank (enum lock_rank, outermost first). Debug builds check each
  *   acquisition and panic with both names.
  * - In the kernel the functions are inline (spin.h), because each call and each
- *   return costs QEMU a search for translated code. The twin has them in
- *   lock.c, and tests have functions of their own.
+ *   return costs QEMU a search for translated code, and in the twin, because
+ *   they are short. A page has them in lock.c, and tests have their own.
  */
 #pragma once
 
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/panic.h"
 
-#ifdef __riscv
+#if defined __riscv || defined ONE_HART
 #define LOCK_INLINE static inline
 #include "kernel/machine/spin.h"
 #else

@@ -4,7 +4,7 @@
 # nothing of the kernel.
 
 BLOCKS_CC := $(TWIN_CC) -O2 -flto=1 -fno-fat-lto-objects -fvisibility=hidden \
-    -no-pie -fno-pie -include sluice/blocks/one_hart.h
+    -no-pie -fno-pie -include sluice/twin/one_hart.h
 BLOCKS_KERNEL := $(addprefix kernel/machine/,args.c clock.c gathered.c print.c text.c) \
     $(addprefix kernel/measure/,hist.c stat.c trace.c) kernel/policy/registry.c \
     kernel/proc/sleeplock.c kernel/proc/wait.c \
