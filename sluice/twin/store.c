@@ -9,12 +9,17 @@
 #include "kernel/machine/panic.h"
 
 #define HUGE_PAGE (2UL << 20)
+#define WRITTEN   256
 
 static u64 start, length;
-static u32
-    *slot_of;     /* of each page: its place in `slots`; 0: all bytes are 0 */
-static u8 *slots; /* PAGE_SIZE bytes each; the first is not used */
-static u32 last_slot;
+/* Of each page: its slot, or 0: all bytes are 0. Pages of equal contents may
+ * have one slot. */
+static u32 *slot_of;
+static u8 *slots;     /* PAGE_SIZE bytes each; the first is not used */
+static u32 *uses;     /* of each slot: how many pages have it */
+static u32 last_slot; /* that was ever used */
+static u32 free_slot; /* begins a list: a free slot begins with the next one */
+static u32 written[WRITTEN]; /* slots lately written, by their first word */
 
 /* Zeros, which take memory where they are written. */
 static void *reserve(u64 bytes)
@@ -32,37 +37,111 @@ static u64 piece_at(u64 at, u64 bytes)
     return MIN(bytes, PAGE_SIZE - at % PAGE_SIZE);
 }
 
-static u8 *place_of(u64 at, bool write)
+static u8 *bytes_of(u32 slot)
 {
-    u32 *slot = &slot_of[at / PAGE_SIZE];
-    if (!*slot && write)
-        *slot = ++last_slot;
-    return *slot ? slots + *slot * PAGE_SIZE + at % PAGE_SIZE : NULL;
+    return slots + slot * PAGE_SIZE;
+}
+
+/* ---- slots ---- */
+
+/* Its bytes are anything. */
+static u32 take_slot(void)
+{
+    u32 slot = free_slot;
+    if (slot)
+        memcpy(&free_slot, bytes_of(slot), sizeof free_slot);
+    else
+        slot = ++last_slot;
+    uses[slot] = 1;
+    return slot;
+}
+
+static void leave_slot(u32 slot)
+{
+    if (!slot || --uses[slot])
+        return;
+    memcpy(bytes_of(slot), &free_slot, sizeof free_slot);
+    free_slot = slot;
+}
+
+/* The bytes of a page, which are then its own. */
+static u8 *own(u32 *slot)
+{
+    u32 old = *slot;
+    if (uses[old] == 1)
+        return bytes_of(old);
+    *slot = take_slot();
+    if (old)
+        memcpy(bytes_of(*slot), bytes_of(old), PAGE_SIZE);
+    else
+        memset(bytes_of(*slot), 0, PAGE_SIZE);
+    leave_slot(old);
+    return bytes_of(*slot);
+}
+
+/* ---- moving ---- */
+
+static u32 *written_like(const u8 *data)
+{
+    u64 word;
+    memcpy(&word, data, sizeof word);
+    return &written[word * 0x9e3779b97f4a7c15UL >> 56]; /* 2^64/golden ratio */
+}
+_Static_assert(WRITTEN == 1 << (64 - 56), "bits of written_like");
+
+static void write_page(u32 *slot, const u8 *data)
+{
+    u32 *like = written_like(data);
+    if (uses[*like] && !memcmp(bytes_of(*like), data, PAGE_SIZE)) {
+        uses[*like]++;
+        leave_slot(*slot);
+        *slot = *like;
+        return;
+    }
+    if (uses[*slot] != 1) {
+        leave_slot(*slot);
+        *slot = take_slot();
+    }
+    memcpy(bytes_of(*slot), data, PAGE_SIZE);
+    *like = *slot;
+}
+
+static void read_piece(u32 slot, u8 *to, u64 at, u64 n)
+{
+    if (slot)
+        memcpy(to, bytes_of(slot) + at, n);
+    else
+        memset(to, 0, n);
 }
 
 i64 store_move(u64 memory, u64 at, u64 bytes, bool write)
 {
     if (at < start || at - start > length || bytes > length - (at - start))
         return -1;
+    at -= start;
     for (u64 n; bytes; memory += n, at += n, bytes -= n) {
-        n = piece_at(at - start, bytes);
-        u8 *place = place_of(at - start, write);
-        if (!place)
-            memset((void *)memory, 0, n);
-        else if (write)
-            memcpy(place, (const void *)memory, n);
+        u32 *slot = &slot_of[at / PAGE_SIZE];
+        u64 in_page = at % PAGE_SIZE;
+        n = piece_at(at, bytes);
+        if (!write)
+            read_piece(*slot, (u8 *)memory, in_page, n);
+        else if (n == PAGE_SIZE)
+            write_page(slot, (const u8 *)memory);
         else
-            memcpy((void *)memory, place, n);
+            memcpy(own(slot) + in_page, (const u8 *)memory, n);
     }
     return 0;
 }
+
+/* ---- the beginning ---- */
 
 /* Copy a piece of the file that is no hole. */
 static void load(int file, u64 at, u64 end)
 {
     for (u64 n; at < end; at += n) {
+        u8 *page = own(&slot_of[(at - start) / PAGE_SIZE]);
         n = piece_at(at - start, end - at);
-        if (pread(file, place_of(at - start, true), n, at) != (i64)n)
+        if (pread(file, page + (at - start) % PAGE_SIZE, n, at) != (i64)n)
             panic("twin: a disk's data cannot be read");
     }
 }
@@ -72,6 +151,7 @@ void store_load(int file, u64 from, u64 end)
     start = from;
     length = end - from;
     slot_of = reserve((length / PAGE_SIZE + 1) * sizeof *slot_of);
+    uses = reserve((length + HUGE_PAGE) / PAGE_SIZE * sizeof *uses);
     slots = reserve(length + 2 * HUGE_PAGE);
     slots += -(u64)slots % HUGE_PAGE;
     madvise(slots, length + HUGE_PAGE, MADV_HUGEPAGE);

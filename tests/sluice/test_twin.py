@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from both import END, expect_alike, machine_and_twin, phys_of
@@ -290,6 +291,32 @@ rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
             assert "disk.writes" in made.console
             assert (made.status, made.console) == (expected.returncode, expected.stdout)
             assert trace.read_ring(kept, phys_of(made.console)) == expected_trace
+
+
+@pytest.mark.native
+def test_pages_of_a_disk_with_equal_contents_are_changed_alone(tmp_path: Path) -> None:
+    """A resident twin has them in memory once. The files are larger than the cache; the second disk
+    is written past it, by sectors."""
+    script = """cp /f /a; sync; cp /f /b; sync; cp /f /c; sync; cksum /a /b /c
+dd if=/g of=/b bs=8k count=2 seek=4 conv=notrunc; sync; cksum /a /b /c
+rm /a; cp /g /d; sync; cp /f /a; sync; cksum /a /b /c /d
+dd if=/f of=/dev/disk1 bs=8k; dd if=/f of=/dev/disk1 bs=8k seek=128
+dd if=/g of=/dev/disk1 bs=512 count=3 seek=2051; cksum /dev/disk1
+cat /dev/stat
+"""
+    files = {f"/{name}": Random(name).randbytes(1 << 20) for name in "fg"}
+    root = image.make_image(tmp_path / "root.img", Content(rc=script, block="8K", files=files))
+    other = tmp_path / "other.img"
+    other.write_bytes(bytes(4 << 20))
+    machine = Config(
+        (Disk(root), Disk(other)), 1, "64M", "drive=fixed nbuf=64 trace_k=64", lab=True
+    )
+    expected, _ = plain_and_trace(machine)
+    sums = [int(number) for number in re.findall(r"^(\d+) \d+ /\w$", expected.stdout, re.M)]
+    assert (len(set(sums[:3])), len(set(sums[3:6]))) == (1, 2)
+    with machine.guest() as guest, Resident(guest) as resident:
+        made = resident.trial(machine.charged_arguments(), limit_s=HANG_S)
+    assert (made.status, made.console) == (expected.returncode, expected.stdout)
 
 
 @pytest.mark.native
