@@ -20,6 +20,7 @@
  *     nic.c             the network device
  *     costs_file.c      other tables of costs, and what was charged
  *     resident.c store.c    many trials of one process, with -r
+ *     used.c            which pages a program has used
  * - MEMORY is a file, as QEMU gets it (sluice/system/guest.py): the machine's
  *   memory, with the RAM disks behind it. It is mapped at its physical address.
  *   So the trace is read from it afterwards, as that of a machine.
@@ -96,7 +97,8 @@ static void keep_trace(void)
 
 void host_end(int status)
 {
-    *(u64 *)MEMORY_PHYS = (u64)trace_ring; /* engine.py finds the trace by it */
+    if (!disks)
+        *(u64 *)MEMORY_PHYS = (u64)trace_ring; /* engine.py finds it there */
     if (trace_kept && trace_ring)
         keep_trace();
     if ((write_log && fclose(write_log)) || watch_end())

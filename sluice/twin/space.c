@@ -9,6 +9,9 @@
  *   base + space_bytes   the end of its stack
  *
  * - What runs is the host's copy of the program (program.h).
+ * - A place that a process has left keeps its mapping, and the pages that were
+ *   used, as zeros: most processes run a program that another one ran before.
+ *   So calls of the host and page faults are fewer. Narrow places are unmapped.
  * - fork copies a space to other addresses. A word in it that lies in its
  *   program, heap or stack is taken to be a pointer, and is moved along. In
  *   wide spaces only two bytes of a word change. So what is no pointer does not
@@ -31,6 +34,7 @@
 #include "sluice/twin/host.h"
 #include "sluice/twin/program.h"
 #include "sluice/twin/space.h"
+#include "sluice/twin/used.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/panic.h"
 #include "kernel/proc/proc.h"
@@ -44,7 +48,11 @@
 _Static_assert(NARROW_FIRST + SPACES * NARROW_BYTES <= 0x2000000000UL,
                "byte 4 of a narrow space's addresses is no character");
 
+#define DATA_KEPT  (1UL << 20) /* bytes of a place that was left */
+#define STACK_KEPT (8UL << 10)
+
 static bool base_in_use[SPACES];
+static const struct program *mapped[SPACES]; /* NULL: nothing is mapped */
 static u64 space_bytes = WIDE_BYTES;
 
 /* ---- spaces ---- */
@@ -57,22 +65,67 @@ static u64 base_of(u32 i)
     return (0x1cUL + i / 128) << 40 | (0x80UL + i % 128) << 32 | 1UL << 31;
 }
 
-static u64 take_base(void)
+static u32 index_of(u64 base)
 {
     u32 i = 0;
-    while (base_in_use[i])
+    while (base_of(i) != base)
         i++;
+    return i;
+}
+
+static void unmap(u32 i)
+{
+    munmap((void *)base_of(i), space_bytes);
+    mapped[i] = NULL;
+}
+
+/* A free place where this is mapped, or NULL: nothing; SPACES if there is none.
+ */
+static u32 find_free(const struct program *p)
+{
+    u32 i = 0;
+    while (i < SPACES && (base_in_use[i] || mapped[i] != p))
+        i++;
+    return i;
+}
+
+/* A place with the program's constant parts, and zeros everywhere else. */
+static u64 take_base(const struct program *p)
+{
+    u32 i = find_free(p);
+    if (i == SPACES)
+        i = find_free(NULL);
+    if (i == SPACES)
+        for (i = 0; base_in_use[i];)
+            i++;
+    if (mapped[i] && mapped[i] != p)
+        unmap(i);
+    if (!mapped[i])
+        program_map(p, base_of(i), space_bytes);
+    mapped[i] = p;
     base_in_use[i] = true;
     return base_of(i);
 }
 
+static void clear(u64 from, u64 to, void *arg)
+{
+    (void)arg;
+    memset((void *)from, 0, to - from);
+}
+
 static void let_base_go(u64 base)
 {
-    munmap((void *)base, space_bytes);
-    u32 i = 0;
-    while (base_of(i) != base)
-        i++;
+    u32 i = index_of(base);
     base_in_use[i] = false;
+    if (space_bytes == NARROW_BYTES) {
+        unmap(i);
+        return;
+    }
+    u64 data = base + mapped[i]->data, stack = base + space_bytes - STACK_KEPT;
+    u64 far = ROUND_UP(data + DATA_KEPT, 1UL << 16);
+    each_used(data, far, clear, NULL);
+    madvise((void *)far, stack - far, MADV_DONTNEED);
+    clear(stack, base + space_bytes, NULL);
 }
 
 /* Narrow spaces, where wide ones have no room. */
@@ -88,25 +141,24 @@ static void choose_width(void)
         space_bytes = NARROW_BYTES;
 }
 
-/* The parts of a space that are used, as offsets from its base: the program and
- * its heap end at `heap_end`, and the stack begins at `stack`. */
-struct used {
-    u64 heap_end, stack;
+/* From one space to another. The program and its heap end at `heap_end`, and
+ * the stack begins at `stack`, as offsets from the place. */
+struct copy {
+    u64 place, to, heap_end, stack;
 };
 
 /* Copy [from, to) of a space to the same place of another, which is all zeros,
  * moving pointers. Most words are zeros: they make no page of the copy. */
-static void copy_moved(const struct space *s, u64 base, const struct used *u,
-                       u64 from, u64 to)
+static void copy_moved(u64 from, u64 to, void *arg)
 {
-    const u64 *word = (const u64 *)(s->place + from);
-    u64 *copy = (u64 *)(base + from), delta = base - s->place;
-    for (u64 i = 0; i < (to - from) / sizeof *word; i++) {
-        u64 at = word[i] - s->place;
-        bool pointer =
-            at <= u->heap_end || (at >= u->stack && at <= space_bytes);
-        if (word[i])
-            copy[i] = pointer ? word[i] + delta : word[i];
+    const struct copy *c = arg;
+    u64 delta = c->to - c->place;
+    for (u64 at = from; at < to; at += sizeof at) {
+        u64 word = *(const u64 *)at, offset = word - c->place;
+        bool pointer = offset <= c->heap_end ||
+                       (offset >= c->stack && offset <= space_bytes);
+        if (word)
+            *(u64 *)(at + delta) = pointer ? word + delta : word;
     }
 }
 
@@ -138,15 +190,14 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
     const struct program *p = s->program;
     (void)hot_va;
     child->program = p;
-    child->place = take_base();
-    program_map(p, child->place, space_bytes);
+    child->place = take_base(p);
     child->moved = child->place - s->place;
-    struct used used = {
-        .heap_end = myproc()->brk + heap_distance() - s->place,
-        .stack = myproc()->trapframe->x[REG_SP] - s->place,
-    };
-    copy_moved(s, child->place, &used, p->data, ROUND_UP(used.heap_end, 8));
-    copy_moved(s, child->place, &used, used.stack, space_bytes);
+    u64 heap_end = myproc()->brk + heap_distance();
+    u64 stack = myproc()->trapframe->x[REG_SP];
+    struct copy c = {s->place, child->place, heap_end - s->place,
+                     stack - s->place};
+    each_used(s->place + p->data, ROUND_UP(heap_end, 8), copy_moved, &c);
+    each_used(stack, space_stack_top(s), copy_moved, &c);
     return 0;
 }
 
@@ -202,8 +253,7 @@ u64 space_length(const struct space *s, u64 text, u64 n)
 static void begin(struct space *s, struct trapframe *f)
 {
     s->program = program_named(myproc()->name);
-    s->place = take_base();
-    program_map(s->program, s->place, space_bytes);
+    s->place = take_base(s->program);
     program_fill(s->program, s->place);
     space_place_stack(s, f);
     f->epc = s->place + s->program->entry;
