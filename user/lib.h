@@ -69,6 +69,7 @@ int mount(const char *disk, const char *dir, int flags);
 int umount(const char *dir, bool force);
 int sync(void);
 int fsync(int fd);
+int fdatasync(int fd);
 int smoothsync(u64 age_ns);
 int advise(int fd, u64 offset, u64 n, int advice);
 int charge(u64 instructions); /* see compute.h */

@@ -68,7 +68,8 @@
     X(socket, 2)     /* (SOCKET_..., port, 0: a free one) descriptor */        \
     X(sendto, 4)     /* (fd, buf, n, const struct net_address *) n */          \
     X(recvfrom, 5)   /* (fd, buf, n, struct net_address *, ns; 0: for ever) */ \
-    X(nfssvc, 2)     /* (socket, directory) serve it by NFS until killed */
+    X(nfssvc, 2)     /* (socket, directory) serve it by NFS until killed */    \
+    X(fdatasync, 1)  /* (fd) fsync without what only says when it changed */
 
 enum syscall_number {
     SYS_none,

@@ -1,5 +1,6 @@
 /*
- * Contents of files: read, write, truncate, fsync, the text of links.
+ * Contents of files: read, write, truncate, fsync, fdatasync, the text of
+ * links.
  *
  * - A write of a whole block does not read it. A new block that is written
  *   in part is zeroed first, so what lay there before is never seen.
@@ -366,6 +367,29 @@ int ext2_fsync(struct inode *ip)
     ip->named &= error != 0;
     int flush_error = disk_flush(d);
     return error ?: flush_error ?: ip->fs->failed ? -EIO : 0;
+}
+
+/* True if the disk has what leads to the data. Until map_cut makes a file
+ * smaller, each new pointer adds to its sectors, and its size only grows: so if
+ * both are what they were, all between is. */
+static bool is_mapped_there(const struct inode *ip)
+{
+    return ip->synced_sectors && ip->synced_sectors == ip->sectors &&
+           ip->synced_size == ip->size && !ip->named && !ip->fs->elsewhere;
+}
+
+int ext2_fdatasync(struct inode *ip)
+{
+    struct disk *d = ip->fs->disk;
+    if (is_mapped_there(ip)) {
+        int error = bflush_owner(d, owner_of(ip));
+        int flush_error = disk_flush(d);
+        return error ?: flush_error ?: ip->fs->failed ? -EIO : 0;
+    }
+    TRY(ext2_flush(ip));
+    ip->synced_sectors = S_ISREG(ip->mode) ? ip->sectors : 0;
+    ip->synced_size = ip->size;
+    return 0;
 }
 
 u64 ext2_lost_before(const struct inode *ip)

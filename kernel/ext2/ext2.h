@@ -46,9 +46,12 @@ struct inode {
     u32 block[15];     /* 12 direct, indirect, double, triple */
     u32 next_dir_slot; /* where the last search in it ended */
     u32 goal;          /* allocator: block after the last one given */
+    u32 synced_sectors; /* after the last fdatasync; 0: smaller since then, or
+                           there was none */
     u64 run_block;     /* the last mapping found: from this block of the */
     u32 run_start;     /* file on, run_blocks of them lie in a row on the */
     u32 run_blocks;    /* disk from run_start on */
+    u64 synced_size;   /* with synced_sectors */
 };
 
 /*
@@ -214,6 +217,9 @@ int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
  * if the file system has failed: the inode cannot be written then. */
 int ext2_fsync(struct inode *);
 int ext2_flush(struct inode *); /* ext2_fsync; or elsewhere's flush */
+/* The same, but the inode is not waited for if only its times, mode or links
+ * have changed since the last ext2_fdatasync: they need not be on the disk. */
+int ext2_fdatasync(struct inode *);
 /* Delayed writes that were lost (lost.h). The first returns the number that a
  * new open file description of the inode begins with; the second 0, or -EIO if
  * this description has to be told of a loss. */

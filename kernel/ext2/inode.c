@@ -284,7 +284,7 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->flags = raw->flags;
     memcpy(ip->block, raw->block, sizeof(ip->block));
     ip->rdev = S_ISCHR(raw->mode) ? raw->block[0] : 0;
-    ip->next_dir_slot = ip->goal = 0;
+    ip->next_dir_slot = ip->goal = ip->synced_sectors = 0;
     ip->run_blocks = 0;
 }
 

@@ -343,7 +343,7 @@ int map_cut(struct inode *ip, u64 keep)
     u32 old[EXT2_POINTERS];
     memcpy(old, ip->block, sizeof(old));
     ip->run_blocks = 0;
-    ip->goal = 0;
+    ip->goal = ip->synced_sectors = 0;
     bool wait = drop_pointers(ip, keep) && ip->nlink;
     error = inode_write(ip, wait) ?: free_cut(ip, old, keep);
     return error ?: inode_write(ip, false);

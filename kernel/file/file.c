@@ -351,15 +351,25 @@ int file_stat(struct file *f, struct stat *st)
     return 0;
 }
 
-int file_fsync(struct file *f)
+static inline int flush(struct file *f, int (*flush_inode)(struct inode *))
 {
     if (f->type != FILE_INODE)
         return -EINVAL;
     HOLD(inode, f->inode);
     TRY(ivalid(f->inode));
-    int error = ext2_flush(f->inode);
+    int error = flush_inode(f->inode);
     int lost = ext2_lost_since(f->inode, &f->told, true);
     return error ?: lost;
+}
+
+int file_fsync(struct file *f)
+{
+    return flush(f, ext2_flush);
+}
+
+int file_fdatasync(struct file *f)
+{
+    return flush(f, ext2_fdatasync);
 }
 
 int file_ioctl(struct file *f, u32 request, u64 arg)

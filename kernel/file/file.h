@@ -51,6 +51,7 @@ int file_ioctl(struct file *, u32 request, u64 arg);
 /* All that was written to the file is on the disk: 0. -EIO if it is not, or if
  * a part was lost (lost.h). */
 int file_fsync(struct file *);
+int file_fdatasync(struct file *);
 
 /* pipe.c; on an error pipe_make stores nothing */
 int pipe_make(struct file **reader, struct file **writer);

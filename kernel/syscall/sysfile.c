@@ -280,6 +280,12 @@ i64 sys_fsync(const u64 *arg)
     return file_of(arg[0], &f) ?: file_fsync(f);
 }
 
+i64 sys_fdatasync(const u64 *arg)
+{
+    struct file *f;
+    return file_of(arg[0], &f) ?: file_fdatasync(f);
+}
+
 i64 sys_advise(const u64 *arg)
 {
     struct file *f;

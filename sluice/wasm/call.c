@@ -119,6 +119,7 @@ CALL(int, mount, (const char *disk, const char *dir, int flags), disk, dir,
 CALL(int, umount, (const char *dir), dir)
 CALL(int, sync, (void), 0)
 CALL(int, fsync, (int fd), fd)
+CALL(int, fdatasync, (int fd), fd)
 CALL(int, smoothsync, (u64 age_ns), age_ns)
 CALL(int, advise, (int fd, u64 at, u64 n, int advice), fd, at, n, advice)
 CALL(int, charge, (u64 instructions), instructions)

@@ -8,6 +8,7 @@
  *   conv=notrunc      do not truncate the output file first
  *   conv=excl         the output file must be new
  *   conv=fsync        fsync the output before the time is taken
+ *   conv=fdatasync    fdatasync it
  *   oflag=sync        each write waits for the disk
  */
 #include "user/lib.h"
@@ -15,7 +16,8 @@
 static struct {
     const char *in, *out;
     u64 block_bytes, count, skip, seek;
-    bool notrunc, excl, fsync, sync;
+    bool notrunc, excl, sync;
+    int (*flush)(int fd);
 } args = {.block_bytes = 512, .count = ~0UL};
 
 /* A larger block is read in parts, into memory that grows as it is read. */
@@ -33,7 +35,9 @@ static void flag(char *words, const char *what)
         else if (strcmp(word, "excl") == 0)
             args.excl = true;
         else if (strcmp(word, "fsync") == 0)
-            args.fsync = true;
+            args.flush = fsync;
+        else if (strcmp(word, "fdatasync") == 0)
+            args.flush = fdatasync;
         else if (strcmp(word, "sync") == 0 && strcmp(what, "oflag") == 0)
             args.sync = true;
         else
@@ -45,7 +49,7 @@ static void parse(char *arg)
 {
     static const char usage[] =
         "dd [if=FILE] [of=FILE] [bs=SIZE] [count=N] [skip=N] [seek=N]\n"
-        "          [conv=notrunc,excl,fsync] [oflag=sync]";
+        "          [conv=notrunc,excl,fsync,fdatasync] [oflag=sync]";
     static const struct {
         const char *name;
         u64 *value;
@@ -173,8 +177,8 @@ static int copy(int in, int out)
         (n == (i64)args.block_bytes ? full : partial)[1]++;
         bytes += n;
     }
-    if (args.fsync && fsync(out) < 0) {
-        warn("fsync");
+    if (args.flush && args.flush(out) < 0) {
+        warn(args.flush == fsync ? "fsync" : "fdatasync");
         return -1;
     }
     if (close(out) < 0) {

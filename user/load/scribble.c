@@ -216,6 +216,11 @@ static void do_fsync(void)
     expect_or_told(fsync(fd));
 }
 
+static void do_fdatasync(void)
+{
+    expect_or_told(fdatasync(fd));
+}
+
 static void do_sync(void)
 {
     sync_or_tell();
@@ -253,7 +258,7 @@ static const struct weighted kinds[] = {
     {"read", do_read, 15},     {"truncate", do_truncate, 8},
     {"reopen", do_reopen, 4},  {"fsync", do_fsync, 3},
     {"sync", do_sync, 1},      {"stat", do_stat, 4},
-    {"advise", do_advise, 5},
+    {"advise", do_advise, 5},  {"fdatasync", do_fdatasync, 3},
 };
 
 static void operate(void)

@@ -41,6 +41,7 @@ static const struct any_call {
     {SYS_sync, ""},       {SYS_fsync, "F"},        {SYS_smoothsync, "V"},
     {SYS_advise, "FVVV"}, {SYS_charge, "W"},       {SYS_socket, "VV"},
     {SYS_sendto, "FBNS"}, {SYS_recvfrom, "FBNST"}, {SYS_nfssvc, "fP"},
+    {SYS_fdatasync, "F"},
 };
 
 /* Nothing leads to `before`: its bytes stay. */

@@ -182,3 +182,23 @@ TEST(what_is_synced_is_no_longer_dirty)
     FAILS(EINVAL, smoothsync(~0UL));
     FAILS(EINVAL, fsync(fds[0]));
 }
+
+TEST(an_fdatasync_leaves_no_data_dirty_and_an_inode_with_new_times)
+{
+    int fd = OK(create("f")), reader = OK(open("f", O_RDONLY)), fds[2];
+    IS(write(fd, buf, sizeof buf), sizeof buf);
+    OK(fdatasync(reader));
+    OK(sync());
+    IS(pwrite(fd, buf, 1, 5), 1);
+    OK(fdatasync(reader));
+    IS(gauge("bio.dirty"), 1);
+    OK(sync());
+    IS(pwrite(fd, buf, 1, sizeof buf), 1);
+    OK(fdatasync(fd));
+    u64 left = gauge("bio.dirty"); /* bitmaps and counts */
+    OK(fsync(fd));
+    IS(gauge("bio.dirty"), left);
+    OK(pipe(fds));
+    FAILS(EINVAL, fdatasync(fds[1]));
+    FAILS(EINVAL, fdatasync(1)); /* the console */
+}

@@ -19,6 +19,7 @@ static void calls_with_fd(int fd)
     FAILS(EBADF, getdents(fd, buf, 1000));
     FAILS(EBADF, ftruncate(fd, 0));
     FAILS(EBADF, fsync(fd));
+    FAILS(EBADF, fdatasync(fd));
     FAILS(EBADF, advise(fd, 0, 0, ADVICE_NORMAL));
 }
 

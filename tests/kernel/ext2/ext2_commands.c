@@ -252,15 +252,25 @@ static int cmd_chmod(char **w)
     return error;
 }
 
-static int cmd_fsync(char **w)
+static int with_file(const char *path, int (*fn)(struct inode *))
 {
     struct inode *ip;
-    int error = command_open(w[1], false, &ip);
+    int error = command_open(path, false, &ip);
     if (error)
         return error;
-    error = ext2_fsync(ip);
+    error = fn(ip);
     command_close(ip);
     return error;
+}
+
+static int cmd_fsync(char **w)
+{
+    return with_file(w[1], ext2_fsync);
+}
+
+static int cmd_fdatasync(char **w)
+{
+    return with_file(w[1], ext2_fdatasync);
 }
 
 static int cmd_sync(char **w)
@@ -448,6 +458,7 @@ static const struct command commands[] = {
     {"chmod", 3, cmd_chmod},
     {"create", 2, cmd_create},
     {"fsync", 2, cmd_fsync},
+    {"fdatasync", 2, cmd_fdatasync},
     {"get", 3, cmd_get},
     {"grow", 3, cmd_grow},
     {"hold", 3, cmd_hold},

@@ -619,7 +619,8 @@ static void do_fsync(void)
     struct inode *ip = some_file(&o, path);
     if (!ip)
         return;
-    expect("fsync", path, ext2_fsync(ip), 0);
+    bool all = shim_random(2);
+    expect("fsync", path, all ? ext2_fsync(ip) : ext2_fdatasync(ip), 0);
     o->synced = true;
     facts_close(o, NULL);
     if (*path == '/')

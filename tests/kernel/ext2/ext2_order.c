@@ -1,6 +1,6 @@
 /*
- * Order policies, of ext2_test: what waits under each of them, what an fsync
- * and a sync promise where metadata is delayed, and that a swap or a wrong
+ * Order policies, of ext2_test: what waits under each of them, what an fsync,
+ * an fdatasync and a sync promise where metadata is delayed, and that a swap or a wrong
  * answer leaves nothing behind that the policy in use would have written.
  */
 #include <stdlib.h>
@@ -138,6 +138,96 @@ TEST(an_fsync_of_a_directory_writes_its_names)
     check_eq(rig_do("fsync /m/d"), 0);
     check_eq(rig_do("fsync /m"), 0);
     check(on_disk("/d/new"));
+    rig_end();
+}
+
+/* ---- fdatasync ---- */
+
+/* How many of the disk's blocks differ from an image, which is freed. */
+static u32 changed_since(u8 *image)
+{
+    u32 n = 0, size = image_block_bytes(image);
+    for (u64 at = 0; at < rig_bytes(); at += size)
+        n += memcmp(image + at, rig_image() + at, size) != 0;
+    free(image);
+    return n;
+}
+
+static u8 *copy_image(void)
+{
+    return memcpy(malloc(rig_bytes()), rig_image(), rig_bytes());
+}
+
+static const enum shim_order both[] = {ORDERS_NOW, ORDERS_NONE};
+
+TEST(an_fdatasync_in_place_writes_the_data_and_no_inode)
+{
+    for (u32 i = 0; i < NELEM(both); i++) {
+        begin(both[i]);
+        rig_script("write /m/file 300000 1\nfdatasync /m/file\n");
+        check_contents("/m/file", 300000);
+        rig_script("chmod /m/file 600\n"); /* and its times */
+        u8 *before = copy_image();
+        rig_script("pwrite /m/file 200000 100 2\nfdatasync /m/file\n");
+        check_eq(changed_since(before), 1);
+        check_eq(shim_unflushed(rig_disk), 0);
+        before = copy_image();
+        rig_script("fsync /m/file\n");
+        check_eq(changed_since(before), 1); /* the inode's */
+        rig_end();
+    }
+}
+
+TEST(an_fdatasync_writes_a_size_that_has_changed_and_each_new_pointer)
+{
+    for (u32 i = 0; i < NELEM(both); i++) {
+        begin(both[i]);
+        rig_script("write /m/file 300000 1\nfdatasync /m/file\n"
+                   "append /m/file 10 1\nfdatasync /m/file\n");
+        check_contents("/m/file", 300010); /* within the last block */
+        rig_script("truncate /m/file 301000\nfdatasync /m/file\n");
+        check_eq(size_on_disk("/file"), 301000);
+        rig_script("create /m/holes\ntruncate /m/holes 100000\n"
+                   "pwrite /m/holes 50000 100 1\nfdatasync /m/holes\n"
+                   "pwrite /m/holes 60000 100 1\nfdatasync /m/holes\n");
+        u32 ino = image_ino(rig_image(), "/holes");
+        check(image_map(rig_image(), ino, 60000 / 1024));
+        rig_end();
+    }
+}
+
+TEST(an_fdatasync_writes_a_size_that_was_smaller_in_between)
+{
+    begin(ORDERS_NOW);
+    rig_script("write /m/file 300000 1\nfdatasync /m/file\n"
+               "truncate /m/file 299990\nsync\n"
+               "truncate /m/file 300000\nfdatasync /m/file\n");
+    check_eq(size_on_disk("/file"), 300000);
+    rig_end();
+}
+
+TEST(an_fdatasync_writes_names_of_a_directory_and_a_files_new_name)
+{
+    begin(ORDERS_NONE);
+    rig_script("mkdir /m/d\ncreate /m/d/new\nfdatasync /m/d/new\n"
+               "fdatasync /m/d\nfdatasync /m\n");
+    check(on_disk("/d/new"));
+    rig_script("create /m/d/next\nfsync /m/d/next\nfdatasync /m/d\n");
+    check(on_disk("/d/next"));
+    rig_script("fdatasync /m/d/new\nln /m/d/new /m/other\nfdatasync /m/other\n");
+    check(on_disk("/other"));
+    rig_end();
+}
+
+TEST(an_fdatasync_in_place_reports_writes_and_flushes_that_fail)
+{
+    begin(ORDERS_NOW);
+    rig_script("write /m/file 3000 1\nfdatasync /m/file\npwrite /m/file 0 9 2\n");
+    shim_fail(FAULT_WRITE, rig_disk, 1, false);
+    check_eq(rig_do("fdatasync /m/file"), -EIO);
+    shim_fail(FAULT_FLUSH, rig_disk, 1, false);
+    check_eq(rig_do("fdatasync /m/file"), -EIO);
+    check_eq(rig_do("fdatasync /m/file"), 0);
     rig_end();
 }
 
