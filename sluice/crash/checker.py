@@ -27,10 +27,19 @@ class Checker:
     def preen(self, disk: bytes, who: str) -> str:
         """Put a disk into the file and have it repaired without a question. Returns what e2fsck
         said if it would have to ask, or ""."""
+        return self.replay(disk, who) or self.repair(who)
+
+    def replay(self, disk: bytes, who: str) -> str:
+        """Put a disk into the file and have its journal replayed, if it has one. Returns what
+        e2fsck said if it could not, or ""."""
         self.path.write_bytes(disk)
         has_journal = struct.unpack_from("<I", disk, 1024 + 92)[0] & HAS_JOURNAL
         if has_journal and (status := self.run("-E", "journal_only", "-p")):
             return f"{who}: the journal: status {status}: {self.message()}"
+        return ""
+
+    def repair(self, who: str) -> str:
+        """Have the disk in the file repaired without a question. Returns as `preen`."""
         if (status := self.run("-p")) > 1:
             return f"{who} -p: status {status}: {self.message()}"
         return ""

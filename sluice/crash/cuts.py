@@ -61,19 +61,23 @@ class Base:
 
 @dataclass
 class Image:
-    """What a cut leaves: the hash, and the sectors in which it differs from the base."""
+    """What a cut leaves: the hash, what was durable, and the sectors that differ from that."""
 
-    base: Base
     hash: int
-    sectors: list[Sectors]  # the later ones count
+    durable: bytes
+    new: Sectors
 
     def bytes(self) -> bytes:
         """Return the whole image."""
-        disk = bytearray(self.base.disk)
-        for sectors in self.sectors:
-            for sector, (_, data) in sectors.items():
-                disk[sector * SECTOR : (sector + 1) * SECTOR] = data
-        return bytes(disk)
+        return apply_sectors(self.durable, self.new)
+
+
+def apply_sectors(disk: bytes, sectors: Sectors) -> bytes:
+    """Return a disk with these sectors in it."""
+    after = bytearray(disk)
+    for sector, (_, data) in sectors.items():
+        after[sector * SECTOR : (sector + 1) * SECTOR] = data
+    return bytes(after)
 
 
 class Platters:
@@ -82,6 +86,8 @@ class Platters:
     def __init__(self, base: Base) -> None:
         self.base = base
         self.durable: Sectors = {}
+        self.disk = base.disk  # durable, except for what is newly so
+        self.newly: Sectors = {}
         self.hash = 0
         self.pending: dict[int, list[tuple[int, int, bytes]]] = {}
 
@@ -94,7 +100,7 @@ class Platters:
         for pieces in self.pending.values():
             for sector, key, data in pieces:
                 self.hash ^= self.durable.get(sector, (0, b""))[0] ^ key
-                self.durable[sector] = key, data
+                self.durable[sector] = self.newly[sector] = key, data
         self.pending = {}
 
     def image(self, cut: Cut) -> Image:
@@ -108,7 +114,9 @@ class Platters:
         found = self.hash
         for sector, (key, _) in new.items():
             found ^= self.durable.get(sector, (0, b""))[0] ^ key
-        return Image(self.base, found, [dict(self.durable), new])
+        if self.newly:
+            self.disk, self.newly = apply_sectors(self.disk, self.newly), {}
+        return Image(found, self.disk, new)
 
 
 def follow_events(

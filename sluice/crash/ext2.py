@@ -127,6 +127,24 @@ class Reader:
             return []
         return [number for number in struct.unpack("<13I", inode.block[:52]) if number]
 
+    def all_blocks(self, inode: Inode) -> tuple[list[int], list[int]]:
+        """Return the numbers of a file's blocks, and those of its blocks of pointers."""
+        data: list[int] = []
+        pointers: list[int] = []
+
+        def follow(number: int, level: int) -> None:
+            if number and level:
+                pointers.append(number)
+                inner = self.block(number, f"inode {inode.number}")
+                for one in struct.unpack(f"<{self.block_bytes // 4}I", inner):
+                    follow(one, level - 1)
+            elif number:
+                data.append(number)
+
+        for i, number in enumerate(struct.unpack("<15I", inode.block)):
+            follow(number, max(0, i - DIRECT + 1))
+        return data, pointers
+
     def entries(self, inode: Inode) -> list[tuple[str, int]]:
         """Return a directory's names, each with its inode's number, without `.` and `..`."""
         data, found = self.data(inode), []

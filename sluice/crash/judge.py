@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sluice.crash.checker import Checker
 from sluice.crash.cuts import Image
+from sluice.crash.empty_log import EmptyLog
 from sluice.crash.ext2 import Damaged, read_tree
 from sluice.crash.machine import CrashMachine, apply_writes, difference
 from sluice.crash.operations import Operation, parse_operations
@@ -47,14 +48,18 @@ def is_expected(line: str) -> bool:
 
 
 class Judge:
-    """Judges images with a machine and a file in memory. Equal images are judged once."""
+    """Judges images with a machine and a file in memory. Equal images are judged once; and so are
+    disks that e2fsck or a mount leaves, if they are equal but for what an empty log still holds."""
 
     def __init__(self, machine: CrashMachine) -> None:
         self.machine = machine
         self.checker = Checker(machine.folder)
         self.mount_ns = 0  # of the last mount
+        self.log = EmptyLog(machine.start_disk())
         self.verdicts: dict[int, Verdict] = {}
-        # By the hash of a disk that e2fsck has repaired, or that a mount has left.
+        # By the key of a disk whose journal e2fsck has replayed, that it has repaired, or that a
+        # mount has left.
+        self.replayed: dict[int, Verdict] = {}
         self.repaired: dict[int, Verdict] = {}
         self.checked: dict[int, list[str]] = {}
 
@@ -73,12 +78,12 @@ class Judge:
             verdict.mount_ns = self.mount_ns
             verdict.mounted = self._read(mounted, "mount", verdict, husks=False)
             self.check(mounted, "mount, then e2fsck", verdict)
-        if asked := self.checker.preen(disk, "e2fsck"):
+        if asked := self.checker.replay(disk, "e2fsck"):
             verdict.asks = asked
             return verdict
-        repaired = self._judge_repaired(self.checker.path.read_bytes())
-        verdict.wrong += repaired.wrong
-        verdict.repaired = repaired.repaired
+        replayed = self._judge_replayed(self.checker.path.read_bytes())
+        verdict.wrong += replayed.wrong
+        verdict.repaired, verdict.asks = replayed.repaired, replayed.asks
         return verdict
 
     # ---- the judges ----
@@ -111,9 +116,21 @@ class Judge:
             verdict.wrong.append(f"{who}: {error}")
             return None
 
+    def _judge_replayed(self, disk: bytes) -> Verdict:
+        """Judge the disk whose journal e2fsck has just replayed."""
+        key = self.log.key(disk)
+        if key not in self.replayed:
+            asked = self.checker.repair("e2fsck")
+            self.replayed[key] = (
+                Verdict(asks=asked)
+                if asked
+                else self._judge_repaired(self.checker.path.read_bytes())
+            )
+        return self.replayed[key]
+
     def _judge_repaired(self, disk: bytes) -> Verdict:
         """Judge the disk that e2fsck has just repaired. Many cuts are repaired to the same one."""
-        key = hash(disk)
+        key = self.log.key(disk)
         if key not in self.repaired:
             verdict = self.repaired[key] = Verdict()
             if status := self.checker.run("-fn"):
@@ -126,7 +143,7 @@ class Judge:
 
     def check(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect e2fsck to repair a disk without a question, and then to find nothing."""
-        key = hash(disk)
+        key = self.log.key(disk)
         if key not in self.checked:
             self.checked[key] = self._check_new(disk, who)
         verdict.wrong += self.checked[key]

@@ -16,8 +16,9 @@ FOLDER = BUILD / "crash"
 CODE = Path(__file__).parent
 # The modules that decide what comes of a workload.
 DECIDES = (
-    *("checker", "crews", "cuts", "disk_events", "ext2", "faults", "judge", "laboratory"),
+    *("checker", "crews", "cuts", "disk_events", "empty_log", "ext2", "faults", "judge"),
     *(
+        "laboratory",
         "log_faults",
         "machine",
         "name_rules",
