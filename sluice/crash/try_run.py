@@ -99,10 +99,10 @@ def iterate_attempts(end_s: float) -> Iterator[Attempt]:
         for fault in load_faults()
         if fault.on != "image"
     )
-    yield from (attempt for attempt, _ in found.most_common())
+    first = [attempt for attempt, _ in found.most_common()]
     singles = [Attempt(FILES, BLOCKS[1], workload.name) for workload in all_workloads(1)]
     seeds = (Attempt(FILES, BLOCKS[s % 2], random_workload(s).name) for s in range(1 << 30))
-    for further in (iter(singles), seeds):
+    for further in (first, singles, seeds):
         for attempt in further:
             if time.monotonic() > end_s:
                 return
