@@ -380,11 +380,11 @@ static bool is_mapped_there(const struct inode *ip)
 
 int ext2_fdatasync(struct inode *ip)
 {
-    struct disk *d = ip->fs->disk;
+    struct fs *fs = ip->fs;
     if (is_mapped_there(ip)) {
-        int error = bflush_owner(d, owner_of(ip));
-        int flush_error = disk_flush(d);
-        return error ?: flush_error ?: ip->fs->failed ? -EIO : 0;
+        int data_error = bflush_owner(fs->disk, owner_of(ip));
+        int error = disk_flush(fs->disk);
+        return data_error ?: error ?: fs->failed ? -EIO : 0;
     }
     TRY(ext2_flush(ip));
     ip->synced_sectors = S_ISREG(ip->mode) ? ip->sectors : 0;

@@ -41,17 +41,17 @@ struct inode {
     u64 size;       /* bytes */
     u32 sectors;    /* 512-byte units in use */
     u32 atime_s, mtime_s, ctime_s;
-    u32 mtime_ns;      /* below a second, while it is in memory; for NFS */
-    u32 flags;         /* ext2's i_flags, kept as found */
-    u32 block[15];     /* 12 direct, indirect, double, triple */
-    u32 next_dir_slot; /* where the last search in it ended */
-    u32 goal;          /* allocator: block after the last one given */
+    u32 mtime_ns;       /* below a second, while it is in memory; for NFS */
+    u32 flags;          /* ext2's i_flags, kept as found */
+    u32 block[15];      /* 12 direct, indirect, double, triple */
+    u32 next_dir_slot;  /* where the last search in it ended */
+    u32 goal;           /* allocator: block after the last one given */
     u32 synced_sectors; /* after the last fdatasync; 0: smaller since then, or
                            there was none */
-    u64 run_block;     /* the last mapping found: from this block of the */
-    u32 run_start;     /* file on, run_blocks of them lie in a row on the */
-    u32 run_blocks;    /* disk from run_start on */
-    u64 synced_size;   /* with synced_sectors */
+    u64 run_block;      /* the last mapping found: from this block of the */
+    u32 run_start;      /* file on, run_blocks of them lie in a row on the */
+    u32 run_blocks;     /* disk from run_start on */
+    u64 synced_size;    /* with synced_sectors */
 };
 
 /*

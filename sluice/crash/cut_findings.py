@@ -6,8 +6,10 @@ own way, so here each cut has the kinds of what it shows, and a page can say how
     asks      e2fsck -p, after the journal's replay, would have to ask a person
     unclean   it does not ask, and e2fsck -fn finds something afterwards
     names     the names are of no moment since the last fsync or sync. An fsync makes durable what
-              came before the last change of its own file, as a journal does, and no more
-    synced    a file that fsync or sync has confirmed is under none of its names, or is damaged
+              came before the last change of its own file, as a journal does, and no more; an
+              fdatasync what came before its file was made
+    synced    a file that fsync, fdatasync or sync has confirmed is under none of its names, or is
+              damaged
     size      a file has a size that it never had
     zeros     zeros that nobody wrote, in a part of a file that no fsync has confirmed
     stale     bytes of other files in such a part
@@ -23,6 +25,7 @@ from sluice.crash.oracle import FoundTree, History, steps_between
 KINDS = ("asks", "unclean", "names", "synced", "size", "zeros", "stale", "replaced")
 SETTLES_ALL = ("sync", "umount")
 SETTLES_ONE = ("fsync", "through")
+SETTLES_DATA = ("fdatasync", "store")
 
 
 class Findings:
@@ -45,6 +48,9 @@ class Findings:
             elif self.history.results[i] and op.name in SETTLES_ONE:
                 node = self.history.names[i].at[op.words[0]][1]
                 settled = max(settled, self._last_change(node, i + 1))
+            elif self.history.results[i] and op.name in SETTLES_DATA:
+                node = self.history.names[i].at[op.words[0]][1]
+                settled = max(settled, self.history.made.get(node, 0))
             yield settled
 
     def _paths(self, node: int, moment: int) -> frozenset[str]:

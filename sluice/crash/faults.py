@@ -127,6 +127,17 @@ def fsync_without_inode(p: Planter) -> Events:
     return p.drop_events(p.covering(p.place_of("/f"), p.writes(1) + p.writes(2)))
 
 
+def fdatasync_without_size(p: Planter) -> Events:
+    return p.drop_events(p.covering(p.place_of("/f"), p.writes(2) + p.writes(3)))
+
+
+def fdatasync_without_pointers(p: Planter) -> Events:
+    at = p.place_of("/f") + POINTERS + 4 * INDIRECT
+    inode = p.events[p.covering(at)[-1]]
+    block = struct.unpack_from("<I", inode.data, at - inode.at)[0]
+    return p.drop_events(p.covering(block * p.reader.block_bytes, p.writes(2)))
+
+
 def fsync_without_flush(p: Planter) -> Events:
     return p.drop_events(i for i in p.span(2) if p.events[i].kind == "flush")
 
@@ -228,6 +239,18 @@ FAULTS = (
         "fsync does not write the inode, and so the size",
         "append /f 6000 10; fsync /f",
         fsync_without_inode,
+    ),
+    Fault(
+        "fdatasync-without-size",
+        "fdatasync leaves a new size behind",
+        "fdatasync /f; append /f 100 10; fdatasync /f",
+        fdatasync_without_size,
+    ),
+    Fault(
+        "fdatasync-without-pointers",
+        "fdatasync leaves a block of pointers behind",
+        "write /f 60000 100 10; fdatasync /f",
+        fdatasync_without_pointers,
     ),
     Fault("fsync-without-flush", "fsync does not flush", OVERWRITE, fsync_without_flush, True),
     Fault("fsync-too-early", "fsync returns before it has written", OVERWRITE, returns_early),

@@ -20,6 +20,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "mkdir": ("path",),
     "rmdir": ("path",),
     "fsync": ("path",),
+    "fdatasync": ("path",),
+    "store": ("path", "number", "number", "number"),  # write, and fdatasync
     "sync": (),
     "sleep": ("number",),
     "mount": ("path",),

@@ -7,6 +7,8 @@ compares what was found with it.
 - Names are those of some moment. With order="sync", the kernel's own order of writes, that moment
   is now: before or after the operation that is under way. With "prefix", as a journal promises, it
   is any moment since the last fsync or sync.
+  An fdatasync of a file settles names as they were when the file was made: it is found, perhaps by
+  a name that it had since then.
 - A file's size is one that it has had since it was last made durable (or, within one write, a
   number of whole blocks between two of them). Each of its bytes is one that was there since then.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
@@ -90,6 +92,7 @@ class History:
         self.texts: dict[int, bytes] = {}
         self.nodes = 0
         self.held = 0  # the node of the file that is held
+        self.made: dict[int, int] = {}  # by node, after how many operations it was there
         self.results: list[bool] = []
         self.names = [Names({})]
         self.settled = [0]  # after so many operations: up to which moment names are durable
@@ -117,6 +120,8 @@ class History:
             self.results.append(True)
             if op.name in ("fsync", "sync", "umount"):
                 settled = i + 1
+            elif op.name in ("fdatasync", "store"):
+                settled = max(settled, self.made.get(self.after[op.words[0]][1], 0))
         except Refused:
             self.results.append(False)
         self.names.append(Names(self.after))
@@ -143,6 +148,7 @@ class History:
         self._expect_free(path)
         self.nodes += 1
         self.after[path] = (kind, self.nodes)
+        self.made[self.nodes] = self.now
         return self.nodes
 
     def _change(self, node: int, data: bytes) -> None:
@@ -246,6 +252,11 @@ class History:
         if op.words[0] in self.after and self.after[op.words[0]][0] == "d":
             return
         self._settle(self._file(op.words[0]))
+
+    _do_fdatasync = _do_fsync
+
+    def _do_store(self, op: Operation) -> None:
+        self._do_through(op)
 
     def _do_sync(self, op: Operation) -> None:
         for node in self.files:

@@ -1,10 +1,10 @@
 """Cuts at persistence points only, in one order, as CrashMonkey tries them.
 
-A persistence point is the return of an operation that confirms something: fsync, sync, or a write
-through the cache (O_SYNC). CrashMonkey (Mohan et al., OSDI 2018) cuts there and nowhere else, and
-all that was written until then is on the disk. Such a campaign finds what is never written, and not
-what is written in a wrong order; it is much shorter, and is the one to compare with CrashMonkey's
-speed. Each workload ends with a persistence point, as ACE makes them.
+A persistence point is the return of an operation that confirms something: fsync, fdatasync, sync,
+or a write through the cache (O_SYNC). CrashMonkey (Mohan et al., OSDI 2018) cuts there and nowhere
+else, and all that was written until then is on the disk. Such a campaign finds what is never
+written, and not what is written in a wrong order; it is much shorter, and is the one to compare
+with CrashMonkey's speed. Each workload ends with a persistence point, as ACE makes them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from sluice.crash.disk_events import Event
 from sluice.crash.laboratory import Sample
 from sluice.crash.workloads import ALPHABET, Workload, find_workload
 
-CONFIRMS = ("fsync", "sync", "through")
+CONFIRMS = ("fsync", "fdatasync", "store", "sync", "through")
 # Faults that these cuts cannot show. They need a cut between two writes, or a write that is lost.
 OF_ORDER = frozenset(
     (

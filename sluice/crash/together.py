@@ -37,7 +37,8 @@ States = tuple[State, ...]
 
 
 def choose_step(worker: int, i: int, rng: Random) -> str:
-    """Return operations of a process in its directory that end with an fsync or a sync."""
+    """Return operations of a process in its directory that end with an fsync, an
+    fdatasync or a sync."""
     home, tag = f"/p{worker}", 10 * worker + i
     size = rng.choice((300, 5000, 9000))
     new = f"creat {home}/n{i}; append {home}/n{i} {size} {tag}; fsync {home}/n{i}"
@@ -49,6 +50,7 @@ def choose_step(worker: int, i: int, rng: Random) -> str:
             f"unlink {home}/a; creat {home}/a; sync",
             f"mkdir {home}/m{i}; {new}; rmdir {home}/m{i}",
             f"truncate {home}/a 0; fsync {home}/a",
+            f"store {home}/a 0 {size} {tag}",
         )
     )
 

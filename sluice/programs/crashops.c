@@ -129,6 +129,18 @@ static i64 do_fsync(char **w)
     return fd < 0 ? -1 : closed(fd, fsync(fd));
 }
 
+static i64 do_fdatasync(char **w)
+{
+    int fd = open(w[1], O_RDONLY);
+    return fd < 0 ? -1 : closed(fd, fdatasync(fd));
+}
+
+static i64 do_store(char **w)
+{
+    i64 error = do_write(w);
+    return error ? error : do_fdatasync(w);
+}
+
 static i64 do_read(char **w)
 {
     int fd = open(w[1], O_RDONLY);
@@ -205,7 +217,8 @@ static const struct operation {
     {"mount", 2, do_mount},       {"umount", 2, do_umount},
     {"read", 2, do_read},         {"fault", 4, do_fault},
     {"hold", 2, do_hold},         {"grow", 3, do_grow},
-    {"drop", 1, do_drop},
+    {"drop", 1, do_drop},         {"fdatasync", 2, do_fdatasync},
+    {"store", 5, do_store},
 };
 
 /* ---- a workload ---- */

@@ -1,7 +1,8 @@
 /*
  * Order policies, of ext2_test: what waits under each of them, what an fsync,
- * an fdatasync and a sync promise where metadata is delayed, and that a swap or a wrong
- * answer leaves nothing behind that the policy in use would have written.
+ * an fdatasync and a sync promise where metadata is delayed, and that a swap or
+ * a wrong answer leaves nothing behind that the policy in use would have
+ * written.
  */
 #include <stdlib.h>
 
@@ -214,7 +215,8 @@ TEST(an_fdatasync_writes_names_of_a_directory_and_a_files_new_name)
     check(on_disk("/d/new"));
     rig_script("create /m/d/next\nfsync /m/d/next\nfdatasync /m/d\n");
     check(on_disk("/d/next"));
-    rig_script("fdatasync /m/d/new\nln /m/d/new /m/other\nfdatasync /m/other\n");
+    rig_script(
+        "fdatasync /m/d/new\nln /m/d/new /m/other\nfdatasync /m/other\n");
     check(on_disk("/other"));
     rig_end();
 }
@@ -222,7 +224,8 @@ TEST(an_fdatasync_writes_names_of_a_directory_and_a_files_new_name)
 TEST(an_fdatasync_in_place_reports_writes_and_flushes_that_fail)
 {
     begin(ORDERS_NOW);
-    rig_script("write /m/file 3000 1\nfdatasync /m/file\npwrite /m/file 0 9 2\n");
+    rig_script(
+        "write /m/file 3000 1\nfdatasync /m/file\npwrite /m/file 0 9 2\n");
     shim_fail(FAULT_WRITE, rig_disk, 1, false);
     check_eq(rig_do("fdatasync /m/file"), -EIO);
     shim_fail(FAULT_FLUSH, rig_disk, 1, false);

@@ -35,6 +35,7 @@ SAME(read, 63);
 SAME(write, 64);
 SAME(pread, 67);
 SAME(fsync, 82);
+SAME(fdatasync, 83);
 SAME(getpid, 172);
 
 i64 syscall_failed(i64 minus_errno);
