@@ -74,6 +74,7 @@ class Promise:
     loops: tuple[str, ...] = ()  # --unwindset: loops of constant length
     drain: int = 0  # questions until a queue is empty
     simpler: tuple[str, ...] = ()  # changes of the source that make its formula small: 'old -> new'
+    objects: dict[str, int] = field(default_factory=dict)  # arrays of structures, and their lengths
 
 
 @dataclass
@@ -124,12 +125,15 @@ def promise_of(kind: str, name: str) -> Promise:
 
 
 def library_of(path: Path) -> list[str]:
-    """Return the sources of policies/lib that a file needs, and those that they need."""
+    """Return the sources of policies/lib that a file needs, and those that they need.
+
+    A part of the library that has a model (tools/prove/policies/lib/) needs no source.
+    """
     found: list[str] = []
     waiting = [path]
     while waiting:
         for stem in INCLUDE.findall(waiting.pop().read_text(encoding="utf-8")):
-            if f"{stem}.c" not in found:
+            if f"{stem}.c" not in found and not (MODEL / f"{stem}.h").exists():
                 found.append(f"{stem}.c")
                 waiting += [ROOT / f"{stem}.c", ROOT / f"{stem}.h"]
     return sorted(found)
@@ -148,17 +152,54 @@ def defines_of(promise: Promise, attempt: Attempt) -> list[str]:
     return [*told, *VALUES[attempt.tunables]]
 
 
-def make_simpler(text: str, changes: Sequence[str]) -> str:
-    """Return a policy's source with changes, each as 'old -> new'.
+def make_simpler(text: str, promise: Promise) -> str:
+    """Return a policy's source with the changes of its row, each as 'old -> new'.
 
-    Raises ValueError if an old text does not stand in the source.
+    Raises ValueError if an old text or an array does not stand in the source.
     """
-    for change in changes:
+    for change in promise.simpler:
         old, _, new = change.partition(" -> ")
         if old not in text:
             raise ValueError(f"bounds.toml: {old!r} does not stand in the source")
         text = text.replace(old, new)
+    for name, length in promise.objects.items():
+        text = split_array(text, name, length)
     return text
+
+
+def split_array(text: str, name: str, length: int) -> str:
+    """Return a policy's source with an object for each structure of an array.
+
+    CBMC follows an array of structures as bytes if any of them may be meant. Raises ValueError if
+    the source has no such array.
+    """
+    found = re.search(rf"static struct \{{([^{{}}]*)\}} {name}\[([^\]]+)\];", text)
+    if not found:
+        raise ValueError(f"bounds.toml: the source has no array {name} of structures")
+    parts = [f"{name}_{i}" for i in range(length)]
+    choice = "".join(f"i == {i} ? &{part} : " for i, part in enumerate(parts[:-1]))
+    declared = (
+        f"static struct {name}_part {{{found[1]}}} {', '.join(parts)}; "
+        f'_Static_assert({found[2]} == {length}, "its length"); '
+        f"static struct {name}_part *{name}_at(u64 i) "
+        f'{{ CLAIM(i < {length}, "the index is in {name}"); return {choice}&{parts[-1]}; }}'
+    )
+    return (
+        name_parts(text[: found.start()], name) + declared + name_parts(text[found.end() :], name)
+    )
+
+
+def name_parts(text: str, name: str) -> str:
+    """Return a source in which each NAME[INDEX] is (*NAME_at(INDEX))."""
+    made = ""
+    while found := re.search(rf"\b{name}\[", text):
+        depth, end = 1, found.end()
+        while depth:
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        made += f"{text[: found.start()]}(*{name}_at({text[found.end() : end - 1]}))"
+        text = text[end:]
+    return made + text
 
 
 def build_line(source: Path, kind: str, name: str, attempt: Attempt, unwind: int) -> list[str]:
@@ -270,10 +311,10 @@ def check(
     A source that the policy's row of bounds.toml makes simpler is checked as a copy, which has the
     same lines.
     """
-    simpler = promise_of(kind, name).simpler
-    if not simpler:
+    promise = promise_of(kind, name)
+    if not promise.simpler and not promise.objects:
         return check_source(source, kind, name, attempt, unwind, limit_s)
-    text = make_simpler(source.read_text(encoding="utf-8"), simpler)
+    text = make_simpler(source.read_text(encoding="utf-8"), promise)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / source.name
         copy.write_text(text, encoding="utf-8")

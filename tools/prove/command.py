@@ -160,7 +160,9 @@ def make_row(proof: Proof) -> list[str]:
     """Return a policy's row of the table."""
     reached = [str(proof.steps), proof.tunables, str(proof.claims)] if proof.steps else ["", "", ""]
     name = f"{proof.kind}/{proof.name}"
-    simpler = ", ".join(f"`{one}`" for one in checker.promise_of(proof.kind, proof.name).simpler)
+    promise = checker.promise_of(proof.kind, proof.name)
+    objects = ", ".join(f"objects for `{one}[]`" for one in promise.objects)
+    simpler = ", ".join(filter(None, [objects, *(f"`{one}`" for one in promise.simpler)]))
     why = "; ".join(part for part in (proof.why, simpler and f"simpler: {simpler}") if part)
     return [name, *reached, f"{proof.took_s:.1f}", str(proof.limit_s), proof.state, why]
 
