@@ -3,7 +3,7 @@
 Each has an ORDER, and a function `specs(study)` that returns a Vega-Lite specification for each
 picture, by the name of its file: none if the results have nothing to show. ABOUT is the explanation
 below the picture. A figure whose `specs` takes a width is drawn for narrow pages, too; others are
-scaled. If a page has more data than a picture shows, `still(spec)` returns the picture's part.
+scaled. If a page has more data than a picture shows, `pick_still(spec)` returns the picture's part.
 """
 
 import importlib
@@ -45,15 +45,15 @@ class Figure:
     @property
     def bare(self) -> Spec:
         """The specification without its title, which a page writes itself."""
-        return without_title(self.spec)
+        return drop_title(self.spec)
 
     @property
-    def drawn(self) -> Spec:
+    def bare_still(self) -> Spec:
         """The specification of the picture in files, without its title."""
-        return without_title(self.still or self.spec)
+        return drop_title(self.still or self.spec)
 
 
-def without_title(spec: Spec) -> Spec:
+def drop_title(spec: Spec) -> Spec:
     """Return a specification without its title."""
     return {name: value for name, value in spec.items() if name != "title"}
 
@@ -71,7 +71,7 @@ def module_figures(module: ModuleType, study: Study) -> list[Figure]:
     narrow: dict[str, Spec] = {}
     if "width" in inspect.signature(module.specs).parameters:
         narrow = module.specs(study, theme.NARROW)
-    still: Callable[[Spec], Spec] = getattr(module, "still", lambda spec: spec)
+    still: Callable[[Spec], Spec] = getattr(module, "pick_still", lambda spec: spec)
     return [
         Figure(
             name,
@@ -88,7 +88,7 @@ def remove_title(spec: Spec | None) -> Spec | None:
     """Return the specification for a narrow page, or None."""
     if not spec:
         return spec
-    return theme.finish_spec(without_title(spec), padding=2)
+    return theme.finish_spec(drop_title(spec), padding=2)
 
 
 def all_figures(study: Study) -> list[Figure]:

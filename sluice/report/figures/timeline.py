@@ -349,7 +349,7 @@ def specs(study: Study) -> dict[str, Spec]:
     }
 
 
-def still(spec: Spec) -> Spec:
+def pick_still(spec: Spec) -> Spec:
     """Return the specification with the rows of the first trial only, which pictures show. With the
     rows of all of some hundred runs the renderer has too little memory."""
     return {**spec, "datasets": {name: first_point(csv) for name, csv in spec["datasets"].items()}}
