@@ -162,6 +162,8 @@ void store_load(int file, u64 from, u64 end)
         at = MIN((u64)lseek(file, data, SEEK_HOLE), end);
         load(file, data, at);
     }
-    /* A trial's own pages begin a huge page. */
+    /* A trial's own pages begin a huge page. Most trials write few different
+     * pages: the first are small ones, which are cleared one at a time. */
     last_slot |= HUGE_PAGE / PAGE_SIZE - 1;
+    madvise(bytes_of(last_slot + 1), HUGE_PAGE, MADV_NOHUGEPAGE);
 }
