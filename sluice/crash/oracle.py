@@ -8,7 +8,7 @@ compares what was found with it.
   is now: before or after the operation that is under way. With "prefix", as a journal promises, it
   is any moment since the last fsync or sync.
   An fdatasync of a file settles names as they were when the file was made: it is found, perhaps by
-  a name that it had since then.
+  a name that it had since then. Of a directory it is an fsync.
 - A file's size is one that it has had since it was last made durable (or, within one write, a
   number of whole blocks between two of them). Each of its bytes is one that was there since then.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
@@ -121,7 +121,8 @@ class History:
             if op.name in ("fsync", "sync", "umount"):
                 settled = i + 1
             elif op.name in ("fdatasync", "store"):
-                settled = max(settled, self.made.get(self.after[op.words[0]][1], 0))
+                kind, node = self.after[op.words[0]]
+                settled = i + 1 if kind == "d" else max(settled, self.made.get(node, 0))
         except Refused:
             self.results.append(False)
         self.names.append(Names(self.after))

@@ -45,6 +45,7 @@ def test_an_overwrite_and_fdatasync_is_one_write_and_one_flush(order: str) -> No
     "text",
     [
         "rename /f /n; fdatasync /n; store /n 0 100 10; store /n 0 100 11",
+        "fdatasync /d; creat /d/n; fdatasync /d",
         "creat /n; fdatasync /n; store /n 0 6000 10; unlink /n",
         "store /f 60000 100 10; store /f 52000 100 11; truncate /f 900; store /f 0 900 12",
     ],
@@ -67,6 +68,7 @@ def test_no_cut_loses_what_an_fdatasync_has_confirmed(order: str, text: str) -> 
         ("mkdir /n; store /f 0 100 1", 0),
         ("creat /n; creat /m; store /n 0 100 1", 1),
         ("creat /n; fsync /n", 2),
+        ("fdatasync /d; creat /d/n; fdatasync /d", 3),
     ],
 )
 def test_an_fdatasync_settles_names_as_when_its_file_was_made(text: str, first: int) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from whole import in_full
@@ -159,7 +160,7 @@ def test_what_has_found_most_faults_is_tried_first() -> None:
 
 def test_no_attempt_begins_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10))
-    monkeypatch.setattr("sluice.crash.try_run.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(try_run, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     assert len(list(try_run.iterate_attempts(3))) == 4
 
 
