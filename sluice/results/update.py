@@ -4,6 +4,7 @@ update_documents and print_findings make no runs. The first puts the stored resu
 documents. The second prints how many findings of each paper the stored results confirm.
 """
 
+from dataclasses import replace
 from functools import cache
 
 from sluice.experiment import findings, result
@@ -11,7 +12,7 @@ from sluice.experiment.files import FOLDER, write_atomically
 from sluice.experiment.result import BadResult
 from sluice.experiment.schema import Experiment
 from sluice.experiment.verdict import NOT_SO
-from sluice.report.session import Request, make_experiments
+from sluice.report.session import Request, make_experiments, write_reports
 from sluice.results import documents, frontier, frontpage, roles, store
 from sluice.results.documents import Source
 
@@ -118,9 +119,12 @@ def print_findings(experiments: list[Experiment]) -> bool:
 
 
 def measure(experiments: list[Experiment], request: Request) -> bool:
-    """Make the runs, store their results and put them into the documents. Returns true if no run
-    failed and all expectations were met."""
-    good = make_experiments(experiments, request)
+    """Make the runs, store their results, put them into the documents and write the reports: last,
+    so that a report that cannot be drawn costs no result. Returns true if no run failed and all
+    expectations were met."""
+    good = make_experiments(experiments, replace(request, with_report=False))
     store_results(experiments)
     update_documents({experiment.name for experiment in experiments})
+    if request.with_report:
+        write_reports(experiments, request.folder)
     return good

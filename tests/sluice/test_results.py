@@ -18,6 +18,7 @@ from sluice.experiment.series import bucket_high
 from sluice.experiment.verdict import DIFFERS
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
+from sluice.report.session import Request
 from sluice.results import compact, documents, frontpage, recheck, store, update
 from sluice.results.documents import Figure
 
@@ -336,6 +337,29 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
         store.shorten_results(experiment, [results[0], result(2, 6, "older")], [])
     with pytest.raises(BadResult, match="sluice results store none"):
         store.read_stored("none", tmp_path)
+
+
+class BadReport(Exception):
+    """The error of a report that cannot be drawn."""
+
+
+def test_a_report_that_cannot_be_drawn_costs_no_result(monkeypatch) -> None:
+    done: list[object] = []
+
+    def make(_experiments: list, request: Request) -> bool:
+        done.append(request.with_report)
+        return True
+
+    def draw(*_what: object) -> bool:
+        raise BadReport
+
+    monkeypatch.setattr(update, "make_experiments", make)
+    monkeypatch.setattr(update, "store_results", lambda _: done.append("stored"))
+    monkeypatch.setattr(update, "update_documents", lambda _: done.append("documents"))
+    monkeypatch.setattr(update, "write_reports", draw)
+    with pytest.raises(BadReport):
+        update.measure([load(experiment_file("own-oracle"), "full")], Request())
+    assert done == [False, "stored", "documents"]
 
 
 def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, capsys) -> None:
