@@ -3,9 +3,9 @@
  * flash_planes.c): a drive of Agrawal, Prabhakaran, Wobber, Davis, Manasse and
  * Panigrahy, "Design Tradeoffs for SSD Performance" (USENIX ATC 2008), NAND
  * flash with one bit a cell. The chip's figures are those of their table of
- * Samsung's K9XXG08UXM; those of the whole drive are quoted from memory. It is
- * as large as its disk. Each row says itself how many planes a command is for,
- * and what is cleaned.
+ * Samsung's K9XXG08UXM; those of the whole drive are quoted from memory. A
+ * drive is as large as its disk. Each row says itself how many planes a command
+ * is for, and what is cleaned.
  */
 #ifndef CHIPS_H
 #define CHIPS_H

@@ -7,7 +7,7 @@ static const struct drive_model hp97560 = {
     .about = "HP 97560: 1.4 GB, 4,002 rpm",
     .modelled = true,
     /* All published (the model of Ruemmler and Wilkes 1994 and of Kotz, Toh
-     * and Radhakrishnan 1994), but for those marked. */
+     * and Radhakrishnan 1994), except those marked. */
     .sectors = 2684016,
     .rpm = 4002,
     .heads = 19,

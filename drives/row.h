@@ -73,7 +73,7 @@ struct flash_figures {
     enum cleaning cleaning;
 };
 
-/* As drive_wrong. */
+/* Like drive_wrong, for a drive of flash chips. */
 const char *flash_wrong(const struct flash_figures *);
 
 u64 flash_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,

@@ -9,7 +9,7 @@ same certificate, to the byte. `sluice lab recheck` makes one and compares.
 The comparison is of everything in a certificate. A certificate that has more fields, has a field
 twice, or differs in one field is not confirmed, and the field is named.
 
-The certificate is not signed. Whoever doubts one rechecks it.
+The certificate is not signed. A reader who doubts it can recheck it.
 """
 
 import json

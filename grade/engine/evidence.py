@@ -221,7 +221,11 @@ def expect_answers(events: trace.Events, cut: bool = False) -> None:
 
 
 def format_commands(run: Run, commands: list[Request]) -> str:
-    """Return the commands to the drives, in order, as drive_times_tool reads them."""
+    """Return the input of drive_times_tool, in the order of time.
+
+    A command is a line "DISK NS R|W SECTOR SECTORS". A move of the arm to the first (0) or last (1)
+    cylinder, which the event `sought` records, is a line "DISK NS S 0|1 0".
+    """
     lines = [
         (r.issued_ns, f"{r.disk} {r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
         for r in commands

@@ -1,8 +1,8 @@
 """Make a folder a git repository with one commit, the same each time.
 
 The commit's author, date and message are fixed, and the host's own git settings are ignored. So
-the same files have the same commit id on every machine. Whoever gets the repository commits under
-their own name.
+the same files have the same commit id on every machine. The student who gets
+the repository commits under their own name.
 """
 
 import os

@@ -8,7 +8,7 @@
  *   delayed.c  dirty buffers, candidate writes, how writes begin and end
  *   flush.c    which dirty buffers are written now
  *   pinned.c   buffers that a journal keeps from being written
- *   lost.c     who is told of a delayed write that was given up
+ *   lost.c     which programs learn of a delayed write that was given up
  *   replace.c  which buffer a block has or gets: asks the replace policy
  *   write.c    asks the write policy how a write goes on
  *   updated.c  asks the update policy when dirty blocks are written
@@ -46,8 +46,8 @@ extern struct bcache {
     u64 nbufs, used, ios_used;
     struct buf *bufs;
     u8 *data; /* nbufs * block_bytes */
-    /* As many transfers as buffers, so one is there for each; those that were
-     * given back, in a chain, the last one first. */
+    /* As many transfers as buffers, so there is one for each. Transfers that
+     * were given back are in a chain, the last one first. */
     struct io *ios, *free_ios;
     struct buf **buckets; /* nbuckets, a power of two */
     u64 nbuckets;

@@ -1,5 +1,5 @@
 /*
- * Who is told that a delayed write was lost.
+ * Which programs learn that a delayed write was lost.
  *
  * The program that wrote a block has gone on, and may have ended, when the
  * write of the block fails. So the cache keeps the data and tries again, after

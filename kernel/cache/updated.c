@@ -6,7 +6,7 @@
  * - updated.asking, a sleep lock, is held while a policy says when to scan, or
  *   looks, so that a swap waits until it is done. updated.lock guards the
  *   wake-up, and is taken inside bcache.lock.
- * - The policy is told of blocks with bcache.lock held. While it scans it
+ * - The policy hears of blocks with bcache.lock held. While it scans it
  *   changes its own records without a lock, so it is not checked meanwhile.
  */
 #include "kernel/cache/bcache.h"
@@ -204,7 +204,7 @@ void update_daemon(void *)
     bool at_once = false;
     for (;;) {
         sleep_lock(&updated.asking);
-        u64 second_ns = each_second(); /* first: what is held back is older */
+        u64 second_ns = each_second(); /* first: blocks held back are older */
         u64 next_ns = look_if_due(at_once);
         sleep_unlock(&updated.asking);
         at_once = rest(retry(MIN(next_ns, second_ns)));

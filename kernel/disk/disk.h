@@ -48,7 +48,7 @@ struct translation {
      * one. */
     bool (*is_full)(const struct disk *, const struct request *);
     bool (*may_take)(const struct disk *, const struct request *, u64 physical);
-    /* The write is dispatched to r->physical. */
+    /* A write is dispatched to r->physical. */
     void (*take)(struct disk *, const struct request *r);
     /* What the drive gets before anything that is queued, or NULL. Its place is
      * set. */
@@ -80,8 +80,8 @@ struct disk {
                            is busy; 0 in virtual time and with a model */
     struct ramdisk *ramdisk; /* one of these three is the device */
     struct virtio_blk *device;
-    /* Carries out commands elsewhere: begins one, with the disk's lock held.
-     * Whoever has done it calls disk_ended. */
+    /* Carries out commands elsewhere: begins one, with the disk's lock held,
+     * and calls disk_ended when it is done. */
     void (*carry)(struct disk *, struct io *command);
     /* Takes a transfer before it is queued, and ends it or queues it later.
      * false: the transfer goes on to the queue. */

@@ -6,7 +6,7 @@
  *   makes each disk adopt the new one before its next question.
  * - After a wrong answer of the scheduler's the disk has the default of the
  *   kind; the other disks change over before their next question, too.
- * - A disk with a translation is first given what that wants done (disk.h).
+ * - A disk's translation, if it has one, gives commands first (disk.h).
  * - The requests of a command have one direction, and lie in one row on the
  *   platters and by their logical sectors; under a place policy that appends,
  *   writes lie in one row on the platters only.

@@ -134,7 +134,7 @@ const char *drive_wrong(const struct drive_model *);
 /* For models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 
-/* Those of the whole cylinders among the first sectors. */
+/* The tracks of the whole cylinders among the first sectors. */
 struct tracks drive_tracks(const struct drive_model *, u64 sectors);
 
 void drive_start(struct drive *, const struct drive_model *);

@@ -80,7 +80,7 @@ static void leave_idle(struct inode *ip)
     }
 }
 
-/* One more reference. */
+/* Count one more reference. */
 static void hold(struct inode *ip)
 {
     assert(ip->fs);

@@ -262,7 +262,7 @@ void inodes_forget(struct fs *); /* none referenced */
 /* map.c */
 /* Find the disk's block that holds a block of the file; 0: a hole. */
 int map(struct inode *, u64 block, u32 *blkno);
-/* As map, but a hole gets a block; *fresh: it did, with undefined contents. */
+/* Like map, but a hole gets a block, with undefined contents: then *fresh. */
 int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
 /* A buffer of zeros for the first block of a new inode, now allocated. */
 int first_block(struct inode *, struct buf **);
@@ -329,7 +329,7 @@ int walk_to_parent(struct walk *, struct inode *at, const char *path);
 int walk_arrived(struct walk *, struct inode *ip, bool follow);
 /* Locked: 0 if it is a directory in which names can be looked up. */
 int check_dir(struct inode *dir);
-/* Its S_IFMT bits, or -EIO; not locked. */
+/* An inode's S_IFMT bits, or -EIO. It is not locked. */
 int type_of(struct inode *);
 /* The root of the file system mounted there, or else ip; ip is consumed. */
 struct inode *cross_down(struct inode *ip);

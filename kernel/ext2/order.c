@@ -15,8 +15,8 @@
  *   mounted for writing is open: all metadata but the superblock goes into its
  *   transactions (kernel/journal/transaction.c), whatever the policy answers
  *   meanwhile. It is opened and closed between operations: by a swap, or after
- *   a fault by the next operation that begins. A journal that cannot be opened
- *   is told of; then each step is written at once.
+ *   a fault by the next operation that begins. If a journal cannot be
+ *   opened, that is printed, and each step is written at once.
  * - A thread commits what has been running long enough. It begins when the
  *   first policy that uses journals is put to use.
  */

@@ -107,7 +107,7 @@ static int text_read(const struct device *d, u64 until, struct uio *u)
     return text_move(&t, u);
 }
 
-/* One write is one line, its newline optional. */
+/* Write one line, with or without a newline: a call of write is a line. */
 static int line_write(const struct device *d, struct uio *u)
 {
     char line[DEVICE_LINE_BYTES];

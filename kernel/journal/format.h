@@ -27,7 +27,7 @@ enum journal_block {
 #define be32(n) __builtin_bswap32(n)
 #define be16(n) __builtin_bswap16(n)
 
-/* Every block of the log begins with one, but for copies of blocks. */
+/* Every block of the log begins with one, except copies of blocks. */
 struct journal_head {
     u32 magic, type, sequence;
 };
@@ -57,8 +57,8 @@ struct journal_tag {
 #define TAG_LAST       8
 #define TAG_UUID_BYTES 16
 
-/* Then the numbers of blocks of which no copy counts that is in this
- * transaction or in an older one. */
+/* Numbers of blocks follow: their copies in this transaction and in older ones
+ * do not count. */
 struct journal_revokes {
     struct journal_head head;
     u32 bytes; /* in use, with this head */

@@ -15,7 +15,7 @@
  *   a file that is past the cache is asked about with its inode locked, as
  *   vacating it needs no inode.
  * - A notice of eviction may overtake the reply that grants a lease. Stamps
- * tell: a grant that is older than the last notice is none.
+ *   tell: a grant that is older than the last notice is void.
  */
 #include "kernel/cache/bio.h"
 #include "kernel/leases/client.h"
@@ -59,7 +59,7 @@ void lease_end(struct mount *m, struct file *f)
     f->written = false;
     f->own.version = 0;
     f->own.lease = NO_LEASE;
-    f->own.until_ns = clock_ns() + LEASE_TERM_NS; /* then it is asked for */
+    f->own.until_ns = clock_ns() + LEASE_TERM_NS; /* then ask again */
     f->lost = lost ?: f->lost;
     f->past = lease_inode(f);
     if (lost && f->past)
@@ -78,7 +78,7 @@ struct call *lease_call(struct lessee *l, u32 procedure, const u8 *handle,
     return c;
 }
 
-/* What a GETLEASE grants. */
+/* The reply to a GETLEASE. */
 struct grant {
     enum lease lease;
     u64 stamp, version, previous, until_ns;
@@ -121,7 +121,7 @@ static int call_once(struct mount *m, struct file *f, enum lease lease,
     return c->in.bad ? -EIO : 0;
 }
 
-/* As call_once, when fewer than ASKING processes are calling. */
+/* Wait until fewer than ASKING processes call, then call_once. */
 static int call_in_turn(struct mount *m, struct file *f, enum lease lease,
                         bool write, u32 tries, struct grant *g)
 {
@@ -138,8 +138,8 @@ static int call_in_turn(struct mount *m, struct file *f, enum lease lease,
     return error;
 }
 
-/* Call until the server has time. The pauses are others' turns: one of them is
- * the process that writes what is dirty. */
+/* Call until the server is not busy. In the pauses other processes can call, so
+ * the process that writes what is dirty is not kept waiting. */
 static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
                struct grant *g)
 {
@@ -166,7 +166,7 @@ static void end(struct mount *m, struct file *f)
     wakeup(lessee_of(m));
 }
 
-/* Have what was granted. The inode is locked, if the file is open. */
+/* Enter what was granted. The inode is locked, if the file is open. */
 static void take_grant(struct mount *m, struct file *f, const struct grant *g)
 {
     u64 mine = f->own.version;
@@ -192,7 +192,7 @@ static int get_lease(struct inode *ip, bool write)
     struct file *f = file_of(ip);
     struct grant g;
     if (!is_valid(f, false))
-        TRY(flush_file(m, f)); /* it was silent until the lease was over */
+        TRY(flush_file(m, f)); /* the server was silent until its end */
     iunlock(ip);
     begin(m, f);
     int error = ask(m, f, write ? WRITE_LEASE : READ_LEASE, write, &g);

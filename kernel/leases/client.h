@@ -4,7 +4,7 @@
 #include "kernel/leases/leases.h"
 #include "kernel/remote/internal.h"
 
-/* A mount's part in this, from its first mount of this kind on. */
+/* A mount's state of leases, from its first mount with leases on. */
 struct lessee {
     struct mount *mount;
     struct socket *socket; /* to which notices come, */
@@ -13,7 +13,7 @@ struct lessee {
     /* mount->lock */
     struct list due; /* files whose lease is to be given up */
     u32 asking;      /* processes */
-    bool used;       /* mounted so */
+    bool used;       /* mounted with leases */
     bool renewing, evicting;
 };
 
@@ -25,8 +25,8 @@ struct lessee *lessee_of(const struct mount *);
  */
 struct inode *lease_inode(const struct file *);
 
-/* Have no lease of the file any more: write what is dirty, and drop all blocks.
- * The inode is locked, if the file is open. */
+/* Give up the lease of a file: write what is dirty, and drop all blocks. The
+ * inode is locked, if the file is open. */
 void lease_end(struct mount *, struct file *);
 
 /* Begin a call of this program that is about a file. */

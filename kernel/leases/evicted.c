@@ -59,7 +59,7 @@ void evictor(void *arg)
 
 /* ---- notices ---- */
 
-/* Have the lease of a file given up. False: nothing of it is here. */
+/* Have the lease of a file given up. False: no such file is here. */
 static bool take_notice(struct lessee *l, const u8 *handle, u32 bytes,
                         u64 stamp)
 {

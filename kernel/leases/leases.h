@@ -6,9 +6,9 @@
  *
  * - A room that a reader can leave closed: it registers itself with the server
  *   (PROGRAM) and with the client (CONSISTENCY).
- * - A lease is for one file: a read lease allows clean blocks, and a write
- * lease dirty ones, too. Any number of clients have a read lease, or one client
- * has a write lease. A client without a lease moves bytes past its cache.
+ * - A lease is for one file. A read lease allows clean blocks, a write lease
+ *   also dirty ones. Any number of clients have a read lease, or one has a
+ * write lease. A client without a lease moves bytes past its cache.
  * - Clocks need not agree. The client counts the term from before its call,
  *   the server from its grant, and the server adds LEASE_SKEW_NS, as clocks run
  *   at different speeds. After a write lease it also adds LEASE_SLACK_NS, in
@@ -25,7 +25,7 @@
  *     EVICTED  handle, stamp: a notice, without a reply
  *
  * - GETLEASE of NO_LEASE evicts the client that has a write lease or, with
- *   `write`, all clients. A client asks so before each transfer past its cache.
+ *   `write`, all clients. Clients call it before a transfer past their cache.
  *
  *   server.c   the server's table of leases
  *   client.c   the client: leases are got, renewed, and used while they last

@@ -33,7 +33,7 @@ COUNTER_WITH(evicted, "nfs.evictions", "notices",
 COUNTER_WITH(expired, "nfs.expired", "leases",
              "whose end a conflicting request waited for", &has_granted);
 
-/* Of the table; all is guarded by its lock. */
+/* A file in the table. `lock` guards the whole table. */
 struct known {
     u32 ino, generation; /* 0: free */
     u32 nleases;         /* rows of it */
@@ -82,7 +82,7 @@ static void free_row(struct lease_row *l)
     *l = (struct lease_row){0};
 }
 
-/* True if the row is held. One whose time is over is free from now on. */
+/* True if the row is held. A row whose time is over becomes free. */
 static bool is_held(struct lease_row *l)
 {
     u64 slack_ns = LEASE_SKEW_NS + (l->write ? LEASE_SLACK_NS : 0);
@@ -120,7 +120,7 @@ static struct known *find_file(u32 ino, u32 generation)
 }
 
 /* The file, perhaps in the place of the one that was used least recently of
- * those without leases. NULL: all have some. */
+ * those without leases. NULL: all files have leases. */
 static struct known *enter_file(u32 ino, u32 generation)
 {
     struct known *found = find_file(ino, generation);
@@ -138,7 +138,7 @@ static struct known *enter_file(u32 ino, u32 generation)
 
 /* ---- evicting ---- */
 
-/* What is to be done to a file, and by whom. */
+/* A client's access to a file. */
 struct intent {
     u32 ino, generation;
     struct net_address by; /* port 0: any of that host */
@@ -151,7 +151,7 @@ static bool is_same(const struct lease_row *l, const struct intent *a)
            (!a->by.port || l->at.port == a->by.port);
 }
 
-/* A lease of another client that does not allow the access. */
+/* A lease of another client that conflicts with the access, or NULL. */
 static struct lease_row *find_conflict(const struct intent *a)
 {
     const struct known *f = find_file(a->ino, a->generation);
@@ -162,7 +162,7 @@ static struct lease_row *find_conflict(const struct intent *a)
     return NULL;
 }
 
-/* Send a notice. What cannot be sent is as lost on the way. */
+/* Send a notice. If it cannot be sent, that is as if it were lost. */
 static void send_notice(struct net_address to, const struct intent *a,
                         u64 stamp)
 {

@@ -1,5 +1,5 @@
 /*
- * What every use of a spin lock executes (lock.h). The rare rest is in lock.c.
+ * What every use of a spin lock executes (lock.h). Rare cases are in lock.c.
  *
  * - A hart's irq_depth counts its reasons to keep interrupts off; each spin
  *   lock held is one. The processor's own switch, sstatus.SIE, stays on
@@ -9,7 +9,7 @@
  */
 #pragma once
 
-/* lock.c: wait for a lock that is held; let the interrupt in that waits, by an
+/* lock.c: wait for a lock that is held; let a waiting interrupt in, by an
  * instruction that a lab's files may not have; in debug builds, check the order
  * of the locks held, and note which they are. */
 void spin_wait(struct spinlock *);
@@ -35,7 +35,7 @@ LOCK_INLINE void irq_pop_off(void)
         irq_let_in(c);
 }
 
-/* True if this hart holds it. */
+/* True if this hart holds the lock. */
 LOCK_INLINE bool spin_held(const struct spinlock *l)
 {
     return l->locked && l->holder == mycpu();

@@ -113,8 +113,8 @@ static u32 *group_make(void)
     return memset(group, 0, sizeof *store.pool);
 }
 
-/* A process's account, or NULL. Few processes have requests at a time, so the
- * account is near the end of the list. */
+/* A process's account, or NULL. The search begins at the end of the list, with
+ * the one used last: few processes have requests at a time. */
 static struct account *account_find(u32 pid)
 {
     for (struct list *n = store.accounts.prev; n != &store.accounts;

@@ -4,7 +4,7 @@
  * - A socket is free while its kind is 0. net.lock guards all of them.
  * - A program's address is a host and a port. Of an echo socket the port is the
  *   request's identifier, and in an address its sequence number.
- * - Whoever receives takes a datagram off the queue, and copies it with no lock
+ * - The receiver takes a datagram off the queue, and copies it with no lock
  *   held.
  */
 #include "kernel/net/internal.h"

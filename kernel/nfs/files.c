@@ -115,8 +115,8 @@ int serve_read(struct call *c)
 
 /* ---- writing ---- */
 
-/* What the disk refuses after some bytes have been written is told when the
- * client writes the rest. */
+/* If the disk refuses a part after some bytes have been written, the error is
+ * reported when the client writes the rest. */
 static int write_some(struct inode *ip, struct uio *u, enum stable stable)
 {
     u64 n = u->left;

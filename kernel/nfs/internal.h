@@ -82,7 +82,7 @@ void replies_end(const struct call *);
 
 /* ---- export.c ---- */
 
-/* What is served, while any process serves; it is constant then. */
+/* The export that is served; constant while any process serves. */
 extern struct exported {
     u32 users;          /* processes that serve */
     struct inode *root; /* referenced */
@@ -142,7 +142,7 @@ int make_stable(struct inode *); /* not locked; 0 or -EIO */
 
 /* ---- promises.c ---- */
 
-/* What the table of a server that makes promises begins with. The server's lock
+/* The table of a server that makes promises begins with this. The server's lock
  * guards it. */
 struct promises {
     u64 epoch;   /* of the server: its verifier */

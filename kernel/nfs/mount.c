@@ -22,7 +22,7 @@ static struct spinlock lock = SPINLOCK("mounts", RANK_FILE);
 
 /* ---- paths ---- */
 
-/* What is left of the path below the export; NULL: it is not below. */
+/* The part of the path below the export; NULL: the path is not below it. */
 static const char *below_export(const char *path)
 {
     size_t n = strlen(exported.path);

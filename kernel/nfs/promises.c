@@ -1,10 +1,10 @@
 /*
- * What servers share that promise their clients something about files (leases,
+ * For servers that promise their clients something about files (leases,
  * Spritely NFS): a table of the promises, which is empty when the server
  * starts.
  *
  * - The server's epoch is its verifier of writes: a table of another epoch is
- *   that of an earlier start, and counts for nothing.
+ *   from an earlier start, and its promises do not count.
  * - A server that has ever promised anything has a file, its mark, in the
  *   exported directory. If the mark is there at the start, nothing is promised
  *   before `grace_ns`: earlier promises are over then, or renewed.

@@ -9,7 +9,7 @@ struct server {
     u8 message[MESSAGE_BYTES];
 };
 
-/* One call: 0, or -EINTR. */
+/* Receive and serve a call. Returns 0, or -EINTR. */
 static int serve_one(struct server *s)
 {
     struct net_address from;

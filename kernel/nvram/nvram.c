@@ -5,9 +5,9 @@
  *   that comes while it is in the drive makes it `again`: then it is queued
  *   once more.
  * - A write that the drive refuses TRIES times makes the slot `failed`: it
- * keeps its bytes, which reads find, and is queued again by the next write of
- * the same block, or at the next boot. Once all slots have failed, writes go
- * past NVRAM, so that their errors are told.
+ *   keeps its bytes, which reads find, and is queued again by the next write
+ *   of the same block, or at the next boot. Once all slots have failed, writes
+ *   go past NVRAM, so that their errors are reported.
  * - The memory begins with a head and a table of places; a slot's bytes are
  *   written before its place, so a power cut between the two leaves it free.
  * - The kernel has a copy of all bytes, from which the drive is given them.

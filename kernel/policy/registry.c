@@ -75,7 +75,7 @@ static const struct {
 
 const struct policy *policy_in_use[POLICY_KINDS];
 
-/* What follows a policy's wrong answer (policy_fault). */
+/* The ways to go on after a policy's wrong answer (policy_fault). */
 enum after_fault { SWITCH, PANIC, ANSWER };
 
 static struct {

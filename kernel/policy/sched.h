@@ -50,11 +50,11 @@ struct queue { /* of one disk */
 /* A request of the sets asked about, or NULL if there is none. O(log n).
  * The one that starts first at or after the sector. */
 struct request *queue_at_or_after(const struct queue *, enum direction, u64);
-/* As queue_at_or_after, but if there is none, the one that starts first. */
+/* Like queue_at_or_after; if there is none, the request that starts first. */
 struct request *queue_circular(const struct queue *, enum direction, u64);
-/* The one that starts last before the sector. */
+/* The request that starts last before the sector. */
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
-/* The one that was queued first. */
+/* The request that was queued first. */
 struct request *queue_oldest(const struct queue *, enum direction);
 
 /* The disk's lock is held. */

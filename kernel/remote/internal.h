@@ -230,5 +230,5 @@ void remote_unmounted(struct disk *);
 extern enum stable write_as; /* what WRITE asks for: remote_stable= */
 void blocks_carry(struct disk *, struct io *);
 int blocks_start(struct mount *); /* its processes; 0 or -ENOMEM */
-/* Move bytes past the cache, if the file is `past`: 1. Else 0, or -errno. */
+/* Move bytes past the cache: 1, or -errno. 0: the file is not `past`. */
 int remote_move(struct inode *, struct uio *);

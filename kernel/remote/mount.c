@@ -142,7 +142,7 @@ static struct mount *make(void)
     return m;
 }
 
-/* One that is not used, with its processes. NULL: no memory, or MAX_DISKS. */
+/* A mount not in use, with its processes. NULL: no memory, or MAX_DISKS. */
 static struct mount *take(void)
 {
     struct mount *m = NULL;

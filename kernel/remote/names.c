@@ -12,7 +12,7 @@
  * - The name has this machine's address, and a number that grows with the time
  *   of day. So no other client has it, nor this one when it starts again.
  * - If this machine stops before the last close, the name stays. So it does if
- * a program is killed and its one REMOVE is lost.
+ *   a program is killed and its one REMOVE is lost.
  */
 #include "kernel/cache/bio.h"
 #include "kernel/machine/print.h"
@@ -87,8 +87,8 @@ static int set_file(struct mount *m, struct file *f, const u32 *mode,
     return 0;
 }
 
-/* What follows a name. A verifier of an exclusive CREATE tells a server that
- * has started again that this call has come before. */
+/* Put the arguments that follow a name. By the verifier of an exclusive CREATE
+ * a server that has started again knows that it has served this call before. */
 static void put_making(struct xdr *x, u32 mode, bool exclusive,
                        const char *target)
 {

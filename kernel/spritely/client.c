@@ -17,8 +17,8 @@
  * - Each SPRITELY_PING_NS the server is asked for its epoch. If it has started
  *   again, or has taken this client for dead, a new era begins: each file that
  *   is open or dirty is opened again. Blocks of a file that another client has
- * changed meanwhile are dropped, and if they were dirty, a close or fsync
- * reports ESTALE.
+ *   changed meanwhile are dropped, and if they were dirty, a close or fsync
+ *   reports ESTALE.
  */
 #include "kernel/cache/bio.h"
 #include "kernel/proc/proc.h"
@@ -28,7 +28,7 @@
 #define ASKING   3        /* processes */
 #define TRIES    5        /* of a call by mount and by a ping */
 
-/* What an OPEN grants. */
+/* The reply to an OPEN. */
 struct grant {
     u64 epoch, stamp, version, previous;
     bool cachable;
@@ -109,7 +109,7 @@ static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
     u64 began = changes_now(m);
     OWNED(call) struct call *c = begin_call(m, SPRITELY_OPEN, f);
     xdr_put(&c->out, how);
-    xdr_put(&c->out, how != OPEN_RECLAIM || !f->past);
+    xdr_put(&c->out, how != OPEN_RECLAIM || !f->past); /* cached */
     xdr_put(&c->out, dirty);
     xdr_put64(&c->out, f->own.version);
     TRY(send(m, c, 0));

@@ -37,7 +37,7 @@
 #define OPENS       1024
 #define USERS_LEAST 3 /* processes, so that one may wait */
 
-/* Of the table; all is guarded by its lock. */
+/* A client in the table. `lock` guards the whole table. */
 struct client {
     struct net_address at; /* of its callbacks; host 0: free */
     u64 boot;
@@ -91,7 +91,7 @@ static bool in_grace(void)
 
 /* ---- clients ---- */
 
-/* What a call says of its client. */
+/* The client that a call names. */
 struct caller {
     struct net_address at;
     u64 boot;

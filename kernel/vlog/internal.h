@@ -5,9 +5,9 @@
  * policy wants those empty.
  *
  * - All slots of a run are read by one command. Then each block that is still
- *   there is written where the policy says, and told of as any other write.
+ *   there is written where the policy says, and enters the map like any write.
  *   A sector of the map is made anew.
- * - What is moved stays valid at its old slot until the new one is told of, so
+ * - A moved block stays valid at its old slot until the map has the new one, so
  *   a power cut or an error at any time loses nothing.
  * - A write of the block by anybody else overtakes its move, which is dropped.
  * - The drive has one command at a time meanwhile, so no read of a block is
@@ -62,8 +62,8 @@ struct vlog {
     bool under_way;     /* it is being written */
     bool in_drive;      /* the drive keeps the log; set once, at boot */
     bool closed;        /* the tail is written: nothing else may be */
-    struct io *written; /* data on the disk that no sector tells of yet */
-    struct io *told;    /* those of which the one under way tells */
+    struct io *written; /* data on the disk that no sector has yet */
+    struct io *told;    /* data that the sector under way has */
     struct cleaning clean;
 };
 

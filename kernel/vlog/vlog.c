@@ -24,7 +24,7 @@ static u64 any_free(const struct queue *q, const struct request *r, u64 now_ns)
     return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
 }
 
-/* What blocks are placed by when the default of the kind takes over, which has
+/* It places blocks when the default of the kind takes over, as the default has
  * no slots for them. */
 static const struct policy place_anywhere = {.kind = POLICY_PLACE,
                                              .place = {.place = any_free}};
@@ -88,7 +88,7 @@ static void prepend(struct io **chain, struct io *io)
     *chain = io;
 }
 
-/* The sector of the map is on the disk, or could not be written. */
+/* The write of a map's sector has ended. Returns the requests now done. */
 static struct io *sector_ended(struct vlog *v, int error)
 {
     struct io *done = v->told;
@@ -252,7 +252,7 @@ static struct io *next(struct disk *d, u64 now_ns)
     return sector_io(d, now_ns);
 }
 
-/* One command, while slots are cleaned. */
+/* How many commands the drive may have: one while slots are cleaned. */
 static u32 depth(const struct disk *d)
 {
     return clean_busy(&vlog_of(d)->clean) ? 1 : d->depth;

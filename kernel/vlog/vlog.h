@@ -13,7 +13,7 @@
  *   the disk. So are the steps of cleaning no commands. The kernel still does
  *   the drive's thinking, within its own time, and the trace still has each
  *   step.
- * - Requests are of whole blocks of SLOT_SECTORS, but for reads within one.
+ * - Requests are of whole blocks of SLOT_SECTORS, except reads within a block.
  * - If a sector of the map cannot be written, all writes that wait for one
  *   fail. The cache keeps their blocks dirty and tries again.
  *

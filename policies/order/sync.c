@@ -1,9 +1,9 @@
 /*
  * Sync: each step of a change of metadata is on the disk before the next one.
  *
- * A power cut at any instant leaves what e2fsck -p repairs without a question,
- * and a rename is old or new. A new or removed name costs two writes or more,
- * each of which its caller waits for.
+ * After a power cut at any instant, e2fsck -p repairs the disk without a
+ * question, and a rename has happened wholly or not at all. A new or removed
+ * name costs two writes or more, and the caller waits for each.
  *
  * These are the rules of 4.2BSD (McKusick, Joy, Leffler, Fabry, "A Fast File
  * System for UNIX", ACM TOCS 2(3), 1984), as Ganger and Patt state them

@@ -92,7 +92,7 @@ struct process {
     u64 think_ns;      /* from the end of a request to the next, recently */
 };
 
-/* Of each disk. */
+/* The state of each disk. */
 static struct disk_turns {
     struct process process[QUEUES];
     u64 time;     /* virtual */

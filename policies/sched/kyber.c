@@ -91,7 +91,7 @@ struct domain {
     u64 p99; /* of the whole time, by its bucket, for the next congestion */
 };
 
-/* Of each disk. The requests in the device are in no order. */
+/* The state of each disk. Requests in the device are in no order. */
 static struct device {
     struct domain domain[DOMAINS];
     u64 turn, batched;    /* whose batch it is, and how many it has had */

@@ -273,8 +273,8 @@ static struct request *at_a_price(struct queue *q, struct request *write)
     return write;
 }
 
-/* As at_a_price, but if a free write is on the way, it goes first and the given
- * one next. */
+/* Like at_a_price, but a free write on the way goes first, and the given write
+ * next. */
 static struct request *on_the_way_to(struct queue *q, struct request *write)
 {
     struct detour detour = detour_of(q);

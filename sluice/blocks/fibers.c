@@ -69,7 +69,7 @@ static void move_part(struct list *from, struct list *last, struct list *to)
     to->prev = last;
 }
 
-/* Those asleep came to the run queue when the turn was passed. */
+/* The sleeping fibers came to the run queue when the turn was passed. */
 static void turn_wake(void)
 {
     if (turn.passed && turn.nasleep) {

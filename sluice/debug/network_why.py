@@ -78,8 +78,8 @@ class Remote:
 
 
 def select_read(found: list[Remote], word: str) -> int:
-    """Return the index of the read that a word selects, as instant.read_number does of an
-    experiment's. Raises BadInstant."""
+    """Return the index of the read that a word selects, as instant.read_number does for
+    a read of an experiment. Raises BadInstant."""
     if not found:
         raise BadInstant(f"{OPTION}{word}: no machine has read a remote file from its server")
     if word == instant.LONGEST:

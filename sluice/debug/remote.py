@@ -25,13 +25,13 @@ from sluice.system.trace import Event
 
 Place = Literal["client", "wire", "server", "disk"]
 SERVER_NAME = "nfsd"
-OTHERS = 2  # of that name, which take no calls: the parent, and the port mapper (user/bin/nfsd.c)
+OTHERS = 2  # processes of that name without calls: parent, port mapper (user/bin/nfsd.c)
 PLACES: tuple[Place, ...] = ("client", "wire", "server", "disk")
 
 
 @dataclass(frozen=True)
 class Carried:
-    """A command of a remote disk, while a process of the client is at it."""
+    """A command of a remote disk, while a process of the client carries it out."""
 
     request: Request  # its first
     pid: int  # the client's process
@@ -215,7 +215,7 @@ class RemoteExplainer:
         return RemoteChain(read, self.origins.origin_of_request(read), parts, tries, len(xids))
 
     def _neighbour(self, read: Request) -> Carried | None:
-        """Return the command that a read is a part of, but not the first one."""
+        """Return the command of which a read is a part, if it is not the first request there."""
         for c in self.carried:
             if c.request.command == read.command and c.request.issued_ns == read.issued_ns:
                 return c

@@ -1,4 +1,4 @@
-"""Finds the messages that two machines sent each other, and when each of their frames was where.
+"""Finds the messages that two machines sent each other, and where each frame of them was when.
 
 The trace of a machine has `sent`, with the first 8 bytes of a datagram, then a `framed` for each of
 its frames, by the same process; and `received` when a process takes a datagram. The 8 bytes of a
@@ -19,7 +19,7 @@ CALL, REPLY = 0, 1
 NO_ROOM, SENT = 0, 1  # what `framed` has in the place of a time: kernel/link/link.h
 AROUND = 14 + 20  # bytes of a frame around a piece of a datagram: Ethernet and IP
 UDP_BYTES = 8
-WORDS_BYTES = 8  # of a datagram: a shorter one is followed by what the memory had before
+WORDS_BYTES = 8  # of a datagram in the trace; a shorter one is followed by old bytes of memory
 ARP_BYTES = 14 + 28
 
 
@@ -33,7 +33,7 @@ class Frame:
     begin_ns: int  # it begins on the wire
     end_ns: int
     arrival_ns: int | None  # None: it is lost
-    late_ns: int = 0  # by how much it was put back on purpose
+    late_ns: int = 0  # by how much it was delayed on purpose
     message: "Message | None" = None
 
 

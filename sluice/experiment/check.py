@@ -43,7 +43,7 @@ def format_toml(value: object) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a whole number. A bool is none."""
+    """Return whether a value is a whole number. A bool is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

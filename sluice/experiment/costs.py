@@ -1,7 +1,7 @@
 """`sluice dev costs`: count in the machine what work takes, for the table of charged time.
 
 The same small loads run on the machine and on the twin. The machine tells how many instructions
-each load took: the virtual time that passed, but for what the hart was idle. The twin tells what
+each load took: the virtual time that passed, minus the idle time of the hart. The twin tells what
 each load did: how many system calls, copies, switches, and events of each kind. The costs are those
 that explain the instructions best: least squares of the relative errors, with no cost below zero.
 

@@ -8,7 +8,7 @@ before a write of its block that began after it has `completed`. A block that is
 (`cancelled`), because its file was removed, is not lost after that. A buffer is busy while it is
 written, so no modification comes in the midst of a write.
 
-The time of the cut is uniform over the measured part of the run. Two ages are told of it:
+The time of the cut is uniform over the measured part of the run. Two ages describe it:
 
     age      of one of the modifications that the cut loses, each as likely as the others. Cuts that
              lose more count for more

@@ -108,7 +108,7 @@
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
-file with a problem is not run. All problems are told at once, each with its
+file with a problem is not run. All problems are reported at once, each with its
 line and, if something is spelt alike, with what was probably meant.
 """
 

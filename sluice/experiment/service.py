@@ -167,7 +167,7 @@ def has_log(run: Run, disk: int) -> bool:
 
 
 def drive_name(run: Run, disk: int) -> str:
-    """Return the name of a disk's drive; that of a remote disk is none."""
+    """Return the name of a disk's drive; a remote disk's is "none"."""
     return REMOTE if is_remote(run, disk) else drive_of_disk(run, disk)[0]
 
 

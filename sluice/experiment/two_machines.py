@@ -1,8 +1,8 @@
 """Makes a run of a client and a server in one virtual time (sluice/network/wiring.py).
 
 The server serves its data disk until the client has unmounted it. It reads its counters when the
-client has mounted the disk, and again when the client has read its own at the end. They stand in
-the client's result, with names that begin with `server.`.
+client has mounted the disk, and again when the client has read its own at the end. The changes
+of the counters are in the client's result, with names that begin with `server.`.
 """
 
 import subprocess

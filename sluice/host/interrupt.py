@@ -35,8 +35,8 @@ def handle_first_interrupt(number: int, frame: object) -> None:
 
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
-    """Delay ^C until the end of the context. Processes and threads that start in it receive
-    none."""
+    """Delay ^C until the end of the context. Processes and threads that start in the
+    context receive no ^C."""
     ensure_running()  # multiprocessing's helper, whose start would let ^C through again
     signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)
     try:

@@ -275,7 +275,7 @@ static u32 blocks_of(const struct order *r)
     return (r->offset + r->bytes - 1) / BLOCK - r->offset / BLOCK + 1;
 }
 
-/* Of the blocks of a request: the first and the last, if it has only a part. */
+/* How many blocks of a request are partial: the first and the last may be. */
 static u32 partial_of(const struct order *r)
 {
     bool first = r->offset % BLOCK != 0;

@@ -6,7 +6,7 @@ sectors of the command, and the other requests follow from that; or, where a pla
 any blocks to each other, from where each of them was placed in the same instant. A command that
 failed is tried again in parts, and the last try counts.
 
-Two requests for one sector in one direction are told apart by their order.
+Two requests for one sector in one direction are distinguished by their order.
 
 A disk with a virtual log has commands that nobody has queued: of sectors of its map, and of blocks
 that it moves. They are known by their process, which is none, and by their length.

@@ -1,15 +1,15 @@
 """Packs columns of whole numbers for a page, in as few bytes as they need, deflated.
 
-A column is its numbers, or their differences from one to the next, whichever takes less. Of each,
-the one in the middle of all by size is taken off, and what is left is divided by what divides them
-all, and folded to a number from 0 on (0, -1, 1, -2 ... are 0, 1, 2, 3 ...). These are written in
-groups of 7 bits; the top bit says that the number has a further group. First stand the low groups
-of all numbers, then the next of those that have one, and so on, because bytes that are alike are
-deflated better. Before them stand, each with its groups in a row, the divisor, doubled, and 1 more
-if differences follow, and the number in the middle, folded.
+A column is stored as its numbers or as the differences of neighbours, whichever takes fewer bytes.
+From each value the median of all values is subtracted. The results are divided by their greatest
+common divisor and folded to numbers from 0 on (0, -1, 1, -2 ... become 0, 1, 2, 3 ...). They are
+written in groups of 7 bits; a byte's top bit says that its number has a further group. The lowest
+groups of all numbers come first, then the second groups of those numbers that have one, and so on,
+because similar bytes are deflated better. Two numbers stand before them, each with its groups in a
+row: 2 x the divisor, plus 1 if differences are stored; and the median, folded.
 
 The column is then deflated (zlib) and written in base64, so that it can stand in a page. theatre.js
-has the other direction.
+unpacks it.
 """
 
 import base64

@@ -118,7 +118,8 @@ def measured_disk(explainer: Explainer) -> int:
 
 
 def cache_columns(kept: Kept, start_ns: int) -> tuple[Columns, int]:
-    """Return the changes of the cache's places, and the number of places."""
+    """Return the changes of the cache's places as columns (time, place, new state), and the number
+    of places. A place is where the picture shows a block."""
     cache = Cache(block_sectors(kept))
     for e in kept.recording.events:
         cache.handle_event(e.time_ns, e.name, e.disk, e.block, e.write)

@@ -18,7 +18,7 @@ the mean response is
     PU       s + (rho_r + e) s C / (1 - rho_r) + e^2 T / (2 (1 - rho_r))
     PURP     s + (rho_r + e) s C / (1 - rho_r)
 
-PU's last term is the wait behind bursts. Each T, e T / s writes are queued at once. The disk needs
+PU's last term is the wait behind bursts. Every T, e T / s writes are queued at once. The disk needs
 e T for them, and e T / (1 - rho_r) with the reads that arrive meanwhile. So the share e / (1 -
 rho_r) of all reads arrives during a burst, and waits on average for half of it. AIPU writes in
 bursts, too, each with the blocks of one scan: its formula is that of PU, with the time between two

@@ -98,7 +98,7 @@ class Machine:
 
     setting: Setting
     instruction: float
-    way: float  # of a command to the drive
+    way: float  # the time that a command takes to reach the drive
     turn: float  # half a rotation
     jump: float  # the seek to a place in the same group or the next
     leap: float  # the seek to or from the group of the pointer block
@@ -244,7 +244,11 @@ def split_rounds(made: list[Step]) -> Rounds:
 
 
 def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
-    """Return one visit to a file; the arm may also go to a second place of the file."""
+    """Return one visit to a file: the service of these commands.
+
+    The first move of the arm takes half a rotation here, because its seek comes from another file.
+    Each further move also takes the seek to a second place of the file, m.leap.
+    """
     seen = Visit()
     for command in commands:
         idle = m.command(command.blocks) + m.way

@@ -70,8 +70,8 @@ def tables_of_disks(
 
 
 def place_side_by_side(requests: np.ndarray) -> np.ndarray:
-    """Return the requests with the disks laid one after another, each as long as the requests use
-    it."""
+    """Return the requests on one disk, in which the disks lie one after another. Each disk is as
+    long as its furthest request reaches."""
     found = requests.copy()
     unit, offset = np.divmod(requests["offset"], np.uint64(PLACE))
     start = 0

@@ -1,5 +1,5 @@
 /*
- * The machine that the kernel finds in the twin, but for its hart and clock: a
+ * The machine that the kernel finds in the twin, except its hart and clock: a
  * console, the end, machine mode, and no devices but RAM disks. It uses nothing
  * of the host but host.h.
  */

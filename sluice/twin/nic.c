@@ -4,9 +4,9 @@
  * - Before each frame stand its bytes, big-endian, as QEMU's `-netdev stream`
  *   has it. So what is at the other end may be a twin or a QEMU.
  * - The link's rounds (kernel/link/link.c) are the only reader here, because a
- *   twin has virtual time: whoever takes a frame waits for another machine,
- *   with the clock stopped. So nic_take waits for it, and nothing polls. But
- *   before this machine has said anything, it looks once, and says it then.
+ *   twin has virtual time: a round waits for another machine's frame with the
+ *   clock stopped. So nic_take waits, and nothing polls. But until this machine
+ *   has sent a frame, nic_take returns at once, so that it sends its first.
  * - Frames to be sent are collected until this machine waits, or ends: a round
  *   is one call for all that is sent, and one for all that comes.
  * - A machine with several sockets is the hub of all others: it sends on what
@@ -131,8 +131,8 @@ static bool wait_for_more(void)
     return here;
 }
 
-/* The next frame of a machine, with its head, of which all other machines then
- * have it; NULL: none. */
+/* Take the next frame of a machine, and pass it on to all other machines. NULL:
+ * none. */
 static const u8 *next_frame(struct peer *p, u32 *bytes)
 {
     u32 left = p->end - p->begin;
@@ -198,7 +198,7 @@ struct nic_buffer *nic_take(u32 *bytes)
         return NULL;
     while (!(frame = any_frame(bytes)))
         if (!wait_for_more())
-            pause(); /* until whoever started the machines ends this one */
+            pause(); /* until the program that started the machines ends this */
     if (!nfree)
         panic("twin: more frames than buffers");
     struct nic_buffer *b = unused[--nfree];

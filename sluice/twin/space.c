@@ -128,7 +128,7 @@ static void let_base_go(u64 base)
     clear(stack, base + space_bytes, NULL);
 }
 
-/* Narrow spaces, where wide ones have no room. */
+/* Choose wide spaces, or narrow ones if the host has no room for those. */
 static void choose_width(void)
 {
     void *last = (void *)base_of(SPACES - 1);

@@ -12,8 +12,8 @@
 #define WRITTEN   256
 
 static u64 start, length;
-/* Of each page: its slot, or 0: all bytes are 0. Pages of equal contents may
- * have one slot. */
+/* Of each page: its slot, or 0 if all its bytes are 0. Pages of equal contents
+ * may share a slot. */
 static u32 *slot_of;
 static u8 *slots;     /* PAGE_SIZE bytes each; the first is not used */
 static u32 *uses;     /* of each slot: how many pages have it */
@@ -21,7 +21,7 @@ static u32 last_slot; /* that was ever used */
 static u32 free_slot; /* begins a list: a free slot begins with the next one */
 static u32 written[WRITTEN]; /* slots lately written, by their first word */
 
-/* Zeros, which take memory where they are written. */
+/* Reserve zeros, which take memory only where they are written. */
 static void *reserve(u64 bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -31,7 +31,7 @@ static void *reserve(u64 bytes)
     return at;
 }
 
-/* Up to the end of the page that `at` is in. */
+/* How many of the bytes from `at` on lie in the same page. */
 static u64 piece_at(u64 at, u64 bytes)
 {
     return MIN(bytes, PAGE_SIZE - at % PAGE_SIZE);
@@ -44,7 +44,7 @@ static u8 *bytes_of(u32 slot)
 
 /* ---- slots ---- */
 
-/* Its bytes are anything. */
+/* Take a free slot. Its bytes are undefined. */
 static u32 take_slot(void)
 {
     u32 slot = free_slot;
@@ -64,7 +64,7 @@ static void leave_slot(u32 slot)
     free_slot = slot;
 }
 
-/* The bytes of a page, which are then its own. */
+/* Return the bytes of a page in a slot that no other page has. */
 static u8 *own(u32 *slot)
 {
     u32 old = *slot;

@@ -7,9 +7,9 @@
  * - A page in which nothing was ever written takes no memory, and reading it
  *   touches none. The others lie close together, in huge pages if the host has
  *   them: so a trial has hundreds of page faults less.
- * - A page that is written whole, with what another one was lately written
- *   with, shares its memory until either is written again. Most loads write
- *   one buffer again and again.
+ * - A page that is written as a whole, with the bytes that another page was
+ *   lately written with, shares that page's memory until either is written
+ *   again. Most loads write one buffer again and again.
  */
 #ifndef SLUICE_TWIN_STORE_H
 #define SLUICE_TWIN_STORE_H

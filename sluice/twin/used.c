@@ -12,9 +12,9 @@
 
 #include "kernel/machine/mem.h"
 
-#define PAGES_ASKED 512 /* at a time */
+#define PAGES_ASKED 512 /* of Linux at a time */
 
-/* A child of fork must open its own. */
+/* Open the page map of this process; a child of fork must open its own. */
 static int pagemap(void)
 {
     static int file = -1;

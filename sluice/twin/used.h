@@ -1,6 +1,6 @@
 /*
- * Which pages of a program's memory were used. The others are zeros, and to
- * look at them would make pages of them.
+ * Which pages of a program's memory were used. All others are zeros, and
+ * reading them would make Linux supply pages for them.
  */
 #ifndef SLUICE_TWIN_USED_H
 #define SLUICE_TWIN_USED_H

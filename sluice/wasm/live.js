@@ -176,7 +176,7 @@ function fillForm() {
   for (const tunable of tunablesOf(chosenNow)) slider(at("tunables"), tunable);
 }
 
-/* form: other things can be chosen now. Whoever types stays where he is. */
+/* form: other things can be chosen now. The field in use keeps the focus. */
 function changed(form) {
   const focus = document.activeElement && document.activeElement.id;
   complain("");

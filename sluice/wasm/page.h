@@ -26,12 +26,12 @@ PAGE(load) u32 page_load(u32 name, u32 length);
 PAGE(fork) u32 page_fork(u32 program, u32 end);
 PAGE(unload) void page_unload(u32 program);
 
-/* Its stack begins here, and its heap. */
+/* Where a program's stack begins, and its heap. */
 PAGE(stack_top) u32 page_stack_top(u32 program);
 PAGE(heap) u32 page_heap(u32 program);
 
-/* Its memory: copy n bytes to or from the kernel's; make it reach to `end`;
- * make bytes zero; the length of a string, at most n. */
+/* A program's memory: copy n bytes to or from the kernel's; make it reach to
+ * `end`; make bytes zero; the length of a string, at most n. */
 PAGE(put) void page_put(u32 program, u32 to, u32 from, u32 n);
 PAGE(get) void page_get(u32 program, u32 to, u32 from, u32 n);
 PAGE(reach) void page_reach(u32 program, u32 end);

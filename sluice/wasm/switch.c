@@ -30,7 +30,7 @@ static bool rewinding;
 
 struct user user;
 
-/* Of the stack that this address is on. */
+/* The room of the stack that this address is on. */
 static struct room *room_of(u64 sp)
 {
     u64 slot = (sp - KSTACK_BASE) / STACK_STRIDE;

@@ -48,7 +48,7 @@ def pad(data: bytes) -> bytes:
 def member(entry: Entry, number: int) -> bytes:
     """Return an entry's part of the archive.
 
-    number: that of its inode.
+    number: the number of the entry's inode.
     """
     name = entry.path.encode() + b"\0"
     nlink = 2 if stat.S_ISDIR(entry.mode) else 1

@@ -32,8 +32,8 @@ POLICIES = {
     "car": "adaptive.Car",
     OPTIMUM: "opt.Clairvoyant",
 }
-# Where the policies have a choice, that of Sluice: a quarter of the cache for 2Q's A1in, and names
-# of as many blocks that are gone as the cache has. W-TinyLFU counts each block by itself, so no
+# Parameters of the policies are set as in Sluice: a quarter of the cache for 2Q's A1in, and names
+# of as many evicted blocks as the cache has blocks. W-TinyLFU counts each block by itself, so no
 # hash decides, and lets no block in by chance.
 SETTINGS = {
     "report.format": "csv",

@@ -28,7 +28,7 @@ from tools.judges.caffeine import OPTIMUM, JudgeMissing
 BLOCK = 4096
 TOOL = BUILT / "plain" / "replace_hits_tool"
 OURS, UNKNOWN, MOST_BLOCKS = "Sluice", "!", 1 << 20
-LEAST = 10  # blocks of a cache: with fewer, a tenth is none, and Caffeine's S3-FIFO does not end
+LEAST = 10  # blocks of a cache: with fewer, a tenth is 0, and Caffeine's S3-FIFO does not end
 Counts = dict[str, list[int | None]]
 # Where another program's hits may differ from ours, and why. tests/kernel/test_judge.py proves a,
 # b, d and f to i by models, which have the other program's hits to the last use.

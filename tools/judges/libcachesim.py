@@ -12,7 +12,7 @@ from tools.judges.caffeine import JudgeMissing
 
 NAME = "libCacheSim 0.3.5"
 POLICIES = ("lru", "clock", "2q", "arc", "lirs", "sieve", "s3fifo", "wtinylfu")
-# The smallest caches of which it says anything: below, a part of the cache has no block.
+# The smallest caches for which it reports hits: in smaller ones a part has no block.
 LEAST = {"s3fifo": 20, "wtinylfu": 100}
 
 

@@ -356,8 +356,9 @@ static const char *hold_check(struct holding *h, const struct op *op)
     return NULL;
 }
 
-/* What is pinned leaves each program its buffers, and is changed by bpin only:
- * a pinned buffer has no place on the lists of dirty ones. */
+/* After each program: check that pinned blocks leave enough buffers for all
+ * programs so far, and that only bpin changes them, because a pinned buffer is
+ * on no list of dirty buffers. Returns what is wrong, or NULL. */
 static const char *room_check(const struct holding *h, const struct op *ops)
 {
     static u32 pinned, changed, needed;

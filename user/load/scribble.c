@@ -89,7 +89,7 @@ static u64 choose_offset(void)
     return offset > off_by ? offset - off_by : offset;
 }
 
-/* As often short as long: each power of two is as likely as any other. */
+/* A length; each power of two is as likely as any other. */
 static u64 choose_length(u64 offset)
 {
     u64 n = 1UL << below(CALL_BITS + 1);
@@ -191,8 +191,8 @@ static void do_read(void)
     }
 }
 
-/* Not where writes may be lost: if metadata cannot be written, the file system
- * is read-only at once, and data are not lost any more. */
+/* Truncate, except in a job that may lose writes: if metadata cannot be
+ * written, the file system is read-only at once, and data are lost no more. */
 static void do_truncate(void)
 {
     if (job->may_lose)

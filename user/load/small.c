@@ -65,7 +65,7 @@ static void make_directory(const char *path)
         die("%s", path);
 }
 
-/* Of the i-th file. */
+/* Write the path of the i-th file. */
 static void path_of(char *path, u64 i)
 {
     snprintf(path, PATH_BYTES, "%s/%lu/%lu", o.dir, i / o.per, i % o.per);

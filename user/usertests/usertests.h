@@ -77,7 +77,7 @@ void close_both(const int fds[2]);
 #define STATUS(pid) status_of(__LINE__, pid)
 /* Wait for a child that must have succeeded. */
 #define JOIN(pid) expect_is(__LINE__, "status of child", STATUS(pid), 0)
-/* As many children as the array has room for, and the wait for them. */
+/* Start as many children as the array has room for; wait for them. */
 #define SPAWN_ALL(pids, fn, arg)             \
     for (u32 i_ = 0; i_ < NELEM(pids); i_++) \
     (pids)[i_] = SPAWN(fn, arg)

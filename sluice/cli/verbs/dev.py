@@ -230,7 +230,7 @@ FUZZED = ("arguments", "calls", "images", "traces", "archives", "toml")
 
 
 def needs_of_fuzz(values: dict[str, Any]) -> Needs:
-    """Return what the programs need that are tried. What `make` may build meanwhile is copied
+    """Return what a target of fuzz needs. Files that `make` may rebuild meanwhile are copied
     first."""
     of_images = Needs(("test",), ("build/native/ext2_tool",), LESS, system_path=True)
     of_toml = Needs(("run",), ("all", *DRIVES), WHOLE)

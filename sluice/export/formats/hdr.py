@@ -1,8 +1,8 @@
 """Write an HdrHistogram log: response times of each disk's reads and writes, for each second.
 
-The text and the histograms' binary form (V2, compressed, in base64) are as the
-HdrHistogram project's HistogramLogWriter and its "encodeIntoByteBuffer" have
-them: values in ns, to three digits, up to a day.
+The text has the format of the HdrHistogram project's HistogramLogWriter. The
+histograms have its binary format (V2, compressed, in base64), as its
+"encodeIntoByteBuffer" writes it: values in ns, to three digits, up to a day.
 """
 
 import base64

@@ -528,7 +528,7 @@ TEST(the_first_use_of_what_was_read_ahead_of_it_is_told_to_policies)
     check_counters("bio.", "misses 2, hits 5, ahead 1, ahead_used 1");
 }
 
-TEST(beside_a_cached_block_the_others_are_started_and_not_waited_for)
+TEST(further_reads_of_a_cached_block_are_started_and_not_waited_for)
 {
     static const u64 asked[] = {6}, ahead[] = {7};
     static const struct further_reads one = {asked, ahead, 1, 0},
@@ -544,7 +544,7 @@ TEST(beside_a_cached_block_the_others_are_started_and_not_waited_for)
     check_at_rest();
 }
 
-TEST(others_can_be_started_without_a_block_that_is_waited_for)
+TEST(further_reads_can_be_started_without_a_first_block)
 {
     static const u64 asked[] = {6}, ahead[] = {7};
     boot("nbuf=64");

@@ -14,7 +14,7 @@ static bool try_in_file(u64 first, u64 n, u64 blocks)
     return n <= blocks && first <= blocks - n;
 }
 
-/* As the kernel has it (prefetch.c): n blocks, `times` times, step apart. */
+/* The kernel's rule (prefetch.c): n blocks, `times` times, step apart. */
 static bool try_is_good(const struct readahead *w, u64 blocks)
 {
     u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;
