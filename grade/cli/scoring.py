@@ -22,7 +22,10 @@ GDB_SOCKET = BUILD / "gdb.sock"
 
 
 def read_files(lab: Lab, handed_in: Path | None) -> dict[str, str]:
-    """Return the lab's files, from this tree or from what was handed in. Raises Refused."""
+    """Return the lab's files, from this tree or from what was handed in.
+
+    Raises Refused, also if a file of this tree is not text.
+    """
     if handed_in is None:
         for file in lab.files:
             if (TREE / file).exists():

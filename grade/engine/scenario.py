@@ -47,16 +47,16 @@ class Scenario:
     Paths and names are those of a scenario; in the machine they differ (parameters.py). The book
     lists the fields in this form.
 
-    name: of the run's folder, unique among the scenarios of a lab;
+    name: the name of the run's folder, unique among the scenarios of a lab;
     script: shell commands, with `beacon N` on lines of their own (N from 1);
     args: boot arguments;
-    files: of the root disk, as path and contents;
-    programs: of sluice/programs, to be put into /bin;
+    files: the files of the root disk, as path and contents;
+    programs: programs of sluice/programs to be put into /bin;
     data: files of the data disk, as path and size;
     at: where these files lie on the disk, as mkfs takes it;
-    size: of the data disk;
+    size: the size of the data disk;
     pattern: the seed of the contents of `data`, or 0 for zeros;
-    fields: of these files' inodes, as path, debugfs's name and value;
+    fields: fields of these files' inodes, as path, debugfs's name and value;
     drives: the nonce chooses the data disk's drive from these;
     trace_k: the capacity of the trace, in units of 1,024 events (no event may be lost);
     virtual_s: after this virtual time the machine is stuck (0: never, because gdb's stops make the

@@ -50,7 +50,7 @@ class Watch:
     full: Callable[[], bool]  # returns True once the console is full
     over: threading.Event = field(default_factory=threading.Event)
     stopped: str = ""
-    of_host: str = ""  # as `stopped`, if no kernel can be the cause; otherwise empty
+    of_host: str = ""  # the same words if no kernel can be the cause; otherwise empty
 
     def watch_process(self) -> None:
         """Check the process every LOOK_S until it is over, and kill it if it will not end."""

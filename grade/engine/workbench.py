@@ -211,7 +211,7 @@ def expect_policies(scenario: Scenario, absent: frozenset[str]) -> None:
 def describe_qemu_fault(status: int, used_s: float, cpu_s: float, console: Path, said: str) -> str:
     """Return how QEMU itself failed, in words; empty if the kernel may be the cause.
 
-    used_s: of a processor. cpu_s: its limit. said: QEMU's own messages.
+    used_s: the processor time used. cpu_s: its limit. said: QEMU's own messages.
     """
     if status == -signal.SIGKILL and used_s < cpu_s:
         return "something killed QEMU: this machine has too little memory free"
@@ -267,7 +267,7 @@ class Workbench:
     def run_other(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
         """Return the run of another kernel of the staff's. Raises Wrong if it did not end well.
 
-        prefix: of the run's folder.
+        prefix: the first part of the name of the run's folder.
         """
         self.scenarios[scenario.name] = scenario
         return self._run_once(kernel, prefix, scenario)

@@ -63,7 +63,7 @@ static struct {
     }
 static const struct {
     enum policy_kind kind;
-    const char *lack; /* what is said without it */
+    const char *lack; /* the message if it is missing */
     size_t at;        /* of a pointer in struct policy */
 } required[] = {
     REQUIRED(UPDATE, update.next_ns),  REQUIRED(UPDATE, update.scan),

@@ -224,7 +224,7 @@ static struct io *sector_io(struct disk *d, u64 now_ns)
     return &v->sector;
 }
 
-/* The next step of cleaning, or NULL. */
+/* The next command of cleaning (clean_next, clean_begin); or NULL. */
 static struct io *clean(struct disk *d, u64 now_ns)
 {
     struct vlog *v = vlog_of(d);

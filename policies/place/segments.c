@@ -75,7 +75,7 @@ static struct end {
     u64 tried;     /* segments cleaned since the others wrote anything */
     u64 until;     /* nothing is cleaned while `others` is below this */
     /* Of the last cleaning, when it began: */
-    bool unjudged; /* what it gave back has not been looked at */
+    bool unjudged; /* its gain has not been judged yet */
     bool idle;     /* the disk */
     u64 room;      /* free blocks at the end of the log */
     u64 since;     /* how many the others were */

@@ -39,8 +39,8 @@ static struct tunable tunables[] = {
 
 /* Tracks of each disk, by number. */
 static struct {
-    u64 filled;  /* the one that is being filled */
-    u64 emptied; /* that the compactor empties */
+    u64 filled;  /* the track that is being filled */
+    u64 emptied; /* the track that the compactor empties */
     u64 none;    /* was empty: how many more writes until they are scanned */
 } tracks[MAX_DISKS];
 

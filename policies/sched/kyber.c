@@ -27,9 +27,9 @@
  * a modelled drive that takes one command at a time its time is exact, and
  * elsewhere latencies look shorter than they are. Requests that are merged into
  * a command are measured by the request that was chosen. The domains of
- * discards and of other requests are left out, because none come here. Linux
- * reserves a quarter of its requests, not of the device's places, against
- * writes that are not waited for.
+ * discards and of other requests are left out, because none come here. In
+ * Linux, the quarter that these writes cannot have is one of all requests, and
+ * not of the device's places.
  *
  * The default targets are Linux's, for flash. A disk misses both with any load;
  * then both depths stay at their largest, and only the round robin is left.
@@ -96,7 +96,7 @@ static struct device {
     struct domain domain[DOMAINS];
     u64 turn, batched;    /* whose batch it is, and how many it has had */
     u64 inside, unwaited; /* requests in the device; of them not waited for */
-    u64 entered;          /* that ever did */
+    u64 entered;          /* requests that have ever entered the device */
     struct place {
         struct request *r;
         u64 entered_ns, number; /* of those that ever entered */

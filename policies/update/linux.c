@@ -66,7 +66,7 @@ static struct disk_share {
     u64 dirty, recent, above;
 } disks[MAX_DISKS];
 
-static u64 periods;     /* that `recent` has been halved for, since power-on */
+static u64 periods;     /* since power-on, for which `recent` has been halved */
 static struct list due; /* blocks whose files are of age, until written */
 static bool clean;      /* nothing was dirty after the last scan */
 

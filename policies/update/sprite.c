@@ -32,7 +32,7 @@ static struct policy_counter counters[] = {
 };
 
 static struct list due; /* blocks that are due, until they are written */
-static u64 due_ns;      /* none of them became dirty later */
+static u64 due_ns;      /* no block of `due` became dirty later */
 
 static void sprite_start(void)
 {

@@ -51,7 +51,7 @@
 #include "kernel/policy/write.h"
 
 #define ONE  1024L      /* a block, in the account */
-#define MOST (32 * ONE) /* that it may be in credit: burst of a writer */
+#define MOST (32 * ONE) /* the largest credit: a burst of a writer */
 
 enum { BACKGROUND_PERCENT, DIRTY_PERCENT };
 

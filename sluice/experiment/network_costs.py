@@ -30,7 +30,7 @@ from sluice.system.qemu import LAB_SHIFT, Config, Disk, start
 
 TABLE = ROOT / "kernel" / "measure" / "network_costs.h"
 ROWS = ("frame", "sent_kb", "joined_kb", "rpc_call")
-# A frame sent and a call served had rows, too: zero fitted them best, next to these.
+# A frame sent and a call served had rows, too. Next to these rows, zero fitted both best.
 BLOCKS_KB = (1, 4, 8)
 CALL_KB, REPLY_KB = 0.12, 0.14  # of datagrams, without the data
 SHOW = "uptime; grep cpu.idle /dev/stat; grep net. /dev/stat; grep calls /dev/stat; echo @"

@@ -321,8 +321,8 @@ class LossAges(TypedDict):
 
 
 class Lost(TypedDict):
-    """What a cut at a random time loses of one kind (loss.py). bytes: of blocks, in the mean.
-    nothing_ppm: of cuts that lose nothing."""
+    """What a cut at a random time loses of one kind (loss.py). bytes: the mean size of the lost
+    blocks. nothing_ppm: the share of cuts that lose nothing, in parts per million."""
 
     age: LossAges
     oldest: LossAges

@@ -7,14 +7,16 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
                     "published ..." are figures of the model and of the source
     rows            an arm's name, and a list of values for each of its settings. A value with an
                     interval is [value, low, high]
-verdicts        key, word, why. The key identifies an expectation of the experiment's file. In place
-of the key, a verdict of a contest has "* " and its sentence, in which "#" stands for the metric and
-"%" for the setting, or "*" alone if the sentence is that of the line above. A verdict that is
-neither has [says, paper] in place of the key contest         the values of a setting, then a list
-for each metric, in the order of CONTEST; empty values at the end are left out, and so is an empty
-contest. A metric is given by its index among the columns, or by its name if it is no column sampled
-the names of the variables of a sample samples         for each arm, in the order of the rows: the
-values of a run's variables, and the run's mark, a hash of everything that it measured (store.py)
+    verdicts        key, word, why. The key identifies an expectation of the experiment's file. In
+                    place of the key, a verdict of a contest has "* " and its sentence, in which "#"
+                    stands for the metric and "%" for the setting, or "*" alone if its sentence is
+                    that of the line above. Any other verdict has [says, paper] in place of the key
+    contest         the values of a setting, then a list for each metric, in the order of CONTEST.
+                    Empty values at the end are left out, and so is an empty contest. A metric is
+                    given by its index among the columns, or by its name if it is no column
+    sampled         the names of the variables of a sample
+    samples         for each arm, in the order of the rows: the values of a run's variables, and the
+                    run's mark, a hash of everything that it measured (store.py)
 
 A verdict's sentence (why) is shortened. SHORT lists abbreviations of frequent words. "=" or ":" at
 the beginning stands for the arm and the metric of the expectation, and "@" for the arm that they
@@ -66,7 +68,7 @@ WORDS = {"said": AS_SAID, "paper": AS_THE_PAPER, "open": NO_DIFFERENCE}
 def abbreviated_words(trials: int) -> list[tuple[str, str]]:
     """Return pairs of frequent words in verdicts' sentences and their abbreviations.
 
-    trials: of an arm.
+    trials: how many trials an arm has.
     """
     return [
         (f" (the mean of {trials} runs, 95 %: ", " (mean "),
@@ -287,7 +289,7 @@ def decode_verdicts(
 def encode_match(match: StoredMatch, columns: list[str]) -> list[Any]:
     """Return the values of a match in the order of CONTEST, without empty values at the end.
 
-    columns: of the rows.
+    columns: the names of the rows' columns.
     """
     values: list[Any] = [match[name] for name in CONTEST]
     if match["metric"] in columns:

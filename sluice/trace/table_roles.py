@@ -84,7 +84,7 @@ class Roles:
 def find_roles(columns: str, head: Sequence[str] | None, width: int) -> Roles:
     """Return which column has which role.
 
-    columns: as --columns has it, or ""; head: the names of the table's columns, None without a
+    columns: the value of --columns, or ""; head: the names of the table's columns, None without a
     head; width: how many columns it has. Raises ValueError.
     """
     names = [name.strip().lower() for name in head or ()]

@@ -72,7 +72,7 @@ def make_initrd(
 ) -> Path:
     """Write the archive that the kernel starts from. Returns its path.
 
-    file_system: as what the guest mounts its disk.
+    file_system: the type with which the guest mounts its disk.
     """
     init = (programs / "init").read_bytes()
     inside = archive_entries(load_modules(kernel.modules), init, file_system)

@@ -35,8 +35,8 @@ Task = tuple[Workload, Sequence[Event]]
 class Verdict:
     """What e2fsck and the reader say of an image.
 
-    kinds: of findings. tree: what was read, if the image could be read. said: e2fsck's
-    words, if it was not content.
+    kinds: the kinds of findings. tree: what was read, if the image could be read. said: e2fsck's
+    words, if it found something wrong.
     """
 
     kinds: frozenset[str]

@@ -25,7 +25,7 @@ class BadTrace(ValueError):
 class Call:
     """A system call: its process, its time (seconds since 1970), its arguments as text, its result.
 
-    path: that of the descriptor that the call returned, if it returned one.
+    path: the path of the descriptor that the call returned, if it returned a descriptor.
     """
 
     pid: int

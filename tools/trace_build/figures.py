@@ -165,7 +165,7 @@ def group_by_kind(values: Iterable[tuple[str, float]]) -> dict[str, tuple[float,
 def describe_build(trace: Trace, times: Times, top: Path, linked: Path) -> Figures:
     """Return the description of a traced build of a tree at `top`, which made the program `linked`.
 
-    times: those of the same build without strace.
+    times: the times of the same build without strace.
     """
     sources = describe_sources(trace, times, top)
     archivers = [process for process in trace.processes if process.program.endswith("-ar")]

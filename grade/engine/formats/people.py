@@ -92,7 +92,7 @@ def describe_cost(record: Record) -> str:
 def text(record: Record, width: int | None = None) -> str:
     """Return the whole result.
 
-    width: of the terminal that shows it; None for a file.
+    width: the width of the terminal that shows the text; None for a file.
     """
     parts = [f"{record.lab}: {record.title}"]
     if record.status != "graded":

@@ -200,8 +200,8 @@ def check(
 ) -> Tally:
     """Return how many writes did not go to the nearest free slot. Raises Wrong.
 
-    kinds: of the choices that count. least: how many there must be. none: the share of wrong ones
-    from which on there are no points.
+    kinds: the kinds of choices that count. least: how many such choices there must be. none: the
+    share of wrong choices from which on there are no points.
     """
     seen, wrong, first = 0, 0, None
     for choice in choices(run, drive, patience):

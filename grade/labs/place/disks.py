@@ -75,7 +75,7 @@ class Disk:
         return bytes(out)
 
     def put(self, block: int, data: bytes) -> None:
-        """Write a block, and the sector of the map that tells of it."""
+        """Write a block, and then the sector of the map that points to it."""
         for place, of_map in self.log.write(block, self.places()):
             self.lay(place, of_map or data)
 
@@ -98,9 +98,9 @@ class Disk:
     def grow(self) -> None:
         """Write for some time, each block several times.
 
-        In the end each is as in the image. Every second piece of the map has not been written for
-        long then; what first led there is gone. Piece 0 has been written, so that even a wrong
-        recovery may find what makes a file system.
+        In the end each block has its contents in the image. The odd pieces of the map have not
+        been written for long, and the sectors that first led to them are gone. Piece 0 is written
+        last: it has the blocks that make a file system, so even a wrong recovery may find those.
         """
         blocks = self.blocks()
         for block in self.shuffle(list(blocks)):

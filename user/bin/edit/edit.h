@@ -62,7 +62,7 @@ const char *file_write(const char *path);
 struct view {
     const char *path;
     u32 row, column; /* the cursor: a line and a byte in it */
-    u32 readahead;   /* the screen column that moving up and down keeps */
+    u32 kept_column; /* the screen column that moving up and down keeps */
     u32 top, left;   /* the line and column in the screen's corner */
     char message[160];
 };

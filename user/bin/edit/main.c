@@ -26,15 +26,15 @@ static void move_to(u32 row, u32 column)
 {
     view.row = row;
     view.column = column;
-    view.readahead = screen_place(row, column);
+    view.kept_column = screen_place(row, column);
 }
 
-/* Move up or down in the screen column that view.readahead keeps. */
+/* Move up or down in the screen column view.kept_column. */
 static void move_rows(i64 n)
 {
     i64 row = (i64)view.row + n;
     view.row = row < 0 ? 0 : MIN((u32)row, text.count - 1);
-    view.column = screen_byte_at(view.row, view.readahead);
+    view.column = screen_byte_at(view.row, view.kept_column);
 }
 
 static void move_left(void)
