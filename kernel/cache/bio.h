@@ -97,8 +97,8 @@ struct further_reads {
     bool separate; /* no command reads one of them and the first block */
 };
 
-/* bread for a program that reads a file, of which the update policy is told;
- * starts reading the further blocks, too. */
+/* bread for a program that reads a file; the update policy is notified. Starts
+ * reading the further blocks, too. */
 struct buf *breada(struct disk *, u64 blkno, const struct further_reads *);
 
 /* breada without waiting: the buffer, if the block is cached and no process has

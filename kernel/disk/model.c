@@ -6,9 +6,9 @@
  *   free, and sets a timer for when that is done; drive_done() then has the
  *   device move the data within that instant.
  * - The drive holds up to the disk's depth of commands and chooses among them.
- * - What a scheduler may ask of the drive is asked of a copy. With
- *   drive_misjudged_percent= the share by which answers are wrong, as they
- *   would be for a host that knows its drive only by measuring it.
+ * - A copy of the drive answers a scheduler's questions. The answers are wrong
+ *   by drive_misjudged_percent=, as they would be for a host that knows its
+ *   drive only by measuring it.
  */
 #include "kernel/disk/internal.h"
 #include "kernel/machine/args.h"

@@ -4,7 +4,7 @@
  *
  * - A write of a whole block does not read it. A new block that is written
  *   in part is zeroed first, so what lay there before is never seen.
- * - What a failed write has allocated past the end is freed again.
+ * - Blocks that a failed write has allocated past the end are freed again.
  * - After each write the inode is in its buffer, so the update daemon, which
  *   knows only buffers, writes it in time.
  * - Reading only marks the inode dirty for its new access time: it goes to

@@ -10,7 +10,7 @@
  * - An idle inode is clean: the last iput writes a dirty one to its buffer.
  *   So a slot can be reused at once, and no process waits for the lock of an
  *   inode that it has not asked for.
- * - What changes an inode copies it to its buffer (inode_write) before it
+ * - Code that changes an inode copies it to its buffer (inode_write) before it
  *   unlocks; only a new access time alone may wait for the last iput.
  * - An inode without names lives on in memory only. On the disk it has no
  *   links already, so e2fsck frees it if the last iput does not come.

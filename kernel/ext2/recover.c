@@ -2,8 +2,8 @@
  * A file system of ext3 whose journal has transactions that are not at home:
  * how mounting finds the journal, has it replayed, and says so on the disk.
  *
- * - It is done before anything else is read, even if the disk is mounted for
- *   reading only, as Linux does it: else files would be damaged.
+ * - Recovery precedes every other read, even if the disk is mounted for reading
+ *   only, as Linux does it: else files would be damaged.
  * - needs_recovery goes last, when the journal is empty. Until then all of it
  *   is done again.
  * - Transactions in the log of a disk that does not say needs_recovery are

@@ -7,7 +7,7 @@
  *   on the disk until the new name leads to the moved inode. A file's count of
  *   links includes its second name before that is written. A file's contents
  *   are there before it replaces another file.
- * - What takes more than one write is written down before, and finished when
+ * - A rename of more than one write is written down before, and finished when
  *   the file system is mounted after a power cut (redo.c): either name leads to
  *   what it led to before, or all is done. Until it is mounted, a directory
  *   whose new name lies elsewhere (in another directory, or in another sector

@@ -6,7 +6,7 @@
  * - Elsewhere in this room it is one line that asks: where an inode is loaded,
  *   written or forgotten (inode.c), where a name is looked up or changed, at
  *   truncate and getdents, and in mounting (super.c) and the order policy.
- * - What neither kind does is refused here, before either is called.
+ * - A call that neither kind allows is refused here, before it is passed on.
  */
 #include "kernel/ext2/internal.h"
 

@@ -19,8 +19,8 @@
  *   revoked: else recovery might write that over new data.
  * - No block is in a transaction twice, or both in it and revoked by it: as it
  *   is given out later.
- * - One commit at a time. Who asks for one while it is under way shares it:
- *   what has ended by then is in it.
+ * - One commit at a time. A process that asks for one meanwhile shares it:
+ *   operations that have ended by then are in it.
  * - Processes that fsync again and again shall share commits: else those that
  *   one commit releases are at work while the next begins, and each carries
  *   half of them. So a commit waits for the processes that asked for one of the

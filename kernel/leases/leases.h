@@ -7,8 +7,8 @@
  * - A room that a reader can leave closed: it registers itself with the server
  *   (PROGRAM) and with the client (CONSISTENCY).
  * - A lease is for one file. A read lease allows clean blocks, a write lease
- *   also dirty ones. Any number of clients have a read lease, or one has a
- * write lease. A client without a lease moves bytes past its cache.
+ *   also dirty ones. Many clients have a read lease, or one has a write lease.
+ *   A client without a lease moves bytes past its cache.
  * - Clocks need not agree. The client counts the term from before its call,
  *   the server from its grant, and the server adds LEASE_SKEW_NS, as clocks run
  *   at different speeds. After a write lease it also adds LEASE_SLACK_NS, in

@@ -9,7 +9,7 @@
  *   the earliest of these times and of all frames' arrivals, and the least
  *   delay of the link on top. An idle machine's next time is its first timer,
  *   so all jump together.
- * - What the machines say goes as frames of a type of their own through the
+ * - The machines' words go as frames of a type of their own through the
  *   device: a note, and behind it, in one of NOTE_FRAME, the frame. All
  *   machines see all notes in one order. So nobody sends one of the next round
  *   before everybody has seen the last one of this round.

@@ -1,7 +1,7 @@
 /*
  * Procedures of NFS about names in directories.
  *
- * - What they change is on the disk when they return: the directory, and the
+ * - Their changes are on the disk when they return: the directory, and the
  *   inode that was made.
  */
 #include "kernel/machine/mem.h"

@@ -20,8 +20,8 @@
  *   guesses a handle may use it, and an export of a directory does not hide
  *   the rest of its file system from a guess.
  * - There are no users: all credentials are accepted, all files are root's.
- * - What changes names or attributes is on the disk, as fsync means it, before
- *   the answer goes. A WRITE is so if the client wants it; an unstable one is a
+ * - A change of names or attributes is on the disk, as fsync means it, before
+ *   the answer goes. So is a WRITE if the client wants it; an unstable one is a
  *   delayed write until COMMIT. The write verifier is the wall clock at the
  *   server's start, in ns, with the number of mounts that the disk has seen:
  *   two boots in virtual time may be at one time.

@@ -7,7 +7,7 @@
  *   NVRAM. A write of the same block takes the place of an older one.
  * - A write that finds no room waits for a block to be free; so does whatever
  *   covers a part of a block.
- * - What the drive refuses stays in NVRAM, and the console says so, once.
+ * - A write that the drive refuses stays in NVRAM; the console says so once.
  * - After a power cut the next boot finds what NVRAM held, and goes on.
  *
  * The memory is a RAM disk of its own, `nvram_in=disk2`, for the disk that

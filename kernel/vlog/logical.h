@@ -15,7 +15,7 @@
  *            label,       [1]         [0]     [3] map        ... free
  *            tail                             piece 0
  *
- * - What is on the disk is never written over while it counts. A write of block
+ * - A slot is never written over while its data count. A write of block
  *   3 goes to a free slot, say 4. Then the piece of the map that has block 3
  *   is written to another free slot, say 6. Only when that is on the disk the
  *   write is done, and slots 7 and 8 are free. So a power cut at any instant

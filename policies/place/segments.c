@@ -16,9 +16,9 @@
  *   ratio of benefit to cost, (1 - u) * age / (1 + u), where u is the share in
  *   use. The age is counted in blocks written since the segment was.
  * - When no segment is empty, any free slot will do.
- * - What is moved takes room at the end of the log, and so do the sectors of
- *   the map that tell of it. A cleaning that gave back less than least_percent
- *   of a segment is the last one until others have written as much as a segment
+ * - Moved blocks take room at the end of the log, and so do the sectors of the
+ *   map for them. A cleaning that gave back less than least_percent of a
+ *   segment is the last one until others have written as much as a segment
  *   holds: on a log that is nearly full, free slots anywhere are cheaper.
  *
  * Without idle time, each write then pays for cleaning: of a segment u is moved

@@ -7,8 +7,8 @@
  *   When only left_percent of its places are free, the nearest empty track is
  *   taken. When none is empty, a write goes to the nearest free slot of all
  *   (nearest.h).
- * - What the compactor moves goes to the nearest free slot of a track that is
- *   neither empty nor the one that is being emptied.
+ * - A block that the compactor moves goes to the nearest free slot of a track
+ *   that is neither empty nor being emptied.
  * - A step is one track, and gives way to requests between two commands. The
  *   compactor stops when all other tracks have no room for what the emptiest
  *   one holds, or that is more than most_percent full.

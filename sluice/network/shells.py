@@ -33,7 +33,7 @@ ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Session:
-    """What is asked of two machines. forwards: ports of the host, if it is on the network."""
+    """What two machines are booted with. forwards: ports of the host, if it is on the network."""
 
     args: tuple[str, ...]
     memory: str = "128M"

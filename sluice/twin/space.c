@@ -8,7 +8,7 @@
  *   base + program->end  its heap
  *   base + space_bytes   the end of its stack
  *
- * - What runs is the host's copy of the program (program.h).
+ * - The host's copy of the program runs (program.h).
  * - A place that a process has left keeps its mapping, and the pages that were
  *   used, as zeros: most processes run a program that another one ran before.
  *   So calls of the host and page faults are fewer. Narrow places are unmapped.
