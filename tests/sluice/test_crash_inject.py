@@ -60,7 +60,8 @@ def test_each_cut_has_a_word_of_lazyfs(laboratory: Laboratory) -> None:
 
 
 # Of what a kernel may do wrong with a disk that fails: the text sought and put.
-SWALLOWED = ("kernel/disk/disk.c", "        i->done(i, error);", "        i->done(i, 0);")
+ACCOUNTED = "        account(d, io, error);\n        io->done(io, "
+SWALLOWED = ("kernel/disk/disk.c", f"{ACCOUNTED}error);", f"{ACCOUNTED}0);")
 PANICS = (
     "kernel/disk/disk.c",
     "    count(&errors, error != 0);",
