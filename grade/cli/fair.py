@@ -4,7 +4,7 @@ A row for each solution shows the groups in which it does not have all points: t
 most points over all nonces. Below it stands what is unfair, with a nonce that shows it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,15 +85,34 @@ def grade_cases(
             yield {"nonce": todo[future], "points": future.result()}
 
 
-def count_points(
-    client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str, twin: bool
+def collect_points(
+    client: Client, asked: FairRequest, lab: Lab, cases: list[Case]
+) -> dict[str, dict[str, Points]]:
+    """Return the points of each case by nonce.
+
+    After ^C, print those of the nonces that are done.
+    """
+    by_nonce: dict[str, dict[str, Points]] = {}
+    nonces = [str(number) for number in range(1, asked.nonces + 1)]
+    try:
+        with show_count(f"{lab.name}, nonces", len(nonces)) as count:
+            for done in grade_cases(client, lab, cases, nonces, asked.tests, asked.twin):
+                by_nonce[done["nonce"]] = done["points"]
+                count()
+    except KeyboardInterrupt:
+        if not by_nonce:
+            raise
+        print(table(lab, judge_cases(lab, cases, by_nonce)), flush=True)
+        done_so_far = f"{len(by_nonce)} of {asked.nonces} nonces"
+        raise KeyboardInterrupt(f"the table is of {done_so_far}") from None
+    return by_nonce
+
+
+def judge_cases(
+    lab: Lab, cases: list[Case], by_nonce: Mapping[str, dict[str, Points]]
 ) -> list[Row]:
     """Return a row for each case."""
-    by_nonce: dict[str, dict[str, Points]] = {}
-    with show_count(f"{lab.name}, nonces", len(nonces)) as count:
-        for done in grade_cases(client, lab, cases, nonces, only, twin):
-            by_nonce[done["nonce"]] = done["points"]
-            count()
+    nonces = sorted(by_nonce, key=int)
     return [
         fairness.judge_case(lab, case, {nonce: by_nonce[nonce][case.name] for nonce in nonces})
         for case in cases
@@ -128,8 +147,7 @@ def print_points(lab_name: str, asked: FairRequest) -> int:
     grading.choose_tests(lab, asked.tests)
     if asked.twin:
         expect_twin(lab, asked.attacks)
-    nonces = [str(number) for number in range(1, asked.nonces + 1)]
     with open_workers(asked.jobs) as client:
-        found = count_points(client, lab, cases, nonces, asked.tests, asked.twin)
+        found = judge_cases(lab, cases, collect_points(client, asked, lab, cases))
     print(table(lab, found))
     return int(any(row.unfair for row in found))

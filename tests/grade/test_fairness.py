@@ -1,9 +1,13 @@
 """What `make fair` calls unfair, of points that are made up."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from grade.cli import fair
 from grade.definition.lab import BadLab, Edit, Group, Lab
 from grade.engine import answers, fairness, tree
 from grade.engine.fairness import Case, Points
@@ -71,3 +75,20 @@ def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points
     with pytest.raises(BadLab, match=r"lab: wrong does not build: a\.c:3: error"):
         fairness.build_case(LAB, WRONG, tmp_path)
     assert fairness.build_case(LAB, Case("attack", EDITS, most=50), tmp_path) is None
+
+
+def test_an_interrupt_prints_the_points_of_the_nonces_that_are_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def grade(*_: object) -> Iterator[dict[str, Any]]:
+        for nonce, rise in (("10", 12), ("9", 10)):
+            yield {"nonce": nonce, "points": {"wrong": {"rise": rise, "fall": 80}}}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fair, "grade_cases", grade)
+    asked = fair.FairRequest(20, 1)
+    with pytest.raises(KeyboardInterrupt, match="the table is of 2 of 20 nonces"):
+        fair.collect_points(MagicMock(), asked, LAB, [WRONG])
+    said = capsys.readouterr().out
+    assert "rise 10 to 12 of 20" in said
+    assert "rise depends on the nonce: 10 with NONCE=9, 12 with NONCE=10" in said
