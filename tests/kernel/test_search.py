@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from sluice.host import page_tables
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
+from tools.mutants.change import Source
 from tools.search import command, coverage, mutants, search_page, searcher
 from tools.search.searcher import Configuration, Outcome
 
@@ -44,6 +45,7 @@ COMPLETE = {
     "wtinylfu": Search((*CACHE, "--args", "replace=wtinylfu"), ("D0 R1", "R2"), 500),
     "pins": Search(CACHE, ("J0 K F", "J0 D1"), 1000),
     "kept, or not": Search((*CACHE, "--failures", "1"), ("g0 r0", "g0 d0"), 500),
+    "live": Search((*CACHE, "--live", "1", "--args", "cluster_kb=1"), ("A0 A1 F", "R2"), 1000),
     "a swap": Search(CACHE, ("D0 use:update:aipu", "D1"), 500),
 }
 
@@ -103,6 +105,14 @@ FAULTS = {
         "        io_set_next(c->last, io);\n",
         "",
         "is with nobody: it was lost",
+    ),
+    "a write that gathers, with nothing under way": Fault(
+        "kernel/disk/disk.c",
+        "    if (!d->in_flight || !io->request.write || io->request.waited ||\n",
+        "    if (!io->request.write || io->request.waited ||\n",
+        "requests are queued, and the drive is idle for ever",
+        (*CACHE, "--live", "1", "--args", "cluster_kb=1"),
+        ("A0", "R0"),
     ),
     "a block that is left too long": Fault(
         "policies/update/ldcl.c",
@@ -257,6 +267,14 @@ def test_on_one_hart_nothing_but_interrupts_comes_between(search: Path) -> None:
     assert none < one < two
 
 
+def test_a_live_queue_has_fewer_commands_under_way(search: Path) -> None:
+    """While one write is under way, the next gathers: it does not go at once."""
+    words = (*CACHE, *LIMIT, "A0 A1", "R2")
+    modes = [("--live", n) for n in ("0", "1")]
+    virtual, live = (int(value(run(search, *m, *words), "states")) for m in modes)
+    assert live < virtual
+
+
 def test_a_step_that_does_not_end_is_a_violation(search: Path, tmp_path: Path) -> None:
     fault = Fault(
         "kernel/cache/pinned.c",
@@ -396,6 +414,20 @@ def test_the_page_counts_the_mutants_that_there_are() -> None:
         of_rule = [mutant for mutant in found if rule in (mutant.rule, "all")]
         told = [mutant for mutant in of_rule if mutant.reason()]
         assert (int(count), int(listed), missed) == (len(of_rule), len(told), "0"), rule
+
+
+def test_no_configuration_reaches_a_statement_of_the_files_left_alone(search: Path) -> None:
+    capped = [replace(c, states=mutants.STATES) for c in mutants.CONFIGURATIONS]
+    covered = " ".join(searcher.run_search(c).values["covered"] for c in capped)
+    reached = {(p.file, p.line) for p in coverage.find_places(covered) if p.reached}
+    for name in mutants.LEFT_ALONE:
+        source = Source(name, (ROOT / name).read_text(encoding="utf-8"))
+        changed = {m.change.function for m in mutants.apply_rules(source)}
+        assert changed, f"{name}: no rule applies to it"
+        for function, start, end in source.bodies:
+            first, last = (source.text.count("\n", 0, at) + 1 for at in (start, end))
+            lines = [(name, line) for line in range(first - 1, last + 1)]
+            assert function not in changed or not reached.intersection(lines), (name, function)
 
 
 @pytest.mark.parametrize("rule", mutants.RULES)

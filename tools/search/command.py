@@ -33,7 +33,7 @@ def describe(configuration: Configuration) -> str:
     sizes = (
         f"{c.buffers} buffers, {c.blocks} blocks, {c.depth} commands at the device, "
         f"{c.harts} harts, {c.pauses} pauses, {c.failures} failures, "
-        f"{c.shortages} shortages of memory"
+        f"{c.shortages} shortages of memory{', live' if c.live else ''}"
     )
     programs = [f"  process {n}: {program}" for n, program in enumerate(c.programs, 1)]
     return "\n".join([f"searching {sizes}", f"  {c.args or 'the default policies'}", *programs])

@@ -492,7 +492,7 @@ u64 clock_ns(void)
 
 bool clock_is_virtual(void)
 {
-    return true;
+    return !watch->live;
 }
 
 void clock_stop(void)

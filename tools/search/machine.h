@@ -97,6 +97,7 @@ struct observer {
     /* The configuration, set once. */
     u32 nblocks, nbuffers, depth, ntasks;
     u32 failures, pauses, harts, shortages;
+    u32 live; /* 1: the queue gathers writes, as in real time */
     struct op ops[TASKS_MOST][OPS_MOST + 1];
     char args[512];  /* boot arguments: NAME=VALUE between blanks */
     u64 age_most_ns; /* that the update policy promises; 0: nothing */

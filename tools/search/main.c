@@ -33,7 +33,8 @@ static bool option(const char *name, const char *value, const char **path)
         {"--blocks", &watch->nblocks}, {"--buffers", &watch->nbuffers},
         {"--depth", &watch->depth},    {"--failures", &watch->failures},
         {"--pauses", &watch->pauses},  {"--states", &search->states_most},
-        {"--harts", &watch->harts},    {"--shortages", &watch->shortages}};
+        {"--harts", &watch->harts},    {"--shortages", &watch->shortages},
+        {"--live", &watch->live}};
     for (u32 i = 0; i < NELEM(numbers); i++) {
         if (strcmp(name, numbers[i].name))
             continue;

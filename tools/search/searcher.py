@@ -29,6 +29,7 @@ class Configuration:
     pauses: int = 0  # of tasks at releases of locks, in all
     failures: int = 0  # of commands, in all
     shortages: int = 0  # requests for memory that get none
+    live: bool = False  # the queue gathers writes, as in real time
     states: int = 1 << 22  # that are kept at most
     for_ms: int = 0  # of the search; 0: until all states are visited
 
@@ -42,6 +43,7 @@ class Configuration:
             "pauses": self.pauses,
             "failures": self.failures,
             "shortages": self.shortages,
+            "live": int(self.live),
             "states": self.states,
         }
         options = [word for name, n in numbers.items() for word in (f"--{name}", str(n))]
@@ -57,6 +59,7 @@ class Configuration:
             for name in ("buffers", "blocks", "depth", "harts", "pauses", "failures", "shortages")
             if getattr(self, name) != getattr(usual, name)
         ]
+        said += ["--live"] if self.live else []
         said += [f"--args '{self.args}'"] if self.args else []
         return " ".join(["sluice dev search", *said, *(f"'{p}'" for p in self.programs)])
 

@@ -141,6 +141,12 @@ def search(
     shortages: Annotated[
         int, typer.Option(**search_size(9, "How many requests for memory may get none."))
     ] = 0,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Writes gather in the queue while the disk is busy, as in real time."
+        ),
+    ] = False,
     go_on: Annotated[
         str,
         typer.Option(
@@ -180,6 +186,7 @@ def search(
         pauses=pauses,
         failures=failures,
         shortages=shortages,
+        live=live,
         for_ms=options.count_seconds(go_on) * 1000 if go_on else 0,
     )
     return command.run_request(command.Request(chosen, replay, missed, mutants, page, jobs))
