@@ -124,9 +124,15 @@ def before(operations: Sequence[Operation], name: str) -> Range:
     return lambda cut: cut.returned < place or (cut.returned == place and not cut.under_way)
 
 
-def around_checkpoint(recording: Recording) -> Range:
-    """Return a range: the cuts since the first checkpoint, until the next transaction begins.
+def ends_fsync(recording: Recording, event: Event) -> bool:
+    """Return True if an fsync returned with this event."""
+    return event.kind == "returned" and recording.operations[event.mark].name == "fsync"
 
+
+def around_checkpoint(recording: Recording) -> Range:
+    """Return a range: the cuts of the first checkpoint, and those when later fsyncs have returned.
+
+    The first ones are those after each write until the next transaction begins.
     Raises Wrong if the log's superblock is not written meanwhile.
     """
     events = recording.events
@@ -138,7 +144,8 @@ def around_checkpoint(recording: Recording) -> Range:
         )
     later = range(found[0], len(events))
     end = next((i for i in later if find_type(events[i]) in (DESCRIPTOR, REVOKE)), len(events))
-    return lambda cut: found[0] <= cut.after < end
+    fsyncs = {i for i in range(end, len(events)) if ends_fsync(recording, events[i])}
+    return lambda cut: found[0] <= cut.after < end or cut.after in fsyncs
 
 
 @dataclass(frozen=True)
