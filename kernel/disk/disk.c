@@ -111,8 +111,7 @@ void disk_submit(struct disk *d, struct io *io)
         disk_queue(d, io);
 }
 
-/* A busy device's next command is dispatched at the end of one before it. Until
- * then a write that nobody waits for is left to gather neighbours. */
+/* On a busy device, a write that nobody waits for gathers neighbours meanwhile. */
 void disk_queue(struct disk *d, struct io *io)
 {
     HOLD(spin, &d->lock);
