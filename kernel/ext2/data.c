@@ -360,11 +360,12 @@ int ext2_fsync(struct inode *ip)
     ip->confirmed_size = ip->size;
     if (journal_is_open(&ip->fs->journal))
         return fsync_logged(ip);
-    int error = bflush_owner(ip->fs->disk, owner_of(ip));
+    struct disk *d = ip->fs->disk;
+    int error = bflush_owner(d, owner_of(ip));
     if (!error && fs_writable(ip->fs) == 0)
         error = inode_sync(ip) ?: ip->named ? order_settle(ip->fs, true) : 0;
     ip->named &= error != 0;
-    int flush_error = disk_flush(ip->fs->disk);
+    int flush_error = disk_flush(d);
     return error ?: flush_error ?: ip->fs->failed ? -EIO : 0;
 }
 
