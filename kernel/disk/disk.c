@@ -111,7 +111,7 @@ void disk_submit(struct disk *d, struct io *io)
         disk_queue(d, io);
 }
 
-/* On a busy device, a write that nobody waits for gathers neighbours meanwhile. */
+/* On a busy device a write that nobody waits for gathers neighbours. */
 void disk_queue(struct disk *d, struct io *io)
 {
     HOLD(spin, &d->lock);
