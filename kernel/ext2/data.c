@@ -301,7 +301,9 @@ int ext2_write(struct inode *ip, struct uio *u)
     if (error && blocks_of(fs, ip->size) <= u->offset >> fs->block_shift)
         map_cut(ip, blocks_of(fs, ip->size));
     int inode_error = inode_write(ip, false);
-    return cause_of(ip, error ?: u->left ? -EFBIG : inode_error);
+    if (!error && u->left)
+        error = -EFBIG;
+    return cause_of(ip, error ?: inode_error);
 }
 
 /* ---- truncate ---- */
@@ -337,7 +339,6 @@ int ext2_truncate(struct inode *ip, u64 size)
     HOLD(operation, fs);
     TRY(shorter ? zero_tail(ip, size) : 0);
     ip->size = size;
-    ip->confirmed_size = MIN(ip->confirmed_size, size);
     changed(ip);
     return shorter ? map_cut(ip, blocks_of(fs, size)) : inode_write(ip, false);
 }
@@ -357,7 +358,6 @@ static int fsync_logged(struct inode *ip)
 
 int ext2_fsync(struct inode *ip)
 {
-    ip->confirmed_size = ip->size;
     if (journal_is_open(&ip->fs->journal))
         return fsync_logged(ip);
     struct disk *d = ip->fs->disk;

@@ -52,7 +52,6 @@ struct inode {
     u32 run_start;      /* file on, run_blocks of them lie in a row on the */
     u32 run_blocks;     /* disk from run_start on */
     u64 synced_size;    /* with synced_sectors */
-    u64 confirmed_size; /* at the last fsync or sync, or when it was read */
 };
 
 /*

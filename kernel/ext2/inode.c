@@ -221,8 +221,6 @@ int inodes_settle(struct fs *fs, bool nameless)
     int first = 0;
     HOLD(spin, &icache_lock);
     SLOT_EACH (ip) {
-        if (ip->fs == fs && !nameless)
-            ip->confirmed_size = ip->size;
         if (ip->fs != fs || ip->refs == 0 || !to_settle(ip, nameless))
             continue;
         ip->refs++;
@@ -277,7 +275,6 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->size = raw->size;
     if (S_ISREG(raw->mode))
         ip->size |= (u64)raw->size_high << 32;
-    ip->confirmed_size = ip->size;
     ip->sectors = raw->blocks;
     ip->atime_s = raw->atime;
     ip->mtime_s = raw->mtime;

@@ -6,8 +6,7 @@
  * - Order: a pointer block is on the disk, as zeros, before anything points
  *   to it, and a directory's block as an empty one. A block is freed when
  *   nothing on the disk points to it any more. Pointers to data may be
- *   written late, but not to a block in a hole whose zeros an fsync or a sync
- *   has confirmed: it is on the disk as zeros before.
+ *   written late.
  * - The inode remembers the last run of blocks found (run_block, run_start,
  *   run_blocks), so a sequential reader seldom looks at pointer blocks.
  * - All take the inode locked and valid, with has_blocks().
@@ -102,14 +101,14 @@ int map(struct inode *ip, u64 block, u32 *blkno)
 
 /* Prepare a new block so that a pointer on the disk may lead to it. dir_init
  * prepares the first one of a directory. */
-static int prepare(struct inode *ip, u32 blkno, bool zeros)
+static int prepare(struct inode *ip, u32 blkno, bool pointers)
 {
     struct fs *fs = ip->fs;
-    if (!zeros && (!S_ISDIR(ip->mode) || ip->size == 0))
+    if (!pointers && (!S_ISDIR(ip->mode) || ip->size == 0))
         return 0;
     struct buf *b = getblk(fs->disk, blkno);
     memset(b->data, 0, fs->block_bytes);
-    if (!zeros)
+    if (!pointers)
         ((struct ext2_entry *)b->data)->length = fs->block_bytes;
     return write_now(fs, b, owner_of(ip));
 }
@@ -132,17 +131,19 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
 }
 
 /* Allocate a block for the inode, and store its pointer. */
-static int grow(struct inode *ip, u32 goal, bool zeros, u32 table, u32 at,
+static int grow(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
                 u32 *blkno)
 {
     u32 sectors = sectors_of(ip->fs);
     if (ip->sectors > UINT32_MAX - sectors)
         return -EFBIG;
     TRY(block_alloc(ip, goal, blkno));
-    ip->goal = *blkno + 1;
-    ip->dirty = true;
-    int error =
-        prepare(ip, *blkno, zeros) ?: write_pointer(ip, table, at, *blkno);
+    int error = prepare(ip, *blkno, pointers);
+    if (!error) {
+        ip->goal = *blkno + 1;
+        ip->dirty = true;
+        error = write_pointer(ip, table, at, *blkno);
+    }
     if (error)
         blocks_free(ip->fs, *blkno, 1);
     else
@@ -171,8 +172,10 @@ static void extend_run(struct inode *ip, u64 block, u32 blkno)
 
 int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
 {
+    *fresh = false;
     TRY(map(ip, block, blkno));
-    *fresh = ip->fs->elsewhere ? block >= blocks_of(ip->fs, ip->size) : !*blkno;
+    if (ip->fs->elsewhere)
+        *fresh = block >= blocks_of(ip->fs, ip->size);
     if (*blkno)
         return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
@@ -180,18 +183,19 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
     bool begins_table = n > 1 && !way[n - 1];
     if (far_indirect && goal && S_ISREG(ip->mode) && begins_table)
         goal = goal_elsewhere(ip->fs, goal - 1);
-    bool was_zeros = block < blocks_of(ip->fs, ip->confirmed_size) &&
-                     !order_delays(ip->fs, 0);
-    *blkno = ip->block[way[0]];
-    for (u32 i = 0; i < n; table = *blkno, i++) {
-        if (i > 0)
+    for (u32 i = 0; i < n; i++) {
+        if (i == 0)
+            *blkno = ip->block[way[0]];
+        else
             TRY(read_pointer(ip, table, way[i], false, block, blkno));
         if (*blkno == 0) {
-            TRY(grow(ip, goal, i < n - 1 || was_zeros, table, way[i], blkno));
+            TRY(grow(ip, goal, i < n - 1, table, way[i], blkno));
             goal = *blkno + 1;
         }
+        table = *blkno;
     }
     extend_run(ip, block, *blkno);
+    *fresh = true;
     return 0;
 }
 

@@ -142,35 +142,6 @@ TEST(an_fsync_of_a_directory_writes_its_names)
     rig_end();
 }
 
-/* ---- holes ---- */
-
-/* How many writes a command waits for. */
-static u64 waits_of(const char *command)
-{
-    u64 before = shim_writes_waited();
-    check_eq(rig_do("%s", command), 0);
-    return shim_writes_waited() - before;
-}
-
-TEST(a_block_that_fills_a_hole_is_on_the_disk_as_zeros_before)
-{
-    for (u32 i = 0; i < 2; i++) {
-        u64 n = i == 0; /* only a policy that orders waits for the zeros */
-        begin(i ? ORDERS_NONE : ORDERS_NOW);
-        rig_script("create /m/holes\ntruncate /m/holes 90112\n"
-                   "pwrite /m/holes 80000 9 1\nfsync /m/holes\n");
-        check_eq(waits_of("pwrite /m/holes 3100 100 1"), n);
-        check_eq(waits_of("pwrite /m/holes 70000 2500 1"), 3 * n);
-        check_eq(waits_of("pwrite /m/holes 70000 2500 1"), 0);
-        check_eq(waits_of("append /m/holes 3000 1"), 0);
-        check_eq(waits_of("symlink "
-                          "a-text-of-more-than-sixty-bytes-which-so-has-"
-                          "a-block-of-its-own-behind-its-inode /m/link"),
-                 4 * n); /* its text, once; the inode; the name's two */
-        rig_end();
-    }
-}
-
 /* ---- fdatasync ---- */
 
 /* How many of the disk's blocks differ from an image, which is freed. */
