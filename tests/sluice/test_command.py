@@ -239,6 +239,7 @@ def test_help_loads_nothing_that_takes_long() -> None:
         ),
         ("experiment run --jobs=0", "'--jobs'"),
         ("run ls --memory=9G", "9G: must be memory from 32M to 8G"),
+        ("run ;", "COMMANDS': give a command of Sluice's shell"),
         ("lab grade elevator --submission=nothing", "nothing: there is no such file or folder"),
         ("lab handout first-block --out=x", "first-block is answered by numbers"),
         ("lab class elevator", "Missing argument 'SUBMISSIONS'"),

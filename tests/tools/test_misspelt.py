@@ -168,3 +168,9 @@ def test_the_package_names_the_nearest() -> None:
 
 def test_nearest_offers_all_if_none_is_near() -> None:
     assert nearest.suggest("qqq", ["one", "two"]) == "there are one, two"
+
+
+def test_of_many_names_the_first_are_offered() -> None:
+    names = [f"name{number}" for number in range(nearest.MOST_LISTED + 2)]
+    assert nearest.suggest("qqq", names).endswith(", name28, name29, and 2 others")
+    assert nearest.suggest("qqq", names[:-2]).endswith(", name28, name29")

@@ -20,6 +20,13 @@ def check_memory(text: str) -> str:
     return text
 
 
+def check_commands(text: str) -> str:
+    """Return commands of Sluice's shell, of which there is one at least."""
+    if not text.strip(" ;\t\n"):
+        raise typer.BadParameter("give a command of Sluice's shell")
+    return text
+
+
 @verb(
     Needs(("machine", "python")),
     "sluice run 'iostat ls; sync'",
@@ -27,7 +34,12 @@ def check_memory(text: str) -> str:
 )
 def run(
     commands: Annotated[
-        str, typer.Argument(metavar="COMMANDS", help="Commands of Sluice's shell.")
+        str,
+        typer.Argument(
+            metavar="COMMANDS",
+            help="Commands of Sluice's shell.",
+            callback=options.value_callback(check_commands),
+        ),
     ],
     args: Annotated[
         str, typer.Option(metavar="ARGS", help="Boot arguments, as 'sched=fcfs nbuf=1000'.")
