@@ -5,10 +5,11 @@
 
 KCC := $(TOOLPREFIX)gcc
 # Bare RISC-V, for the kernel and for the programs.
-RISCV_FLAGS := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
+RISCV_FLAGS := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic -fno-stack-protector
+# -ffunction-sections: kernel.ld says which functions lie side by side.
 KCFLAGS := -std=gnu11 -O2 -g $(WARNINGS) -Wno-missing-field-initializers $(RISCV_FLAGS) -I. \
-    $(CFLAGS_EXTRA)
+    -ffunction-sections $(CFLAGS_EXTRA)
 ifeq ($(filter 1,$(DEBUG)),1)
 KCFLAGS += -DDEBUG -fsanitize=undefined
 endif
