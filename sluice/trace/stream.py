@@ -19,7 +19,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -429,6 +429,15 @@ def is_table_head(line: str, names: str) -> bool:
     if {*wanted} <= {*words}:
         raise ValueError(f"the columns must be in this order: {names}")
     return False
+
+
+def find_columns(line: str, names: Sequence[str]) -> list[int]:
+    """Return the places of the columns of these names in a line that is the head of a table, or an
+    empty list if the line is no such head. Raises ValueError for a quote that is not closed."""
+    if line[:1].isdigit():  # a head begins with a name
+        return []
+    words = [word.lower() for word in split_commas(line, 1)]
+    return [words.index(name) for name in names] if {*names} <= {*words} else []
 
 
 def parse_whole(word: str, column: str) -> int:

@@ -281,6 +281,85 @@ def test_io_tracer_without_offsets_is_refused_with_words(tmp_path: Path) -> None
         reader.read_requests(path, "iotracer_file")
 
 
+# What versions of io-tracer write of a read and of a write to two devices: without a head, with one
+# flag for each letter of the kernel's kind; with the kernel's flags, or blanks in their place; and
+# with a head.
+IOTRACER_BLOCK = (
+    "2026-11-30 08:00:01.001000,9,cat,13700410,read|ahead,24576,1.0,9,0,1,8:16,0.25,\n"
+    "2026-11-30 08:00:01.002500,7,jbd2,1,flush|write|sync,4096,1.0,7,1,1,8:0,,\n",
+    "2026-11-30 08:00:01.001000,9,a,b,13700410,read,24576,1.0,9,0,1,8:16,0.25,REQ_META,OP_READ\n"
+    "2026-11-30 08:00:01.001000,7,jbd2,0,flush,0,,7,1,1,8:0,,,\n"
+    "2026-11-30 08:00:01.002500,7,jbd2,1,write,4096,1.0,7,1,1,8:0,,,\n",
+    "timestamp,operation,pid,tid,command,sector,size,latency_ms,device,flags,cpu_id,mono_ns\n"
+    '2026-11-30 08:00:01.001000,read,9,9,"a,b",13700410,24576,1.0,8:16,ahead|meta,0,77\n'
+    "2026-11-30 08:00:01.001000,discard,9,9,fstrim,0,512,1.0,8:16,,0,78\n"
+    "2026-11-30 08:00:01.001500,write,7,7,jbd2,1,4096,,8:0,,,79\n",
+)
+
+
+@pytest.mark.parametrize("text", IOTRACER_BLOCK, ids=["kinds", "codes", "head"])
+def test_each_version_of_io_tracers_blocks_is_read_with_its_devices(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "w"
+    path.write_text(text)
+    assert format_of(path) == "iotracer_block"
+    end = -(-(FIRST[1] + FIRST[2]) // PART) * PART
+    assert reader.read_requests(path).tolist() == [FIRST, (1_500_000, end + 512, 4096, 1)]
+
+
+def test_an_io_tracer_line_without_its_four_fields_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    path.write_text(IOTRACER_BLOCK[0] + "2026-11-30 08:00:02.000000,9,cat,1,read,much,1.0,9\n")
+    with pytest.raises(BadTraceFile, match=":3: no sector, operation, size and latency"):
+        reader.read_requests(path)
+
+
+IOTRACER_FILES = (  # without a head, where a blank offset is 0; and with one, also in capitals
+    "2026-11-30 08:00:01.000000,READ,9,cat,/home/u/a,b,24576,77,,,9\n"
+    "2026-11-30 08:00:01.000500,DIO_READ,9,cat,/home/u/a,b,24576,77,,,9\n"
+    "2026-11-30 08:00:01.000700,WRITE,9,cat,,10,,O_RDWR,5,9\n"
+    "2026-11-30 08:00:01.001500,WRITE,9,cat,/home/u/a,b,4096,77,O_RDWR|O_CREAT,24576,9\n",
+    "timestamp,operation,pid,tid,command,filename,size,offset,bytes_completed,inode,device,flags\n"
+    '2026-11-30 08:00:01.000000,read,9,9,cat,"/home/u/a,b",131072,,24576,77,8:1,\n'
+    '2026-11-30 08:00:01.000500,open,9,9,cat,"/home/u/a,b",,,,77,8:1,O_RDONLY\n'
+    "2026-11-30 08:00:01.000700,read,9,9,cat,,10,5,10,,,\n"
+    '2026-11-30 08:00:01.001500,WRITE,9,9,cat,"/home/u/a,b",4096,24576,4096,77,8:1,\n',
+)
+
+
+@pytest.mark.parametrize("text", IOTRACER_FILES, ids=["blanks", "head"])
+def test_each_version_of_io_tracers_files_is_read(tmp_path: Path, text: str) -> None:
+    path, left = tmp_path / "w", LeftOut()
+    path.write_text(text)
+    assert format_of(path) == "iotracer_file"
+    assert reader.read_requests(path, left_out=left).tolist() == [
+        (0, *PLACES[0]),
+        (1_500_000, *PLACES[1]),
+    ]
+    assert str(left) == (
+        "operations on files that neither read nor write: 1; "
+        "reads and writes of what has neither inode nor name: 1"
+    )
+
+
+def test_files_of_equal_inodes_on_two_devices_are_two(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    head = IOTRACER_FILES[1].splitlines()[0]
+    line = "\n2026-11-30 08:00:01.000000,read,9,9,cat,/a,4096,0,4096,77,8:{},"
+    path.write_text(head + line.format(1) + line.format(2))
+    assert reader.read_requests(path)["offset"].tolist() == [0, EXTENT]
+
+
+def test_old_files_of_io_tracer_are_known_so_that_the_message_tells_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "w"
+    path.write_text("2024-01-15 10:30:45.123456,READ,1,a,/b,4096,77,O_RDWR|O_CREAT,0\n")
+    with pytest.raises(BadTraceFile, match=":1: no offset: this version of io-tracer does not say"):
+        reader.read_requests(path)
+
+
 # ---- blktrace and blkparse ----
 
 YCSB = (
