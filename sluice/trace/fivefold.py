@@ -5,7 +5,8 @@ like).
     time, device, first sector, sectors, 0 for a write or 1 for a read
 
 A file does not tell the unit of its times. In MQSim the file of the workload tells it. So each unit
-is a format of its own, and --format has to name it.
+is a format of its own, and --format has to name it. But MQSim's times are whole, so that a file
+whose first time has a fraction is of DiskSim.
 Devices are disks of their own, laid one after another as the units of SPC are, in the order of
 their numbers.
 """
@@ -52,9 +53,16 @@ def parse_row(line: str, unit_ps: int) -> Row:
     )
 
 
-def make_looks_like(unit_ps: int) -> Callable[[str, bytes], bool]:
-    """Return the function looks_like of a format with this unit."""
-    return lambda name, head: is_readable_as(head, lambda line: parse_row(line, unit_ps))
+def make_looks_like(unit_ps: int, fractions: bool = False) -> Callable[[str, bytes], bool]:
+    """Return the function looks_like of a format with this unit. fractions: whether its times may
+    have them."""
+
+    def parse_likely(line: str) -> Row:
+        if not fractions and "." in line.split()[0]:
+            raise ValueError("a time with a fraction")
+        return parse_row(line, unit_ps)
+
+    return lambda name, head: is_readable_as(head, parse_likely)
 
 
 def make_reader(unit_ps: int) -> Callable[[Path, BinaryIO, LeftOut], Iterator[np.ndarray]]:

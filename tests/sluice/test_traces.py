@@ -409,6 +409,36 @@ def test_a_simulators_trace_does_not_tell_its_unit_so_format_must(
         reader.read_requests(path)
 
 
+@pytest.mark.native
+def test_a_simulators_time_with_a_fraction_tells_that_it_is_of_disksim(tmp_path: Path) -> None:
+    """MQSim's times are whole numbers."""
+    path = tmp_path / "w.trace"
+    path.write_text("0.250000\t13\t13700410\t48\t1\n1.750000\t13\t1\t8\t0\n")
+    assert reader.read_requests(path).tolist() == EXPECTED
+    assert reader.find_format(path, "").__name__.endswith(".disksim")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "begin",
+    ["a b-c-7    1d..1. {}", "a b-c-7  0..... {}", "a b-c     7 [001]   {}", "a  7/9 [001] {}"],
+)
+def test_ftrace_is_read_as_trace_cmd_and_perf_script_print_it(tmp_path: Path, begin: str) -> None:
+    """trace-cmd report -l has no brackets around the CPU, and perf script has the process in a
+    column of its own, and the events' group."""
+    group = "block:" * ("[" in begin)
+    lines = (
+        f"10.250000: {group}block_rq_issue: 259,0 R 24576 () 13700410 + 48 0x0,0,0 [cat]",
+        "10.250400:      sched:sched_switch: cat:7 [120] D ==> swapper/1:0 [120]",
+        f"10.251500:    {group}block_rq_issue: 259,0 WS 4096 () 1 + 8 [jbd2]",
+        f"10.251600:    {group}block_rq_complete: 259,0 WS () 1 + 8 [0]",
+    )
+    path = tmp_path / "w"
+    path.write_text("".join(f"  {begin.format(line)}\n" for line in lines))
+    assert reader.find_format(path, "").__name__.endswith(".ftrace")
+    assert reader.read_requests(path).tolist() == EXPECTED
+
+
 BLK = "zsh-3158    [015] d..1.  5758.12{:04}: 249,1    {}   R {} + 8 [zsh]\n"
 ISSUE = "zsh-3158    [015] 5758.125{:03}: block_rq_issue: 8,0 R 4096 () {} + 8 none,0,0 [zsh]\n"
 INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")

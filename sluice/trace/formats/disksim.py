@@ -7,4 +7,4 @@ SOURCE = "DiskSim 4.0, Reference Manual: the default format of traces"
 SEVERAL = True
 UNIT = "ms"  # for --time-unit
 UNIT_PS = 10**9
-looks_like, read = make_looks_like(UNIT_PS), make_reader(UNIT_PS)
+looks_like, read = make_looks_like(UNIT_PS, fractions=True), make_reader(UNIT_PS)

@@ -5,8 +5,11 @@
     cat-7  [001] d..1  5758.124989: block_bio_queue: 8,0 R 20941264 + 8 [cat]
     cat-7  [001] d..1  5758.125002: block_rq_issue: 8,0 R 4096 () 20941264 + 8 [cat]
     cat-7  [001] d..1  5758.124989: 8,0    Q   R 20941264 + 8 [cat]
+    cat-7    1d..1     5758.124989: block_bio_queue: 8,0 R 20941264 + 8 [cat]
+    cat     7 [001]    5758.124989: block:block_bio_queue: 8,0 R 20941264 + 8 [cat]
 
-The third form is that of the tracer `blk`. A request is where it is queued (block_bio_queue, Q). In
+The third form is that of the tracer `blk`, the fourth that of `trace-cmd report -l`, and the last
+that of `perf script`. A request is where it is queued (block_bio_queue, Q). In
 a file that has no such event it is where it is inserted into the scheduler's queue
 (block_rq_insert, I), and in a file without those where the device gets it (block_rq_issue, D).
 Discards are left out, and what has no data. Lines of other events, heads and comments are skipped.
@@ -40,13 +43,18 @@ from sluice.trace.stream import (
 )
 from sluice.trace.units import disk_place
 
-ABOUT = "Linux' ftrace of requests, also as trace-cmd reports it"
+ABOUT = "Linux' ftrace of requests, also as trace-cmd and perf script print it"
 SOURCE = "Linux, include/trace/events/block.h and kernel/trace/blktrace.c"
 SEVERAL = True
-EVENT = re.compile(
-    r".+-\d+ +(?:\([ \d-]+\) +)?\[\d+\] +(?:[^ :]+ +)?(?P<time>\d+\.\d+): +(?P<rest>.*)"
+EVENTS = tuple(  # the beginnings of a line, the most frequent first
+    re.compile(begin + r" +(?P<time>\d+\.\d+): +(?P<rest>.*)")
+    for begin in (
+        r".+-\d+ +(?:\([ \d-]+\) +)?\[\d+\](?: +[^ :]+)?",
+        r".+-\d+ +(?:\([ \d-]+\) +)?\d+[^ :\d]\S*",  # trace-cmd report -l
+        r".+ \d+(?:/\d+)? +\[\d+\]",  # perf script
+    )
 )
-POINT = re.compile(r"(?P<point>block_\w+): +(?P<device>\d+,\d+) +(?P<what>.*)")
+POINT = re.compile(r"(?:block:)?(?P<point>block_\w+): +(?P<device>\d+,\d+) +(?P<what>.*)")
 TRACER = re.compile(r"(?P<device>\d+,\d+) +(?P<action>[A-Z]+) +(?P<what>.*)")
 DATA = re.compile(
     r"(?P<kind>[A-Z]+) +(?:\d+ +\(.*?\) +)?(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?"
@@ -72,7 +80,7 @@ def looks_like(name: str, head: bytes) -> bool:
 def split_event(line: str) -> tuple[str, str, str, str] | None:
     """Return an event's time, action, device and remaining text; None for a line that is no event
     of requests."""
-    event = EVENT.fullmatch(line)
+    event = next((found for one in EVENTS if (found := one.fullmatch(line))), None)
     if not event:
         return None
     if point := POINT.fullmatch(event["rest"]):
