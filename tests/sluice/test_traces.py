@@ -552,6 +552,60 @@ def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: 
     ]
 
 
+LCS = {  # the fields behind time and object, and what follows the operation, by the version
+    1: ("<u4", ()),
+    2: ("<u4", ("<u4",)),
+    3: ("<i8", ("<u4", "<u4")),
+    8: ("<i8", ("<u4", "<u4")),
+}
+
+
+def lcs_file(version: int, rows: list[tuple[int, int, int, int]]) -> bytes:
+    """Return a file of lcs. rows: time in s, object, size, operation."""
+    magic = (0x123456789ABCDEF0).to_bytes(8, "little")
+    size, others = LCS[version]
+    ends = ["<u4"] * 16 * (version == 8)
+    record = ",".join(["<u4", "<u8", size, *others, "<i8", *ends])
+    kinds = [(9 << 8 | row[3], 60)[: len(others)] for row in rows]  # tenant 9
+    data = [(*row[:3], *kind, -1, *[5] * len(ends)) for row, kind in zip(rows, kinds, strict=True)]
+    head = magic + version.to_bytes(8, "little") + bytes(8168) + magic
+    return head + np.array(data, record).tobytes()
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("version", LCS)
+def test_each_version_of_lcs_has_objects_as_oraclegeneral_and_operations(
+    tmp_path: Path, version: int
+) -> None:
+    """Version 1 has no operations: there all are reads. 12: READ, 13: WRITE, 9: DELETE."""
+    path, left = tmp_path / "w", LeftOut()
+    rows = [(7, 1 << 60, 5000, 12), (7, 5, 4096, 13), (8, 5, 0, 3), (8, 5, 100, 0)]
+    path.write_bytes(lcs_file(version, [*rows, (9, 5, 1, 9)] if version > 1 else rows))
+    assert reader.find_format(path, "").__name__.endswith(".lcs")
+    assert reader.read_requests(path, left_out=left).tolist() == [
+        (0, 0, 5000, 0),
+        (500_000_000, 8192, 4096, int(version > 1)),
+        (1_000_000_000, 8192, 100, 0),
+    ]
+    others = "operations that neither read nor write an object: 1; " * (version > 1)
+    assert str(left) == f"{others}requests without data: 1"
+
+
+@pytest.mark.native
+def test_a_wrong_head_or_record_of_lcs_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    whole = lcs_file(3, [(7, 1, 1, 12), (7, 1, 1 << 32, 12)])
+    for data, why in (
+        (whole, rf"at byte {8192 + 36}: a size in bytes out of range: {1 << 32}"),
+        (whole[:-1], r"the last record has 35 bytes of 36"),
+        (whole[:8] + b"\x09" + whole[9:], r"at byte 8: version 9 of lcs: must be 1 to 8"),
+        (whole[:8000], r"at byte 0: no head of lcs, of 8192 bytes"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(BadTraceFile, match=why):
+            reader.read_requests(path)
+
+
 @pytest.mark.native
 def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> None:
     """It takes no place, and no part of its second."""

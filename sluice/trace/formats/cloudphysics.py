@@ -1,11 +1,11 @@
 """CloudPhysics' traces as libCacheSim has them in CSV: a line for each SCSI command.
 
     version,time,op,size,lbn
-    1,33898,2a,512,42932745
+    1,86400,2a,512,13700410
     version of vscsi, time in whole s, operation code in hexadecimal, size in bytes, first sector
 
-Its binary forms are the formats vscsi and oraclegeneral. The requests of a second are spread evenly
-over it. Commands that neither read nor write are left out, as in vscsi.
+Its binary forms are the formats vscsi, oraclegeneral and lcs. The requests of a second are spread
+evenly over it. Commands that neither read nor write are left out, as in vscsi.
 """
 
 from collections.abc import Iterator

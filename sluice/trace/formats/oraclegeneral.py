@@ -2,128 +2,27 @@
 
     u32 time in s, u64 object, u32 its size in bytes, i64 when it is used next (left out)
 
-It says neither where an object is nor whether it is written: all requests are reads, and objects
-are laid down in the order in which they first appear, each in whole blocks of 4 KiB. Its seconds
-are whole, so the requests of one second are spread evenly over it. Uses of size 0 are left out, as
-libCacheSim leaves them out by default.
+It does not say whether an object is written: all requests are reads. objects.py says where objects
+are and when in its second each use is.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.common import REQUEST
-from sluice.trace.seconds import SECOND_NS
-from sluice.trace.spool import open_spool
-from sluice.trace.stream import NO_DATA, LeftOut, read_records
+from sluice.trace.objects import read_uses
+from sluice.trace.stream import LeftOut, read_records
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
 SOURCE = "libCacheSim, traceReader, oracleGeneralBin; J. Yang et al."
 RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("bytes", "<u4"), ("next", "<i8")])
-BLOCK = 4096
-NEVER = 1 << 62
 
 
 def looks_like(name: str, head: bytes) -> bool:
     return "oraclegeneral" in name.lower()
 
 
-@dataclass
-class Objects:
-    """The objects that have been used: their numbers and, by the number, the time in s and the
-    place in the file of the first use, and the bytes of the largest one."""
-
-    numbers: dict[int, int] = field(default_factory=dict)
-    first_s: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
-    first_at: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
-    longest: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
-
-    def make_room(self) -> None:
-        """Have elements for all objects."""
-        more = 2 * len(self.numbers) - len(self.longest)
-        if len(self.numbers) > len(self.longest):
-            self.first_s = np.append(self.first_s, np.full(more, NEVER))
-            self.first_at = np.append(self.first_at, np.zeros(more, "<i8"))
-            self.longest = np.append(self.longest, np.zeros(more, "<i8"))
-
-    def number_uses(self, uses: np.ndarray, at: int) -> np.ndarray:
-        """Return the number of each use's object. at: the place in the file of the first use."""
-        order = np.argsort(uses["time_s"], kind="stable")
-        there, first, which = np.unique(
-            uses["object"][order], return_index=True, return_inverse=True
-        )
-        found = np.array(
-            [self.numbers.setdefault(one, len(self.numbers)) for one in there.tolist()], "<i8"
-        )
-        self.make_room()
-        seconds = uses["time_s"][order][first].astype("<i8")
-        earlier = seconds < self.first_s[found]
-        self.first_s[found[earlier]] = seconds[earlier]
-        self.first_at[found[earlier]] = at + order[first][earlier]
-        numbers = np.empty(len(uses), "<i8")
-        numbers[order] = found[which]
-        np.maximum.at(self.longest, numbers, uses["bytes"].astype("<i8"))
-        return numbers
-
-    def starts(self) -> np.ndarray:
-        """Return the place of each object in bytes, by its number. Objects lie in the order of
-        their first uses, each as long as its largest use."""
-        count = len(self.numbers)
-        order = np.lexsort((self.first_at[:count], self.first_s[:count]))
-        room = -(-self.longest[order] // BLOCK) * BLOCK
-        found = np.empty(count, "<u8")
-        found[order] = np.cumsum(room) - room
-        return found
-
-
-@dataclass
-class Seconds:
-    """How many uses each second has, and how many of them have been given their times."""
-
-    count: Counter[int] = field(default_factory=Counter)
-    done: Counter[int] = field(default_factory=Counter)
-
-    def add(self, seconds: np.ndarray) -> None:
-        """Count uses."""
-        there, counts = np.unique(seconds, return_counts=True)
-        self.count.update(dict(zip(there.tolist(), counts.tolist(), strict=True)))
-
-    def spread_times(self, seconds: np.ndarray) -> np.ndarray:
-        """Return the times of the next uses in ns; those of one second are spaced evenly in it."""
-        order = np.argsort(seconds, kind="stable")
-        there, first, counts = np.unique(seconds[order], return_index=True, return_counts=True)
-        done = np.array([self.done[second] for second in there.tolist()], "<i8")
-        whole = np.array([self.count[second] for second in there.tolist()], "<i8")
-        self.done.update(dict(zip(there.tolist(), counts.tolist(), strict=True)))
-        rank = np.arange(len(seconds)) - np.repeat(first - done, counts)
-        share = rank * SECOND_NS // np.repeat(whole, counts)
-        times_ns = np.empty(len(seconds), "<u8")
-        times_ns[order] = np.repeat(there.astype("<u8"), counts) * SECOND_NS + share.astype("<u8")
-        return times_ns
-
-
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """Yield the requests when the file has been read, because objects have no places until all
-    sizes are known. Memory is that of the objects and of the seconds that have uses."""
-    objects, seconds, at = Objects(), Seconds(), 0
-    with open_spool() as spool:
-        for _, records in read_records(path, stream, RECORD):
-            full = records["bytes"] > 0
-            left.count_records(full, NO_DATA, ~full)
-            uses = records[full]
-            left.kept += len(uses)
-            rows = np.zeros(len(uses), REQUEST)
-            rows["time_ns"], rows["bytes"] = uses["time_s"], uses["bytes"]
-            rows["offset"] = objects.number_uses(uses, at)
-            seconds.add(rows["time_ns"])
-            at += len(uses)
-            spool.add(rows)
-        starts = objects.starts()
-        for rows in spool.read_tables():
-            rows["offset"] = starts[rows["offset"]]
-            rows["time_ns"] = seconds.spread_times(rows["time_ns"])
-            yield rows
+    yield from read_uses((records for _, records in read_records(path, stream, RECORD)), left)
