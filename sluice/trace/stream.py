@@ -431,13 +431,15 @@ def is_table_head(line: str, names: str) -> bool:
     return False
 
 
-def find_columns(line: str, names: Sequence[str]) -> list[int]:
-    """Return the places of the columns of these names in a line that is the head of a table, or an
-    empty list if the line is no such head. Raises ValueError for a quote that is not closed."""
+def find_columns(line: str, needed: Sequence[str], others: Sequence[str] = ()) -> dict[str, int]:
+    """Return the places of the columns of these names, and of those of `others` that are there, in
+    a line that is the head of a table. A line without all of `needed` is no such head: then nothing
+    is returned. Raises ValueError for a quote that is not closed."""
     if line[:1].isdigit():  # a head begins with a name
-        return []
+        return {}
     words = [word.lower() for word in split_commas(line, 1)]
-    return [words.index(name) for name in names] if {*names} <= {*words} else []
+    there = [name for name in (*needed, *others) if name in words]
+    return {name: words.index(name) for name in there} if {*needed} <= {*words} else {}
 
 
 def parse_whole(word: str, column: str) -> int:

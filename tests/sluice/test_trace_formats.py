@@ -294,10 +294,13 @@ IOTRACER_BLOCK = (
     '2026-11-30 08:00:01.001000,read,9,9,"a,b",13700410,24576,1.0,8:16,ahead|meta,0,77\n'
     "2026-11-30 08:00:01.001000,discard,9,9,fstrim,0,512,1.0,8:16,,0,78\n"
     "2026-11-30 08:00:01.001500,write,7,7,jbd2,1,4096,,8:0,,,79\n",
+    "timestamp,pid,command,sector,operation,size,latency_ms,tid,cpu_id,ppid,device,mono_ns\n"
+    "2026-11-30 08:00:01.001000,9,cat,13700410,read,24576,1.0,9,0,1,8:16,77\n"
+    "2026-11-30 08:00:01.002500,7,jbd2,1,write,4096,1.0,7,1,1,8:0,79\n",
 )
 
 
-@pytest.mark.parametrize("text", IOTRACER_BLOCK, ids=["kinds", "codes", "head"])
+@pytest.mark.parametrize("text", IOTRACER_BLOCK, ids=["kinds", "codes", "head", "old head"])
 def test_each_version_of_io_tracers_blocks_is_read_with_its_devices(
     tmp_path: Path, text: str
 ) -> None:
@@ -325,10 +328,15 @@ IOTRACER_FILES = (  # without a head, where a blank offset is 0; and with one, a
     '2026-11-30 08:00:01.000500,open,9,9,cat,"/home/u/a,b",,,,77,8:1,O_RDONLY\n'
     "2026-11-30 08:00:01.000700,read,9,9,cat,,10,5,10,,,\n"
     '2026-11-30 08:00:01.001500,WRITE,9,9,cat,"/home/u/a,b",4096,24576,4096,77,8:1,\n',
+    "timestamp,operation,pid,command,filename,size_requested,inode,flags,offset,tid,mono_ns\n"
+    "2026-11-30 08:00:01.000000,READ,9,cat,/home/u/a,24576,77,,,9,1\n"
+    "2026-11-30 08:00:01.000500,OPEN,9,cat,/home/u/a,,77,O_RDONLY,,9,2\n"
+    "2026-11-30 08:00:01.000700,READ,9,cat,,10,,,5,9,3\n"
+    "2026-11-30 08:00:01.001500,WRITE,9,cat,/home/u/a,4096,77,,24576,9,4\n",
 )
 
 
-@pytest.mark.parametrize("text", IOTRACER_FILES, ids=["blanks", "head"])
+@pytest.mark.parametrize("text", IOTRACER_FILES, ids=["blanks", "head", "old head"])
 def test_each_version_of_io_tracers_files_is_read(tmp_path: Path, text: str) -> None:
     path, left = tmp_path / "w", LeftOut()
     path.write_text(text)
@@ -341,6 +349,17 @@ def test_each_version_of_io_tracers_files_is_read(tmp_path: Path, text: str) -> 
         "operations on files that neither read nor write: 1; "
         "reads and writes of what has neither inode nor name: 1"
     )
+
+
+def test_a_failed_read_of_io_tracer_is_left_out(tmp_path: Path) -> None:
+    path, left = tmp_path / "w", LeftOut()
+    path.write_text(
+        "timestamp,operation,filename,size,offset,inode,bytes_completed,errno\n"
+        "2026-11-30 08:00:01.000000,read,/a,24576,0,7,24576,\n"
+        "2026-11-30 08:00:01.000000,read,/a,4096,0,7,,EIO\n"
+    )
+    assert reader.read_requests(path, left_out=left).tolist() == [(0, *PLACES[0])]
+    assert str(left) == "requests without data: 1"
 
 
 def test_files_of_equal_inodes_on_two_devices_are_two(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ done.
 Newer versions begin a file with a head, and the columns are found by their names:
 
     timestamp,operation,pid,tid,command,sector,size,latency_ms,device,flags,...
+    timestamp,pid,command,sector,operation,size,latency_ms,tid,cpu_id,ppid,device,...
 
 A request is where it was issued: its latency before its end. Only `read` and `write` are taken,
 also with flags behind them (`write|sync`); discards are left out, and what has no data. Devices are
@@ -49,12 +50,13 @@ SOURCE = (
 )
 SEVERAL = True
 HEAD = "timestamp,pid,command,sector,operation,size,latency_ms,tid,nr_sectors,cpu_id,ppid"
-COLUMNS = ("timestamp", "sector", "operation", "size", "latency_ms", "device")
+COLUMNS = ("timestamp", "sector", "operation", "size", "latency_ms")  # and, of some, the device
+DEVICE = "device"
 WRITES = {"read": 0, "write": 1}
 LEFT = {"flush": NO_DATA, "none": NO_DATA, "discard": DISCARDS, "secure_erase": DISCARDS}
 # The four fields that follow one another in each version without a head, from the sector on.
 SHAPE = tuple(re.compile(text, re.A) for text in (r"\d+", r"[A-Za-z_|]+", r"\d+", r"[\d.]*"))
-DEVICE = re.compile(r"\d+:\d+", re.A)
+NUMBERS = re.compile(r"\d+:\d+", re.A)  # of a device
 COMMAND = 2  # the field that may have commas in it; what follows is found by its shape
 MS_IN_S = 1000
 
@@ -77,12 +79,13 @@ def parse_operation(word: str) -> int | str:
 
 
 def find_fields(words: Sequence[str]) -> list[str]:
-    """Return a line's fields in the order of COLUMNS, found without a head. Raises ValueError."""
+    """Return a line's fields in the order of COLUMNS, and the device or "", found without a head.
+    Raises ValueError."""
     for at in range(len(words) - len(SHAPE), COMMAND, -1):
         there = words[at : at + len(SHAPE)]
         if all(shape.fullmatch(word) for shape, word in zip(SHAPE, there, strict=True)):
             rest = words[at + len(SHAPE) :]
-            return [words[0], *there, next((one for one in rest if DEVICE.fullmatch(one)), "")]
+            return [words[0], *there, next((one for one in rest if NUMBERS.fullmatch(one)), "")]
     raise ValueError("no sector, operation, size and latency one after another")
 
 
@@ -90,7 +93,7 @@ def find_fields(words: Sequence[str]) -> list[str]:
 class Table:
     """The columns, if a head names them, and the devices that have appeared."""
 
-    places: list[int] = field(default_factory=list)  # of COLUMNS
+    places: dict[str, int] = field(default_factory=dict)  # of COLUMNS, and of DEVICE
     width: int = 0
     disks: Disks = field(default_factory=Disks)
 
@@ -98,18 +101,18 @@ class Table:
         """Return a line's request, why it is left out, or None for a head. Raises ValueError."""
         if is_table_head(line, HEAD):
             return None
-        if places := find_columns(line, COLUMNS):
+        if places := find_columns(line, COLUMNS, (DEVICE,)):
             self.places, self.width = places, len(split_commas(line, 1))
             return None
         words = split_commas(line, self.width or COMMAND + len(SHAPE) + 1)
-        fields = [words[at] for at in self.places] if self.places else find_fields(words)
-        time, sector, operation, size, latency, device = fields
+        fields = [words[at] for at in self.places.values()] if self.places else find_fields(words)
+        time, sector, operation, size, latency, *devices = fields
         write = parse_operation(operation)
         if isinstance(write, str):
             return write
         end_ns, took_ns = parse_date(time), parse_seconds(latency or "0") // MS_IN_S
         at, length = parse_whole(sector, "the sector") * SECTOR, parse_whole(size, "the size")
-        return end_ns - took_ns, self.disks.place(device, at, length), length, write
+        return end_ns - took_ns, self.disks.place("".join(devices), at, length), length, write
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:

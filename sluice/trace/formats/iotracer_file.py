@@ -7,12 +7,13 @@
 Newer versions begin a file with a head, and the columns are found by their names:
 
     timestamp,operation,pid,tid,command,filename,size,offset,bytes_completed,inode,device,flags,...
+    timestamp,operation,pid,command,filename,size_requested,inode,flags,offset,tid,...
 
-Only reads and writes are taken, as long as what was moved (bytes_completed) where the file says so.
-They are what programs ask for, before any cache. A file, known by its device and inode, or else by
-its name, gets space on the disk when it is first used (extents.py). An offset of 0 may be blank.
-The oldest versions of io-tracer have no offset: such a line is refused, because nobody knows which
-part of the file was used.
+Only reads and writes are taken. They are what programs ask for, before any cache. Where the file
+says what was moved (bytes_completed), that is the length, and failed ones are left out. A file,
+known by its device and inode, or else by its name, gets space on the disk when it is first used
+(extents.py). An offset of 0 may be blank. The oldest versions of io-tracer have no offset: such a
+line is refused, because nobody knows which part of the file was used.
 """
 
 import re
@@ -25,6 +26,7 @@ import numpy as np
 
 from sluice.trace.extents import Extents
 from sluice.trace.stream import (
+    NO_DATA,
     LeftOut,
     Line,
     begins_with_head,
@@ -43,10 +45,9 @@ SOURCE = (
     "io-tracer-linux, src/tracer/schema.py"
 )
 HEAD = "timestamp,operation,pid,command,filename,size,inode,flags,latency_ns"
-COLUMNS = (
-    *("timestamp", "operation", "filename", "size", "inode", "offset"),
-    *("device", "bytes_completed"),
-)
+COLUMNS = ("timestamp", "operation", "filename", "inode", "offset")
+LENGTHS = ("bytes_completed", "size", "size_requested")  # the first that is not blank counts
+DEVICE, FAILED = "device", "errno"  # the error's name, or blank
 WRITES = {"READ": 0, "WRITE": 1}
 OTHERS = "operations on files that neither read nor write"
 NO_FILE = "reads and writes of what has neither inode nor name"
@@ -73,28 +74,28 @@ def looks_like(name: str, head: bytes) -> bool:
     return any(begins_with_head(head, one) for one in heads) or is_readable_as(head, parse_row)
 
 
-def find_fields(words: Sequence[str]) -> list[str]:
-    """Return the fields of a read or write in the order of COLUMNS, found without a head. Raises
-    ValueError."""
+def find_fields(words: Sequence[str]) -> dict[str, str]:
+    """Return the fields of a read or write by the names of their columns, found without a head.
+    Raises ValueError."""
     latency, offset = FLAGS.fullmatch(words[-4]), words[-2]
-    size_at = len(words) - (6 if latency else 5)
-    numbers = (words[size_at], words[size_at + 1], offset, words[-1])
-    flags = words[size_at + 2]
+    at = len(words) - (6 if latency else 5)  # of the size
+    size, inode, flags = words[at : at + 3]
+    numbers = (size, inode, offset, words[-1])
     if (
-        size_at <= FILE
+        at <= FILE
         or not all(NUMBER.fullmatch(number) for number in numbers)
         or (flags and not FLAGS.fullmatch(flags))
     ):
         raise NoOffsetError("no offset: this version of io-tracer does not say where in the file")
-    name = ",".join(words[FILE:size_at])
-    return [words[0], words[1], name, *words[size_at : size_at + 2], offset, "", ""]
+    name = ",".join(words[FILE:at])
+    return {"filename": name, "size": size, "inode": inode, "offset": offset}
 
 
 @dataclass
 class Table:
     """The columns, if a head names them, and the files' places on the disk."""
 
-    places: list[int] = field(default_factory=list)  # of COLUMNS
+    places: dict[str, int] = field(default_factory=dict)  # of COLUMNS and what else is used
     width: int = 0
     files: Extents = field(default_factory=Extents)
 
@@ -103,24 +104,35 @@ class Table:
         ValueError."""
         if is_table_head(line, HEAD):
             return None
-        if places := find_columns(line, COLUMNS):
+        if places := find_columns(line, COLUMNS, (*LENGTHS, DEVICE, FAILED)):
             self.places, self.width = places, len(split_commas(line, 1))
             return None
         words = split_commas(line, self.width or OLD_FIELDS)
-        time_ns, operation = parse_date(words[0]), words[self.places[1] if self.places else 1]
-        operation = operation.upper() if self.places else operation
+        named = {name: words[at] for name, at in self.places.items()}
+        time_ns = parse_date(named.get("timestamp", words[0]))
+        operation = named["operation"].upper() if named else words[1]
         if not OPERATION.fullmatch(operation):
             raise ValueError(f"the operation {operation!r}: must be a word of capitals, as READ")
         if operation not in WRITES:
             return OTHERS
-        fields = [words[at] for at in self.places] if self.places else find_fields(words)
-        _, _, name, size, inode, offset, device, moved = fields
-        if not inode and not name:
+        return self.parse_use(time_ns, named or find_fields(words), WRITES[operation])
+
+    def parse_use(self, time_ns: int, named: dict[str, str], write: int) -> Line:
+        """Return the requests of a read or write, or why it is left out. named: its fields by the
+        names of their columns. Raises ValueError."""
+        name = named["inode"] or named["filename"]
+        if not name:
             return NO_FILE
-        file = f"{device},{inode or name}"
-        at = parse_whole(offset or "0", "the offset")
-        length = parse_whole(moved or size, "the size")
-        return self.files.requests(time_ns, file, at, length, WRITES[operation])
+        if named.get(FAILED):
+            return NO_DATA
+        length = next((named[one] for one in LENGTHS if named.get(one)), "")
+        return self.files.requests(
+            time_ns,
+            f"{named.get(DEVICE, '')},{name}",
+            parse_whole(named["offset"] or "0", "the offset"),
+            parse_whole(length, "the size"),
+            write,
+        )
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
