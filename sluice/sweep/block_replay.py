@@ -189,10 +189,11 @@ def buffer_counts(text: str, known: Decoded, name: str) -> dict[float, int]:
     found = {share: round(known.blocks * share / 100) for share in shares}
     small = [share for share, buffers in found.items() if buffers < LEAST_BUFFERS]
     if text and small:
+        do = "give a larger share" if known.blocks >= LEAST_BUFFERS else "give no --sizes"
         raise BadSweep(
             f"--sizes={text}: {small[0]:g} % of the {format_number(known.blocks)} blocks that "
             f"{name} touches are {found[small[0]]} buffers, and the kernel needs {LEAST_BUFFERS}: "
-            "give a larger share"
+            f"{do}"
         )
     large = {share: buffers for share, buffers in found.items() if buffers >= LEAST_BUFFERS}
     return large or {100.0: max(known.blocks, LEAST_BUFFERS)}

@@ -471,6 +471,10 @@ def test_small_sizes_that_nobody_asked_for_are_left_out() -> None:
     known = Decoded(1, 1, 1, 1, 200, 1 << 20, 0, False, "", "spc")
     assert block_replay.buffer_counts("", known, "t") == {10.0: 20}
     assert block_replay.buffer_counts("", replace(known, blocks=20), "t") == {100.0: 20}
+    for blocks, why in ((16, "give a larger share"), (15, "give no --sizes")):
+        with pytest.raises(BadSweep, match=f"and the kernel needs 16: {why}$"):
+            block_replay.buffer_counts("50", replace(known, blocks=blocks), "t")
+    assert block_replay.buffer_counts("", replace(known, blocks=15), "t") == {100.0: 16}
 
 
 def test_control_c_at_the_command_keeps_what_is_done(tmp_path: Path) -> None:
