@@ -46,7 +46,8 @@ class Bound:
         said = [f"columns: {roles.describe()}"]
         timeless = "time" not in roles.places
         said.append("no times" if timeless else f"times in {unit.name} ({unit.why})")
-        return cls(name, about, source, read, "disk" in roles.places, timeless, said)
+        several = "disk" in roles.places and "file" not in roles.places
+        return cls(name, about, source, read, several, timeless, said)
 
     def allowing(self, share: float) -> "Bound":
         """Return the format with this share of lines that may be bad."""

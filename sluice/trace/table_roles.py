@@ -8,6 +8,8 @@ A role is what a column says of a request:
     offset          the first byte;  sector: of 512 bytes;  block: of 4,096 bytes
     size            its length in bytes;  sectors, blocks
     disk            which disk it is of; if missing, all are of one
+    file            which file it is of: then the place is within the file, which gets space on one
+                    disk when it is first used (extents.py); of two disks, equal names are two files
 
 --columns has an item for each column that is used: ROLE=NAME, with a name of the head or the
 column's number from 1 on; or a name of the head alone, whose role NAMES tells; or, in a table
@@ -23,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sluice.trace.common import SECTOR
+from sluice.trace.extents import Extents
 from sluice.trace.format_words import UNITS_PS
 from sluice.trace.stream import NUMBER, Line, parse_date, parse_number, parse_whole
 from sluice.trace.units import Disks
@@ -40,7 +43,8 @@ NAMES = {  # of columns, in the heads of public traces and of tools, by their ro
     "size": "size bytes length len io_size size_bytes request_size request_io_size_bytes",
     "sectors": "sectors nr_sectors num_sectors sector_count",
     "blocks": "blocks nr_blocks num_blocks block_count",
-    "disk": "disk disk_id disknumber device device_id dev volume volume_id volumeid lun",
+    "disk": "disk disk_id disknumber device device_id dev volume volume_id volumeid lun asu",
+    "file": "file filename file_name path inode",
 }
 ROLE_OF = {name: role for role, names in NAMES.items() for name in names.split()}
 PLACES = {"offset": 1, "sector": SECTOR, "block": BLOCK}  # bytes of their units
@@ -206,10 +210,10 @@ def parse_direction(word: str) -> int:
 
 def make_row_of(roles: Roles, unit: Unit) -> Callable[[Sequence[str]], Line]:
     """Return the function that makes a request of the words of a row. It raises ValueError."""
-    places, disks = roles.places, Disks()
+    places, disks, files = roles.places, Disks(), Extents()
     at_role = next(role for role in PLACES if role in places)
     size_role = next((role for role in SIZES if role in places), "")
-    several = "disk" in places
+    several, within_files = "disk" in places, "file" in places
 
     def parse_write(words: Sequence[str]) -> int:
         if "op" in places:
@@ -224,7 +228,11 @@ def make_row_of(roles: Roles, unit: Unit) -> Callable[[Sequence[str]], Line]:
         if size_role:
             size = parse_whole(words[places[size_role]], f"the {size_role}") * SIZES[size_role]
         time_ns = parse_time(words[places["time"]], unit) if "time" in places else 0
-        at = disks.place(words[places["disk"]].strip(), at, size) if several else at
+        disk = words[places["disk"]].strip() if several else ""
+        if within_files:
+            file = f"{disk}\n{words[places['file']].strip()}"
+            return files.requests(time_ns, file, at, size, parse_write(words))
+        at = disks.place(disk, at, size) if several else at
         return time_ns, at, size, parse_write(words)
 
     return parse_row

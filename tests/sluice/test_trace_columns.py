@@ -72,6 +72,40 @@ def test_what_is_missing_is_a_read_of_one_block_without_a_time(tmp_path: Path) -
     assert not reader.find_format(path, "csv:columns=block,time").TIMELESS
 
 
+OF_FILES = {  # the second file's place is the next MiB; a part of a file that crosses one is two
+    "time": [0.5, 0.5, 1.5, 2.5],
+    "path": ["/a", "/b", "/a", "/a"],
+    "file_offset": [512, 512, 0, (1 << 20) - 512],
+    "size": [512, 512, 0, 1024],
+}
+
+
+def test_places_within_files_are_not_places_on_one_disk(tmp_path: Path) -> None:
+    part = 1 << 20
+    wanted = [
+        *[(0, 512, 512, 0), (0, part + 512, 512, 0)],
+        *[(2 * 10**9, part - 512, 512, 0), (2 * 10**9, 2 * part, 512, 0)],
+    ]
+    lines = [",".join(map(str, row)) for row in zip(*OF_FILES.values(), strict=True)]
+    text = "\n".join([",".join(OF_FILES), *lines])
+    assert read(tmp_path / "w.csv", text) == wanted
+    assert read(tmp_path / "w.csv", text, columns="time,file=path,offset=file_offset,size") == (
+        wanted
+    )
+    parquet.write_table(pyarrow.table(OF_FILES), tmp_path / "w.parquet")
+    assert read(tmp_path / "w.parquet") == wanted
+
+
+def test_equal_names_of_files_on_two_disks_are_two_files(tmp_path: Path) -> None:
+    text = "time,device,inode,offset,size\n0.1,8:1,7,512,512\n0.2,8:2,7,512,512\n"
+    assert read(tmp_path / "w", text) == [(0, 512, 512, 0), (10**8, (1 << 20) + 512, 512, 0)]
+
+
+def test_the_columns_of_spc_in_another_table_have_their_units(tmp_path: Path) -> None:
+    text = "ASU;LBA;Size;Opcode;Timestamp\n1;1;512;W;0.1\n0;1;512;R;0.2\n"
+    assert read(tmp_path / "w", text) == [(0, 512, 512, 1), (10**8, (1 << 20) + 512, 512, 0)]
+
+
 def test_disks_of_a_table_lie_one_after_another(tmp_path: Path) -> None:
     text = "time,dev,offset,size\n0.1,sdb,512,512\n0.2,sda,512,512\n"
     assert read(tmp_path / "w", text) == [(0, 512, 512, 0), (10**8, (1 << 20) + 512, 512, 0)]

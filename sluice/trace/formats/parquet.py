@@ -99,17 +99,17 @@ def rows_of(path: Path, left: LeftOut, used: list[str], row_of: Any) -> Iterator
             number += 1
             left.bad.lines += 1
             try:
-                row = row_of(words)
-                row = checked_row(row) if row[2] else NO_DATA
+                found = row_of(words)
+                rows = [found] if isinstance(found, tuple) else found
+                kept = [checked_row(row) for row in rows if row[2]]
             except (ValueError, OverflowError) as error:
                 shown = ", ".join(words)[:SHOWN_BYTES]
                 take_bad_row(left, number, f"{path}: row {number}: {error}: {shown!r}")
                 continue
-            if isinstance(row, str):
-                left.add(row)
-            else:
-                left.kept += 1
-                yield row
+            if not kept:
+                left.add(NO_DATA)
+            left.kept += len(kept)
+            yield from kept
     left.expect_few_bad(path)
 
 
