@@ -25,7 +25,7 @@
 #define PORT     2100 /* for the first disk's mount; then the next ones */
 #define RENEW_NS (5 * NS_PER_S)
 #define AGAIN_NS NS_PER_S /* after which a busy server is asked again */
-#define ASKING   3        /* processes, so that calls are left for blocks */
+#define ASKING   3        /* processes at a time: other calls carry blocks */
 #define TRIES    3        /* of a call that renews */
 
 bool leases_used;
@@ -44,7 +44,7 @@ struct inode *lease_inode(const struct file *f)
     return f->own.opens[0] || f->own.opens[1] ? f->ip : NULL;
 }
 
-/* True if the file may be cached, for writing too. */
+/* True if the file may be cached; write: for writing, too. */
 static bool is_valid(const struct file *f, bool write)
 {
     return f->own.lease >= (write ? WRITE_LEASE : READ_LEASE) &&
@@ -139,7 +139,7 @@ static int call_in_turn(struct mount *m, struct file *f, enum lease lease,
 }
 
 /* Call until the server is not busy. In the pauses other processes can call, so
- * the process that writes what is dirty is not kept waiting. */
+ * the process that writes dirty blocks is not kept waiting. */
 static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
                struct grant *g)
 {
@@ -166,7 +166,7 @@ static void end(struct mount *m, struct file *f)
     wakeup(lessee_of(m));
 }
 
-/* Enter what was granted. The inode is locked, if the file is open. */
+/* Enter the granted lease. The inode is locked, if the file is open. */
 static void take_grant(struct mount *m, struct file *f, const struct grant *g)
 {
     u64 mine = f->own.version;
@@ -217,7 +217,8 @@ static int lease_open(struct inode *ip, bool write)
     return error ?: ivalid(ip);
 }
 
-/* A close waits while the lease is given up, which uses the inode. */
+/* A close waits while the lease is given up, because giving up uses the inode.
+ */
 static int lease_close(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -253,8 +254,8 @@ static bool is_due(const struct file *f)
            clock_ns() + 2 * RENEW_NS >= f->own.until_ns;
 }
 
-/* Get a lease for a file that is open or dirty. If that fails, write what is
- * dirty while the lease lasts. */
+/* Get a lease for a file that is open or dirty. If that fails, write the dirty
+ * blocks while the old lease lasts. */
 static void renew(struct mount *m, struct file *f)
 {
     struct grant g;
@@ -307,7 +308,7 @@ static int make(struct mount *m)
     return 0;
 }
 
-/* Start what does not run yet: 0 or -errno. */
+/* Start the processes that do not run yet. 0 or -errno. */
 static int start(struct lessee *l)
 {
     static const struct {
@@ -323,7 +324,7 @@ static int start(struct lessee *l)
     return 0;
 }
 
-/* A server that does not speak this says so to the first call. */
+/* A server without leases says so in its reply to the first call. */
 static int mounted(struct mount *m)
 {
     struct grant g;

@@ -1,4 +1,4 @@
-/* What client.c and evicted.c share. */
+/* Declarations that client.c and evicted.c share. */
 #pragma once
 
 #include "kernel/leases/leases.h"

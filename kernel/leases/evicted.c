@@ -59,7 +59,8 @@ void evictor(void *arg)
 
 /* ---- notices ---- */
 
-/* Have the lease of a file given up. False: no such file is here. */
+/* Pass a file to the process that gives leases up. False: this machine has no
+ * such file. */
 static bool take_notice(struct lessee *l, const u8 *handle, u32 bytes,
                         u64 stamp)
 {
@@ -88,7 +89,7 @@ static void answer(struct lessee *l, u8 *message, u32 bytes)
         vacate(l, handle, handle_bytes, stamp);
 }
 
-/* Only the server is heard. */
+/* Messages of other hosts than the server are ignored. */
 void notice_receiver(void *arg)
 {
     struct lessee *l = arg;

@@ -65,7 +65,8 @@ static struct table *table(void)
     for (struct type *i = table()->array; \
          i < table()->array + NELEM(table()->array); i++)
 
-/* Have the table, which is empty after a start of the server. 0 or -ENOMEM. */
+/* Allocate the table, which is empty after a start of the server. 0 or -ENOMEM.
+ */
 static int start(void)
 {
     TRY(promises_start(&promises, sizeof(struct table), MARK, LEASE_GRACE_NS,
@@ -162,7 +163,8 @@ static struct lease_row *find_conflict(const struct intent *a)
     return NULL;
 }
 
-/* Send a notice. If it cannot be sent, that is as if it were lost. */
+/* Send a notice. A notice that cannot be sent counts as lost: it is repeated.
+ */
 static void send_notice(struct net_address to, const struct intent *a,
                         u64 stamp)
 {
@@ -222,7 +224,8 @@ struct grant {
     u64 stamp, term_ns, version, previous;
 };
 
-/* Grant what conflicts with nothing; a term of 0 if the table is full. */
+/* Grant a lease that conflicts with no other; its term is 0 if the table is
+ * full. */
 static void grant(const struct asking *r, struct grant *g)
 {
     const struct intent *a = &r->access;
@@ -296,7 +299,7 @@ static int serve_vacated(struct call *c)
     return 0;
 }
 
-/* ---- what NFS does itself ---- */
+/* ---- calls of NFS itself ---- */
 
 /* Note a change by a host: its write lease lasts longer, or the file has
  * another version. */
@@ -312,8 +315,9 @@ static void note_change(struct known *f, u32 host)
         f->version = ++promises->counter;
 }
 
-/* A server without leases does nothing here. While it waits for the leases of
- * its last start, clients write what is dirty under them. */
+/* Give a call of NFS the lease that it needs for a moment. A server without
+ * leases does nothing here. While the server waits for the leases of its last
+ * start to end, their holders may write their dirty blocks. */
 static int guard(struct call *c, bool write)
 {
     struct intent a = {.ino = c->ip->ino,

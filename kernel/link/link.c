@@ -42,7 +42,7 @@
 #define NOTE_TYPE    0x88b5           /* IEEE 802: for experiments */
 #define LATE_NS      (20 * NS_PER_MS) /* how late a frame may be put back */
 #define FRAME_MOST   1514
-#define HELLO_EVERY  65536 /* looks for an answer */
+#define HELLO_EVERY  65536 /* polls between two hellos */
 #define STATUS_QUIET 102   /* the network is quiet for ever */
 
 _Static_assert(MACHINES *(IN_FLIGHT + 2) < NIC_RING, "buffers for all notes");
@@ -165,9 +165,9 @@ static u32 others_on(void)
     return n;
 }
 
-/* True if a machine that ends has to stay. The hub does until all are off, and
- * needs their last notes; the others until the host has their notes, which it
- * may never take if nobody is there. */
+/* True if a machine that ends has to stay. The hub stays until all others are
+ * off, because it needs their last notes. The others stay until the host has
+ * taken their notes, which it never does if no program is there. */
 static bool must_stay(bool hub)
 {
     if (hub)
@@ -238,7 +238,7 @@ static bool read_notes(void)
     return !waited;
 }
 
-/* The earliest time at which any machine can do anything, or a frame comes. */
+/* The earliest time at which any machine can act or a frame arrives. */
 static u64 earliest(void)
 {
     u64 first_ns = NEVER_NS;
@@ -274,7 +274,7 @@ static void do_round(void *)
     timer_set(&link.timer, link.bound_ns, do_round, NULL);
 }
 
-/* What comes outside a round waits for the next one. */
+/* A frame that arrives outside a round waits for the next round. */
 static void arrived(void)
 {
 }
@@ -330,8 +330,9 @@ void link_init(const u8 *mac)
     memset(link.coming, 0, NIC_RING * sizeof *link.coming);
 }
 
-/* A hello is lost if another machine is not there yet: so it is said until all
- * have been heard. Who hears another machine's is connected to it. */
+/* A hello is lost if another machine has not started yet: so it is repeated
+ * until all machines have been heard. A machine that hears another one's hello
+ * is connected to it. */
 bool link_start(void (*received)(const void *, u32))
 {
     if (!link.row)

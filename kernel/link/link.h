@@ -20,7 +20,7 @@ bool link_start(void (*received)(const void *, u32));
 void link_end(void);
 
 /* Send a frame: by the link, at this instant of virtual time, or else by the
- * device. When it arrives; SENT: by the device, or it is lost; 0: it found no
- * room. */
+ * device. Returns when it arrives; SENT: the device has it, or it is lost; 0:
+ * there is no room for it. */
 #define SENT 1
 u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes);

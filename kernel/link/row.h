@@ -23,7 +23,7 @@ struct link_row {
     u32 send_ns, receive_ns;
 };
 
-/* The row of this name, with what `sluice` says of it, and its figures. */
+/* Define a link: its name, its description for `sluice`, and its figures. */
 #define LINK(row, words, ...)                            \
     static const struct link_row row = {                 \
         .name = #row, .about = words, __VA_ARGS__};      \

@@ -1,5 +1,5 @@
 /* Attributes as NFS has them: fattr3, sattr3 and wcc_data of RFC 1813. ext2
- * keeps times in seconds, and no users: all is user 0's. */
+ * stores times in seconds and no users: each file is user 0's. */
 #include "kernel/nfs/internal.h"
 
 /* ---- from the kernel to the client ---- */
@@ -81,7 +81,7 @@ int put_changed(struct xdr *x, struct inode *dir)
 
 /* ---- from the client to the kernel ---- */
 
-/* How a time is to be set: not; to the server's; to the one that follows. */
+/* How to set a time: leave it; use the server's; use the one in the call. */
 enum { KEEP, SERVERS, CLIENTS };
 
 static bool take_time(struct xdr *x, u64 *s)

@@ -1,7 +1,7 @@
 /*
- * What is exported, and the handles of its files.
+ * The exported directory, and the handles of its files.
  *
- * - export is filled by the first process that serves, and emptied by the last.
+ * - The first process that serves fills in export, and the last one empties it.
  *   The root's reference keeps its file system mounted.
  * - A handle is three words: the disk, the inode's number, its generation.
  */
@@ -19,7 +19,7 @@ void nfs_init(void)
     sleep_lock_init(&export_lock, "export");
 }
 
-/* Check that it is a directory; its path. */
+/* Check that the inode is a directory, and write its path. */
 static int check_root(struct inode *ip, char *path)
 {
     TRY(ilock_valid(ip));

@@ -1,8 +1,8 @@
 /*
  * Procedures of NFS about one file: its attributes and its contents.
  *
- * - The inode is locked once, for all that a procedure does, so what an answer
- *   says of attributes was so at one time.
+ * - A procedure locks the inode once, for all its work, so the attributes in an
+ *   answer are of one moment.
  */
 #include "kernel/nfs/internal.h"
 
@@ -40,7 +40,8 @@ enum {
     MAY_EXECUTE = 32,
 };
 
-/* All that may be done with it, as there are no users. */
+/* The bits of ACCESS that fit the file's type. There are no users, so each
+ * client gets them. */
 static u32 allowed(const struct inode *ip)
 {
     bool directory = S_ISDIR(ip->mode);
@@ -64,8 +65,8 @@ int serve_access(struct call *c)
 
 /* ---- reading ---- */
 
-/* Move up to n bytes of a file or link to behind a word, which is to be their
- * number: that number, or -errno. */
+/* Append up to n bytes of a file or link to the answer, behind a word that
+ * holds their number. Returns that number, or -errno. */
 static i64 put_contents(struct call *c, struct inode *ip, u64 offset, u32 n)
 {
     struct xdr length = c->out;
@@ -146,8 +147,8 @@ int serve_write(struct call *c)
     return 0;
 }
 
-/* -EIO also if a delayed write of the file has been lost, of which no fsync or
- * COMMIT has told. */
+/* Returns -EIO also if a delayed write of the file has been lost and no fsync
+ * or COMMIT has reported that. */
 static int commit(struct inode *ip)
 {
     u64 told = ext2_lost_before(ip);

@@ -1,7 +1,7 @@
 /*
  * What the files of this room share. A call goes: serve.c receives it; rpc.c
- * finds its procedure in a table, looks for it in replies.c, and has it served
- * by portmap.c, mount.c or nfs3.c; serve.c sends the answer.
+ * finds its procedure in a table, and asks replies.c whether the call is a
+ * repetition; portmap.c, mount.c or nfs3.c serves it; serve.c sends the answer.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct call {
 struct procedure {
     int (*serve)(struct call *);
     enum {
-        ABOUT_NOTHING, /* but what it decodes itself */
+        ABOUT_NOTHING, /* the procedure decodes all arguments */
         ABOUT_FILE,    /* a handle comes first: c->ip is locked */
         ABOUT_NAME,    /* a handle and a name come first: c->ip, c->name */
     } about;
@@ -50,8 +50,8 @@ struct program {
     u32 number, version, port;
     const struct procedure *procedures;
     u32 nprocedures;
-    /* Before NFS reads or changes a file, c->ip, which is not locked: 0, or a
-     * status, and NFS does nothing. NULL: nothing is to be done. */
+    /* Called before NFS reads or changes a file, c->ip, which is not locked.
+     * Returns 0; or a status, and then NFS does nothing. NULL: no call. */
     int (*guard)(struct call *, bool write);
 };
 
@@ -64,8 +64,8 @@ extern const struct program *const __start_programs[];
 extern const struct program *const __stop_programs[];
 #define PROGRAMS (u32)(__stop_programs - __start_programs)
 
-/* rpc.c: answer a call of these bytes. The answer's length in c->reply; 0: it
- * gets none. */
+/* rpc.c: put the answer to a call of these bytes into c->reply. Returns its
+ * length; 0: the call gets no answer. */
 u32 rpc_answer(struct call *, struct net_address from, u8 *call, u32 bytes);
 
 /* ---- replies.c ---- */
@@ -74,9 +74,9 @@ int replies_start(void); /* memory for the answers, once; 0 or -ENOMEM */
 
 enum repeated { REPEATED_NOT, REPEATED_NOW, REPEATED_DONE };
 
-/* Tell whether the call has come before. REPEATED_NOT: no; it counts as being
- * served until replies_end. REPEATED_NOW: it is being served. REPEATED_DONE: it
- * was served; its answer has been put into c->out. */
+/* Find out whether the call has come before. REPEATED_NOT: no; from now on it
+ * counts as being served, until replies_end. REPEATED_NOW: it is being served.
+ * REPEATED_DONE: it was served, and c->out has its answer. */
 enum repeated replies_begin(struct call *);
 void replies_end(const struct call *);
 
@@ -94,16 +94,16 @@ extern struct exported {
 int export_begin(const char *path);
 void export_end(void);
 
-/* A file's handle. -ESTALE, or NFS_BADHANDLE: it is no handle of this export;
- * then *ip is NULL. */
+/* Decode a file's handle. -ESTALE, or NFS_BADHANDLE: it is no handle of this
+ * export, and *ip is NULL. */
 int take_handle(struct call *, struct inode **ip);
 /* Write the handle of an inode that is not locked: 0 or -EIO. */
 int put_handle(struct xdr *, struct inode *);
 /* Read, or write, a handle as numbers: the inode need not exist any more. */
 int take_numbers(struct call *, u32 *ino, u32 *generation);
 void put_numbers(struct xdr *, u32 ino, u32 generation);
-/* All arguments have been decoded: 0, or an error, and the answer will be
- * GARBAGE_ARGS. */
+/* Check that the call has all arguments and nothing else: 0, or an error, and
+ * the answer will be GARBAGE_ARGS. */
 static inline int args_end(const struct call *c)
 {
     return c->in.bad ? -EINVAL : 0;
@@ -111,7 +111,7 @@ static inline int args_end(const struct call *c)
 
 /* ---- attributes.c; inodes are locked and valid ---- */
 
-/* What a client wants set. Of what it does not, `wants` is false. */
+/* The attributes that a client wants to set: those whose `wants` is true. */
 struct wanted {
     bool mode, size, atime, mtime;
     u32 new_mode;
@@ -120,7 +120,7 @@ struct wanted {
 };
 
 void take_wanted(struct xdr *, struct wanted *);
-/* Set them, in an order in which what may fail comes first. 0 or -errno. */
+/* Set the wanted attributes, first those that may fail. 0 or -errno. */
 int set_wanted(struct inode *, const struct wanted *);
 
 void put_attributes(struct xdr *, const struct inode *);
@@ -135,8 +135,8 @@ struct before {
 };
 struct before before(const struct inode *);
 void put_wcc(struct xdr *, const struct before *, const struct inode *);
-/* Write a changed directory to the disk, with what was made in it; then put_wcc
- * without `before`. 0 or -EIO. */
+/* Write a changed directory to the disk, with the inode made in it; then
+ * put_wcc without `before`. 0 or -EIO. */
 int put_changed(struct xdr *, struct inode *);
 int make_stable(struct inode *); /* not locked; 0 or -EIO */
 
@@ -168,7 +168,7 @@ bool promises_may_wait(struct promises *);
 
 /* ---- reads.c; the inode is locked ---- */
 
-/* Fetch what is known of how the file is read, and store what is known now. */
+/* Fetch the file's streams of reads from the table; put them back into it. */
 void reads_begin(const struct inode *, struct streams *);
 void reads_end(struct inode *, const struct streams *);
 

@@ -20,7 +20,7 @@ struct listing {
     bool any, full;  /* an entry is in the answer; the next does not fit */
 };
 
-/* What READDIRPLUS adds to an entry, if its inode can be had. */
+/* Add READDIRPLUS's fields to an entry, if its inode can be had. */
 static void put_plus(struct xdr *x, struct inode *dir, const char *name)
 {
     OWNED(inode) struct inode *ip = NULL;
@@ -55,8 +55,8 @@ static void put_entry(struct xdr *x, struct listing *l, const struct dirent *d,
     l->any = true;
 }
 
-/* Some entries from the place on: how many bytes there are in c->entries; 0 at
- * the end, or -errno. */
+/* Take some entries, from the place on, into c->entries. Returns how many
+ * bytes; 0 at the end, or -errno. */
 static int take_entries(struct call *c, const struct listing *l)
 {
     struct uio u = {
@@ -77,7 +77,7 @@ static int put_entries(struct call *c, struct listing *l)
     return n;
 }
 
-/* The answer has at most so many bytes, from its attributes on. */
+/* bytes: the most that the answer may have, from its attributes on. */
 static int list(struct call *c, struct listing *l, u32 bytes)
 {
     u8 *end = c->out.end, *most = c->out.at + MIN(bytes, TRANSFER_BYTES);

@@ -1,8 +1,8 @@
 /*
  * MOUNT, version 3 (RFC 1813, appendix I): from a path to the first handle.
  *
- * - Who has mounted what is remembered for DUMP only: the last MOUNTS of them,
- *   by host and directory. No call depends on it.
+ * - The table of mounts is for DUMP only: the last MOUNTS of them, by host and
+ *   directory. No call depends on it.
  */
 #include "kernel/nfs/internal.h"
 #include "kernel/machine/mem.h"
@@ -33,7 +33,7 @@ static const char *below_export(const char *path)
     return below ? path + n : NULL;
 }
 
-/* Go one name down from *at, which is exchanged. 1: there is no name left. */
+/* Replace *at by the directory one name further down. 1: no name is left. */
 static int step(struct inode **at, const char **path)
 {
     char name[NAME_BYTES + 1];
@@ -84,9 +84,9 @@ static int take_path(struct call *c, struct inode **out)
     return strlen(path) == n ? find(path, out) : -EINVAL;
 }
 
-/* ---- who has mounted what ---- */
+/* ---- the table of mounts ---- */
 
-/* Forget a host's mount of this directory, or all of them: NULL. */
+/* Forget a host's mount of this directory; NULL: all mounts of the host. */
 static void forget(u32 host, const struct inode *ip)
 {
     HOLD(spin, &lock);
@@ -102,7 +102,8 @@ static void remember(u32 host, const struct inode *ip)
     mounts[next++ % MOUNTS] = (struct mount){host, ip->ino, ip->generation};
 }
 
-/* The directory of the i-th mount, if it is one and still there. */
+/* Find the i-th mount's directory. False: the row is free, or the directory is
+ * gone. */
 static bool find_mount(u32 i, u32 *host, struct inode **ip)
 {
     spin_lock(&lock);

@@ -44,8 +44,8 @@ int serve_lookup(struct call *c)
 
 /* ---- making ---- */
 
-/* The answer about what was made: its handle and attributes, and the
- * directory's. */
+/* Answer with the new inode's handle and attributes, and the directory's
+ * attributes. */
 static int put_made(struct call *c)
 {
     TRY(make_stable(c->made));
@@ -69,7 +69,7 @@ static void take_creation(struct call *c, enum how how, struct wanted *w)
     w->new_mtime_s = xdr_u32(x);
 }
 
-/* The name was there: 0 if its file, which is locked, is what is wanted. */
+/* The name exists: 0 if its file, which is locked, satisfies the call. */
 static int create_over(struct inode *ip, enum how how, const struct wanted *w)
 {
     bool same = ip->atime_s == w->new_atime_s && ip->mtime_s == w->new_mtime_s;
@@ -105,7 +105,7 @@ int serve_create(struct call *c)
     return args_end(c) ?: w.error ?: create(c, how, &w) ?: put_made(c);
 }
 
-/* What MKDIR and SYMLINK make has no size that could be set. */
+/* Directories and symbolic links have no size that a client could set. */
 static int take_making(struct call *c, struct wanted *w)
 {
     take_wanted(&c->in, w);
@@ -157,16 +157,16 @@ int serve_link(struct call *c)
 
 /* ---- removing and renaming ---- */
 
-/* c->made is the inode whose name is to be removed, if there is one. */
+/* Set c->made to the inode whose name is to be removed, if there is one. */
 static void find_removed(struct call *c, struct inode *dir, const char *name)
 {
     if (lookup(dir, name, &c->made))
         c->made = NULL;
 }
 
-/* The name of c->made has been removed. If it was the last, the disk knows, so
- * the handle is stale after a crash too; and if nobody has it open, its
- * delayed writes are not for the disk. */
+/* A name of c->made has been removed. If it was the last name, write that to
+ * the disk, so that the handle is stale after a crash, too. If no program has
+ * the file open, cancel its delayed writes. */
 static int make_removal_stable(struct call *c)
 {
     struct inode *ip = c->made;

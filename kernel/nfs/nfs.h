@@ -4,7 +4,7 @@
  *
  * - A room that a reader can leave closed. Until a process serves, nothing here
  *   runs, takes more memory, or shows in /dev/stat.
- * - Who serves is a process: nfsd (user/bin) opens sockets, forks, and each
+ * - Processes serve: nfsd (user/bin) opens sockets, forks, and each
  *   process calls nfssvc, which returns only when it is killed. This is the
  *   design of 4.3BSD-Reno. The processes are the server's parallelism: while
  *   one waits for a disk, another answers. So a program chooses their number

@@ -1,6 +1,7 @@
-/* The port mapper, version 2 (RFC 1833, section 3), which only answers: what is
- * served here, by UDP. A program's port is told whatever version is asked for,
- * as some clients ask for MOUNT 1 and then call version 3. */
+/* The port mapper, version 2 (RFC 1833, section 3). Nothing can be registered:
+ * it only says which programs are served here, by UDP. The answer does not
+ * depend on the version, as some clients ask for MOUNT 1 and then call
+ * version 3. */
 #include "kernel/nfs/internal.h"
 
 static int getport(struct call *c)

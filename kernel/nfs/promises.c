@@ -1,7 +1,6 @@
 /*
- * For servers that promise their clients something about files (leases,
- * Spritely NFS): a table of the promises, which is empty when the server
- * starts.
+ * Promises to clients about files, for the servers of leases and of Spritely
+ * NFS: a table, which is empty when the server starts.
  *
  * - The server's epoch is its verifier of writes: a table of another epoch is
  *   from an earlier start, and its promises do not count.

@@ -1,6 +1,7 @@
 /*
- * What the server and the client (kernel/remote) share: XDR (RFC 4506), and the
- * numbers of ONC RPC (RFC 5531), MOUNT and NFS, version 3 (RFC 1813).
+ * The parts that the server and the client (kernel/remote) share: XDR (RFC
+ * 4506), and the numbers of ONC RPC (RFC 5531), MOUNT and NFS, version 3 (RFC
+ * 1813).
  */
 #pragma once
 
@@ -51,8 +52,8 @@ enum nfs_procedure {
 
 #define NFS_REG 1 /* the type of a plain file */
 
-/* How CREATE treats a name that is there: its file is what was wanted; or it is
- * an error, if this client did not make it by the same verifier. */
+/* How CREATE treats an existing name: it succeeds; or it fails; or it fails
+ * unless this client has made the file with the same verifier. */
 enum how { UNCHECKED, GUARDED, EXCLUSIVE };
 
 /* How stable a WRITE's data must be when it is answered. */
@@ -61,9 +62,9 @@ enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
 /* ---- xdr.c ---- */
 
 /*
- * A cursor over a message that is read or made. What does not fit sets `bad`,
- * and then every read gives zeros and every write does nothing: so a function
- * decodes all its arguments, and looks at `bad` once.
+ * A cursor over a message that is read or made. A field that does not fit sets
+ * `bad`. Then every read gives zeros and every write does nothing, so a
+ * function decodes all its arguments and checks `bad` once.
  */
 struct xdr {
     u8 *at, *end;
@@ -99,8 +100,7 @@ struct rpc_head rpc_take_head(struct xdr *);
 /* True if it is a call of this procedure of a program's version 1. */
 bool rpc_calls(const struct rpc_head *, u32 program, u32 procedure);
 
-/* ---- statuses of NFS that are no error of the kernel, or another number ----
- */
+/* ---- statuses of NFS that the kernel has not, or by another number ---- */
 
 #define NFS_ACCES       13
 #define NFS_NAMETOOLONG 63

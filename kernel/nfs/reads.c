@@ -4,8 +4,8 @@
  *
  * - A client does not say when it opens and closes a file. So the server
  *   remembers the FILES files that were read last.
- * - A file's row belongs to who has locked its inode, from reads_begin, which
- *   takes it out, to reads_end.
+ * - reads_begin takes a file's row out of the table, and reads_end puts it
+ * back. In between it belongs to the process that has locked the inode.
  */
 #include "kernel/nfs/internal.h"
 

@@ -2,7 +2,7 @@
  * ONC RPC, version 2 (RFC 5531): from a call's bytes to a procedure, and back.
  *
  * - Credentials of AUTH_NONE and AUTH_SYS are accepted, whatever they say.
- * - A call that ends before its head does gets no answer.
+ * - A call that ends within its head gets no answer.
  */
 #include "kernel/nfs/internal.h"
 #include "kernel/base/stat.h"
@@ -55,7 +55,7 @@ bool rpc_calls(const struct rpc_head *h, u32 program, u32 procedure)
 
 /* ---- the head of a reply ---- */
 
-/* The lowest and the highest version that there is. */
+/* Put the lowest and the highest version of the program that is served. */
 static void put_versions(struct call *c, u32 version)
 {
     xdr_put(&c->out, version);
@@ -122,7 +122,8 @@ static const struct program *find(u32 number)
     return NULL;
 }
 
-/* False: the call gets no answer. */
+/* Serve a call, or send the old answer again if it was served before. False: it
+ * is being served now, and gets no answer. */
 static bool serve_once(struct call *c)
 {
     if (!c->procedure->once) {
@@ -139,7 +140,8 @@ static bool serve_once(struct call *c)
     return r != REPEATED_NOW;
 }
 
-/* Find the procedure and serve it, or say what is not there. */
+/* Find the procedure and serve it; or reply that the program, its version or
+ * the procedure is not served. */
 static bool answer(struct call *c, const struct rpc_head *h)
 {
     const struct program *p = find(h->program);

@@ -1,5 +1,6 @@
-/* A process that serves: it receives a call, has it answered, and sends the
- * answer. What cannot be sent is as lost on the way: the client asks again. */
+/* A process that serves: it receives a call, lets rpc.c answer it, and sends
+ * the answer. An answer that cannot be sent counts as lost: the client asks
+ * again. */
 #include "kernel/machine/mem.h"
 #include "kernel/nfs/internal.h"
 

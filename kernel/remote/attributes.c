@@ -1,16 +1,16 @@
 /*
- * Attributes of remote files, and whether the cached blocks are of the state
- * that the attributes tell.
+ * Attributes of remote files. They show whether the cached blocks are those of
+ * the server's version of a file.
  *
- * - The cached blocks are of one state of the file, `known`. Attributes of
- *   another state mean that another client has changed the file, and then the
- *   blocks are dropped. While blocks are dirty the server's state says nothing:
- *   attributes are not taken.
- * - Calls of this client change the state, too. Their replies say from which
- *   state to which (wcc_data). `known` follows if the first is `known`. As
- *   replies may come in another order, a change that does not fit yet is kept
- *   in m->change. One that never fits makes the next open drop the blocks,
- *   which is slow and right.
+ * - The cached blocks are of one version of the file, `known`. Attributes of
+ *   another version mean that another client has changed the file, and then the
+ *   blocks are dropped. While blocks are dirty the server's version says
+ *   nothing, so its attributes are not taken.
+ * - Calls of this client change the version, too. Their replies say from which
+ *   version to which (wcc_data). If the first is `known`, the second is `known`
+ *   from now on. Replies may come in another order, so a change that does not
+ *   fit yet is kept in m->change. A change that never fits makes the next open
+ *   drop the blocks, which is slow and right.
  * - Attributes may be older than a change made here that was answered first.
  *   So who asks for them notes m->changes before.
  */
@@ -42,7 +42,7 @@ void attributes_came(struct mount *m, struct file *f,
 
 /* ---- changes made here ---- */
 
-/* The change of this file that begins with `known`. */
+/* Find the change of this file that begins with the version `known`. */
 static struct change *next_change(struct mount *m, const struct file *f)
 {
     for (u32 i = 0; i < CHANGES; i++)
@@ -108,7 +108,7 @@ static void set_inode(struct inode *ip, const struct attributes *a)
 }
 
 /* Take the attributes that have come since. True: the blocks are of another
- * state; *end is where the last of them ends. */
+ * version; *end is where the last of them ends. */
 static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
                        u64 *end)
 {
@@ -162,9 +162,9 @@ void remote_forget(struct inode *ip)
     f->ip = NULL;
 }
 
-/* ---- writing what is dirty ---- */
+/* ---- writing dirty blocks ---- */
 
-/* The error that no later attempt will mend. */
+/* True if no later attempt can succeed. */
 static bool is_final(int error)
 {
     return error == -ESTALE || error == -EPERM || error == -EROFS;
@@ -199,7 +199,7 @@ int remote_flush(struct inode *ip)
     return flush_file(mount_of(ip), file_of(ip)) ?: take_lost(file_of(ip));
 }
 
-/* ---- open and close, as the mount's consistency has them ---- */
+/* ---- open and close, by the mount's consistency ---- */
 
 int remote_open(struct inode *ip, bool write)
 {

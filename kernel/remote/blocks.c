@@ -2,13 +2,14 @@
  * Blocks of remote files, as commands of a disk: READ, WRITE and COMMIT.
  *
  * - The disk's scheduler has chosen a command, and up to CARRIERS processes
- *   carry out one each. A command's blocks are of one file and in a row, and
- *   have at most TRANSFER_BYTES.
- * - A WRITE command goes: first (in m->first) - carried - aside - done. Aside,
- *   the server has it and may still lose it, and the disk may have another
- *   command in its place. Once no WRITE is before that state, or ASIDE commands
- *   are in it, all that are aside are committed, file by file. One with a
- *   verifier that is not the COMMIT's is carried again.
+ *   carry out one each. A command's blocks are neighbours in one file, and have
+ *   at most TRANSFER_BYTES.
+ * - A WRITE command goes: first (in m->first) - carried - aside - done. Aside
+ *   means: the server has the data and may still lose them, and the disk may
+ *   have another command in the meantime. Once no WRITE is in an earlier state,
+ *   or ASIDE commands are aside, all commands that are aside are committed,
+ * file by file. A command whose verifier differs from the COMMIT's is carried
+ *   again.
  * - Only bytes of the file are written: up to its size, as this client has it.
  * - A block that the server does not have, as it is behind the end there, is
  *   read as zeros.
@@ -92,7 +93,8 @@ static void move(struct io *io, u32 at, u8 *data, u32 n)
 
 /* ---- READ ---- */
 
-/* Read some bytes: how many, and whether the file ends there; or -errno. */
+/* Read some bytes. Returns how many, and sets whether the file ends there; or
+ * -errno. */
 static int read_some(struct mount *m, struct io *io, const struct place *p,
                      u32 done, bool *end)
 {
@@ -163,7 +165,7 @@ static int write_some(struct mount *m, struct io *io, const struct place *p,
     return 0;
 }
 
-/* The bytes of the command that are in the file. */
+/* Return how many bytes of the command lie in the file. */
 static u32 bytes_in_file(struct mount *m, const struct place *p)
 {
     HOLD(spin, &m->lock);
@@ -173,7 +175,7 @@ static u32 bytes_in_file(struct mount *m, const struct place *p)
     return MIN(p->bytes, size - p->offset);
 }
 
-/* Write it: true if it is aside now. Else *error is its end. */
+/* Write a command: true if it is aside now. Else it has ended, with *error. */
 static bool write_command(struct mount *m, struct io *io, int *error)
 {
     struct place p = place_of_command(m, io);
@@ -198,7 +200,7 @@ static bool write_command(struct mount *m, struct io *io, int *error)
 
 /* ---- COMMIT ---- */
 
-/* Commit a file: 0, and the server's verifier. */
+/* Commit a file: 0 and the server's verifier; or -errno. */
 static int commit_file(struct mount *m, struct file *f, u64 *verifier)
 {
     OWNED(call) struct call *c = nfs_begin(NFS_COMMIT, f);
@@ -225,7 +227,7 @@ static void end_aside(struct mount *m, struct aside *a, int error, u64 verifier)
     }
 }
 
-/* Commit what is aside. Other processes may put more aside meanwhile. */
+/* Commit all commands that are aside. Others may be put aside meanwhile. */
 static void commit_all(struct mount *m)
 {
     struct aside all[ASIDE];

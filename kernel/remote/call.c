@@ -1,9 +1,9 @@
 /*
- * ONC RPC (RFC 5531) over UDP, as the one who calls.
+ * ONC RPC (RFC 5531) over UDP: the caller's side.
  *
  * - A call is sent again, with the same bytes from the same port, if no reply
  *   comes: after FIRST_NS, and then after twice the time before, up to MOST_NS.
- *   A server with a cache of replies does it once.
+ *   A server with a cache of replies executes it once.
  * - An xid counts up from the time of day at the first mount, in units of 66
  *   us. A call takes longer than that on a wire of 10 Mbit/s, so a machine that
  *   starts again goes on beyond the xids that it has used.
@@ -111,7 +111,7 @@ void call_begin(struct call *c, u32 program, u32 version, u32 procedure)
 
 /* ---- its reply ---- */
 
-/* 1: it is no reply to this call. */
+/* Check a message: 0 or -errno of the reply; 1: it is no reply to this call. */
 static int check_reply(struct call *c)
 {
     u32 n;
@@ -141,7 +141,7 @@ static int receive(struct call *c, const struct server *s, u64 until_ns)
     }
 }
 
-/* Say, once, that the server does not answer, or does again. */
+/* Print, once, that the server does not answer, or that it answers again. */
 static void say(struct server *s, bool silent)
 {
     if (s->silent == silent)

@@ -31,7 +31,7 @@ struct consistency {
     void (*locked)(struct inode *);
 };
 
-/* Register it: the linker gathers these. */
+/* Register a consistency: the linker gathers them. */
 #define CONSISTENCY(c)                                    \
     static const struct consistency *const c##_registered \
         __attribute__((used, section("consistencies"))) = &c

@@ -51,8 +51,8 @@ static struct file *take_new(struct mount *m, char **page)
     return f;
 }
 
-/* The file that has not been looked up for the longest time, and is in use by
- * nobody; NULL: there is none. */
+/* Of the files that are not in use, the one that was looked up least recently;
+ * NULL: there is none. */
 static struct file *oldest(struct mount *m)
 {
     ITEM_EACH (struct file, f, &m->age, age)
@@ -62,7 +62,7 @@ static struct file *oldest(struct mount *m)
     return NULL;
 }
 
-/* Take that file, which is free then, out of the lists. What is dirty of it is
+/* Take the oldest file out of the lists, and free it. Its dirty blocks are
  * written first. */
 static struct file *take_oldest(struct mount *m)
 {

@@ -1,4 +1,4 @@
-/* What the files of this room share. */
+/* Declarations that the files of this room share. */
 #pragma once
 
 #include "kernel/base/stat.h"
@@ -51,7 +51,7 @@ int call_send(struct call *, struct server *, u32 port, u32 tries);
 
 /* ---- files.c ---- */
 
-/* What tells one state of a file's contents from another. */
+/* The attributes that tell one version of a file's contents from another. */
 struct stamp {
     u64 size;
     u32 mtime_s, mtime_ns;
@@ -66,11 +66,11 @@ struct attributes {
 
 struct mount;
 
-/* m->lock guards these but the inode, whose own lock guards what only
- * nfs.c and names.c use. `written` and `past` of a file that is open change
- * only while its inode is locked, too: who has that locked reads them without
- * m->lock. A file goes: free - known - free, oldest first, if no inode in
- * memory is its. */
+/* m->lock guards these fields, except the inode, and those that only nfs.c and
+ * names.c use: the inode's own lock guards them. `written` and `past` of an
+ * open file change only while its inode is locked, too, so the inode's holder
+ * reads them without m->lock. A file goes: free - known - free, the oldest
+ * first, if no inode in memory belongs to it. */
 struct file {
     struct list hash, age;
     u32 number;
@@ -174,14 +174,14 @@ extern bool remote_used; /* the counters are shown */
 /* Begin a procedure of NFS that is about a file. */
 struct call *nfs_begin(enum nfs_procedure, const struct file *);
 void put_file(struct xdr *, const struct file *);
-/* Send it. 0, or -errno: what the server says. */
+/* Send a call. 0, or the server's error as -errno. */
 int nfs_send(struct mount *, struct call *);
 
 int nfs_error(u32 status); /* 0 or -errno */
 
 void take_fattr(struct xdr *, struct attributes *);
 bool take_post(struct xdr *, struct attributes *); /* false: not there */
-/* Take what a call about the file has changed. */
+/* Take a wcc_data: the attributes before and after this client's call. */
 void take_wcc(struct call *, struct mount *, struct file *);
 /* A handle and attributes that follow, or do not: the file, or NULL. began:
  * m->changes before the call was sent. with: the handle may be absent. */
@@ -193,8 +193,8 @@ struct file *take_file(struct call *, struct mount *, u64 began, bool optional);
  * here since; began: m->changes before the server was asked. */
 void attributes_came(struct mount *, struct file *, const struct attributes *,
                      u64 began);
-/* Note that a call of this client has changed the file from one state to
- * another one; before is NULL if the server does not say. */
+/* Note that a call of this client has changed the file from one version to
+ * another; `before` is NULL if the server does not say. */
 void change_came(struct mount *, struct file *, const struct stamp *before,
                  const struct attributes *after);
 u64 changes_now(struct mount *);
@@ -202,11 +202,11 @@ u64 changes_now(struct mount *);
 void remote_load(struct inode *);
 int remote_error(const struct inode *);
 void remote_written(struct inode *);
-/* Write what is dirty: 0 or -errno. What cannot be written now stays dirty, as
- * on a disk; what never can is dropped. */
+/* Write the file's dirty blocks: 0 or -errno. A block that cannot be written
+ * now stays dirty, as with a disk; one that never can be is dropped. */
 int flush_file(struct mount *, struct file *);
 int remote_flush(struct inode *);
-/* The error for blocks that were dropped though they were dirty, once; or 0. */
+/* Return the error for dirty blocks that were dropped, but only once; or 0. */
 int take_lost(struct file *);
 u64 file_end(const struct file *); /* where its last cached block may end */
 int remote_open(struct inode *, bool write);
@@ -219,7 +219,7 @@ void drop_blocks(struct mount *, const struct file *, u64 from, u64 end);
 
 extern const struct fs_operations remote_operations;
 int ask_attributes(struct mount *, struct file *);
-/* Count an open; again: only if there is one. Returns whether it did. */
+/* Count an open; again: only if the file is open already. True if counted. */
 bool file_opened(struct mount *, struct file *, bool again);
 /* Count a close; after the last one a hidden name is removed. */
 void file_closed(struct mount *, struct file *);

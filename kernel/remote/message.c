@@ -1,5 +1,5 @@
-/* What most calls of NFS have in them: handles, names, attributes, and what the
- * server says went wrong. */
+/* The parts that most calls of NFS have: handles, names, attributes, and the
+ * error that the server reports. */
 #include "kernel/remote/internal.h"
 
 #define AGAIN_NS NS_PER_S /* after which a busy server is asked again */

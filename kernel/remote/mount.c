@@ -18,8 +18,8 @@ static struct mount *mounts[MAX_DISKS]; /* mounting */
 
 /* ---- the source ---- */
 
-/* A number up to `most` at *at, which moves behind it and the character that
- * ends it. -1: there is none. */
+/* Parse a number up to `most` at *at, and move *at behind it and behind the
+ * character that ends it. -1: there is none. */
 static i64 take_number(const char **at, char end, u32 most)
 {
     u64 n = 0;
@@ -32,7 +32,7 @@ static i64 take_number(const char **at, char end, u32 most)
     return n;
 }
 
-/* HOST:/DIRECTORY or HOST:PORT:/DIRECTORY. port 0: none. */
+/* Parse HOST:/DIRECTORY or HOST:PORT:/DIRECTORY. port 0: none is given. */
 static int parse(const char *source, struct server *s, const char **path)
 {
     *s = (struct server){0};
@@ -55,8 +55,8 @@ static int parse(const char *source, struct server *s, const char **path)
 extern const struct consistency *const __start_consistencies[];
 extern const struct consistency *const __stop_consistencies[];
 
-/* Return the consistency that stands before an @, or nfs; NULL: there is no
- * such one. *source moves behind it. */
+/* Return the consistency named before an @, or nfs without an @; NULL: no
+ * consistency has this name. *source moves behind the @. */
 static const struct consistency *take_consistency(const char **source)
 {
     const char *at = strchr(*source, '@'), *name = at ? *source : "nfs";
@@ -83,7 +83,7 @@ static int ask_port(struct server *s, u32 program, u32 *port)
     return c->in.bad || !*port || *port > UINT16_MAX ? -ENODEV : 0;
 }
 
-/* The root's handle. */
+/* Ask the server for the root's handle. */
 static int ask_root(struct mount *m, u32 port, const char *path)
 {
     u32 n;
@@ -142,7 +142,8 @@ static struct mount *make(void)
     return m;
 }
 
-/* A mount not in use, with its processes. NULL: no memory, or MAX_DISKS. */
+/* Take a mount that is not in use, with its processes. NULL: no memory, or
+ * there are MAX_DISKS disks. */
 static struct mount *take(void)
 {
     struct mount *m = NULL;

@@ -18,7 +18,7 @@
 #include "kernel/machine/print.h"
 #include "kernel/remote/internal.h"
 
-/* For a call that has been made: what is in `in` fits, or -EIO. */
+/* Check the results of a call: 0, or -EIO if they do not fit. */
 static int end_of(const struct call *c)
 {
     return c->in.bad ? -EIO : 0;
@@ -56,7 +56,7 @@ static int lookup_name(struct inode *dir, const char *name, u32 *ino)
 
 /* ---- making ---- */
 
-/* A sattr3 that says only a mode, a size or times; NULL: it does not. */
+/* Put a sattr3 with a mode, a size or times, each only if it is not NULL. */
 static void put_wanted(struct xdr *x, const u32 *mode, const u64 *size,
                        const u64 *times_s)
 {
@@ -75,7 +75,7 @@ static void put_wanted(struct xdr *x, const u32 *mode, const u64 *size,
     }
 }
 
-/* Set what is wanted at the server. */
+/* Set these attributes of a file at the server. */
 static int set_file(struct mount *m, struct file *f, const u32 *mode,
                     const u64 *size, const u64 *times_s)
 {
@@ -87,8 +87,9 @@ static int set_file(struct mount *m, struct file *f, const u32 *mode,
     return 0;
 }
 
-/* Put the arguments that follow a name. By the verifier of an exclusive CREATE
- * a server that has started again knows that it has served this call before. */
+/* Put the arguments that follow a name. The verifier of an exclusive CREATE
+ * shows a server that has started again whether it has served this call before.
+ */
 static void put_making(struct xdr *x, u32 mode, bool exclusive,
                        const char *target)
 {
@@ -164,8 +165,8 @@ static int change(enum nfs_procedure how, struct mount *m,
     return nfs_send(m, c);
 }
 
-/* A name of the file is removed. The blocks of a file without names are not
- * written any more. */
+/* Note that a name of the file is removed. The blocks of a file without names
+ * are not written any more. */
 static void lose_name(struct mount *m, struct file *f)
 {
     f->gone = f->attributes.nlink <= 1 || f->attributes.type != NFS_REG;
@@ -189,7 +190,8 @@ bool file_opened(struct mount *m, struct file *f, bool again)
     return more;
 }
 
-/* Another client may have given a dirty file another name. */
+/* Before a dirty file loses its hidden name, ask how many names it has: another
+ * client may have given it one. */
 void file_closed(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
@@ -242,7 +244,7 @@ static int remove_name(struct inode *dir, const char *name, struct inode *ip)
     return error;
 }
 
-/* A LOOKUP finds what is replaced, if any file is open here. */
+/* A LOOKUP finds the file that is replaced, if any file is open here. */
 static int rename(struct inode *from, const char *name, struct inode *to,
                   const char *new_name)
 {
@@ -284,7 +286,7 @@ static int set_times(struct inode *ip, u64 atime_s, u64 mtime_s)
     return remote_flush(ip) ?: set(ip, NULL, NULL, times_s);
 }
 
-/* No WRITE is under way when the size is set, as that could come later, and
+/* No WRITE is under way when the size is set: a WRITE could arrive later and
  * make the file longer again. */
 static int set_size(struct inode *ip, u64 size)
 {
@@ -322,7 +324,7 @@ struct entry {
     u64 cookie;
 };
 
-/* Names are read by programs as parts of paths. */
+/* True if this can be a part of a path: programs read names as such. */
 static bool is_name(const u8 *name, u32 n)
 {
     for (u32 i = 0; i < n; i++)
@@ -331,7 +333,7 @@ static bool is_name(const u8 *name, u32 n)
     return n > 0;
 }
 
-/* True if there is one. */
+/* Take the next entry. False: there is none. */
 static bool take_entry(struct xdr *x, struct entry *e)
 {
     u32 n;

@@ -1,10 +1,10 @@
 /*
- * Close-to-open consistency, which all clients of NFS have: what is written
- * here before a close is seen by an open elsewhere that comes after it.
+ * Close-to-open consistency, which all clients of NFS have: an open on another
+ * machine after a close sees all that was written here before the close.
  *
- * - A close, as fsync, writes what is dirty and waits until the server has it
- *   on its disk. An open does so, too, and then asks for the attributes. If
- *   another client has changed the file, its blocks are dropped
+ * - A close, like fsync, writes the dirty blocks and waits until the server has
+ *   them on its disk. An open does so, too, and then asks for the attributes.
+ * If another client has changed the file, its blocks are dropped
  *   (attributes.c).
  */
 #include "kernel/remote/internal.h"

@@ -3,7 +3,7 @@
  * when it answers. */
 #include "kernel/remote/internal.h"
 
-/* Read at u->offset: how many bytes; 0: the file ends there. */
+/* Read at u->offset. Returns how many bytes; 0: the file ends there. */
 static i64 read_once(struct mount *m, struct file *f, struct uio *u)
 {
     struct attributes a;
@@ -21,7 +21,7 @@ static i64 read_once(struct mount *m, struct file *f, struct uio *u)
     return n;
 }
 
-/* Write at u->offset: how many bytes, at least one. */
+/* Write at u->offset. Returns how many bytes, at least one. */
 static i64 write_once(struct mount *m, struct file *f, struct uio *u)
 {
     struct uio rest = *u;

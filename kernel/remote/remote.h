@@ -36,16 +36,16 @@
 void remote_init(void);
 
 /* Wait no more for the server of a mount, if the inode is the root of one: from
- * now on its calls fail with ESTALE, and what is dirty is dropped. Waits until
+ * now on its calls fail with ESTALE, and dirty blocks are dropped. Waits until
  * no call is under way. */
 void remote_give_up(struct inode *root);
 
-/* Where the files are of a disk that is this room: as the mount named it. */
+/* The source of the mount that has this disk, as the mount command named it. */
 const char *remote_source(const struct disk *);
 
 /* Mount HOST:/DIRECTORY or HOST:PORT:/DIRECTORY at a directory (referenced,
  * unlocked; consumed on success). PORT has MOUNT and NFS; without it the port
  * mapper says where they are. CONSISTENCY@ may stand before HOST; nfs is the
  * default. 0 or -errno: -EINVAL, -ENXIO without a network, -ENODEV if the
- * server has no such consistency, -ETIMEDOUT, or what the server says. */
+ * server has no such consistency, -ETIMEDOUT, or the server's error. */
 int remote_mount(const char *source, struct inode *on, u64 flags);

@@ -6,7 +6,7 @@
  *   mount's list `due`) - `working` - done.
  * - A recall writes the dirty blocks. With `invalidate` it also drops all: from
  *   then on bytes go past the cache. Blocks that cannot be written are dropped,
- *   too, as the server goes on without them: the next close says so.
+ *   too, as the server goes on without them: the next close returns an error.
  * - The inode is locked for that while the file is open, and only then: no
  *   other process can be reading or writing it. Who has it locked waits for
  *   READ and WRITE calls at most, which the server answers meanwhile.
@@ -87,7 +87,8 @@ static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
     return RECALL_DONE;
 }
 
-/* The answer to a message, in its place: its length; 0: it gets none. */
+/* Put the answer to a message in the message's place. Returns its length, or 0:
+ * the message gets no answer. */
 static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
 {
     u32 handle_bytes;
@@ -106,7 +107,7 @@ static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
     return out.at - message;
 }
 
-/* Only the server is answered. */
+/* Messages of other hosts than the server are ignored. */
 void receiver(void *arg)
 {
     struct mount *m = arg;

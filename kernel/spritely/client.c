@@ -38,10 +38,10 @@ static u64 boot; /* of this machine: the time of its first mount */
 
 /* ---- one process at a time asks about a file ---- */
 
-/* Have the file for this process, and count an open or a close of it. Returns
- * whether blocks of it may be dirty. A close
- * waits for a recall, which uses the inode. Only ASKING processes ask at a
- * time, so that calls are left for the blocks that the server waits for. */
+/* Take the file for this process, and count an open or a close of it. Returns
+ * whether blocks of it may be dirty. A close waits for a recall, because the
+ * recall uses the inode. Only ASKING processes ask at a time, so that other
+ * calls can carry the blocks that the server waits for. */
 static bool begin(struct mount *m, struct file *f, bool write, int opens)
 {
     HOLD(spin, &m->lock);
@@ -84,7 +84,7 @@ static struct call *begin_call(struct mount *m, u32 procedure, struct file *f)
     return c;
 }
 
-/* Send it: 0, -errno, or -EAGAIN: later. */
+/* Send a call: 0 or -errno; -EAGAIN: the caller is to try again later. */
 static int send(struct mount *m, struct call *c, u32 tries)
 {
     TRY(call_send(c, &m->server, m->server.port, tries));
@@ -151,7 +151,7 @@ void spritely_drop(struct mount *m, struct file *f, int lost)
         f->ip->valid = false; /* its size is the server's again */
 }
 
-/* Act as the server granted. The inode is locked, if the file is open. */
+/* Apply the server's grant. The inode is locked, if the file is open. */
 static void take_grant(struct mount *m, struct file *f, enum spritely_how how,
                        const struct grant *g)
 {
@@ -223,7 +223,8 @@ static int spritely_close(struct inode *ip, bool write)
 
 /* ---- the server's epoch ---- */
 
-/* Open a file again that is open or dirty, if it was opened in another era. */
+/* Open a file again that is open or dirty, if it was opened in another epoch.
+ */
 static void reclaim(struct mount *m, struct file *f)
 {
     struct grant g;
@@ -248,7 +249,7 @@ static void each_file(struct mount *m,
         fn(m, file_at(m, n));
 }
 
-/* Tell of a close that a killed process could not. */
+/* Report a close that a killed process could not report. */
 static void close_again(struct mount *m, struct file *f)
 {
     if (!f->own.unclosed)

@@ -1,4 +1,4 @@
-/* What client.c and callback.c share. */
+/* Declarations that client.c and callback.c share. */
 #pragma once
 
 #include "kernel/remote/internal.h"

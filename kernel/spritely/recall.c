@@ -1,9 +1,9 @@
 /*
  * Calls from the server to a client of Spritely NFS.
  *
- * - The client answers soon that the recall is done, or that it is at work.
- *   Then it is called again. So a client that takes long to write its blocks
- *   differs from a client that has died.
+ * - The client answers soon: the recall is done, or the client is at work. In
+ *   the second case the server calls again. So a client that takes long to
+ * write its blocks differs from a client that has died.
  */
 #include "kernel/spritely/server.h"
 

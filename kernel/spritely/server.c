@@ -76,14 +76,15 @@ static struct table *table(void)
     for (struct type *i = table()->array; \
          i < table()->array + NELEM(table()->array); i++)
 
-/* Have the table, which is empty after a start of the server. 0 or -ENOMEM. */
+/* Allocate the table, which is empty after a start of the server. 0 or -ENOMEM.
+ */
 static int start(void)
 {
     return promises_start(&promises, sizeof(struct table), MARK,
                           SPRITELY_GRACE_NS, &lock);
 }
 
-/* True while clients of the server's last epoch may open again. */
+/* True while clients of the server's last epoch may open their files again. */
 static bool in_grace(void)
 {
     return clock_ns() < promises->grace_ns;
@@ -109,7 +110,7 @@ static bool is_open(const struct open *o)
 }
 
 /* Note how often a client has a file open, and whether it may have dirty
- * blocks. A row that says neither is free. */
+ * blocks. A row without opens and without dirty blocks is free. */
 static void set_open(struct open *o, u32 readers, u32 writers, bool dirty)
 {
     o->file->nopen -= is_open(o);
@@ -123,7 +124,7 @@ static void set_open(struct open *o, u32 readers, u32 writers, bool dirty)
     *o = (struct open){0};
 }
 
-/* Forget a client and all that it has open. */
+/* Forget a client and its opens. */
 static void forget(struct client *client)
 {
     TABLE_EACH (open, o, opens)
@@ -145,7 +146,8 @@ static struct client *find_client(const struct caller *caller)
     return NULL;
 }
 
-/* The client, perhaps new: then *known is false. NULL: there are too many. */
+/* Find or enter the client; *known is false if it is new. NULL: the table is
+ * full. */
 static struct client *enter_client(const struct caller *caller, bool *known)
 {
     HOLD(spin, &lock);
@@ -214,8 +216,8 @@ static struct open *enter_open(struct known *f, struct client *client)
     return o;
 }
 
-/* What another client must do before an open: nothing, or write back, or that
- * and drop its blocks. */
+/* The callback that another client gets before an open: none, write back, or
+ * write back and drop its blocks. */
 static bool must_recall(const struct open *o, bool write, struct recall *r)
 {
     r->invalidate = o->cached && is_open(o) && (write || o->writers);
@@ -258,8 +260,8 @@ static void unlock_file(struct known *f)
     wakeup(promises);
 }
 
-/* Have the closed file that was used least recently written back by its last
- * writers, so that it needs no rows. False: not now. */
+/* Recall the dirty blocks of the closed file that was used least recently, so
+ * that it needs no rows. False: not now. */
 static bool make_room(void)
 {
     struct known *closed = NULL;
@@ -275,8 +277,8 @@ static bool make_room(void)
     return status == 0;
 }
 
-/* Enter a file, in the place of the one that was used least recently of those
- * of which no client has anything. NULL: try later. */
+/* Enter a file. If the table is full, it takes the place of a file of which no
+ * client has opens or blocks: the one used least recently. NULL: try later. */
 static struct known *enter_file(u32 ino, u32 generation)
 {
     struct known *f;
@@ -349,8 +351,8 @@ struct grant {
     bool cachable;
 };
 
-/* Grant the open of a file that this process has locked, and whose other
- * clients fit. */
+/* Grant the open of a file that this process has locked; no other client's open
+ * conflicts. */
 static int grant(struct known *f, struct client *client,
                  const struct opening *a, struct grant *g)
 {

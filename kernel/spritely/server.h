@@ -1,11 +1,12 @@
-/* What server.c and recall.c share. */
+/* Declarations that server.c and recall.c share. */
 #pragma once
 
 #include "kernel/nfs/internal.h"
 #include "kernel/spritely/spritely.h"
 
-/* Have a client write back the file's blocks, and drop them if `invalidate`.
- * Sleeps until that is done: 0; -ETIMEDOUT: nobody answers there; -EINTR. */
+/* Ask a client to write back the file's blocks, and to drop them if
+ * `invalidate`. Sleeps until the client has done so: 0; -ETIMEDOUT: the client
+ * does not answer; -EINTR. */
 struct recall {
     struct net_address client;
     u32 ino, generation;

@@ -1,7 +1,8 @@
 /*
  * Spritely NFS (Srinivasan and Mogul, "Spritely NFS: Experiments with
  * Cache-Consistency Protocols", SOSP 1989), version 1, as this kernel speaks
- * it: a program beside NFS, by which a server knows who has which file open.
+ * it: a program beside NFS, by which a server knows which client has which file
+ * open.
  *
  * - A room that a reader can leave closed: it registers itself with the server
  *   (PROGRAM) and with the client (CONSISTENCY).
