@@ -27,7 +27,7 @@ struct zone {
     u32 track_skew, cyl_skew;
 };
 
-/* What else is known of a zone: the angle of its first track, and which sectors
+/* Further figures of a zone: the angle of its first track, and which sectors
  * hold no data. */
 struct zone_gaps {
     u32 first_slot;   /* of the first track: the slot where it begins */

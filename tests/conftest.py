@@ -151,7 +151,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now, thousands of tests and what they import, stays until the end: do not
+    """The objects made so far, thousands of tests and their imports, stay to the end: do not
     search it for garbage again and again."""
     gc.collect()
     gc.freeze()
@@ -186,14 +186,14 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A browser, for all tests of a file."""
+    """Return a browser, for all tests of a file."""
     with Page(tmp_path_factory.mktemp("browser")) as page:
         yield page
 
 
 @pytest.fixture
 def page(browser: Page, html: Path) -> Page:
-    """The file's page `html`, just opened, light, and on a wide window."""
+    """Return the file's page `html`, just opened, light, and on a wide window."""
     browser.errors.clear()
     browser.dark(False)
     browser.open(html)

@@ -24,7 +24,7 @@ from sluice.host.workers import open_workers
 
 @dataclass(frozen=True)
 class FairRequest:
-    """What is counted.
+    """The options of `lab fair`: what is graded.
 
     nonces: how many, from 1 on. only: solutions by name, and tests: groups, separated by commas.
     attacks: these, too. twin: the twin grades.

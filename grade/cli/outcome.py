@@ -1,4 +1,4 @@
-"""What the commands about labs have in common: their errors, exit statuses and folders."""
+"""The common parts of the commands about labs: their errors, exit statuses and folders."""
 
 import sys
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""What C sources, object files and linked kernels contain, read without running them."""
+"""The contents of C sources, object files and linked kernels, read without running them."""

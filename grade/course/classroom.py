@@ -95,7 +95,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a worker returns: the record, and the decisions of all runs."""
+    """A worker's result: the record, and the decisions of all runs."""
 
     record: Record
     decisions: Decisions = frozenset()

@@ -1,1 +1,1 @@
-"""What a lab is: its files, its policy, its tests and points, read from its lab.toml."""
+"""A lab's definition: its files, its policy, its tests and points, read from its lab.toml."""

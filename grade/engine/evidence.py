@@ -161,8 +161,8 @@ def traced_transfers(run: Run) -> list[list[list[Transfer]]]:
 def expect_ordered_writes(run: Run, cache_too: bool) -> None:
     """Raise Wrong unless a block's next write begins after the last one is done.
 
-    A block has one buffer, so its writes cannot overlap. Reads can, because programs read a disk
-    past the cache. Events about a virtual log itself are skipped: they go past the cache, too.
+    A block has one buffer, so its writes cannot overlap. Reads can overlap, because programs read a
+    disk past the cache. Events about a virtual log itself are skipped: they go past the cache, too.
     """
     before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}

@@ -21,7 +21,7 @@ NOTHING_NS = 150_000  # more than to fill a block with zeros, less than any driv
 
 
 class Kind(Enum):
-    """What a command transfers."""
+    """The kinds of a command's transfer."""
 
     RAW = auto()  # a sector that the map does not translate
     DATA = auto()  # a block

@@ -19,7 +19,7 @@ TRACE_FILE = "trace"  # in a run's folder
 # A moment in a message, as Moment.__str__ writes it.
 MOMENT = re.compile(rf"event (?P<number>\d+) of runs/(?P<run>[\w-]+)/{TRACE_FILE}\b")
 SHOWN = 12  # events that a listing shows before and after one
-# What a policy of each kind was asked about; {} is the block of the trace's event.
+# The question to a policy of each kind, in words; {} is the block of the trace's event.
 ASKED = {
     "sched": "which request is next, with the head at sector {}",
     "place": "where sector {} goes",

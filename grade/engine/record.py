@@ -79,7 +79,7 @@ class GroupResult:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a grading used of the host; it differs from one grading to the next."""
+    """A grading's use of the host's resources; it differs from one grading to the next."""
 
     host_s: float = 0  # wall-clock time
     cpu_s: float = 0  # processor time, with machines and compiler

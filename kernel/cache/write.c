@@ -37,7 +37,7 @@ static void fault(u32 disk, u64 blkno, const char *what)
 
 /* ---- one write ---- */
 
-/* What to do with a write that is queued after `before` others. */
+/* The policy's answer for a write that is queued after `before` others. */
 static enum write_mode ask_mode(const struct buf *b, bool program, bool filled,
                                 u64 before)
 {

@@ -50,8 +50,8 @@ struct translation {
     bool (*may_take)(const struct disk *, const struct request *, u64 physical);
     /* A write is dispatched to r->physical. */
     void (*take)(struct disk *, const struct request *r);
-    /* What the drive gets before anything that is queued, or NULL. Its place is
-     * set. */
+    /* The command that the drive gets before anything queued, or NULL. Its
+     * place is set. */
     struct io *(*next)(struct disk *, u64 now_ns);
     /* How many commands the drive may have now. */
     u32 (*depth)(const struct disk *);
@@ -199,6 +199,6 @@ void disk_streams(struct disk *, u32 n);
  * 0 or -EIO. May sleep. */
 int disk_flush(struct disk *);
 
-/* What has been written is durable before what will be: disk_flush, if the
+/* Make completed writes durable before all later ones: disk_flush, if the
  * drive loses completed writes in a power cut; else nothing is to be done. */
 int disk_order(struct disk *);

@@ -79,7 +79,7 @@ struct drive_model {
     const struct flash_figures *flash; /* of flash chips; or NULL */
 };
 
-/* What a segment of the cache holds: sectors in one piece. If the arm reads a
+/* A segment of the cache: one run of sectors. If the arm reads a
  * whole track, what has passed of that: it began at `first`, and has come
  * round to the track's start, `low`, if low_end is beyond it. */
 struct segment {

@@ -19,7 +19,7 @@ struct span {
 
 enum command_kind { COMMAND_READ, COMMAND_WRITE, COMMAND_FLUSH };
 
-/* What the driver says about a device. */
+/* The facts about a device that its driver reports. */
 struct device_facts {
     u64 nsectors;
     bool read_only;

@@ -1,4 +1,4 @@
-/* What begins a frame of Ethernet, and numbers in headers, which are
+/* The header of an Ethernet frame, and the numbers in headers, which are
  * big-endian: net16 and net32 convert, both ways. */
 #pragma once
 

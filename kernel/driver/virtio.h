@@ -23,7 +23,8 @@ struct virtio_descriptor {
 
 #define VIRTIO_RING 256 /* a queue's most descriptors */
 
-/* What the driver offers to the device, and what the device has done with. */
+/* The descriptors that the driver offers to the device, and those that the
+ * device is done with. */
 struct virtio_available {
     u16 flags, index, ring[VIRTIO_RING];
 };

@@ -155,8 +155,9 @@ int lookup(struct inode *dir, const char *name, struct inode **child);
  * another: referenced, unlocked. -ESTALE: it has gone. */
 int ext2_find(struct inode *other, u32 ino, u32 generation, struct inode **);
 
-/* What makes and removes names. Relative paths start at the directory `at`, or
- * if that is NULL at the current process's; without _at, at the process's. */
+/* Functions that make and remove names. Relative paths start at the directory
+ * `at`, or if that is NULL at the current process's; without _at, at the
+ * process's. */
 int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
                    struct inode **);
 int ext2_mkdir_at(struct inode *at, const char *path, u64 mode);

@@ -25,8 +25,9 @@
 #define EXT2_VALID_FS 1 /* was unmounted cleanly */
 #define EXT2_ERROR_FS 2 /* damage was found */
 
-/* What a kernel must know to mount at all, and to write. Of the compatible
- * features, which may be ignored, one changes where groups begin. */
+/* The features that a kernel must know to mount, and those that it must know to
+ * write. Of the compatible features, which may be ignored, one changes where
+ * groups begin. */
 #define EXT2_COMPAT_HAS_JOURNAL     0x4
 #define EXT2_COMPAT_SPARSE_SUPER2   0x200
 #define EXT2_COMPAT_KNOWN           0x1fff /* named by e2fsprogs 1.47 */
@@ -124,8 +125,8 @@ struct ext2_inode {
 };
 _Static_assert(sizeof(struct ext2_inode) == EXT2_INODE_BYTES, "inode");
 
-/* A directory is a sequence of these; none crosses a block's end, and the
- * last of a block reaches it. ino 0: unused space. */
+/* A directory is a sequence of entries. No entry crosses the end of a block,
+ * and the last entry of a block ends with the block. ino 0: unused space. */
 struct ext2_entry {
     u32 ino;
     u16 length;        /* to the next one, a multiple of 4 */

@@ -194,8 +194,8 @@ int order_settle(struct fs *, bool metadata);
 void write_late(struct fs *, struct buf *, u64 owner);
 /* 0, or -EINVAL, with a message: the policy needs a journal. For a mount. */
 int order_check(struct fs *);
-/* Open or close the journal, as the policy wants; then write what was delayed.
- * In no operation. 0 or -errno. */
+/* Open or close the journal, as the policy wants; then write delayed metadata.
+ * The caller is in no operation. 0 or -errno. */
 int order_follow(struct fs *);
 /* Close the journal for good, at the end of a mount. 0 or -EIO. */
 int order_end(struct fs *);
@@ -238,8 +238,8 @@ int groups_recount(struct fs *);
 int claim_all(struct fs *);
 
 /* inode.c */
-/* Free an inode without names, with its blocks and attributes. Locked; then it
- * is not valid any more. */
+/* Free an inode without names, with its blocks and attributes. The inode is
+ * locked; afterwards it is not valid any more. */
 void inode_free(struct inode *);
 void inodes_init(void);
 int iget(struct fs *, u32 ino, struct inode **);

@@ -45,7 +45,8 @@ i64 file_seek(struct file *, i64 offset, int whence);
 int file_advise(struct file *, u64 offset, u64 n, u32 advice);
 i64 file_getdents(struct file *, struct uio *); /* bytes of struct dirent */
 int file_stat(struct file *, struct stat *);
-/* What stat says of a locked inode: as ext2_stat, with a device's size. 0. */
+/* Fill in the result of stat for a locked inode: like ext2_stat, with a
+ * device's size. 0. */
 int file_stat_inode(struct inode *, struct stat *);
 int file_ioctl(struct file *, u32 request, u64 arg);
 /* All that was written to the file is on the disk: 0. -EIO if it is not, or if

@@ -14,7 +14,7 @@ struct log {
     u32 fs_blocks;    /* of the file system: a home is below */
 };
 
-/* What a recovery found. */
+/* The result of a recovery. */
 struct recovered {
     u32 transactions, blocks; /* whole ones in the log; replayed */
     u32 revoked;              /* copies that were not, because of a revoke */
@@ -78,7 +78,7 @@ int journal_append(struct ring *, void *memory, const struct logged *, u32 n,
 
 /* ---- transactions ---- */
 
-/* What the file system does for its journal. */
+/* The functions that a journal calls in its file system. */
 struct journal_user {
     /* These blocks, given to journal_free, are free from now on: adds the
      * changes of bitmaps and counts to the transaction. 0 or -EIO. */

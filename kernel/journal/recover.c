@@ -40,7 +40,7 @@ struct replay {
     u64 nrevokes, slots;        /* at most in the log; a power of two */
 };
 
-/* What a walk does with what it meets; NULL: nothing. */
+/* The functions that a walk calls for each kind of block; NULL: none. */
 struct pass {
     int (*tag)(struct replay *, u32 home, u32 flags, u32 at, u32 sequence);
     int (*revoke)(struct replay *, u32 blkno, u32 sequence);
@@ -96,8 +96,8 @@ static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
     return 0;
 }
 
-/* What is at this place of the log: one of enum journal_block, or 0 if it is no
- * part of the transaction; -EIO. */
+/* The kind of the block at this place of the log (enum journal_block); 0: it is
+ * no part of the transaction; -EIO. */
 static int type_at(struct replay *r, u32 at, u32 sequence)
 {
     const struct journal_revokes *h = (struct journal_revokes *)r->head;

@@ -15,10 +15,10 @@
  * - Ordered data: file data is written before the transaction that leads to it.
  * - A freed block is given out only when its transaction is on the disk: until
  *   then its bit in the bitmap stays set. Else new data might be written over a
- *   file that a power cut brings back. If the log has a copy of it, it is
- *   revoked: else recovery might write that over new data.
- * - No block is in a transaction twice, or both in it and revoked by it: as it
- *   is given out later.
+ *   file that a power cut brings back. If the log has a copy of the block, the
+ *   block is revoked: else recovery might write the copy over new data.
+ * - No block is in a transaction twice, or both in it and revoked by it,
+ * because a freed block is given out only after the transaction.
  * - One commit at a time. A process that asks for one meanwhile shares it:
  *   operations that have ended by then are in it.
  * - Processes that fsync again and again shall share commits: else those that
@@ -247,7 +247,7 @@ static int checkpoint(struct journal *j, bool empty)
     return 0;
 }
 
-/* What a commit writes, and the memory for that. */
+/* The blocks that a commit writes, and the memory for them. */
 struct batch {
     void *memory;
     u64 bytes, n, most;

@@ -5,9 +5,10 @@
 
 #include "kernel/base/types.h"
 
-/* The name of the i-th row, or NULL past the last; and the source that it is
- * from. The linker gathers the sources beside the rows. In which order the
- * compiler writes the rows of one source does not matter, for they share it. */
+/* Return the name of the i-th row, or NULL if there is none, and set *file to
+ * the source that the row is from. The linker gathers the sources beside the
+ * rows. In which order the compiler writes the rows of one source does not
+ * matter, for they share it. */
 typedef const char *row_name_fn(u32 i, const char **file);
 
 /* Stop the boot if two rows have one name. what: `counters`, for the message.

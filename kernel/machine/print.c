@@ -26,7 +26,7 @@ struct out {
     bool to_uart;  /* text is written out when full, not cut off */
 };
 
-/* What stands between the '%' and the letter of a conversion. */
+/* The part of a conversion between the '%' and its letter. */
 struct spec {
     bool left;
     size_t width;

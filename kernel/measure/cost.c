@@ -1,4 +1,4 @@
-/* What computing costs (cost.h). */
+/* The cost of computing (cost.h). */
 #include "kernel/measure/cost.h"
 
 #include "kernel/machine/args.h"

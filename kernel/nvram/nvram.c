@@ -175,8 +175,8 @@ static void end(struct io *io)
 
 enum answer { PASSES, WAITS, DONE };
 
-/* What becomes of a transfer. *queue: a slot to be queued, or NULL. Caller
- * holds nv.lock. */
+/* Decide what becomes of a transfer. *queue: a slot to be queued, or NULL.
+ * Caller holds nv.lock. */
 static enum answer decide(struct io *io, struct slot **queue)
 {
     const struct request *r = &io->request;

@@ -16,14 +16,14 @@ struct stream {
     u64 word[4];    /* the policy's */
 };
 
-/* What had become of a block when it was asked for. */
+/* The state of a block when a program asked for it. */
 enum found {
     MISSING, /* it must be read */
     COMING,  /* its read is under way */
     CACHED,
 };
 
-/* What the program has said about an open file (abi.h, advise). */
+/* The program's hint about an open file (abi.h, advise). */
 enum hint { HINT_NONE, HINT_SEQUENTIAL, HINT_RANDOM };
 
 /* A read of file blocks, about to be done. */

@@ -34,7 +34,7 @@ u64 flush_older(u64 age_ns);    /* blocks dirty for at least so long */
 u64 flush_oldest(u64 n);        /* the oldest, up to n */
 u64 flush_files(struct list *); /* those on it by owing, with all their files */
 
-/* What to do with a block that is shown. */
+/* A scan's answer about a block. */
 enum visit {
     PASS,       /* nothing */
     FLUSH,      /* write it, if it is dirty */

@@ -25,7 +25,7 @@ struct file;
 struct inode;
 struct trapframe;
 
-/* What switch_to saves: the registers a C function keeps. */
+/* The registers that switch_to saves: those that a C function must preserve. */
 struct context {
     u64 ra, sp, s[12];
 };

@@ -7,7 +7,7 @@ COUNTER(moved, "disk.moved", "blocks", "moved to empty their places");
 
 /* ---- the run ---- */
 
-/* What the policy wants cleaned. False: nothing now; what->again_ns tells when
+/* Ask the policy what to clean. False: nothing now; what->again_ns is when
  * to ask again. */
 static bool ask_place(struct disk *d, u64 now_ns, bool idle, struct clean *what)
 {

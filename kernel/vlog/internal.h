@@ -36,7 +36,7 @@ void map_commit(struct logical *, const struct log_sector *);
 
 #define CLEAN_SLOTS (CLEAN_SECTORS / SLOT_SECTORS)
 
-/* What a slot holds, on its way to another one. */
+/* The contents of a slot that are on their way to another slot. */
 struct move {
     struct io io;   /* writes it, if it is a block */
     u32 owner;      /* as logical_owner has it */

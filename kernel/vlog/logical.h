@@ -25,13 +25,15 @@
  * - The pieces find each other, wherever they are: log.c tells how.
  * - A disk may also have *summaries*, if it writes many blocks at a time to
  *   slots that follow one another. Those blocks may belong to as many pieces.
- *   A summary is one sector that tells of all of them. It counts until the
- *   pieces have been written, too, which is done when all summaries are used.
+ *   A summary is one sector that tells of all of them. It is valid
+ *   until the pieces have been written, too. They are written when all
+ * summaries are in use.
  *
  * This room owns the map and the set of free slots, and their format on the
- * disk. It chooses no slot: its caller does, by a policy, and is told if the
- * choice is wrong. It reads and writes no disk: it makes sectors and is told
- * when they are written. It compiles natively, too. The caller has a lock.
+ * disk. It chooses no slot: its caller does, by a policy, and learns if the
+ * choice is wrong. It reads and writes no disk: it makes sectors, and its
+ * caller reports when they are written. It compiles natively, too. The caller
+ * has a lock.
  *
  * A write, as the caller makes it:
  *
@@ -156,7 +158,7 @@ static inline u32 logical_numbers(const struct logical *l)
     return l->nmap * LOG_ENTRIES;
 }
 
-/* What a slot holds that counts: 0, nothing; 1 + a block's number; or, above
+/* The owner of a slot: 0, none; 1 + a block's number; or, above
  * those, 1 + logical_numbers + a piece's. */
 static inline u32 logical_owner(const struct logical *l, u32 slot)
 {
@@ -191,8 +193,8 @@ void logical_summarize(struct logical *, u32 summary, u32 first_slot);
 void logical_enter(struct logical *, u32 block, u32 slot);
 bool logical_seal(struct logical *, u32 slot);
 
-/* Take over a sector that is on the disk: the map is as it says, and what it
- * replaced is free. If it could not be written, all is as before; but its slot
- * and the slots of the data that it tells of are not given back, because it may
- * be there after all. */
+/* Take over a sector that is on the disk: the map is as the sector says, and
+ * the slots that it replaced are free. If the sector could not be written, all
+ * is as before; but its slot and the slots of the data that it leads to stay
+ * taken, because it may be on the disk after all. */
 void logical_commit(struct logical *);

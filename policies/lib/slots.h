@@ -9,7 +9,7 @@
 
 #define SLOT 8UL /* sectors */
 
-/* A slot is looked for, for r, if it is dispatched at now_ns. */
+/* The search for a slot for request r, if it is dispatched at now_ns. */
 struct slots {
     const struct queue *q;
     const struct request *r;

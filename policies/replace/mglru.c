@@ -29,11 +29,11 @@
  * generation of the victim is the oldest, and at least 64 of them.
  *
  * Blocks that are dirty or in use cannot be victims; those of the youngest
- * generation are if there is no other, and in whatever tier. Names of victims
- * are kept for as many blocks as there were at once. A name counts as a refault
- * until 4 generations were born. A block that will not be wanted again is the
- * next victim, and is not remembered. A use shows as remove and insert;
- * word[PLACE] is the place in the generation.
+ * generation are if there is no other, and in whatever tier. At most as
+ * many names of victims are kept as the cache has ever had blocks at once. A
+ * name counts as a refault until 4 generations were born. A block that will not
+ * be wanted again is the next victim, and is not remembered. A use shows as
+ * remove and insert; word[PLACE] is the place in the generation.
  *
  * Source: Linux, Documentation/mm/multigen_lru.rst and
  * Documentation/admin-guide/mm/multigen_lru.rst; numbers: mm/vmscan.c of 6.1.

@@ -15,8 +15,8 @@
  * tunable.
  *
  * The kernel reports a use as remove and insert. So a block stores its place as
- * a number in word[PLACE], and insert puts it back there. The hand is a place,
- * too.
+ * a number in word[PLACE], and insert puts it back there. The hand is such a
+ * number, too.
  *
  * Source: Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU:
  * an Efficient Turn-Key Eviction Algorithm for Web Caches", NSDI 2024,

@@ -329,7 +329,7 @@ static void bfq_queued(struct queue *q, struct request *r, u64 now_ns)
     note_seek(p, r);
 }
 
-/* What is merged with another queue's request is charged to its own. */
+/* A request that joins another queue's is charged to its own queue. */
 static void bfq_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     (void)now_ns;

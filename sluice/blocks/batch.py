@@ -67,7 +67,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Step:
-    """What happens in a batch: `done` of a replay's requests have begun; figures: it has ended;
+    """An event of a batch: `done` of a replay's requests have begun; figures: it has ended;
     kept: it was made before."""
 
     planned: Planned

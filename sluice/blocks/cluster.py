@@ -58,7 +58,7 @@ def expect_replayer(wanted: str) -> None:
 
 
 def find_copy(name: str) -> tuple[str, bool]:
-    """Return where a trace is kept here, with the host's name, and whether it is there."""
+    """Return this host's name with the path of a trace, and whether the trace is there."""
     path = trace_path(name)
     return f"{socket.gethostname()}:{path}", path.exists()
 
@@ -105,7 +105,7 @@ def replay_there(planned: Planned, wanted: str) -> tuple[Figures, bytes]:
 def send_trace(client: Client, trace: Trace) -> None:
     """Send a decoded trace to each host that does not have it."""
     name, sender, whole = trace.path.name, uuid4().hex, trace.path.stat().st_size
-    lacking: dict[str, str] = {}  # a worker, by where its host keeps the trace
+    lacking: dict[str, str] = {}  # by the host and path that lack the trace: a worker of that host
     for address, (where, there) in client.run(find_copy, name).items():
         if not there:
             lacking[where] = address

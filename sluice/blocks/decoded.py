@@ -39,7 +39,7 @@ Seen = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Decoded:
-    """What is known of a decoded trace.
+    """The facts about a decoded trace.
 
     requests, reads: how many; bytes, read_bytes: their lengths together; blocks: different blocks
     of 4 KiB that they touch; volume_bytes: the disk that has room for them, in whole MiB; last_ns:
@@ -61,7 +61,7 @@ class Decoded:
 
 @dataclass
 class Survey:
-    """What the first pass finds out: the first time, whether times rise, and each disk's end."""
+    """The results of the first pass: the first time, whether times rise, and each disk's end."""
 
     first_ns: int = 1 << 64
     last_ns: int = 0

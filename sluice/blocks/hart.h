@@ -1,4 +1,4 @@
-/* What the replayer's files share of its machine (hart.c). */
+/* The part of the replayer's machine that its files share (hart.c). */
 #ifndef SLUICE_BLOCKS_HART_H
 #define SLUICE_BLOCKS_HART_H
 

@@ -25,8 +25,8 @@ class CurveFailed(Exception):
 
 @dataclass(frozen=True)
 class Hits:
-    """What hits. requests, reads: requests and reads all of whose blocks were cached when they
-    came; blocks: uses of a block that found it, one after another; bytes: of blocks that were
+    """The hits of a cache. requests, reads: requests and reads all of whose blocks were cached when
+    they came; blocks: uses of a block that found it, one after another; bytes: of blocks that were
     cached when their request came. A sample has blocks and bytes only, as estimates."""
 
     requests: float

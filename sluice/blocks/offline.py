@@ -1,4 +1,4 @@
-"""What the drive would take with the misses of Belady's optimum: how much a cache that knows the
+"""The drive's time for the misses of Belady's optimum: how much a cache that knows the
 future would leave of the response times.
 
 - The optimum says which reads miss (curves/optimum.c). Only these are replayed, at their times, on

@@ -33,7 +33,7 @@ class ReplayFailed(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What is replayed under.
+    """The settings of a replay.
 
     policies: by kind, as {"replace": "arc"}; tunables: by name, as {"aipu.age_ms": 5000}; drive: a
     row of drives/, scaled to the volume if it is smaller, or "none"; buffers: of 4 KiB, in the

@@ -25,7 +25,7 @@ struct reading {
     u64 end;      /* the read ends before this block */
     u64 disk_end; /* and the disk before this one */
     struct readahead readahead;
-    u64 ahead, nahead; /* of it: blocks started, all blocks */
+    u64 ahead, nahead; /* its blocks: those started; all */
     bool by_block;
 };
 
@@ -93,7 +93,8 @@ static int read_block(struct reading *r, u64 block)
     return 0;
 }
 
-/* What the prefetch policy sees as one read: blocks from first to end. */
+/* Read the blocks from first to end, which the prefetch policy sees as one
+ * read. */
 static int read_blocks(struct disk *d, struct streams *s, u64 first, u64 end,
                        bool by_block)
 {

@@ -1,4 +1,4 @@
-/* What is measured of requests (slices.h). */
+/* Measurements of requests, by slices of time (slices.h). */
 #include "sluice/blocks/slices.h"
 
 #include <stdio.h>

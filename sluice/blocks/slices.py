@@ -1,4 +1,4 @@
-"""What a replay measured in each slice of a trace (slices.h), and its confidence intervals.
+"""A replay's measurements in each slice of a trace (slices.h), with confidence intervals.
 
     slices = read_slices(path)
     slices.requests.quantile_ns(0.99), bootstrap(slices.requests)["p99_ns"]

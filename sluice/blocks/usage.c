@@ -1,4 +1,4 @@
-/* What this process has taken of the host (usage.h). */
+/* This process's use of the host's resources (usage.h). */
 #define _GNU_SOURCE
 #include "sluice/blocks/usage.h"
 

@@ -1,5 +1,5 @@
-/* What this process has taken of the host, for the programs of sluice/blocks.
- */
+/* This process's use of the host's resources, for the programs of
+ * sluice/blocks. */
 #ifndef SLUICE_BLOCKS_USAGE_H
 #define SLUICE_BLOCKS_USAGE_H
 

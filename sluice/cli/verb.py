@@ -28,7 +28,7 @@ from sluice.host.nearest import suggest
 from sluice.host.paths import ROOT
 
 WHOLE, LESS, NONE = "whole", "without the twin", "none"  # what a snapshot for a verb has
-# What finds out, after a run, what its drive's model did. An experiment's file says whether.
+# The packages that find out, after a run, what its drive's model did. An experiment's file asks.
 DRIVES = ("build/native/drive_parts_tool", "build/native/drive_replay_tool")
 GRADING = ("build/native/drive_times_tool", "build/native/places_tool")
 DEBUG_KERNEL = "build/debug/kernel/kernel.elf"
@@ -40,7 +40,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Needs:
-    """What must be there before a verb's work: groups of tools/setup.sh, goals of make, a snapshot.
+    """The needs of a verb: groups of tools/setup.sh, goals of make, a snapshot.
     system_path: the verb runs tests, which use the system's programs only."""
 
     groups: tuple[str, ...] = ("build",)

@@ -65,7 +65,7 @@ class CampaignRequest:
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a campaign, for documents. Times are of this run of the command alone."""
+    """The result of a campaign, for documents. Times are those of this run of the command alone."""
 
     args: str
     workloads: int

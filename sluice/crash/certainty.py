@@ -56,7 +56,7 @@ class Certainty:
 
 
 class Continuations:
-    """What may follow in a recording when the power went at `cut`."""
+    """The events of a recording that may still happen after a power cut at `cut`."""
 
     def __init__(
         self, base: Base, events: Sequence[Event], cut: Cut, volatile: bool, saves: Saves
@@ -75,14 +75,14 @@ class Continuations:
         return states[-1] if states else (Platters(self.base), Cut(moment, ()))
 
     def fixed_at(self, event: int) -> frozenset[int]:
-        """Return the writes up to an event that are whole on the platters, as the cut has them."""
+        """Return the writes up to an event that the cut has on the platters, and not torn."""
         return frozenset(n for n in self.cut.chosen if n <= event and n != self.cut.torn)
 
     def iterate_at(
         self, moment: int, fixed: frozenset[int]
     ) -> Iterator[tuple[Continuation, Image]]:
-        """Yield what the platters may have when the power goes after an event, with these writes on
-        them."""
+        """Yield the possible contents of the platters when the power goes after an event and these
+        writes are on them."""
         platters, told = self.platters_at(moment)
         pending = tuple(platters.pending)
         for chosen in self._subsets([n for n in pending if n not in fixed]):

@@ -1,4 +1,5 @@
-"""What a cut has left, sorted into kinds of findings: for file systems that promise less than ours.
+"""The state after a cut, sorted into kinds of findings: for file systems that promise less than
+ours.
 
 A judge of our kernel says whether a promise is broken. Other file systems promise less, each in its
 own way, so here each cut has the kinds of what it shows, and a page can say how often each came:
@@ -29,7 +30,7 @@ SETTLES_DATA = ("fdatasync", "store")
 
 
 class Findings:
-    """What the cuts of one workload show. start: the tree that the workload begins with; settled:
+    """The findings of one workload's cuts. start: the tree that the workload begins with; settled:
     after so many operations, up to which moment names are durable."""
 
     def __init__(self, history: History, start: FoundTree) -> None:

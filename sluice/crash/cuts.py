@@ -61,7 +61,8 @@ class Base:
 
 @dataclass
 class Image:
-    """What a cut leaves: the hash, what was durable, and the sectors that differ from that."""
+    """The disk after a cut: its hash, the durable contents, and the sectors that differ from
+    those."""
 
     hash: int
     durable: bytes
@@ -81,7 +82,7 @@ def apply_sectors(disk: bytes, sectors: Sectors) -> bytes:
 
 
 class Platters:
-    """What is durable so far, and what is pending in the drive's cache."""
+    """The writes that are durable so far, and those pending in the drive's cache."""
 
     def __init__(self, base: Base) -> None:
         self.base = base

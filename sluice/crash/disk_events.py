@@ -1,4 +1,4 @@
-"""What the twin kept of a workload: writes, flushes and the console, in order
+"""The events that the twin kept of a workload: writes, flushes and the console, in order
 (sluice/twin/watch.h)."""
 
 import re

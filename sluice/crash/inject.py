@@ -76,7 +76,7 @@ MAKES_NEW = range(len(READS) + 1, len(READS) + 6)  # the operations of USE up to
 
 @dataclass
 class Row:
-    """What came of one kind of fault: tries, those in which a program got an error, those whose
+    """The results of one kind of fault: tries, those in which a program got an error, those whose
     mount was refused, reads that gave wrong data without an error, and what must not be."""
 
     what: str
@@ -107,7 +107,7 @@ def run_e2fsck(path: Path, options: str) -> tuple[int, str]:
 
 
 def repair(laboratory: Laboratory, disk: bytes) -> tuple[bytes, str]:
-    """Have e2fsck repair a disk. Returns it, and "" or what is left to repair."""
+    """Let e2fsck repair a disk. Return the disk, and "" or the damage that is left."""
     path = laboratory.machine.folder / "repaired"
     path.write_bytes(disk)
     run_e2fsck(path, "-fy")
@@ -206,8 +206,9 @@ def try_lies(laboratory: Laboratory, most: int = CUTS) -> Row:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a rotten bit may do unseen. files: whose reads may give wrong data without an error.
-    unchecked: then not even e2fsck, run before anybody used the disk, need find the damage."""
+    """The harm that a rotten bit may do unseen. files: whose reads may give wrong data without an
+    error. unchecked: then not even e2fsck, run before anybody used the disk, need find the
+    damage."""
 
     files: tuple[str, ...] = ()
     unchecked: bool = False

@@ -31,9 +31,9 @@ EXPECTED = ("was not unmounted cleanly", "journal replayed")  # what a mount say
 
 @dataclass
 class Verdict:
-    """What came of an image: the tree after a mount, and after e2fsck and a mount; what was wrong,
-    each with the judge's name. asks: e2fsck -p alone would have to ask. mount_ns: how long our own
-    mount took, in virtual time; 0 if it did not end."""
+    """The judgement of an image: the tree after a mount, and after e2fsck and a mount; what was
+    wrong, each with the judge's name. asks: e2fsck -p alone would have to ask. mount_ns: how long
+    our own mount took, in virtual time; 0 if it did not end."""
 
     mounted: FoundTree | None = None
     repaired: FoundTree | None = None
@@ -129,7 +129,7 @@ class Judge:
         return self.replayed[key]
 
     def _judge_repaired(self, disk: bytes) -> Verdict:
-        """Judge the disk that e2fsck has just repaired. Many cuts are repaired to the same one."""
+        """Judge a disk that e2fsck has repaired. Many cuts give the same disk: judge it once."""
         key = self.log.key(disk)
         if key not in self.repaired:
             verdict = self.repaired[key] = Verdict()

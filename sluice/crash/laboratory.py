@@ -38,7 +38,7 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What came of a workload: cuts judged, different images among them, failures, and bytes of
+    """The result of a workload: cuts judged, different images among them, failures, and bytes of
     other files that showed in cuts (`stale`). `refused`: operations that failed, as they must;
     checks: of order rules; mounts_ns: how long our mount of each image took; tried: all cuts, if
     they were to be kept."""

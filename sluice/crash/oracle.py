@@ -4,9 +4,9 @@
 most one is under way. What may be found then is a `Promise` of the kernel's, and `History.check`
 compares what was found with it.
 
-- Names are those of some moment. With order="sync", the kernel's own order of writes, that moment
-  is now: before or after the operation that is under way. With "prefix", as a journal promises, it
-  is any moment since the last fsync or sync.
+- All names found are those of one moment. With order="sync", the kernel's own order of writes, that
+  moment is now: before or after the operation that is under way. With "prefix", as a journal
+  promises, it is any moment since the last fsync or sync.
   An fdatasync of a file settles names as they were when the file was made: it is found, perhaps by
   a name that it had since then. Of a directory it is an fsync.
 - A file's size is one that it has had since it was last made durable (or, within one write, a
@@ -28,7 +28,7 @@ LEAST_BLOCK = 1024  # a write grows a file block by block, and no disk has small
 
 @dataclass(frozen=True)
 class Found:
-    """What a path leads to: a file (f), a directory (d) or a symbolic link (l); its inode's number;
+    """The object at a path: a file (f), a directory (d) or a symbolic link (l); its inode's number;
     the file's data, or the link's text."""
 
     kind: str
@@ -41,7 +41,7 @@ FoundTree = dict[str, Found]
 
 @dataclass(frozen=True)
 class Promise:
-    """What the kernel promises of a power cut."""
+    """The kernel's promises about a power cut."""
 
     order: str = "sync"
     stale: bool = True
@@ -84,7 +84,7 @@ def parent(path: str) -> str:
 
 
 class History:
-    """What a workload does to a disk, by a model. `results`: whether each operation succeeds."""
+    """A model of what a workload does to a disk. `results`: whether each operation succeeds."""
 
     def __init__(self, operations: Sequence[Operation], start: "History | None" = None) -> None:
         self.operations = tuple(operations)

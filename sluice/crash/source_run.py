@@ -24,7 +24,7 @@ FIRST_CUTS = 1  # failures that end the judging of a workload
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a fault: what the judges said first ("": nothing), and its story."""
+    """The result of a fault: the judges' first complaint ("": none), and its story."""
 
     fault: str
     wrong: str

@@ -96,7 +96,7 @@ def make_story(
 
 
 class Places:
-    """What is where on the disk, in words."""
+    """The disk's layout in words: what each block holds."""
 
     def __init__(self, disk: bytes, tree: FoundTree) -> None:
         self.reader = reader = Reader(disk)

@@ -67,8 +67,8 @@ def workload_together(seed: int) -> Workload:
 
 
 def operations_of(operations: Sequence[Operation], worker: int) -> list[int]:
-    """Return the numbers of a process's operations, with those that no process does beside others,
-    as far as they are not in another's directory."""
+    """Return the numbers of a process's operations and of those done while no other process works.
+    Operations on names in another process's directory are left out."""
     return [
         i
         for i, one in enumerate(operations)

@@ -1,4 +1,4 @@
-"""What campaigns have tried, kept: a line for each workload, from which a campaign goes on."""
+"""The file of tried workloads: a line for each, so that a campaign can be continued."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -35,8 +35,8 @@ DECIDES = (
 
 @dataclass(frozen=True)
 class Row:
-    """What came of a task: its cuts, the images among them that differ, the cuts that show bytes of
-    other files, and the numbers of the cuts that failed, with what the judges said of the first.
+    """The result of a task: its cuts, the images among them that differ, the cuts that show bytes
+    of other files, and the numbers of the cuts that failed, with what the judges said of the first.
     checks: of order rules. mount_sum_ns, mount_most_ns: of our mounts, in virtual time."""
 
     workload: str

@@ -38,7 +38,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of an attempt: its cuts, and what the judges said first, or ""."""
+    """The result of an attempt: its cuts, and the judges' first complaint, or ""."""
 
     cuts: int
     wrong: str

@@ -1,4 +1,4 @@
-"""What QEMU logged of a disk: its writes and flushes, in order, as events.
+"""The log that QEMU writes of a disk: its writes and flushes, in order, as events.
 
 QEMU's driver `blklogwrites` writes the format of Linux's dm-log-writes, version 1 (the kernel's
 documentation has it, admin-guide/device-mapper/log-writes): a sector with the log's superblock,

@@ -1,4 +1,4 @@
-"""What order rules are checked on: a disk as a recording writes it, and what came of the checks."""
+"""The disk that order rules are checked on, as a recording writes it, and the checks' result."""
 
 import struct
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ SUPER, STATE, CLEAN, INCOMPATIBLE, RECOVER = 1024, 58, 1, 96, 4
 
 @dataclass
 class Checked:
-    """What came of a recording: checks by the numbers of the rules, those that failed, in words,
+    """The result of a recording: checks by the numbers of the rules, those that failed, in words,
     and the writes that are guarded."""
 
     checks: dict[int, int] = field(default_factory=dict)

@@ -100,7 +100,7 @@ def list_frames(events: Sequence[Event], row: LinkRow) -> list[tuple[Event, Fram
 
 
 class Side:
-    """What one machine sent and took."""
+    """The frames that one machine sent and received."""
 
     def __init__(self, events: Sequence[Event], row: LinkRow) -> None:
         self.frames = [frame for _, frame in list_frames(events, row)]

@@ -155,8 +155,8 @@ def passages(events: Sequence[trace.Event]) -> Array:
 
 
 def instructions() -> tuple[Array, Array, Array]:
-    """Return what each load took in the machine: all of it, its programs alone, and its
-    passages."""
+    """Return the instructions of each load in the machine: of all, of its programs alone, and of
+    its passages."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:

@@ -50,7 +50,8 @@ KIB = 1024
 
 @dataclass
 class Danger:
-    """What of one kind has been in danger so far: lifetimes of modifications and of blocks."""
+    """The modifications of one kind that were in danger so far: lifetimes of modifications and of
+    blocks."""
 
     modifications: list[Lifetime] = field(default_factory=list)
     blocks: list[Lifetime] = field(default_factory=list)
@@ -66,7 +67,7 @@ class Block:
     owner: int | None = None
 
     def begin(self) -> int | None:
-        """Return since when the block has been in danger, or None if it is not."""
+        """Return the time since which the block has been in danger, or None if it is not."""
         return min(chain(self.in_flight, self.dirty), default=None)
 
 

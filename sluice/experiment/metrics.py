@@ -128,8 +128,8 @@ class Series:
         raise AssertionError("a percentile over 100")
 
     def sum_percentile(self, percent: float) -> float:
-        """Return the value up to which the values make `percent` per cent of the sum of all, at
-        least. All values of a bucket are taken to be at its upper end."""
+        """Return the smallest value v for which the values up to v add up to at least `percent` per
+        cent of the sum of all. Each value of a bucket counts as the bucket's upper end."""
         sums = [(min(high - 1, self.exact.get("max", high)), n) for _, high, n in self.buckets]
         need = percentile_rank(percent, round(sum(value * n for value, n in sums)))
         seen = 0.0
@@ -208,7 +208,7 @@ def split_metric(name: str) -> tuple[str, str, str]:
 
 
 def jobs_in_metric(name: str) -> list[str]:
-    """Return the names of the jobs in a metric."""
+    """Return the names of the jobs that a metric reads, except the one that stands for all jobs."""
     parts = [
         part
         for part in PARTS.split(name)

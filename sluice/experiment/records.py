@@ -101,7 +101,7 @@ class Workload(TypedDict):
 
 
 class LinkFaults(TypedDict):
-    """What goes wrong on a link: frames that are lost, and frames that come late."""
+    """The faults of a link: how many frames are lost, and how many come late."""
 
     loss_percent: int
     late_percent: int
@@ -136,7 +136,7 @@ class NetworkTable(TypedDict):
 
 
 class Arm(TypedDict):
-    """What is compared: policies by kind, tunables by name, and variables of its own."""
+    """An arm of a comparison: policies by kind, tunables by name, and variables of its own."""
 
     name: str
     policies: NotRequired[Unchecked]
@@ -267,7 +267,7 @@ class FileTables(TypedDict):
 
 
 class JobLine(TypedDict):
-    """What a program printed of a job (jobs.py). It has further keys, whose values are numbers,
+    """A program's report on a job (jobs.py). It has further keys, whose values are numbers,
     or dicts of them by name. Keys that end in _ns are times in ns."""
 
     program: str
@@ -303,7 +303,7 @@ class TraceSeries(TypedDict):
 
 
 class DriveTimes(TypedDict):
-    """What the drive did with its time, in ns, by purpose and part (utilisation.py)."""
+    """How the drive spent its time, in ns, by purpose and part (utilisation.py)."""
 
     read: dict[str, int]
     write: dict[str, int]
@@ -321,7 +321,7 @@ class LossAges(TypedDict):
 
 
 class Lost(TypedDict):
-    """What a cut at a random time loses of one kind (loss.py). bytes: the mean size of the lost
+    """The loss of a cut at a random time, of one kind (loss.py). bytes: the mean size of the lost
     blocks. nothing_ppm: the share of cuts that lose nothing, in parts per million."""
 
     age: LossAges
@@ -331,7 +331,7 @@ class Lost(TypedDict):
 
 
 class LossFigures(TypedDict):
-    """What a cut at a random time loses, of the files and of all (loss.py)."""
+    """The loss of a cut at a random time, of the files and of all blocks (loss.py)."""
 
     data: Lost
     all: Lost

@@ -81,12 +81,12 @@ def to_folder_name(text: str) -> str:
 
 
 def qemu_way(qemu: str) -> Way:
-    """Return the way by another QEMU. Raises OSError if there is no such program."""
+    """Return the way to repeat runs with another QEMU. Raises OSError if there is none."""
     return Way(to_folder_name("QEMU " + version_line(qemu).split("version ")[1]), qemu=qemu)
 
 
 def compiler_way(prefix: str) -> Way:
-    """Return the way by another compiler. Raises OSError if there is no such program."""
+    """Return the way to repeat runs with another compiler. Raises OSError if there is none."""
     return Way(to_folder_name(version_line(f"{prefix}gcc")), compiler=prefix)
 
 
@@ -166,7 +166,7 @@ def build_copy(way: Way, folder: Path) -> Path:
     return tree
 
 
-# What a process of a copy of the tree does.
+# The work of a process of a copy of the tree.
 MAKE_THERE = """\
 import json, sys
 from pathlib import Path

@@ -54,7 +54,7 @@ from sluice.experiment.records import (
     Variables,
 )
 
-# What a line must look like. A dict has these keys and no others, but ANY
+# The required form of a line. A dict has these keys and no others, but ANY
 # stands for any further; [x] is a list of x, a tuple a list of just these.
 ANY = "*"
 DISK = {

@@ -66,7 +66,7 @@ MOUNT = "mkdir /data && mount disk1 /data || exit"
 REMOTE_MOUNT = """mkdir /data || exit
 mount -t nfs -o consistency={consistency} 10.0.0.1:/data /data || exit
 udpecho 10.0.0.1 begin > /dev/null"""
-# What is dirty at the end goes to the server while it is there.
+# Blocks that are dirty at the end go to the server while it still runs.
 LEAVE_SERVER = """udpecho 10.0.0.1 end > /dev/null
 umount /data
 udpecho 10.0.0.1 gone > /dev/null

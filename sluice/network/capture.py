@@ -88,7 +88,7 @@ def read_packets(path: Path) -> Iterator[Packet]:
 
 
 def format_host(address: bytes) -> str:
-    """Return an Internet address in words."""
+    """Return an Internet address in dotted decimal."""
     return ".".join(map(str, address))
 
 

@@ -39,7 +39,7 @@ def format_time(time_ns: int) -> str:
 
 @dataclass
 class Console:
-    """What one machine has printed so far."""
+    """The text that one machine has printed so far."""
 
     machine: int
     time_ns: int = 0  # of its latest line

@@ -33,7 +33,8 @@ ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Session:
-    """What two machines are booted with. forwards: ports of the host, if it is on the network."""
+    """The settings with which two machines boot. forwards: ports of the host, if it is on the
+    network."""
 
     args: tuple[str, ...]
     memory: str = "128M"

@@ -44,7 +44,7 @@ static i64 closed(int fd, i64 result)
     return fd >= 0 && close(fd) < 0 ? -1 : result;
 }
 
-/* What a write with this tag puts at these bytes of a file. */
+/* Fill in the data that a write with this tag puts at these bytes of a file. */
 static void fill(u64 at, u64 bytes, u64 tag)
 {
     for (u64 i = 0, n; i < bytes; i += n) {

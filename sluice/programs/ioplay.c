@@ -89,7 +89,7 @@ struct order {
 };
 _Static_assert(sizeof(struct order) == 32, "a power of two");
 
-/* What a worker has measured of a request. */
+/* A worker's measurements of a request. */
 struct done {
     u64 number, start_ns, response_ns, late_ns;
     u32 bytes, blocks, partial;
@@ -404,7 +404,7 @@ static void feed(const struct request *r, u64 start_ns)
     close(feed_pipe[1]);
 }
 
-/* What came of all requests. */
+/* The results of all requests. */
 static struct sums {
     struct histogram all, part[2]; /* reads and writes */
     u64 bytes, blocks[2], partial[2], errors, late_ns, end_ns;

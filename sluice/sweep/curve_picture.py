@@ -24,7 +24,7 @@ def curve_rows(curves: Mapping[str, Curve], blocks: int, of: str) -> list[Datum]
 
 
 def points_spec(rows: list[Datum], names: list[str], of: str) -> Spec:
-    """Return the picture of points of curves. names: of the curves; of: what misses."""
+    """Return the picture of points of curves. names: the curves'; of: the unit of misses."""
     low, high = min(row["cache"] for row in rows), max(row["cache"] for row in rows)
     axis = theme.log_axis(max(low, LEAST_PERCENT), max(high, LEAST_PERCENT))
     return {
@@ -58,7 +58,7 @@ def points_spec(rows: list[Datum], names: list[str], of: str) -> Spec:
 
 
 def draw_curves(curves: Mapping[str, Curve], blocks: int, of: str = "blocks") -> str:
-    """Return the picture of curves as SVG. blocks: of the trace; of: what misses."""
+    """Return the picture of curves as SVG. blocks: the trace's number; of: the unit of misses."""
     return draw_svg(points_spec(curve_rows(curves, blocks, of), list(curves), of))
 
 

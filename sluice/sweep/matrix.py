@@ -114,7 +114,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Setting:
-    """What was measured in one setting."""
+    """The measurements in one setting."""
 
     name: str
     varied: str  # the size of the cache and the other variables, in words

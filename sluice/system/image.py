@@ -15,7 +15,7 @@ from sluice.host.quoting import descriptor_path, folder_and_name, quote_debugfs
 from sluice.system import guest, virtual_log
 
 E2FSPROGS = {"debugfs", "dumpe2fs", "e2fsck"}  # their last word is an image
-# What debugfs says when it could not do its work; of a disk's faults it speaks otherwise. A link on
+# debugfs's messages when it could not do its work; about a disk's faults it has others. A link on
 # the disk may have these words, too, but no line begins with them there.
 OUR_FAULT = re.compile(
     r"(?:\w+: )?Usage: .*|debugfs: Unbalanced quotes .*"

@@ -1,5 +1,5 @@
-"""What a page holds of a run: less than the columns of scene.py, because much of a run follows from
-the rest of it. theatre.js finds the columns again, number by number.
+"""The packed form of a run in a page: less than the columns of scene.py, because much of a run
+follows from the rest of it. theatre.js finds the columns again, number by number.
 
 - All times of requests and of the cache are places in one list of instants, for most of them are
   shared: a request completes, its buffer is clean, and the next request is issued, at one time.

@@ -1,6 +1,6 @@
-"""What the theatre shows of a run, from its trace: the requests of the disk that is measured, which
-processes wait for them and which write, the commands of its drive, and the states of the cache's
-buffers.
+"""The scene that the theatre shows of a run, from its trace: the requests of the disk that is
+measured, which processes wait for them and which write, the commands of its drive, and the states
+of the cache's buffers.
 
 Times are in ns since the measured part began, so that two runs can stand on one axis; what was
 before has negative times. The trace does not say which buffer holds a block. So a block that is

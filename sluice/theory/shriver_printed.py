@@ -93,7 +93,11 @@ def cluster_requests_ns(sizes_kb: list[float], n_random: int, at: dict[str, floa
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """Return the model's QUANTITIES; nothing for other policies than the paper's."""
+    """Return the model's QUANTITIES; nothing for other policies than the paper's.
+
+    The time of reading all files is that of their clusters: the program's overhead, and the disk's
+    time for the cluster's requests. Files with indirect blocks need further reads.
+    """
     if system.policies["prefetch"] not in ("none", "bsd44"):
         return {}
     p, row = parameters, read_drive_row(system.drive)

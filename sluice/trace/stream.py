@@ -58,7 +58,7 @@ CUT = " (the file ends within this line: if it was cut off, delete the line)"
 NO_DATA = "requests without data"
 
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
-# What a line of a text is: a request, or several; one that is left out, with why; or no request.
+# A line of a text: a request, or several; one that is left out, with the reason; or none.
 Line = Row | list[Row] | str | None
 BAD_LINES = "lines that cannot be read"
 SHOWN = 5  # lines that cannot be read whose numbers are told

@@ -47,7 +47,7 @@ void costs_read(const char *path)
     fclose(f);
 }
 
-/* What was done from one event to the next, by the kinds of both. */
+/* The work from one event to the next, by the kinds of both. */
 static struct {
     double times, count[COST_ROWS];
 } between[EVENTS][EVENTS];
@@ -55,7 +55,7 @@ static double before[COST_ROWS]; /* the counts at the last event */
 static double shown[COST_ROWS];  /* and when they were last printed */
 static u32 last = EVENTS;        /* the last event's kind */
 
-/* What was charged for a row since the boot, in its unit. */
+/* The charges for a row since the boot, in its unit. */
 static double count_of(u32 row)
 {
     bool in_kb = row == COST_copy_in_kb || row == COST_copy_out_kb;

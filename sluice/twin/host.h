@@ -1,4 +1,4 @@
-/* What machine.c asks of the program that it is in: of host.c, or in a browser
+/* The functions that machine.c calls in its program: in host.c, or in a browser
  * of sluice/wasm/host.c. */
 #ifndef SLUICE_TWIN_HOST_H
 #define SLUICE_TWIN_HOST_H

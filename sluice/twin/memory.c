@@ -61,7 +61,7 @@ void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
     return page;
 }
 
-/* What leaves the heap is zero when it comes back. */
+/* Memory that leaves the heap is zero when it comes back. */
 void vm_unmap(u64 *pagetable, u64 from, u64 to)
 {
     if (to > from)

@@ -18,7 +18,7 @@
 
 #define MOST_PUTS 2048
 
-/* What a trial finds on its disks. */
+/* The disks' contents when a trial begins. */
 static struct put {
     u64 at, bytes;
     char *data;

@@ -78,7 +78,7 @@ static const enum command_kind fault_of[] = {COMMAND_READ, COMMAND_WRITE,
 static enum fault fault;
 static u64 fault_after, fault_left; /* commands: before it, and with it */
 
-/* What stands behind WATCH_FAULT: KIND AFTER COUNT. */
+/* Parse the text after WATCH_FAULT: KIND AFTER COUNT. */
 static void set_fault(const char *line)
 {
     char name[16];

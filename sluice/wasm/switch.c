@@ -20,7 +20,7 @@
 void switch_to(struct context *from, struct context *to); /* runqueue.c */
 void start(u32 hart, u64 dtb_phys);                       /* main.c */
 
-/* What run() is to do next. */
+/* The next action of run(). */
 enum entry { BOOT, CONTEXT, CALL, USER };
 
 static struct room rooms[ROOMS];

@@ -320,7 +320,7 @@ TEST(a_read_mark_counts_over_tracks)
     check_eq(read_at(80, 9, 2), 900000 + 300000 + 2 * 5000);
 }
 
-/* What the cache holds counts: at 450 us it has sector 2 and 3. */
+/* Sectors in the cache count: at 450 us it has sector 2 and 3. */
 TEST(a_read_mark_counts_what_the_cache_holds)
 {
     WITH(other.read_mark_percent = 50, other.reselect_ns = 7000);
@@ -344,8 +344,8 @@ TEST(a_command_ends_some_time_after_its_data)
     check_eq(write_at(0, 1, 3), 22000 + 15000 + 4000);
 }
 
-/* To cylinder 1 in 22 + 200 - 60 = 162 us: sector 20 comes at 400 us. The
- * settle takes nothing off where the arm stays. */
+/* To cylinder 1 in 22 + 200 - 60 = 162 us: sector 20 comes at 400 us. A
+ * write is not faster where the arm stays, as then there is no settle. */
 TEST(a_write_may_settle_in_less_time_than_a_read)
 {
     WITH(other.write_settle_ns = -60000);
@@ -440,8 +440,8 @@ TEST(each_segment_holds_a_track)
     check(read_at(18000, 0, 1) > 18000000 + 20000);
 }
 
-/* What is not on the track that is written, or has not passed, stays valid. The
- * write's own data are in a segment, too. */
+/* Sectors that are not on the written track, or have not passed, stay valid.
+ * The write's own data are in a segment, too. */
 TEST(a_write_makes_a_track_out_of_date_if_the_segment_has_the_sector)
 {
     WITH(other.ahead = AHEAD_TRACK);

@@ -256,11 +256,11 @@ static struct served take_up(struct drive *d, const struct command *c,
     return s;
 }
 
-/* No time is right for c, to which the drive was idle. So it did not take up
- * the one before when it was thought: while a drive reads ahead, a moment later
- * one more sector may be in its cache. Let it have been the first later time
- * with which the ends of both agree, if there is one. (On flash chips nothing
- * hangs on so little.) */
+/* No time fits command c, though the drive was idle when c came. So the drive
+ * took up the command before, s, at another time: while a drive reads ahead, a
+ * moment later one more sector may be in its cache. Take the first later time
+ * with which the ends of both commands agree, if there is one. (On flash chips
+ * so small a difference changes nothing.) */
 static void reconsider(struct served *s, struct drive *d,
                        const struct command *c)
 {
@@ -279,7 +279,7 @@ static void reconsider(struct served *s, struct drive *d,
     }
 }
 
-/* d: as the command left it. */
+/* Print the row of the command served last. d: the drive after the command. */
 static void print(const struct drive *d, const struct served *s)
 {
     const struct parts *p = &s->parts;
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
                           " %" SCNu64,
                           &c.first_ns, &c.last_ns, &way, &c.sector, &c.nsectors,
                           &c.end_ns)) == 6) {
-        c.write = way == 'W' || way == 'w';
+        c.write = way == 'W' || way == 'w'; /* S moves the arm only */
         c.inside = way == 'w' || way == 'r';
         u64 now_ns = way == 'S' ? 0 : taken_up_ns(&drive, &c, 0);
         if (now_ns == NEVER_NS)

@@ -172,7 +172,7 @@ static u64 done_ns(u64 later_ns, u64 sector, bool write)
     return drive_service(&trial, now_ns + later_ns, sector, 8, write);
 }
 
-/* What the platter gives is neither more nor less than the approach says, once
+/* The rotational slack is exactly what the approach says, once
  * the arm rests: a request may come so much later, and no later than that. */
 TEST(a_request_may_come_as_much_later_as_the_platter_keeps_the_arm_waiting)
 {

@@ -24,7 +24,7 @@ TEST = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of a grade of one group; the submission has a comment of its own."""
+    """Return the results of a grade of one group; the submission has a comment of its own."""
     folder = tmp_path_factory.mktemp("graded")
     files = {FILE: tree.pristine_text(FILE) + "\n/* mine */\n"}
     (folder / "handed-in" / FILE).parent.mkdir(parents=True)

@@ -23,7 +23,7 @@ TEXT = "/d/f"
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
-    """A workbench for the solution in the machine."""
+    """Return a workbench for the solution in the machine."""
     lab, folder = find_lab("crash"), tmp_path_factory.mktemp("machine")
     return Workbench(
         lab.reference, lab.reference, folder, "7", BUDGET_S, files=tree.solution_files(lab)

@@ -55,7 +55,7 @@ text = "int a;"
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    """The lab `smooth` with these files in the place of its own."""
+    """Return the lab `smooth` with these files in the place of its own."""
     (tmp_path / WRONG).write_text(MISTAKES)
     (tmp_path / ATTACKS).write_text(ATTACK)
     return replace(find_lab("smooth"), folder=tmp_path)

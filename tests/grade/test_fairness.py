@@ -1,4 +1,4 @@
-"""What `make fair` calls unfair, of points that are made up."""
+"""`make fair` calls the right points unfair, of points that are made up."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What editors, Windows and macOS do to an honest submission costs no points, and a message names
+"""Changes by editors, Windows and macOS to an honest submission cost no points; a message names
 what the student can see or remove."""
 
 import io

@@ -1,4 +1,4 @@
-"""What a student of ill will hands in: archives, names, texts that the compiler reads otherwise.
+"""Submissions of a student of ill will: archives, names, texts that the compiler reads otherwise.
 
 Each is refused or taken for what it is, and nobody else's results suffer.
 """
@@ -275,7 +275,7 @@ PLENTY = 20 * LOW["MOST_MEMBERS"]
 
 @dataclass
 class Work:
-    """What was looked at."""
+    """The object files that were looked at."""
 
     entries: int = 0  # of folders
     headers: int = 0  # of tar archives

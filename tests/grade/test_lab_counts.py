@@ -1,5 +1,5 @@
-"""What tests of labs share: the kinds of a scheduler's choices, counters that were kept, and the
-moments that are told."""
+"""Common parts of the labs' tests: the kinds of a scheduler's choices, counters that were kept, and
+the moments that are told."""
 
 import dataclasses
 from collections import Counter
@@ -206,8 +206,8 @@ def test_the_bound_of_each_reading_is_that_of_its_formula() -> None:
 
 
 def test_rates_lower_a_mark_by_their_ratio_either_way_up() -> None:
-    """Of watermark: twice as many blocks become dirty in a step as in the one before, then as
-    many, then a tenth."""
+    """In the lab watermark: twice as many blocks become dirty in a step as in the step before, then
+    as many, then a tenth."""
     per_step = {1: 10, 2: 20, 3: 20, 4: 2, 5: 1}
     events = [
         Event(step * ghosts.STEP_NS, "dirtied", DISK, block, 0, 0, True)

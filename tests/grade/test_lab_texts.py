@@ -1,4 +1,4 @@
-"""What students read of each lab: handout, chapter of the book, hints, and the worked example.
+"""The texts of each lab for students: handout, chapter of the book, hints, and the worked example.
 
 The texts refer to each other, hints lead step by step, none of them has the solution, the examples
 are what runs print, and the tree that is handed out has all of this and no answers.

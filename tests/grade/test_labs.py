@@ -1,8 +1,8 @@
 """Each lab proves itself: the reference has all points, the skeleton few, mistakes are named.
 
 A grading goes on only until it is clear what the test asks: a group until one of its tests has
-noticed the mistake, an attack until it has lost what it must. Tests whose machines do little are
-asked first.
+noticed the mistake, an attack until it has lost the points that it must. Tests whose machines do
+little work run first.
 
 In the quick form, which every `make test` runs, one of three mistakes and attacks of each lab, and
 one of three skeletons, is tried, drawn by the commit (whole.py). A mistake is held against one of
@@ -60,8 +60,9 @@ WRONG = [(lab, mistake) for lab in LABS for mistake in load_mistakes(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in load_attacks(lab)]
 # A function each: of several new policies one may do the others' work.
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
-# What takes a machine longest, and is the twin's in the quick form: these groups of the reference,
-# and attacks by what a policy does, which need no forgery that only a machine would show.
+# The longest work of a machine, which the twin does in the quick form: these groups of the
+# reference, and attacks by what a policy does, which need no forgery that only a machine would
+# show.
 LONGEST = {
     "open": {"age", "writes", "mean", "spread", "worst", "elsewhere"},
     "place": {"track", "cylinder", "arm", "full", "response", "elsewhere"},
@@ -116,7 +117,7 @@ Known = dict[tuple[type[Workbench], str, Scenario], Run]
 
 @pytest.fixture(scope="session")
 def known() -> Known:
-    """What the reference did, by where it ran, the nonce, and what it was to do."""
+    """Runs of the reference, by where it ran, the nonce, and the task."""
     return {}
 
 
@@ -153,7 +154,7 @@ def the_reference_does_the_same_once(
 
 @pytest.fixture(scope="session")
 def read_off() -> dict[tuple[Path, Path, str], Mapping[str, int]]:
-    """The facts of labs that are answered by numbers, by folder, kernel and student."""
+    """Return a store for facts of labs with numbers as answers, by folder, kernel and student."""
     return {}
 
 
@@ -161,7 +162,7 @@ def read_off() -> dict[tuple[Path, Path, str], Mapping[str, int]]:
 def facts_are_read_off_once(
     read_off: dict[tuple[Path, Path, str], Mapping[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong numbers are held against the same facts, for which gdb has to see a machine boot."""
+    """Compute the facts once: gdb has to watch a machine boot for them."""
     find = answers.compute_facts
 
     def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
@@ -175,7 +176,7 @@ def facts_are_read_off_once(
 
 @pytest.fixture(scope="session")
 def laid() -> dict[Scenario, list[Path]]:
-    """The disks that were laid out, by what for."""
+    """Return the disks that were laid out, by scenario."""
     return {}
 
 
@@ -185,7 +186,7 @@ def disks_are_laid_out_once(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Disks with a virtual log take long. Equal scenarios, once played, have equal disks."""
+    """Lay out each disk with a virtual log once: that takes long. Equal scenarios, equal disks."""
     make = workbench.make_images
 
     def copies(scenario: Scenario, folder: Path) -> list[Path]:
@@ -202,7 +203,8 @@ def disks_are_laid_out_once(
 
 @pytest.fixture(scope="session")
 def work() -> dict[tuple[str, str], int]:
-    """What the machines of a test did for the reference, in events; by the lab's and its name."""
+    """Return the events of a test's machines for the reference, by the lab's and the test's
+    name."""
     return {}
 
 

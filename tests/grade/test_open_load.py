@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 
 @dataclass
 class Seen:
-    """What of a run the load looks at; each file has a hundred blocks."""
+    """The parts of a run that the load looks at; each file has a hundred blocks."""
 
     rows: list[Asked]
     data_disk: int = DISK

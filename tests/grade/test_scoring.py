@@ -553,7 +553,7 @@ def test_words_in_comments_and_strings_are_nobodys_business() -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A short run of the reference."""
+    """Return a short run of the reference."""
     folder = tmp_path_factory.mktemp("bench")
     script = "dd if=/bin/sh of=/data/sh bs=4k 2> /dev/null\nsync\n"
     bench = Workbench(KERNEL, KERNEL, folder, "1", 60)

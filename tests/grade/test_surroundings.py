@@ -25,7 +25,7 @@ TESTS = "rise.blocks_here_and_there_are_served_by_rising_sector"
 
 @pytest.fixture
 def room() -> Iterator[Path]:
-    """A folder that every user may enter and write, as pytest's own are not."""
+    """Return a folder that every user may enter and write, as pytest's own are not."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         Path(name).chmod(0o777)
         yield Path(name)

@@ -1,4 +1,4 @@
-"""What the handouts offer to try works as it stands, and prints what a person reads."""
+"""The commands that handouts offer to try work as they stand, and print what the handout shows."""
 
 import re
 import shlex

@@ -49,7 +49,8 @@ def say(line: str, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tree in which commands may leave what they like, with the files that the guide names."""
+    """Return a tree in which commands may leave what they like, with the files that the guide
+    names."""
     made = copy_of_tree(tmp_path_factory.mktemp("instructor"))
     (made / "names.txt").write_text("A. Name\nB. Name\n")
     (made / "late.csv").write_text("student,days\nhalf-done,5\n")

@@ -347,7 +347,7 @@ def test_data_that_were_written_are_not_read_from_an_old_segment(tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The program, compiled in two other ways."""
+    """Return the program, compiled in two other ways."""
     folder, made = tmp_path_factory.mktemp("tools"), []
     for level, more in [("-O0", []), ("-O2", ["-fsanitize=undefined", "-fno-sanitize-recover"])]:
         made.append(folder / f"tool{level}")

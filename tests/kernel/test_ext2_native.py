@@ -261,7 +261,7 @@ def test_each_feature_is_handled_or_refused_by_its_name(
 
 
 def test_an_ext3_mounts_and_recovery_without_a_journal_is_refused(tmp_path: Path) -> None:
-    """What a journal with transactions does is tested in test_recovery.py."""
+    """A journal with transactions is tested in test_recovery.py."""
     image = make(tmp_path / "image", kind="ext3")
     tool(image, script="random 500 100000\n")
     fsck(image)

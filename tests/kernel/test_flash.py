@@ -354,7 +354,7 @@ def moved_share(die: Die, pages: int) -> float:
 
 
 def test_cost_benefit_gains_only_if_what_is_moved_is_kept_apart() -> None:
-    """What is expected of it where some pages are hot (Kawaguchi 1995) does not come out on our
+    """The gain that Kawaguchi (1995) expects where some pages are hot does not show on our
     drive, which writes what it moves to the block that the host writes (flash-clean.toml)."""
     pages, f = 512, Figures(block_pages=8)
     mixed, parted = (

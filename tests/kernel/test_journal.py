@@ -21,7 +21,7 @@ NEW = "write /d/new 150000 7\nsync\nverify /d/new 0 150000 7\nverify /d/large 0 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An image with a journal and a folder."""
+    """Return an image with a journal and a folder."""
     path = tmp_path_factory.mktemp("journal") / "empty"
     run(MKFS, "-b", "1K", "-s", "4M", "-J", "1M", path)
     run(TOOL, path, script="mkdir /d\n")

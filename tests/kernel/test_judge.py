@@ -60,7 +60,7 @@ SEEDS = (1, 2, 3)
 HERE_TOO = platform.machine() == "x86_64" and sys.platform == "linux"
 # Its S3FIFO has no cache of eight blocks, of which a tenth is none.
 FROM = {"s3fifo": 1}
-# What libcachesim 0.3.5 hits of trace(1), in caches of SIZES (from the first that it has); FULL=1
+# Hits of libcachesim 0.3.5 on trace(1), in caches of SIZES (from the first that it has); FULL=1
 # asks it again, of all SEEDS.
 TOLD = {
     "lru": [320, 2021, 3799, 10189],
@@ -72,12 +72,12 @@ TOLD = {
     "lirs": [568, 3651, 6588, 11927],
     "clockpro": [49, 612, 1186, 4257],
 }
-# What irr.ClockPro of Caffeine's simulator 3.1.8 hits of trace(1), in caches of SIZES, with as many
+# Hits of irr.ClockPro, of Caffeine's simulator 3.1.8, on trace(1), in caches of SIZES, with as many
 # names as blocks (non-resident-multiplier 1.0).
 CAFFEINE_HITS = [511, 3577, 6646, 11936]
-# What linked.Clock and linked.Sieve of 3.2.3 hit of it, in caches of SIZES[1:].
+# Hits of linked.Clock and linked.Sieve, of 3.2.3, on trace(1), in caches of SIZES[1:].
 CAFFEINE_CLOCK, CAFFEINE_SIEVE = [2090, 4028, 10696], [3159, 5834, 11156]
-# What two-queue.S3Fifo and, without hashes and jitter, sketch.WindowTinyLfu of 3.2.3 hit of it.
+# Hits of two-queue.S3Fifo and, without hashes and jitter, sketch.WindowTinyLfu, of 3.2.3.
 CAFFEINE_S3FIFO, CAFFEINE_WTINYLFU = [3552, 6481, 11720], [3670, 7004, 11803]
 NO_CACHE = ("clockpro",)  # which never evicts a block
 AS_OURS = ("lru", "clock", "2q", "sieve")

@@ -33,7 +33,7 @@ OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
 SHARED = [path for path in OF_POLICIES if path.parent.name == "lib"]
 POLICIES = [path for path in OF_POLICIES if path not in SHARED]
 KINDS = sorted({path.parent.name for path in POLICIES})
-# What policies of all kinds see, and the kinds whose calls those of another kind may use too.
+# The headers for policies of all kinds, and the kinds whose calls another kind may use, too.
 COMMON = {"kernel/policy/common.h", "kernel/policy/position.h"}
 BESIDES = {"write": "update", "place": "sched"}
 MOST_LINES = 80  # of a kind's header: a page
@@ -208,7 +208,7 @@ def test_only_clock_reads_a_clock() -> None:
     assert readers == {"counter", "entry"}
 
 
-# What looks into a machine, or lets something else in: one that reads its memory, or gdb.
+# Files that look into a machine or let something else in: they read its memory, or open gdb.
 DOORS = re.compile(
     r"-qmp|\s-gdb\b|\"-gdb\"|^import gdb$|target remote|mem-path|mmap\.mmap|memory\.open"
     r"|pmemsave|virtio-9p|hostfwd|semihosting",

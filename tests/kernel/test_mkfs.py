@@ -103,7 +103,7 @@ def splitmix64(seed: int, words: int) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with files of telling sizes, a program and links."""
+    """Return a folder with files of telling sizes, a program and links."""
     top = tmp_path / "folder"
     (top / "sub" / "deep").mkdir(parents=True)
     (top / "none").mkdir()

@@ -70,7 +70,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> States:
 
 
 def body(path: Path) -> bytes:
-    """All that a recovery may change, but the superblock, in which a mount changes times."""
+    """Return all that a recovery may change, but the superblock, in which a mount changes times."""
     data = path.read_bytes()
     return data[:SUPER_AT] + data[SUPER_AT + 1024 :]
 

@@ -1,4 +1,4 @@
-"""What files register with the kernel: policies, counters, histograms, devices, drives.
+"""The rows that files register with the kernel: policies, counters, histograms, devices, drives.
 
 A submission registers what its lab asks for; a graded kernel has no policy that could do a
 student's work; and no kernel boots with two rows of one name.

@@ -256,7 +256,8 @@ static void sprite(const struct policy *p)
     model_start("sprite");
     run_to_ms(1);
     dirty(1);
-    run_to_ms(40000); /* it was due, as whatever became dirty by then */
+    run_to_ms(
+        40000); /* the scan at 40 s has found block 1 due, and written it */
     struct block *old = dirty(2);
     struct list *due = (struct list *)static_of("sprite.c", "due");
     list_push_back(due, &old->owing);
@@ -389,8 +390,8 @@ static void four_blocks(const struct policy *p)
     check_right(p);
 }
 
-/* Each list that has blocks, from the second on, says that it has none. A list
- * has so many words, the last is the number. */
+/* For each list with blocks, from the second on: plant a length of 0 and expect
+ * this complaint. A list has `words` words, and the last is its length. */
 static void empty_lists(const struct policy *p, const char *variable, u32 lists,
                         u32 words, const char *want)
 {

@@ -53,7 +53,7 @@ FIRST = {  # how many runs of an experiment's first seed, from the first on
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The twin for arm64 and its programs, compiled in a copy of the tree."""
+    """Return the twin for arm64 and its programs, compiled in a copy of the tree."""
     tree = copy_of_tree(tmp_path_factory.mktemp("arm64"))
     programs = [f"build/twin/bin/{path.name}" for path in engine.PROGRAMS.iterdir()]
     make(tree, f"HOSTCC={COMPILER}", "build/twin/twin", *programs)

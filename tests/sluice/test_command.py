@@ -112,7 +112,7 @@ def load_verb(words: str) -> verb.Verb:
 
 
 class Typed:
-    """What came of a command line: the function that would work, and its options' values."""
+    """The result of a command line: the function that would work, and its options' values."""
 
     home: str = ""
     values: dict[str, Any]

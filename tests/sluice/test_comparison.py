@@ -130,7 +130,7 @@ def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
 
 @pytest.fixture(scope="module")
 def page(folder: Path) -> str:
-    """What `make report` writes of several experiments."""
+    """Return the report that `make report` writes about several experiments."""
     done = command("experiment report", f"{folder}/", folder)
     assert done.returncode == 0, done.stderr
     assert f"comparison: {folder}/comparison.html" in done.stdout

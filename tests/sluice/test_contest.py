@@ -93,7 +93,7 @@ def test_who_is_ahead_with_some_seeds_and_behind_with_others_neither_wins_nor_lo
     assert "no difference seen: old 10; difference 0.6 (95 %: -1" in mean.why
 
 
-def test_a_lost_match_says_between_what_shares_it_is_behind(tmp_path: Path):
+def test_a_lost_match_has_an_interval_of_the_loss_ratio(tmp_path: Path):
     found = results({"ours": 12, "old": 10, "late": 1})
     for one in found:
         if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:

@@ -124,7 +124,7 @@ def test_names_are_those_before_or_after_the_operation_under_way() -> None:
 
 
 def contents(path: str) -> bytes:
-    """What SETUP has in a file."""
+    """Return the data that SETUP writes to a file."""
     made = History(SETUP)
     kind, node = made.names[-1].at.get(path, ("", 0))
     return made.files[node].data[-1][1] if kind == "f" else b""

@@ -170,7 +170,7 @@ def old_name_before_parent(p: Planter) -> list[Event]:
 
 
 def no_new_block(p: Planter) -> list[Event]:
-    """Have a new directory's block not be written."""
+    """Plant a fault: a new directory's block is never written."""
     new = {".", ".."}
     return p.drop_events(i for i in p.writes(1) if {*(parse_names(p.events[i].data) or ())} == new)
 

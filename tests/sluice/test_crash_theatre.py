@@ -25,7 +25,7 @@ def laboratory() -> Iterator[Laboratory]:
 
 @pytest.fixture(scope="module")
 def stories(laboratory: Laboratory) -> list[Story]:
-    """The stories of all cuts of a write and an fsync that leave something in the cache."""
+    """Return the stories of all cuts of a write and an fsync that leave something in the cache."""
     workload = find_workload("append /f 6000 10; fsync /f")
     cuts = laboratory.try_workload(workload, keep_cuts=True).tried
     wanted = [cut.number for cut in cuts if cut.chosen or cut.torn >= 0][::9]

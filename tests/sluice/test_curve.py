@@ -186,7 +186,7 @@ def test_the_misses_of_the_optimum_are_kept(tmp_path: Path) -> None:
     assert np.frombuffer(data, REQUEST, offset=HEAD.size).tolist() == wanted
 
 
-# What libcachesim 0.3.5 (PyPI) hits of judged_trace() in caches of JUDGED_SIZES: its LRU, and its
+# Hits of libcachesim 0.3.5 (PyPI) on judged_trace() in caches of JUDGED_SIZES: its LRU, and its
 # Belady on oracleGeneral with times of the next uses. A block must enter its cache.
 JUDGED_SIZES = [20, 100, 500, 2000, 5000, 12000]
 JUDGED_LRU = [4220, 11153, 24309, 47883, 98417, 128460]

@@ -1,5 +1,5 @@
-"""What a cut of another file system shows, sorted into kinds; and the comparison with Linux, as far
-as no guest is needed. tests/system/test_crash_linux.py has the guest."""
+"""The findings of another file system's cuts, sorted into kinds; and the comparison with Linux, as
+far as no guest is needed. tests/system/test_crash_linux.py has the guest."""
 
 from pathlib import Path
 

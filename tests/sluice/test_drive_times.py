@@ -1,4 +1,4 @@
-"""What a drive did with its time (utilisation.py): by a trace made by hand, and in runs."""
+"""How a drive spent its time (utilisation.py): by a trace made by hand, and in runs."""
 
 import re
 from collections.abc import Callable

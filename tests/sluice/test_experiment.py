@@ -769,7 +769,7 @@ its_runs_are_made_once = pytest.mark.xdist_group("experiment")
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of SMALL."""
+    """Return the results of SMALL."""
     folder = tmp_path_factory.mktemp("made")
     path = folder / "small.toml"
     path.write_text(SMALL)

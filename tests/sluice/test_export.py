@@ -42,7 +42,7 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(toml: Path) -> tuple[Recording, dict]:
-    """The recording of the one run, and its result."""
+    """Return the recording of the one run, and its result."""
     run = load(toml).runs[0]
     result, _ = runs.make_run(run, toml.with_name("console"))
     return recording.repeat_and_record(run, toml.parent), result
@@ -60,7 +60,7 @@ def result(recorded: tuple[Recording, dict]) -> dict:
 
 @pytest.fixture(scope="module")
 def files(rec: Recording, toml: Path) -> Path:
-    """The folder with the files of all formats."""
+    """Return the folder with the files of all formats."""
     out = toml.with_name("out")
     write_files(rec, find_formats(), out)
     return out
@@ -404,7 +404,7 @@ def test_chromes_counters_and_flushes_are_the_kernels(files, rec, result):
 
 # ---- fio ----
 
-# What fio 3.33 prints for a direction of a job, and for a disk.
+# The keys that fio 3.33 prints for a direction of a job, and for a disk.
 DIRECTION = (
     "io_bytes io_kbytes bw_bytes bw iops runtime total_ios short_ios drop_ios slat_ns clat_ns"
     " lat_ns bw_min bw_max bw_agg bw_mean bw_dev bw_samples iops_min iops_max iops_mean"

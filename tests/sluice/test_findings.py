@@ -95,7 +95,7 @@ def test_an_open_verdict_against_which_the_values_speak_is_wrong():
 
 @pytest.fixture(scope="session")
 def made() -> dict[str, dict]:
-    """The results of this worker, by the key of their run."""
+    """Return the results of this worker, by the key of their run."""
     return {}
 
 

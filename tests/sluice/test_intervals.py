@@ -1,4 +1,5 @@
-"""What trials tell: intervals contain the mean as often as they say, and comparisons need them."""
+"""Statistics of trials: intervals contain the mean as often as they say, and comparisons need
+them."""
 
 import re
 from pathlib import Path

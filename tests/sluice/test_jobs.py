@@ -1,4 +1,4 @@
-"""What programs print of their jobs: any program's line gives metrics, a wrong one is refused."""
+"""Reports of programs on their jobs: any program's line gives metrics, a wrong one is refused."""
 
 import re
 from pathlib import Path

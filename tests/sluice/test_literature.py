@@ -34,7 +34,7 @@ def policies_with_source(root: Path) -> list[tuple[str, str]]:
     ]
 
 
-# What others are compared with; these name no source.
+# Arms that others are compared with; these name no source.
 BASELINES = [("sched", "fcfs"), ("prefetch", "none")]
 POLICIES = [*policies_with_source(ROOT), *BASELINES]
 # Only with it are none of its kind's policies measured: there is nothing to judge.
@@ -84,7 +84,7 @@ def test_a_new_policy_needs_an_experiment_only_if_it_names_a_source(tmp_path: Pa
 
 
 def words_without_place(toml: dict) -> list[str]:
-    """What an experiment says of papers without the place in the paper."""
+    """Return an experiment's sentences about papers that name no place in the paper."""
     asked = [row.get("finding") or row.get("paper", "") for row in toml.get("expectations", [])]
     cells = [row.get("place") or str(row) for row in toml.get("published", [])]
     return [words for words in [*filter(None, asked), *cells] if not paper_place(words)]

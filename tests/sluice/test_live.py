@@ -50,7 +50,7 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, as the command writes it."""
+    """Return the page, as the command writes it."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "BUILD", folder)

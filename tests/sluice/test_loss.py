@@ -1,4 +1,5 @@
-"""What a power cut loses, and how old it is (loss.py): by traces made by hand, and by real cuts."""
+"""The data that a power cut loses, and their age (loss.py): by traces made by hand, and by real
+cuts."""
 
 import subprocess
 from pathlib import Path

@@ -86,7 +86,7 @@ def test_blocks_that_a_trace_reads_are_counted_once() -> None:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
-    """What `sluice dev matrix` gets; experiments are written to the test's folder."""
+    """Return the arguments of `sluice dev matrix`; experiments are written to the test's folder."""
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
     def choice(**given: object) -> MatrixRequest:

@@ -23,7 +23,7 @@ After | all.
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """A page with a table."""
+    """Return a page with a table."""
     path = tmp_path / "page.md"
     path.write_text(PAGE, encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""What the theatre draws, and a figure of a report, is what it was: compared with stored pictures.
+"""The theatre and a report's figure are drawn as before: they are compared with stored pictures.
 
 The run is made up, so no change of the kernel moves it. Pictures are compared coarsely: the numbers
 are means of squares of CELL pixels, and of the theatre only the canvases, without letters. So

@@ -1,4 +1,4 @@
-"""What is printed never ends a command, and fits the terminal."""
+"""Printing never ends a command, and its lines fit the terminal."""
 
 import errno
 import io
@@ -67,7 +67,7 @@ def program(done: Path, text: str = TEXT[:-2], status: int = 0) -> list[str]:
 
 @pytest.fixture(scope="module")
 def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment whose locale is German with ISO 8859-1."""
+    """Return an environment whose locale is German with ISO 8859-1."""
     folder = tmp_path_factory.mktemp("locales")
     name, charset = LATIN1
     if shutil.which("localedef") is None or not Path(f"/usr/share/i18n/locales/{name}").exists():

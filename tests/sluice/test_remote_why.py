@@ -112,7 +112,7 @@ def test_the_run_has_all_that_a_remote_read_waits_for(well) -> None:
     assert waits
     behind = [c for p in waits for c in p.behind]
     assert any(c.request.write for c in behind)
-    # What no request explains is computing: some 0.2 ms for a call.
+    # The time that no request explains is computing: some 0.2 ms for a call.
     computes = [p.ns for c in chains for p in c.parts if "nfsd) computes" in p.words]
     assert max(computes) < 2 * MS
     assert all(chain.tries == chain.calls == 1 for chain in chains)

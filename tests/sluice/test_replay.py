@@ -41,7 +41,7 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kept(toml: Path) -> Kept:
-    """The run, which is made anew."""
+    """Return the run, which is made anew."""
     run = load(toml).runs[0]
     shutil.rmtree(find_or_record(run, FOLDER).trace.parent)
     return find_or_record(run, FOLDER)
@@ -246,7 +246,7 @@ def test_the_trace_has_wrapped(kept: Kept) -> None:
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Where a wrong elevator was graded, and what the test says that it fails."""
+    """Return where a wrong elevator was graded, and what the test says that it fails."""
     lab, folder = find_lab("elevator"), tmp_path_factory.mktemp("graded")
     wrong = next(mistake for mistake in load_mistakes(lab) if mistake.name == "sstf")
     files, one = tree.solution_files(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"

@@ -102,7 +102,7 @@ def command(verb: str, *words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of SWEPT's file, where `make experiment` has put all it makes."""
+    """Return the folder of SWEPT's file, where `make experiment` has put all it makes."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "swept.toml").write_text(SWEPT)
     done = command("experiment run", folder / "swept.toml", "--folder", folder)
@@ -131,7 +131,7 @@ def specs(shown: Study) -> dict[str, dict]:
 
 
 class Page(HTMLParser):
-    """What a page loads, where it leads, its text, and the ids in it."""
+    """A page: the files it loads, its links, its text, and its ids."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -224,7 +224,7 @@ def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, exper
 
 @pytest.fixture(scope="module")
 def mogul() -> Experiment:
-    """An experiment that has sizes; no run of it is made here."""
+    """Return an experiment that has sizes; no run of it is made here."""
     return load(experiment_file("mogul-4.1-fast"), "quick")
 
 

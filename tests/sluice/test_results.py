@@ -1,4 +1,4 @@
-"""What documents say was measured is what the stored results say (results)."""
+"""Figures in documents are those of the stored results."""
 
 from dataclasses import replace
 from functools import cache

@@ -32,13 +32,13 @@ sys.exit(3)
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the tree as built."""
+    """Return a copy of the tree as built."""
     return copy_of_tree(tmp_path)
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """What a snapshot needs of a tree."""
+    """Return a tree with all that a snapshot needs."""
     root = tmp_path / "small"
     for name in ("Makefile", "kernel/a.c", "build/kernel/kernel.elf", "build/root/bin/dd"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ columns = ["read.mean_ms"]
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """An experiment that takes some milliseconds."""
+    """Return an experiment that takes some milliseconds."""
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
     return path

@@ -32,7 +32,7 @@ def explainers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Exp
 
 @pytest.fixture(scope="module")
 def html(explainers: tuple[Path, list[Explainer]]) -> Path:
-    """The page of both runs, as the command writes it."""
+    """Return the page of both runs, as the command writes it."""
     toml, _ = explainers
     out = toml.with_name("theatre.html")
     assert (
@@ -43,7 +43,7 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
 
 @pytest.fixture
 def page(browser: Page, html: Path) -> Page:
-    """The page at the beginning of the runs, light, and on a wide window."""
+    """Return the page at the beginning of the runs, light, and on a wide window."""
     browser.errors.clear()
     browser.dark(False)
     browser.open(html, "#t=0")
@@ -445,9 +445,9 @@ def pixels(page: Page, canvas: str) -> dict[str, int]:
 def test_the_pictures_show_the_burst_and_the_ripple(
     browser: Page, html: Path, explainers, dark: bool
 ) -> None:
-    """What is drawn, whatever the fonts: no letter has one of these colours. In the middle of the
-    longest read of PU its queue is full of writes and its cache of blocks that are written; AIPU's
-    are not."""
+    """The colours of the drawing, whatever the fonts: no letter has one of these colours. In the
+    middle of the longest read of PU its queue is full of writes and its cache of blocks that are
+    written; AIPU's are not."""
     first = explainers[1][0]
     read = max(reads(first.kept), key=lambda r: r.response_ns)
     t = read.queued_ns + read.response_ns // 4 - first.kept.recording.start_ns
@@ -513,8 +513,8 @@ def test_two_fingers_zoom_around_their_middle(page: Page) -> None:
 
 
 def processor_s(page: Page) -> float:
-    """The time that all processes of the browser have worked, drawing and decompression included:
-    other work on the host does not count."""
+    """Return the time that all processes of the browser have worked, drawing and decompression
+    included: other work on the host does not count."""
     root = psutil.Process(page.process.pid)
     times = [each.cpu_times() for each in (root, *root.children(recursive=True))]
     return sum(each.user + each.system for each in times)

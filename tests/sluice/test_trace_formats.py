@@ -63,7 +63,7 @@ TIMES = {"tencent": 500_000_000, "cloudphysics": 500_000_000}  # ns between the 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Callable[[str], Path]:
-    """The file of a format's sample."""
+    """Return the file of a format's sample."""
 
     def write(name: str) -> Path:
         file, data = SAMPLES[name]
@@ -390,7 +390,7 @@ YCSB = (
 
 @pytest.mark.parametrize("stage", ["Q", "D", "I"])
 def test_ycsbs_trace_of_rocksdb_is_text_of_blkparse(tmp_path: Path, stage: str) -> None:
-    """Of a purged copy, only the requests that the device got are left."""
+    """A purged copy has only the requests that reached the device."""
     path = tmp_path / "ssdtrace-00"
     path.write_text(YCSB.format(stage, stage))
     assert format_of(path) == "blkparse"

@@ -23,7 +23,7 @@ HOUR_NS = 3600 * 10**9
 
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
-    """The requests of a small week, read back from the file that was made."""
+    """Return the requests of a small week, read back from the file that was made."""
     path = tmp_path_factory.mktemp("week") / "prn_1.csv.zst"
     generate.write_trace(path, COUNT, 1)
     assert reader.find_format(path, "").__name__.endswith(".msr")

@@ -69,7 +69,7 @@ def draw_requests(seed: int, count: int, rate: float = 50, reach: int = PARTS * 
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a replay: exit status, console, and the root disk as it is afterwards."""
+    """The result of a replay: exit status, console, and the root disk as it is afterwards."""
 
     status: int
     console: str
@@ -373,7 +373,7 @@ SAMPLES = {
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Callable[[str], Path]:
-    """The file of a format's sample."""
+    """Return the file of a format's sample."""
 
     def write(name: str) -> Path:
         file, data = SAMPLES[name]
@@ -1172,7 +1172,7 @@ def test_what_is_packed_is_known_without_its_ending(sample, packer: ModuleType |
 
 @pytest.mark.native
 def test_lines_that_are_no_events_of_blkparse_are_counted_but_for_its_sums(sample) -> None:
-    """One may be of a tool that was taken for blkparse."""
+    """Such a line may be of another tool, whose output was taken for blkparse's."""
     path = sample("blkparse")
     usual = left_out(path)[1]
     assert "no events" not in usual
@@ -1447,7 +1447,7 @@ columns = ["trace.mean_ms", "hist.disk1.read_response.count"]
 
 @pytest.fixture
 def traced(tmp_path: Path) -> Path:
-    """An experiment that replays a trace."""
+    """Return an experiment that replays a trace."""
     (tmp_path / "mine.requests").write_bytes(pack_requests(draw_requests(9, 200, rate=40)))
     path = tmp_path / "traced.toml"
     path.write_text(TRACED)
@@ -1499,8 +1499,9 @@ def test_a_wrong_trace_table_is_refused_with_its_line(traced: Path, old, new, wh
 
 
 def fitting(folder: Path, size: int, block: str, data: dict | None = None) -> list[str]:
-    """What a data disk of so many MiB is said to have no room for, but mkfs finds no place for;
-    of the last MiB before the room's end, and of its middle."""
+    """Return failures of mkfs: traces that trace_disk finds room for on a disk of `size` MiB, but
+    mkfs does not. Tried are traces that end at the room's end, one MiB before, and in its middle.
+    """
     room = trace_disk.trace_capacity({"size": f"{size}M"} | (data or {})) // PART
     wrong = []
     for end in {room, room - 1, room // 2} - {0, -1}:
@@ -1552,7 +1553,7 @@ def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> Non
 
 @pytest.fixture
 def gap(tmp_path: Path) -> Path:
-    """A trace that lasts 7,201 s."""
+    """Return a trace that lasts 7,201 s."""
     path = tmp_path / "gap.requests"
     path.write_bytes(pack_requests(build_table([(0, 0, 4096, 0), (7201 * 10**9, 4096, 4096, 0)])))
     return path
@@ -1705,7 +1706,7 @@ def test_both_doors_have_the_program_s_most_requests_in_flight() -> None:
 
 @pytest.fixture
 def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., replay.ReplayRequest]:
-    """What `sluice replay` gets; experiments are written to the test's folder."""
+    """Return the arguments of `sluice replay`; experiments are written to the test's folder."""
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
     def choice(**given: object) -> replay.ReplayRequest:
@@ -1789,8 +1790,8 @@ def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
 def test_a_trace_that_was_read_before_has_the_program_of_today(
     asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read is kept, by the trace and by the code that reads; another program is in each
-    run's configuration all the same, and so in its key."""
+    """A decoded trace is kept by the trace and by the code that reads it; the program is part of
+    each run's configuration all the same, and so in its key."""
     path = tmp_path / "cs.trace"
     path.write_text("1\n0\n1\n")
     file = replay.write_experiment(asked(trace=path, loop=""))

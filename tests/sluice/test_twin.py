@@ -107,7 +107,7 @@ cat /dev/stat; uptime
 
 @pytest.mark.native
 def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
-    """Text that overwrites a part of a pointer is copied as it is."""
+    """Text that overwrites a part of a pointer is copied unchanged."""
     words = " ".join("x" * n for n in range(1, 40))
     ended = twin(f"for w in {words}; do a=$w; (echo $a) ; done\n")
     assert ended.console.split() == words.split()
@@ -115,7 +115,7 @@ def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
 
 @pytest.mark.native
 def test_two_block_numbers_side_by_side_are_no_pointer(tmp_path: Path) -> None:
-    """This run draws from items of which some, with a neighbour, were like an address."""
+    """Some neighbouring numbers that this run draws look like an address when read as one word."""
     experiment = load(experiment_file("flash-clean"), "quick")
     found = []
     for number, each in enumerate((experiment, twin_variant(experiment))):
@@ -222,7 +222,7 @@ ARMS = ("async+PU", "delayed+PU", "delayed+AIPU")
 
 @pytest.fixture(scope="module")
 def mogul() -> Experiment:
-    """One trial of three arms of Mogul's experiment, of which nothing is expected."""
+    """Return one trial of three arms of Mogul's experiment, of which nothing is expected."""
     whole = load(experiment_file("mogul-4.1-fast"), "quick")
     kept = [run for run in whole.runs if run.arm in ARMS and run.variables["seed"] == 1]
     return replace(whole, arms=list(ARMS), runs=kept, expectations=[])
@@ -230,7 +230,7 @@ def mogul() -> Experiment:
 
 @pytest.fixture(scope="module")
 def both(mogul: Experiment, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
-    """Its results, by engine."""
+    """Return the results of `mogul`, by engine."""
     console = tmp_path_factory.mktemp("both") / "console"
     return {
         name: [runs.make_run(run, console)[0] for run in made.runs]

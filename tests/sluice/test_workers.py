@@ -63,7 +63,7 @@ def dask(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
 
 @pytest.fixture
 def scheduler(dask: Callable[..., subprocess.Popen], tmp_path: Path) -> str:
-    """The address of a scheduler with two workers, started as people do."""
+    """Return the address of a scheduler with two workers, started as people do."""
     where = tmp_path / "scheduler.json"
     dask("scheduler", "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
     for name in "ab":

@@ -19,7 +19,7 @@ TIMED = ("completed", "writing", "sought")  # events whose argument is a time
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run leaves: its console and the events of its trace."""
+    """The output of a run: its console and the events of its trace."""
 
     console: str
     events: list[trace.Event]

@@ -1,4 +1,5 @@
-"""What a test of a network need not fix, drawn by a seed: drive, block size, cache, policies, link.
+"""Values that a test of a network need not fix, drawn by a seed: drive, block size, cache,
+policies, link.
 
 A failed test prints its seed, which is a part of its name, and what was drawn. SLUICE_SEEDS is how
 many seeds there are.

@@ -77,7 +77,7 @@ SSD_WAIT_MS = 600 * 0.1
 
 
 def writes_of_one_block(changes_s: Iterable[int], age_s: int, until_s: int) -> int:
-    """Return how often a block that is changed at these times is written at its age."""
+    """Return how often a block that is changed at these times is written by age."""
     due_s, writes = None, 0
     for now_s in [*changes_s, until_s]:
         if due_s is not None and due_s < now_s:
@@ -277,7 +277,7 @@ FIGURES: list[tuple[str, str, int, list[str]]] = [
     ("watermark", "exam", 7, [f"so {BOUNDS[2]}."]),
     ("watermark", "exam", 9, [f"every {every(100_000)}th"]),
 ]
-# What stands there in words.
+# Figures that stand there in words.
 SAID = [
     (writes_of_one_block(range(0, 121, 12), 30, 125), 3),  # smooth, exam 5
     (len(range(0, 121, 12)), 11),

@@ -510,7 +510,7 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
     place: dict[int, int] = {}
     hot: OrderedDict[int, None] = OrderedDict()  # the first is at the hand
     looks_at = {"cold": ("cold", "test"), "test": ("test", "name")}  # the kinds, of two hands
-    # What each hand may come to, by place; some are there no more, or have moved.
+    # The entries that each hand may reach, by place; some have left or moved.
     ahead: dict[str, list[tuple[int, int]]] = {"cold": [], "test": []}
     marked: set[int] = set()
     hits = cached = places = names = 0

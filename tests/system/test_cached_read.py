@@ -1,4 +1,4 @@
-"""What a read of a cached block costs: instructions, on the counted clock."""
+"""The cost of a read of a cached block: instructions, on the counted clock."""
 
 import re
 

@@ -37,7 +37,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def grown_s(console: str, part: str) -> dict[str, float]:
-    """By how much each counter of a time grew in a part."""
+    """Return by how much each counter of a time grew in a part."""
     readings = dict(re.findall(r"@(\w*)\n([^@]*)", console))
     names = list(readings)
     before, after = (

@@ -35,7 +35,7 @@ def base() -> bytes:
 
 @pytest.fixture(scope="module")
 def recorded(base: bytes, tmp_path_factory: pytest.TempPathFactory) -> dict[Workload, list[Event]]:
-    """What Linux has written, in one boot."""
+    """Return the writes of Linux in one boot."""
     make(ROOT, "SETUP=no", "build/guest/crashcases", "build/guest/crashops")
     folder: Path = tmp_path_factory.mktemp("guest")
     work = (CONFIRMED, DELAYED, REFUSED)

@@ -14,7 +14,7 @@ from sluice.system.qemu import Config, Disk, run_rc
 DISKS = 7  # damaged ones at a time, beside the root
 BATCHES = 5  # boots for each kind of metadata: 7 * 5 * 7 = 245 seeds
 
-# What is done to each: read all, change some, remove some. Each may fail.
+# The commands tried on each: read all, change some, remove some. Each may fail.
 WALK = """
 mount disk{n} /mnt
 ls -lR /mnt > /dev/null 2> /dev/null
@@ -39,7 +39,7 @@ echo disk{n} done
 
 @pytest.fixture
 def victim(make_image: MakeImage) -> Path:
-    """A small file system with some of everything in it."""
+    """Return a small file system with some of everything in it."""
     chance = random.Random(1)
     files = {f"/f{i}": chance.randbytes(i * 700) for i in range(8)}
     files |= {f"/d/n{i}": b"x" * i for i in range(60)}

@@ -43,7 +43,8 @@ def test_eager_writing_rises_gently_and_stays_below_update_in_place(drive: str):
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A disk on which 70 % of the blocks have been written, with the label that the host made."""
+    """Return a disk on which 70 % of the blocks have been written, with the label that the host
+    made."""
     path = tmp_path_factory.mktemp("eager") / "disk"
     path.write_bytes(virtual_log.encode_label(7, PLACES))
     command = [NATIVE / "eager_tool", "hp97560", "36", "eager", "70", "1000", "1", path]

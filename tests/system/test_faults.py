@@ -131,7 +131,7 @@ FINDS = prefetch("finds_words", ".first = a->file_blocks, .n = s->word[0] | s->w
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kernel of this tree with these policies added, a file each."""
+    """Return a kernel of this tree with these policies added, a file each."""
     policies = (*WRONG, *REFUSED, LEAVES, FINDS)
     files = {f"policies/{wrong.kind}/{wrong.name}.c": wrong.text() for wrong in policies}
     files["policies/place/nameless.c"] = NAMELESS

@@ -45,7 +45,7 @@ class Run:
         ]
 
     def changed(self, name: str) -> int:
-        """By how much a counter grew, as iostat has it."""
+        """Return by how much a counter grew, as iostat has it."""
         found = re.search(rf"^{re.escape(name)} +(\d+) ", self.console, re.M)
         return int(found[1]) if found else 0
 

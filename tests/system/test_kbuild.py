@@ -56,7 +56,7 @@ def archives() -> list[int]:
 
 
 def build(make_image: MakeImage, words: str = "", args: str = "") -> tuple[Path, dict]:
-    """The disk after a build, and what kbuild said. args: further boot arguments."""
+    """Return the disk after a build, and what kbuild said. args: further boot arguments."""
     words = f"sources={len(SOURCES)} scale={SCALE} {words}"
     disk = make_image(rc=RUN.format(words=words), size="64M")
     result = run_rc(Config((Disk(disk),), args=f"{ARGS} {args}".rstrip(), lab=True))

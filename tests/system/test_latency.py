@@ -20,7 +20,8 @@ ROW = re.compile(r"^disk0\.(\w+) +(\d+)" + r" +([\d.]+)" * 5 + r"\s*$", re.M)
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory) -> list[dict[str, list[float]]]:
-    """What was printed each time, by the row's name: the count, mean, quantiles and longest."""
+    """Return the printed figures of each time, by the row's name: the count, mean, quantiles and
+    longest."""
     path = tmp_path_factory.mktemp("latency") / "disk.img"
     image.make_image(path, Content(rc=SCRIPT, options=("--file", "/r=16M", "--file", "/w=8M")))
     config = Config((Disk(path),), args="drive=rz58 update=aipu nbuf=400", lab=True)

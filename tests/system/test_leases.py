@@ -203,7 +203,7 @@ NONE, READ, WRITE = 0, 1, 2
 
 
 class Grant(NamedTuple):
-    """What a GETLEASE grants."""
+    """The reply to a GETLEASE."""
 
     stamp: int
     term_ms: int

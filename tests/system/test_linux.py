@@ -90,7 +90,8 @@ def fake(folder: Path, name: str, does: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only programs that are found: an apt that has the kernel, a dpkg-deb, and a shell's."""
+    """Return the only programs that are found: an apt that has the kernel, a dpkg-deb, and a
+    shell's."""
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
     for name in ("sh", "mkdir", "touch"):
@@ -205,7 +206,7 @@ def test_without_linux_the_command_fails_and_says_why(
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Kernel:
-    """A kernel whose module `top` needs two others, of which one is built in."""
+    """Return a kernel whose module `top` needs two others, of which one is built in."""
     folder = tmp_path / "usr/lib/modules/6.12.9"
     (folder / "kernel").mkdir(parents=True)
     (folder / "modules.builtin").write_text("kernel/inside.ko\n")

@@ -88,7 +88,7 @@ def test_through_the_writer_is_told_at_once(boot: Boot, make_image: MakeImage, d
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of the host with room for 3 MB."""
+    """Return a file system of the host with room for 3 MB."""
     place = tmp_path / "small"
     place.mkdir()
     if subprocess.run(
@@ -101,7 +101,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def full(small: Path, boot: Boot, make_image: MakeImage) -> Machine:
-    """A machine whose disk1, at /mnt, has 3 MB of its host's disk, until there is more."""
+    """Return a machine whose disk1, at /mnt, has 3 MB of its host's disk, until there is more."""
     made = make_image(files={}, programs=False)
     path = small / "disk.img"
     subprocess.run(["cp", "--sparse=always", made, path], check=True)

@@ -77,7 +77,7 @@ Try = Callable[..., list[Made]]
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
-    """The driver, linked with machine mode."""
+    """Return the driver, linked with machine mode."""
     return machines.link_driver(tmp_path_factory.mktemp("driver"))
 
 

@@ -197,7 +197,7 @@ def test_these_are_all_policies_that_place_blocks() -> None:
 
 @pytest.fixture(scope="module")
 def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kernel that has the awkward rows, and the policies that answer wrongly, too."""
+    """Return a kernel that has the awkward rows, and the policies that answer wrongly, too."""
     files = {f"policies/place/{w.name}.c": w.text() for w in WRONG} | {
         f"drives/{name}.c": AWKWARD.format(name=name, sectors=sectors, heads=heads)
         for name, (sectors, heads) in AWKWARD_ROWS.items()

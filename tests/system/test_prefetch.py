@@ -27,7 +27,7 @@ RANDOM = "iogen rw=randread bs=8k filename=/data nr=2000"
 
 @dataclass(frozen=True)
 class Run:
-    """What iogen's jobs printed, and what was counted during them."""
+    """The output of iogen's jobs, and the counters' differences."""
 
     jobs: list[dict]
     before: devtext.Counters
@@ -169,7 +169,7 @@ def test_what_is_not_asked_for_gives_way_when_it_is_stale(lab: Lab) -> None:
     for wait_s, stale in ((1, False), (11, True)):
         script = f"advise -n 4m willneed /data; sleep {wait_s}; {read}"
         run = lab(script, "drive=fixed nbuf=600 prefetch=bsd44")
-        # What was said to be needed fills the share, of 150; the programs' blocks come first.
+        # Blocks of ext2_will_need fill the share, of 150; blocks that programs read come first.
         more = run.count("bio.ahead") - 150
         assert more >= 390 if stale else more < 10
         # As many go as the reader has ahead of it at a time: a cluster or two.

@@ -132,7 +132,7 @@ LINES: dict[str, tuple[str, int]] = {
         "mkdir: : no such file or directory\n/p/q\nsh: -c: line 1: set: only -e and +e are known\n",
         2,
     ),
-    # What is printed does not become what is read.
+    # The output does not become the input.
     "cat /l /k >> /l; grep -n o /l >> /l; hexdump /l >> /l; uniq /l >> /l; cat /l": (
         "cat: /l: is the output too\ngrep: /l: is the output too\n"
         "hexdump: /l: is the output too\nuniq: /l: is the output too\none\ntwo\nkeep\n",
@@ -165,14 +165,14 @@ LINES: dict[str, tuple[str, int]] = {
     "grep '' /bin/cat > /nul; echo >> /bin/cat; cmp /nul /bin/cat": ("", 0),
     "sort -r /nul > /n1; sort /nul /nul | uniq > /n2; sort -u /n1 | cmp - /n2": ("", 0),
     "[ $(wc -c < /n1) = $(wc -c < /nul) ]": ("", 0),
-    # What exec takes in all bounds what xargs gives it at a time.
+    # The limit of exec's arguments bounds how many xargs passes at a time.
     f"echo {'n' * 1000} > /w1; for i in $(seq 8); do cat /w1 /w1 > /w2; mv /w2 /w1; done": ("", 0),
     "xargs echo < /w1 > /w2 && wc -w < /w2; wc -l < /w2": ("256\n4\n", 0),
     # A name of the greatest length stands for a file as any other.
     f"echo old > /{LONGEST}; [ -f /{LONGEST} ]; grep old /{LONGEST}": ("old\n", 0),
     # More operands than a program has a use for.
     "echo a > /a1; uniq /a1 /a2": ("usage: uniq [-cd] [FILE]\n", 2),
-    # What the shell reads, computes and redirects.
+    # The shell reads, computes and redirects.
     ". /nosuch; . /; . /dev/zero; .": (
         "sh: .: /nosuch: no such file or directory\nsh: .: /: is a directory\n"
         "sh: .: /dev/zero: file too large\n"
@@ -191,7 +191,7 @@ LINES: dict[str, tuple[str, int]] = {
     "[ ! = a ] || [ ! a = a ]": ("", 1),
     "echo '. /r' > /r; . /r": ("sh: /r: line 1: /r: files nested more than 100 deep\n", 2),
     "sh -ec 'false && : || false || true && echo on; true && false; echo off'": ("on\n", 1),
-    # What is wrong with one operand does not end the others.
+    # An error in one operand does not stop the others.
     "tee /nosuch/f /t1 < /l; cat /t1": (
         "tee: /nosuch/f: no such file or directory\none\ntwo\none\ntwo\n",
         0,
@@ -206,7 +206,7 @@ LINES: dict[str, tuple[str, int]] = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int]]:
-    """What each line prints and its status, in one machine."""
+    """Return the output and status of each line, in one machine."""
     path = image.make_image(tmp_path_factory.mktemp("programs") / "disk.img", Content())
     with Machine(Config((Disk(path),))) as machine:
         machine.wait_prompt()

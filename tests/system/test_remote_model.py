@@ -31,7 +31,7 @@ GONE = "no such file or directory"
 
 @dataclass
 class Model:
-    """What is in the exported directory: names and contents. BIG stands for that file's."""
+    """The exported directory: names and contents. BIG stands for that file's."""
 
     files: dict[str, str] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class Trial:
 
 
 def draw_trial(seed: int, slot_s: int, exact: bool) -> Trial:
-    """Draw the operations of all slots. exact: clients see also what others have not closed."""
+    """Draw the operations of all slots. exact: clients also see writes to files not closed yet."""
     draw = random.Random(seed)
     model = Model()
     trial = Trial(["", ""], {}, model)

@@ -80,7 +80,7 @@ def test_a_long_run_gives_the_same_bytes_many_times_at_once_beside_busy_loops(tm
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The disk of the short run."""
+    """Return the disk of the short run."""
     path = tmp_path_factory.mktemp("repeat") / "disk.img"
     return image.make_image(path, Content(rc=SCRIPT, size="16M", options=("--file", "/data=4M")))
 
@@ -122,7 +122,7 @@ def test_what_a_disk_is_capable_of_changes_no_time(disk: Path):
 
 @pytest.fixture
 def other_qemu() -> str:
-    """The path of the other QEMU."""
+    """Return the path of the other QEMU."""
     path = os.environ.get("QEMU_OTHER")
     if not path:
         pytest.skip("QEMU_OTHER= names no other QEMU (tools/other_qemu.sh fetches one)")

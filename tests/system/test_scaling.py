@@ -1,4 +1,4 @@
-"""What must not grow with the cache does not: in virtual time, and in blocks looked at."""
+"""Costs that must not grow with the cache do not: virtual time, and blocks looked at."""
 
 import platform
 

@@ -35,7 +35,7 @@ BETWEEN = DIRTY.rstrip() + " -- name=z rw=randread filename=/z nr=400\n"
 
 @dataclass(frozen=True)
 class Run:
-    """What iogen says of a run's jobs, and /dev/stat and /dev/hist at its end."""
+    """The report of iogen on a run's jobs, and /dev/stat and /dev/hist at its end."""
 
     jobs: dict[str, dict]
     stat: devtext.Counters
@@ -130,7 +130,7 @@ def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab, way_us: int
     written = free.count("bio.written") - plain.count("bio.written")
     assert written > 50
     assert free.count("freeblock.late") < 0.05 * written
-    # What remains is the time it takes to look.
+    # The rest is the time of looking.
     assert free.mean_ms("read") < 1.03 * plain.mean_ms("read")
 
 
@@ -189,8 +189,8 @@ sleep 2
     assert run.count("disk.offers_taken") > 4 * run.count("wow.groups")
 
 
-# As many writes as the disk has time for in the half of their age in which they may go, some
-# 80 a second, beside 40 reads a second.
+# 256 writes come at once. They may be written in the second half of their age: that is time enough
+# for all, as the disk does some 80 writes a second beside 40 reads a second.
 BURST = """
 iogen bs=4k name=w rw=write filename=/w nr=256 -- \
  name=a rw=randread filename=/a rate_iops=40 arrival=poisson nr=480
@@ -202,12 +202,12 @@ AGE_S = 5
 def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> None:
     ages = f"ipu.age_ms={AGE_S * 1000} sluice.age_ms={AGE_S * 1000} sluice.early=50"
     args = f"drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
-    # What booting writes is the same.
+    # Booting writes the same.
     burst, spread = (lab(f"policy use sched {s}{BURST}", args) for s in ("clook", "sluice"))
     assert burst.worst_ms("read") > 500
     assert spread.worst_ms("read") < 120
     assert spread.mean_ms("read") < 0.8 * burst.mean_ms("read")
-    # What goes early, for it costs nothing, may be modified again.
+    # A block that is written early, because that is free, may be modified again.
     assert spread.count("disk.writes") <= 1.02 * burst.count("disk.writes")
     # The scheduler was in time: the update policy found nothing that was due.
     assert spread.count("ipu.written") == 0

@@ -78,7 +78,7 @@ COMPLAINTS = {
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What each of the lines and wrong scripts prints, in one machine."""
+    """Return the output of each of the lines and wrong scripts, in one machine."""
     files = {f"/w{i}": text.encode() + b"\n" for i, text in enumerate(COMPLAINTS)}
     path = image.make_image(tmp_path_factory.mktemp("shell") / "disk.img", Content(files))
     with Machine(Config((Disk(path),))) as machine:

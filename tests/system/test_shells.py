@@ -96,7 +96,7 @@ def machines(parent: int) -> list[str]:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    """A session with two prompts."""
+    """Return a session with two prompts."""
     yield from open_session(tmp_path)
 
 

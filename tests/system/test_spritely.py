@@ -23,7 +23,7 @@ JUKEBOX, NOT_SYNC = 10008, 10002
 
 
 class Grant(NamedTuple):
-    """What an OPEN grants. size: the file's, then."""
+    """The reply to an OPEN. size: the file's at that time."""
 
     epoch: int
     stamp: int

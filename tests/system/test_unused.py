@@ -1,5 +1,5 @@
-"""What a run does not use does not move it. With one thing more of each kind in the tree, an
-experiment's run has the same trace, says the same and leaves the same disks, to the byte.
+"""Additions that a run does not use do not change it. With one thing more of each kind in the tree,
+an experiment's run has the same trace, says the same and leaves the same disks, to the byte.
 
 The boot takes longer with more rows, look-ups by name pass them, /dev/stat and /dev/policy are
 longer, and all that lies behind them in memory or on the root disk would move.
@@ -98,7 +98,7 @@ def other_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class Left:
-    """What a run leaves: all that its console showed before the workload, what the workload said,
+    """The output of a run: all that its console showed before the workload, what the workload said,
     the events of that time, and the disks."""
 
     before: str

@@ -1,4 +1,4 @@
-"""What a sequential write costs: instructions of each block, and commands of a live device."""
+"""The cost of a sequential write: instructions of each block, and commands of a live device."""
 
 import re
 

@@ -41,7 +41,7 @@ LOADS = {"script": "src", "link": "href", "img": "src", "source": "src", "iframe
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the whole book, built."""
+    """Return the folder of the whole book, built."""
     folder = tmp_path_factory.mktemp("book")
     build.build_site(folder / "site", folder / "work")
     return folder / "site"

@@ -1,4 +1,4 @@
-"""What sets up other machines: a container for development, a workflow, and the version."""
+"""The files that set up other machines: a development container, a workflow, the version."""
 
 import json
 import re

@@ -61,7 +61,7 @@ SLUICE = {"sluice", "bin/sluice"}
 GDB = {"hbreak", "break", "continue", "backtrace", "finish", "print", "target", "kstack", "queue"}
 HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
 PACKAGES = {"mvn": "maven", "unzip": "unzip"}  # of Debian; set-up does not install them
-# What stands for something else, or is to be made.
+# Names that are placeholders, or of files yet to be made.
 PLACEHOLDER = re.compile(r"\.\.\.|^$|^dir$|\b(HOST|NAME|NEXT|DIR)\b|\$\(")
 ENVIRONMENT = re.compile(r'environ(?:\.get\(|\[)"(\w+)"')
 GRADED_RUN = re.compile(r"build/grade/([\w-]+)/runs/([\w-]+)")

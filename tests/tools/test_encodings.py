@@ -121,7 +121,7 @@ NARROW = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A program that reads a trace, replays it and makes a mistake."""
+    """Return a program that reads a trace, replays it and makes a mistake."""
     trace = tmp_path_factory.mktemp("trace") / "some.spc"
     rows = (f"0,{64 * n},8192,{'RW'[n % 2]},{n / 10:.3f}\n" for n in np.arange(20))
     trace.write_text("".join(rows), encoding="utf-8")
@@ -153,6 +153,6 @@ def test_the_package_does_the_same_in_iso_8859(
 
 
 def test_the_terminals_encoding_is_the_only_one_that_is_asked_for() -> None:
-    """What printing.py wraps is the terminal."""
+    """printing.py wraps the terminal."""
     text = (ROOT / "sluice/host/printing.py").read_bytes()
     assert len(list(faults(text))) == 1 and io.TextIOWrapper.__name__.encode() in text

@@ -21,7 +21,7 @@ PROGRAMS = ("sh", "umount", "rmdir", "touch", "sleep")  # those of ENTER, and th
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A system of a few programs, with the libraries that they need."""
+    """Return a system of a few programs, with the libraries that they need."""
     root = tmp_path / "small"
     for name in ("proc", "sys", "dev", "bin", "tmp", "root/sluice"):
         (root / name).mkdir(parents=True)

@@ -25,7 +25,7 @@ from sluice.host.paths import ROOT
 E = ["E=mogul-4.1-fast", "SIZE=quick"]
 TRACE = "\n".join(f"0,{n},{'WR'[n % 3 > 0]},{n * 37 % 999 * 4096},4096" for n in range(400))
 LAB = "LAB=elevator"
-# What is typed after each goal. FILE is a small trace, OUT a folder that is not there.
+# The arguments typed after each goal. FILE is a small trace, OUT a folder that is not there.
 GIVEN: dict[str, list[str]] = {
     "all": [],
     "native": [],

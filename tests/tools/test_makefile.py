@@ -29,13 +29,13 @@ REFUSED = r"tools/rules/checks.mk:\d+: \*\*\* {}.*\.  Stop\.\n"  # how make ends
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the tree as `make all` builds it."""
+    """Return a copy of the tree as `make all` builds it."""
     return copy_of_tree(tmp_path, "results", *(f"build/{name}" for name in OF_TESTS))
 
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """A copy of the tree in which nothing is built."""
+    """Return a copy of the tree in which nothing is built."""
     return copy_of_tree(tmp_path, "results", "build")
 
 

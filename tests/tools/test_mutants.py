@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_is_refused_with_the_name_that_was_typed() -> N
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    """A copy of the tree in which changes are tried."""
+    """Return a copy of the tree in which changes are tried."""
     return Tree(tmp_path_factory.mktemp("mutants") / "tree", lenient=False)
 
 

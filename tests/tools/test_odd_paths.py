@@ -125,7 +125,7 @@ def test_a_descriptors_path_is_the_files(odd: Path) -> None:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A built tree, a home and a folder for temporary files, all with odd names."""
+    """Return a built tree, a home and a folder for temporary files, all with odd names."""
     room = tmp_path_factory.mktemp("odd") / ODD
     for name in ("home/.cache", "tmp"):
         (room / name).mkdir(parents=True)
@@ -138,7 +138,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make(clone: Path, *words: str) -> str:
-    """Run make there, with the odd folders. Returns what it says."""
+    """Run make in the clone, with the odd folders. Return its output."""
     own = {"HOME": str(clone.parent / "home"), "TMPDIR": str(clone.parent / "tmp")}
     caches = ("SLUICE_CACHE", "XDG_CACHE_HOME")
     env = {name: value for name, value in plain_environment().items() if name not in caches}

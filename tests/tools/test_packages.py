@@ -84,7 +84,7 @@ def test_no_two_packages_have_a_module_of_one_name() -> None:
 def test_the_code_that_workers_compare_is_all_that_makes_a_run_or_a_grade(
     patterns: tuple[str, ...], begin: str
 ) -> None:
-    """What a worker's work imports, directly or by others, has its part in the code's hash."""
+    """Each module that a worker's work imports, directly or not, is part of the code's hash."""
     hashed = {path for pattern in patterns for path in ROOT.glob(pattern)}
     found, waiting = set(), [ROOT / begin]
     while waiting:

@@ -17,7 +17,7 @@ PREFIXES = ["riscv64-unknown-elf-", "riscv64-elf-", "riscv64-linux-gnu-"]
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    """A folder tools/ of the scripts, beside bin/, which has a shell and no tools."""
+    """Return a folder tools/ of the scripts, beside bin/, which has a shell and no tools."""
     (tmp_path / "bin").mkdir()
     for name in ("sh", "dirname", "cmp", "python3", "cc", "uname"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
@@ -148,7 +148,7 @@ esac
 
 @pytest.fixture
 def complete(scripts: Path) -> Path:
-    """The scripts, with every program that they look for; the new ones do nothing."""
+    """Return the scripts, with every program that they look for; the new ones do nothing."""
     names = ["gcc", "ld", "nm", "objdump", "gdb"]
     names = [f"riscv64-elf-{name}" for name in names]
     names += ["bwrap", "git", "nproc", "mke2fs", "e2fsck", "debugfs", "dumpe2fs"]
@@ -192,7 +192,7 @@ def test_a_python_that_is_too_old_is_told(complete: Path) -> None:
     assert not (complete / ".venv").exists()
 
 
-# What each group asks for beside what `build` does.
+# The packages of each group that `build` does not have.
 ASKS = {
     "build": set(),
     "machine": {"qemu-system-misc"},

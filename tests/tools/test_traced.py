@@ -1,4 +1,4 @@
-"""What is read from strace's output and from gcc's times, and what is said of a build by them."""
+"""Strace's output and gcc's times are read, and described as the figures of a build."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What C leaves undefined, and a compiler fills in by chance: no warning finds it."""
+"""Behaviour that C leaves undefined and a compiler chooses: no warning finds it."""
 
 import re
 

@@ -150,8 +150,8 @@ class Session:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree, as built, opened in the editor: links to it, but for the disk and the socket of
-    `make qemu-gdb`, which are its own."""
+    """Return the tree, as built, opened in the editor: links to it, but for the disk and the socket
+    of `make qemu-gdb`, which are its own."""
     made = tmp_path_factory.mktemp("editor")
     (made / "build").mkdir()
     for path in (*ROOT.iterdir(), *(ROOT / "build").iterdir()):
@@ -163,7 +163,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def waiting(folder: Path) -> Iterator[subprocess.Popen]:
-    """The task that a launch configuration starts first, once it says that it is ready."""
+    """Return the task that a launch configuration starts first, once it says that it is ready."""
     task = tasks()["make qemu-gdb"]
     background = task["problemMatcher"]["background"]
     process = subprocess.Popen(

@@ -82,7 +82,7 @@ def make_rows(rounds: list[Round]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Guests:
-    """What both machines boot: their unused images, and Linux's kernel and archive."""
+    """The files that both machines boot: their unused images, and Linux's kernel and archive."""
 
     folder: Path
     images: dict[str, Path]

@@ -45,7 +45,7 @@ Round = dict[str, dict[str, float]]  # speeds, by line and system
 
 @dataclass(frozen=True)
 class Guests:
-    """What the machines boot: their unused images, and Linux's kernel and archives."""
+    """The files that the machines boot: their unused images, and Linux's kernel and archives."""
 
     folder: Path
     images: dict[str, Path]

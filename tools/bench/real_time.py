@@ -89,7 +89,7 @@ class Gain:
     policy: str
 
 
-# What joining neighbours and prefetching gain: slices of one file are read by turns, so that
+# The gain of joining neighbours and of prefetching: slices of one file are read by turns, so that
 # a host that is busy at times hardly changes the ratios to the first way, slice by slice.
 JOINED = "bsd44.cluster_kb=128 cluster.cluster_kb=128 ondemand.max_kb=512"
 GAINS = [

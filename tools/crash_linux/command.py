@@ -47,7 +47,7 @@ class Request:
 
 @dataclass
 class Result:
-    """What the cuts of a mode show."""
+    """The findings of a mode's cuts."""
 
     mode: Mode
     system: str

@@ -33,7 +33,7 @@ Task = tuple[Workload, Sequence[Event]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What e2fsck and the reader say of an image.
+    """The verdict of e2fsck and of the reader on an image.
 
     kinds: the kinds of findings. tree: what was read, if the image could be read. said: e2fsck's
     words, if it found something wrong.
@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass
 class Count:
-    """What the cuts of a workload show.
+    """The findings of a workload's cuts.
 
     images: how many different ones all cuts leave. wrong: how its results differ from the model's.
     kinds: how many cuts show each kind. first: of each kind the earliest cut, and e2fsck's words.

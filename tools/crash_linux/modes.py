@@ -1,4 +1,4 @@
-"""What is tried, and what is expected of it: set before the first comparison was made.
+"""The modes that are tried, and what is expected of each: set before the first comparison.
 
 A mode is a file system and how it is mounted. `must` are the kinds of findings
 (sluice/crash/cut_findings.py) that are known of it: judges that find none of them are wrong.

@@ -25,8 +25,8 @@ from tools.exercise.drawn import DATA, END, OVER, SUMS, TOLD, DrawnDisk, Setting
 
 LIMIT_S = 600  # of the host's time: a run takes some seconds
 MEMORY = "64M"
-# What a sound machine prints. A policy that cannot work on this machine, or with the tunables as
-# they are, is refused with the reason.
+# The messages that a sound machine may print. A policy that cannot work on this machine, or with
+# the tunables as they are, is refused with the reason.
 EXPECTED = re.compile(
     r"(scribble|churn): \d+ operations .*, no difference|policy: [\w/.]+( = \d+)?: .*|"
     r"policy: \S+: \d+ is not in .*|\d+ \d+ .*|@ .*|Sluice.*|"
@@ -46,7 +46,7 @@ WRITE_FAILED = 1  # status of a machine
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong with a run, in a line, and the console."""
+    """The failure of a run, in a line, and the console."""
 
     what: str
     console: str

@@ -27,7 +27,7 @@ MAX_AGE_S = 30 * 24 * 3600
 INCLUDED = "ca-certificates,git,make"  # what README says that a reader needs
 TOOLS = ("debootstrap", "unshare", "pivot_root")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-# What leads to the package index, if this machine has a way of its own.
+# The settings that lead to the package index, if this machine has a way of its own.
 NETWORK = re.compile(r"\w+_proxy|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|CERT)", re.I)
 ENTER = """\
 set -e

@@ -20,7 +20,7 @@ MOST_FAILURES = 10  # then it ends: they are likely to be one fault
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. number: of the only input to try, or None."""
+    """The command's options. number: that of the only input to try, or None."""
 
     target: str
     seconds: float

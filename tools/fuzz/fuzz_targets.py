@@ -1,4 +1,4 @@
-"""What `sluice dev fuzz` tries. A target makes input number N of a seed and tries it.
+"""The targets of `sluice dev fuzz`. A target makes input number N of a seed and tries it.
 
 - An input depends on the target, the seed and the number alone, so a failure can be repeated.
 - Readers of the host run in a process of their own (reader_process.py), for some processor seconds.

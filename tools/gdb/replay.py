@@ -30,8 +30,8 @@ MAGIC = 0x6563617274736C75
 MEMORY_START = 0x80000000
 WRITE = 1 << 63
 REQUEST, DECISION, EVENT = "request", "decision", "event"
-# What a policy decided: which request is next, where it goes, which block is written, prefetched,
-# gives way, or that a flush ends.
+# The decisions of policies: which request is next, where it goes, which block is written,
+# prefetched, gives way, or that a flush ends.
 DECISIONS = {"issued", "placed", "writing", "ahead", "evicted", "flush", "sought", "fault"}
 SETTINGS = """set confirm off
 set pagination off

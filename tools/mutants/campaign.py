@@ -41,7 +41,7 @@ HOST_CODE = (
     "results",
     "pyproject.toml",
 )
-# What the tests run; the native programs are built in the copy, and all else is only there.
+# The targets that the tests run; of a copy only the native programs are built.
 BUILT = ("native", "native.command", "kernel", "mkfs", "root", "programs", "twin")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)

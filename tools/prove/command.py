@@ -179,7 +179,7 @@ def print_story(proof: Proof) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. mutants: so many of each policy are tried instead, drawn by the seed."""
+    """The command's options. mutants: try this many of each policy instead, drawn by the seed."""
 
     words: list[str]
     limit_s: int  # of a processor, for each policy

@@ -214,8 +214,8 @@ static void check_holders(void)
 
 /* ---- nothing is lost ---- */
 
-/* What was last written to a block is in its buffer; and on the disk, if that
- * is clean or there is none. */
+/* The data last written to a block are in its buffer, and on the disk if the
+ * buffer is clean or there is none. */
 static void check_contents(u64 block)
 {
     const struct buf *b = buf_lookup(the_disk(), block);

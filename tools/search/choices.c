@@ -1,4 +1,4 @@
-/* What may come next in a state, and the step that a choice makes. */
+/* The choices that a state offers, and the step that a choice makes. */
 #include "tools/search/explore.h"
 
 const char letters[] = "reftpl";

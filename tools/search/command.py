@@ -17,7 +17,7 @@ PROGRAMS = ("D0 D1 F", "R2 W0")
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: a search, or one path of it (replay), or the mutants."""
+    """The command's task: a search, or one path of it (replay), or the mutants."""
 
     configuration: Configuration
     replay: str = ""

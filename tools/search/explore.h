@@ -9,7 +9,8 @@
 #include "tools/search/machine.h"
 
 enum kind { RUN, END, FAIL, FIRE, WAIT, LACK, KINDS };
-/* kind, what, and for RUN at which release it is paused. */
+/* what: the process or command; pause: for RUN, the release at which it pauses.
+ */
 struct choice {
     u8 kind, what, pause;
 };

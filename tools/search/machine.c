@@ -332,7 +332,7 @@ void task_run(struct task *t, u32 pause_at)
     watch->running = NULL;
     if (world.nheld)
         violated(0, "%s stops with %s held", t->proc.name, world.held[0]->name);
-    /* What is below the stack's top is no part of the state. */
+    /* Memory below the stack's top is no part of the state. */
     u8 *low = world.stacks[t - world.tasks];
     u8 *top = t->state == TASK_DONE ? low + STACK_BYTES : t->go_on[2];
     if (*(u64 *)low)

@@ -92,7 +92,8 @@ extern struct world {
     u8 arena[ARENA_BYTES] __attribute__((aligned(64)));
 } world;
 
-/* What is chosen, and how the search is told. Not part of a state. */
+/* The choice of this step, and how the search learns of it. Not part of a
+ * state. */
 struct observer {
     /* The configuration, set once. */
     u32 nblocks, nbuffers, depth, ntasks;

@@ -322,7 +322,7 @@ static const char *op_read(struct op *op, const char *word)
     return NULL;
 }
 
-/* What a program has taken: a bit for each block. */
+/* The blocks that a program holds: a bit for each. */
 struct holding {
     u32 blocks, n, most;
 };

@@ -18,7 +18,7 @@ FOUND = 1
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is searched: the programs, the sizes, and the boot arguments."""
+    """A search: the programs, the sizes, and the boot arguments."""
 
     programs: tuple[str, ...]
     args: str = ""
@@ -66,7 +66,7 @@ class Configuration:
 
 @dataclass
 class Outcome:
-    """What a search has found."""
+    """The result of a search."""
 
     status: int = 0
     values: dict[str, str] = field(default_factory=dict)  # what is behind a line's first word

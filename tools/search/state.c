@@ -143,7 +143,7 @@ static bool in_class(u64 word)
            calendar_of(word);
 }
 
-/* What is counted for people decides nothing. */
+/* Counters for people decide nothing, so they are not part of a state. */
 static void exclude_counts(void)
 {
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)

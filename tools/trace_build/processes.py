@@ -31,7 +31,7 @@ class Run:
 
 @dataclass
 class Written:
-    """What a process wrote to a file: the sizes of its calls, its runs, its first and last time."""
+    """A process's writes to a file: the sizes of its calls, its runs, its first and last time."""
 
     began_s: float
     ended_s: float = 0

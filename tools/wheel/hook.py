@@ -4,7 +4,7 @@
   models. So the wheel is for this computer's kind of processor, and for any Python.
 - What commands read of a clone goes to sluice/tree, at the places that it has in the clone
   (sluice/host/paths.py). A wheel has no kernel/, no labs and no tests.
-- An editable install (`pip install -e .`) leads to the clone, which builds for itself.
+- An editable install (`pip install -e .`) uses the clone, and the clone builds what it needs.
 """
 
 import os

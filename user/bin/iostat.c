@@ -120,7 +120,7 @@ static u32 print_group(const struct table *a, const struct table *b, u32 first,
     return hidden;
 }
 
-/* What changed from a to b. */
+/* Print the differences of two snapshots: b minus a. */
 static void print_changes(const struct table *a, const struct table *b)
 {
     bool empty_line = false;

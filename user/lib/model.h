@@ -15,7 +15,7 @@ struct model_run {
     bool may_lose;        /* EIO and EROFS are allowed: they report a loss */
     bool other_may_lose;  /* sync may report a loss of another disk */
     bool told; /* fsync or close reported a loss since the last comparison */
-    /* What the operation is doing, for a message; set by the program. */
+    /* The operation in words, for a message; the program sets it. */
     void (*describe)(char *to, u64 bytes);
 };
 extern struct model_run model_run;

@@ -82,7 +82,7 @@ static const char *const names[] = {
     "with a blank",
     "a-name-of-middling-length-that-takes-some-of-a-block"};
 
-/* What the operation does, for the message. */
+/* The operation in words, for the message. */
 static const char *kind = "start";
 static char path[2][PATH_BYTES];
 

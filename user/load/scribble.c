@@ -35,7 +35,7 @@ static int fd = -1;
 static u8 *model, buf[CALL_MAX];
 static u64 size; /* bytes of the model that are the file's */
 
-/* What the operation does, for the message. */
+/* The operation in words, for the message. */
 static const char *name = "open";
 static u64 at, length;
 
@@ -115,7 +115,7 @@ static void make_bytes(void)
     }
 }
 
-/* What was written is in the model, too. */
+/* The model has the written bytes, too. */
 static void written(i64 got)
 {
     bool some = got > 0 && (u64)got < length;

@@ -4,7 +4,7 @@
  */
 #include "user/sh/sh.h"
 
-/* What the line up to the cursor says about the word at the cursor. */
+/* The context of the word at the cursor, by the line in front of it. */
 struct place {
     char *word;   /* up to the cursor, without quotes */
     size_t n;     /* bytes of the word */

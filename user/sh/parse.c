@@ -214,7 +214,7 @@ static struct node *parse_command(struct parser *p)
     return n;
 }
 
-/* What follows an operator may begin on the next line. */
+/* The command after an operator may begin on the next line. */
 static void expect_more(struct parser *p, const char *operator)
 {
     skip_lines(p);

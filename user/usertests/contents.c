@@ -1,4 +1,4 @@
-/* What files hold: reading, writing, truncating, syncing. */
+/* The contents of files: reading, writing, truncating, syncing. */
 #include "user/usertests/usertests.h"
 
 TEST(files_of_telling_sizes_keep_their_bytes)

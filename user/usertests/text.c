@@ -2,7 +2,7 @@
  * (C11, 7.21.6.1 fprintf, 7.22.1.4 strtol, 7.22.5.2 qsort, 7.24 strings). */
 #include "user/usertests/usertests.h"
 
-/* What a format makes must be this text, and its length. */
+/* Check that a format gives this text, and returns its length. */
 #define FORMATS(wanted, ...)                                             \
     do {                                                                 \
         char got_[400];                                                  \

@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What is equal in the cells that stand in one line."""
+        """The attributes that all cells of one line share."""
         words = (self.row["arm"], setting_words(self.setting), self.row["metric"])
         return (self.experiment.name, *words, other_words(self.row))
 

@@ -14,7 +14,7 @@ SHOWN = 12  # queued sectors, in a message
 
 
 class Kind(Enum):
-    """What a choice is about."""
+    """The situation of a choice: where the queued requests lie."""
 
     AHEAD = auto()  # some requests lie ahead of the head
     BACK = auto()  # all lie behind it: the head returns
@@ -23,7 +23,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """One dispatch. Sectors are of requests' beginnings; `queued` rise and have `came` in them."""
+    """One dispatch. Sectors are where requests begin; `queued` is sorted and contains `came`."""
 
     number: int  # of its event in the trace
     event: Event
@@ -52,7 +52,7 @@ class Choice:
 
     @property
     def goes_back(self) -> bool:
-        """True if it serves again what the head has just passed, though some requests lie ahead.
+        """True if it returns to sectors just passed by the head, though some requests lie ahead.
 
         Others lie further behind, so a rule that serves the lowest would not choose so either.
         """
@@ -103,7 +103,7 @@ def choice_error(run: Run, choice: Choice) -> Wrong:
 def list_choices(
     run: Run, disk: int, start_ns: int = 0, end_ns: int = FOR_EVER
 ) -> Iterator[Choice]:
-    """Yield the choices for a disk in that time, among several requests."""
+    """Yield a disk's choices from start_ns to end_ns that were among several requests."""
     for choice in choices(run, disk):
         if start_ns <= choice.event.time_ns < end_ns and len(choice.queued) > 1:
             yield choice

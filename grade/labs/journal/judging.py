@@ -35,7 +35,7 @@ fsynced, and each operation whole or not at all"
 
 @dataclass
 class Verdict:
-    """What e2fsck and a reader of ext2 say of a cut: the tree of files, or what is wrong."""
+    """The verdict of e2fsck and a reader of ext2 on a cut: the tree of files, or the faults."""
 
     wrong: list[str] = field(default_factory=list)
     tree: FoundTree | None = None

@@ -167,7 +167,7 @@ def list_events(run: Run, operations: tuple[Operation, ...]) -> list[Event]:
 
 @dataclass(frozen=True)
 class Recording:
-    """What operations did to the data disk: the image before, the events, and the model.
+    """The effect of operations on the data disk: the image before, the events, and the model.
 
     operations: with the names of the run.
     """

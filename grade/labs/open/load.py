@@ -201,7 +201,7 @@ def oldest_s(run: Run) -> float:
 
 
 def expect_bounds(runs: Three) -> None:
-    """Raise Wrong if a block was dirty far longer than the classic set lets one be."""
+    """Raise Wrong if a block was dirty far longer than under the classic set of policies."""
     most_s = FAR_TOO_OLD * AGE_S
     came_s = oldest_s(runs.own)
     expect(

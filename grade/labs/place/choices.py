@@ -26,11 +26,11 @@ Answers = Callable[[int], Answer | None]  # by the track's number; None: no plac
 
 
 class Kind(Enum):
-    """What a choice is about."""
+    """The subject of a choice: where the head may write."""
 
-    HERE = auto()  # which place of the track where the head is
-    BESIDE = auto()  # another track of the cylinder, which is right or was chosen
-    AWAY = auto()  # another cylinder, which is right or was chosen
+    HERE = auto()  # a place of the track under the head
+    BESIDE = auto()  # another track of the cylinder is right or was chosen
+    AWAY = auto()  # another cylinder is right or was chosen
 
 
 @dataclass(frozen=True)

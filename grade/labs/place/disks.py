@@ -118,7 +118,7 @@ class Disk:
         return self.disk_image()
 
 
-# What lays out a disk is a value: equal ones lay out the same disk, as often as they are asked.
+# A layout is a value: equal layouts give the same disk, as often as they are used.
 
 
 @dataclass(frozen=True)

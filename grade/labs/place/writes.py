@@ -33,8 +33,8 @@ def writer(
 ) -> Scenario:
     """Return a machine that writes random blocks while the arm has several patiences in turn.
 
-    used: blocks of files. free: how many places of the disk are free, if not all. writes: for each
-    patience.
+    used: how many blocks the files have. free: how many places of the disk are free (None: all
+    others). writes: how many there are for each patience.
     """
     rng = bench.random(name)
     lines = []

@@ -86,7 +86,7 @@ def is_close(value: int, wanted: int, share: float) -> bool:
 def find_wrong_steps(
     own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float
 ) -> list[int]:
-    """Return the steps whose mark is not close to what is wanted, of those that show it."""
+    """Return the steps that show the mark and whose mark is not close to the wanted one."""
     seen = (step for step in wanted if step in own)
     return [step for step in seen if not is_close(getattr(own[step], mark), wanted[step], share)]
 

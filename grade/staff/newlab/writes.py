@@ -10,7 +10,7 @@ TIMES = 3
 
 
 def blocks(bench: Workbench) -> int:
-    """How many blocks are written of each file. The nonce chooses."""
+    """Return how many blocks are written of each file. The nonce chooses."""
     return bench.random("blocks").randrange(10, 20)
 
 

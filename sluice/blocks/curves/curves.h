@@ -97,7 +97,7 @@ void stack_remove(struct stack *s, u64 block);
 
 /* ---- tally.c ---- */
 
-/* What hits in caches of several sizes. The first `warmup` requests do not
+/* Hits in caches of several sizes. The first `warmup` requests do not
  * count. Numbers are fractions only if they were sampled. */
 struct hits {
     double requests, reads, blocks, bytes;

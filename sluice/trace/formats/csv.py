@@ -45,7 +45,7 @@ def looks_like(name: str, head: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """What is known of a text's columns. head: its first line, None if that is a request."""
+    """A text's columns. head: the first line, or None if that line is a request."""
 
     separator: str
     head: str | None

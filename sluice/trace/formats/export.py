@@ -1,7 +1,7 @@
 """Our own: requests.csv, as `sluice export --format csv` writes it of a run.
 
-A request is where it was queued. Of several disks, those of the last number are taken: an
-experiment's data disk. The others are left out.
+A request is where it was queued. If there are several disks, only the requests of the last
+one are taken: an experiment's data disk.
 """
 
 from collections.abc import Iterator

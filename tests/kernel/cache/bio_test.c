@@ -307,7 +307,7 @@ static bool device_step(void)
     return timer_step();
 }
 
-/* What the update daemon does for blocks whose writes failed, when the pause of
+/* Do the update daemon's work for blocks whose writes failed, when the pause of
  * the first of them has ended. */
 static bool daemon_step(void)
 {
@@ -352,7 +352,8 @@ static u64 check_list(const struct list *l, u32 set, u32 clear)
     return n;
 }
 
-/* What was prefetched and not asked for is on its list, within its share. */
+/* A block that was prefetched and not asked for is on the list of those, within
+ * their share. */
 static void check_ahead(void)
 {
     u64 marked = 0, listed = 0;
@@ -497,13 +498,13 @@ static void drop(void)
     if (nheld == HELD_MAX || is_held(d, blkno))
         return;
     binval(d, blkno);
-    /* What it holds now is the device's affair; make it known again. */
+    /* Its contents are unknown now: write new ones that the model knows. */
     struct buf *b = getblk(d, blkno);
     change(b);
     bdwrite(b, 0);
 }
 
-/* What the update daemon does. */
+/* Do the update daemon's work. */
 static void look(void)
 {
     const struct write_hooks *write = &policy_in_use[POLICY_WRITE]->write;

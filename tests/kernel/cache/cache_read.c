@@ -398,7 +398,7 @@ TEST(what_nobody_asked_for_in_10_s_gives_way_to_other_prefetched_blocks)
     check_trace("evicted disk0 5 7 1; ahead disk0 6 7 0; "
                 "queued disk0 12 7 2; issued disk0 12 7 2");
     check_eq(found_on(disk0(), 6), COMING);
-    /* What is still coming does not give way. */
+    /* A block that is still being read does not give way. */
     clock_now_ns += AHEAD_STALE_NS;
     prefetch(7, 1);
     check(!buffer_of(7));

@@ -708,7 +708,7 @@ TEST(a_block_that_somebody_has_is_neither_written_nor_given_up_for_room)
     bdwrite(b, 0);
 }
 
-/* What was given up does not come back: it is read from the disk. */
+/* A modification that was given up is gone: the block is read from the disk. */
 TEST(a_block_that_was_given_up_is_read_again)
 {
     boot_bad(N, 100);

@@ -164,7 +164,7 @@ TEST(fsync_does_not_wait_for_writes_of_other_owners)
     end_commands();
 }
 
-/* What is started once the flush waits is not its business. */
+/* A flush does not wait for writes that start while it waits. */
 TEST(a_flush_ends_although_others_go_on_writing)
 {
     boot("nbuf=64 cluster_kb=0");

@@ -1,4 +1,4 @@
-/* What tests of flushes share, on top of blocks.h. */
+/* Functions that tests of flushes share, on top of blocks.h. */
 #ifndef SLUICE_NATIVE_FLUSH_H
 #define SLUICE_NATIVE_FLUSH_H
 

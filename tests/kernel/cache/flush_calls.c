@@ -109,7 +109,7 @@ TEST(flush_older_writes_what_is_so_old)
     end_commands();
 }
 
-/* Until when the write policy lets writes start: a queue of this length. */
+/* The write policy lets writes start while the queue is shorter than this. */
 static u64 queue_most;
 
 static enum write_mode decide_by_queue(const struct write_info *w)
@@ -425,7 +425,7 @@ TEST(a_look_begins_to_count_anew)
     end_commands();
 }
 
-/* What was due and could not be written waits on the pending list. */
+/* A due block that could not be written waits on the pending list. */
 TEST(what_is_due_already_is_not_found_due_again)
 {
     boot_dirty("");

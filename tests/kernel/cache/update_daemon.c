@@ -27,7 +27,7 @@ TEST(the_daemon_asks_when_to_look_and_looks_then)
     run_to_ns(5 * MS - 1);
     check_notes("");
     told.next_ns = 9 * MS;
-    /* It looks for it wakes at a time it was told, not for what it hears. */
+    /* The daemon looks because its time has come, not because of an event. */
     run_to_ns(5 * MS);
     check_notes("next after 0");
     run_to_ns(9 * MS - 1);

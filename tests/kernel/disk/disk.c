@@ -357,7 +357,7 @@ static u64 queued_ns(void)
     return s.queued_ns;
 }
 
-/* What the mean number of queued requests is worked out from: the number,
+/* The sum from which the mean number of queued requests follows: the number,
  * summed over time, at each change and between changes. */
 TEST(the_number_queued_is_summed_over_time)
 {

@@ -404,7 +404,7 @@ static struct request *none_on_disk_0(struct queue *q, u64 now_ns)
     return q->disk ? queue_oldest(q, BOTH) : NULL;
 }
 
-/* Its records begin anew, so it must hear of all that is queued. */
+/* The scheduler's records begin anew, so it must get all queued requests. */
 TEST(a_scheduler_used_again_after_a_fault_is_told_what_other_disks_have_queued)
 {
     boot_slow("sched=told");

@@ -90,7 +90,8 @@ static void lay_out(void)
     table.end = at + 4 * MIB + DISKS * DISK_BYTES;
 }
 
-/* What the kernel says of the machine with its tree there; NULL: it boots. */
+/* Return the message with which a boot fails that has its device tree there;
+ * NULL: it boots. */
 static const char *said(u64 tree_phys)
 {
     struct region tree = {tree_phys, tree_phys + TREE_BYTES};

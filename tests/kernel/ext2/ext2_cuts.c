@@ -29,8 +29,8 @@ static const char base[] =
 
 #define MANY "/m/long/aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
 
-/* What is done, after what, and whether a directory may have two names, about
- * which e2fsck -p asks. */
+/* An operation, the operations before it, and whether a directory may have two
+ * names, about which e2fsck -p asks. */
 static const struct rename {
     const char *line, *first;
     bool asks;
@@ -196,7 +196,7 @@ static void preen_one(struct outcome *o, u32 i)
     judge(o, cuts.done[i], "e2fsck -p, then mounted");
 }
 
-/* What is on the disk, which is not mounted, without counts of names. */
+/* The tree on the disk, which is not mounted, without counts of names. */
 static char *look(const char *line)
 {
     return uncounted(rig_look(rig_image(), IMAGE_WHOLE, line));

@@ -34,8 +34,8 @@ static int read_at(struct inode *ip, u64 offset, u64 n)
     return error ? error : (int)(n - u.left);
 }
 
-/* What the cache is to be told: letters and ranges of the file's blocks, of
- * which holes are left out. */
+/* The calls that the cache should get: letters and ranges of the file's blocks,
+ * of which holes are left out. */
 static void expect_told(const char *want)
 {
     char text[8192] = "";
@@ -310,7 +310,7 @@ static int write_user(struct inode *ip, u8 *data, u64 offset, u64 n, u64 good,
     return error;
 }
 
-/* What lay in the blocks before is never seen, nothing stays past the end. */
+/* Old contents of the blocks are never seen, and nothing stays past the end. */
 TEST(a_write_from_bad_memory_leaves_only_what_was_written)
 {
     static u8 data[8192], got[20000];

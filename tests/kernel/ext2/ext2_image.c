@@ -344,7 +344,7 @@ static bool claim(struct looking *l, u32 ino, u32 blkno)
     return true;
 }
 
-/* What is gathered of a file's blocks. */
+/* The sums over a file's blocks. */
 struct gathered {
     u64 count;   /* with those of pointers */
     u64 end;     /* after the last of data */

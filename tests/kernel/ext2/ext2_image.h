@@ -41,7 +41,7 @@ bool image_used(const u8 *, u32 blkno); /* as the bitmap says */
  * counts with them. */
 void image_use(u8 *, u32 first, u32 n, bool used);
 
-/* What is to be asked of an image. */
+/* The checks to make on an image. */
 enum image_state {
     IMAGE_WHOLE, /* unmounted: everything agrees */
     IMAGE_CUT,   /* after a power cut: nothing that e2fsck -p has to ask about:
@@ -50,7 +50,7 @@ enum image_state {
     IMAGE_MOVED, /* the same, but directories may have two names */
 };
 
-/* What is there, a line a path, sorted: "PATH\tKIND ...\tNLINK". The
+/* List the paths, sorted, one in a line: "PATH\tKIND ...\tNLINK". The
  * complaints are added up in *wrong, as text; both are to be freed. */
 char *image_look(const u8 *, u64 bytes, enum image_state, char **wrong);
 

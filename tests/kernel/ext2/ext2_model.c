@@ -12,7 +12,7 @@
 #define HANDLES 6
 #define TEXT    900
 
-/* What a name stands for. */
+/* The inode that a name leads to. */
 struct object {
     u32 type; /* S_IFREG, S_IFDIR, S_IFLNK */
     u32 names, handles;
@@ -35,7 +35,7 @@ static struct {
 static struct model_options options;
 static FILE *facts;
 
-/* What must be so in the log from one length to another. */
+/* A rule about the log from one length to another. */
 struct fact {
     u64 from;
     const struct object *object;

@@ -426,7 +426,8 @@ TEST(the_disk_has_all_before_it_has_the_mark_that_it_is_whole)
     check_eq(rig_do("create /m/x"), -EROFS); /* nothing follows the mark */
 }
 
-/* It would overwrite what is made on the disk afterwards. */
+/* Such a write would overwrite blocks of a file system made there afterwards.
+ */
 TEST(no_delayed_write_is_left_of_a_disk_that_is_no_longer_mounted)
 {
     u32 closed = 0;

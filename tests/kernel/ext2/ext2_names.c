@@ -812,7 +812,7 @@ TEST(the_flag_of_a_hash_tree_goes_before_the_first_change)
     }
 }
 
-/* What a rename finds has another name or type by the time it is locked: see
+/* The inode that a rename finds has another name or type once it is locked: see
  * the processes of ext2_tool. Here: names within one block and in others. */
 TEST(renames_of_every_kind_keep_what_they_move)
 {

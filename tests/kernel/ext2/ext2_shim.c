@@ -413,7 +413,7 @@ bool sleep_held(const struct sleeplock *lk)
     return lk->holder == myproc();
 }
 
-/* Who waits sees for itself when it may go on. */
+/* Let others run once. The sleeper checks by itself whether it may go on. */
 void sleep_on(const void *chan, struct spinlock *lk)
 {
     (void)chan;
@@ -512,7 +512,7 @@ struct disk *shim_disk_of(u8 *data, u64 bytes)
     return &d->disk;
 }
 
-/* What the drive's cache holds is on the platters now. */
+/* Move the contents of the drive's cache to the platters. */
 static void flushed(struct shim_disk *s)
 {
     for (u64 i = 0; s->durable && i < s->unflushed; i++) {
@@ -762,7 +762,7 @@ static void maybe_write(struct shim_buf *s, void *arg)
         write_dirty(s);
 }
 
-/* What is clean and was not among the last to be used is forgotten. */
+/* Forget clean blocks, except those used last. */
 static void maybe_drop(struct shim_buf *s, void *arg)
 {
     (void)arg;

@@ -39,7 +39,7 @@ struct shim_options {
 extern struct shim_options shim;
 
 u64 shim_random(u64 below);
-/* What kprintf has been given since the last call: the first 4 KB. */
+/* The text that kprintf has printed since the last call: the first 4 KB. */
 const char *shim_printed(void);
 struct disk *shim_disk(const char *image); /* read into memory */
 /* A disk whose contents are these bytes, which the disk owns from now on. */
@@ -90,7 +90,7 @@ extern void (*shim_on_write)(struct disk *);
 extern void (*shim_on_change)(struct disk *, u64 blkno);
 bool shim_holds(const char *lock); /* does the process hold one so named? */
 
-/* What the cache was told of blocks, in order: a letter (a asked for with
+/* The calls of the cache about blocks, in order: a letter (a asked for with
  * another, w requested with another, p prefetched, u unwanted) and a number
  * each. The text is emptied by the call. */
 const char *shim_told(void);

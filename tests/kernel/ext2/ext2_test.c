@@ -245,7 +245,7 @@ static void expect_old_or_new(const u8 *after, const char *paths,
     free(new);
 }
 
-/* What an operation does when nothing fails. */
+/* The result of an operation in which nothing fails. */
 struct outcome {
     const char *before; /* trees */
     char *after, *said;
@@ -542,7 +542,7 @@ static void meet(u32 fibre)
     met[fibre - 1] = command_run(line, NULL);
 }
 
-/* What a pair ends as, and the tree. */
+/* The results of a pair of operations, and the tree afterwards. */
 static char *ended(const char *where)
 {
     char *tree, *text;

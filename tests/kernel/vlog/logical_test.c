@@ -28,7 +28,7 @@ static int read_sector(void *arg, u64 sector, void *to)
 
 /* ---- the model ---- */
 
-/* What each block holds: a version, 0 if it was never written. A write under
+/* The version of each block's data, 0 if it was never written. A write under
  * way may be found or not. */
 static u64 acknowledged[MOST_PLACES], under_way[MOST_PLACES];
 

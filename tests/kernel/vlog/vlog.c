@@ -549,7 +549,7 @@ TEST(the_drive_has_one_command_at_a_time_while_places_are_cleaned)
     cut();
 }
 
-/* What a run of cleaning at random names. */
+/* The seed by which clean_at_random draws the slots that it names. */
 static u64 clean_seed;
 
 static void clean_at_random(const struct queue *q, u64 now_ns, bool idle,

@@ -165,7 +165,7 @@ static bool ondemand_follows(const struct access *a)
     return ondemand_sequential(a) || (a->block > m.next && a->block < m.end);
 }
 
-/* What is read ahead is the window but for what this read asks for. */
+/* The policy reads ahead the window without the blocks of this read. */
 static struct readahead ondemand(const struct access *a)
 {
     u64 half = (m.end - m.begin) / 2;
@@ -223,6 +223,8 @@ static struct readahead stride(const struct access *a)
     return w;
 }
 
+/* True if the read repeats an established distance; without one, if it is at
+ * most tunable[2] blocks from the last read. */
 static bool stride_follows(const struct access *a)
 {
     i64 step = a->block - m.last;
@@ -320,8 +322,8 @@ static struct readahead leap(const struct access *a)
 
 typedef struct readahead model_fn(const struct access *);
 
-/* Mostly on from the last read, or at the last distance; often with what was
- * read ahead found, but at times it has gone. */
+/* Draw a read. Most go on from the last read or repeat its distance. Blocks
+ * that were read ahead are mostly cached, and sometimes evicted. */
 static void draw_read(struct access *a, u64 *seed)
 {
     u64 how = random_u64(seed) % 16;

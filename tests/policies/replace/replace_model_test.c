@@ -259,7 +259,7 @@ static struct {
     bool marked[BUFFERS];
 } clock_;
 
-/* What was unwanted comes anew. */
+/* An unwanted block enters like a new one. */
 static void clock_insert(u64 i, bool reuse)
 {
     clock_.marked[i] = reuse && has(&clock_.hand, i);
@@ -1002,7 +1002,7 @@ static void pro_evicted(u64 i)
 
 /* ---- MGLRU ---- */
 
-/* What each buffer's generation is (0: none, or unwanted), how often it was
+/* Each buffer's generation (0: none, or unwanted), how often it was
  * used since it came there, and in which order. */
 static struct {
     u64 least, margin; /* the tunables */
@@ -1019,6 +1019,7 @@ static void gen_begins(void)
     gen.youngest = 2;
 }
 
+/* Return how many buffers are in the generations `from` to `to`. */
 static u64 gen_number(u64 from, u64 to)
 {
     u64 n = 0;
@@ -1055,6 +1056,8 @@ static void gen_insert(u64 i, bool reuse)
     }
 }
 
+/* True if a tier, up to this one, has refaults / total above margin percent of
+ * tier 0's (both sums of the present and the past), and enough refaults. */
 static bool gen_protects(u64 tier)
 {
     for (u64 t = 1; t <= tier; t++) {

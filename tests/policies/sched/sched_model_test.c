@@ -239,9 +239,10 @@ static struct {
     u64 sent; /* how often, to either */
 } arm;
 
+/* Send the arm to the last or the first cylinder; returns when it is there. */
 static u64 to_edge(bool last)
 {
-    check(arm.at_end != last); /* by turns, the last cylinder first */
+    check(arm.at_end != last); /* alternately, the last cylinder first */
     arm.there_ns =
         last ? clock_now_ns + 3 * NS_PER_MS : arm.there_ns + 5 * NS_PER_MS;
     arm.at_end = last;
@@ -372,8 +373,9 @@ static struct {
     u64 taken;
 } way;
 
-/* What is near the head, else near the request: the youngest of equals there.
- */
+/* The candidate to write on the way to the request at `to`: the first one
+ * within near_sectors of the head; else the last one within near_sectors of the
+ * request, the youngest of those at one sector. */
 static struct request *near_the_way(u64 to)
 {
     u64 head = queue.head_sector;
@@ -540,7 +542,8 @@ static bool is_hidden(const struct request *r)
     return false;
 }
 
-/* The soonest of all, with that part of its age in its favour. */
+/* Return the request that can begin first, where a part of its age counts as
+ * time gained: the age in us times `thousandths` ns. */
 static struct request *soonest(u64 now_ns, u64 thousandths)
 {
     struct request *best = NULL;

@@ -305,7 +305,7 @@ TEST(freeblock_takes_only_what_fits_if_both_go_as_late_as_of_late)
     check_free((u64[]){7}, 1, 7, 350);   /* has passed */
 }
 
-/* What was found at 1,000 us, after a look of 1.25, goes 40 us later, and the
+/* A write found at 1,000 us, after a look of 1.25, goes 40 us later, and the
  * request is thought about 2 us after its end: a fourth more of both. */
 TEST(a_detour_measures_how_late_commands_go)
 {

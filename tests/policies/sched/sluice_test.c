@@ -135,7 +135,7 @@ static void dispatch(struct request *r)
     note(r->sector);
     note(clock_now_ns);
     leave(r);
-    /* What a look has found goes a moment later. */
+    /* A write that a look has found is dispatched a moment later. */
     bool found = lateness_of(&queue)->goes == r;
     queue_dispatched(&queue, r, found ? clock_ns() : clock_now_ns);
     done_ns = queue.done_ns =

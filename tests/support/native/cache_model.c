@@ -48,7 +48,7 @@ const struct policy *model_start(const char *name)
 
 /* ---- the record of writes ---- */
 
-/* What no longer fits is a failure only if the test asks. */
+/* A record that no longer fits is a failure only if the test asks for it. */
 static void log_print(const char *fmt, ...)
 {
     va_list args;
@@ -98,7 +98,7 @@ static struct buffer *buffer_of(u64 blkno)
     return &buffers[used++];
 }
 
-/* What they keep must be right, but while they look. */
+/* The policies' records must be right, except during a scan. */
 static void check_policies(void)
 {
     const struct policy *policies[] = {update, write};

@@ -1,4 +1,4 @@
-/* What tests expect to be said, traced and counted (rig.h). */
+/* Checks of what is printed, traced and counted (rig.h). */
 #include "tests/support/native/rig.h"
 
 #include <sys/wait.h>
@@ -75,7 +75,7 @@ void check_text(const char *which, const char *want, const char *file, u32 line)
     forget(which);
 }
 
-/* What a child says that runs fn. */
+/* The output of a child process that runs fn. */
 static void in_child(void (*fn)(void), char *out, u64 n)
 {
     int ends[2], status;

@@ -16,7 +16,7 @@ typedef void script_word(const char *verb, const char *word);
 
 void script_run(const char *steps, script_word *do_word);
 
-/* The same for a whole step, with all its words in one string. */
+/* A function for a whole step, which gets all its words in one string. */
 typedef void script_step(const char *verb, const char *words);
 
 void script_run_steps(const char *steps, script_step *do_step);

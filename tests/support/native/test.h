@@ -81,7 +81,7 @@ extern const struct policy *const __stop_policies[];
     for (const struct policy *const *p = __start_policies; \
          p < __stop_policies; p++)
 
-/* What a program with policies does for --all, before the tests and after. */
+/* A program with policies calls these for --all, before the tests and after. */
 void watch_counters(void);
 void print_unmoved(void);
 

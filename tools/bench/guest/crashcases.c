@@ -1,7 +1,7 @@
 /*
  * Process 1 of the Linux guest of the crash laboratory (tools/crash_linux/). It
- * does the workloads of each disk one after the other, those of all disks at a
- * time, and switches the machine off.
+ * does the workloads of a disk one after the other, works on all disks at the
+ * same time, and then switches the machine off.
  *
  * - The first sector of a disk has its number, and /N is what the workloads of
  *   disk N have as their root: /N/machine (crash.h), and /N/w0, /N/w1, ... the

@@ -1,4 +1,4 @@
-/* What the two programs that are process 1 of a Linux guest do alike. */
+/* Functions that both programs share which are process 1 of a Linux guest. */
 #pragma once
 
 #include "user/lib.h"

@@ -11,12 +11,12 @@ AWAY = (True, False)  # a file is moved, and replaces one, in each way once: a r
 
 
 def folder_of(file: str) -> str:
-    """Which of the folders a file is in."""
+    """Return the folder that a file is in."""
     return FOLDERS[file.startswith(f"/data/{FOLDERS[1]}")]
 
 
 class Tree:
-    """The names that are there while random commands are made: each command finds what it needs."""
+    """The names that exist while random commands are made, so that each command finds its files."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -25,27 +25,27 @@ class Tree:
         self.away = {kind: rng.sample(AWAY, len(AWAY)) for kind in ("move", "replace")}
 
     def free(self, folder: str | None = None) -> str:
-        """A name that was never there, in this folder or in any."""
+        """Return a name that never existed, in this folder or (None) in a random one."""
         self.made += 1
         return f"/data/{self.rng.choice(FOLDERS) if folder is None else folder}f{self.made}"
 
     def take_file(self) -> str:
-        """One of the files, which it loses."""
+        """Remove a random file from the list, and return its name."""
         return self.files.pop(self.rng.randrange(len(self.files)))
 
     def new(self, folder: str | None = None) -> str:
-        """A free name, which becomes a file."""
+        """Add a file with a free name to the list, and return the name."""
         self.files.append(self.free(folder))
         return self.files[-1]
 
     def goal(self, file: str, kind: str) -> str:
-        """The folder that this file is to be in after a move: another one, or its own."""
+        """Return the folder that this file is to be in after a move: another one, or its own."""
         here = folder_of(file)
         there = next(folder for folder in FOLDERS if folder != here)
         return there if self.away[kind].pop() else here
 
     def step(self, kind: str) -> str:
-        """A command of this kind."""
+        """Return a command of this kind."""
         if kind == "copy":
             return f"cp /text {self.new()}"
         if kind == "move":

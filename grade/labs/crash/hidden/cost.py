@@ -37,13 +37,13 @@ beacon 4
 
 
 def _writes(run: Run, first: int) -> int:
-    """The writes that were waited for between this beacon and the next."""
+    """Return how many writes were waited for between this beacon and the next."""
     began_ns, ended_ns = run.beacon(first), run.beacon(first + 1)
     return sum(began_ns <= r.queued_ns < ended_ns for r in run.data(write=True))
 
 
 def _slide(bench: Workbench, first: int, full: float, none: float) -> Slide:
-    """Their number, compared with the reference's."""
+    """Return the number of those writes, scored against the reference's number."""
     done, wanted = (_writes(ask(SCENARIO), first) for ask in (bench.run, bench.reference))
     return Slide("a number", "writes", done, full * wanted, none * wanted)
 

@@ -1,4 +1,4 @@
-"""What is made is there whole or not at all, and it is there when the call has returned."""
+"""A new object is there whole or not at all, and it is there when the call has returned."""
 
 from grade.engine.scenario import Run
 from grade.engine.workbench import Workbench

@@ -1,4 +1,4 @@
-"""What is removed is there whole or not at all."""
+"""A removed object is there whole or not at all."""
 
 from grade.engine.scenario import FOR_EVER
 from grade.engine.workbench import Workbench

@@ -42,7 +42,7 @@ grep bio.scanned /dev/stat > {COUNTERS}2
 
 
 def _counting_ms(run: Run) -> float:
-    """How long the counting took."""
+    """Return how long the counting took."""
     written = len(run.writes_of("/f", end_ns=run.beacon(3)))
     expect(written == BLOCKS, f"all {BLOCKS} blocks to be written", f"{written} were")
     return (run.beacon(2) - run.beacon(1)) / 1e6

@@ -78,7 +78,8 @@ def _bursts(bench: Workbench) -> tuple[Run, int]:
 
 
 def _run_counted_load(bench: Workbench) -> tuple[Run, list[Burst]]:
-    """A burst of ten blocks, then others, whose age is set to one second while they are older."""
+    """Run a burst of ten blocks; then write others, and set their age to one second when they are
+    older."""
     made = [Burst(_age_s(bench), 100, 3, 10)]
     asked = scenario("due-counted", made)
     script = f"""

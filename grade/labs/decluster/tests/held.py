@@ -60,7 +60,7 @@ def _fill_time_ns(run: Run, number: int) -> tuple[int, int]:
 
 
 def _early(run: Run, number: int) -> list[Write]:
-    """The writes of a file that are queued while its blocks are filled."""
+    """Return the writes of a file that are queued while its blocks are filled."""
     return run.writes_of(f"/f{number}", *_fill_time_ns(run, number))
 
 

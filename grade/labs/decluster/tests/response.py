@@ -15,8 +15,8 @@ BURST, FLOOR, AGE_S = 60, 5, 6
 LDCL = f"write=delayed update=ldcl ldcl.age_s={AGE_S} ldcl.range_s={AGE_S - 1}"
 PERIODIC = f"write=delayed update=pu pu.interval_ms={AGE_S}000"
 OAW, ASYNC = f"write=oaw oaw.floor={FLOOR} update=none", "write=async update=none"
-# Into how many parts the better policy divides what the worse one writes at once: LDCL into one
-# for each second, OAW into as much as the queue may hold. This share of the parts earns all points
+# The better policy divides into parts the blocks that the worse one writes at once: LDCL has a part
+# for each second, OAW one for each filling of the queue. This share of the parts earns all points
 # (GOOD) or none (BAD): half is the border, with a tenth on either side.
 LDCL_PARTS, OAW_PARTS = AGE_S, BURST / (FLOOR + 1)
 GOOD, BAD = 0.6, 0.4
@@ -44,7 +44,7 @@ def _scenario(bench: Workbench, name: str, policies: str) -> Scenario:
 
 
 def _reads_ms(run: Run) -> list[float]:
-    """The response times of the file's reads."""
+    """Return the response times of the file's reads."""
     sectors = run.sectors("/read")
     settled = (r for r in run.data(write=False) if r.queued_ns >= SETTLED_NS)
     return [r.response_ms for r in settled if r.sector in sectors]
@@ -56,8 +56,8 @@ def _writes(run: Run) -> int:
 
 
 def _way(parts: float, share: float) -> float:
-    """How far the standard deviation is on the way from a burst in so many parts to a whole one, if
-    there is only this share of the parts.
+    """Return a share of the way from the standard deviation of a burst in `parts` parts to that of
+    a whole burst: the share that `share` of the parts leaves.
 
     One read waits for a part, as long as the part is (n * s, the chapter's formula). So k parts,
     each a k-th of the burst, add up to a k-th of the variance.
@@ -68,8 +68,8 @@ def _way(parts: float, share: float) -> float:
 def _measure(
     bench: Workbench, better: tuple[str, str], worse: tuple[str, str], parts: float
 ) -> Slide:
-    """Points from what the reference's better policies would have with a few parts less, down to
-    what they would have with still fewer."""
+    """Score the run: full points for the deviation that the reference's better policies would have
+    with a few parts less, and none for that with still fewer."""
     good, bad = _scenario(bench, *better), _scenario(bench, *worse)
     best, worst = bench.reference(good), bench.reference(bad)
     run = bench.run(good)

@@ -35,7 +35,7 @@ beacon 4
 
 
 def _runs(bench: Workbench) -> tuple[Run, Run]:
-    """The reference's run, and the submission's, whose sync writes many blocks."""
+    """Return the reference's run, and the submission's, whose sync writes many blocks."""
     scenario = _scenario(bench)
     best, run = bench.reference(scenario), bench.run(scenario)
     came = len(_synced(run))
@@ -44,12 +44,12 @@ def _runs(bench: Workbench) -> tuple[Run, Run]:
 
 
 def _synced(run: Run) -> list[Write]:
-    """The blocks that the sync writes."""
+    """Return the blocks that the sync writes."""
     return run.writes_of("/f", run.beacon(1), run.beacon(2))
 
 
 def _block_us(burst: list[Write]) -> float:
-    """The mean time between two blocks' entering the disk's queue."""
+    """Return the mean time between two blocks' entering the disk's queue."""
     span_ns = burst[-1].request.queued_ns - burst[0].request.queued_ns
     return span_ns / (len(burst) - 1) / 1000
 

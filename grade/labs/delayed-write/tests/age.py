@@ -18,7 +18,7 @@ def _dirty(file: str, blocks: list[int]) -> str:
 
 
 def _orders(bench: Workbench) -> tuple[list[int], list[int], list[int]]:
-    """An order of all blocks, then older ones of them, then another order of all."""
+    """Return three orders: of all blocks, of some older ones among them, and of all again."""
     rng = bench.random("orders")
     first = rng.sample(range(BLOCKS), BLOCKS)
     again = rng.sample(first[: BLOCKS // 2], BLOCKS // 3)
@@ -26,7 +26,7 @@ def _orders(bench: Workbench) -> tuple[list[int], list[int], list[int]]:
 
 
 def _run(bench: Workbench) -> Run:
-    """Three times, blocks become dirty in an order of their own before a sync."""
+    """Make blocks dirty three times, each time in another order, with a sync after each."""
     first, again, second = _orders(bench)
     script = f"""
 {_dirty("f", first + again)}

@@ -14,7 +14,7 @@ AGAIN_BLOCKS = 20
 HELD_BLOCKS = 60
 MANY = 96  # blocks: several groups of the scheduler wow
 PART = b"2" * 100
-# What begins at which beacon.
+# The phase that begins at each beacon.
 SYNC, AGAIN, COUNTED, READ, HELD, CANDIDATES, DONE = 1, 3, 5, 7, 9, 11, 13
 ANEW = "conv=notrunc 2> /dev/null"
 
@@ -129,7 +129,8 @@ def a_block_that_is_held_back_is_told_from_others(bench: Workbench) -> None:
 
 
 def _events(run: Run, name: str) -> list[int]:
-    """The arguments of the events of this name about the blocks that were written five times."""
+    """Return the arguments of the events of this name about the blocks that were written five
+    times."""
     place = {sector // BLOCK_SECTORS for sector in run.sectors("/again")}
     found = (e for e in run.events if e.disk == run.data_disk and e.name == name)
     return [e.argument for e in found if e.block in place]

@@ -10,7 +10,7 @@ BLOCKS = 40
 WRITER_S = 20
 SOON = 0.75  # of that time: a sync of each disk and of all may take three flushes
 
-# What begins at which beacon.
+# The phase that begins at each beacon.
 SYNC, FSYNC, OTHERS, BUSY = 1, 3, 5, 7
 OWN_RETURNED_0, OWN, CANDIDATE_RETURNED_0, CANDIDATE, STARTED = 1, 2, 3, 4, 5  # of _errors
 WRITE = "dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null"

@@ -31,7 +31,7 @@ beacon 2
 
 
 def _writes(run: Run) -> list[Request]:
-    """The sync's writes, in the order in which they were queued."""
+    """Return the sync's writes, in the order in which they were queued."""
     return [w.request for w in run.writes_of("/f", run.beacon(1), run.beacon(2))]
 
 

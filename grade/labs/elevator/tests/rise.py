@@ -11,7 +11,8 @@ from ..loads import CLOSE, DONE, crowd, syncs
 
 
 def _sync_writes(run: Run, first: int) -> list[Write]:
-    """The file's writes by the sync between this beacon and the next, as they were served."""
+    """Return the file's writes by the sync between this beacon and the next, as they were
+    served."""
     writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
     expect(len(writes) >= 15, "at least 15 writes by the sync", f"{len(writes)}")
     return sorted(writes, key=lambda write: write.request.issued_ns)

@@ -12,7 +12,7 @@ def of_the_first_command(bench: Workbench) -> None:
 
 
 def of_the_second_command(bench: Workbench) -> None:
-    """What the first command read is cached now."""
+    """The blocks that the first command read are cached now."""
     expect_right(
         bench, "requests_again", "count the lines `queued disk1` of the second dd's process"
     )

@@ -12,7 +12,8 @@ def _took_s(run: Run) -> float:
 
 
 def _expect_written(run: Run) -> None:
-    """An fsync is done when the disk has what was written: a power cut then loses nothing."""
+    """Raise Wrong unless all blocks of the file were on the disk when its fsync was done: a power
+    cut after that loses nothing."""
     last_ns: dict[int, int] = {}
     for write in run.writes_of("/synced", end_ns=run.beacon(DONE)):
         last_ns[write.block] = write.request.completed_ns

@@ -1,4 +1,4 @@
-"""What was written before a power cut is found after it, and so after the next cut."""
+"""Blocks written before a power cut are found after it, and also after the next cut."""
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -15,7 +15,7 @@ MS = (900, 1500)  # until the cut
 
 
 def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
-    """A machine that writes until its power is cut; its disk is that of the run before."""
+    """Return a scenario that writes until its power is cut, on the disk of the run before."""
     rng = bench.random(name)
     first = reader(bench, "cuts")
     part = f"size={4 * PART}k nr=1000"
@@ -27,7 +27,7 @@ def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
 
 @dataclass(frozen=True)
 class Left:
-    """The disk as a run has left it. Equal ones have the same bytes, wherever they are."""
+    """The disk that a run has left. Equal objects have the same bytes, wherever the files are."""
 
     disk: Path = field(compare=False)
     sha256: str

@@ -11,5 +11,5 @@ def each_block_is_found_without_a_tail(bench: Workbench) -> None:
 
 
 def after_the_scan_the_walk_is_the_same(bench: Workbench) -> None:
-    """What is read after the scan are the sectors of the map that count, each once."""
+    """After the scan only the valid sectors of the map are read, each once."""
     expect_walk(bench.run(reader(bench, "scan", tail=False), despite_faults=True))

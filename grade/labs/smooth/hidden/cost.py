@@ -38,7 +38,7 @@ def _queued_ns(run: Run) -> list[int]:
 
 
 def _counting_ms(run: Run) -> float:
-    """How long the counting took."""
+    """Return how long the counting took."""
     writes = run.writes_of("/f", end_ns=run.beacon(3))
     expect(len(writes) == BLOCKS, f"all {BLOCKS} blocks to be written", f"{len(writes)} were")
     expect_due(run, "/f", writes, AGE_MS, SCAN_MS)
@@ -46,7 +46,7 @@ def _counting_ms(run: Run) -> float:
 
 
 def _block_us(run: Run) -> float:
-    """The mean time from one block to the next."""
+    """Return the mean time from one block to the next."""
     expect(_counting_ms(run) > 0, "counting to take some time", "it took none")
     gaps_ns = [after - before for before, after in pairwise(_queued_ns(run))]
     return mean(gap for gap in gaps_ns if gap < PAUSE_NS) / 1000

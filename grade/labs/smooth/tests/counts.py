@@ -1,4 +1,5 @@
-"""What is asked to be counted is counted: the blocks of a smooth flush, and AIPU's scans."""
+"""The events that the lab asks to count are counted: the blocks of a smooth flush, and AIPU's
+scans."""
 
 from grade.engine.assertions import expect
 from grade.engine.counters import counter_growth
@@ -11,12 +12,12 @@ FEW = 10  # blocks that are looked at and not due
 
 
 def _queued(run: Run, start_ns: int, end_ns: int) -> int:
-    """How many writes were queued in that time, on all disks."""
+    """Return how many writes were queued in that time, on all disks."""
     return sum(r.write and start_ns <= r.queued_ns < end_ns for r in run.requests)
 
 
 def _flushes(run: Run, start_ns: int, end_ns: int) -> list[int]:
-    """The numbers of blocks that flushes in that time say they have started."""
+    """Return the numbers of blocks that flushes in that time say they have started."""
     return [e.argument for e in run.events if e.name == "flush" and start_ns <= e.time_ns < end_ns]
 
 
@@ -38,8 +39,7 @@ def a_smooth_flush_is_told_as_one_burst(bench: Workbench) -> None:
 
 
 def a_smooth_flush_returns_how_many_blocks_it_started(bench: Workbench) -> None:
-    """What the system call smoothsync returns to a program, while all blocks that are dirty are
-    due."""
+    """The system call smoothsync returns how many blocks it started; all dirty blocks are due."""
     run = bench.run(SMOOTHSYNC)
     queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
     came = run.contents(STARTED).decode(errors="replace").strip()

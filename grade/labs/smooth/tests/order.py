@@ -22,7 +22,7 @@ def the_oldest_goes_first(bench: Workbench) -> None:
 
 
 def _first_burst(run: Run) -> int:
-    """How many blocks are queued at once, the first time that any are."""
+    """Return how many blocks are queued at once, the first time that any are."""
     writes = run.writes_of("/f", end_ns=run.beacon(1))
     expect(bool(writes), "blocks to be written", "none was")
     return sum(w.request.queued_ns < writes[0].request.queued_ns + BURST_NS for w in writes)

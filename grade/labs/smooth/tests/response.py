@@ -34,7 +34,7 @@ beacon 1
 
 
 def _reads_ms(run: Run) -> list[float]:
-    """The response times of the file's reads, the shortest first."""
+    """Return the response times of the file's reads, the shortest first."""
     sectors = run.sectors("/read")
     settled = (r for r in run.data(write=False) if r.queued_ns >= SETTLED_NS)
     return sorted(r.response_ms for r in settled if r.sector in sectors)
