@@ -280,7 +280,8 @@ struct search {
     u32 room_block, room_at;
 };
 int dir_search(struct inode *dir, const char *name, struct search *);
-/* Write an entry for ip into what dir_search found. Written on return. */
+/* Write an entry for ip into the room that dir_search found. The directory's
+ * block is written on return. */
 int dir_enter(struct inode *dir, const struct search *, const char *name,
               struct inode *ip);
 int dir_remove(struct inode *dir, const struct search *);

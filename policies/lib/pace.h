@@ -34,8 +34,9 @@ struct pace {
 /* Start with no dirty block. */
 void pace_start(struct pace *);
 
-/* Go on to the present tick; blocks that were due in earlier ones are due in
- * it. Writes are spread over this tick and `early` more. */
+/* Go on to the tick of now_ns: blocks that were due in earlier ticks are due in
+ * it now, and todo is worked out. Writes are spread over it and `early` more
+ * ticks. */
 void pace_keep(struct pace *, u64 now_ns, u64 early);
 
 /* The tick by whose end a block is to be written that must be written at at_ns.

@@ -7,6 +7,8 @@ struct search {
     u64 base; /* the sector that counts as the first */
 };
 
+/* The first free sector of a track that may be used; sectors count from base.
+ */
 static u64 free_from(void *arg, u64 from, u64 end)
 {
     const struct search *s = arg;

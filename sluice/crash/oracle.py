@@ -388,9 +388,12 @@ def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tu
 
 
 def is_of_versions(piece: bytes, at: int, window: Sequence[bytes], promise: Promise) -> bool:
-    """Return whether each byte of a piece is one that a version has there. A version has zeros in
-    the rest of its last block, which a truncate writes before the size; and everywhere after its
-    end if stale bytes are allowed, for then the size may grow before the data."""
+    """Return whether each byte of a piece is one that a version of the file has there.
+
+    After its end, a version has zeros up to the end of its last block, because a truncate writes
+    these before the size. If stale bytes are allowed, it has zeros everywhere after its end,
+    because then the size may grow before the data.
+    """
     end = at + len(piece)
     may = [
         one.ljust(end if promise.stale else -(-len(one) // MOST_BLOCK) * MOST_BLOCK, b"\0")[at:end]

@@ -38,7 +38,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def was(graded: Path) -> dict:
-    """Its certificate."""
+    """Return the certificate of the grade."""
     return certificate.read_certificate(graded / certificate.FILE)
 
 

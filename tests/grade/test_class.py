@@ -180,7 +180,7 @@ def test_a_worker_with_another_tree_scores_nothing(
 def test_a_class_without_anything_new_starts_no_workers(
     client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It needs none either: this process has workers, and that of `make class` has none then."""
+    """This process has workers, but the process of `make class` starts none."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
     score(client, folder, out)
     monkeypatch.setattr(distributed, "as_completed", pytest.fail)

@@ -385,7 +385,7 @@ def test_machine_mode_is_linked_from_entry_and_nothing_else(tmp_path: Path) -> N
 
 
 def test_the_trace_is_looked_for_where_machine_mode_has_it(tmp_path: Path) -> None:
-    """Whatever else ends in its name."""
+    """Another symbol whose name ends in the trace's name is not taken for it."""
     memory, odd = tmp_path / "memory", tmp_path / "odd.elf"
     with memory.open("wb") as file:
         file.truncate(1 << 20)
@@ -506,7 +506,7 @@ def test_a_tree_is_not_changed_by_what_is_shut_in_with_it() -> None:
 
 
 def test_a_compiler_has_no_network(surrounding: str) -> None:
-    """It cannot reach this machine either. Where there are no namespaces, it can."""
+    """A compiler cannot reach this machine either. Without namespaces it can."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         script = f"bash -c 'exec 3<> /dev/tcp/127.0.0.1/{port} && echo connected'"

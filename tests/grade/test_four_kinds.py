@@ -134,7 +134,7 @@ def test_a_right_submission_has_its_points(kind: Kind) -> None:
 
 @pytest.mark.drawn(2)
 def test_a_class_has_what_each_earned(kind: Kind) -> None:
-    """Of two that do not build, which needs no machine: one cheats, and one is no C."""
+    """Two submissions do not build, so they need no machine: one cheats, and one is no C."""
     handed_in, out = kind.room / "class", kind.room / "scored"
     shutil.copytree(kind.room / "samples/cheating", handed_in / "cheating")
     broken = handed_in / "broken" / LAB.files[0]

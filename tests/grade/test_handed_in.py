@@ -113,7 +113,7 @@ def test_names_of_files_that_are_not_read_may_differ_in_case_only(pack: Pack) ->
     ],
 )
 def test_a_file_whose_name_was_changed_is_named(pack: Pack, name: str, hides: bool) -> None:
-    """By Windows, a browser or a learning platform."""
+    """Windows, a browser or a learning platform has changed the name."""
     with pytest.raises(Refused) as told:
         take(pack({name: TEXT, "clooks.c": TEXT, "elevator.c": TEXT}))
     assert f'There is "{name}": if it is this file, name it clook.c' in str(told.value)

@@ -144,7 +144,7 @@ def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
 
 
 def test_marks_follow_the_rates_of_their_own_run() -> None:
-    """Of watermark. In a step each factor is at most 2, at least 1/2."""
+    """The lab watermark: in a step each factor is at most 2, at least 1/2."""
     events = []
     for step, (dirty, written) in enumerate([(9, 4), (10, 10), (20, 5), (20, 20), (5, 0)]):
         at_ns = step * formulas.STEP_NS
@@ -174,7 +174,8 @@ class OfOneFile(Run):
 
 
 def test_ghosts_are_hit_as_if_more_or_less_of_the_cache_held_writes() -> None:
-    """Of watermark; what `full` and `least` remember, the oldest first, is behind each event."""
+    """The lab watermark. A comment at each event has the blocks of `full` and `least`, oldest
+    first."""
     told = [
         ("miss", 0, 0),
         ("miss", 1, 0),
@@ -198,7 +199,7 @@ def test_ghosts_are_hit_as_if_more_or_less_of_the_cache_held_writes() -> None:
 
 
 def test_the_bound_of_each_reading_is_that_of_its_formula() -> None:
-    """Of watermark: most * (1 - what speaks against more / reads), for 60 hits of 100 reads."""
+    """The lab watermark: most * (1 - reads against more / reads), for 60 hits of 100 reads."""
     kinds = Counter({"hit": 60, "miss": 40, "ghost hit": 20, "ghost miss": 10})
     assert [ghosts.highest_mark(kinds, reading, 200) for reading in (0, 1, 2)] == [100, 20, 140]
     kinds["ghost miss"] = 30
@@ -219,7 +220,7 @@ def test_rates_lower_a_mark_by_their_ratio_either_way_up() -> None:
 
 
 def test_too_many_writes_in_a_queue_are_told_with_the_moment_when_there_were_so_many() -> None:
-    """Of decluster's held-back writes."""
+    """The lab decluster: writes that are held back."""
     writes = [Event(ns, "queued", DISK, 8 * ns, 0, 8, True) for ns in range(1, 5)]
     run = run_of(*writes[:3], Event(4, "issued", DISK, 8, 0, 8, True), writes[3])
     expect_most_queued(run, 3, 0, 9, "oaw.floor=2")

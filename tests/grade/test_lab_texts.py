@@ -174,7 +174,7 @@ def test_an_example_shows_a_difference(lab: Lab) -> None:
 def test_where_functions_of_other_labs_are_missing_an_example_says_so(
     left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """They may make a difference although the student's functions are right."""
+    """Missing functions may change a run although the student's functions are right."""
     lab = LABS[0]
     solved = (lab.folder / example.AFTER).read_text()
     monkeypatch.setattr(worked_example, "ROOT", tmp_path)

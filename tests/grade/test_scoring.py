@@ -245,7 +245,7 @@ SMOOTH = ("kernel/cache/flush.c", "policies/update/aipu.c")
 
 
 def test_a_lone_file_is_put_in_its_place(tmp_path: Path) -> None:
-    """It comes as a file, in a folder, deep in a folder, and next to a file that is in its
+    """The file comes alone, in a folder, deep in a folder, and next to a file that is in its
     place."""
     folder = hand_in(tmp_path / "me", {"clook.c": "x", "notes.txt": "y"})
     deep = hand_in(tmp_path / "deep", {"lab 4/mine/clook.c": "x"})

@@ -43,7 +43,7 @@ def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
 def test_a_process_may_end_while_it_is_being_looked_at(
     monkeypatch: pytest.MonkeyPatch, asleep: subprocess.Popen
 ) -> None:
-    """Its folder in /proc is there when it is looked for, and gone when it is read."""
+    """The folder in /proc exists when it is looked for, and is gone when it is read."""
 
     def gone(*_: object) -> None:
         raise FileNotFoundError

@@ -95,7 +95,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_trace_decoded_in_pieces_is_the_trace_read_at_once(
     tmp_path: Path, small_pieces: None, disorder: int, count: int | None
 ) -> None:
-    """It may be in order, nearly in order, and in no order; times may be equal."""
+    """The trace is in order, nearly in order, or in no order; times may be equal."""
     table = made_table(1000)
     table["time_ns"] //= 10**8  # equal ones
     order = np.argsort(np.arange(1000) + np.random.default_rng(1).integers(0, disorder + 1, 1000))

@@ -409,7 +409,8 @@ def test_a_campaign_goes_on_where_it_was_stopped(
 
 
 def test_a_mount_after_a_cut_takes_longer_than_one_of_a_clean_disk(laboratory: Laboratory) -> None:
-    """It reads all inodes, and marks what files own (kernel/ext2/claim.c)."""
+    """The mount after a cut reads all inodes, and marks the blocks of files
+    (kernel/ext2/claim.c)."""
     events = laboratory.record(find_workload("creat /n; fsync /n"))
     cuts = [image for cut, image in laboratory.iterate_cuts(events) if cut.returned == 2]
     cut = laboratory.judge.judge(cuts[0].bytes())
@@ -418,7 +419,7 @@ def test_a_mount_after_a_cut_takes_longer_than_one_of_a_clean_disk(laboratory: L
 
 
 def test_a_worker_ends_with_its_pipe_also_if_its_answer_was_not_read() -> None:
-    """That is a reset of the connection, and no end of file: ^C may come at any time."""
+    """An answer that was not read gives a reset of the connection, no end of file."""
     before = signal.getsignal(signal.SIGINT)
     ours, theirs = CONTEXT.Pipe()
     theirs.send("an answer")

@@ -702,7 +702,7 @@ def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, v
 def test_a_share_is_the_value_up_to_which_values_make_that_part_of_the_sum(
     percent: str, value: int
 ) -> None:
-    """Of 20 blocks 2 are in bursts of one, 8 in bursts of two, 10 in bursts of five."""
+    """There are 20 blocks: 2 in bursts of one, 8 in bursts of two, 10 in bursts of five."""
     bursts = metrics.Series("blocks", [[1, 2, 2], [2, 3, 4], [5, 6, 2]], {})
     assert bursts.value(f"share{percent}") == value
 

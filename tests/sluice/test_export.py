@@ -230,7 +230,7 @@ def test_blkparse_names_processes_and_directions(files, rec):
 
 
 def test_what_blkparse_prints_is_read_as_the_trace_that_requests_csv_is(files, tmp_path) -> None:
-    """By the readers of sluice/trace: the same requests at the same times."""
+    """The readers of sluice/trace give the same requests at the same times."""
     text = tmp_path / "blkparse.txt"
     text.write_text(tool(files, "blkparse", "-i", "disk1"))
     ours, theirs = reader.read_requests(files / "requests.csv"), reader.read_requests(text)

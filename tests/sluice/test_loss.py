@@ -56,7 +56,7 @@ def value(figures, what: str) -> float:
 
 
 def test_of_one_block_every_age_of_its_life_is_equally_likely() -> None:
-    """It is dirty from 10 to 30 ms, of 100."""
+    """The block is dirty from 10 to 30 ms; the run has 100 ms."""
     found = figures_of(write_events(5, 10, 30), 0, 100)
     assert value(found, "age.mean") == 10
     assert [value(found, f"age.p{p}") for p in (0, 25, 50, 95, 100)] == [0, 5, 10, 19, 20]
@@ -158,7 +158,8 @@ def test_a_change_of_a_transaction_is_lost_until_the_transaction_is_in_the_log()
 
 
 def test_a_block_that_a_log_has_can_become_anothers_data() -> None:
-    """It is freed before it was written home; then a file gets it, and that write is at risk."""
+    """The block is freed before it was written home; then a file gets it, and its write is at
+    risk."""
     events = [
         event(10, "pinned", 5, 0),
         event(30, "committed", 0, 1),

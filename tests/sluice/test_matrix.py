@@ -150,7 +150,7 @@ def lru(monkeypatch) -> None:
 def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads(
     asked, tmp_path
 ) -> None:
-    """They go to 96 blocks that no read asks for, and that the inodes point to."""
+    """The writes go to 96 blocks that no read asks for and that inodes point to directly."""
     reads = [(0, i * 65536, 4096, 0) for i in range(400)]
     writes = [(0, (i % 12 << 20) + (1 + i // 12 % 8) * 4096, 4096, 1) for i in range(400)]
     alone = write_trace(tmp_path / "alone.requests", reads)
@@ -169,7 +169,7 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
 def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_part(
     asked, tmp_path
 ) -> None:
-    """None is cached when it is asked for."""
+    """No block is cached when it is asked for."""
     rows = [(0, i % 40 * 65536, 65536, 0) for i in range(120)]
     large = write_trace(tmp_path / "large.requests", rows)
     parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]
@@ -253,7 +253,7 @@ def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
 
 
 def test_a_matrix_speaks_of_its_own_options(tmp_path: Path, capsys, monkeypatch) -> None:
-    """It does not mention --over, or a variable that sluice replay has."""
+    """Its messages do not mention --over, or variables that only `sluice replay` has."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
@@ -279,7 +279,8 @@ def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
 @ON_TWIN
 @pytest.mark.usefixtures("lru")
 def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> None:
-    """It has the size even if there is one size only, or if an experiment has its own."""
+    """A setting has the size even if there is only one, or if the experiment has a size of its
+    own."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
     two = tmp_path / "two.toml"

@@ -155,7 +155,7 @@ def test_the_theatre_is_drawn_as_it_was(
 def test_a_figure_is_drawn_as_it_was(
     scenes: list[dict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its letters, too. Its pixels are the cells."""
+    """The letters are compared, too. Each pixel is a cell."""
     monkeypatch.setattr(picture, "SCALE", 1 / 4)
     times = [4000 * MS * i // 200 for i in range(201)]
     told = [motion.lane_curves(scene, times) for scene in scenes]

@@ -178,7 +178,7 @@ def test_a_full_disk_ends_a_command_in_one_line(
 def test_an_experiment_says_on_a_full_disk_what_is_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever the part of the work is in which a file could not be written."""
+    """In each part of the work, a file that cannot be written gives this message."""
 
     def fill(*_: object) -> bool:
         raise OSError(errno.ENOSPC, "No space left on device", "/disk/results.jsonl")

@@ -93,7 +93,7 @@ def test_numbers_may_be_those_of_numpy(table) -> None:
 
 
 def test_the_largest_cache_and_the_largest_disk_are_replayed(table) -> None:
-    """They are those that the refusals name."""
+    """These are the limits that the refusals name."""
     with pytest.raises(sluice.BadReplay) as refused:
         sluice.replay(table, buffers=0)
     most = int(str(refused.value).split()[-1])
@@ -214,7 +214,7 @@ def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
 
 @pytest.mark.native
 def test_what_is_missing_is_built_by_a_command_that_help_lists(monkeypatch) -> None:
-    """By one that builds all of it."""
+    """One command builds all that is missing."""
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     words = ["make", "-C", str(ROOT), "-n", "-B", "SETUP=no", "twin"]
     inner = os.environ | {"LOCK": "held", "MAKELEVEL": "1"}  # as the first make starts the second
@@ -287,7 +287,7 @@ def test_a_wrong_argument_of_fit_is_refused(table, given: dict, why: str) -> Non
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "u1", "i1", "u8", "i8", ">i8", ">f8"])
 def test_a_column_may_be_of_any_type_of_number(dtype: str) -> None:
-    """It may also be strided, read-only, or masked without a masked value."""
+    """A column may also be strided, read-only, or masked without a masked value."""
     plain = np.repeat(np.array([3, 5], dtype), 2)
     plain.flags.writeable = False
     for column in (plain[::2], plain[::-2], np.ma.array(plain[::2], mask=[0, 0])):

@@ -195,7 +195,8 @@ def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) ->
 
 
 def test_frames_wait_for_the_senders_earlier_frames() -> None:
-    """Of two datagrams, each of one frame, the second waits until the first and a gap are over."""
+    """There are two datagrams of one frame each: the second waits until the first and a gap are
+    over."""
     wire_ns = (1000 + 12) * 800
     first_ns = 100 * US + wire_ns
     way_ns = ROW.propagation_ns + ROW.receive_ns

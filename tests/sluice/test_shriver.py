@@ -63,7 +63,7 @@ def commands(
 
 
 def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.MonkeyPatch):
-    """They take seconds, and most commands do not want them."""
+    """Predictions take seconds, and most commands do not need them."""
 
     def predict(*_: object) -> dict[str, float]:
         raise AssertionError("nobody has asked")
@@ -158,7 +158,7 @@ def test_a_fast_bus_leaves_the_platter():
 
 
 def test_each_further_command_costs_its_way_and_a_hit():
-    """Of 64 KB by 3 commands, beside those by one."""
+    """A read of 64 KB by three commands is compared with one by a single command."""
     more = total(request_kb=8) - total(request_kb=64)
     assert more == pytest.approx(2 * (1.16 + HIT_MS), rel=0.06)
     more = predict_times("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
@@ -166,8 +166,8 @@ def test_each_further_command_costs_its_way_and_a_hit():
 
 
 def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_hand():
-    """It gets the second command while the first one's last sector crosses the bus, and its way;
-    the third and the fourth are cached."""
+    """The drive gets the second command while the first one's last sector crosses the bus, and its
+    way; the third and the fourth are cached."""
     few, many = (total(by_block=1, sequential=s) for s in (0, 1))
     sector_ms = BUS_MS / 128
     elapsed = sector_ms + 1.16 + MISS_MS  # since the last sector of 8 KB has passed
@@ -287,7 +287,7 @@ def test_the_computed_column_of_table_4_has_one_random_request_more_or_less_than
 
 
 def test_the_printed_equations_do_not_give_the_computed_column_for_128_kb():
-    """They count three clusters of 64 KB, which are 192; the column has 21.48 ms."""
+    """The equations count three clusters of 64 KB, which are 192 KB; the column has 21.48 ms."""
     assert printed_ms(file_kb=128, request_kb=64) > 1.5 * 21.48
 
 

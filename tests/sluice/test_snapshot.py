@@ -160,7 +160,7 @@ def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
 
 
 def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
-    """Its compiler waits, the first time, until it is told to go on."""
+    """The compiler of this make waits, the first time, until the test lets it go on."""
     os.mkfifo(tree / "go-on")
     slow = tree / "slow-cc"
     slow.write_text(

@@ -189,7 +189,7 @@ def test_quasi_random_points_are_haltons() -> None:
 
 @pytest.mark.native
 def test_a_search_goes_where_results_were_good() -> None:
-    """It finds the least of a bowl, is the same each time, and bears points that failed."""
+    """A search finds the minimum of a bowl, repeats exactly, and tolerates points that failed."""
 
     def found() -> list[dict]:
         ways, points, came = sampling.search_points(AXES[1:], 80, 1), [], None
@@ -380,7 +380,7 @@ def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
 
 
 def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
-    """Whatever the longest request is: 4 GiB took a million passes over all."""
+    """The time does not depend on the longest request: 4 GiB once took a million passes."""
     chance = np.random.default_rng(7)
     for reach in (1 << 16, 1 << 20):
         places, lengths = chance.integers(0, reach, 200), chance.integers(1, 20_000, 200)

@@ -524,7 +524,7 @@ def processor_s(page: Page) -> float:
 def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
     browser: Page, explainers, tmp_path: Path
 ) -> None:
-    """Of a processor as fast as ours: the runs again and again, up to a million events."""
+    """On a processor as fast as ours. The runs are repeated up to a million events."""
     shown = build_scene(explainers[1][0], "small", "full")
     events = len(explainers[1][0].kept.recording.events)
     again, length = -(-1_000_000 // events), shown["length_ns"]

@@ -40,7 +40,7 @@ def spc_lines(count: int) -> list[bytes]:
 def test_how_a_trace_is_packed_is_known_by_its_content(
     tmp_path: Path, packer: str, ending: str
 ) -> None:
-    """Whatever its name says: browsers and people change names."""
+    """The name does not matter: browsers and people change names."""
     path = tmp_path / f"w.{ending}"
     path.write_bytes(PACKERS[packer](TEXT))
     assert reader.read_requests(path).tolist() == EXPECTED
@@ -50,7 +50,7 @@ def test_how_a_trace_is_packed_is_known_by_its_content(
 
 @pytest.mark.parametrize("packer", PACKERS)
 def test_parts_that_were_packed_alone_and_joined_are_all_read(tmp_path: Path, packer: str) -> None:
-    """As `cat a.zst b.zst` makes them; an empty part is one, too."""
+    """`cat a.zst b.zst` makes such files; a part may be empty."""
     pack, lines = PACKERS[packer], spc_lines(30_000)
     path = tmp_path / "w"
     path.write_bytes(pack(b"".join(lines[:20_000])) + pack(b"") + pack(b"".join(lines[20_000:])))
@@ -172,7 +172,7 @@ def test_lines_that_cannot_be_read_are_counted_and_told_with_their_numbers(tmp_p
 
 
 def test_too_many_lines_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    """As soon as it is plain, or at the end of a short file."""
+    """The error comes as soon as there are too many, or at the end of a short file."""
     path = tmp_path / "w"
     write_bad_lines(path, 20_000, list(range(1, 20_000, 50)))
     with pytest.raises(

@@ -250,7 +250,7 @@ def test_two_streams_are_read_ahead_in_different_parts_as_in_one() -> None:
 @ON_TWIN
 @pytest.mark.parametrize("burst", [2, 4, 16])
 def test_requests_that_are_due_at_one_moment_start_in_their_order(burst: int) -> None:
-    """Of a sequential stream: another order would begin new streams."""
+    """The requests are a sequential stream: another order would begin new streams."""
     place = np.arange(480)
     requests = sluice.requests(place // burst * burst * 6_000_000, place * 4096)
     assert ahead(requests, inflight=64) == ahead(requests, inflight=1)
@@ -446,7 +446,7 @@ INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")
 
 @pytest.mark.native
 def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
-    """Of those stages that the file has, whatever the order of its lines."""
+    """The first of the stages that the file has counts, whatever the order of its lines."""
     path = tmp_path / "w"
     for text, sectors in (
         (BLK.format(1, "Q", 8) + BLK.format(2, "G", 8) + BLK.format(3, "D", 8), [8]),
@@ -608,7 +608,7 @@ def test_a_wrong_head_or_record_of_lcs_is_refused_with_its_place(tmp_path: Path)
 
 @pytest.mark.native
 def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> None:
-    """It takes no place, and no part of its second."""
+    """Such a use takes no place, and no part of its second."""
     path = tmp_path / "w.oracleGeneral.bin"
     rows = [(9, 7, 0, -1), (9, 6, 1, -1), (9, 5, 0, -1), (9, 8, 2, -1)]
     path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
@@ -832,7 +832,7 @@ def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path,
 
 @pytest.mark.native
 def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
-    """It is read in pieces, and the last one is wrong."""
+    """The trace is read in pieces, and the last piece is wrong."""
     path, lines = tmp_path / "w.csv", PIECE + 9
     text = f"{systor17.HEAD}\n" + "".join(f"{i},,R,0,{512 * i},512\n" for i in range(lines))
     path.write_text(text)
@@ -931,7 +931,7 @@ def test_a_file_with_a_head_only_has_no_request(sample, name: str) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "export", "fio3"])
 def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
-    """It is UTF-8's, and skipped at the beginning only."""
+    """The mark is UTF-8's, and is skipped at the beginning only."""
     path = sample(name)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert (
@@ -1043,7 +1043,7 @@ def test_heads_are_recognised_however_they_are_written(sample) -> None:
 def test_quotes_that_cannot_be_read_are_refused_with_words(
     tmp_path: Path, data: bytes, why: str
 ) -> None:
-    """They are refused while the format is being recognised, too."""
+    """Such quotes are refused while the format is being recognised, too."""
     path = tmp_path / "x"
     path.write_bytes(data)
     with pytest.raises(BadTraceFile, match="looks like no known format"):
@@ -1561,7 +1561,8 @@ def gap(tmp_path: Path) -> Path:
 
 @ON_TWIN
 def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: Path, capsys):
-    """By both doors. A limit that others need would leave out those policies that are slow."""
+    """Both by command and by experiment. With the limit of other runs, slow policies would be
+    missing."""
     assert replay.execute(asked(trace=gap, policies="replace=lru|arc"))
     assert len(re.findall(r"^(?:lru|arc) +\d", capsys.readouterr().out, re.M)) > 1
     assert (sluice.replay(sluice.read(gap)).response_ns > 0).all()
@@ -1942,7 +1943,8 @@ def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Pa
 
 
 def test_a_replay_speaks_of_its_own_options(asked, capsys) -> None:
-    """Its errors name options of `replay`, and neither the experiment that it writes nor --over."""
+    """The errors of a replay name options of `replay`, and neither the experiment that it writes
+    nor --over."""
     for given, why in (
         (["--policies", "lur=x"], "--policies: lur=x: unknown"),
         (["--format", "msr"], f"{asked().trace}:1: "),

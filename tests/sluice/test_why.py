@@ -135,7 +135,7 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
 
 @pytest.mark.native
 def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
-    """Its size is its own, too: 32 bytes and 24 for each request, in whole sectors."""
+    """The disk's size is its own, too: 32 bytes and 24 for each request, in whole sectors."""
     config = CONFIG | {"data": DISK | {"drive": "rz58", "log_places": 9}, "trace": {"count": 100}}
     steps = ((100, "queued", 8), (100, "issued", 8), (110, "completed", 10 * MS))
     events = [event(at * MS, name, 40, more)._replace(disk=2) for at, name, more in steps]

@@ -109,7 +109,7 @@ class Die:
         return (self.programs - block.changed) * (self.f.block - block.used)
 
     def make_room(self) -> tuple[int, int]:
-        """Open a block, after cleaning if it is the last erased one: pages moved, blocks erased."""
+        """Open a block; clean first if only one is erased. Return pages moved and blocks erased."""
         if not self.closed:
             return 0, 0
         if len(self.erased) > 1:
@@ -145,6 +145,7 @@ class PartedDie(Die):
         return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block
 
     def victim(self) -> int:
+        """Return the block to clean. The block for moved pages, while it has room, is no victim."""
         erased = self.erased
         self.erased = [*erased, *([self.kept] if self.keeps_more() else [])]
         b = super().victim()

@@ -175,7 +175,7 @@ def refusals(machine: Machine) -> None:
 
 
 def test_a_save_without_room_loses_nothing(boot: Boot, make_image: MakeImage) -> None:
-    """That is so even if the name is taken under which the editor first tries to write the text."""
+    """The name under which the editor first tries to write the text may be taken."""
     machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
     machine.check("mkdir /m; mount disk1 /m; seq 20000 | head -c 81920 > /m/t")
     machine.check("echo stale > /m/t.new; echo stale > /m/t.new0")

@@ -131,7 +131,8 @@ LAST = "2106-02-07 06:28:15"
 def test_a_time_that_ext2_cannot_store_is_the_nearest_that_it_can(
     make_image: MakeImage, boot: Boot, clock: dict, date: str, stored: str
 ) -> None:
-    """By whatever sets it: making, writing, touching, reading. QEMU's base ends in 2094."""
+    """All ways to set a time are tried: making, writing, touching, reading. QEMU's base ends in
+    2094."""
     image = make_image(files={"/b": b"b", "/c": b"c", "/d": b"d"})
     machine = boot(disks=(Disk(image),), **clock)
     assert machine.check("date").startswith(date)

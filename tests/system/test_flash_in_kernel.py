@@ -79,8 +79,8 @@ def test_a_disk_too_large_for_its_tables_is_refused(run_script: Run) -> None:
 
 @pytest.mark.native
 def test_the_parts_of_a_commands_time() -> None:
-    """They are those of `sluice why`: overhead, what the dies are busy with, the rest. A read of a
-    page that has just been written waits for its program, 300 us after it was sent."""
+    """The parts are those of `sluice why`: overhead, what the dies are busy with, the rest. A read
+    of a page that has just been written waits for its program, 300 us after it was sent."""
     parts = [NATIVE / "drive_parts_tool", "flash"]
     commands = "0 0 W 80 8 1000000\n1000000000 1000000000 R 0 8 2000000000\n"
     commands += "2000000000 2000000000 W 80 8 3000000000\n2000133656 2000133656 R 80 8 3000000000\n"

@@ -72,7 +72,8 @@ def test_the_commands_show_the_kernels_state(make_image: MakeImage, socket: Path
 def test_no_machine_timer_interrupt_is_pending_in_a_live_machine(
     make_image: MakeImage, socket: Path
 ) -> None:
-    """It would cost a null system call a third of its speed: QEMU's loop looks at it each time."""
+    """A pending one would cost a null system call a third of its speed: QEMU's loop looks each
+    time."""
     config = Config((Disk(make_image()),), harts=2, options=options(socket))
     with Machine(config) as machine:
         machine.wait_prompt()

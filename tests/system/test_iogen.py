@@ -244,7 +244,8 @@ def test_a_job_of_several_processes_ends_when_all_of_them_have(lab: Lab) -> None
 
 
 def test_processes_of_a_job_may_each_have_a_file(lab: Lab) -> None:
-    """They write it, too: /part0 to /part2 are there afterwards, as large as asked for."""
+    """The processes write the files, too: /part0 to /part2 are there afterwards, as large as asked
+    for."""
     run = lab(
         "iogen filename='/part$jobnum' layout=1 size=16k bs=4k name=many numjobs=3 rw=read\n"
         "cat /part0 /part1 /part2 | wc"

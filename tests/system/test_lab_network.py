@@ -207,7 +207,7 @@ def test_a_machine_that_waits_for_frames_only_is_found_by_one_that_comes(tmp_pat
 
 
 def test_a_network_that_is_quiet_for_ever_ends_and_says_so(tmp_path: Path) -> None:
-    """Both wait for a frame, or one of them is off, and no daemon has a timer."""
+    """Both machines wait for a frame, or one of them is off, and no daemon has a timer."""
     for number, scripts in enumerate((("udpecho -l", "udpecho -l"), ("udpecho -l", "sleep 3"))):
         plan = build_plan(*scripts, args="update=none")
         lines, _, statuses = run(tmp_path / f"{number}", plan)

@@ -273,7 +273,7 @@ def test_a_notice_is_repeated_until_the_client_has_vacated(disk: Path) -> None:
 
 
 def test_one_process_that_serves_is_enough(disk: Path) -> None:
-    """It may not wait, so the client asks again."""
+    """The only process may not wait, so the client asks again."""
     with (
         boot_server(disk, "nfsd -n 1 /") as (_machine, client),
         holders(client, 2) as (a, b),

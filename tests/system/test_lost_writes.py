@@ -209,7 +209,7 @@ def test_the_shell_closes_what_it_has_opened_for_its_own_commands(
 def test_a_new_file_is_not_told_of_the_loss_of_a_removed_one(
     make_image: MakeImage, data: Path
 ) -> None:
-    """It has the inode of the removed one."""
+    """The new file has the inode of the removed one."""
     inode = "$(stat {} | grep -c 'inode 12,')"
     script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
     script += f"echo '>' old {inode.format('/mnt/bad')}\nrm /mnt/bad\n"

@@ -187,7 +187,8 @@ def is_changed_by_a_walk(word: int) -> bool:
 
 
 def test_no_instruction_of_a_call_has_the_form_of_a_page_tables_entry() -> None:
-    """So no page walk of QEMU's changes it. What runs at boot only may have that form."""
+    """So no page walk of QEMU's changes one. Instructions that run only at boot may have that
+    form."""
     kernel = elf.read(KERNEL)
     boot = kernel.section(".boot")
     ours = {s.name: s.value - boot.address for s in kernel.symbols if s.name in FROM_TO}
@@ -301,8 +302,8 @@ def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
 
 @in_full
 def test_stored_results_hold_because_calls_take_as_many_instructions(in_spike: TrySpike) -> None:
-    """As many as in the kernel with which the results were made; a move takes 25 more, which are
-    whole ticks."""
+    """The number is that of the kernel with which the results were made; a move takes 25 more,
+    which are whole ticks."""
     log = Call(DISKS_BEGIN, (DISKS, DISKS_END, LOG_END - 3 * 16, LOG_END))
     behind = Call(DISKS_MOVE, (kernel_address(RING_END), LOG_END, SECTOR, 0))
     moves = (behind, READ, WRITE)  # the last is of three sectors; then the log is full

@@ -76,7 +76,7 @@ def test_sequential_reads_reach_the_drives_media_rate(lab: Lab, policy: str, bs:
 def test_bsd44_reads_64_kb_by_four_commands_if_a_calls_blocks_are_read_one_by_one(
     lab: Lab, bs: str, by_block: int, commands: int
 ) -> None:
-    """They have 1, 1, 2 and 4 blocks."""
+    """The four commands have 1, 1, 2 and 4 blocks."""
     args = f"drive=fixed nbuf=600 prefetch=bsd44 bsd44.by_block={by_block}"
     files = ("--file", f"/data={8 * BLOCK}", "--file", "/w=8K")
     before = f"iogen rw=read bs={bs} size=8k filename=/w"  # and the program is cached

@@ -259,7 +259,7 @@ def test_trees_deeper_than_descriptors_and_paths(boot: Boot) -> None:
 
 
 def test_no_directory_is_copied_into_itself_from_any_depth(boot: Boot) -> None:
-    """That is so even where the way up, written as a path, is longer than a path may be."""
+    """Even where the way up, written as a path, is longer than a path may be."""
     machine = boot()
     machine.check("mkdir /t; cd /t; for i in $(seq 400); do mkdir d; cd d; done")
     for line in "cp -r /t x", "mkdir y; cp -r /t y", "cp -r /t y/z":

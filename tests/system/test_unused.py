@@ -174,8 +174,8 @@ def root_disk(run: Run, folder: Path) -> Path:
 def test_a_run_does_not_depend_on_programs_and_experiments_that_it_does_not_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget: None
 ) -> None:
-    """Its root disk has no programs but those of BASE and those that its scripts name. The new one
-    is the first of all in /bin."""
+    """The run's root disk has no programs but those of BASE and those that its scripts name. The
+    new one is the first of all in /bin."""
     assert set(files.program_hashes()) >= BASE, (
         "a program that is gone leaves BASE, and moves all runs"
     )

@@ -88,7 +88,7 @@ def record_writes(
 
 @pytest.fixture(scope="module")
 def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, bytes]]]:
-    """Of eager writing."""
+    """Return the disk before a run of eager writing, and the writes of the run."""
     return record_writes(tmp_path_factory.mktemp("virtual_log"), "eager")
 
 

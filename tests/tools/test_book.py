@@ -553,7 +553,7 @@ def test_drawings_take_the_colours_of_the_page() -> None:
 
 
 def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: Path) -> None:
-    """It scrolls by itself; the page does not."""
+    """The drawing scrolls by itself; the page does not."""
     build_page(tmp_path, "# A\n\n```{drawing} drawings/platter.svg\nThe *parts*.\n```\n")
     index = tmp_path / "site" / "index.html"
     assert soup(index).select_one(".drawing svg")["aria-label"] == "The parts."
@@ -641,7 +641,8 @@ def test_every_link_between_pages_and_into_the_tree_leads_somewhere(book: Path) 
 
 
 def test_the_search_works_without_a_server(book: Path) -> None:
-    """Its index is a script, which a page from a file may load, not data that it would fetch."""
+    """The search's index is a script, which a page from a file may load, not data that it would
+    fetch."""
     scripts = [script.get("src") for script in soup(book / "search.html").find_all("script")]
     assert "searchindex.js" in scripts
     text = (book / "searchindex.js").read_text()

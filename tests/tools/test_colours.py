@@ -81,7 +81,7 @@ def test_no_rule_has_a_colour_that_a_dark_page_does_not_change(kind: str) -> Non
 
 
 def test_pages_draw_in_colours_of_the_style_alone() -> None:
-    """Of pictures, text and rules have colours that the dark style replaces."""
+    """In pictures, text and rules have colours that the dark style replaces."""
     bars = classpage.draw_histogram([0, 0.5, 1], "spread") + page.text(GRADED).split("<body>")[1]
     bars = re.sub(r"<figure>.*?</figure>", "", bars, flags=re.S)
     assert "svg" in bars

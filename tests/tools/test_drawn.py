@@ -1,4 +1,4 @@
-"""Of tests that are many and take long, each run makes some, drawn by the commit (whole.py)."""
+"""If tests are many and take long, each run makes some of them, drawn by the commit (whole.py)."""
 
 import os
 import re

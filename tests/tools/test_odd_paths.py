@@ -78,7 +78,7 @@ def test_a_folder_with_a_line_break_takes_copies_of_a_disk_s_files(
 
 @pytest.mark.parametrize("request_", ["dump /f", 'stat "/f', "dump /f /dev/full"])
 def test_a_request_that_debugfs_cannot_do_is_ours(request_: str, tmp_path: Path) -> None:
-    """Its status is 0 all the same."""
+    """debugfs ends with status 0 all the same."""
     disk = image.make_image(
         tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M")
     )

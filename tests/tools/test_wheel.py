@@ -313,7 +313,7 @@ def test_in_a_clone_the_code_of_the_clone_is_used(installed: Installed) -> None:
 def test_what_can_be_made_again_is_in_the_users_cache(
     installed: Installed, tmp_path: Path, environment: dict[str, str], kept: str
 ) -> None:
-    """By the rules of XDG; in a folder that cannot be made, among the results."""
+    """The cache's place follows XDG; if that folder cannot be made, it is among the results."""
     (tmp_path / "home").mkdir()
     told = {name: text.format(tmp_path) for name, text in environment.items()}
     done = subprocess.run(

@@ -46,8 +46,8 @@ static void begin(enum shim_order which)
     check_eq(rig_do("mount /m"), 0);
 }
 
-/* Is there such a path on the platters, with nothing of what is dirty? What is
- * there must be whole, but for counts. */
+/* True if the platters alone, without any dirty block, have this path. The tree
+ * on them must be whole, except for counts. */
 static bool on_disk(const char *path)
 {
     u8 *image = malloc(rig_bytes());

@@ -1064,6 +1064,9 @@ static void cut_dirty(struct shim_buf *s, void *arg)
         cut_write(c, s->buf.block.blkno, s->kept, false);
 }
 
+/* Make the image that this cut leaves in c->out, if there is one, and count its
+ * writes: start from the durable image, then apply writes of the drive's cache
+ * and dirty blocks, each as the cut chooses. */
 static void cut_all(struct cut *c)
 {
     const struct shim_disk *s = shim_of(c->disk);
