@@ -130,8 +130,9 @@ void buf_let_go(struct buf *b);
 /* The buffer's transfer, which it has until it is let go clean. */
 struct io *buf_io(struct buf *b);
 
-/* Describe b's transfer. Prepare it; the caller submits it without the lock.
- */
+/* buf_set_io describes b's transfer: which block, which way, for which process.
+ * buf_prepare also marks the buffer as in transfer; then the caller submits
+ * b->io without the lock. */
 void buf_set_io(struct buf *b, bool write, bool waited);
 void buf_prepare(struct buf *b, u32 direction, bool waited);
 
@@ -221,8 +222,9 @@ static inline struct buf *buf_lookup(const struct disk *d, u64 blkno)
     return b;
 }
 
-/* A buffer for a block that is not cached: never used, or a victim; NULL if
- * there is none, or it is *dirty. Then buf_assign gives it the block, busy. */
+/* buf_allocate returns a buffer for a block that is not cached: one that was
+ * never used, or a victim's. NULL: there is none, or the victim is *dirty.
+ * buf_assign gives the buffer its block, busy. */
 struct buf *buf_allocate(const struct disk *, u64 blkno, struct buf **dirty);
 void buf_assign(struct buf *b, struct disk *, u64 blkno);
 

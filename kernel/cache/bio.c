@@ -144,7 +144,6 @@ inline struct io *buf_io(struct buf *b)
     return b->io;
 }
 
-/* Describe b's transfer: which block, which way, for which process. */
 inline void buf_set_io(struct buf *b, bool write, bool waited)
 {
     u32 sectors = bcache.block_bytes / SECTOR_BYTES;
@@ -173,8 +172,7 @@ inline void buf_let_go(struct buf *b)
     }
     b->flags &= ~B_BUSY;
     bcache.nbusy--;
-    if (may_go(b))
-        make_evictable(b);
+    make_evictable(b);
     if (!(b->flags & B_DELWRI) && b->io) {
         b->io->arg = NULL; /* reserve_candidate may still be asked about it */
         io_set_next(b->io, bcache.free_ios);
@@ -189,7 +187,6 @@ inline void buf_let_go(struct buf *b)
 
 /* ---- transfers ---- */
 
-/* Prepare b's transfer; the caller submits it, without the lock. */
 inline void buf_prepare(struct buf *b, u32 direction, bool waited)
 {
     assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
@@ -330,28 +327,26 @@ struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
     return b;
 }
 
-/* bread that also starts further reads; told: notify the update policy. */
-static inline struct buf *read(struct disk *d, u64 blkno,
-                               const struct further_reads *further, bool told)
+struct buf *breada(struct disk *d, u64 blkno,
+                   const struct further_reads *further)
 {
     if (!on_disk(d, blkno))
         return NULL;
     spin_lock(&bcache.lock);
     struct buf *b = get(d, blkno, true);
     bool valid = b->flags & B_VALID;
-    if (told)
+    if (!further->internal)
         update_wanted(b, valid);
+    if (!valid) {
+        buf_prepare(b, B_READ, true);
+        b->io->alone = further->separate;
+    }
     spin_unlock(&bcache.lock);
     if (valid && !further->nasked && !further->nahead)
         return b;
     disk_plug(d);
-    if (!valid) {
-        spin_lock(&bcache.lock);
-        buf_prepare(b, B_READ, true);
-        b->io->alone = further->separate;
-        spin_unlock(&bcache.lock);
+    if (!valid)
         disk_submit(d, b->io);
-    }
     start_further(d, further);
     disk_unplug(d);
     if (valid || !biowait(b))
@@ -360,15 +355,9 @@ static inline struct buf *read(struct disk *d, u64 blkno,
     return NULL;
 }
 
-struct buf *breada(struct disk *d, u64 blkno,
-                   const struct further_reads *further)
-{
-    return read(d, blkno, further, true);
-}
-
 struct buf *bread(struct disk *d, u64 blkno)
 {
-    return read(d, blkno, &(struct further_reads){0}, false);
+    return breada(d, blkno, &(struct further_reads){.internal = true});
 }
 
 void brelse(struct buf *b)

@@ -95,6 +95,7 @@ struct further_reads {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
     bool separate; /* no command reads one of them and the first block */
+    bool internal; /* the read is the file system's own, as bread's are */
 };
 
 /* bread for a program that reads a file; the update policy is notified. Starts

@@ -94,6 +94,18 @@ static bool is_good(const struct readahead *w, u64 file_blocks)
            in_file(w->first + w->step * (i64)(w->times - 1), w->n, file_blocks);
 }
 
+/* The policy's answer was wrong: nothing is read ahead, and the default of the
+ * kind takes over, if it may. Caller holds the lock. */
+static struct readahead fault(const struct disk *d, const struct access *a)
+{
+    const struct policy *to =
+        policy_fault(POLICY_PREFETCH, d->id, a->block,
+                     "readahead asked for blocks off the file");
+    if (to)
+        put_to_use(to);
+    return (struct readahead){0};
+}
+
 /* Caller holds the lock. */
 static struct readahead ask(const struct disk *d, struct stream *s,
                             const struct access *a)
@@ -103,14 +115,8 @@ static struct readahead ask(const struct disk *d, struct stream *s,
         return readahead;
     hooks()->readahead(s, a, &readahead);
     policy_check(policy_in_use[POLICY_PREFETCH]);
-    if (!readahead.n || is_good(&readahead, a->file_blocks))
-        return readahead;
-    const struct policy *to =
-        policy_fault(POLICY_PREFETCH, d->id, a->block,
-                     "readahead asked for blocks off the file");
-    if (to)
-        put_to_use(to);
-    return (struct readahead){0};
+    bool good = !readahead.n || is_good(&readahead, a->file_blocks);
+    return good ? readahead : fault(d, a);
 }
 
 struct readahead prefetch_readahead(struct disk *d, struct streams *f,

@@ -62,11 +62,10 @@ void make_not_evictable(struct buf *b)
 /* True if this pointer, which a policy gave, is an evictable buffer's. */
 static bool is_evictable(const struct block *v)
 {
-    u64 offset = (u64)v - (u64)bcache.bufs;
-    return (u64)v >= (u64)bcache.bufs &&
-           offset % sizeof *bcache.bufs == offsetof(struct buf, block) &&
-           offset / sizeof *bcache.bufs < bcache.used &&
-           bcache.bufs[offset / sizeof *bcache.bufs].flags & B_EVICTABLE;
+    u64 size = sizeof *bcache.bufs;
+    u64 offset = (u64)v - (u64)&bcache.bufs->block; /* huge if v is before it */
+    return offset % size == 0 && offset / size < bcache.used &&
+           bcache.bufs[offset / size].flags & B_EVICTABLE;
 }
 
 /* Take from the policy the buffers that it has, in its order, as long as its
@@ -115,10 +114,11 @@ static struct block *fault(u32 disk, u64 blkno)
 {
     const struct policy *to = policy_fault(
         POLICY_REPLACE, disk, blkno, "victim returned no evictable buffer");
-    if (!to)
-        return plain_victim();
-    replace_switch(to, false);
-    return replace()->victim();
+    if (to)
+        replace_switch(to, false);
+    struct block *v = to ? replace()->victim() : plain_victim();
+    assert(is_evictable(v)); /* 5 */
+    return v;
 }
 
 /* Choose the buffer to evict for a block; it stays evictable. NULL if no clean
@@ -131,10 +131,7 @@ static struct buf *choose_victim(u32 disk, u64 blkno)
         replace()->coming(disk, blkno);
     struct block *v = replace()->victim();
     policy_check(policy_in_use[POLICY_REPLACE]);
-    if (!is_evictable(v))
-        v = fault(disk, blkno);
-    assert(is_evictable(v)); /* 5 */
-    return buf_of(v);
+    return buf_of(is_evictable(v) ? v : fault(disk, blkno));
 }
 
 /* ---- a buffer for a block ---- */
@@ -161,8 +158,6 @@ static struct buf *first_use(void)
     return &bcache.bufs[i];
 }
 
-/* A buffer for a block that is not cached: never used, or a victim; NULL if
- * there is none, or it is *dirty. */
 struct buf *buf_allocate(const struct disk *d, u64 blkno, struct buf **dirty)
 {
     *dirty = NULL;
@@ -174,7 +169,6 @@ struct buf *buf_allocate(const struct disk *d, u64 blkno, struct buf **dirty)
     return b && !*dirty ? buf_evict(b) : NULL;
 }
 
-/* Give an allocated buffer its block, busy. */
 void buf_assign(struct buf *b, struct disk *d, u64 blkno)
 {
     b->block =

@@ -40,8 +40,7 @@ static void plan(struct inode *ip, u64 first, enum found found,
                             .block_bytes = fs->block_bytes,
                             .found = found};
     r->readahead = prefetch_readahead(fs->disk, r->streams, &access);
-    if (r->readahead.n)
-        r->nahead = MIN(r->readahead.n * r->readahead.times, bio_ahead_most());
+    r->nahead = MIN(r->readahead.n * r->readahead.times, bio_ahead_most());
     r->planned = true;
 }
 
@@ -148,28 +147,28 @@ static int check_file(const struct inode *ip)
     return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
 }
 
-/* The bytes of a transfer that lie in its first block. */
-static u64 part(const struct inode *ip, const struct uio *u, u64 left)
+/* The bytes of a transfer, up to `end` in the file, that lie in its first
+ * block. */
+static u64 part(const struct inode *ip, const struct uio *u, u64 end)
 {
     u32 size = ip->fs->block_bytes;
-    return MIN(left, size - (u->offset & (size - 1)));
+    return MIN(end - u->offset, size - (u->offset & (size - 1)));
 }
 
-/* Read what the policy sees as one read: all of `left` bytes, or one block. */
-static int read_some(struct inode *ip, struct uio *u, u64 *left,
+/* Read what the policy sees as one read: all bytes up to `end`, or those in one
+ * block. */
+static int read_some(struct inode *ip, struct uio *u, u64 end,
                      struct streams *s)
 {
-    u64 first = part(ip, u, *left);
-    u64 last = first < *left && prefetch_by_block() ? first : *left;
+    u64 stop = u->offset + part(ip, u, end);
+    if (stop < end && !prefetch_by_block())
+        stop = end;
     struct reading r = {.streams = s,
                         .next = (u->offset >> ip->fs->block_shift) + 1,
-                        .end = blocks_of(ip->fs, u->offset + last)};
+                        .end = blocks_of(ip->fs, stop)};
     int error = 0;
-    for (u64 n; last && !error; last -= n) {
-        n = part(ip, u, last);
-        error = read_part(ip, u, n, &r);
-        *left -= n;
-    }
+    while (u->offset < stop && !error)
+        error = read_part(ip, u, part(ip, u, stop), &r);
     prefetch(ip, &r.readahead, r.ahead, r.nahead);
     return error;
 }
@@ -187,9 +186,9 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     int error = check_move(ip, u);
     if (error || u->offset >= ip->size || u->left == 0)
         return MIN(error, 0);
-    u64 left = MIN(u->left, ip->size - u->offset);
-    while (left && !error)
-        error = read_some(ip, u, &left, s);
+    u64 end = MIN(u->offset + u->left, ip->size);
+    while (u->offset < end && !error)
+        error = read_some(ip, u, end, s);
     accessed(ip);
     return cause_of(ip, error);
 }
@@ -288,15 +287,13 @@ int ext2_write(struct inode *ip, struct uio *u)
         return MIN(error, 0);
     if (u->offset >= fs->max_bytes)
         return -EFBIG;
-    u64 left = MIN(u->left, fs->max_bytes - u->offset);
-    error = fs_allow_size(fs, u->offset + left);
+    u64 end = MIN(u->offset + u->left, fs->max_bytes);
+    error = fs_allow_size(fs, end);
     HOLD(operation, fs);
-    while (left && !error) {
-        u64 n = part(ip, u, left);
-        error = write_part(ip, u, n);
-        left -= n;
-        error = error ?: left ? operation_pause(ip) : 0;
-    }
+    while (u->offset < end && !error)
+        error = write_part(ip, u, part(ip, u, end))
+                    ?: u->offset < end ? operation_pause(ip)
+                                       : 0;
     changed(ip);
     if (error && blocks_of(fs, ip->size) <= u->offset >> fs->block_shift)
         map_cut(ip, blocks_of(fs, ip->size));

@@ -22,15 +22,13 @@ void uio_advance(struct uio *u, u64 n)
 int uio_move(void *data, u64 n, struct uio *u)
 {
     void *kernel = (void *)u->addr;
-    int error = 0;
     assert(n <= u->left);
     if (u->user)
-        error = u->write ? copyin(data, u->addr, n) : copyout(u->addr, data, n);
+        TRY(u->write ? copyin(data, u->addr, n) : copyout(u->addr, data, n));
     else
         memcpy(u->write ? data : kernel, u->write ? kernel : data, n);
-    if (!error)
-        uio_advance(u, n);
-    return error;
+    uio_advance(u, n);
+    return 0;
 }
 
 int uio_zero(u64 n, struct uio *u)

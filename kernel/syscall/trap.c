@@ -125,16 +125,6 @@ static syscall_fn *const calls[SYS_count] = {
 #undef X
 };
 
-/* Do the call in the frame's registers; its result goes to a0. */
-static void syscall(struct trapframe *frame)
-{
-    u64 number = frame->x[REG_A7];
-    i64 result = -ENOSYS;
-    if (number > SYS_none && number < SYS_count)
-        result = calls[number](&frame->x[REG_A0]);
-    frame->x[REG_A0] = result;
-}
-
 /* The cost of a call that moves bytes; COST_call if it moves none. */
 static enum cost transfer_cost(u64 number)
 {
@@ -164,9 +154,11 @@ static void charge_call(u64 number)
         cost_pay(transfer_cost(number), 1);
 }
 
-static void user_call(struct trapframe *frame)
+/* Make the system call whose number is in a7; its result goes to a0. */
+static void syscall(struct trapframe *frame)
 {
     u64 number = frame->x[REG_A7];
+    bool exists = number > SYS_none && number < SYS_count;
     bool pays = clock_charged && number != SYS_charge;
     if (pays)
         charge_program(number);
@@ -175,7 +167,8 @@ static void user_call(struct trapframe *frame)
         charge_call(number);
     frame->epc += 4;
     irq_on();
-    syscall(frame);
+    u64 *arg = &frame->x[REG_A0];
+    *arg = exists ? calls[number](arg) : -ENOSYS;
 }
 
 /* ---- the way in and out ---- */
@@ -200,7 +193,7 @@ void user_trap(struct trapframe *frame)
 {
     u64 cause = csr_read(scause);
     if (cause == CAUSE_USER_ECALL)
-        user_call(frame);
+        syscall(frame);
     else
         user_interrupted(frame, cause);
     leave_kernel();
