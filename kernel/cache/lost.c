@@ -1,4 +1,5 @@
-/* Delayed writes that were given up, and who has been told (lost.h). */
+/* Delayed writes that were given up, and which programs have learned of it
+ * (lost.h). */
 #include "kernel/cache/lost.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/stat.h"

@@ -109,11 +109,11 @@ struct journal {
     u64 asked, again;      /* for this commit; of them, for the last one, too */
     u64 before, expected;  /* asked for the last one; are expected to ask */
     u64 took_ns, last[64]; /* a commit, on average; asked for, by pid % 64 */
-    /* of who is inside, or has closed the gate */
+    /* for processes inside, or for the one that has closed the gate */
     struct spinlock freed_lock;
     struct freed_page *freed; /* freed_lock */
     u64 nfreed;               /* freed_lock: blocks in these pages */
-    /* of who has closed the gate */
+    /* for the process that has closed the gate */
     struct ring ring;
     u8 *logged; /* a bit for each block with a copy in the log */
 };

@@ -1,14 +1,15 @@
 /*
- * Leases, the server (leases.h): who has which lease until when, and which
- * version each file has.
+ * Leases, the server (leases.h): a table of the clients' leases with their
+ * ends, and of the files' versions.
  *
  * - A request that conflicts waits: the other clients get a notice of eviction,
  *   again each AGAIN_NS, until they have vacated or their leases are over. At
  *   most half of the processes wait; else the client is to ask again.
- * - What NFS itself does to a file has a lease for that moment (guard): a WRITE
- *   of a client without a write lease evicts the others first. So clients that
- *   mount with `nfs` are seen, and WRITEs that come late change no cached block
- *   in silence. Programs of the server itself are not guarded.
+ * - A call of NFS itself has a lease for its moment (guard): a WRITE of a
+ * client without a write lease evicts the others first. So clients that mount
+ * with `nfs` are consistent, too, and a late WRITE never changes a block that
+ *   another client has cached under a lease. Programs of the server itself are
+ *   not guarded.
  * - A version grows when a client gets a write lease, and with each change that
  *   a client without one makes. A file that the table has forgotten gets a new
  *   version, as all numbers come from one counter that starts with the server's

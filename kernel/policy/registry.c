@@ -128,7 +128,7 @@ static enum after_fault after_fault(void)
     boot_fail("faults=%s: want switch, panic or answer", name);
 }
 
-/* Whoever names a policy must mean one. */
+/* Stop the boot if two policies of one kind have one name. */
 void registry_check(void)
 {
     POLICY_EACH (p)
@@ -346,7 +346,7 @@ static int use(const char *kind_name, const char *name, char *why)
     return refuse(why, "no kind of policy \"%s\"", kind_name);
 }
 
-/* Is text POLICY.TUNABLE, or KIND/POLICY.TUNABLE, of this row? */
+/* True if text is POLICY.TUNABLE or KIND/POLICY.TUNABLE of this row. */
 static bool names_row(const char *text, const struct policy *p,
                       const struct tunable *t)
 {

@@ -12,7 +12,7 @@
  *   fit yet is kept in m->change. A change that never fits makes the next open
  *   drop the blocks, which is slow and right.
  * - Attributes may be older than a change made here that was answered first.
- *   So who asks for them notes m->changes before.
+ *   So a process notes m->changes before it asks for them.
  */
 #include "kernel/cache/bio.h"
 #include "kernel/remote/internal.h"

@@ -8,8 +8,8 @@
  *   then on bytes go past the cache. Blocks that cannot be written are dropped,
  *   too, as the server goes on without them: the next close returns an error.
  * - The inode is locked for that while the file is open, and only then: no
- *   other process can be reading or writing it. Who has it locked waits for
- *   READ and WRITE calls at most, which the server answers meanwhile.
+ *   other process can be reading or writing it. A process that has it locked
+ *   waits at most for READ and WRITE calls, which the server answers meanwhile.
  */
 #include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"

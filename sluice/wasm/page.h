@@ -41,7 +41,7 @@ PAGE(length) u32 page_length(u32 program, u32 text, u32 n);
 /* True if [at, at + n) is in the program's memory. */
 PAGE(has) bool page_has(u32 program, u64 at, u64 n);
 
-/* Who is in user mode, and how it goes on there. The page reads this, and
+/* The program in user mode, and how it goes on there. The page reads this, and
  * writes `call` before called(). */
 extern struct user {
     u32 program;

@@ -210,8 +210,8 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
     return p;
 }
 
-/* Is the model's end near the kernel's, if the drive takes it up at that time?
- */
+/* True if the model's end of a command is near the kernel's, if the drive takes
+ * the command up at now_ns. */
 static bool agrees(const struct drive *d, const struct command *c, u64 now_ns)
 {
     struct drive trial = *d;

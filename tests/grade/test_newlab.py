@@ -158,7 +158,7 @@ def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path
 
 
 def shows(name: str) -> bool:
-    """Does the reference page show this name as code?"""
+    """Return whether the reference page shows this name as code."""
     codes = " ".join(re.findall(r"`([^`]+)`", labtests.format_page()))
     return bool(re.search(rf"\b{name}\b", codes))
 

@@ -1,4 +1,4 @@
-/* Who is told of a lost delayed write (lost.h). */
+/* Which calls report a lost delayed write (lost.h). */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/lost.h"
 

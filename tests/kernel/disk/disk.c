@@ -46,8 +46,7 @@ TEST(a_new_request_finds_so_many_queued)
     check_hist("queued", 1, "", 0);
 }
 
-/* Is io still at this sector? */
-static u64 again_sector;
+static u64 again_sector; /* not 0: submit_again submits the transfer anew */
 
 static void submit_again(struct io *io, int error)
 {

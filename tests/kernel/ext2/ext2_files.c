@@ -827,7 +827,7 @@ TEST(an_inode_in_use_that_the_bitmap_calls_free_is_not_given_out)
 
 /* ---- what is freed before it is written ---- */
 
-/* Is every block that nothing uses as it was in the image that is kept? */
+/* True if each unused block is as it was in the image that was kept. */
 static bool free_blocks_untouched(void)
 {
     const struct ext2_super *sb = image_super(rig_image());

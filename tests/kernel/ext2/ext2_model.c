@@ -203,7 +203,7 @@ static void differ(const char *what, const char *path, int got, int want)
     panic("%s %s: expected %d, got %d", what, path, want, got);
 }
 
-/* Is this a result that the state of the disk alone explains? */
+/* True if the state of the disk alone can cause this error. */
 static bool no_room(int error)
 {
     return error == -ENOSPC || error == -EMLINK;

@@ -159,7 +159,7 @@ static bool has_line(const char *tree, const char *line)
     return false;
 }
 
-/* Is the line's path one of these? */
+/* True if the line's path is one of these. */
 static bool is_path(const char *line, const char *paths)
 {
     u32 n = strcspn(line, "\t");
@@ -639,7 +639,8 @@ static void use(u32 fibre)
         iput(ip);
 }
 
-/* Whatever the first has come to when the second does all that. */
+/* Two processes use a file. In each trial the second one does all its work at
+ * another point of the first one's. Returns how many points there are. */
 static u32 uses(bool stays)
 {
     bool more = true;

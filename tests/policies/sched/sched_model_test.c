@@ -334,7 +334,8 @@ static struct {
     u64 left, passed, sweep[2];
 } batch;
 
-/* Whose turn it is; the first batch of all goes on where the head is. */
+/* Choose whether reads or writes get the next batch. The first batch of all
+ * goes on where the head is. */
 static void choose_kind(void)
 {
     bool writing = oldest(WRITES);

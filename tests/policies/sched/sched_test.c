@@ -1195,8 +1195,8 @@ TEST(kyber_gives_tokens_back_to_a_domain_that_misses_its_target)
     check(counter_of(p, "deeper") > 0);
 }
 
-/* Whatever arrives and whatever is served, each exactly once, with candidates
- * or without. */
+/* Run random arrivals and dispatches, with or without candidates, and check
+ * that each request is served exactly once. */
 static void run_random(const struct policy *p, u64 seed)
 {
     u32 submitted = 0, served = 0, times[MANY] = {0};

@@ -601,7 +601,7 @@ static const struct policy *balanced_with(u64 dirty_blocks)
     return p;
 }
 
-/* May a writer go on that has just made a block dirty? */
+/* True if a writer that has just made a block dirty may go on. */
 static bool may_go_on(const struct policy *p)
 {
     return model.now.dirty + model.now.writing <= p->write.most_dirty(1000);
