@@ -562,6 +562,7 @@ static u64 at_write_ns(const struct drive *d, const struct spot *s, u64 n,
     return MAX(there_ns, ready_ns + ahead_ns);
 }
 
+/* Write these sectors on the platters, and leave the arm behind them. */
 static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns)
 {
     struct spot s = locate(d->model, sector);
@@ -585,6 +586,8 @@ static u64 behind_ns(const struct drive *d, const struct segment *s, u64 end,
                d->arm_ns - angle_ns(m, d->cache.segment_sectors, slots));
 }
 
+/* Serve a write: if it goes on from the write before, the arm need not be free
+ * yet. Its data are on the platters when it is done, or later (behind_ns). */
 static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;

@@ -447,10 +447,10 @@ def solution_files(
 
 
 def allowed_contents(lab: Lab) -> Callable[[str], set[bytes]]:
-    """Return a function that returns all contents in which a source may be handed out.
+    """Return a function that returns all contents with which a source may be handed out.
 
-    These are its contents in this tree and in the lab's skeletons, for any set of other labs that
-    were solved in them.
+    These are the contents in this tree, and those in the lab's skeletons: one for each set of other
+    labs whose functions are left out (holes) in that source.
     """
     mine = cut_holes(lab, {}, frozenset(other.name for other in load_labs()))
     holes = {other.name: foreign_holes(other) for other in other_labs(lab)}

@@ -4,8 +4,8 @@
 #include "kernel/base/abi.h"
 #include "kernel/base/stat.h"
 
-/* Losses up to number `last`; those up to `told` need not be told to a
- * description that is opened now. */
+/* Losses up to number `last`. A file that is opened now gets no report of those
+ * up to `told`. */
 struct loss {
     u64 owner; /* of a file; 0: the row is free */
     u32 disk;
@@ -37,7 +37,8 @@ static bool is_untold(const struct loss *l)
     return l->told < l->last;
 }
 
-/* Add the losses of `from` to those of `to`. */
+/* Add the losses of `from` to those of `to`: all are reported that at least one
+ * of both still has to report. */
 static void spread(struct loss *to, const struct loss *from)
 {
     u64 last = MAX(to->last, from->last);

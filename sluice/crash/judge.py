@@ -4,8 +4,9 @@ Two ways lead from a cut to a disk in use, and both are tried on copies:
 
 - e2fsck comes first: it replays the journal, if there is one, and repairs without a question
   (`-p`, status 0 or 1); then `e2fsck -fn` has nothing to say. Then we mount and unmount.
-- We mount first, fill the disk with a file, remove that, and unmount: so what is in use and called
-  free is overwritten. Then `e2fsck -p` asks nothing, and `e2fsck -fn` has nothing to say.
+- We mount first, fill the disk with a file, remove the file, and unmount. If a block in use is
+  marked as free, the file overwrites it. Then `e2fsck -p` asks nothing, and `e2fsck -fn` has
+  nothing to say.
 """
 
 from collections.abc import Sequence

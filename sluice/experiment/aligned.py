@@ -1,7 +1,7 @@
 """Tables that fit the terminal. Columns for which there is no room are printed below the others,
 with the names of the rows again.
 
-- No figure is broken. A name that is too long is continued in the next line, and so are words.
+- No number is split over two lines. Names and words that are too long go on in the next line.
 - A row without a figure in a part of the table is left out of the part.
 - Output that is no terminal is 80 columns wide, whatever wrote to it and whatever reads it.
 - Every table that a command prints is made here (tests/tools/test_tables.py).

@@ -72,7 +72,7 @@ def test_reuse_is_that_of_the_volume(week: np.ndarray) -> None:
 
 
 def test_the_blocks_in_use_grow_to_those_of_the_volume() -> None:
-    """The share of runs that are new falls as there is more to return to; of the whole week."""
+    """Over the whole week, the share of new runs falls, as there are more runs to return to."""
     drawn = new = 0
     for _ in range(40):
         _, new = generate.draw_numbers(drawn, new, 100_000, 1)

@@ -271,8 +271,8 @@ static const struct history {
      "insert 0-3; use 3; remove 3; unwanted 3; replace 4>3 3>0; remembered 0"},
 
     /* 4 blocks: the window has one, the main part three, of which two may be
-     * protected. W is the window, P probation, T protected; a number of uses
-     * is with the name where it matters. */
+     * protected. W is the window, P probation, T protected; a name has its
+     * number of uses beside it where this matters. */
     {"wtinylfu_keeps_the_block_that_was_used_more_often", "wtinylfu",
      "insert 0-3;"  /* W 3, P 0 1 2 */
      "replace 4>3;" /* 3:1 against 0:1 */
