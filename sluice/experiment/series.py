@@ -5,17 +5,19 @@ measured commands. The trace is that of the whole run, so requests that were que
 beginning count as queued.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sluice.experiment.records import DiskBins, TraceSeries
-from sluice.system.trace import Event, filter_named
+from sluice.system.trace import WRITE, Events, event_names
+
+if TYPE_CHECKING:
+    import numpy as np  # loaded where it is used: what only starts machines does without it
 
 MOST_BINS = 1000
 MS = 10**6
-COUNTED = ("queued", "completed", "flush")  # events
 STEPS = (1, 2, 5)  # of the bins' widths, times a power of ten
 HEAT_BITS = 3  # a bucket of response times keeps this many of their first bits
+BIN_SHIFT = 53  # a bin in a number with a response time in us, of less than 285 years
 
 
 def bin_width_ms(length_ms: int) -> int:
@@ -40,123 +42,128 @@ def bucket_high(low_us: int) -> int:
     return low_us + (1 << max(low_us.bit_length() - HEAT_BITS, 0))
 
 
-@dataclass
-class DiskSeries:
-    """The numbers of one disk, for each bin."""
+def bucket_lows(us: "np.ndarray") -> "np.ndarray":
+    """Return bucket_low of each of many response times."""
+    import numpy as np
 
-    bins: int
-    bin: int = 0  # the bin up to which the queue's length is known
-    queue: int = 0  # requests queued and not completed
-
-    def __post_init__(self) -> None:
-        self.done = {write: [0] * self.bins for write in (False, True)}
-        self.sector: dict[bool, list[int | None]] = {w: [None] * self.bins for w in (False, True)}
-        self.queue_max = [0] * self.bins
-        self.queue_end = [0] * self.bins
-        self.heat: dict[tuple[int, int], int] = {}
-
-    def move_to(self, bin: int) -> None:
-        """Record the queue's length in all bins up to this one."""
-        for i in range(self.bin, bin):
-            self.queue_end[i] = self.queue
-            self.queue_max[i + 1] = self.queue
-        self.bin = bin
-
-    def count_queued(self, bin: int) -> None:
-        """Count a request that was queued in this bin."""
-        self.move_to(bin)
-        self.queue += 1
-        self.queue_max[bin] = max(self.queue_max[bin], self.queue)
-
-    def count_completed(self, bin: int, event: Event) -> None:
-        """Count a request that was completed in this bin."""
-        self.move_to(bin)
-        self.queue = max(self.queue - 1, 0)  # its queueing may be among the lost events
-        self.done[event.write][bin] += 1
-        self.sector[event.write][bin] = event.block
-        if not event.write:
-            key = (bin, bucket_low(event.argument // 1000))
-            self.heat[key] = self.heat.get(key, 0) + 1
-
-    def result(self) -> DiskBins:
-        """Return the series in the form of a result."""
-        self.move_to(self.bins - 1)
-        self.queue_end[-1] = self.queue
-        return {
-            "reads": self.done[False],
-            "writes": self.done[True],
-            "queue_max": self.queue_max,
-            "queue_end": self.queue_end,
-            "read_sector": self.sector[False],
-            "write_sector": self.sector[True],
-            "read_heat": [[*key, n] for key, n in sorted(self.heat.items())],
-        }
+    rest = np.maximum(np.frexp(us.astype(np.float64))[1] - HEAT_BITS, 0).astype(np.uint64)
+    return us >> rest << rest
 
 
-@dataclass
-class Gatherer:
-    """Counts events, which must come in the order of time."""
+def queue_lengths(queued: "np.ndarray") -> "np.ndarray":
+    """Return the length of a disk's queue after each event, which is of a request that is queued
+    or, if false, completed. The queueing of a completed one may be among the lost events: then the
+    queue stays empty."""
+    import numpy as np
 
-    start_ns: int
-    width_ns: int
-    bins: int
-    disks: dict[int, DiskSeries] = field(default_factory=dict)
-    flushes: dict[int, list[int]] = field(default_factory=dict)
-
-    def disk(self, number: int) -> DiskSeries:
-        """Return the series of a disk, which is made for its first event."""
-        if number not in self.disks:
-            self.disks[number] = DiskSeries(self.bins)
-        return self.disks[number]
-
-    def add_before_start(self, event: Event) -> None:
-        """Count an event that is earlier than the first bin."""
-        if event.name == "queued":
-            self.disk(event.disk).queue += 1
-        elif event.name == "completed":
-            disk = self.disk(event.disk)
-            disk.queue = max(disk.queue - 1, 0)
-
-    def add(self, event: Event) -> None:
-        """Count an event in its bin."""
-        bin = (event.time_ns - self.start_ns) // self.width_ns
-        if event.name == "queued":
-            self.disk(event.disk).count_queued(bin)
-        elif event.name == "completed":
-            self.disk(event.disk).count_completed(bin, event)
-        elif event.name == "flush":
-            flushes, blocks, most = self.flushes.get(bin, (0, 0, 0))
-            self.flushes[bin] = [flushes + 1, blocks + event.argument, max(most, event.argument)]
+    moves = np.where(queued, 1, -1).cumsum()
+    return moves - np.minimum(np.minimum.accumulate(moves), 0)
 
 
-def first_whole_bin(events: Sequence[Event], lost: int, gatherer: Gatherer) -> int:
+def last_by_bin(bin: "np.ndarray", value: "np.ndarray", bins: int) -> list[int | None]:
+    """Return the last value of each bin, or None."""
+    found: list[int | None] = [None] * bins
+    for i, last in dict(zip(bin.tolist(), value.tolist(), strict=True)).items():
+        found[i] = last
+    return found
+
+
+def count_heat(bin: "np.ndarray", response_ns: "np.ndarray") -> list[list[int]]:
+    """Return how many responses each bin has of each bucket that has any."""
+    import numpy as np
+
+    keys = bin.astype(np.uint64) << np.uint64(BIN_SHIFT) | bucket_lows(response_ns // 1000)
+    rows = zip(*(part.tolist() for part in np.unique(keys, return_counts=True)), strict=True)
+    return [[key >> BIN_SHIFT, key & (1 << BIN_SHIFT) - 1, count] for key, count in rows]
+
+
+def queue_bins(
+    bin: "np.ndarray", queued: "np.ndarray", queue: "np.ndarray", bins: int
+) -> tuple[list[int], list[int]]:
+    """Return the longest queue of each bin, and the queue at its end.
+
+    bin, queued, queue: of each event its bin, less than 0 before the first one, whether a request
+    was queued, and the queue after it.
+    """
+    import numpy as np
+
+    edges = np.searchsorted(bin, np.arange(bins), side="right")  # behind each bin's events
+    at_end = np.where(edges > 0, queue[edges - 1], 0) if len(queue) else np.zeros(bins, np.int64)
+    longest = np.concatenate(([0], at_end[:-1]))
+    counted = queued & (bin >= 0)
+    np.maximum.at(longest, bin[counted], queue[counted])
+    return longest.tolist(), at_end.tolist()
+
+
+def disk_bins(
+    records: "np.ndarray", queued: "np.ndarray", bin: "np.ndarray", bins: int
+) -> DiskBins:
+    """Return the series of one disk.
+
+    records: its requests that were queued or completed, all before the end of the measured time, in
+    the order of time; queued: which were queued; bin: of each, less than 0 before the first one.
+    """
+    import numpy as np
+
+    queue_max, queue_end = queue_bins(bin, queued, queue_lengths(queued), bins)
+    write = records["argument"] >= WRITE
+    reads, writes = (~queued & (bin >= 0) & (write == kind) for kind in (False, True))
+    return {
+        "reads": np.bincount(bin[reads], minlength=bins).tolist(),
+        "writes": np.bincount(bin[writes], minlength=bins).tolist(),
+        "queue_max": queue_max,
+        "queue_end": queue_end,
+        "read_sector": last_by_bin(bin[reads], records["block"][reads], bins),
+        "write_sector": last_by_bin(bin[writes], records["block"][writes], bins),
+        "read_heat": count_heat(bin[reads], records["argument"][reads]),
+    }
+
+
+def count_flushes(bin: "np.ndarray", blocks: "np.ndarray") -> list[list[int]]:
+    """Return, for each bin that has any, its flushes, their blocks, and the most blocks of one."""
+    found: dict[int, list[int]] = {}
+    for i, n in zip(bin.tolist(), blocks.tolist(), strict=True):
+        flushes, sum_, most = found.get(i, (0, 0, 0))
+        found[i] = [flushes + 1, sum_ + n, max(most, n)]
+    return [[i, *row] for i, row in sorted(found.items())]
+
+
+def first_whole_bin(events: Events, lost: int, start_ns: int, width_ns: int, bins: int) -> int:
     """Return the first bin of which no event was lost."""
     if not lost:
         return 0
-    since_ns = events[0].time_ns - gatherer.start_ns if events else 0
-    return min(max(since_ns // gatherer.width_ns + 1, 0), gatherer.bins)
+    since_ns = events[0].time_ns - start_ns if events else 0
+    return min(max(since_ns // width_ns + 1, 0), bins)
 
 
-def gather_series(events: Sequence[Event], lost: int, start_ms: int, end_ms: int) -> TraceSeries:
+def gather_series(events: Events, lost: int, start_ms: int, end_ms: int) -> TraceSeries:
     """Return the series of a result (result.py).
 
-    lost: how many events of the measured time are missing; start_ms, end_ms: the measured time
-    since boot, on the clock of the events.
+    events: in the order of time; lost: how many events of the measured time are missing; start_ms,
+    end_ms: the measured time since boot, on the clock of the events.
     """
+    import numpy as np
+
     width_ms = bin_width_ms(end_ms - start_ms)
     bins = -(-(end_ms - start_ms) // width_ms) or 1
-    gatherer = Gatherer(start_ms * MS, width_ms * MS, bins)
-    for event in filter_named(events, *COUNTED):
-        if event.time_ns < gatherer.start_ns:
-            gatherer.add_before_start(event)
-        elif event.time_ns < end_ms * MS:
-            gatherer.add(event)
-    disks = {f"disk{n}": disk.result() for n, disk in sorted(gatherer.disks.items())}
+    records = events.records()
+    number = records["number"]
+    queued, completed, flush = (
+        number == event_names().index(name) for name in ("queued", "completed", "flush")
+    )
+    some = (queued | completed | flush) & (records["time_ns"] < np.uint64(end_ms * MS))
+    records, queued, flush = records[some], queued[some], flush[some]
+    bin = (records["time_ns"].astype(np.int64) - start_ms * MS) // (width_ms * MS)
+    disks = {}
+    for n in np.unique(records["disk"][~flush]).tolist():
+        its = ~flush & (records["disk"] == n)
+        disks[f"disk{n}"] = disk_bins(records[its], queued[its], bin[its], bins)
+    flushed = flush & (bin >= 0)
     return {
         "bin_ms": width_ms,
         "bins": bins,
         "lost": lost,
-        "from_bin": first_whole_bin(events, lost, gatherer),
+        "from_bin": first_whole_bin(events, lost, start_ms * MS, width_ms * MS, bins),
         "disks": {name: row for name, row in disks.items() if any(row["reads"] + row["writes"])},
-        "flushes": [[bin, *row] for bin, row in sorted(gatherer.flushes.items())],
+        "flushes": count_flushes(bin[flushed], records["argument"][flushed] & (WRITE - 1)),
     }

@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import shipped
+from records import packed
 from typed import LINE, enter
 
 from sluice.cli import options
@@ -795,7 +797,7 @@ def test_series_are_right_on_known_events():
         request("completed", 3900, 99, 3_000_000, write=True),
         request("queued", 4600),
     ]
-    found = series.gather_series(events, 0, 1000, 4500)
+    found = series.gather_series(packed(events), 0, 1000, 4500)
     assert found["disks"].pop("disk1") == {
         "reads": [1, 0, 2, 0],
         "writes": [0, 0, 1, 0],
@@ -810,7 +812,7 @@ def test_series_are_right_on_known_events():
 
 
 def test_series_begin_after_what_was_lost():
-    found = series.gather_series([request("completed", 2100)], 3, 0, 5000)
+    found = series.gather_series(packed([request("completed", 2100)]), 3, 0, 5000)
     assert (found["lost"], found["from_bin"]) == (3, 3)
 
 
@@ -825,6 +827,25 @@ def test_buckets_of_the_heat_map_adjoin():
         if us == series.bucket_high(low):
             low = us
         assert series.bucket_low(us) == low
+
+
+def test_many_response_times_have_the_buckets_of_each():
+    near = [2**n + step for n in range(53) for step in (-1, 0, 1)]
+    lows = series.bucket_lows(np.array(near, np.uint64)).tolist()
+    assert lows == [series.bucket_low(us) for us in near]
+
+
+def test_a_queue_whose_beginning_was_lost_is_not_negative():
+    queued = np.array([False, True, True, False, False, False, True])
+    assert series.queue_lengths(queued).tolist() == [0, 1, 2, 1, 0, 0, 1]
+
+
+def test_without_requests_a_queue_is_empty_in_each_bin():
+    found = series.gather_series(packed([request("queued", 500), request("hit", 1500)]), 0, 0, 3000)
+    assert found["disks"] == {} and found["bins"] == 3
+    events = [request("queued", 500), request("queued", 1500), request("completed", 1500, 7)]
+    found = series.gather_series(packed(events), 0, 1000, 4000)["disks"]["disk1"]
+    assert (found["queue_max"], found["queue_end"]) == ([2, 1, 1], [1, 1, 1])
 
 
 @its_runs_are_made_once
