@@ -15,7 +15,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from sluice.experiment.files import hash_file, write_atomically
+from sluice.experiment.files import write_atomically
+from sluice.host.hashes import hash_file
 from sluice.host.limits import HANG_S
 from sluice.host.matching import search_text
 from sluice.host.paths import KEPT, KERNEL, NATIVE

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
+from sluice.host.hashes import hash_file
 from sluice.host.paths import BUILD, KEPT, MKFS, ROOT_FOLDER
 from sluice.host.scratch import BASE, scratch_folder
 from sluice.system import image
@@ -41,12 +42,6 @@ def hash_value(what: object) -> str:
 def hash_mkfs() -> str:
     """Return the hash of the program that makes images."""
     return hash_file(MKFS)
-
-
-def hash_file(path: Path) -> str:
-    """Return the hash of a file's bytes."""
-    with path.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest()
 
 
 def data_pieces(path: Path) -> Iterator[tuple[int, bytes]]:

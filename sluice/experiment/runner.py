@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING
 
 from sluice.experiment import run as runs
 from sluice.experiment.catalogue import kernel_hash
-from sluice.experiment.files import FOLDER, clear_hashes, hash_file, hash_value, write_atomically
+from sluice.experiment.files import FOLDER, clear_hashes, hash_value, write_atomically
 from sluice.experiment.records import RunResult
 from sluice.experiment.run import UNDER_WAY, RunFailed
 from sluice.experiment.schema import Experiment, Run
+from sluice.host.hashes import hash_file
 from sluice.host.paths import PACKAGE, ROOT
 from sluice.host.scratch import scratch_folder
 from sluice.host.version import version_line

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sluice.experiment.check import Checker, size_bytes
-from sluice.experiment.files import CACHE, hash_file, hash_value, write_atomically
+from sluice.experiment.files import CACHE, hash_value, write_atomically
 from sluice.experiment.records import (
     Configuration,
     DiskConfig,
@@ -30,6 +30,7 @@ from sluice.experiment.records import (
     Variables,
 )
 from sluice.experiment.schema import MACHINE, TRACE
+from sluice.host.hashes import hash_file
 from sluice.host.limits import HANG_S
 from sluice.host.paths import PROGRAMS
 from sluice.system.guest import MOST_DISKS

@@ -8,9 +8,10 @@ import platform
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
+from sluice.host.hashes import hash_file
 from sluice.host.paths import BUILT
 from sluice.network.wiring import Plug
 from sluice.system.guest import MOST_DISKS, Guest, parse_size
@@ -104,6 +105,5 @@ def twin_hash() -> str:
     """Return the hash of all parts of the twin: the twin itself, and its programs."""
     digest = sha256()
     for path in (TWIN, *sorted(PROGRAMS.iterdir())):
-        with path.open("rb") as file:
-            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
+        digest.update(path.name.encode() + bytes.fromhex(hash_file(path)))
     return digest.hexdigest()

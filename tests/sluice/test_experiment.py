@@ -5,11 +5,13 @@ Where the machine is not what is tested, the twin makes the runs, in less time.
 
 import copy
 import json
+import os
 import re
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +40,7 @@ from sluice.experiment.schema import MACHINE_ENGINE, TWIN, BadExperiment, Run
 from sluice.experiment.selection import experiment_file, find_experiment_files, twin_variant
 from sluice.experiment.verdict import Verdict
 from sluice.host.experiments import EXPERIMENTS, OTHERS, experiment_files
+from sluice.host.hashes import hash_file, hash_version
 from sluice.host.paths import ROOT
 from sluice.system import devtext
 from sluice.system.image import Content
@@ -777,6 +780,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.write_text(SMALL)
     assert command(path, folder).returncode == 0
     return folder / NAME / "results.jsonl"
+
+
+def test_a_file_is_hashed_again_after_each_change_and_only_then(tmp_path: Path):
+    """Neither its size nor the time of its last write says so here."""
+    path = tmp_path / "program"
+    found = []
+    for text in ("one", "two", "one"):
+        path.write_text(text)
+        os.utime(path, ns=(10**18, 10**18))
+        found += [hash_file(path), hash_file(path)]
+    texts = (b"one", b"one", b"two", b"two", b"one", b"one")
+    assert found == [sha256(text).hexdigest() for text in texts]
+    before = hash_version.cache_info().misses
+    hash_file(path)
+    assert hash_version.cache_info().misses == before
 
 
 def request(name: str, at_ms: int, sector: int = 0, response_us: int = 0, write: bool = False):
