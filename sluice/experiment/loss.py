@@ -29,20 +29,24 @@ async), and when a drive's volatile cache is flushed. So drives with such a cach
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import mul
+from typing import TYPE_CHECKING
 
 from sluice.experiment.records import LossAges, LossFigures, Lost
 from sluice.experiment.schema import Run
 from sluice.system.trace import BadTrace, Event, filter_named
+
+if TYPE_CHECKING:
+    import numpy as np  # loaded where it is used: what only starts machines does without it
 
 FOLLOWED = (
     *("dirtied", "absorbed", "writing", "completed", "failed", "cancelled"),
     *("pinned", "committed"),
 )
 SECTOR = 512
-Piece = tuple[int, int]  # ages in ns, [from, to), at which something was in danger
 Lifetime = tuple[int, int]  # in ns since power-on, [from, to): something was in danger
 PERCENTILES = range(101)
 KIB = 1024
@@ -67,8 +71,10 @@ class Block:
     owner: int | None = None
 
     def begin(self) -> int | None:
-        """Return the time since which the block has been in danger, or None if it is not."""
-        return min(chain(self.in_flight, self.dirty), default=None)
+        """Return the time since which the block is in danger, or None. What is in flight
+        was modified before what is dirty, and both are in the order of time."""
+        lost = self.in_flight or self.dirty
+        return lost[0] if lost else None
 
 
 class Follower:
@@ -168,48 +174,82 @@ class Follower:
         }
 
 
-def clip(lifetimes: Iterable[Lifetime], start_ns: int, end_ns: int) -> Iterator[tuple[int, Piece]]:
-    """Yield the beginning of each lifetime, and the ages that it has in [start_ns, end_ns)."""
-    for begin_ns, until_ns in lifetimes:
-        low, high = max(begin_ns, start_ns) - begin_ns, min(until_ns, end_ns) - begin_ns
-        if low < high:
-            yield begin_ns, (low, high)
+@dataclass(frozen=True)
+class Pieces:
+    """Ages in ns, each piece [low, high), at which something was in danger; whole numbers."""
+
+    low: "np.ndarray"
+    high: "np.ndarray"
+
+    def sum_ns(self) -> int:
+        """Return the length of all pieces together."""
+        return int((self.high - self.low).sum())
 
 
-def oldest_pieces(lifetimes: Iterable[Lifetime], start_ns: int, end_ns: int) -> list[Piece]:
+def as_columns(lifetimes: list[Lifetime]) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return the beginnings and the ends of lifetimes."""
+    import numpy as np
+
+    numbers = np.fromiter(chain.from_iterable(lifetimes), np.int64, 2 * len(lifetimes))
+    return numbers[::2], numbers[1::2]
+
+
+def clip(lifetimes: list[Lifetime], start_ns: int, end_ns: int) -> tuple["np.ndarray", Pieces]:
+    """Return the beginning of each lifetime that has ages in [start_ns, end_ns), and these ages."""
+    import numpy as np
+
+    begin, until = as_columns(lifetimes)
+    low, high = np.maximum(begin, start_ns) - begin, np.minimum(until, end_ns) - begin
+    some = low < high
+    return begin[some], Pieces(low[some], high[some])
+
+
+def oldest_pieces(lifetimes: list[Lifetime], start_ns: int, end_ns: int) -> Pieces:
     """Return the ages of the oldest that is in danger, while anything is.
 
     The one that began first is the oldest until its end. After it comes the next that lives on.
     """
-    found, covered_ns = [], start_ns
-    for begin_ns, (low, high) in sorted(clip(lifetimes, start_ns, end_ns)):
-        low = max(low, covered_ns - begin_ns)
-        if low < high:
-            found.append((low, high))
-            covered_ns = begin_ns + high
+    import numpy as np
+
+    begin, ages = clip(lifetimes, start_ns, end_ns)
+    order = np.argsort(begin, kind="stable")
+    begin, low, high = begin[order], ages.low[order], ages.high[order]
+    ended = np.maximum.accumulate(begin + high)
+    covered = np.concatenate(([start_ns], ended[:-1])) if len(ended) else ended
+    low = np.maximum(low, covered - begin)
+    return Pieces(low[low < high], high[low < high])
+
+
+def percentiles(pieces: Pieces, nothing_ns: int) -> list[int]:
+    """Return the percentiles 0 to 100 of the sum of uniform pieces, in whole ns, upwards.
+    nothing_ns: how long the age was 0."""
+    import numpy as np
+
+    whole_ns = pieces.sum_ns() + nothing_ns
+    if not len(pieces.low):
+        return [0] * len(PERCENTILES)
+    ages = np.concatenate((pieces.low, pieces.high))
+    order = np.argsort(ages, kind="stable")
+    ages = ages[order]
+    # How many pieces lie from each age to the next, and what lies below each age.
+    density = np.where(order < len(pieces.low), 1, -1).cumsum()
+    below_ns = np.concatenate(([0], (density[:-1] * np.diff(ages)).cumsum())) + nothing_ns
+    found = []
+    for percent in PERCENTILES:
+        at = int(np.searchsorted(below_ns, -(-percent * whole_ns // 100)))  # the first not below
+        if at == 0:
+            found.append(0)
+            continue
+        missing = percent * whole_ns - int(below_ns[at - 1]) * 100
+        found.append(int(ages[at - 1]) + -(-missing // (100 * int(density[at - 1]))))
     return found
 
 
-def percentiles(pieces: list[Piece], nothing_ns: int) -> list[int]:
-    """Return the percentiles 0 to 100 of the sum of uniform pieces, in whole ns, upwards.
-    nothing_ns: how long the age was 0."""
-    steps = [(low, 1) for low, _ in pieces] + [(high, -1) for _, high in pieces]
-    whole_ns = sum(high - low for low, high in pieces) + nothing_ns
-    found: list[int] = []
-    below_ns, at, density = nothing_ns, 0, 0
-    for age, step in sorted(steps):
-        reached_ns = below_ns + density * (age - at)
-        while len(found) < len(PERCENTILES) and len(found) * whole_ns <= reached_ns * 100:
-            missing = len(found) * whole_ns - below_ns * 100
-            found.append(at + max(0, -(-missing // (100 * density))) if density else at)
-        below_ns, at, density = reached_ns, age, density + step
-    return found + [at] * (len(PERCENTILES) - len(found))
-
-
-def summarise(pieces: list[Piece], nothing_ns: int = 0) -> LossAges:
+def summarise(pieces: Pieces, nothing_ns: int = 0) -> LossAges:
     """Return the mean and the percentiles of an age."""
-    whole_ns = sum(high - low for low, high in pieces) + nothing_ns
-    twice = sum((high - low) * (high + low) for low, high in pieces)
+    whole_ns = pieces.sum_ns() + nothing_ns
+    lengths, sums = (pieces.high - pieces.low).tolist(), (pieces.high + pieces.low).tolist()
+    twice = sum(map(mul, lengths, sums))  # exact: it may be more than 2^63
     return {
         "mean_ns": twice // (2 * whole_ns) if whole_ns else 0,
         "percentiles_ns": percentiles(pieces, nothing_ns),
@@ -218,11 +258,11 @@ def summarise(pieces: list[Piece], nothing_ns: int = 0) -> LossAges:
 
 def describe(danger: Danger, block_bytes: int, start_ns: int, end_ns: int) -> Lost:
     """Return what a cut in [start_ns, end_ns) loses of one kind."""
-    ages = [piece for _, piece in clip(danger.modifications, start_ns, end_ns)]
+    _, ages = clip(danger.modifications, start_ns, end_ns)
     oldest = oldest_pieces(danger.modifications, start_ns, end_ns)
-    blocks_ns = sum(high - low for _, (low, high) in clip(danger.blocks, start_ns, end_ns))
+    blocks_ns = clip(danger.blocks, start_ns, end_ns)[1].sum_ns()
     span_ns = end_ns - start_ns
-    nothing_ns = span_ns - sum(high - low for low, high in oldest)
+    nothing_ns = span_ns - oldest.sum_ns()
     return {
         "age": summarise(ages),
         "oldest": summarise(oldest, nothing_ns),
