@@ -412,6 +412,11 @@ def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunRe
         from sluice.experiment import two_machines
 
         return two_machines.make_run(run, console, memory)
+    if run.uses_twin and not memory:
+        from sluice.experiment import trial
+
+        if made := trial.make_run(run, console):
+            return made
     with scratch_folder(UNDER_WAY) as folder:
         config = build_machine(run, folder)
         console.touch()

@@ -6,25 +6,30 @@ Its disks are laid out once, with a filler in the place of each script; each run
 long as the fillers, are put there. So the disks are, to the byte, those that mkfs makes for the
 run.
 
-The trace is not read. So there are no series, and what is measured takes a few milliseconds.
+The trials of a sweep are without their traces. So there are no series, and what is measured takes
+a few milliseconds. Other runs have the trace, and results as those of a plain twin to the byte.
 """
 
 import mmap
+import os
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import shake_256
 from pathlib import Path
 
 from sluice.experiment import run as runs
 from sluice.experiment.files import hash_value, write_atomically
-from sluice.experiment.records import ConsoleFigures
+from sluice.experiment.records import ConsoleFigures, RunResult
 from sluice.experiment.run import Ended, RunFailed
 from sluice.experiment.schema import Run
+from sluice.host.interrupt import stopped
 from sluice.host.paths import BUILD
+from sluice.host.quoting import descriptor_path
 from sluice.host.scratch import scratch_folder
 from sluice.system import devtext, image
 from sluice.system.guest import Guest
@@ -46,23 +51,25 @@ class Measured:
 
 @dataclass
 class Ready:
-    """A resident twin, and the offset of each script on its root disk."""
+    """A resident twin, the offset of each script on its root disk, and the file, if any, in which
+    a run leaves its trace."""
 
     kind: str
     resident: Resident
     places: dict[str, int]
+    trace: Path | None
     rest: ExitStack
 
     def close(self) -> None:
         self.rest.close()
 
 
-def resident_key(run: Run) -> str:
+def resident_key(run: Run, traced: bool = False) -> str:
     """Return a hash that is equal for runs that can share a resident twin."""
     lengths = {path: len(text.encode()) for path, text in runs.guest_scripts(run).items()}
     config = run.config
     disks = [config["root"], config["data"], config["block"], config["memory"]]
-    return hash_value([lengths, disks, config.get("trace"), engine.twin_hash()])
+    return hash_value([lengths, disks, config.get("trace"), engine.twin_hash(), traced])
 
 
 def filler_text(path: str, length: int) -> str:
@@ -112,7 +119,20 @@ def start_resident(run: Run, trace: Path | None = None) -> Ready:
         guest, places = lay_out_memory(run)
         stack.enter_context(guest)
         resident = stack.enter_context(Resident(guest, trace=trace))
-        return Ready(resident_key(run), resident, places, stack.pop_all())
+        return Ready(resident_key(run, bool(trace)), resident, places, trace, stack.pop_all())
+
+
+def start_traced_resident(run: Run) -> Ready:
+    """Return a new resident twin for runs like this one, with a file in memory for their traces."""
+    file = os.memfd_create("trace of a twin")
+    try:
+        os.truncate(file, 1)  # an empty file cannot be mapped
+        ready = start_resident(run, Path(descriptor_path(file)))
+    except BaseException:
+        os.close(file)
+        raise
+    ready.rest.callback(os.close, file)
+    return ready
 
 
 class Pool:
@@ -139,14 +159,15 @@ class Pool:
             old.close()
 
     @contextmanager
-    def borrow(self, run: Run) -> Iterator[Ready]:
+    def borrow(self, run: Run, traced: bool = False) -> Iterator[Ready]:
         """Lend a resident for the run. Yields it, and keeps it for later runs if this one raises
-        nothing."""
-        ready = self._take_idle(resident_key(run))
+        nothing. traced: it has a file for the run's trace."""
+        ready = self._take_idle(resident_key(run, traced))
         if ready and ready.resident.process.poll() is not None:  # it was killed, idle
             ready.close()
             ready = None
-        ready = ready or start_resident(run)
+        start = start_traced_resident if traced else start_resident
+        ready = ready or start(run)
         try:
             yield ready
         except BaseException:
@@ -195,6 +216,28 @@ def measure_run(run: Run) -> Measured:
             why = str(error)
     where = runs.console_note(keep_console(run, done.console)) if runs.watchdog_fired(done) else ""
     raise RunFailed(runs.describe_failure(why, done) + where)
+
+
+def make_run(run: Run, console: Path) -> tuple[RunResult, float] | None:
+    """Make the run, with its trace. Returns its result and the host's seconds, or None if there was
+    no resident for it or it died: a plain twin then says why. Raises RunFailed.
+
+    console: gets what the console showed.
+    """
+    with ExitStack() as stack:
+        try:
+            ready = stack.enter_context(resident_pool().borrow(run, traced=True))
+            began_s = time.monotonic()
+            ended = replace(run_trial(ready, run), host_s=time.monotonic() - began_s)
+        except RunFailed:
+            if stopped.is_set():
+                raise
+            return None
+        write_atomically(console, ended.console)
+        try:
+            return runs.build_run_result(run, ended, ready.trace), ended.host_s
+        except RunFailed as error:
+            raise RunFailed(runs.describe_failure(str(error), ended)) from None
 
 
 def keep_console(run: Run, console: str) -> Path:

@@ -7,10 +7,12 @@ A resident ends with the thread that started it (die_with_parent), and any threa
 residents of a process are started by one thread, which ends with the process.
 """
 
+import math
 import os
+import select
 import subprocess
 import tempfile
-import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,9 +21,12 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 
+from sluice.host.interrupt import stopped
 from sluice.system.guest import Guest
 from sluice.system.qemu import die_with_parent
 from sluice.twin.engine import PROGRAMS, TWIN
+
+LOOK_S = 0.5  # how often a thread that waits for a trial looks for its limit and for ^C
 
 
 class TwinDied(Exception):
@@ -117,9 +122,9 @@ class Resident:
         self.process.stdout.close()
         self.errors.close()
 
-    def _request_trial(self, args: str, puts: Sequence[Put]) -> list[int]:
+    def _request_trial(self, args: str, puts: Sequence[Put], limit_s: float) -> list[int]:
         """Send a trial's request. Returns the numbers of the answer when the trial has ended; none
-        if the process has died."""
+        if the process has died, which it does after limit_s."""
         request = [f"{len(puts)} {args} {self.table}\n".encode()]
         for put in puts:
             request.append(f"{self.places[put.disk][0] + put.at} {len(put.data)}\n".encode())
@@ -129,23 +134,26 @@ class Resident:
             self.process.stdin.flush()
         except BrokenPipeError:
             return []
+        self._wait_for_answer(limit_s)
         return [int(word) for word in self.process.stdout.readline().split()]
 
-    def trial(self, args: str, puts: Sequence[Put] = (), limit_s: float | None = None) -> Trial:
+    def _wait_for_answer(self, limit_s: float) -> None:
+        """Wait until there is an answer. Kills the process after limit_s, or after a ^C."""
+        until_s = time.monotonic() + limit_s
+        answer = select.poll()
+        answer.register(self.process.stdout, select.POLLIN)
+        while not answer.poll(min(LOOK_S, max(until_s - time.monotonic(), 0)) * 1000):
+            if stopped.is_set() or time.monotonic() >= until_s:
+                self.process.kill()
+
+    def trial(self, args: str, puts: Sequence[Put] = (), limit_s: float = math.inf) -> Trial:
         """Make a trial. Returns its status, console and cost.
 
         args: the boot arguments, with charged_ns. Raises TwinDied if the process ends, or
         after limit_s of the host's time. A trial that panics or ends by a signal is no error.
         """
-        watch = threading.Timer(limit_s, self.process.kill) if limit_s else None
-        if watch:
-            watch.start()
-        try:
-            answer = self._request_trial(args, puts)
-            console = self.process.stdout.read(answer[1]) if answer else b""
-        finally:
-            if watch:
-                watch.cancel()
+        answer = self._request_trial(args, puts, limit_s)
+        console = self.process.stdout.read(answer[1]) if answer else b""
         if not answer or len(console) < answer[1]:
             self.process.wait()
             self.errors.seek(0)

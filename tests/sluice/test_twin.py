@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,11 +16,13 @@ import pytest
 from both import END, expect_alike, machine_and_twin, phys_of
 
 from sluice.experiment import run as runs
+from sluice.experiment import trial
 from sluice.experiment.load import load
 from sluice.experiment.run import RunFailed
 from sluice.experiment.runner import to_line
 from sluice.experiment.schema import Experiment
 from sluice.experiment.selection import choose_engine, experiment_file, twin_variant
+from sluice.host.interrupt import stopped
 from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, ROOT
 from sluice.system import image, trace
@@ -291,6 +294,52 @@ rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
             assert "disk.writes" in made.console
             assert (made.status, made.console) == (expected.returncode, expected.stdout)
             assert trace.read_ring(kept, phys_of(made.console)) == expected_trace
+
+
+@pytest.mark.xdist_group("twin")
+def test_a_full_run_of_a_resident_twin_is_a_plain_one_to_the_byte(tmp_path: Path) -> None:
+    """Results with series and losses, consoles; the second run has the first one's resident."""
+    experiment = twin_variant(load(experiment_file("order-small"), "quick"))
+    for run in experiment.runs[:2]:
+        made = trial.make_run(run, tmp_path / "resident")
+        plain, _ = runs.make_run(run, tmp_path / "plain", tmp_path / "memory")
+        assert plain["loss"]["data"]["bytes"] and plain["series"]["disks"]
+        assert to_line(made[0]) == to_line(plain)
+        said = (tmp_path / "plain").read_bytes().replace(b"\r", b"")
+        assert (tmp_path / "resident").read_bytes() == said
+
+
+@pytest.mark.xdist_group("twin")
+def test_a_run_whose_resident_dies_is_made_by_a_plain_twin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise TwinDied("it was killed")
+
+    run = twin_variant(load(experiment_file("order-small"), "quick")).runs[0]
+    monkeypatch.setattr(Resident, "trial", die)
+    assert trial.make_run(run, tmp_path / "console") is None
+    made, _ = runs.make_run(run, tmp_path / "console")
+    assert made["counters"]["disk.writes"][0]
+    monkeypatch.setattr(stopped, "is_set", lambda: True)
+    with pytest.raises(RunFailed, match="it was killed"):
+        runs.make_run(run, tmp_path / "console")
+
+
+@pytest.mark.native
+def test_a_trial_ends_soon_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = image.make_image(tmp_path / "root.img", Content(rc="while true; do true; done\n"))
+    monkeypatch.setattr(stopped, "is_set", lambda: True)
+    began_s = time.monotonic()
+    with (
+        Config((Disk(path),), lab=True).guest() as guest,
+        Resident(guest) as resident,
+        pytest.raises(TwinDied, match="killed"),
+    ):
+        resident.trial("drive=fixed charged_ns=32", limit_s=60)
+    assert time.monotonic() - began_s < 60
 
 
 @pytest.mark.native
