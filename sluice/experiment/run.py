@@ -415,8 +415,8 @@ def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunRe
     if run.uses_twin and not memory:
         from sluice.experiment import trial
 
-        if made := trial.make_run(run, console):
-            return made
+        if of_resident := trial.make_run(run, console):
+            return of_resident
     with scratch_folder(UNDER_WAY) as folder:
         config = build_machine(run, folder)
         console.touch()

@@ -47,7 +47,8 @@ def bucket_lows(us: "np.ndarray") -> "np.ndarray":
     import numpy as np
 
     rest = np.maximum(np.frexp(us.astype(np.float64))[1] - HEAT_BITS, 0).astype(np.uint64)
-    return us >> rest << rest
+    lows: np.ndarray = us >> rest << rest
+    return lows
 
 
 def queue_lengths(queued: "np.ndarray") -> "np.ndarray":

@@ -233,6 +233,7 @@ def make_run(run: Run, console: Path) -> tuple[RunResult, float] | None:
             if stopped.is_set():
                 raise
             return None
+        assert ready.trace
         write_atomically(console, ended.console)
         try:
             return runs.build_run_result(run, ended, ready.trace), ended.host_s
