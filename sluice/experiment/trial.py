@@ -51,11 +51,12 @@ class Measured:
 
 @dataclass
 class Ready:
-    """A resident twin, the offset of each script on its root disk, and the file, if any, in which
-    a run leaves its trace."""
+    """A resident twin, the memory from which it has read its disks at its first run, the offset of
+    each script on its root disk, and the file, if any, in which a run leaves its trace."""
 
     kind: str
     resident: Resident
+    guest: Guest
     places: dict[str, int]
     trace: Path | None
     rest: ExitStack
@@ -119,7 +120,8 @@ def start_resident(run: Run, trace: Path | None = None) -> Ready:
         guest, places = lay_out_memory(run)
         stack.enter_context(guest)
         resident = stack.enter_context(Resident(guest, trace=trace))
-        return Ready(resident_key(run, bool(trace)), resident, places, trace, stack.pop_all())
+        kind = resident_key(run, bool(trace))
+        return Ready(kind, resident, guest, places, trace, stack.pop_all())
 
 
 def start_traced_resident(run: Run) -> Ready:
@@ -191,6 +193,7 @@ def run_trial(ready: Ready, run: Run) -> Ended:
     try:
         args = runs.charged_arguments(run)
         found = ready.resident.trial(args, puts, run.host_limit_s)
+        ready.guest.close()  # idle residents would have their disks in memory twice
     except TwinDied as error:
         why = f"the twin ended, or took more than {run.host_limit_s} s (host_limit_s): {error}"
         raise RunFailed(why) from None
