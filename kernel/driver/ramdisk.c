@@ -4,6 +4,7 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/machine.h"
+#include "kernel/machine/uart.h"
 
 #define RAMDISKS 8   /* at most */
 #define DEPTH    256 /* commands, and spans in one: any number would do */
@@ -14,8 +15,8 @@ struct table {
     char magic[8];
     u64 memory_end; /* of the kernel's memory */
     u64 log_start, log_end;
-    u64 end; /* of the last disk */
-    u64 n;
+    u64 text_start, text_end; /* memory for what is printed */
+    u64 end, n;               /* of the last disk; how many there are */
     struct {
         u64 start, nsectors;
     } disk[RAMDISKS];
@@ -63,17 +64,18 @@ void ramdisk_probe(struct region tree)
     const struct table *t = virt_of(at);
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
         memcmp(t->magic, "ramdisks", sizeof t->magic) || t->n > RAMDISKS ||
-        t->memory_end > at || !in_order(at + sizeof *t, t) ||
-        t->end > memory_end)
+        t->memory_end > t->text_start || t->text_start > t->text_end ||
+        t->text_end > at || !in_order(at + sizeof *t, t) || t->end > memory_end)
         boot_fail("ramdisks=%lu: there is no table of RAM disks", at);
-    if (tree.start < t->end && at < tree.end)
+    if (tree.start < t->end && t->text_start < tree.end)
         boot_fail("the device tree, at 0x%lx, is in the RAM disks, 0x%lx to "
                   "0x%lx: they need another place",
                   tree.start, at, t->end);
     machine.memory_bytes = t->memory_end - machine.memory_phys;
+    uart_kept = (struct region){t->text_start, t->text_end};
     for (nramdisks = 0; nramdisks < t->n; nramdisks++)
         ramdisks[nramdisks] = (struct ramdisk){
-            t->disk[nramdisks].start, t->disk[nramdisks].nsectors, NULL, NULL};
+            t->disk[nramdisks].start, t->disk[nramdisks].nsectors, 0, 0};
     if (machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN))
         boot_fail("ramdisks=%lu: machine mode refuses the table there", at);
 }

@@ -1,7 +1,10 @@
 /* The serial port. */
 #pragma once
 
-#include "kernel/base/types.h"
+#include "kernel/machine/fdt.h"
+
+/* Physical memory for what is printed; the rest goes to the line. */
+extern struct region uart_kept;
 
 void uart_init(void); /* output works; before the device tree is read */
 void uart_put(const char *, u64 n); /* polled, from any context */

@@ -226,12 +226,14 @@ def wait_for_exit(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | 
 
 def boot_run(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
     """Run the machine, or its twin, to its end. Returns how it ended. The console is a file, so
-    that the machine never blocks on it."""
+    that the machine never blocks on it; what the memory has of it is put into the file."""
     begin = engine.start_twin if run.uses_twin else start
     began_s = time.monotonic()
     with console.open("wb") as out:
         qemu = begin(config, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         status, complaints = wait_for_exit(qemu, run.host_limit_s)
+    if kept := guest.console_text():
+        console.write_bytes(kept + console.read_bytes())
     text = console.read_text(errors="replace", encoding="utf-8").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
 
@@ -421,7 +423,8 @@ def make_run(run: Run, console: Path, memory: Path | None = None) -> tuple[RunRe
         config = build_machine(run, folder)
         console.touch()
         expect_engine(run, [config])
-        with config.guest(kept=memory) as guest:
+        in_memory = config.charged and not run.uses_twin
+        with config.guest(kept=memory, console=in_memory) as guest:
             ended = boot_run(run, config, guest, console)
             try:
                 made = build_run_result(run, ended, guest.path)

@@ -99,9 +99,11 @@ class Config:
         size = sum(image.stat().st_size for image in images)
         return images if size <= MOST_DISKS else ()
 
-    def guest(self, log: int = MOVES_KEPT, kept: Path | None = None) -> Guest:
+    def guest(
+        self, log: int = MOVES_KEPT, kept: Path | None = None, console: bool = False
+    ) -> Guest:
         """Return memory for one run of this machine. guest.py describes the arguments."""
-        return Guest(self.memory, self.ram_disks(), log, kept)
+        return Guest(self.memory, self.ram_disks(), log, kept, console)
 
     def charged_arguments(self) -> str:
         """Return the boot arguments of this machine with charged time."""

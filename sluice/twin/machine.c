@@ -22,6 +22,8 @@ struct machine machine = {
 static char output[65536];
 static u64 output_length;
 
+struct region uart_kept;
+
 void uart_init(void)
 {
 }
