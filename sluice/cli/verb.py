@@ -27,8 +27,9 @@ from sluice.host.interrupt import NOTHING, run_interruptible
 from sluice.host.nearest import suggest
 from sluice.host.paths import ROOT
 
-WHOLE, LESS, NONE = "whole", "without the twin", "none"  # what a snapshot for a verb has
-# The packages that find out, after a run, what its drive's model did. An experiment's file asks.
+# What a snapshot for a verb has. RUNS: the programs of runs, nothing to compile.
+WHOLE, LESS, RUNS, NONE = "whole", "without the twin", "for runs", "none"
+# The programs that find out, after a run, what its drive's model did. An experiment's file says whether.
 DRIVES = ("build/native/drive_parts_tool", "build/native/drive_replay_tool")
 GRADING = ("build/native/drive_times_tool", "build/native/places_tool")
 DEBUG_KERNEL = "build/debug/kernel/kernel.elf"
@@ -152,13 +153,13 @@ def command_of(function: Work, name: str, home: str) -> Verb:
 def start(home: str, function: Work, values: Values) -> int:
     """Set up what a verb needs, and do its work: here, or on a snapshot. Returns the exit status.
     Everything works in the root of the tree: paths of the values are absolute."""
-    from sluice.host.snapshot import WITHOUT_TWIN, expect_own_tree  # its imports take long
+    from sluice.host import snapshot  # its imports take long
 
     needs = function.about.needs(values)
     env = clone.environment(needs.system_path)
     os.chdir(ROOT)
     if needs.groups or needs.goals:
-        expect_own_tree(ROOT)
+        snapshot.expect_own_tree(ROOT)
     if clone.is_clone():
         status = clone.prepare(needs.groups, needs.goals, values.get("jobs"), env)
         if status:
@@ -166,8 +167,8 @@ def start(home: str, function: Work, values: Values) -> int:
     if needs.snapshot == NONE or not clone.is_clone():
         os.environ.update(env)
         return function(**values)
-    less = [WITHOUT_TWIN] if needs.snapshot == LESS else []
-    line = ["-m", "sluice.host.snapshot", *less, "-m", WORK, home, encode_values(values)]
+    parts = {LESS: [snapshot.WITHOUT_TWIN], RUNS: [snapshot.FOR_RUNS]}.get(needs.snapshot, [])
+    line = ["-m", "sluice.host.snapshot", *parts, "-m", WORK, home, encode_values(values)]
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(sys.executable, [sys.executable, *line], env)

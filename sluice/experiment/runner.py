@@ -6,7 +6,7 @@ In build/experiments/NAME:
     console/         what each run's console showed
     runs/            the results by key, from which a later call resumes
 
-Dask workers make the runs (sluice/host/workers.py), on this machine or in a scheduler's cluster. A
+Workers make the runs (sluice/host/workers.py): threads here, or Dask's in a scheduler's cluster. A
 worker gets a run, and returns its result and console. It makes images and machines from its own
 tree. Before and after a run it compares the key that it computes, and its code, with those of the
 caller, and refuses the run if they differ. So a result does not depend on the worker, and no result
@@ -36,7 +36,7 @@ from sluice.host.hashes import hash_file
 from sluice.host.paths import PACKAGE, ROOT
 from sluice.host.scratch import scratch_folder
 from sluice.host.version import version_line
-from sluice.host.workers import iterate_completed, open_workers
+from sluice.host.workers import WorkersDied, iterate_completed, open_threads, take_result
 from sluice.system.qemu import program
 from sluice.twin.engine import twin_hash
 
@@ -187,12 +187,9 @@ def stored_result(folder: Path, run: Run, key: str) -> RunResult | None:
 
 def worker_answer(future: Future[Made]) -> Made:
     """Return a worker's answer, or an error if all workers that tried died. Raises OtherTree."""
-    from distributed import KilledWorker
-
     try:
-        made: Made = future.result()
-        return made
-    except KilledWorker as error:
+        return take_result(future)
+    except WorkersDied as error:
         return Made(None, f"the workers died: {error}", "", 0, "", "")
 
 
@@ -266,7 +263,7 @@ def execute_all(
         given: dict[Future[Made], tuple[Batch, Job]] = {}
         done: Iterator[Future[Made]] = iter(())
         if any(batch.todo for batch in batches):
-            client = stack.enter_context(open_workers(jobs, scheduler, threads=True))
+            client = stack.enter_context(open_threads(jobs, scheduler))
             for batch in batches:
                 for job in batch.todo:
                     given[client.submit(make_one, job, pure=False)] = (batch, job)

@@ -60,7 +60,10 @@ def prepare(
         return 0
     made = ["make", "--no-print-directory", "SETUP=no", *([f"JOBS={jobs}"] if jobs else [])]
     lines = [["sh", "tools/setup.sh", *groups]] if groups and env.get("SETUP") != "no" else []
-    lines += [[*made, *(["DEBUG=1"] if goal.startswith(DEBUG) else []), goal] for goal in goals]
+    debug = [goal for goal in goals if goal.startswith(DEBUG)]
+    plain = [goal for goal in goals if goal not in debug]
+    lines += [[*made, *plain]] if plain else []
+    lines += [[*made, "DEBUG=1", *debug]] if debug else []
     for line in lines:
         sys.stderr.flush()
         done = subprocess.run(line, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=2)

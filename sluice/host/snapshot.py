@@ -3,6 +3,7 @@ it.
 
     .venv/bin/python -m sluice.host.snapshot -m sluice.cli.work sluice.cli.verbs.lab:grade VALUES
     .venv/bin/python -m sluice.host.snapshot --without-twin -m sluice.cli.work HOME VALUES
+    .venv/bin/python -m sluice.host.snapshot --for-runs -m sluice.cli.work HOME VALUES
 
 - The snapshot is one copy, made at the start, of everything that the command reads and that `make`
   or people may change: the kernel, its objects, the programs, mkfs, the host's tools, and the
@@ -12,7 +13,9 @@ it.
   builds, and this program holds a shared lock while it copies.
 - A snapshot is removed when its command ends. If the command was killed, the next one removes it
   (scratch.py).
-- A command that needs no twin gives `--without-twin`, because the twin is half of the copy.
+- A command that needs no twin gives `--without-twin`, because the twin is half of the copy. A
+  command that makes runs and compiles nothing gives `--for-runs`: it gets the programs, a tenth of
+  the files.
 - An installed package has no sources and no `make`: there the command reads the package itself.
 
 A Dask worker of a cluster has no snapshot. Before and after its work it checks that the built files
@@ -25,8 +28,9 @@ import os
 import runpy
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -53,10 +57,32 @@ FILES = (
     ),
 )
 OF_TWIN = ("build/twin", "build/live/wasm")
-WITHOUT_TWIN = "--without-twin"
+RUNS_FOLDERS = ("build/root", "build/twin/bin", "build/programs/bin")
+RUNS_FILES = (
+    *("build/kernel/kernel.elf", "build/twin/twin", "build/mkfs/mkfs"),
+    "build/native/drive_*_tool",
+)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a snapshot has: these folders, and the files of these patterns."""
+
+    folders: tuple[str, ...] = FOLDERS
+    files: tuple[str, ...] = FILES
+
+
+WHOLE = Parts()
+WITHOUT_TWIN, FOR_RUNS = "--without-twin", "--for-runs"
+OPTIONS = {
+    WITHOUT_TWIN: Parts(tuple(name for name in FOLDERS if name not in OF_TWIN)),
+    FOR_RUNS: Parts(RUNS_FOLDERS, RUNS_FILES),
+}
 NOT_YOURS = "nothing can be written there: use a tree of your own (git clone it, then make)"
 NOT_THERE = f"nothing can be written there: go to a folder of yours, or give one as {paths.OUT}="
-USAGE = f"usage: python -m sluice.host.snapshot [{WITHOUT_TWIN}] -m MODULE [ARGUMENT...]"
+USAGE = (
+    f"usage: python -m sluice.host.snapshot [{WITHOUT_TWIN} | {FOR_RUNS}] -m MODULE [ARGUMENT...]"
+)
 
 
 @contextmanager
@@ -73,13 +99,12 @@ def hold_off_builds(root: Path) -> Iterator[None]:
         yield
 
 
-def copy_tree(root: Path, target: Path, without: Collection[str] = ()) -> None:
-    """Copy the files that commands read, except some folders. Times are kept, because `make`
-    compares them."""
-    for name in FOLDERS:
-        if name not in without and (root / name).is_dir():
+def copy_tree(root: Path, target: Path, parts: Parts = WHOLE) -> None:
+    """Copy the files that commands read. Times are kept, because `make` compares them."""
+    for name in parts.folders:
+        if (root / name).is_dir():
             shutil.copytree(root / name, target / name, symlinks=True)
-    for pattern in FILES:
+    for pattern in parts.files:
         for path in root.glob(pattern):
             place = target / path.relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -87,30 +112,29 @@ def copy_tree(root: Path, target: Path, without: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def take_snapshot(root: Path = paths.ROOT, without: Collection[str] = ()) -> Iterator[Path]:
-    """Make a snapshot of the tree, except some folders, for the time of the context. Yields its
-    folder."""
+def take_snapshot(root: Path = paths.ROOT, parts: Parts = WHOLE) -> Iterator[Path]:
+    """Make a snapshot of parts of the tree for the time of the context. Yields its folder."""
     with scratch_folder(root / paths.SNAPSHOTS.relative_to(paths.ROOT)) as folder:
         with hold_off_builds(root):
-            copy_tree(root, folder, without)
+            copy_tree(root, folder, parts)
         yield folder
 
 
-def run_module(module: str, arguments: list[str], without: Collection[str] = ()) -> None:
-    """Run a module as a program, as `python -m` does, on a snapshot without some folders."""
-    with working_copy(without):
+def run_module(module: str, arguments: list[str], parts: Parts = WHOLE) -> None:
+    """Run a module as a program, as `python -m` does, on a snapshot of parts of the tree."""
+    with working_copy(parts):
         sys.argv = [module, *arguments]
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 @contextmanager
-def working_copy(without: Collection[str] = ()) -> Iterator[None]:
-    """Have this process, and all that it starts, read a snapshot without some folders for the time
+def working_copy(parts: Parts = WHOLE) -> Iterator[None]:
+    """Have this process, and all that it starts, read a snapshot of parts of the tree for the time
     of the context. In an installed package there is nothing to protect, and no snapshot."""
     if not paths.CLONE:
         yield
         return
-    with take_snapshot(without=without) as folder:
+    with take_snapshot(parts=parts) as folder:
         os.environ[paths.SNAPSHOT] = str(folder)
         importlib.reload(paths)
         yield
@@ -126,9 +150,9 @@ def expect_own_tree(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    less = OF_TWIN if sys.argv[1:2] == [WITHOUT_TWIN] else ()
-    words = sys.argv[2:] if less else sys.argv[1:]
+    parts = OPTIONS.get(sys.argv[1]) if len(sys.argv) > 1 else None
+    words = sys.argv[2:] if parts else sys.argv[1:]
     if len(words) < 2 or words[0] != "-m":
         sys.exit(USAGE)
     expect_own_tree(paths.ROOT)
-    sys.exit(run_interruptible(partial(run_module, words[1], words[2:], less)))
+    sys.exit(run_interruptible(partial(run_module, words[1], words[2:], parts or WHOLE)))

@@ -1,4 +1,4 @@
-"""Makes the runs of a sweep: Dask workers, of this machine or of a cluster, with resident twins."""
+"""Makes the runs of a sweep: threads here, or Dask workers of a cluster, with resident twins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sluice.experiment import metrics, trial
 from sluice.experiment.records import RunFigures
@@ -16,11 +15,8 @@ from sluice.experiment.runner import OtherTree
 from sluice.experiment.schema import Run
 from sluice.host.interrupt import stopped
 from sluice.host.paths import ROOT
-from sluice.host.workers import iterate_completed, open_workers
+from sluice.host.workers import Pool, iterate_completed, open_threads, take_result
 from sluice.sweep.journal import Figures, Journal, figures_key, tree_hash
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 TOGETHER = 4  # runs that a worker gets at a time, because each transfer takes a millisecond
 
@@ -85,8 +81,8 @@ def make_runs(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
 class Measurer:
     """Measures runs, and keeps their figures in the journal."""
 
-    def __init__(self, client: Client, journal: Journal, names: list[str]) -> None:
-        self.client, self.journal, self.names = client, journal, names
+    def __init__(self, workers: Pool, journal: Journal, names: list[str]) -> None:
+        self.workers, self.journal, self.names = workers, journal, names
         self.tree = tree_hash()
 
     def key(self, run: Run) -> str:
@@ -109,21 +105,21 @@ class Measurer:
         keys = list(todo)
         parts = [keys[i : i + TOGETHER] for i in range(0, len(keys), TOGETHER)]
         futures = [
-            self.client.submit(
+            self.workers.submit(
                 make_runs, {key: todo[key] for key in part}, self.names, self.tree, pure=False
             )
             for part in parts
         ]
         try:
             for future in iterate_completed(futures):
-                for made in future.result():
+                for made in take_result(future):
                     if made.figures is not None:
                         self.journal.add(made.key, made.figures)
                     else:
                         errors.append(made.error)
                     done()
         finally:
-            self.client.cancel(futures)
+            self.workers.cancel(futures)
         return errors
 
 
@@ -132,5 +128,5 @@ def open_measurer(
     journal: Journal, names: list[str], jobs: int, scheduler: str = ""
 ) -> Iterator[Measurer]:
     """Open a measurer with workers: `jobs` on this machine, or those of a scheduler's cluster."""
-    with open_workers(jobs, scheduler, threads=True) as client:
-        yield Measurer(client, journal, names)
+    with open_threads(jobs, scheduler) as workers:
+        yield Measurer(workers, journal, names)

@@ -234,5 +234,5 @@ def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) 
 def test_workers_that_say_nothing_for_hours_are_not_given_up() -> None:
     """This happens after ^Z: all that they had to say for five minutes was lost, and the rest was
     never made."""
-    with workers.open_workers(1, threads=True) as client:
+    with workers.open_workers(1) as client:
         assert client.cluster.scheduler.worker_ttl is None

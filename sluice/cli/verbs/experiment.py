@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from sluice.cli import options
-from sluice.cli.verb import DRIVES, NONE, Needs, verb
+from sluice.cli.verb import DRIVES, NONE, RUNS, Needs, verb
 
 DEFAULT = "mogul-4.1"  # the beginning of the names that are run if none is given
-REPORT = Needs(("report",), ("all", *DRIVES))
+REPORT = Needs(("report",), ("all", *DRIVES), RUNS)
 MACHINE = "machine"
 
 

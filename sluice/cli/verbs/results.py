@@ -1,9 +1,9 @@
 """sluice papers, results: the results that documents quote, and what they say of the papers."""
 
 from sluice.cli import options
-from sluice.cli.verb import DRIVES, Needs, verb
+from sluice.cli.verb import DRIVES, RUNS, Needs, verb
 
-REPORT = Needs(("report",), ("all", *DRIVES))
+REPORT = Needs(("report",), ("all", *DRIVES), RUNS)
 KEPT = "what is printed above as stored or changed is written"
 
 
