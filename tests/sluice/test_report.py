@@ -495,6 +495,9 @@ def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
         words = picture.draw_svg(found[name])
         assert all(f">{arm}<" in words for arm in many), name
         assert picture.svg_size(words)[0] < 1200, name
+    curves = found["percentiles"]
+    assert [*curves["datasets"]] == ["points"]
+    assert not any("values" in json.dumps(panel["data"]) for panel in curves["concat"])
 
 
 def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):

@@ -17,6 +17,7 @@ STEPS = 40  # points of a curve from one nine to the next
 NINES = 4  # up to 99.99 %
 MS = 10**6
 ROOM = 1.2  # factor of the axis above the longest response
+SHARED = "points"  # the name of the rows that panels share
 CROWD_COLUMNS = 4  # of panels, where each arm has its own
 MEASURE = {"type": "quantitative"}
 LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %'"
@@ -88,14 +89,18 @@ def panel(study: Study, values: list[Datum], ends_ms: tuple[float, float]) -> Sp
 def highlighted_panel(
     study: Study, arm: str, values: list[Datum], ends_ms: tuple[float, float]
 ) -> Spec:
-    """Return the panel of one arm among many: the other arms' lines are grey and have no names."""
-    others = [{**row, "of": row["arm"], "arm": ""} for row in values if row["arm"] != arm]
-    whole = panel(study, [row for row in values if row["arm"] == arm], ends_ms)
+    """Return the panel of one arm among many: the other arms' lines are grey and have no names. All
+    panels share the rows, which the page then has once."""
+    whole = panel(study, values, ends_ms)
     del whole["encoding"]["color"], whole["layer"][0]["encoding"]
+    whole["data"] = {"name": SHARED}
+    own = {"filter": {"field": "arm", "equal": arm}}
+    for layer in whole["layer"]:
+        layer["transform"] = [own]
     crowd = {
-        "data": {"values": others},
+        "transform": [{"filter": {"not": own["filter"]}}],
         "mark": {"type": "line", "strokeWidth": 1, "color": theme.GREY, "opacity": 0.35},
-        "encoding": {"detail": {"field": "of"}},
+        "encoding": {"detail": {"field": "arm"}},
     }
     colour = theme.ARM_COLOURS[0]
     whole["layer"][0]["mark"] |= {"color": colour}
@@ -116,7 +121,8 @@ def specs(study: Study) -> dict[str, Spec]:
     if theme.is_crowded(study):
         size = {"width": theme.WIDTH // CROWD_COLUMNS - 70, "height": 130}
         panels = [{**highlighted_panel(study, arm, values, ends_ms), **size} for arm in study.arms]
-        return {"percentiles": {"title": head, "concat": panels, "columns": CROWD_COLUMNS}}
+        shared = {"datasets": {SHARED: values}, "concat": panels, "columns": CROWD_COLUMNS}
+        return {"percentiles": {"title": head, **shared}}
     if len(study.settings) == 1:
         size = {"width": theme.WIDTH, "height": 420}
         return {"percentiles": {"title": head, **size, **panel(study, values, ends_ms)}}
