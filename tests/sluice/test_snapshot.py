@@ -76,13 +76,18 @@ def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
     assert not list((small / "build/snapshots").iterdir())
 
 
-def test_a_command_that_needs_no_twin_gets_none(tree: Path) -> None:
+def test_a_command_gets_the_parts_that_it_needs(tree: Path) -> None:
     (tree / "build/twin").mkdir(exist_ok=True)
     (tree / "grade/look.py").write_text(
         "from sluice.host.paths import TREE\n"
-        "print((TREE / 'build/twin').exists(), (TREE / 'build/kernel/kernel.elf').exists())\n"
+        "names = 'build/twin', 'build/kernel/kernel.elf', 'kernel/main.c'\n"
+        "print(*((TREE / name).exists() for name in names))\n"
     )
-    for option, said in (([], "True True\n"), (["--without-twin"], "False True\n")):
+    for option, said in (
+        ([], "True True True\n"),
+        (["--without-twin"], "False True True\n"),
+        (["--for-runs"], "True True False\n"),
+    ):
         words = ["-m", "sluice.host.snapshot", *option, "-m", "grade.look"]
         line = [tree / ".venv/bin/python", *words]
         done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)

@@ -236,3 +236,23 @@ def test_workers_that_say_nothing_for_hours_are_not_given_up() -> None:
     never made."""
     with workers.open_workers(1) as client:
         assert client.cluster.scheduler.worker_ttl is None
+
+
+THREADS = """\
+import sys
+from sluice.host import workers
+with workers.open_threads(2) as pool:
+    futures = [pool.submit(int, text, pure=False) for text in ("7", "seven")]
+    assert {*workers.iterate_completed(futures)} == {*futures}
+    assert workers.take_result(futures[0]) == 7
+    try:
+        workers.take_result(futures[1])
+    except ValueError as error:
+        print(error)
+print("distributed" in sys.modules)
+"""
+
+
+def test_threads_give_results_and_errors_and_need_no_dask() -> None:
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "invalid literal for int() with base 10: 'seven'\nFalse\n", done.stderr
