@@ -228,9 +228,14 @@ def time_span(about: str) -> dict[str, Any]:
     return {"metavar": "TIME", "help": about, "callback": value_callback(parse_time)}
 
 
+def number(about: str, least: int = 0, most: int | None = None) -> dict[str, Any]:
+    """Return what typer takes for a whole number: a seed, or how many of what may be left out."""
+    return {"metavar": "NUMBER", "min": least, "max": most, "help": about}
+
+
 def count_of(about: str) -> dict[str, Any]:
     """Return what typer takes for a number of things, at least 1."""
-    return {"metavar": "NUMBER", "min": 1, "help": about}
+    return number(about, 1)
 
 
 # ---- options ----
@@ -294,11 +299,8 @@ AnyEngine = Annotated[
 Jobs = Annotated[
     int,
     typer.Option(
-        metavar="NUMBER",
-        min=1,
-        max=MOST_JOBS,
         show_default="this computer's CPUs",
-        help="How many runs, compilers or machines work at a time.",
+        **number("How many runs, compilers or machines work at a time.", 1, MOST_JOBS),
     ),
 ]
 Scheduler = Annotated[

@@ -59,7 +59,7 @@ OneWorkload = Annotated[
 ]
 OneCut = Annotated[
     int | None,
-    typer.Option(metavar="NUMBER", min=0, help="Which cut; without it, the simplest that fails."),
+    typer.Option(**options.number("Which cut; without it, the simplest that fails.")),
 ]
 PlantedFault = Annotated[
     str,
@@ -160,23 +160,18 @@ def run(
     length: Annotated[
         int,
         typer.Option(
-            metavar="NUMBER",
-            min=1,
-            max=MOST_LENGTH,
-            help="All workloads of one operation, or of up to two.",
+            **options.number("All workloads of one operation, or of up to two.", 1, MOST_LENGTH)
         ),
     ] = 1,
     pairs: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of two operations.")
+        int, typer.Option(**options.number("Random workloads of two operations."))
     ] = 0,
     seeds: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
+        int, typer.Option(**options.number("Random workloads of three operations."))
     ] = 0,
     together: Annotated[
         int,
-        typer.Option(
-            metavar="NUMBER", min=0, help="Random workloads of processes that fsync at once."
-        ),
+        typer.Option(**options.number("Random workloads of processes that fsync at once.")),
     ] = 0,
     go_on: Annotated[
         str,
@@ -279,7 +274,7 @@ def theatre(
 @verb(GDB, "sluice crash debug 'creat /n' --cut 13 --do 'backtrace'")
 def debug(
     workload: OneWorkload,
-    cut: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which cut.")],
+    cut: Annotated[int, typer.Option(**options.number("Which cut."))],
     do: options.GdbCommands = None,
     args: Args = "",
     block: Block = "4K",
@@ -329,11 +324,11 @@ def linux(
         ),
     ] = "",
     seeds: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Random workloads of three operations.")
+        int, typer.Option(**options.number("Random workloads of three operations."))
     ] = 0,
     cuts: Annotated[
         int,
-        typer.Option(metavar="NUMBER", min=0, help="Cuts of a workload, drawn at random; 0: all."),
+        typer.Option(**options.number("Cuts of a workload, drawn at random; 0: all.")),
     ] = 200,
     page: Annotated[
         bool, typer.Option("--page", help="Put the rows into the book's page.")
@@ -409,9 +404,7 @@ def sources(
 def inject(
     flips: Annotated[
         int,
-        typer.Option(
-            metavar="NUMBER", min=0, help="Random bits that rot in each structure; 0: all bits."
-        ),
+        typer.Option(**options.number("Random bits that rot in each structure; 0: all bits.")),
     ] = 24,
 ) -> int:
     """Let commands of the disk fail, flushes lie, the disk vanish, and bits rot in each structure.

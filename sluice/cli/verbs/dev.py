@@ -11,7 +11,7 @@ from sluice.host.paths import ROOT
 
 GUEST = tuple(f"build/guest/{name}" for name in ("init", "bench", "cat", "pages", "true"))
 TWIN, MACHINE = "twin", "machine"
-Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed, or the first one.")]
+Seed = Annotated[int, typer.Option(**options.number("The seed, or the first one."))]
 
 
 def needs_of_bench(values: dict[str, Any]) -> Needs:
@@ -98,11 +98,6 @@ def exercise(
 SEARCH = "build/search/search"
 
 
-def search_size(most: int, text: str, least: int = 0) -> dict[str, Any]:
-    """Return the settings of an option that is a small number."""
-    return {"metavar": "NUMBER", "min": least, "max": most, "help": text}
-
-
 @verb(
     Needs(("build",), (SEARCH,), NONE),
     "sluice dev search --args update=aipu --for 60s 'D0 D1 F' 'R2 W0'",
@@ -124,22 +119,23 @@ def search(
     args: Annotated[
         str, typer.Option(metavar="ARGUMENTS", help="Boot arguments, as 'update=aipu write=async'.")
     ] = "",
-    buffers: Annotated[int, typer.Option(**search_size(16, "Of the cache.", 2))] = 4,
-    blocks: Annotated[int, typer.Option(**search_size(10, "Of the disk.", 1))] = 4,
+    buffers: Annotated[int, typer.Option(**options.number("Of the cache.", 2, 16))] = 4,
+    blocks: Annotated[int, typer.Option(**options.number("Of the disk.", 1, 10))] = 4,
     depth: Annotated[
-        int, typer.Option(**search_size(4, "Commands that the disk has at once.", 1))
+        int, typer.Option(**options.number("Commands that the disk has at once.", 1, 4))
     ] = 2,
     harts: Annotated[
-        int, typer.Option(**search_size(8, "Processes in the kernel at once, with --pauses.", 1))
+        int, typer.Option(**options.number("Processes in the kernel at once, with --pauses.", 1, 8))
     ] = 2,
     pauses: Annotated[
-        int, typer.Option(**search_size(9, "How often one is paused where it releases locks."))
+        int,
+        typer.Option(**options.number("How often one is paused where it releases locks.", 0, 9)),
     ] = 0,
     failures: Annotated[
-        int, typer.Option(**search_size(9, "How many commands of the disk may fail."))
+        int, typer.Option(**options.number("How many commands of the disk may fail.", 0, 9))
     ] = 0,
     shortages: Annotated[
-        int, typer.Option(**search_size(9, "How many requests for memory may get none."))
+        int, typer.Option(**options.number("How many requests for memory may get none.", 0, 9))
     ] = 0,
     live: Annotated[
         bool,
@@ -208,9 +204,9 @@ def prove(
     mutants: Annotated[
         int,
         typer.Option(
-            metavar="NUMBER",
-            min=0,
-            help="Plant so many faults in each policy instead, and count those that are found.",
+            **options.number(
+                "Plant so many faults in each policy instead, and count those that are found."
+            )
         ),
     ] = 0,
     seed: Seed = 1,
@@ -277,7 +273,7 @@ def fuzz(
     seed: Seed = 1,
     number: Annotated[
         int | None,
-        typer.Option("--input", metavar="NUMBER", min=0, help="Try this input of the seed only."),
+        typer.Option("--input", **options.number("Try this input of the seed only.")),
     ] = None,
 ) -> int:
     """Try random inputs until the time is over. A failure is told with the command that repeats it,

@@ -167,9 +167,7 @@ def run(
     ] = ETHERNET,
     loss: Annotated[int, percent_option("How many of a hundred frames are lost.")] = 0,
     late: Annotated[int, percent_option("How many of a hundred are up to 20 ms late.")] = 0,
-    seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="The seed of what is lost and late.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(**options.number("The seed of what is lost and late."))] = 0,
     pcap: Pcap = None,
     frames: Annotated[
         bool, typer.Option("--frames", help="Print a line for each frame, too; at the end.")

@@ -113,11 +113,10 @@ def replay(
     inflight: Annotated[
         int | None,
         typer.Option(
-            metavar="NUMBER",
-            min=1,
-            max=max(MOST_INFLIGHT.values()),
-            help="How many requests are under way at once, at most.",
             show_default="64; 1 if the format has no times",
+            **options.number(
+                "How many requests are under way at once, at most.", 1, max(MOST_INFLIGHT.values())
+            ),
         ),
     ] = None,
     warmup: Warmup = "",

@@ -170,9 +170,7 @@ def generate(
     requests: Annotated[
         int, typer.Option(**options.count_of("How many requests the week has."))
     ] = REQUESTS,
-    seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, max=MOST_SEED, help="Which week is drawn.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(**options.number("Which week is drawn.", 0, MOST_SEED))] = 1,
 ) -> int:
     """Make a trace of a week of one server, with the figures of prn_1 of MSR Cambridge, and in
     that trace's format."""

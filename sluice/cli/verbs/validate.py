@@ -66,13 +66,9 @@ def repeat(
     ] = False,
     draw: Annotated[
         int,
-        typer.Option(
-            metavar="NUMBER", min=0, help="Make so many runs of each experiment, drawn by --seed."
-        ),
+        typer.Option(**options.number("Make so many runs of each experiment, drawn by --seed.")),
     ] = 0,
-    seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="The seed of the drawn runs.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(**options.number("The seed of the drawn runs."))] = 1,
     jobs: options.Jobs = options.JOBS,
     folder: options.Folder = None,
 ) -> int:
