@@ -3,13 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-
-from sluice.crash.cuts import Cut
-from sluice.crash.disk_events import Event
-from sluice.crash.faults import Fault, plant
-from sluice.crash.laboratory import Laboratory
-from sluice.crash.oracle import promise_of
-from sluice.crash.ring import (
+from log_ring import (
     RING_FAULTS,
     SETUP,
     RingLaboratory,
@@ -17,6 +11,12 @@ from sluice.crash.ring import (
     long_workload,
     sample_cuts,
 )
+
+from sluice.crash.cuts import Cut
+from sluice.crash.disk_events import Event
+from sluice.crash.faults import Fault, plant
+from sluice.crash.laboratory import Laboratory
+from sluice.crash.oracle import promise_of
 from sluice.crash.workloads import find_workload
 from sluice.twin import engine
 

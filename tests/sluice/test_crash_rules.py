@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from log_ring import RING_FAULTS, RingLaboratory, long_workload
+from log_ring import SETUP as RING
 
 from sluice.crash import certainty, cuts
 from sluice.crash.certainty import Continuation, Continuations
@@ -26,8 +28,6 @@ from sluice.crash.machine import Setup
 from sluice.crash.name_rules import parse_names
 from sluice.crash.oracle import History, promise_of
 from sluice.crash.order_rules import count_space
-from sluice.crash.ring import RING_FAULTS, RingLaboratory, long_workload
-from sluice.crash.ring import SETUP as RING
 from sluice.crash.source_faults import build_with, find_fault
 from sluice.crash.together import workload_together
 from sluice.crash.workloads import LONG, all_workloads, find_workload, random_workload
