@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from drawn import SEEDS, draw_network
+from drawn import SEEDS, Drawn, draw_network
 from whole import draw_for_each
 
 from sluice.network.consoles import Line
@@ -154,20 +154,24 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "link", "restarts", "args"),
+    ("seed", "restarts", "network"),
     [
-        (1, Link(), 0, ""),
-        (2, Link(loss_percent=5, seed=2), 0, "nbuf=64"),
-        (3, Link(), 3, "write=through update=aipu"),
-        (4, Link(loss_percent=5, late_percent=10, seed=4), 2, "sched=sstf replace=arc"),
+        (1, 0, Drawn("", "4K", Link())),
+        (2, 0, Drawn("nbuf=64", "4K", Link(loss_percent=5, seed=2))),
+        (3, 3, Drawn("write=through update=aipu", "4K", Link())),
+        (
+            4,
+            2,
+            Drawn("sched=sstf replace=arc", "4K", Link(loss_percent=5, late_percent=10, seed=4)),
+        ),
     ],
     ids=["quiet", "loss", "restarts", "loss-and-restarts"],
 )
 @pytest.mark.parametrize("consistency", draw_for_each(CONSISTENCIES, 4))
 def test_each_client_sees_what_its_consistency_allows(
-    tmp_path: Path, consistency: str, seed: int, link: Link, restarts: int, args: str
+    tmp_path: Path, consistency: str, seed: int, restarts: int, network: Drawn
 ) -> None:
-    judge_trial(tmp_path, consistency, seed, link, restarts, args)
+    judge_trial(tmp_path, consistency, seed, restarts, network)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -178,25 +182,21 @@ def test_each_client_sees_that_on_any_drive_block_and_link(
     """The twin runs the machines, because it makes such a trial in seconds."""
     if why := engine.host_refusal_reason():
         pytest.skip(why)
-    drawn = draw_network(seed)
-    begin = engine.start_twin
-    judge_trial(tmp_path, consistency, seed, drawn.link, seed % 3, drawn.args, drawn.block, begin)
+    judge_trial(tmp_path, consistency, seed, seed % 3, draw_network(seed), engine.start_twin)
 
 
 def judge_trial(
     folder: Path,
     consistency: str,
     seed: int,
-    link: Link,
     restarts: int,
-    args: str,
-    block: str = "4K",
+    network: Drawn,
     twin: Begin | None = None,
 ) -> None:
     """Run two clients and a server, and compare what each saw with what it may see."""
     exact = consistency != "nfs"
     quiet_s = {"nfs": 20, "spritely": 60, "leases": 100} if restarts else {}  # more than a grace
-    slot_s = 200 if link.loss_percent else quiet_s.get(consistency, 20)
+    slot_s = 200 if network.link.loss_percent else quiet_s.get(consistency, 20)
     trial = draw_trial(seed, slot_s, exact)
     options = f"-o consistency={consistency}"
     mount = f"sleep 1; mkdir /mnt; mount -t nfs {options} 10.0.0.1:/x /mnt\n"
@@ -210,9 +210,9 @@ def judge_trial(
     lines: list[Line] = []
     plan = Plan(
         (serve, *(mount + script for script in trial.scripts)),
-        (args,) * 3,
-        link,
-        block=block,
+        (network.args,) * 3,
+        network.link,
+        block=network.block,
         twin=twin,
     )
     assert run_network(plan, folder, lines.append, folder / "notes") == [0, 0, 0]
