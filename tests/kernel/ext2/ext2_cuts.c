@@ -66,6 +66,33 @@ static struct {
 
 static bool returned;
 
+/* Images that are in use no more, all of one size: most cuts leave what another
+ * one has left, and new memory of that size costs more than the copy. */
+static struct {
+    u8 **image;
+    u64 bytes;
+    u32 n, room;
+} spare;
+
+static u8 *take_image(void)
+{
+    if (spare.bytes == rig_bytes() && spare.n)
+        return spare.image[--spare.n];
+    while (spare.n)
+        free(spare.image[--spare.n]);
+    spare.bytes = rig_bytes();
+    return malloc(spare.bytes);
+}
+
+static void give_image(u8 *image)
+{
+    if (spare.n == spare.room) {
+        spare.room += 64;
+        spare.image = realloc(spare.image, spare.room * sizeof(*spare.image));
+    }
+    spare.image[spare.n++] = image;
+}
+
 static u64 hash_of(const u8 *data)
 {
     u64 h = returned;
@@ -79,7 +106,7 @@ static void keep(u8 *image)
     u64 hash = hash_of(image);
     for (u32 i = 0; i < cuts.n; i++) {
         if (cuts.hash[i] == hash) {
-            free(image);
+            give_image(image);
             return;
         }
     }
@@ -96,7 +123,7 @@ static void keep(u8 *image)
 static void tear(struct disk *d, u32 sectors)
 {
     for (u32 which = 0; which < 3; which++) {
-        u8 *image = malloc(rig_bytes());
+        u8 *image = take_image();
         shim_cut_torn(d, image, sectors, which);
         keep(image);
     }
@@ -107,7 +134,7 @@ static void cut(struct disk *d)
     u32 pending = d == rig_disk ? shim_pending(d) : 0;
     u32 ways = pending > SUBSETS ? 2 + RANDOM : 1U << pending;
     for (u32 i = 0; i < ways && d == rig_disk; i++) {
-        u8 *image = malloc(rig_bytes());
+        u8 *image = take_image();
         if (pending > SUBSETS)
             shim_cut(d, image, i);
         else
@@ -157,9 +184,7 @@ static void judge(struct outcome *o, bool done, const char *how)
 
 static void insert(const u8 *image)
 {
-    u8 *copy = malloc(rig_bytes());
-    memcpy(copy, image, rig_bytes());
-    shim_insert(rig_disk, copy, rig_bytes());
+    shim_refill(rig_disk, image, rig_bytes());
 }
 
 /* e2fsck -fp on the image in the disk. Its status. */
@@ -171,10 +196,11 @@ static int preen(void)
     check(fflush(f) == 0);
     snprintf(line, sizeof(line), "e2fsck -fp %s > /dev/null 2>&1", name);
     int status = system(line);
-    u8 *image = malloc(rig_bytes());
+    u8 *image = take_image();
     rewind(f);
     check(fread(image, 1, rig_bytes(), f) == rig_bytes());
-    shim_insert(rig_disk, image, rig_bytes());
+    insert(image);
+    give_image(image);
     fclose(f);
     remove(name);
     return status >> 8; /* as wait(2) has it */
@@ -231,7 +257,7 @@ void cuts_judge(struct outcome *o, u32 preen_one_of)
 void cuts_end(struct outcome *o)
 {
     for (u32 i = 0; i < cuts.n; i++)
-        free(cuts.image[i]);
+        give_image(cuts.image[i]);
     cuts.n = 0;
     free(o->before);
     free(o->after);
@@ -325,7 +351,7 @@ static void cut_the_mount(const struct rename *r, struct outcome *o)
         check_eq(rig_do("mount /m"), 0);
         shim_on_write = NULL;
         check_eq(rig_do("umount /m"), 0);
-        free(image[i]);
+        give_image(image[i]);
     }
     free(image);
     free(done);

@@ -84,9 +84,7 @@ const u8 *rig_kept(void)
 
 void rig_restore(void)
 {
-    u8 *image = malloc(bytes);
-    memcpy(image, kept, bytes);
-    shim_insert(rig_disk, image, bytes);
+    shim_refill(rig_disk, kept, bytes);
 }
 
 int rig_do(const char *fmt, ...)

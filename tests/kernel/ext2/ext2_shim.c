@@ -555,6 +555,21 @@ void shim_insert(struct disk *d, u8 *data, u64 bytes)
     d->nsectors = bytes / SECTOR_BYTES;
 }
 
+void shim_refill(struct disk *d, const u8 *data, u64 bytes)
+{
+    struct shim_disk *s = shim_of(d);
+    if (s->bytes != bytes || shim.volatile_cache != !!s->durable) {
+        u8 *copy = malloc(bytes);
+        memcpy(copy, data, bytes);
+        shim_insert(d, copy, bytes);
+        return;
+    }
+    shim_forget(d);
+    memcpy(s->now, data, bytes);
+    if (s->durable)
+        memcpy(s->durable, data, bytes);
+}
+
 u8 *shim_bytes(struct disk *d)
 {
     return shim_of(d)->now;

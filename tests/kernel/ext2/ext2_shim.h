@@ -49,6 +49,9 @@ u8 *shim_bytes(struct disk *); /* what is on it */
 void shim_forget(struct disk *);
 /* Put other contents into it; its old ones are freed, its buffers forgotten. */
 void shim_insert(struct disk *, u8 *data, u64 bytes);
+/* Likewise, a copy of them. It takes the place of the old ones, because new
+ * memory of that size costs more than the copy. */
+void shim_refill(struct disk *, const u8 *data, u64 bytes);
 void shim_save(struct disk *, const char *image);
 /* The image after the first n writes of the log, and these sectors (a bit each)
  * of the next one. */
