@@ -31,13 +31,14 @@ from book.ext.sphinx import (
     navigation,
     places,
     published,
+    search,
     typed,
     words,
 )
 
 PARTS = (
     *(comparison, drawing, findings, frontier, labs, measured, navigation, places, published),
-    *(typed, words),
+    *(search, typed, words),
 )
 
 
