@@ -32,6 +32,7 @@ os.environ |= KEPT
 ROOM_BYTES = 8 << 30  # three times what all workers' files take at a time
 GOAL_S = 18 * 60  # of all tests together, so that two workers need ten minutes with what is built
 TOLD_S = 120  # a run of fewer seconds is one of some files
+LONGEST_FIRST = ("tools", "sluice", "system", "grade")  # folders, by their longest single tests
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]
@@ -123,17 +124,26 @@ def native() -> Callable[[str], Path]:
     return find
 
 
+def folder_rank(item: pytest.Item) -> int:
+    """Return the place of a test's folder in LONGEST_FIRST; the others come last."""
+    folder = item.path.parent.name
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse to run if tests that share something costly would not share a worker.
 
     xdist adds a group's name to the names of its tests; with some versions of pytest in vain.
-    Skip the tests that are not drawn, where no test is chosen by name.
+    Skip the tests that are not drawn, where no test is chosen by name. xdist begins with the groups
+    of the most tests, and then takes single tests in this order: long ones come first, because a
+    worker that begins one at the end works alone.
     """
     named = config.option.keyword or any("::" in word for word in config.args)
     if not whole.WHOLE and not named:
         whole.leave_out(items, whole.draw_word())
     if config.getoption("loadgroup", False):
+        items.sort(key=folder_rank)
         for item in items:
             if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
                 raise pytest.UsageError(f"{item.nodeid}: this xdist does not go with this pytest")
@@ -151,10 +161,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The objects made so far, thousands of tests and their imports, stay to the end: do not
-    search it for garbage again and again."""
+    """Search for garbage less. The objects made so far, thousands of tests and their imports, stay
+    to the end, so they are not searched. Those that tests make are searched less often than Python
+    does: of the building of the book that was a fifth."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

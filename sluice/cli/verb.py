@@ -29,7 +29,7 @@ from sluice.host.paths import ROOT
 
 # What a snapshot for a verb has. RUNS: the programs of runs, nothing to compile.
 WHOLE, LESS, RUNS, NONE = "whole", "without the twin", "for runs", "none"
-# The programs that find out, after a run, what its drive's model did. An experiment's file says whether.
+# The programs that find out, after a run, what its drive's model did. An experiment's file asks.
 DRIVES = ("build/native/drive_parts_tool", "build/native/drive_replay_tool")
 GRADING = ("build/native/drive_times_tool", "build/native/places_tool")
 DEBUG_KERNEL = "build/debug/kernel/kernel.elf"

@@ -45,23 +45,29 @@ MADE = {"test_alone": 4, "test_units": 6, "test_grouped": 2, "test_kinds": 4, "t
 ALL = {"test_alone": 12, "test_units": 12, "test_grouped": 8, "test_kinds": 8, "test_always": 1}
 
 
-def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[str, int], set, str]:
-    """Return how many tests of each function pass, their names, and what is printed."""
-    file = folder / "test_many.py"
-    file.write_text(SOURCE)
+def run_tests(folder: Path, *options: str, **environment: str) -> str:
+    """Run the tests in a folder, which pass, with this tree's conftest. Returns what is printed."""
     command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", folder]
-    command += ["-p", "conftest", "-rp", *(options or (str(file),))]
+    command += ["-p", "conftest", "-rp", *options]
     kept = {k: v for k, v in os.environ.items() if k not in ("FULL", "LAB", "SLUICE_DRAW")}
     environment = kept | {"PYTHONPATH": f"{ROOT}:{ROOT}/tests:{ROOT}/tests/support"} | environment
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    names = set(re.findall(r"^PASSED .*::([^@\s]+)", done.stdout, re.M))
+    return done.stdout
+
+
+def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[str, int], set, str]:
+    """Return how many tests of each function pass, their names, and what is printed."""
+    file = folder / "test_many.py"
+    file.write_text(SOURCE)
+    shown = run_tests(folder, *(options or (str(file),)), **environment)
+    names = set(re.findall(r"^PASSED .*::([^@\s]+)", shown, re.M))
     counts = dict.fromkeys(ALL, 0)
     for name in names:
         counts[name.partition("[")[0]] += 1
-    return counts, names, done.stdout
+    return counts, names, shown
 
 
 def test_each_run_makes_a_share_and_the_word_decides_which(tmp_path: Path) -> None:
@@ -104,3 +110,15 @@ def test_every_test_is_drawn_by_some_word() -> None:
     drawn = [whole.draw(units, 3, str(word)) for word in range(60)]
     assert {len(chosen) for chosen in drawn} == {7}
     assert set().union(*drawn) == set(units)
+
+
+def test_single_tests_of_the_folders_with_long_ones_come_first(tmp_path: Path) -> None:
+    """And after a group of several, wherever that is."""
+    test = "import pytest\n\n@pytest.mark.xdist_group({group!r})\ndef test_{name}():\n    pass\n"
+    for folder, group in (("grade", "a"), ("kernel", "b"), ("policies", "b"), ("tools", "c")):
+        (tmp_path / folder).mkdir()
+        text = test.format(name=folder, group=group)
+        (tmp_path / folder / f"test_{folder}.py").write_text(text)
+    shown = run_tests(tmp_path, str(tmp_path), "-n", "1", "--dist", "loadgroup")
+    order = re.findall(r"^PASSED (?:\[gw0\] )?(\w+)/", shown, re.M)
+    assert order == ["kernel", "policies", "tools", "grade"]
