@@ -4,11 +4,11 @@ A grading goes on only until it is clear what the test asks: a group until one o
 noticed the mistake, an attack until it has lost the points that it must. Tests whose machines do
 little work run first.
 
-In the quick form, which every `make test` runs, one of three mistakes and attacks of each lab, and
-one of three skeletons, is tried, drawn by the commit (whole.py). A mistake is held against one of
-the groups that must notice it, such that each group has mistakes to notice. Mistakes and skeletons
-are graded on the twin (twin_grading.py), which does the same in less time, and so is what would
-take a machine longest.
+In the quick form, which every `make test` runs, an eighth of the mistakes and attacks of each lab,
+and a third of the skeletons, is tried, drawn by the commit (whole.py). A mistake is held against
+one of the groups that must notice it, such that each group has mistakes to notice. Mistakes and
+skeletons are graded on the twin (twin_grading.py), which does the same in less time, and so is what
+would take a machine longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
@@ -99,7 +99,7 @@ def lab_parameters(
     runs once in each. Tests that have a name of their own are drawn among those of their lab."""
     marks = [pytest.mark.xdist_group(f"{lab.name} {engine}")]
     if name:
-        marks.append(pytest.mark.drawn(5, among=lab.name))
+        marks.append(pytest.mark.drawn(8, among=lab.name))
     return pytest.param(lab, *of, id="-".join(filter(None, (lab.name, name))), marks=marks)
 
 

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import NATIVE
@@ -88,7 +89,16 @@ def unit_names() -> list[str]:
     return subprocess.run([UNITS], capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.mark.parametrize("name", unit_names())
+def unit_parameters() -> list[ParameterSet]:
+    """Return the tests; of those that differ in the size of blocks alone, each run makes half."""
+    draw = pytest.mark.drawn(2, among="sizes")
+    return [
+        pytest.param(name, marks=[draw] if name.startswith("no_torn_write_of_a_block_of_") else [])
+        for name in unit_names()
+    ]
+
+
+@pytest.mark.parametrize("name", unit_parameters())
 def test_unit(name: str) -> None:
     done = subprocess.run(
         [UNITS, name], capture_output=True, text=True, timeout=HANG_S, check=False

@@ -96,6 +96,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("cleaning", [GREEDY, COST_BENEFIT])
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) -> None:
     """Times, moved pages and erased blocks after each command, and the map at the end. The tool

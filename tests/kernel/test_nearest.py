@@ -7,6 +7,7 @@ literature). The 40,000 trials of a point have a standard error of at most 1.1 %
 import subprocess
 
 import pytest
+from whole import draw_for_each
 
 from sluice.host.limits import HANG_S
 from sluice.host.paths import NATIVE
@@ -27,7 +28,7 @@ def measure(drive: str, *words: object) -> tuple[dict[str, int], float]:
     return dict(zip(words_of[::2], map(int, words_of[1::2]), strict=True)), float(mean)
 
 
-@pytest.mark.parametrize("drive", DRIVES)
+@pytest.mark.parametrize("drive", draw_for_each(DRIVES, 3))
 @pytest.mark.parametrize("used", range(10, 91, 10))
 def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: str, used: int):
     row, mean = measure(drive, used, 1, TRIALS, used)
@@ -36,7 +37,7 @@ def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: s
     assert mean == pytest.approx(wang.mean_track_sectors(free, n), rel=BAR)
 
 
-@pytest.mark.parametrize("drive", DRIVES)
+@pytest.mark.parametrize("drive", draw_for_each(DRIVES, 3))
 @pytest.mark.parametrize("used", range(10, 91, 10))
 def test_a_free_sector_of_a_cylinder_is_found_in_the_time_of_the_formula(drive: str, used: int):
     row, _ = measure(drive, used, 1, 1, 1)

@@ -120,6 +120,7 @@ def test_whole_transactions_are_replayed(tmp_path: Path, block: str) -> None:
     expect_after(states, image.path)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("start", [1, 5, 1000, 1020, 1023])
 @pytest.mark.parametrize("sequence", [0, 1, 2**31 - 2, 2**32 - 2])
 def test_a_log_goes_round_its_ring_and_its_numbers(

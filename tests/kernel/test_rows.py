@@ -153,6 +153,7 @@ ATTEMPTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_path: Path) -> None:
     record = grading.grade_submission(attempt.lab, attempt.files, tmp_path, "1", "make grade")

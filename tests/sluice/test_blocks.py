@@ -172,6 +172,7 @@ def policies_to_compare() -> list[tuple[str, str]]:
     return [(kind, name) for kind in KINDS for name in names[kind]]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("kind", "name"), policies_to_compare())
 def test_each_decision_equals_that_of_the_file_systems_way(
     kind: str, name: str, reference: Path, packed: Path, tmp_path: Path

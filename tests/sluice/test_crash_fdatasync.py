@@ -4,6 +4,7 @@ leaves more behind than times. And disks that differ in an empty log only are ju
 import struct
 
 import pytest
+from whole import draw_for_each
 
 from sluice.crash.empty_log import INCOMPATIBLE, RECOVER, EmptyLog
 from sluice.crash.laboratory import Laboratory
@@ -50,7 +51,7 @@ def test_an_overwrite_and_fdatasync_is_one_write_and_one_flush(order: str) -> No
         "store /f 60000 100 10; store /f 52000 100 11; truncate /f 900; store /f 0 900 12",
     ],
 )
-@pytest.mark.parametrize("order", ["sync", "journal"])
+@pytest.mark.parametrize("order", draw_for_each(["sync", "journal"], 4))
 def test_no_cut_loses_what_an_fdatasync_has_confirmed(order: str, text: str) -> None:
     promise = promise_of("prefix" if order == "journal" else "sync")
     with Laboratory(SETUPS[order], promise) as laboratory:

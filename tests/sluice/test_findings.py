@@ -1,6 +1,6 @@
 """Every experiment, in its quick size: nothing is NOT SO, but what differs for a cause it tells.
 
-A run of all tests makes a fifth of the experiments, drawn by the commit; FULL=1 makes all.
+A run of all tests makes an eighth of the experiments, drawn by the commit; FULL=1 makes all.
 
 The twin makes the runs, in a fifth of the machine's time. Where an expectation is not
 met there, the machine has the last word; with FULL=1 it has the only one. Results that are stored
@@ -33,7 +33,7 @@ def paths() -> list:
     found = experiment_files()
     groups = {path: hash_value(read_toml(path)[0]["workload"])[:8] for path in found}
     marks = {
-        group: [pytest.mark.xdist_group(f"findings-{group}"), pytest.mark.drawn(5, unit=group)]
+        group: [pytest.mark.xdist_group(f"findings-{group}"), pytest.mark.drawn(8, unit=group)]
         for group in groups.values()
     }
     return [pytest.param(path, id=path.stem, marks=marks[groups[path]]) for path in found]

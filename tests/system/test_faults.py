@@ -143,6 +143,7 @@ LOAD = (
 )
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_a_wrong_answer_is_named_and_counted_and_the_default_goes_on(
     boot: Boot, kernel: Path, wrong: Wrong

@@ -9,6 +9,7 @@ import pytest
 from conftest import MakeImage, Run
 from either import run_rc
 from replace_models import MODELS, optimal
+from whole import draw_for_each
 
 from sluice.host.paths import BUILD, ROOT
 from sluice.system import devtext
@@ -104,7 +105,7 @@ def test_the_program_whose_speed_is_told_has_no_sanitizer_and_the_same_hits(nati
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("policy", MODELS)
+@pytest.mark.parametrize("policy", draw_for_each(MODELS, 3))
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 33, 150])
 def test_a_policy_hits_as_often_as_an_independent_model(hits, policy: str, size: int) -> None:
     for seed in range(2, 5):

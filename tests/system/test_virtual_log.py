@@ -113,7 +113,7 @@ def count_arrived(path: Path) -> int:
     return last
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("unaligned", [False, True], ids=["aligned", "unaligned"])
 def test_mail_survives_a_power_cut_at_any_sector(
