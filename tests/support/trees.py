@@ -48,10 +48,13 @@ OF_TESTS = ("FULL", "LAB", "T")  # variables that choose tests; other commands u
 
 
 def plain_environment() -> dict[str, str]:
-    """Return the environment without variables of an outer make and of this test run; a copy of
-    the tree keeps no bytecode."""
+    """Return the environment without variables of an outer make and of this test run.
+
+    A copy of the tree keeps no bytecode, but reads that of Python's packages (conftest.py), which
+    are installed without: a command that makes runs would compile them for half of its time.
+    """
     told = {k for k in os.environ if k.startswith(("MAKE", "MFLAGS"))} | {*OF_TESTS}
-    kept = {k: v for k, v in os.environ.items() if k not in told and k != "PYTHONPYCACHEPREFIX"}
+    kept = {k: v for k, v in os.environ.items() if k not in told}
     return kept | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -93,11 +93,16 @@ def module_of(verb: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Installed:
-    """A wheel, and an environment in which it is installed."""
+    """A wheel, and an environment in which it is installed.
+
+    What Python compiles of packages, which have no bytecode of their own, is kept in a folder
+    beside it, so that not every command does so again.
+    """
 
     wheel: Path
     environment: Path
     site: Path  # its site-packages
+    bytecode: Path
 
     def line(self, room: Path, *words: object, user: int = 0) -> list[str]:
         """Return the command line that runs Python with these words, in its own folder, as a
@@ -105,6 +110,7 @@ class Installed:
         line = list(shut_in(self.environment))
         if line:
             line += ["--bind", str(room), str(room), "--chdir", str(room)]
+            line += ["--bind", str(self.bytecode), str(self.bytecode)]
             for path in () if WHOLE else python_packages():
                 shown = self.environment / "packages" / path.name
                 line += ["--ro-bind", str(path), str(shown)]
@@ -128,6 +134,7 @@ class Installed:
                 f"PATH={room}/bin",
                 f"HOME={room}/home",
                 f"TMPDIR={room}",
+                f"PYTHONPYCACHEPREFIX={self.bytecode}",
                 *self.within(self.line(room, *words, user=user)),
             ],
             cwd=room,
@@ -177,7 +184,9 @@ def installed() -> Iterator[Installed]:
         else:
             link_packages(environment, site)
         subprocess.run([*pip, "--no-deps", wheel], **how)
-        yield Installed(wheel, environment, site)
+        bytecode = folder / "bytecode"
+        bytecode.mkdir()
+        yield Installed(wheel, environment, site, bytecode)
 
 
 def link_packages(environment: Path, site: Path) -> None:
