@@ -1,13 +1,13 @@
 /*
  * The inside of the buffer cache, which the files of this room share; other
- * rooms see bio.h. The head of bio.c has the states of a buffer and the
- * invariants.
+ * rooms see bio.h, except depend, which says when pinned buffers are written.
+ * The head of bio.c has the states of a buffer and the invariants.
  *
  *   bio.c      the state of a buffer, its transfers, the interface
  *   ahead.c    reads that are started before they are waited for
  *   delayed.c  dirty buffers, candidate writes, how writes begin and end
  *   flush.c    which dirty buffers are written now
- *   pinned.c   buffers that a journal keeps from being written
+ *   pinned.c   buffers that may not be written yet
  *   lost.c     which programs learn of a delayed write that was given up
  *   replace.c  which buffer a block has or gets: asks the replace policy
  *   write.c    asks the write policy how a write goes on

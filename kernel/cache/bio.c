@@ -27,8 +27,9 @@
  *            failed. A dirty buffer that a process takes and lets go is as
  *            dirty, and as old, as before
  *   pending  dirty, and a flush has found it due (make_due in flush.c)
- *   pinned   newer than the disk, but not dirty: a journal keeps it from being
- *            written (bpin), until it lets it become dirty (bunpin)
+ *   pinned   newer than the disk, but not dirty: it may not be written (bpin)
+ *            until a journal lets it become dirty (bunpin), or until what it
+ *            waits for has been written (kernel/depend)
  *
  * Invariants. An assertion of one of them cites its number; bio_test checks all
  * of them after random steps.

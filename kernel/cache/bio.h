@@ -135,7 +135,8 @@ void bawrite(struct buf *);
 void bdwrite(struct buf *, u64 owner);
 
 /* Let go of a changed buffer, which is not to be written yet: it is pinned
- * until bunpin, which makes all pinned buffers of a disk dirty, or binval. A
+ * until bunpin, which makes all pinned buffers of a disk dirty, or binval. (A
+ * buffer that waits for data is written from there: kernel/depend.) A
  * delayed write of it is cancelled, and it is changed by bpin only. Between
  * calls of them, bpinned_each shows blocks whose contents only their holders
  * change. bpinned: how many there are.

@@ -1,17 +1,19 @@
 /*
  * Pinned buffers: changed by a transaction of a journal that is not on the disk
- * yet. Until it is, they may not be written where they belong.
+ * yet, or pointing to a block that is not initialised there (kernel/depend).
+ * Until that is so, they may not be written where they belong.
  *
  * - For all others here a pinned buffer is not dirty: no flush sees it, no
  *   policy is asked about it, and it is never a victim. So whoever pins must
  *   see to it that enough other buffers are left.
  * - A delayed write of an older transaction is cancelled: what it would have
- *   written is in the log.
+ *   written is in the log. One without a journal is cancelled, too: it would
+ *   have written the new pointer.
  * - bcache.lock guards the lists, which are in the order of pinning.
  */
 #include "kernel/cache/bcache.h"
 
-COUNTER(pinned, "bio.pinned", "blocks", "changed by a journal's transactions");
+COUNTER(pinned, "bio.pinned", "blocks", "changed, and not to be written yet");
 
 void unpin(struct buf *b)
 {

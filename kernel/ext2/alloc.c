@@ -114,9 +114,7 @@ static u32 find_block(const u8 *map, u32 goal, u32 n)
         bit = find_clear_byte(map, 0, n);
     if (bit == NO_BIT)
         bit = find_clear(map, goal, n);
-    if (bit == NO_BIT)
-        bit = find_clear(map, 0, n);
-    return bit;
+    return bit == NO_BIT ? find_clear(map, 0, n) : bit;
 }
 
 /* ---- blocks ---- */

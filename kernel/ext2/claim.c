@@ -46,20 +46,15 @@ static int claim_tree(struct fs *fs, u32 *left, u32 blkno, u32 level)
     return 0;
 }
 
-static bool owns_blocks(const struct ext2_inode *raw)
-{
-    return S_ISREG(raw->mode) || S_ISDIR(raw->mode) ||
-           (S_ISLNK(raw->mode) && raw->size >= EXT2_LINK_INLINE);
-}
-
 static int claim_inode(struct fs *fs, u32 *left, u32 ino,
                        const struct ext2_inode *raw)
 {
     u32 direct = NELEM(raw->block) - LEVELS;
+    u32 n = has_blocks(raw->mode, raw->size) ? NELEM(raw->block) : 0;
     if (!raw->links_count || ino < fs->first_ino)
         return 0;
     TRY(ino_claim(fs, ino));
-    for (u32 i = 0; i < NELEM(raw->block) && owns_blocks(raw); i++)
+    for (u32 i = 0; i < n; i++)
         TRY(claim_tree(fs, left, raw->block[i],
                        i < direct ? 0 : i - direct + 1));
     return 0;

@@ -334,6 +334,7 @@ int ext2_truncate(struct inode *ip, u64 size)
     HOLD(operation, fs);
     TRY(shorter ? zero_tail(ip, size) : 0);
     ip->size = size;
+    ip->confirmed_size = MIN(ip->confirmed_size, size);
     changed(ip);
     return shorter ? map_cut(ip, blocks_of(fs, size)) : inode_write(ip, false);
 }
@@ -353,6 +354,7 @@ static int fsync_logged(struct inode *ip)
 
 int ext2_fsync(struct inode *ip)
 {
+    ip->confirmed_size = ip->size;
     if (journal_is_open(&ip->fs->journal))
         return fsync_logged(ip);
     struct disk *d = ip->fs->disk;
@@ -403,7 +405,7 @@ int read_link(struct inode *ip, struct uio *u)
 {
     u64 n = MIN(ip->size, u->left);
     accessed(ip);
-    if (!has_blocks(ip))
+    if (!has_blocks(ip->mode, ip->size))
         return uio_move(ip->block, n, u);
     u32 blkno;
     int error = map(ip, 0, &blkno);

@@ -27,8 +27,8 @@ struct inode {
     /* icache lock */
     struct list hash, idle;
     u32 refs;
-    struct fs *fs;
     u32 ino;
+    struct fs *fs;
     struct fs *mounted; /* file system mounted on this directory */
     /* lock */
     struct sleeplock lock;
@@ -52,6 +52,7 @@ struct inode {
     u32 run_start;      /* file on, run_blocks of them lie in a row on the */
     u32 run_blocks;     /* disk from run_start on */
     u64 synced_size;    /* with synced_sectors */
+    u64 confirmed_size; /* at the last fsync or sync, or when it was read */
 };
 
 /*

@@ -221,6 +221,8 @@ int inodes_settle(struct fs *fs, bool nameless)
     int first = 0;
     HOLD(spin, &icache_lock);
     SLOT_EACH (ip) {
+        if (ip->fs == fs && !nameless)
+            ip->confirmed_size = ip->size;
         if (ip->fs != fs || ip->refs == 0 || !to_settle(ip, nameless))
             continue;
         ip->refs++;
@@ -254,16 +256,26 @@ void inodes_forget(struct fs *fs)
 
 /* ---- from and to the disk ---- */
 
+/* Where the inode lies in its group's table: byte. */
+static u64 place_of(const struct inode *ip)
+{
+    const struct fs *fs = ip->fs;
+    return (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
+}
+
+u32 inode_block(const struct inode *ip)
+{
+    u32 group = (ip->ino - 1) / ip->fs->inodes_per_group;
+    return group_of(ip->fs, group)->inode_table +
+           (place_of(ip) >> ip->fs->block_shift);
+}
+
 /* The buffer of an inode's block, and the inode in it. */
 static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
 {
-    const struct fs *fs = ip->fs;
-    u32 group = (ip->ino - 1) / fs->inodes_per_group;
-    u64 byte = (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
-    struct buf *b = bread(fs->disk, group_of(fs, group)->inode_table +
-                                        (byte >> fs->block_shift));
+    struct buf *b = bread(ip->fs->disk, inode_block(ip));
     if (b)
-        *raw = (void *)((char *)b->data + byte % fs->block_bytes);
+        *raw = (void *)((char *)b->data + place_of(ip) % ip->fs->block_bytes);
     return b;
 }
 
@@ -275,6 +287,7 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->size = raw->size;
     if (S_ISREG(raw->mode))
         ip->size |= (u64)raw->size_high << 32;
+    ip->confirmed_size = ip->size;
     ip->sectors = raw->blocks;
     ip->atime_s = raw->atime;
     ip->mtime_s = raw->mtime;
@@ -418,6 +431,7 @@ int inode_write(struct inode *ip, bool wait)
 int inode_sync(struct inode *ip)
 {
     struct buf *b;
+    TRY(depend_settle(ip->fs->disk, owner_of(ip)));
     return put(ip, &b) ?: write_stable(ip->fs, b);
 }
 

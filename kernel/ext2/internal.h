@@ -37,7 +37,7 @@
  */
 #pragma once
 
-#include "kernel/cache/bio.h"
+#include "kernel/depend/depend.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/ext2/format.h"
 #include "kernel/journal/journal.h"
@@ -124,11 +124,12 @@ static inline u32 sectors_of(const struct fs *fs)
     return fs->block_bytes / SECTOR_BYTES;
 }
 
-/* True if block[] points to blocks; else it is a link's text or a number. */
-static inline bool has_blocks(const struct inode *ip)
+/* True if the pointers of such an inode lead to blocks; else they are a link's
+ * text or a number. */
+static inline bool has_blocks(u32 mode, u64 size)
 {
-    return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
-           (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
+    return S_ISREG(mode) || S_ISDIR(mode) ||
+           (S_ISLNK(mode) && size >= EXT2_LINK_INLINE);
 }
 
 /* The error to return: for an -EIO of a file system elsewhere, its cause. */
@@ -248,8 +249,10 @@ int iget(struct fs *, u32 ino, struct inode **);
 int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy a locked inode to its block's buffer; wait: then write_now. */
 int inode_write(struct inode *, bool wait);
-int inode_sync(struct inode *);       /* then write_stable */
-int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
+/* Then write_stable. Before it, pointers that wait for the file's data. */
+int inode_sync(struct inode *);
+u32 inode_block(const struct inode *); /* the disk's block that has it */
+int inode_write_husk(struct inode *);  /* and wait; the inode stays as it is */
 /* iget, if the disk has the inode in that generation; else *out is NULL. *husk:
  * on the disk the inode is a husk. */
 int iget_was(struct fs *, struct ext2_named, struct inode **out, bool *husk);

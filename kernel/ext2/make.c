@@ -15,7 +15,7 @@ static int init_link(struct inode *ip, const char *target)
 {
     struct buf *b;
     ip->size = strlen(target);
-    if (!has_blocks(ip)) {
+    if (!has_blocks(ip->mode, ip->size)) {
         memcpy(ip->block, target, ip->size);
         return 0;
     }

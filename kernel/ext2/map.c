@@ -6,7 +6,9 @@
  * - Order: a pointer block is on the disk, as zeros, before anything points
  *   to it, and a directory's block as an empty one. A block is freed when
  *   nothing on the disk points to it any more. Pointers to data may be
- *   written late.
+ *   written late, before or after the data. Only a pointer to a block in a hole
+ *   whose zeros an fsync or a sync has confirmed waits until the block has been
+ *   written, as zeros or as data (kernel/depend).
  * - The inode remembers the last run of blocks found (run_block, run_start,
  *   run_blocks), so a sequential reader seldom looks at pointer blocks.
  * - All take the inode locked and valid, with has_blocks().
@@ -130,20 +132,21 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
     return 0;
 }
 
-/* Allocate a block for the inode, and store its pointer. */
-static int grow(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
-                u32 *blkno)
+/* Allocate a block for the inode, and store its pointer. confirmed: until then,
+ * the disk shows zeros that a program relies on. */
+static int grow(struct inode *ip, u32 goal, bool pointers, bool confirmed,
+                u32 table, u32 at, u32 *blkno)
 {
     u32 sectors = sectors_of(ip->fs);
     if (ip->sectors > UINT32_MAX - sectors)
         return -EFBIG;
     TRY(block_alloc(ip, goal, blkno));
-    int error = prepare(ip, *blkno, pointers);
-    if (!error) {
-        ip->goal = *blkno + 1;
-        ip->dirty = true;
-        error = write_pointer(ip, table, at, *blkno);
-    }
+    ip->goal = *blkno + 1;
+    ip->dirty = true;
+    int error = confirmed ? depend_zeros(ip->fs->disk, *blkno, owner_of(ip),
+                                         table ?: inode_block(ip))
+                          : prepare(ip, *blkno, pointers);
+    error = error ?: write_pointer(ip, table, at, *blkno);
     if (error)
         blocks_free(ip->fs, *blkno, 1);
     else
@@ -172,10 +175,8 @@ static void extend_run(struct inode *ip, u64 block, u32 blkno)
 
 int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
 {
-    *fresh = false;
     TRY(map(ip, block, blkno));
-    if (ip->fs->elsewhere)
-        *fresh = block >= blocks_of(ip->fs, ip->size);
+    *fresh = ip->fs->elsewhere ? block >= blocks_of(ip->fs, ip->size) : !*blkno;
     if (*blkno)
         return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
@@ -183,19 +184,19 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
     bool begins_table = n > 1 && !way[n - 1];
     if (far_indirect && goal && S_ISREG(ip->mode) && begins_table)
         goal = goal_elsewhere(ip->fs, goal - 1);
-    for (u32 i = 0; i < n; i++) {
-        if (i == 0)
-            *blkno = ip->block[way[0]];
-        else
+    bool confirmed = block < blocks_of(ip->fs, ip->confirmed_size) &&
+                     !order_delays(ip->fs, 0);
+    *blkno = ip->block[way[0]];
+    for (u32 i = 0; i < n; table = *blkno, i++) {
+        bool last = i == n - 1;
+        if (i > 0)
             TRY(read_pointer(ip, table, way[i], false, block, blkno));
         if (*blkno == 0) {
-            TRY(grow(ip, goal, i < n - 1, table, way[i], blkno));
+            TRY(grow(ip, goal, !last, last && confirmed, table, way[i], blkno));
             goal = *blkno + 1;
         }
-        table = *blkno;
     }
     extend_run(ip, block, *blkno);
-    *fresh = true;
     return 0;
 }
 
@@ -338,7 +339,7 @@ static bool drop_pointers(struct inode *ip, u64 keep)
 int map_cut(struct inode *ip, u64 keep)
 {
     int error = fs_writable(ip->fs);
-    if (error || !has_blocks(ip) || ip->fs->elsewhere)
+    if (error || !has_blocks(ip->mode, ip->size) || ip->fs->elsewhere)
         return error;
     u32 old[EXT2_POINTERS];
     memcpy(old, ip->block, sizeof(old));

@@ -80,7 +80,7 @@ static const struct policy *in_use(u64 *changes)
 
 int write_stable(struct fs *fs, struct buf *b)
 {
-    if (bwrite_stable(b) < 0 || disk_order(fs->disk) < 0)
+    if (depend_write(b) < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;
 }
@@ -100,7 +100,7 @@ void write_late(struct fs *fs, struct buf *b, u64 owner)
     if (journal_is_open(&fs->journal))
         journal_add(&fs->journal, b, owner);
     else
-        bdwrite(b, owner);
+        depend_delay(b, owner);
 }
 
 int write_now(struct fs *fs, struct buf *b, u64 owner)
@@ -113,7 +113,7 @@ int write_now(struct fs *fs, struct buf *b, u64 owner)
     }
     if (mode == ORDER_DELAYED) {
         __atomic_store_n(&fs->delays, true, __ATOMIC_RELAXED);
-        bdwrite(b, owner);
+        depend_delay(b, owner);
     } else {
         TRY(write_stable(fs, b));
     }

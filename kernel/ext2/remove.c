@@ -28,10 +28,8 @@ int after_removal(struct inode *ip)
 
 int remove_name(struct inode *dir, const struct search *s, struct inode *ip)
 {
-    int error = fs_writable(dir->fs) ?: before_removal(ip);
-    if (error)
-        return error;
-    error = dir_remove(dir, s);
+    TRY(fs_writable(dir->fs) ?: before_removal(ip));
+    int error = dir_remove(dir, s);
     if (error) {
         inode_write(ip, true); /* no husk after all */
         return error;

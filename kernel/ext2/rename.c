@@ -124,11 +124,9 @@ static int rename_move(struct renaming *r, bool replace)
     struct inode *from = r->from->at, *to = r->to->at, *ip = r->moved;
     if (r->directory && from != to && to->nlink >= EXT2_LINK_MAX)
         return -EMLINK;
-    int error = r->directory ? 0 : set_links(ip, ip->nlink + 1, true);
-    if (error)
-        return error;
-    error = replace ? dir_point(to, &r->new, ip)
-                    : dir_enter(to, &r->new, r->to->name, ip);
+    TRY(r->directory ? 0 : set_links(ip, ip->nlink + 1, true));
+    int error = replace ? dir_point(to, &r->new, ip)
+                        : dir_enter(to, &r->new, r->to->name, ip);
     if (error) {
         if (!r->directory)
             set_links(ip, ip->nlink - 1, false);
@@ -197,9 +195,7 @@ static int rename_over_last(struct renaming *r)
         error = -EEXIST;
     if (!error && r->moved->nlink >= EXT2_LINK_MAX)
         error = -EMLINK;
-    error = error ?: dir_enter(from, &s, spare, r->replaced);
-    if (error)
-        return error;
+    TRY(error ?: dir_enter(from, &s, spare, r->replaced));
     error = dir_search(r->to->at, r->to->name, &r->new) ?: rename_move(r, true);
     error = error ?: dir_search(from, spare, &s);
     error = error ?: remove_name(from, &s, r->replaced);
@@ -260,8 +256,7 @@ static int rename_locked(struct renaming *r)
     HOLD(operation, r->moved->fs);
     int error = rename_any(r);
     redo_end(r->moved->fs);
-    if (error)
-        return error;
+    TRY(error);
     r->moved->ctime_s = now_s();
     return inode_write(r->moved, false);
 }

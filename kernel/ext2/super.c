@@ -492,7 +492,7 @@ static int fs_sync(struct fs *fs)
         sleep_unlock(&fs->lock);
         error = error ?: super_error ?: order_commit(fs, true);
     }
-    int flush_error = bflush(fs->disk);
+    int flush_error = depend_flush(fs->disk);
     return error ?: flush_error;
 }
 

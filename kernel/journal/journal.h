@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/cache/bio.h"
+#include "kernel/depend/depend.h"
 #include "kernel/journal/format.h"
 
 /* Where a log lies. */

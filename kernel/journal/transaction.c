@@ -403,7 +403,7 @@ int journal_commit(struct journal *j, bool asked)
 
 static int begin(struct journal *j)
 {
-    TRY(bflush(j->log.disk) ?: disk_order(j->log.disk));
+    TRY(depend_flush(j->log.disk) ?: disk_order(j->log.disk));
     u32 first = be32(j->super.first), blocks = be32(j->super.blocks);
     j->ring = (struct ring){&j->log, first,          blocks,
                             first,   blocks - first, be32(j->super.sequence)};

@@ -5,6 +5,10 @@
  * question, and a rename has happened wholly or not at all. A new or removed
  * name costs two writes or more, and the caller waits for each.
  *
+ * Pointers to data are delayed. Only one that fills a hole whose zeros an fsync
+ * has confirmed reaches the disk later than its block; no caller waits for that
+ * (kernel/depend).
+ *
  * These are the rules of 4.2BSD (McKusick, Joy, Leffler, Fabry, "A Fast File
  * System for UNIX", ACM TOCS 2(3), 1984), as Ganger and Patt state them
  * ("Metadata Update Performance in File Systems", OSDI 1994, section 2).

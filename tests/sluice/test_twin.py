@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 
 # Rooms whose sources the twin shares with the machine, whole.
 SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "journal", "ext2", "file")
-SHARED += ("link", "net", "nfs", "nvram", "remote", "spritely")
+SHARED += ("depend", "link", "net", "nfs", "nvram", "remote", "spritely")
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@
     {"pwrite /m/big 29000 9000 6", 0, 0, 55, "/big:mc", "/big"},
     {"pwrite /m/none 270000 10000 6", 0, 3, 89, "/none:mc", "/none"},
     {"pwrite /m/none 67382000 3000 6", 0, 5, 53, "/none:mc", "/none"},
-    {"pwrite /m/huge 10000 3000 6", 0, 1, 21, "/huge:mc", "/huge"},
+    {"pwrite /m/huge 10000 3000 6", 0, 1, 25, "/huge:mc", "/huge"},
     {"truncate /m/f 0", 0, 1, 7, "/d/hard:mc /f:mc", "/f /d/hard"},
     {"truncate /m/f 1024", 0, 1, 7, "/d/hard:mc /f:mc", "/f /d/hard"},
     {"truncate /m/f 1500", 0, 1, 8, "/d/hard:mc /f:mc", "/f /d/hard"},

@@ -142,6 +142,64 @@ TEST(an_fsync_of_a_directory_writes_its_names)
     rig_end();
 }
 
+/* ---- holes ---- */
+
+/* Do a command: for how many new blocks metadata waits. The last of them must
+ * be among the pointers of the metadata that waits for it, and nothing waits
+ * for a program. */
+static u64 blocks_waited_for(const char *command)
+{
+    u64 before = shim_waiting_blocks(), waits = shim_writes_waited();
+    check_eq(rig_do("%s", command), 0);
+    check_eq(shim_writes_waited(), waits);
+    u64 n = shim_waiting_blocks() - before;
+    if (!n)
+        return 0;
+    struct shim_wait w = shim_last_wait();
+    check_eq(rig_do("fsync /m/holes"), 0);
+    u8 *image = malloc(rig_bytes());
+    shim_cut(rig_disk, image, 0);
+    const u32 *p = (const u32 *)(image + w.meta * image_block_bytes(image));
+    bool found = false;
+    for (u32 i = 0; i < image_block_bytes(image) / 4; i++)
+        found |= p[i] == w.blkno;
+    check(found);
+    free(image);
+    return n;
+}
+
+/* begin, with a file of 88 KiB in which block 78 is no hole: all of it is
+ * confirmed. */
+static void begin_holes(enum shim_order which)
+{
+    begin(which);
+    rig_script("create /m/holes\ntruncate /m/holes 90112\n"
+               "pwrite /m/holes 80000 9 1\nfsync /m/holes\n");
+}
+
+TEST(metadata_waits_for_a_block_that_fills_a_confirmed_hole)
+{
+    begin_holes(ORDERS_NOW);
+    check_eq(blocks_waited_for("pwrite /m/holes 3100 100 1"), 1);
+    check_eq(blocks_waited_for("pwrite /m/holes 70000 2500 1"), 3);
+    check_eq(blocks_waited_for("pwrite /m/holes 70000 2500 1"), 0);
+    check_eq(blocks_waited_for("append /m/holes 3000 1"), 0);
+    check_eq(rig_do("truncate /m/holes 5000"), 0);  /* a hole that no fsync */
+    check_eq(rig_do("truncate /m/holes 20000"), 0); /* has confirmed */
+    check_eq(blocks_waited_for("pwrite /m/holes 9000 100 1"), 0);
+    check_eq(rig_do("sync"), 0);
+    check_eq(blocks_waited_for("pwrite /m/holes 6000 100 1"), 1);
+    rig_end();
+}
+
+TEST(no_metadata_waits_for_data_where_metadata_is_delayed)
+{
+    begin_holes(ORDERS_NONE);
+    check_eq(blocks_waited_for("pwrite /m/holes 3100 100 1"), 0);
+    check_eq(blocks_waited_for("pwrite /m/holes 70000 2500 1"), 0);
+    rig_end();
+}
+
 /* ---- fdatasync ---- */
 
 /* How many of the disk's blocks differ from an image, which is freed. */

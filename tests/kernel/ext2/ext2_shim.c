@@ -954,6 +954,55 @@ int bwrite_stable(struct buf *b)
     return error;
 }
 
+/* ---- metadata that waits for data ---- */
+
+static struct shim_wait last_wait;
+static u64 waiting_blocks;
+
+u64 shim_waiting_blocks(void)
+{
+    return waiting_blocks;
+}
+
+struct shim_wait shim_last_wait(void)
+{
+    return last_wait;
+}
+
+/* The zeros are written at once, but not counted as waited for: so whatever is
+ * written later follows them. */
+int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
+{
+    struct buf *b = getblk(d, blkno);
+    memset(b->data, 0, shim.block_bytes);
+    b->block.owner = owner;
+    make_dirty(b);
+    last_wait = (struct shim_wait){blkno, meta};
+    waiting_blocks++;
+    write_dirty(let_go(b)); /* if that fails, it stays dirty */
+    return 0;
+}
+
+void depend_delay(struct buf *b, u64 owner)
+{
+    bdwrite(b, owner);
+}
+
+int depend_write(struct buf *b)
+{
+    return bwrite_stable(b);
+}
+
+int depend_settle(struct disk *, u64)
+{
+    return 0;
+}
+
+int depend_flush(struct disk *d)
+{
+    return bflush(d);
+}
+
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
     (void)filled;

@@ -57,7 +57,14 @@ void shim_save(struct disk *, const char *image);
  * of the next one. */
 void shim_save_prefix(struct disk *, const char *image, u64 n, u32 sectors);
 u64 shim_log_length(void);
-u64 shim_writes_waited(void);            /* bwrites so far */
+u64 shim_writes_waited(void); /* bwrites so far */
+/* Blocks that fill confirmed holes, so far; the last one, and the block of
+ * metadata that waits for it. */
+struct shim_wait {
+    u64 blkno, meta;
+};
+u64 shim_waiting_blocks(void);
+struct shim_wait shim_last_wait(void);
 u64 shim_flushes(void);                  /* that succeeded so far */
 u64 shim_looks(void);                    /* buffers that were asked for */
 u64 shim_unflushed(const struct disk *); /* writes since its last disk_flush */

@@ -1,0 +1,292 @@
+/*
+ * Which metadata waits for which new blocks (depend.h).
+ *
+ * - There is a note for each block of metadata that waits, and on its list one
+ *   for each new block. bcache.lock guards them. Only who has the buffer of
+ *   the metadata takes notes away, so it may walk its list and sleep.
+ * - The cache numbers its writes. A new block has been written if it is clean,
+ *   or if a write of it has ended that is newer than the note.
+ * - `written` is set by the holder of depend.releasing, before it flushes the
+ *   drive's cache. So these blocks are durable afterwards.
+ */
+#include "kernel/depend/depend.h"
+#include "kernel/cache/bcache.h"
+#include "kernel/machine/mem.h"
+
+#define LOOK_NS       NS_PER_S
+#define WAITS_MOST_NS (60 * NS_PER_S) /* twice the half minute of update */
+#define PINNED_PART   8
+#define SPARE_LEAST   (2 * MAX_PROCS) /* each process may take two at once */
+
+struct note {
+    struct list link;
+    struct disk *disk;
+    u64 blkno;
+    /* of metadata */
+    struct list firsts; /* the notes of the new blocks */
+    u64 since_ns;
+    /* of a new block */
+    u64 last_write; /* the number of the cache's last write before the note */
+    bool written;
+};
+
+static struct {
+    struct sleeplock releasing; /* one process releases at a time */
+    /* bcache.lock */
+    bool begun; /* all of this is initialised */
+    bool has_thread;
+    struct list waiting; /* notes of metadata; the longest first */
+    struct list spare;   /* nspare notes that are not in use */
+    u64 nspare;
+} depend;
+
+/* ---- the notes. For all of these the caller holds bcache.lock. ---- */
+
+static void give(struct note *n)
+{
+    list_push_back(&depend.spare, &n->link);
+    depend.nspare++;
+}
+
+static struct note *add(struct list *to, struct disk *d, u64 blkno)
+{
+    assert(depend.nspare);
+    depend.nspare--;
+    struct note *n =
+        LIST_ITEM(list_pop_front(&depend.spare), struct note, link);
+    *n = (struct note){.disk = d,
+                       .blkno = blkno,
+                       .since_ns = clock_ns(),
+                       .last_write = bcache.write_number};
+    list_init(&n->firsts);
+    list_push_back(to, &n->link);
+    return n;
+}
+
+/* Take away the note of metadata, whose buffer the caller has, or which has
+ * none. */
+static void drop(struct note *w)
+{
+    for (struct list *l; (l = list_pop_front(&w->firsts));)
+        give(LIST_ITEM(l, struct note, link));
+    list_remove(&w->link);
+    give(w);
+}
+
+static struct note *find(const struct disk *d, u64 blkno)
+{
+    ITEM_EACH (struct note, w, &depend.waiting, link)
+        if (w->disk == d && w->blkno == blkno)
+            return w;
+    return NULL;
+}
+
+static bool is_written(const struct note *f)
+{
+    const struct buf *b = buf_lookup(f->disk, f->blkno);
+    if (!b || !(b->flags & (B_DELWRI | B_WRITE)))
+        return true;
+    return b->write_number > f->last_write && !(b->flags & B_WRITE);
+}
+
+/* True if all is marked that it waits for. */
+static bool is_ready(const struct note *w)
+{
+    ITEM_EACH (struct note, f, &w->firsts, link)
+        if (!f->written)
+            return false;
+    return true;
+}
+
+/* ---- writing what is waited for ---- */
+
+/* The note by which b, which the caller has, waits, or NULL. */
+static struct note *note_of(const struct buf *b)
+{
+    if (!__atomic_load_n(&depend.begun, __ATOMIC_ACQUIRE))
+        return NULL;
+    HOLD(spin, &bcache.lock);
+    return find(b->disk, b->block.blkno);
+}
+
+/* Start the writes of the new blocks for which w waits, then wait for them, and
+ * make them durable. Caller has the buffer that waits. 0 or -EIO. */
+static int write_firsts(const struct note *w)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        ITEM_EACH (struct note, f, &w->firsts, link) {
+            spin_lock(&bcache.lock);
+            bool written = f->blkno == w->blkno || is_written(f);
+            spin_unlock(&bcache.lock);
+            struct buf *b = written ? NULL : getblk(w->disk, f->blkno);
+            if (b && b->flags & B_DELWRI)
+                bawrite(b);
+            else if (b)
+                brelse(b);
+        }
+    }
+    return disk_order(w->disk);
+}
+
+int depend_write(struct buf *b)
+{
+    struct note *w = note_of(b);
+    int error = w ? write_firsts(w) : 0;
+    if (w) {
+        HOLD(spin, &bcache.lock);
+        drop(w);
+        unpin(b);
+    }
+    return bwrite_stable(b) ?: error;
+}
+
+/* If too much waits, or something for too long, write what has waited longest.
+ * If that fails, it stays dirty. */
+static void press(void)
+{
+    struct note w = {0};
+    spin_lock(&bcache.lock);
+    if (list_first(&depend.waiting))
+        w = *LIST_ITEM(list_first(&depend.waiting), struct note, link);
+    u64 pinned = w.disk ? bcache.npinned[w.disk->id] : 0;
+    bool must = w.disk && (pinned * PINNED_PART > bcache.nbufs ||
+                           clock_ns() - w.since_ns >= WAITS_MOST_NS);
+    spin_unlock(&bcache.lock);
+    struct buf *b = must ? bread(w.disk, w.blkno) : NULL;
+    if (b)
+        depend_write(b);
+}
+
+/* ---- releasing what has waited ---- */
+
+/* Mark what has been written; true if something of the disk is ready. */
+static bool mark(const struct disk *d)
+{
+    bool any = false;
+    HOLD(spin, &bcache.lock);
+    ITEM_EACH (struct note, w, &depend.waiting, link) {
+        ITEM_EACH (struct note, f, &w->firsts, link)
+            f->written |= w->disk == d && is_written(f);
+        any |= w->disk == d && is_ready(w);
+    }
+    return any;
+}
+
+/* The first block of the disk that is ready; NO_SECTOR: there is none. */
+static u64 next_ready(const struct disk *d)
+{
+    HOLD(spin, &bcache.lock);
+    ITEM_EACH (struct note, w, &depend.waiting, link)
+        if (w->disk == d && is_ready(w))
+            return w->blkno;
+    return NO_SECTOR;
+}
+
+/* End the wait of a buffer that the caller has, if it is ready still. True if
+ * it is to be written now. */
+static bool end_wait(struct buf *b)
+{
+    HOLD(spin, &bcache.lock);
+    struct note *w = find(b->disk, b->block.blkno);
+    bool pinned = b->flags & B_PINNED;
+    if (!w || !is_ready(w))
+        return false;
+    drop(w);
+    unpin(b);
+    return pinned;
+}
+
+static int release(struct disk *d)
+{
+    HOLD(sleep, &depend.releasing);
+    TRY(mark(d) ? disk_order(d) : 0);
+    for (u64 blkno; (blkno = next_ready(d)) != NO_SECTOR;) {
+        struct buf *b = getblk(d, blkno);
+        if (end_wait(b))
+            bawrite(b);
+        else
+            brelse(b);
+    }
+    return 0;
+}
+
+static void depend_thread(void *)
+{
+    for (;;) {
+        spin_lock(&bcache.lock);
+        while (list_empty(&depend.waiting))
+            sleep_on(&depend.waiting, &bcache.lock);
+        sleep_until(&depend, &bcache.lock, clock_ns() + LOOK_NS);
+        spin_unlock(&bcache.lock);
+        for (u32 i = 0; i < disk_count(); i++)
+            release(disk_get(i)); /* if it fails, it is tried again */
+    }
+}
+
+/* ---- the interface ---- */
+
+static void begin(void)
+{
+    HOLD(spin, &bcache.lock);
+    if (depend.begun)
+        return;
+    sleep_lock_init(&depend.releasing, "depend");
+    list_init(&depend.waiting);
+    list_init(&depend.spare);
+    __atomic_store_n(&depend.begun, true, __ATOMIC_RELEASE);
+}
+
+/* Have enough notes, and the thread. False: that cannot be had. */
+static bool get_ready(void)
+{
+    begin();
+    while (depend.nspare < SPARE_LEAST) {
+        struct note *page = page_alloc();
+        if (!page)
+            return false;
+        HOLD(spin, &bcache.lock);
+        for (u32 i = 0; i < PAGE_SIZE / sizeof *page; i++)
+            give(&page[i]);
+    }
+    if (!depend.has_thread)
+        depend.has_thread = kthread_try("depend", depend_thread, NULL);
+    return depend.has_thread;
+}
+
+int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
+{
+    bool ready = get_ready();
+    struct buf *b = getblk(d, blkno);
+    memset(b->data, 0, bcache.block_bytes);
+    if (!ready)
+        return bwrite_stable(b) ?: disk_order(d);
+    make_dirty(b, owner, false, b->block.held_back);
+    spin_lock(&bcache.lock);
+    struct note *w = find(d, meta) ?: add(&depend.waiting, d, meta);
+    add(&w->firsts, d, blkno);
+    wakeup(&depend.waiting);
+    spin_unlock(&bcache.lock);
+    press();
+    return 0;
+}
+
+void depend_delay(struct buf *b, u64 owner)
+{
+    if (note_of(b))
+        bpin(b, owner);
+    else
+        bdwrite(b, owner);
+}
+
+int depend_settle(struct disk *d, u64 owner)
+{
+    if (!__atomic_load_n(&depend.begun, __ATOMIC_ACQUIRE))
+        return 0;
+    int error = release(d);
+    return (owner ? bflush_owner(d, owner) : bflush(d)) ?: error;
+}
+
+int depend_flush(struct disk *d)
+{
+    return bflush(d) ?: depend_settle(d, 0);
+}
