@@ -7,10 +7,10 @@ import struct
 from collections import Counter
 from dataclasses import dataclass
 
-from sluice.crash.oracle import Found, FoundTree
+from sluice.crash.oracle import DIRECT, Found, FoundTree
 
 ROOT, MAGIC = 2, 0xEF53
-DIRECT, LEVELS = 12, 3
+LEVELS = 3  # of blocks of pointers
 SPECIAL = ("lost+found",)  # e2fsck's own, in the root
 KINDS = {0x8000: "f", 0x4000: "d", 0xA000: "l"}
 MOST_BYTES = 64 << 20

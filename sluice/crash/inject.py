@@ -42,12 +42,12 @@ from random import Random
 from sluice.crash.checker import E2FSCK
 from sluice.crash.cuts import Cut, iterate_cuts
 from sluice.crash.disk_events import Event
-from sluice.crash.ext2 import DIRECT, Damaged, Inode, Reader, read_tree
+from sluice.crash.ext2 import Damaged, Inode, Reader, read_tree
 from sluice.crash.laboratory import Laboratory
 from sluice.crash.logwriter import Image
 from sluice.crash.machine import CrashMachine, Done, Setup, apply_writes, difference
 from sluice.crash.operations import Operation, parse_operations, pattern
-from sluice.crash.oracle import FoundTree, History
+from sluice.crash.oracle import DIRECT, FoundTree, History
 from sluice.crash.replayed_disk import LogLaboratory, fit_setup
 from sluice.crash.workloads import SETUP
 from sluice.twin.engine import TWIN

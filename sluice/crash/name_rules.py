@@ -26,7 +26,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from sluice.crash.disk_events import SECTOR, Event
-from sluice.crash.ext2 import DIRECT, Inode, Reader, parse_inode
+from sluice.crash.ext2 import Inode, Reader, parse_inode
+from sluice.crash.oracle import DIRECT
 from sluice.crash.written_disk import SUPER, Checked, Disk
 
 INTENT, INTENT_MAGIC = SUPER + 704, 0x6D766973  # in the superblock: the record of a rename

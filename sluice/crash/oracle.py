@@ -11,6 +11,7 @@ compares what was found with it.
   a name that it had since then. Of a directory it is an fsync.
 - A file's size is one that it has had since it was last made durable (or, within one write, a
   number of whole blocks between two of them). Each of its bytes is one that was there since then.
+  One more size may be found where e2fsck has repaired a disk without a journal: see `round_up`.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
   may reach the disk before the block's data. `check` counts them. A journal that orders data writes
   them before the size that leads to them, so stale=False.
@@ -24,6 +25,7 @@ from sluice.crash.operations import Operation, pattern
 
 MOST_BLOCK = 4096
 LEAST_BLOCK = 1024  # a write grows a file block by block, and no disk has smaller ones
+DIRECT = 12  # blocks of a file to which its inode points
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,12 @@ FoundTree = dict[str, Found]
 
 @dataclass(frozen=True)
 class Promise:
-    """The kernel's promises about a power cut."""
+    """The kernel's promises about a power cut. repaired: e2fsck has repaired the disk, whose blocks
+    have so many bytes; 0: it has not, or has replayed a journal."""
 
     order: str = "sync"
     stale: bool = True
+    repaired: int = 0
 
 
 def promise_of(order: str) -> Promise:
@@ -366,13 +370,26 @@ def steps_between(sizes: Sequence[int]) -> Iterator[int]:
         yield from range(-(-low // LEAST_BLOCK) * LEAST_BLOCK, high, LEAST_BLOCK)
 
 
+def round_up(sizes: Sequence[int], block_bytes: int) -> Iterator[int]:
+    """Yield the sizes that e2fsck may make of a file that grew through these: the end of its last
+    block. The pointer to the block is in a block of pointers, which may reach the disk before the
+    inode's new size; where both are in the inode, they are one sector. If the last block lies
+    wholly behind the disk's size, pass 1 of e2fsck takes its end for the size (check_blocks in
+    e2fsck/pass1.c of version 1.47; -p does so without a question)."""
+    for before, size in pairwise(sizes):
+        last = (size - 1) // block_bytes
+        if size > before and last >= DIRECT and last * block_bytes > min(sizes):
+            yield (last + 1) * block_bytes
+
+
 def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tuple[str, int]:
     """Compare a file's contents with the versions that it may show. Returns what is wrong, or "",
     and the number of stale bytes that the promise allows."""
     if data in window:
         return "", 0
     sizes = [len(version) for version in window]
-    if len(data) not in set(steps_between(sizes)):
+    rounded = round_up(sizes, promise.repaired) if promise.repaired else ()
+    if len(data) not in {*steps_between(sizes), *rounded}:
         either = " or ".join(map(str, sorted(set(sizes))))
         return f"its size is {len(data)}, not {either}", 0
     kept, stale = min(sizes), 0
@@ -380,7 +397,8 @@ def check_contents(data: bytes, window: Sequence[bytes], promise: Promise) -> tu
         piece = data[at : at + 512]
         if is_of_versions(piece, at, window, promise):
             continue
-        if promise.stale and at + len(piece) > kept:
+        confirmed = piece[: max(0, kept - at)]
+        if promise.stale and confirmed != piece and is_of_versions(confirmed, at, window, promise):
             stale += len(piece)
             continue
         return f"its bytes from {at} on were never there: {piece[:16]!r}", 0

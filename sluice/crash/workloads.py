@@ -78,7 +78,9 @@ sync
 fdatasync /f
 fdatasync /n
 store /f 3000 1500 {{t}}
-store /f 4000 6000 {{t}}""".splitlines()
+store /f 4000 9000 {{t}}
+store /f 60000 100 {{t}}
+store /f 52000 100 {{t}}""".splitlines()
 )
 FIRST = parse_operations("mount /")
 LAST = parse_operations("sleep 65000; umount /")  # twice the update policy's half minute
