@@ -10,7 +10,7 @@
  * link: tests/kernel/cache tests/kernel/disk tests/kernel/vlog
  * link: tests/drives/drive_model.c tests/drives/drive_slow.c
  * link: kernel/cache/flush.c
- * link: kernel/cache/pinned.c
+ * link: kernel/cache/pinned.c kernel/depend
  * link: kernel/cache/bio.c kernel/disk drives kernel/vlog
  * link: kernel/cache/ahead.c kernel/cache/delayed.c
  * link: kernel/measure/hist.c tests/support/native/no_ramdisks.c

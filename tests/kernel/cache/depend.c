@@ -1,0 +1,217 @@
+/*
+ * Metadata that waits for data (kernel/depend): in which order the blocks reach
+ * the disk, who writes them, and who waits.
+ */
+#include "tests/support/native/blocks.h"
+#include "kernel/cache/bio.h"
+#include "kernel/depend/depend.h"
+
+#define S 1000000000UL
+
+static bool no_memory, no_process;
+
+void *page_alloc(void)
+{
+    return no_memory ? NULL : mem_reserve(4096);
+}
+
+struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
+{
+    return no_process ? NULL : kthread(name, fn, arg);
+}
+
+/* Have block `meta` point to the new block, of owner 1. */
+static void point(u64 meta, u64 blkno)
+{
+    check_eq(depend_zeros(disk0(), blkno, 1, meta), 0);
+    struct buf *b = bread(disk0(), meta);
+    ((u32 *)b->data)[0] = blkno;
+    depend_delay(b, 0);
+}
+
+/* Blocks 20 and 21 are new, and 30 points to both. */
+static void boot_waiting(const char *args)
+{
+    boot(args);
+    read_in(30);
+    point(30, 20);
+    point(30, 21);
+    run_others();
+    forget_all();
+}
+
+static bool is_pinned(u64 blkno)
+{
+    return buffer_of(blkno)->flags & B_PINNED;
+}
+
+TEST(what_waits_is_written_by_a_thread_when_all_new_blocks_have_been)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    check(is_dirty(20) && is_dirty(21) && is_pinned(30) && !is_dirty(30));
+    check_eq(((u8 *)buffer_of(20)->data)[5], 0);
+    struct buf *b = bread(disk0(), 21);
+    bwrite(b);
+    run_to_ns(3 * S);
+    check_commands("W0:42+2");
+    check_eq(bflush(disk0()), 0);
+    check_commands("W0:40+2");
+    check(is_pinned(30));
+    run_to_ns(5 * S);
+    end_commands();
+    check_commands("W0:60+2");
+    check(!is_pinned(30) && !is_dirty(30));
+    check_eq(*(u32 *)on_device(0, 60), 21);
+    check_at_rest();
+}
+
+TEST(an_fsync_writes_what_has_waited_and_waits_for_it)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    check_eq(bflush_owner(disk0(), 1), 0);
+    check_eq(depend_settle(disk0(), 0), 0);
+    check_commands("W0:40+2 W0:42+2 W0:60+2");
+    check_at_rest();
+    point(30, 22);
+    check_eq(depend_flush(disk0()), 0);
+    check_commands("W0:44+2 W0:60+2");
+    check_eq(bpinned(disk0()), 0);
+    check_at_rest();
+}
+
+TEST(a_write_of_what_waits_writes_the_new_blocks_before)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    point(31, 25); /* another block waits for another one */
+    forget("commands");
+    check_eq(depend_write(bread(disk0(), 30)), 0);
+    check_commands("W0:40+2 W0:42+2 W0:60+2");
+    check(is_dirty(25) && is_pinned(31) && !is_pinned(30));
+    check_eq(depend_write(bread(disk0(), 30)), 0);
+    check_commands("W0:60+2"); /* it waits for nothing any more */
+    check_at_rest();
+}
+
+TEST(a_volatile_cache_is_flushed_between_a_new_block_and_what_waited)
+{
+    rig.can_flush = true;
+    boot_waiting("nbuf=64 cluster_kb=0");
+    check_eq(depend_flush(disk0()), 0);
+    check_commands("W0:40+2 W0:42+2 F0 W0:60+2");
+    point(30, 22);
+    check_eq(depend_write(bread(disk0(), 30)), 0);
+    check_commands("W0:44+2 F0 W0:60+2");
+    point(30, 23);
+    check_eq(bflush(disk0()), 0);
+    check_commands("W0:46+2");
+    run_to_ns(9 * S);
+    end_commands();
+    check_commands("F0 W0:60+2");
+}
+
+TEST(what_is_changed_while_it_waits_goes_on_waiting)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    struct buf *b = bread(disk0(), 30);
+    ((u32 *)b->data)[9] = 7;
+    depend_delay(b, 0);
+    check(is_pinned(30) && !is_dirty(30));
+    check_eq(bflush(disk0()), 0);
+    check_commands("W0:40+2 W0:42+2");
+    check_eq(depend_settle(disk0(), 0), 0);
+    check_commands("W0:60+2");
+    check_eq(((u32 *)on_device(0, 60))[9], 7);
+}
+
+TEST(a_new_block_that_cannot_be_written_holds_up_nothing)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    fail_sector(0, 40, true, 1000);
+    check_eq(depend_flush(disk0()), -EIO);
+    check_commands("W0:40+2 W0:42+2");
+    run_to_ns(3 * S);
+    end_commands();
+    check(!is_pinned(30) && !is_dirty(30));
+}
+
+TEST(what_was_dropped_waits_no_more_and_is_not_waited_for)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    binval(disk0(), 20);
+    binval(disk0(), 21);
+    check_eq(depend_flush(disk0()), 0);
+    check_commands("W0:60+2");
+    point(30, 22);
+    binval(disk0(), 30);
+    check_eq(depend_flush(disk0()), 0);
+    check_commands("W0:44+2");
+    dirty(30, 0);
+    check(is_dirty(30));
+}
+
+TEST(if_more_than_an_eighth_waits_the_longest_is_written)
+{
+    boot("nbuf=16 cluster_kb=0");
+    for (u64 i = 0; i < 3; i++)
+        read_in(30 + i);
+    point(30, 20);
+    point(31, 21);
+    forget("commands");
+    point(32, 22);
+    check_commands("");
+    check(is_pinned(30));
+    point(32, 23); /* now three are pinned */
+    check_commands("W0:40+2 W0:60+2");
+    check(!is_pinned(30) && is_pinned(31) && is_pinned(32));
+}
+
+TEST(what_has_waited_for_a_minute_is_written_by_who_comes_next)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    run_to_ns(59 * S);
+    point(31, 22);
+    check(is_pinned(30));
+    forget("commands");
+    run_to_ns(61 * S);
+    check_commands("");
+    point(31, 23);
+    check_commands("W0:40+2 W0:42+2 W0:60+2");
+    check(!is_pinned(30) && is_pinned(31));
+}
+
+TEST(without_a_thread_the_program_waits_for_the_new_block)
+{
+    boot("nbuf=64 cluster_kb=0");
+    read_in(30);
+    forget("commands");
+    no_process = true;
+    point(30, 20);
+    check_commands("W0:40+2");
+    check(is_dirty(30));
+    no_process = false;
+    point(30, 21);
+    check_commands("");
+    check(is_pinned(30));
+}
+
+TEST(without_memory_the_program_waits_and_notes_are_used_again)
+{
+    boot("nbuf=64 cluster_kb=0");
+    read_in(30);
+    no_memory = true;
+    forget("commands");
+    point(30, 20);
+    check_commands("W0:40+2");
+    check(is_dirty(30));
+    no_memory = false;
+    point(30, 21);
+    no_memory = true;
+    for (u64 i = 0; i < 500; i++) {
+        point(30, 22);
+        check_eq(depend_flush(disk0()), 0);
+    }
+    forget("commands");
+    point(30, 20);
+    check_commands("");
+    check(is_pinned(30));
+}
