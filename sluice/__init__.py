@@ -38,7 +38,7 @@ What block and argument are depends on the event (kernel/measure/trace.h):
     hit, miss, cancelled         a block; 0
     evicted                      a block; 1 if it was prefetched and never asked for
     dirtied, absorbed            a block; its file: number of the mount << 32 | of the inode; or 0
-    pinned                       a block; its file, of which a change waits for its transaction
+    pinned                       a block; its file: a change waits for its transaction, or for data
     committed                    0; how many blocks were pinned, and are in the journal now
     ahead                        a block; 1 if the same call asked for it, 0 if it is prefetched
     writing                      a block; how long it was dirty, in ns, or 0

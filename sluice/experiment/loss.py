@@ -20,7 +20,8 @@ in danger its age grows evenly, so a distribution is a sum of uniform pieces, [f
 
 Under order=journal, a change of metadata (`pinned`) is lost until its transaction is in the log
 (`committed`). From then on its block is dirty, and is written home some day; a cut does not lose
-it, because the next mount replays the log.
+it, because the next mount replays the log. Without a journal, a block of metadata may be pinned
+until a new block of data has been written (kernel/depend); then it is written itself.
 
 `data` is what programs wrote into files, with the blocks that say where a file's blocks are; `all`
 has the inodes, bitmaps and descriptors, too. Two things are not in the trace, and not here: the
@@ -124,6 +125,7 @@ class Follower:
             block.owner = e.argument
             block.dirty.append(e.time_ns)
         elif e.name == "writing":
+            self.pinned.discard(e.block)
             new = [] if e.argument or block.dirty or is_logged else [e.time_ns]
             block.in_flight += block.dirty + new
             block.dirty = []

@@ -157,6 +157,20 @@ def test_a_change_of_a_transaction_is_lost_until_the_transaction_is_in_the_log()
     assert value(found, "nothing_percent") == 50
 
 
+def test_a_block_that_waited_for_data_is_lost_until_it_is_written() -> None:
+    """Then no later commit speaks for it, so what becomes dirty at 60 ms is a change."""
+    events = [
+        event(10, "pinned", 5, FILE),
+        event(20, "writing", 5),
+        event(30, "write completed", 5),
+        event(40, "committed", 0, 1),
+        event(60, "dirtied", 5, FILE),
+    ]
+    found = figures_of(events, 0, 100)
+    assert value(found, "oldest.max") == 40
+    assert value(found, "nothing_percent") == 40
+
+
 def test_a_block_that_a_log_has_can_become_anothers_data() -> None:
     """The block is freed before it was written home; then a file gets it, and its write is at
     risk."""
