@@ -183,6 +183,28 @@ TEST(what_is_synced_is_no_longer_dirty)
     FAILS(EINVAL, fsync(fds[0]));
 }
 
+/* Each place has a block of pointers of its own, which waits for the data: with
+ * 16 buffers that are more than may wait. */
+TEST(confirmed_holes_are_filled_however_few_buffers_there_are)
+{
+    enum { PLACES = 12, STEP = 5 << 20 };
+    char got[150];
+    int fd = OK(create("f"));
+    memset(buf, 'h', 100);
+    OK(ftruncate(fd, (i64)PLACES * STEP));
+    OK(fsync(fd));
+    for (i64 i = 0; i < PLACES; i++)
+        IS(pwrite(fd, buf, 100, i * STEP + 50), 100);
+    OK(fsync(fd));
+    for (i64 i = 0; i < PLACES; i++) {
+        IS(pread(fd, got, sizeof got, i * STEP), sizeof got);
+        TRUE(is_zero(got, 50) && !memcmp(got + 50, buf, 100));
+    }
+    OK(ftruncate(fd, STEP + 70));
+    OK(sync());
+    IS(gauge("bio.dirty"), 0);
+}
+
 TEST(an_fdatasync_leaves_no_data_dirty_and_an_inode_with_new_times)
 {
     int fd = OK(create("f")), reader = OK(open("f", O_RDONLY)), fds[2];
@@ -195,9 +217,12 @@ TEST(an_fdatasync_leaves_no_data_dirty_and_an_inode_with_new_times)
     OK(sync());
     IS(pwrite(fd, buf, 1, sizeof buf), 1);
     OK(fdatasync(fd));
-    i64 left = gauge("bio.dirty"); /* bitmaps and counts; the fsync commits */
+    i64 left = gauge("bio.dirty"); /* bitmaps and counts */
     OK(fsync(fd));
-    TRUE(gauge("bio.dirty") <= left);
+    if (gauge("journal.commits")) /* a commit writes what it has in the log */
+        TRUE(gauge("bio.dirty") <= left);
+    else
+        IS(gauge("bio.dirty"), left);
     OK(pipe(fds));
     FAILS(EINVAL, fdatasync(fds[1]));
     FAILS(EINVAL, fdatasync(1)); /* the console */
