@@ -10,7 +10,8 @@ import pytest
 from log_ring import RING_FAULTS, RingLaboratory, long_workload
 from log_ring import SETUP as RING
 
-from sluice.crash import certainty, cuts
+from sluice.crash import certainty, cuts, rule_count
+from sluice.crash.campaign_table import PAGE
 from sluice.crash.certainty import Continuation, Continuations
 from sluice.crash.cuts import Cut, Image, choose_beside, iterate_cuts
 from sluice.crash.disk_events import SECTOR, Event
@@ -28,9 +29,10 @@ from sluice.crash.machine import Setup
 from sluice.crash.name_rules import parse_names
 from sluice.crash.oracle import History, promise_of
 from sluice.crash.order_rules import count_space
-from sluice.crash.source_faults import build_with, find_fault
+from sluice.crash.source_faults import build_with, find_fault, load_faults
 from sluice.crash.together import workload_together
 from sluice.crash.workloads import LONG, all_workloads, find_workload, random_workload
+from sluice.host import page_tables
 from sluice.twin import engine
 
 pytestmark = pytest.mark.skipif(
@@ -139,6 +141,7 @@ BREAK_PLAIN = (
     ("few-links", 10),
     ("old-name-first", 12),
     ("flush-lies", 12),
+    ("stale-directory", 12),
     ("no-intent", 13),
     ("shared-block", 16),
     ("rotten-pointer", 16),
@@ -234,6 +237,23 @@ def test_a_fault_of_the_sources_breaks_a_rule_of_names(
         events = laboratory.record(find_workload(fault.workload))
         broken = laboratory.check_rules(events).broken
     assert any(text.startswith(f"rule {rule}:") for text in broken), broken
+
+
+def test_the_page_counts_the_faults_that_break_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those planted into writes are counted again here; of the sources, how many there are."""
+    shown = page_tables.read_rows(PAGE, rule_count.TABLE)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.read_text())
+    monkeypatch.setattr(rule_count, "PAGE", page)
+    assert rule_count.run_count([], 1, page=True)
+    assert "writes, without a journal: name-first: rule 10: event " in capsys.readouterr().out
+    assert page_tables.read_rows(page, rule_count.TABLE) == shown[:2]
+    assert [row[3] for row in shown[:2]] == [str(len(BREAK_PLAIN)), str(len(BREAK))]
+    for row, (on, disk) in zip(shown[2:], rule_count.DISKS.items(), strict=True):
+        of_sources = [fault for fault in load_faults() if fault.on == on]
+        assert row[:3] == ["sources", disk, str(len(of_sources))]
 
 
 def test_several_processes_at_work_obey_the_rules_of_names() -> None:

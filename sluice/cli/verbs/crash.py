@@ -372,7 +372,15 @@ def try_(
     return commandline.exit_status(lambda: run_attempts(seconds, jobs), (WorkerFailed,))
 
 
-@verb(CRASH, "sluice crash sources old-name-first --story")
+def check_sources(values: dict[str, Any]) -> None:
+    """Raise BadParameter for options that do not go together."""
+    if values["rules"] and (values["fault"] or values["story"]):
+        raise typer.BadParameter("--rules counts all faults: leave FAULT and --story out")
+    if values["page"] and not values["rules"]:
+        raise typer.BadParameter("--page puts the table of --rules into the book: add --rules")
+
+
+@verb(CRASH, "sluice crash sources old-name-first --story", check=check_sources)
 def sources(
     fault: Annotated[
         str,
@@ -385,16 +393,30 @@ def sources(
     story: Annotated[
         bool, typer.Option("--story", help="Judge all cuts, and tell the simplest that loses.")
     ] = False,
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules",
+            help="Judge nothing: count the faults that break an order rule, also of those that "
+            "are planted into writes.",
+        ),
+    ] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="With --rules: put the table into the book's page.")
+    ] = False,
     jobs: options.Jobs = options.JOBS,
 ) -> int:
     """Plant each fault of the catalogue into the sources, build the twin with it, and judge that:
     all must be found."""
     from sluice.crash.crews import WorkerFailed
+    from sluice.crash.rule_count import run_count
     from sluice.crash.source_faults import BadFault, find_fault, load_faults
     from sluice.crash.source_run import run_faults
     from sluice.experiment import commandline
 
     errors = (WorkerFailed, BadFault)
+    if rules:
+        return commandline.exit_status(lambda: run_count(load_faults(), jobs, page), errors)
     return commandline.exit_status(
         lambda: run_faults([find_fault(fault)] if fault else load_faults(), jobs, story), errors
     )
