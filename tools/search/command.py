@@ -65,7 +65,10 @@ def print_counts(outcome: Outcome) -> None:
     seconds = float(outcome.values.get("seconds", "0"))
     counts = ", ".join(f"{outcome.number(name):,} {name}" for name in NUMBERS)
     speed = outcome.number("states") * 60 / seconds if seconds else 0
-    print(f"{counts.replace(' depth', ' steps deep')} in {seconds:.2f} s ({speed:,.0f} a minute)")
+    print(
+        f"{counts.replace(' depth', ' steps deep')} in {seconds:.2f} s of a "
+        f"processor ({speed:,.0f} a minute)"
+    )
     print(f"{outcome.number('quiet'):,} states in which all programs have ended", flush=True)
 
 
