@@ -92,6 +92,7 @@ def test_disks_are_equal_that_differ_in_an_empty_log_only() -> None:
     log = EmptyLog(disk)
     (low, high), *rest = [(a[1], b[0]) for a, b in zip(log.kept, log.kept[1:], strict=False)]
     assert sum(b - a for a, b in [(low, high), *rest]) == (4 << 20) - 4096  # not its superblock
+    assert [len(was) for _, was in log.fixed] == [60, 4096]  # its pointers
 
     def changed(at: int, data: bytes, base: bytes = disk) -> bytes:
         return base[:at] + data + base[at + len(data) :]

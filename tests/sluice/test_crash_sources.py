@@ -5,6 +5,7 @@ judge all.
 """
 
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -207,8 +208,16 @@ def test_what_is_wrong_without_a_cut_is_told(
 
 def test_an_unchanged_tree_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     few = [Attempt("files", "1K", "unlink /f"), Attempt("files", "4K", "sync")]
-    monkeypatch.setattr(try_run, "iterate_attempts", lambda end_s: iter(few))
+    ends_s: list[float] = []
+
+    def iterate(end_s: float) -> Iterator[Attempt]:
+        ends_s.append(end_s)
+        yield from few
+
+    monkeypatch.setattr(try_run, "iterate_attempts", iterate)
+    began_s = time.monotonic()
     attempt, said = find_failure(1, 2)
+    assert began_s + 1 <= ends_s[0] <= time.monotonic() + 1
     assert attempt is None
     assert said.startswith("2 workloads, ")
     assert said.endswith("nothing was lost")
