@@ -149,11 +149,13 @@ def lay_log(
     start: int = 1,
     sequence: int = 1,
     behind: Sequence[Transaction] = (),
+    apart: Sequence[Transaction] = (),
 ) -> bytes:
     """Return the disk with these transactions in its log.
 
     start: the block of the log where they begin. sequence: the first one's number. behind: what
-    stands behind them, with older numbers.
+    stands behind them, with older numbers. apart: what follows, with the next numbers, behind a
+    block of zeros.
     """
     log = open_log(made.image)
     for i in range(1, log.get("blocks")):
@@ -166,7 +168,16 @@ def lay_log(
         place.append(transaction, (sequence + i) % 2**32)
     for i, transaction in enumerate(behind):
         place.append(transaction, (sequence - len(behind) + i) % 2**32)
+    if apart:
+        place.put(b"")
+    for i, transaction in enumerate(apart):
+        place.append(transaction, (sequence + len(kept) + i) % 2**32)
     return bytes(log.data)
+
+
+def count_log_blocks(transaction: Transaction) -> int:
+    """Return how many blocks of the log a transaction takes: copies, heads, the commit block."""
+    return len(transaction.blocks) + bool(transaction.blocks) + bool(transaction.revokes) + 1
 
 
 def keep_needing(transaction: Transaction, block_bytes: int) -> Transaction:

@@ -18,7 +18,7 @@ from .operations import (
     scenario,
 )
 
-ROUNDS, FOLDERS = 3, 90  # which take more than half of a short log
+ROUNDS, FOLDERS = 6, 90  # three take half of a short log, six more than all of it
 LARGE = ON_DEMAND.replace("nbuf=300", "nbuf=600")  # so many directories are in the cache
 
 
@@ -67,7 +67,10 @@ def record_homes(bench: Workbench) -> Recording:
 
 
 def record_checkpoint(bench: Workbench) -> Recording:
-    """Record directories that are made until half of a short log is used."""
+    """Record directories that are made until half of a short log is used, and then as many.
+
+    Those have place in the log only if a checkpoint has made room.
+    """
     names = list(islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1))
     rounds = [names[i * FOLDERS : (i + 1) * FOLDERS] for i in range(ROUNDS)]
     fsync = f"fsync /{names[-1]}"

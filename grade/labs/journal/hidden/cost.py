@@ -2,7 +2,9 @@
 
 from grade.engine.assertions import Slide, expect
 from grade.engine.workbench import Workbench
+from sluice.crash.log_faults import COMMIT, DESCRIPTOR, REVOKE
 
+from ..judging import find_type
 from ..operations import Recording
 from ..workloads import record_commits
 
@@ -32,3 +34,13 @@ def commits_take_few_writes(bench: Workbench) -> Slide:
 def commits_take_few_flushes(bench: Workbench) -> Slide:
     """The flushes of the drive's cache meanwhile."""
     return measure(bench, "flush", "flushes")
+
+
+def nothing_is_committed_where_nothing_was_changed(bench: Workbench) -> None:
+    """A commit block stands behind copies or revokes, also at the unmount."""
+    empty = True
+    for event in record_commits(bench).events:
+        kind = find_type(event)
+        if kind == COMMIT:
+            expect(not empty, "no commit block of a transaction without blocks", "one")
+        empty = kind == COMMIT or (empty and kind not in (DESCRIPTOR, REVOKE))

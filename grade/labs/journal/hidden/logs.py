@@ -7,6 +7,7 @@ from sluice.crash.logwriter import Transaction
 
 from ..replays import (
     LAST_SEQUENCE,
+    count_log_blocks,
     expect_replayed,
     lay_log,
     make_log,
@@ -15,6 +16,7 @@ from ..replays import (
 )
 
 NEAR_END = 1010  # of a log of 1,024 blocks
+NEARLY_FULL = 900
 
 
 def a_log_may_go_round_its_end_and_so_may_its_numbers(bench: Workbench) -> None:
@@ -42,3 +44,21 @@ def a_wrong_number_ends_a_log(bench: Workbench) -> None:
     *whole, last = made.transactions
     disk = lay_log(made, [*whole, replace(last, commit_off_by=1)], 30, 5)
     expect_replayed(record_mount(bench, "number", made, disk))
+
+
+def a_log_that_is_nearly_full_is_replayed_to_its_end(bench: Workbench) -> None:
+    """The transactions stand in the log again and again, until most of its blocks are used."""
+    made = make_log(bench)
+    *whole, last = made.transactions
+    rounds = NEARLY_FULL // sum(map(count_log_blocks, whole))
+    disk = lay_log(made, [*whole * rounds, uncommitted(last)])
+    expect_replayed(record_mount(bench, "full", made, disk))
+
+
+def a_block_that_is_no_part_of_a_transaction_ends_a_log(bench: Workbench) -> None:
+    """Behind the last commit block stands a block of zeros, and then a transaction with the next
+    number."""
+    made = make_log(bench)
+    *whole, last = made.transactions
+    disk = lay_log(made, whole, 50, 9, apart=[last])
+    expect_replayed(record_mount(bench, "apart", made, disk))

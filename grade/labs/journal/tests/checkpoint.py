@@ -7,8 +7,9 @@ from ..workloads import record_checkpoint
 
 
 def a_checkpoint_may_be_cut_at_any_moment(bench: Workbench) -> None:
-    """Directories are made until half of a short log is used. The power is cut after each write
-    from the checkpoint to the next transaction, and when a later fsync has returned. Each time the
-    drive has lost some of the writes since its last flush."""
+    """Directories are made until half of a short log is used, and as many more, for which the log
+    must have room again. The power is cut after each write from the checkpoint to the next
+    transaction, and when a later fsync has returned. Each time the drive has lost some of the
+    writes since its last flush."""
     recording = record_checkpoint(bench)
     expect_no_loss(recording, 4, around_checkpoint(recording))
