@@ -104,6 +104,10 @@ def test_each_structure_of_an_array_becomes_an_object() -> None:
     assert split.endswith("u64 f(u64 i) { return (*parts_at(of[i])).n; }")
     assert "struct parts_part {\n    u64 n;\n} parts_0, parts_1;" in split
     assert "return i == 0 ? &parts_0 : &parts_1;" in split
+    named = checker.split_array(text.replace("struct {", "struct part {"), "parts", 2)
+    assert "static struct part *parts_at(u64 i) " in named
+    lists = checker.split_array("static struct list heads[N];", "heads", 1)
+    assert lists.startswith("static struct list  heads_0; _Static_assert(N == 1, ")
     with pytest.raises(ValueError, match="no array part of structures"):
         checker.split_array(text, "part", 2)
 
@@ -205,6 +209,8 @@ FAULTS = {
     "replace/lru": Fault("    list_remove(", "    (void)(", "the victim is evictable", 4),
     "replace/arc": Fault("&b2, next", "&b2, memory.start", "do not share their room"),
     "replace/car": Fault("3 * buffers", "2 * buffers", "the room of ghost entries"),
+    "place/eager": Fault("slots_nearest_of_all(&p)", "q->head_sector / SLOT * SLOT", "is free"),
+    "prefetch/leap": Fault("first + a->nblocks >", "first >", "lies in the file"),
     "place/inplace": Fault(
         "static const",
         "static u64 behind(const struct queue *q, const struct request *r, u64 now_ns)\n"

@@ -173,15 +173,16 @@ def split_array(text: str, name: str, length: int) -> str:
     CBMC follows an array of structures as bytes if any of them may be meant. Raises ValueError if
     the source has no such array.
     """
-    found = re.search(rf"static struct \{{([^{{}}]*)\}} {name}\[([^\]]+)\];", text)
+    found = re.search(rf"static struct (\w* ?)(\{{[^{{}}]*\}}|) ?{name}\[([^\]]+)\];", text)
     if not found:
         raise ValueError(f"bounds.toml: the source has no array {name} of structures")
     parts = [f"{name}_{i}" for i in range(length)]
     choice = "".join(f"i == {i} ? &{part} : " for i, part in enumerate(parts[:-1]))
+    of = f"struct {found[1].strip() or f'{name}_part'} "
     declared = (
-        f"static struct {name}_part {{{found[1]}}} {', '.join(parts)}; "
-        f'_Static_assert({found[2]} == {length}, "its length"); '
-        f"static struct {name}_part *{name}_at(u64 i) "
+        f"static {of}{found[2]} {', '.join(parts)}; "
+        f'_Static_assert({found[3]} == {length}, "its length"); '
+        f"static {of}*{name}_at(u64 i) "
         f'{{ CLAIM(i < {length}, "the index is in {name}"); return {choice}&{parts[-1]}; }}'
     )
     return (
