@@ -498,7 +498,8 @@ static int fs_sync(struct fs *fs)
 
 static int sync_one(struct fs *fs)
 {
-    int error = fs_sync(fs), flush_error = disk_flush(fs->disk);
+    int error = fs_sync(fs);
+    int flush_error = disk_flush(fs->disk);
     return error ?: flush_error;
 }
 
