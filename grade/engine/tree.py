@@ -40,10 +40,11 @@ from grade.trust.compiler import BuildFailed
 from sluice.host.fault import HostFault
 from sluice.host.paths import BUILT, KERNEL, ROOT, TREE
 
+CALLS = "kernel/machine/calls.s"  # the assembler reads it before each file
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c", "drives/**/*.c")
 LINKED = (
     *("Makefile", "tools/rules/*.mk", "build/kernel.command"),
-    *("kernel/machine/kernel.ld", "kernel/machine/symbols.awk"),
+    *("kernel/machine/kernel.ld", "kernel/machine/symbols.awk", CALLS),
     *("build/kernel/**/*.o", "build/policies/*/*.o", "build/drives/**/*.o"),
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
@@ -88,11 +89,12 @@ def lab_files(lab: Lab) -> dict[str, str]:
 
 
 def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
-    """Copy into the folder what compiling these files needs: the files and all headers."""
-    for header in (*(TREE / "kernel").rglob("*.h"), *TREE.glob(f"{sourcefile.LIBRARY}*.h")):
-        copy = folder / header.relative_to(TREE)
+    """Copy into the folder what compiling these files needs: the files, all headers and CALLS."""
+    headers = (*(TREE / "kernel").rglob("*.h"), *TREE.glob(f"{sourcefile.LIBRARY}*.h"))
+    for needed in (*headers, TREE / CALLS):
+        copy = folder / needed.relative_to(TREE)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(header, copy)
+        shutil.copy2(needed, copy)
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text, encoding="utf-8")

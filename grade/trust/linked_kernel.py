@@ -95,8 +95,8 @@ def check_shape(kernel: Elf, ours: Elf) -> None:
 Name = tuple[str, int]  # name and binding: a local and a global symbol may share a name
 
 
-def name_addresses(kernel: Elf) -> dict[Name, int]:
-    """Return the addresses of names that exist once.
+def name_addresses(kernel: Elf) -> dict[Name, set[int]]:
+    """Return the addresses of each name: of a local one there may be several.
 
     Raises Refused for a global name that exists twice.
     """
@@ -104,7 +104,10 @@ def name_addresses(kernel: Elf) -> dict[Name, int]:
     wrong = [name for (name, binding), times in counted.items() if binding and times > 1]
     if wrong:
         raise refusal(f"has {wrong[0]!r} twice")
-    return {(s.name, s.binding): s.value for s in kernel.names if counted[s.name, s.binding] == 1}
+    places: dict[Name, set[int]] = {}
+    for symbol in kernel.names:
+        places.setdefault((symbol.name, symbol.binding), set()).add(symbol.value)
+    return places
 
 
 # ---- the staff's part of it ----
@@ -162,17 +165,17 @@ def loaded_bytes(kernel: Elf, address: int, size: int) -> bytes:
     return b""
 
 
-def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
-    """Raise Refused unless the staff's section is in the kernel, where its names are."""
-    starts = {place[name] - at for name, at in part.names.items() if name in place}
-    if not starts:
-        return
-    data = loaded_bytes(kernel, min(starts), len(part.data))
-    if (
-        len(starts) > 1
-        or len(data) != len(part.data)
-        or part.blank_addresses(data) != part.blank_addresses(part.data)
-    ):
+def check_part(kernel: Elf, part: Part, places: dict[Name, set[int]]) -> None:
+    """Raise Refused unless the staff's section is in the kernel, at a place where all its names
+    are."""
+    found = [{place - at for place in places[n]} for n, at in part.names.items() if n in places]
+    starts = set.intersection(*found) if found else set()
+    wanted = part.blank_addresses(part.data)
+    for start in starts:
+        data = loaded_bytes(kernel, start, len(part.data))
+        if len(data) == len(part.data) and part.blank_addresses(data) == wanted:
+            return
+    if found:
         raise refusal(f"has something else where {part.about} should be")
 
 
@@ -185,15 +188,14 @@ def is_used(path: Path) -> bool:
 def check_staff_objects(kernel: Elf, theirs: Set[str]) -> None:
     """Raise Refused unless all objects of the staff's are in the kernel unchanged.
 
-    theirs: the sources of the other objects. A section whose names all exist elsewhere too is
-    skipped: it has only static functions, with names that several files use.
+    theirs: the sources of the other objects.
     """
-    place = name_addresses(kernel)
+    places = name_addresses(kernel)
     left_out = {BUILT / Path(source).with_suffix(".o") for source in theirs}
     for path in (path for pattern in OURS for path in sorted(BUILT.glob(pattern))):
         if path not in left_out and path.name != NOT_OURS and is_used(path):
             for part in cached_parts(path, path.stat().st_mtime_ns):
-                check_part(kernel, part, place)
+                check_part(kernel, part, places)
 
 
 # ---- machine mode ----

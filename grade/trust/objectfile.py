@@ -50,7 +50,7 @@ ZEROS = {(NOBITS, ALLOC | WRITE)}
 ASIDE = {(PROGBITS, 0), (PROGBITS, MERGE | STRINGS)}
 DEBUG = "info|abbrev|aranges|line|str|line_str|rnglists|loclists|frame|ranges|loc"
 SECTIONS = {
-    r"\.text(\.\w+)?": CODE,
+    r"\.text(\.[\w.]+)?": CODE,
     r"\.s?rodata(\.(str1\.\d+|cst\d+))?": CONSTANTS,
     r"\.s?data": DATA,
     r"\.s?bss": ZEROS,

@@ -269,7 +269,7 @@ USED = "queue_at_or_after"
         (change_section(".text", ALIGN_AT, "<Q", 1 << 40), "more than 64"),
         (change_section(".bss", SIZE_AT, "<Q", 1 << 40), "use smaller arrays"),
         (change_section(".rodata", OFFSET_AT, "<Q", 64), "within one another"),
-        (change_section(".rela.text", 44, "<I", 3), "'.rela.text' for section 3"),
+        (change_section(".rela.text.clook_next", 44, "<I", 3), "clook_next' for section 3"),
         (change_section(".symtab", 56, "<Q", 8), "rows of 8 bytes"),
         (rename_part(".debug_loclists", ".gnu.lto_.inline"[:15]), "'.gnu.lto_.inlin'"),
         (rename_part(".debug_line_str", ".note.gnu.prope"), "'.note.gnu.prope'"),
@@ -349,7 +349,7 @@ def flip_symbol(data: bytes, symbol: str) -> bytes:
     [
         (lambda data: flip_symbol(data, "_start"), "in machine mode's pages"),
         (lambda data: flip_symbol(data, "trace_at"), "in machine mode's pages"),
-        (lambda data: flip_symbol(data, "disk_submit"), ".text of kernel/disk/disk.o"),
+        (lambda data: flip_symbol(data, "disk_submit"), ".text.disk_submit of kernel/disk/disk.o"),
         (lambda data: change_number(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
         (lambda data: change_number(data, 48, "<I", 0), "another kind of program"),
         (change_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),

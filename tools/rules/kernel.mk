@@ -5,14 +5,13 @@
 
 KCC := $(TOOLPREFIX)gcc
 # Bare RISC-V, for the kernel and for the programs.
-RISCV_FLAGS := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany \
+RISCV_FLAGS := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic -fno-stack-protector
 # -ffunction-sections: kernel.ld says which functions lie side by side.
 KCFLAGS := -std=gnu11 -O2 -g $(WARNINGS) -Wno-missing-field-initializers $(RISCV_FLAGS) -I. \
     -ffunction-sections $(CFLAGS_EXTRA)
-ifeq ($(filter 1,$(DEBUG)),1)
-KCFLAGS += -DDEBUG -fsanitize=undefined
-endif
+# The debug kernel is too large for calls.s.
+KCFLAGS += $(if $(filter 1,$(DEBUG)),-DDEBUG -fsanitize=undefined,-Wa,kernel/machine/calls.s)
 
 # The compiler's own library for this ABI. With -march as above the compiler names the
 # library for floating point, which cannot be linked with the rest.
@@ -26,7 +25,7 @@ KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
 
 $(eval $(call command_file,$(K)/kernel.command,$(KCC) $(KCFLAGS)))
 $(eval $(call command_file,$(K)/link.command,$(KLINK) $(KOBJ)))
-$(KOBJ): $(K)/kernel.command
+$(KOBJ): $(K)/kernel.command kernel/machine/calls.s
 $(eval $(call compile,$(K)/kernel/%.o: kernel/%.c,$$(KCC) $$(KCFLAGS)))
 $(eval $(call compile,$(K)/policies/%.o: policies/%.c,$$(KCC) $$(KCFLAGS)))
 $(eval $(call compile,$(K)/drives/%.o: drives/%.c,$$(KCC) $$(KCFLAGS)))

@@ -3,7 +3,7 @@
 
 # _LIBC_LIMITS_H_: keeps the limits.h of a compiler for Linux from including its libc's.
 UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections $(WARNINGS) $(RISCV_FLAGS) \
-    -mno-relax -D_LIBC_LIMITS_H_ -I. $(CFLAGS_EXTRA)
+    -D_LIBC_LIMITS_H_ -I. $(CFLAGS_EXTRA)
 # A program is a file user/bin/NAME.c or user/load/NAME.c, or a folder with all its sources, there or
 # in user/. It becomes build/user/NAME; the objects of programs are in build/parts.
 UGROUPS := bin load
