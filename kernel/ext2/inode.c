@@ -257,7 +257,7 @@ void inodes_forget(struct fs *fs)
 /* ---- from and to the disk ---- */
 
 /* Where the inode lies in its group's table: byte. */
-static u64 place_of(const struct inode *ip)
+static u64 entry_of(const struct inode *ip)
 {
     const struct fs *fs = ip->fs;
     return (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
@@ -267,7 +267,7 @@ u32 inode_block(const struct inode *ip)
 {
     u32 group = (ip->ino - 1) / ip->fs->inodes_per_group;
     return group_of(ip->fs, group)->inode_table +
-           (place_of(ip) >> ip->fs->block_shift);
+           (entry_of(ip) >> ip->fs->block_shift);
 }
 
 /* The buffer of an inode's block, and the inode in it. */
@@ -275,7 +275,7 @@ static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
 {
     struct buf *b = bread(ip->fs->disk, inode_block(ip));
     if (b)
-        *raw = (void *)((char *)b->data + place_of(ip) % ip->fs->block_bytes);
+        *raw = (void *)((char *)b->data + entry_of(ip) % ip->fs->block_bytes);
     return b;
 }
 

@@ -139,7 +139,7 @@ def test_a_run_removes_its_files_and_those_that_killed_runs_left(
     monkeypatch.setattr(runs, "UNDER_WAY", base)
     monkeypatch.setattr(runs, "build_machine", machine)
     with pytest.raises(runs.RunFailed, match="there is no machine"):
-        runs.make_run(SimpleNamespace(config={}), tmp_path / "console")
+        runs.make_run(SimpleNamespace(config={}, uses_twin=False), tmp_path / "console")
     assert not list(base.iterdir())
 
 

@@ -5,8 +5,8 @@
     from 3 on: the size has 64 bits, u32 seconds to live stand behind the tenant, and versions 4 to
     8 have 1, 2, 4, 8 and 16 numbers of u32 more at the end
 
-objects.py says where objects are and when in its second each use is. In version 1 all uses are
-reads. Operations that neither read nor write an object, as DELETE, are left out.
+object_traces.py says where objects are and when in its second each use is. In version 1 all uses
+are reads. Operations that neither read nor write an object, as DELETE, are left out.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.objects import read_uses
+from sluice.trace.object_traces import read_uses
 from sluice.trace.stream import MOST_BYTES, LeftOut, expect_good_records, read_records
 
 ABOUT = "lcs of libCacheSim, binary"

@@ -2,8 +2,8 @@
 
     u32 time in s, u64 object, u32 its size in bytes, i64 when it is used next (left out)
 
-It does not say whether an object is written: all requests are reads. objects.py says where objects
-are and when in its second each use is.
+It does not say whether an object is written: all requests are reads. object_traces.py says where
+objects are and when in its second each use is.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sluice.trace.objects import read_uses
+from sluice.trace.object_traces import read_uses
 from sluice.trace.stream import LeftOut, read_records
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
