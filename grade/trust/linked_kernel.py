@@ -166,8 +166,7 @@ def loaded_bytes(kernel: Elf, address: int, size: int) -> bytes:
 
 
 def check_part(kernel: Elf, part: Part, places: dict[Name, set[int]]) -> None:
-    """Raise Refused unless the staff's section is in the kernel, at a place where all its names
-    are."""
+    """Raise Refused unless the staff's section is in the kernel where all its names are."""
     found = [{place - at for place in places[n]} for n, at in part.names.items() if n in places]
     starts = set.intersection(*found) if found else set()
     wanted = part.blank_addresses(part.data)

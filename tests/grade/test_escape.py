@@ -333,10 +333,12 @@ def kernel() -> bytes:
     return KERNEL.read_bytes()
 
 
-def flip_symbol(data: bytes, symbol: str) -> bytes:
-    """Return the kernel with another bit at the place of a global symbol."""
+def flip_symbol(data: bytes, symbol: str, local: bool = False) -> bytes:
+    """Return the kernel with another bit at the place of a global symbol, or of the first of the
+    local symbols with this name."""
     made = elf.parse(data)
-    at = made.global_symbol(symbol).value
+    locals_ = (s.value for s in made.names if s.name == symbol and s.binding != elf.GLOBAL)
+    at = next(locals_) if local else made.global_symbol(symbol).value
     section = next(
         s for s in made.sections if s.flags & elf.ALLOC and s.address <= at < s.address + s.size
     )
@@ -350,6 +352,7 @@ def flip_symbol(data: bytes, symbol: str) -> bytes:
         (lambda data: flip_symbol(data, "_start"), "in machine mode's pages"),
         (lambda data: flip_symbol(data, "trace_at"), "in machine mode's pages"),
         (lambda data: flip_symbol(data, "disk_submit"), ".text.disk_submit of kernel/disk/disk.o"),
+        (lambda data: flip_symbol(data, "swap", local=True), ".text.swap of "),  # of several files
         (lambda data: change_number(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
         (lambda data: change_number(data, 48, "<I", 0), "another kind of program"),
         (change_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),
