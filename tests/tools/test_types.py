@@ -9,7 +9,8 @@ import pytest
 
 from sluice.host.paths import BUILD, ROOT
 
-pytestmark = pytest.mark.check
+# One worker: two runs at once break each other's cache.
+pytestmark = [pytest.mark.check, pytest.mark.xdist_group("mypy")]
 
 EXEMPT = {"grade.cli.*", "sluice.cli.*", "sluice.twin.engine", "sluice.twin.resident"}
 
