@@ -16,6 +16,7 @@
 #define LOOK_NS       NS_PER_S
 #define WAITS_MOST_NS (60 * NS_PER_S) /* twice the half minute of update */
 #define PINNED_PART   8
+#define NOTES_MOST    4096 /* so many may be walked under bcache.lock */
 #define SPARE_LEAST   (2 * MAX_PROCS) /* each process may take two at once */
 
 struct note {
@@ -36,8 +37,8 @@ static struct {
     bool begun; /* all of this is initialised */
     bool has_thread;
     struct list waiting; /* notes of metadata; the longest first */
-    struct list spare;   /* nspare notes that are not in use */
-    u64 nspare;
+    struct list spare;   /* nspare of the nnotes notes: not in use */
+    u64 nnotes, nspare;
 } depend;
 
 /* ---- the notes. For all of these the caller holds bcache.lock. ---- */
@@ -118,11 +119,10 @@ static int write_firsts(const struct note *w)
             spin_lock(&bcache.lock);
             bool written = f->blkno == w->blkno || is_written(f);
             spin_unlock(&bcache.lock);
-            struct buf *b = written ? NULL : getblk(w->disk, f->blkno);
-            if (b && b->flags & B_DELWRI)
-                bawrite(b);
-            else if (b)
-                brelse(b);
+            if (written)
+                continue;
+            struct buf *b = getblk(w->disk, f->blkno);
+            (b->flags & B_DELWRI) ? bawrite(b) : brelse(b);
         }
     }
     return disk_order(w->disk);
@@ -131,30 +131,29 @@ static int write_firsts(const struct note *w)
 int depend_write(struct buf *b)
 {
     struct note *w = note_of(b);
-    int error = w ? write_firsts(w) : 0;
+    if (w && write_firsts(w) < 0) {
+        bpin(b, b->block.owner); /* it goes on waiting */
+        return -EIO;
+    }
     if (w) {
         HOLD(spin, &bcache.lock);
         drop(w);
         unpin(b);
     }
-    return bwrite_stable(b) ?: error;
+    return bwrite_stable(b);
 }
 
-/* If too much waits, or something for too long, write what has waited longest.
- * If that fails, it stays dirty. */
-static void press(void)
+/* The block of the disk that has waited longest, if too much waits or that for
+ * too long; else NO_SECTOR. */
+static u64 overdue(const struct disk *d)
 {
-    struct note w = {0};
-    spin_lock(&bcache.lock);
-    if (list_first(&depend.waiting))
-        w = *LIST_ITEM(list_first(&depend.waiting), struct note, link);
-    u64 pinned = w.disk ? bcache.npinned[w.disk->id] : 0;
-    bool must = w.disk && (pinned * PINNED_PART > bcache.nbufs ||
-                           clock_ns() - w.since_ns >= WAITS_MOST_NS);
-    spin_unlock(&bcache.lock);
-    struct buf *b = must ? bread(w.disk, w.blkno) : NULL;
-    if (b)
-        depend_write(b);
+    HOLD(spin, &bcache.lock);
+    bool many = bcache.npinned[d->id] * PINNED_PART > bcache.nbufs ||
+                depend.nnotes - depend.nspare > NOTES_MOST;
+    ITEM_EACH (struct note, w, &depend.waiting, link)
+        if (w->disk == d && (many || clock_ns() - w->since_ns >= WAITS_MOST_NS))
+            return w->blkno;
+    return NO_SECTOR;
 }
 
 /* ---- releasing what has waited ---- */
@@ -202,10 +201,7 @@ static int release(struct disk *d)
     TRY(mark(d) ? disk_order(d) : 0);
     for (u64 blkno; (blkno = next_ready(d)) != NO_SECTOR;) {
         struct buf *b = getblk(d, blkno);
-        if (end_wait(b))
-            bawrite(b);
-        else
-            brelse(b);
+        end_wait(b) ? bawrite(b) : brelse(b);
     }
     return 0;
 }
@@ -247,6 +243,7 @@ static bool get_ready(void)
         HOLD(spin, &bcache.lock);
         for (u32 i = 0; i < PAGE_SIZE / sizeof *page; i++)
             give(&page[i]);
+        depend.nnotes += PAGE_SIZE / sizeof *page;
     }
     if (!depend.has_thread)
         depend.has_thread = kthread_try("depend", depend_thread, NULL);
@@ -256,7 +253,10 @@ static bool get_ready(void)
 int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
 {
     bool ready = get_ready();
-    struct buf *b = getblk(d, blkno);
+    u64 first = overdue(d);
+    struct buf *b = first != NO_SECTOR ? bread(d, first) : NULL;
+    TRY(b ? depend_write(b) : 0);
+    b = getblk(d, blkno);
     memset(b->data, 0, bcache.block_bytes);
     if (!ready)
         return bwrite_stable(b) ?: disk_order(d);
@@ -266,7 +266,6 @@ int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
     add(&w->firsts, d, blkno);
     wakeup(&depend.waiting);
     spin_unlock(&bcache.lock);
-    press();
     return 0;
 }
 

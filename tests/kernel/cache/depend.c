@@ -134,6 +134,66 @@ TEST(a_new_block_that_cannot_be_written_holds_up_nothing)
     check(!is_pinned(30) && !is_dirty(30));
 }
 
+TEST(if_the_drive_cannot_flush_what_waits_goes_on_waiting)
+{
+    rig.can_flush = rig.flush_fails = true;
+    boot_waiting("nbuf=64 cluster_kb=0");
+    check_eq(depend_write(bread(disk0(), 30)), -EIO);
+    check_commands("W0:40+2 W0:42+2 F0");
+    check_eq(depend_flush(disk0()), -EIO);
+    run_to_ns(3 * S);
+    end_commands();
+    check(is_pinned(30) && *(u32 *)on_device(0, 60) != 21);
+    forget("commands");
+    rig.flush_fails = false;
+    run_to_ns(5 * S);
+    end_commands();
+    check_commands("F0 W0:60+2");
+    check(!is_pinned(30) && *(u32 *)on_device(0, 60) == 21);
+}
+
+TEST(if_too_much_waits_for_a_drive_that_cannot_flush_no_hole_is_filled)
+{
+    rig.can_flush = rig.flush_fails = true;
+    boot("nbuf=16 cluster_kb=0");
+    for (u64 i = 0; i < 3; i++) {
+        read_in(30 + i);
+        point(30 + i, 20 + i);
+    }
+    check_eq(depend_zeros(disk0(), 23, 1, 32), -EIO);
+    check(!is_dirty(23) && bpinned(disk0()) == 3);
+    rig.flush_fails = false;
+    point(32, 23);
+    check(!is_pinned(30) && is_pinned(31) && is_pinned(32));
+}
+
+TEST(another_disk_that_cannot_flush_is_no_hindrance)
+{
+    rig.disks = 2;
+    boot("nbuf=16 cluster_kb=0");
+    for (u64 i = 0; i < 3; i++) {
+        read_in(30 + i);
+        point(30 + i, 20 + i);
+    }
+    forget("commands");
+    check_eq(depend_zeros(disk_get(1), 20, 1, 30), 0);
+    check_commands("");
+    check_eq(bpinned(disk0()), 3);
+}
+
+TEST(what_waits_for_very_many_blocks_is_written_by_who_comes_next)
+{
+    boot("nbuf=64 cluster_kb=0");
+    read_in(30);
+    forget("commands");
+    for (u64 i = 0; i < 4096; i++)
+        point(30, 20 + i % 2); /* with that of block 30 one too many */
+    check_commands("");
+    point(31, 22);
+    check_commands("W0:40+2 W0:42+2 W0:60+2 R0:62+2");
+    check(!is_pinned(30) && is_pinned(31));
+}
+
 TEST(what_was_dropped_waits_no_more_and_is_not_waited_for)
 {
     boot_waiting("nbuf=64 cluster_kb=0");

@@ -563,7 +563,7 @@ void end_command(u32 i)
     check(i < nflying && flying[i].kicked);
     struct started s = flying[i];
     memmove(&flying[i], &flying[i + 1], (--nflying - i) * sizeof s);
-    bool failed = fails(&s);
+    bool failed = s.kind == COMMAND_FLUSH ? rig.flush_fails : fails(&s);
     if (!failed)
         move(&s);
     client->ended(s.device->disk, s.first, failed ? -EIO : 0);

@@ -35,6 +35,7 @@ extern struct rig {
     u32 max_segments; /* pieces of a command, 4 */
     u32 ring;         /* commands in flight before the device refuses, 512 */
     bool can_flush;   /* the device has a volatile cache; false */
+    bool flush_fails; /* each flush ends with an error; false */
     bool live;        /* time is real; false */
     void (*unlocked)(void); /* called whenever no lock is held any more */
     bool (*idle)(void);     /* false: there is nothing to wait for */
