@@ -12,7 +12,7 @@ Two ways lead from a cut to a disk in use, and both are tried on copies:
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sluice.crash.checker import Checker
+from sluice.crash.checker import ServedChecker
 from sluice.crash.cuts import Image
 from sluice.crash.empty_log import EmptyLog
 from sluice.crash.ext2 import Damaged, read_tree
@@ -54,7 +54,7 @@ class Judge:
 
     def __init__(self, machine: CrashMachine) -> None:
         self.machine = machine
-        self.checker = Checker(machine.folder)
+        self.checker = ServedChecker(machine.folder, machine.stack)
         self.mount_ns = 0  # of the last mount
         self.log = EmptyLog(machine.start_disk())
         self.verdicts: dict[int, Verdict] = {}

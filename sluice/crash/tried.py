@@ -66,6 +66,7 @@ def hash_code() -> str:
     digest = sha256()
     for name in DECIDES:
         digest.update((CODE / f"{name}.py").read_bytes())
+    digest.update((CODE / "served.c").read_bytes())
     return digest.hexdigest()
 
 

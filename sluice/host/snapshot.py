@@ -47,6 +47,7 @@ FILES = (
     *(
         "Makefile",
         "tools/rules/*.mk",
+        "sluice/crash/*.c",
         "*.toml",
         "build/*.command",
         "build/mkfs/mkfs",

@@ -31,7 +31,7 @@ $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
 $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
-twin: all build/native/drive_replay_tool build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
+twin: all build/native/drive_replay_tool build/twin/twin build/twin/served.so $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
 
 build/twin/include/kernel/machine/riscv.h: sluice/twin/riscv.h
 	@mkdir -p $(@D) && cp $< $@
@@ -45,6 +45,10 @@ $(eval $(call compile,build/twin/sluice/twin/switch_$(HOST).o: \
     sluice/twin/switch_$(HOST).S,$$(TWIN_KERNEL_CC)))
 build/twin/twin: $(TWIN_OBJ) build/twin/link.command
 	$(call run,LD,$(TWIN_LINK) -o $@ $(TWIN_OBJ))
+# e2fsck is started once for many of its runs (sluice/crash/served.c).
+build/twin/served.so: sluice/crash/served.c build/host.command
+	@mkdir -p $(@D)
+	$(call run,LD,$(HOSTCC) $(HCFLAGS) -U_FORTIFY_SOURCE -fPIC -shared -o $@ $<)
 # The host's functions move memory: the kernel's loops are made for QEMU.
 build/twin/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
     -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp

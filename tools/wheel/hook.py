@@ -19,7 +19,8 @@ GOALS = ("all", "twin", "build/native/drive_parts_tool")
 # Files, and folders with all that is in them.
 TAKEN = (
     *("build/kernel/kernel.elf", "build/mkfs/mkfs", "build/root", "build/programs/bin"),
-    *("build/twin/twin", "build/twin/bin", "build/blocks/replayer", "build/blocks/curve"),
+    *("build/twin/twin", "build/twin/bin", "build/twin/served.so"),
+    *("build/blocks/replayer", "build/blocks/curve"),
     *("build/native/drive_parts_tool", "build/native/drive_replay_tool"),
     *("CHANGELOG.md", "experiments", "kernel/measure/trace.h", "tools/gdb"),
     *("drives", "policies"),  # whose files' names are those of drives and policies

@@ -1,0 +1,85 @@
+"""e2fsck that is started once for many runs gives what an e2fsck gives that is started anew."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from sluice.crash.checker import Checker, ServedChecker
+from sluice.crash.disk_kinds import FILES, JOURNAL, open_laboratory
+from sluice.crash.workloads import find_workload
+from sluice.host.fault import HostFault
+from sluice.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
+)
+
+RUNS = (("-E", "journal_only", "-p"), ("-p",), ("-fn",))
+MOST_DISKS = 40
+
+
+def list_disks(kind: str) -> list[bytes]:
+    """Return disks that cuts leave, and damaged ones."""
+    with open_laboratory(kind, "1K") as laboratory:
+        events = laboratory.record(find_workload("mkdir /d/n; rename /f /h; fsync /h"))
+        images = {image.hash: image.bytes() for _, image in laboratory.iterate_cuts(events)}
+        start = laboratory.base.disk
+    left = list(images.values())
+    zeros = [start[:at] + bytes(2048) + start[at + 2048 :] for at in (0, 1024, 4096, 8192)]
+    return left[:: -(-len(left) // MOST_DISKS)] + zeros
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ServedChecker]:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with ExitStack() as stack:
+        yield ServedChecker(folder, stack)
+
+
+def try_disk(checker: Checker, disk: bytes) -> list[tuple[int, str, bytes]]:
+    """Return the status of each run, what e2fsck said, and the disk then."""
+    checker.write(disk)
+    return [(checker.run(*run), checker.message(), checker.path.read_bytes()) for run in RUNS]
+
+
+@pytest.mark.parametrize("kind", [FILES, JOURNAL])
+def test_a_served_run_is_like_one_that_is_started_anew(
+    served: ServedChecker, tmp_path: Path, kind: str
+) -> None:
+    disks, anew = list_disks(kind), Checker(tmp_path)
+    found = [try_disk(anew, disk) for disk in disks]
+    assert [try_disk(served, disk) for disk in disks] == found
+    assert [try_disk(served, disk) for disk in reversed(disks)] == found[::-1]
+    assert {status for runs in found for status, _, _ in runs} > {0, 1}
+    assert any(disk != after for disk, runs in zip(disks, found, strict=True) for *_, after in runs)
+
+
+def test_a_served_e2fsck_that_has_ended_is_no_verdict(served: ServedChecker) -> None:
+    disk = list_disks(FILES)[0]
+    try_disk(served, disk)
+    pid = served.commands["-p",].pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(HostFault, match="e2fsck -p has ended between two runs"):
+        served.run("-p")
+
+
+def test_an_e2fsck_that_does_not_open_the_disk_is_refused(served: ServedChecker) -> None:
+    served.path.write_bytes(bytes(1 << 19))
+    with pytest.raises(HostFault, match="e2fsck -V ended where it should have waited"):
+        served.run("-V")
+
+
+def test_what_is_served_ends_with_its_laboratory(served: ServedChecker) -> None:
+    served.path.write_bytes(bytes(1 << 19))
+    served.run("-fn")
+    pid = served.commands["-fn",].pid
+    os.kill(pid, 0)
+    served.stack.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
