@@ -4,6 +4,7 @@ A worker ends with its pipe, and so with the process that started it. It ignores
 that process.
 """
 
+import ctypes
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,8 @@ from sluice.crash.workloads import find_workload
 
 MOST_FAILURES = 3  # of a workload: then the next one is tried
 END_S = 10  # for a worker to finish a trial and end, when its pipe has ended
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+KEPT_BYTES = 1 << 25  # the most that glibc takes for the second of them
 CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -48,6 +51,16 @@ def try_task(laboratory: Laboratory, task: Task, points: bool = False) -> Outcom
         return laboratory.try_workload(workload, planted, most=1, sample=sample)
 
 
+def keep_memory() -> None:
+    """Have the C library keep the memory that this process frees. Images come and go, and to clear
+    their pages anew costs more than to fill them."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallopt"):  # another C library than glibc
+        return
+    for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+        libc.mallopt(parameter, KEPT_BYTES)
+
+
 Attempt = Callable[[Any, Any], Any]  # from what a worker has and a task to what came of it
 
 
@@ -55,6 +68,7 @@ def serve_tasks(
     pipe: Connection, make: Callable[[], AbstractContextManager[Any]], attempt: Attempt
 ) -> None:
     """Try each task that comes, until the pipe ends."""
+    keep_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with make() as equipment:

@@ -62,7 +62,7 @@ class Judge:
         # mount has left.
         self.replayed: dict[int, Verdict] = {}
         self.repaired: dict[int, Verdict] = {}
-        self.checked: dict[int, list[str]] = {}
+        self.left: dict[int, Verdict] = {}
 
     def verdict(self, image: Image) -> Verdict:
         """Return the verdict on an image. An equal image is not judged again."""
@@ -77,8 +77,9 @@ class Judge:
         mounted = self._mount(disk, "mount", verdict, USE)
         if mounted is not None:
             verdict.mount_ns = self.mount_ns
-            verdict.mounted = self._read(mounted, "mount", verdict, husks=False)
-            self.check(mounted, "mount, then e2fsck", verdict)
+            left = self._judge_left(mounted)
+            verdict.wrong += left.wrong
+            verdict.mounted = left.mounted
         if asked := self.checker.replay(disk, "e2fsck"):
             verdict.asks = asked
             return verdict
@@ -117,6 +118,15 @@ class Judge:
             verdict.wrong.append(f"{who}: {error}")
             return None
 
+    def _judge_left(self, disk: bytes) -> Verdict:
+        """Judge a disk that our mount has left. Many cuts give the same disk: judge it once."""
+        key = self.log.key(disk)
+        if key not in self.left:
+            verdict = self.left[key] = Verdict()
+            verdict.mounted = self._read(disk, "mount", verdict, husks=False)
+            self.check(disk, "mount, then e2fsck", verdict)
+        return self.left[key]
+
     def _judge_replayed(self, disk: bytes) -> Verdict:
         """Judge the disk whose journal e2fsck has just replayed."""
         key = self.log.key(disk)
@@ -144,15 +154,7 @@ class Judge:
 
     def check(self, disk: bytes, who: str, verdict: Verdict) -> None:
         """Expect e2fsck to repair a disk without a question, and then to find nothing."""
-        key = self.log.key(disk)
-        if key not in self.checked:
-            self.checked[key] = self._check_new(disk, who)
-        verdict.wrong += self.checked[key]
-
-    def _check_new(self, disk: bytes, who: str) -> list[str]:
-        """Return what e2fsck finds in a disk that is checked for the first time."""
         if asked := self.checker.preen(disk, who):
-            return [asked]
-        if status := self.checker.run("-fn"):
-            return [f"{who} -fn: status {status}: {self.checker.message()}"]
-        return []
+            verdict.wrong.append(asked)
+        elif status := self.checker.run("-fn"):
+            verdict.wrong.append(f"{who} -fn: status {status}: {self.checker.message()}")

@@ -172,6 +172,8 @@ class Judging:
         self.images: set[int] = set()
         self.mounts_ns: dict[int, int] = {}
         self.known: dict[tuple[int, Hashable], tuple[list[str], int]] = {}
+        # By a tree, who has left it, and a state: the judge gives equal disks the same tree.
+        self.compared: dict[tuple[int, str, Hashable], tuple[list[str], int]] = {}
 
     def judge(self, cut: Cut, image: Image) -> tuple[list[str], int]:
         """Return what is wrong with what a cut leaves, and how many stale bytes show."""
@@ -199,7 +201,10 @@ class Judging:
             ("e2fsck, then mount", verdict.repaired, self.weaken_promise(promise)),
         ):
             if tree is not None:
-                said, n = self.check(tree, cut, promised)
+                key = (id(tree), who, self.state_of(cut))
+                if key not in self.compared:
+                    self.compared[key] = self.check(tree, cut, promised)
+                said, n = self.compared[key]
                 wrong += [f"{who}: {text}" for text in said]
                 stale = max(stale, n)
         return wrong, stale
