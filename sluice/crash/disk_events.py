@@ -3,6 +3,7 @@
 
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 SECTOR = 512
@@ -34,23 +35,33 @@ class BadRecording(Exception):
     """The error for a machine that did not do the workload; the text says what it did."""
 
 
-def parse_events(data: bytes) -> list[Event]:
-    """Return the events of a file. Text that is no mark is left out."""
-    found: list[Event] = []
-    line, at = "", 0
-    while at < len(data):
+def iterate_records(data: bytes) -> Iterator[tuple[int, int, int, memoryview]]:
+    """Yield what a file of events has: kind, place, time in ns, and bytes."""
+    view, at, end = memoryview(data), 0, len(data)
+    while at < end:
         kind, place, size, time_ns = HEAD.unpack_from(data, at)
-        at += HEAD.size
-        piece = data[at : at + size]
-        at += size
+        start = at + HEAD.size
+        at = start + size
+        yield kind, place, time_ns, view[start:at]
+
+
+def parse_events(data: bytes, disk: bytearray | None = None) -> list[Event]:
+    """Return the events of a file. Text that is no mark is left out. With a disk, writes are done
+    to the disk and are left out, too."""
+    found: list[Event] = []
+    line = ""
+    for kind, place, time_ns, piece in iterate_records(data):
         if kind == WRITE:
-            found.append(Event("write", time_ns, place, piece))
+            if disk is not None:
+                disk[place : place + len(piece)] = piece
+            else:
+                found.append(Event("write", time_ns, place, bytes(piece)))
         elif kind == FLUSH:
             found.append(Event("flush", time_ns))
         elif kind == FAULTED:
             found.append(Event("faulted", time_ns))
         else:
-            *lines, line = (line + piece.decode(errors="replace")).split("\n")
+            *lines, line = (line + str(piece, errors="replace")).split("\n")
             found += [mark for text in lines if (mark := parse_mark(text, time_ns))]
     return found
 

@@ -14,6 +14,8 @@ LEVELS = 3  # of blocks of pointers
 SPECIAL = ("lost+found",)  # e2fsck's own, in the root
 KINDS = {0x8000: "f", 0x4000: "d", 0xA000: "l"}
 MOST_BYTES = 64 << 20
+# Of an inode: mode, size, links, sectors, 60 bytes of pointers or text, and the size's high half.
+INODE = struct.Struct("<H2xI18xHI8x60s8xI")
 
 
 class Damaged(Exception):
@@ -34,11 +36,10 @@ class Inode:
 
 def parse_inode(number: int, raw: bytes | bytearray) -> Inode:
     """Return the inode that these bytes of a table are."""
-    mode, _, size = struct.unpack_from("<HHI", raw)
-    links, sectors = struct.unpack_from("<HI", raw, 26)
+    mode, size, links, sectors, block, high = INODE.unpack_from(raw)
     if mode & 0xF000 == 0x8000:
-        size |= struct.unpack_from("<I", raw, 108)[0] << 32
-    return Inode(number, mode, links, size, sectors, bytes(raw[40:100]))
+        size |= high << 32
+    return Inode(number, mode, links, size, sectors, block)
 
 
 class Reader:

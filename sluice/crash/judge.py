@@ -16,7 +16,7 @@ from sluice.crash.checker import ServedChecker
 from sluice.crash.cuts import Image
 from sluice.crash.empty_log import EmptyLog
 from sluice.crash.ext2 import Damaged, read_tree
-from sluice.crash.machine import CrashMachine, apply_writes, difference
+from sluice.crash.machine import CrashMachine
 from sluice.crash.operations import Operation, parse_operations
 from sluice.crash.oracle import FoundTree
 
@@ -94,7 +94,7 @@ class Judge:
         self, disk: bytes, who: str, verdict: Verdict, operations: Sequence[Operation] = MOUNT
     ) -> bytes | None:
         """Mount a disk, perhaps use it, and unmount it. Returns the disk then, or None."""
-        done = self.machine.run_operations(operations, difference(self.machine.start_disk(), disk))
+        done, after = self.machine.change_disk(disk, operations)
         failed = [event for event in done.events if event.error not in (0, ENOSPC)]
         lines = done.console.splitlines()
         said = [line for line in lines if line[:1] not in ("@", "=") and not is_expected(line)]
@@ -106,7 +106,7 @@ class Judge:
             return None
         times_ns = [e.time_ns for e in done.events if e.kind in MARKS and not e.mark]
         self.mount_ns = times_ns[1] - times_ns[0]
-        return apply_writes(disk, done.events)
+        return after
 
     def _read(
         self, disk: bytes, who: str, verdict: Verdict, husks: bool = True

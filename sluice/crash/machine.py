@@ -126,9 +126,25 @@ class CrashMachine:
     def run_operations(self, operations: Sequence[Operation], differs: Sequence[Put] = ()) -> Done:
         """Do operations on the disk, which differs from the machine's by these puts. Returns what
         happened. Raises TwinDied if the machine did not boot."""
+        return self._run(operations, differs)
+
+    def change_disk(self, disk: bytes, operations: Sequence[Operation]) -> tuple[Done, bytes]:
+        """Do operations on a disk. Returns what happened, without the writes, and the disk
+        afterwards. Raises TwinDied as run_operations does."""
+        after = bytearray(disk)
+        done = self._run(operations, difference(self.start_disk(), disk), after)
+        return done, bytes(after)
+
+    def _run(
+        self,
+        operations: Sequence[Operation],
+        differs: Sequence[Put],
+        disk: bytearray | None = None,
+    ) -> Done:
+        """Do operations. With a disk, what is written goes there and is no event."""
         text = Put(TEXT_DISK, 0, machine_text(operations))
         trial = self.resident.trial("", (text, *differs))
-        return Done(trial.status, trial.console, parse_events(self.watched.read_bytes()))
+        return Done(trial.status, trial.console, parse_events(self.watched.read_bytes(), disk))
 
     def record(self, operations: Sequence[Operation]) -> list[Event]:
         """Do operations on the machine's disk. Returns the events. Raises BadRecording if the

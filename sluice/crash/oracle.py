@@ -99,6 +99,7 @@ class History:
         self.made: dict[int, int] = {}  # by node, after how many operations it was there
         self.results: list[bool] = []
         self.names = [Names({})]
+        self.windows: dict[tuple[int, int, bool, int], list[bytes]] = {}  # by arguments
         self.settled = [0]  # after so many operations: up to which moment names are durable
         if start:
             self._continue(start)
@@ -354,6 +355,13 @@ class History:
     def window(self, node: int, returned: int, under_way: bool, replaced: int = 0) -> list[bytes]:
         """Return the versions of a file that a cut may show, the durable one first. A file that
         has replaced another one by the moment `replaced` is durable, too."""
+        key = node, returned, under_way, replaced
+        if key not in self.windows:
+            self.windows[key] = self._find_window(*key)
+        return self.windows[key]
+
+    def _find_window(self, node: int, returned: int, under_way: bool, replaced: int) -> list[bytes]:
+        """Return the same, found by the operations."""
         versions = self.files[node]
         settled = [at for done, at in versions.durable if done <= returned]
         settled += [at for done, at in versions.replacing if done <= replaced]
