@@ -93,6 +93,7 @@ static void keep_trace(void)
     u64 n = sizeof *trace_ring + records * sizeof trace_ring->record[0];
     if (pwrite(file, trace_ring, n, (u64)trace_ring - MEMORY_PHYS) != (i64)n)
         _exit(STATUS_PANIC);
+    close(file);
 }
 
 void host_end(int status)
@@ -104,6 +105,7 @@ void host_end(int status)
     if ((write_log && fclose(write_log)) || watch_end())
         _exit(STATUS_PANIC);
     nic_flush(); /* the last frames of a machine that panics */
+    resident_ended(status);
     _exit(status);
 }
 
@@ -234,6 +236,12 @@ static void add_words(char **word, int n)
     }
 }
 
+static void run(char *args)
+{
+    add_words(&args, 1);
+    start(0, 0);
+}
+
 int main(int argc, char **argv)
 {
     int option;
@@ -266,11 +274,9 @@ int main(int argc, char **argv)
         fail("options", "-p and -m are needed");
     map_memory(memory);
     bool boots_first = disks && optind < argc;
-    char *args[] = {disks && !boots_first ? resident_trial() : NULL};
-    if (args[0])
-        add_words(args, 1);
-    else
-        add_words(argv + optind, argc - optind);
+    if (disks && !boots_first)
+        resident_serve(run);
+    add_words(argv + optind, argc - optind);
     if (boots_first) {
         boot_first();
         watch_enquiry(ask_trial);

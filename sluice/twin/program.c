@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sluice/twin/pristine.h"
 #include "kernel/machine/panic.h"
 
 #define PROGRAMS 128
@@ -24,12 +25,12 @@
 
 const char *programs_folder;
 
-static struct program programs[PROGRAMS];
+KEPT static struct program programs[PROGRAMS];
 static struct program_file {
     int fd;
     const u8 *bytes;
-} files[PROGRAMS];
-static u32 nprograms;
+} files[PROGRAMS] KEPT;
+KEPT static u32 nprograms;
 
 /* ---- the file ---- */
 

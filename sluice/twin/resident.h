@@ -1,9 +1,17 @@
 /*
- * A resident twin: makes many trials, each a child of its own, so that only the
- * trial itself costs time. The programs, the table of costs and the disks are
- * read once.
+ * A resident twin: makes many trials, so that only the trial itself costs time.
+ * The programs, the table of costs and the disks are read once.
  *
- * A trial is asked for on the standard input:
+ * - A child of it, the worker, makes trials one after the other. When a trial
+ *   has ended with status 0, all that the next one can see is set back: the
+ *   variables (pristine.h), the kernel's memory and stacks, the memory of
+ *   programs, and the disks (store.h). Files and mappings stay.
+ * - Any other end is the worker's end, too, and the next trial has a new
+ *   worker. So has one after a trial that took much memory.
+ * - A machine that boots before its trials is forked at each (resident_trial):
+ *   its trials begin with memory in use.
+ *
+ * A trial is asked for on the standard input, when the one before is answered:
  *
  *   PUTS BOOT ARGUMENTS         a line
  *   OFFSET BYTES                a line, PUTS times, and so many bytes behind
@@ -22,9 +30,16 @@
 
 #include "kernel/base/types.h"
 
-/* Wait for the next trial. Returns its boot arguments, in the child that is the
- * trial, with the console as its standard output. This process never returns;
- * it ends with its input. */
+/* Make trials until the input ends. run: boots the machine, in the worker, with
+ * the console as its standard output, and ends with resident_ended. */
+void resident_serve(void run(char *args)) __attribute__((noreturn));
+
+/* The machine has ended. Returns unless the worker goes on. */
+void resident_ended(int status);
+
+/* Wait for the next trial. Returns its boot arguments, in a child for this
+ * trial only, with the console as its standard output. This process never
+ * returns; it ends with its input. */
 char *resident_trial(void);
 
 #endif

@@ -1,7 +1,8 @@
 """A resident twin: one process that makes many trials (resident.h).
 
 It has read the disks once. A trial says with which boot arguments it is made, and which bytes of
-the disks differ. What it does to memory and disks is gone when it ends.
+the disks differ. What it does to memory and disks is gone when it ends. A child of the process
+makes the trials; after one that ended badly another child does.
 
 A resident ends with the thread that started it (die_with_parent), and any thread may use it. So all
 residents of a process are started by one thread, which ends with the process.

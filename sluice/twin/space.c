@@ -32,6 +32,7 @@
 
 #include "sluice/twin/hart.h"
 #include "sluice/twin/host.h"
+#include "sluice/twin/pristine.h"
 #include "sluice/twin/program.h"
 #include "sluice/twin/space.h"
 #include "sluice/twin/used.h"
@@ -51,9 +52,10 @@ _Static_assert(NARROW_FIRST + SPACES * NARROW_BYTES <= 0x2000000000UL,
 #define DATA_KEPT  (1UL << 20) /* bytes of a place that was left */
 #define STACK_KEPT (8UL << 10)
 
-static bool base_in_use[SPACES];
-static const struct program *mapped[SPACES]; /* NULL: nothing is mapped */
-static u64 space_bytes = WIDE_BYTES;
+KEPT static bool base_in_use[SPACES];
+KEPT static const struct program *mapped[SPACES]; /* NULL: nothing is */
+KEPT static u64 space_bytes = WIDE_BYTES;
+KEPT static bool stacks_reserved; /* the kernel's */
 
 /* ---- spaces ---- */
 
@@ -128,6 +130,14 @@ static void let_base_go(u64 base)
     clear(stack, base + space_bytes, NULL);
 }
 
+void space_leave_all(void)
+{
+    for (u32 i = 0; i < SPACES; i++)
+        if (base_in_use[i])
+            let_base_go(base_of(i));
+    madvise((void *)KSTACK_BASE, MAX_PROCS * STACK_STRIDE, MADV_DONTNEED);
+}
+
 /* Choose wide spaces, or narrow ones if the host has no room for those. */
 static void choose_width(void)
 {
@@ -168,10 +178,13 @@ void vm_init(void)
 {
     void *want = (void *)KSTACK_BASE;
     u64 bytes = MAX_PROCS * STACK_STRIDE;
+    if (stacks_reserved)
+        return;
     if (mmap(want, bytes, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != want)
         panic("twin: no room for the kernel's stacks");
     choose_width();
+    stacks_reserved = true;
 }
 
 /* The page is set aside, as in the machine, but not used. The host's pages may

@@ -53,6 +53,10 @@ void space_place_stack(struct space *, struct trapframe *);
 /* Let the program's memory go. There is some. */
 void space_leave(struct space *);
 
+/* The twin's, after a trial: let all programs' memory go, and clear the
+ * kernel's stacks. */
+void space_leave_all(void);
+
 /* The host's addresses of the heap's first byte, and of the stack's end. */
 u64 space_heap(const struct space *);
 u64 space_stack_top(const struct space *);

@@ -10,6 +10,7 @@
 
 #define HUGE_PAGE (2UL << 20)
 #define WRITTEN   256
+#define PIECE     1024 /* entries of slot_of */
 
 static u64 start, length;
 /* Of each page: its slot, or 0 if all its bytes are 0. Pages of equal contents
@@ -20,6 +21,12 @@ static u32 *uses;     /* of each slot: how many pages have it */
 static u32 last_slot; /* that was ever used */
 static u32 free_slot; /* begins a list: a free slot begins with the next one */
 static u32 written[WRITTEN]; /* slots lately written, by their first word */
+
+/* Before the first trial: slot_of, and uses of the slots up to first_slots. */
+static u32 *first_slot_of, *first_uses;
+static u32 first_slots;
+/* Of each PIECE of slot_of: true if the trial has changed it. */
+static bool *changed;
 
 /* Reserve zeros, which take memory only where they are written. */
 static void *reserve(u64 bytes)
@@ -123,6 +130,7 @@ i64 store_move(u64 memory, u64 at, u64 bytes, bool write)
         u32 *slot = &slot_of[at / PAGE_SIZE];
         u64 in_page = at % PAGE_SIZE;
         n = piece_at(at, bytes);
+        changed[at / PAGE_SIZE / PIECE] |= write;
         if (!write)
             read_piece(*slot, (u8 *)memory, in_page, n);
         else if (n == PAGE_SIZE)
@@ -146,11 +154,19 @@ static void load(int file, u64 at, u64 end)
     }
 }
 
+/* A multiple of PIECE entries. */
+static u64 slots_bytes(void)
+{
+    return (length / PAGE_SIZE / PIECE + 1) * PIECE * sizeof *slot_of;
+}
+
 void store_load(int file, u64 from, u64 end)
 {
     start = from;
     length = end - from;
-    slot_of = reserve((length / PAGE_SIZE + 1) * sizeof *slot_of);
+    slot_of = reserve(slots_bytes());
+    first_slot_of = reserve(slots_bytes());
+    changed = reserve(slots_bytes() / PIECE);
     uses = reserve((length + HUGE_PAGE) / PAGE_SIZE * sizeof *uses);
     slots = reserve(length + 2 * HUGE_PAGE);
     slots += -(u64)slots % HUGE_PAGE;
@@ -162,8 +178,33 @@ void store_load(int file, u64 from, u64 end)
         at = MIN((u64)lseek(file, data, SEEK_HOLE), end);
         load(file, data, at);
     }
+    first_slots = last_slot;
     /* A trial's own pages begin a huge page. Most trials write few different
      * pages: the first are small ones, which are cleared one at a time. */
     last_slot |= HUGE_PAGE / PAGE_SIZE - 1;
     madvise(bytes_of(last_slot + 1), HUGE_PAGE, MADV_NOHUGEPAGE);
+}
+
+/* ---- many trials ---- */
+
+/* One use more: so no trial changes or frees a slot that is there now. */
+void store_save(void)
+{
+    first_uses = reserve((first_slots + 1) * sizeof *uses);
+    for (u32 i = 1; i <= first_slots; i++)
+        first_uses[i] = ++uses[i];
+    for (u64 i = 0; i <= length / PAGE_SIZE; i++)
+        if (slot_of[i])
+            first_slot_of[i] = slot_of[i];
+    mprotect(slots, (last_slot + 1) * PAGE_SIZE, PROT_READ);
+}
+
+void store_restore(void)
+{
+    memcpy(uses, first_uses, (first_slots + 1) * sizeof *uses);
+    for (u64 i = 0; i <= length / PAGE_SIZE; i += PIECE)
+        if (changed[i / PIECE]) {
+            memcpy(slot_of + i, first_slot_of + i, PIECE * sizeof *slot_of);
+            changed[i / PIECE] = false;
+        }
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/twin/pristine.h"
 #include "kernel/machine/mem.h"
 
 #define PAGES_ASKED 512 /* of Linux at a time */
@@ -17,8 +18,8 @@
 /* Open the page map of this process; a child of fork must open its own. */
 static int pagemap(void)
 {
-    static int file = -1;
-    static pid_t opened_by;
+    KEPT static int file = -1;
+    KEPT static pid_t opened_by;
     if (opened_by != getpid()) {
         close(file);
         file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -65,6 +65,7 @@ int watch_end(void)
             return -1;
         at += n;
     }
+    free(events);
     return file < 0 || close(file) ? -1 : 0;
 }
 

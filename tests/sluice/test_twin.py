@@ -3,10 +3,12 @@
 import os
 import platform
 import re
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +36,9 @@ from sluice.twin.resident import Put, Resident, TwinDied
 pytestmark = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
+
+KERNEL_END = 0x80200000  # in the twin (tools/rules/twin.mk): there the kernel's memory begins
+IN_TRIAL_NS = 50_000_000  # of a processor: no twin boots for so long
 
 # Rooms whose sources the twin shares with the machine, whole.
 SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "journal", "ext2", "file")
@@ -366,6 +371,115 @@ cat /dev/stat
     with machine.guest() as guest, Resident(guest) as resident:
         made = resident.trial(machine.charged_arguments(), limit_s=HANG_S)
     assert (made.status, made.console) == (expected.returncode, expected.stdout)
+
+
+def cpu_ns(process: int) -> int:
+    """Return how long a process has computed (Linux, scheduler/sched-stats)."""
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[0])
+
+
+def find_worker(resident: Resident) -> int:
+    """Return the number of the process that makes a resident twin's trials (resident.h). There is
+    one soon after the end of the one before."""
+    number = resident.process.pid
+    children = Path(f"/proc/{number}/task/{number}/children")
+    while not (found := children.read_text()):
+        os.sched_yield()
+    return int(found)
+
+
+def read_memory(process: int, at: int, n: int) -> bytes:
+    """Return a piece of a process's memory."""
+    with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
+        memory.seek(at)
+        return memory.read(n)
+
+
+@pytest.mark.native
+def test_trials_of_one_worker_begin_with_the_same_memory_and_disks(tmp_path: Path) -> None:
+    """Each trial changes disks and leaves processes, dirty blocks, and memory that was freed."""
+    script = f"""cksum /f /g; ls /; cat /dev/stat
+{RANDOM.format(7)}
+(sleep 100; echo late) & (sleep 100; cat /f) & dd if=/f bs=1m of=/dev/disk1
+rm /f; mkdir /new; cp /g /new/g; cat /dev/stat; cksum /g /dev/disk1; uptime; poweroff
+"""
+    files = {f"/{name}": Random(name).randbytes(1 << 20) for name in "fg"}
+    root = image.make_image(tmp_path / "root.img", Content(rc=script, files=files))
+    other = tmp_path / "other.img"
+    other.write_bytes(bytes(4 << 20))
+    machine = Config(
+        (Disk(root), Disk(other)), 1, "64M", "drive=rz58 nbuf=256 trace_k=64", lab=True
+    )
+    expected, _ = plain_and_trace(machine)
+    assert "disk.writes" in expected.stdout
+    with machine.guest() as guest, Resident(guest) as resident:
+        made, workers, mappings = [], set(), []
+        for _ in range(4):
+            made.append(resident.trial(machine.charged_arguments(), limit_s=HANG_S))
+            workers.add(find_worker(resident))
+            mappings.append(Path(f"/proc/{find_worker(resident)}/maps").read_text().count("\n"))
+        assert {(one.status, one.console) for one in made} == {(0, expected.stdout)}
+        assert len(workers) == 1
+        assert mappings[1] == mappings[3]
+        assert made[3].faults < made[0].faults / 4
+        assert not any(read_memory(workers.pop(), KERNEL_END, 8 << 20))
+
+
+@pytest.mark.native
+def test_a_trial_that_ends_badly_harms_none_after_it(tmp_path: Path) -> None:
+    """A panic, a status that is not 0, and a signal in the middle: each has a worker of its own."""
+    normal = "echo one >> /f; sync; cksum /f; cat /dev/stat\n"
+    path = image.make_image(tmp_path / "root.img", Content(rc=normal))
+    at = path.read_bytes().find(normal.encode())
+    args = "drive=rz58 charged_ns=32"
+
+    def script(text: str) -> list[Put]:
+        return [Put(0, at, text.ljust(len(normal) - 1).encode() + b"\n")]
+
+    with (
+        Config((Disk(path),), lab=True).guest() as guest,
+        Resident(guest) as resident,
+        ThreadPoolExecutor(1) as other_thread,
+    ):
+        expected = resident.trial(args, limit_s=HANG_S)
+        assert expected.status == 0 and "disk.writes" in expected.console
+        worker = find_worker(resident)
+
+        def again() -> None:
+            nonlocal worker
+            made = resident.trial(args, limit_s=HANG_S)
+            assert (made.status, made.console) == (0, expected.console)
+            old, worker = worker, find_worker(resident)
+            assert worker != old
+
+        panicked = resident.trial(args, [Put(0, guest.size, b"x")], HANG_S)
+        assert (panicked.status, "panic: " in panicked.console) == (101, True)
+        again()
+        assert resident.trial(args, script("rm /rc; poweroff 7"), HANG_S).status == 7
+        again()
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            endless = script("while true; do echo >> /f; done")
+            began_ns = cpu_ns(worker)
+            killed = other_thread.submit(resident.trial, args, endless, HANG_S)
+            while cpu_ns(worker) < began_ns + IN_TRIAL_NS:
+                os.sched_yield()
+            os.kill(worker, number)
+            assert killed.result().status == -number
+            again()
+
+
+@pytest.mark.native
+def test_a_worker_whose_trial_took_much_memory_ends(tmp_path: Path) -> None:
+    script = "dd if=/dev/zero of=/dev/null bs=280m count=1; echo done\n"
+    path = image.make_image(tmp_path / "root.img", Content(rc=script))
+    with Config((Disk(path),), 1, "512M", lab=True).guest() as guest, Resident(guest) as resident:
+        consoles, workers = set(), set()
+        for _ in range(2):
+            made = resident.trial("drive=fixed charged_ns=32", limit_s=HANG_S)
+            consoles.add((made.status, made.console))
+            workers.add(find_worker(resident))
+    assert len(consoles) == 1 and "done" in made.console
+    assert len(workers) == 2
 
 
 @pytest.mark.native
