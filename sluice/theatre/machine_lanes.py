@@ -17,10 +17,10 @@ from sluice.debug.narrative import describe_parts
 from sluice.debug.remote import Carried, RemoteChain, RemoteExplainer
 from sluice.debug.wire import Side
 from sluice.experiment.service import PARTS
+from sluice.report.columns import deflate_text
 from sluice.report.head import SCRIPT, page_head
 from sluice.system.requests import Request
 from sluice.system.trace import Event
-from sluice.theatre.columns import deflate_text
 from sluice.theatre.staging import page_style, policy_words
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ The guesses must be those of theatre.js (`unpackedRun`), step by step.
 import json
 from collections.abc import Iterator
 
-from sluice.theatre.columns import deflate_text, pack_column
+from sluice.report.columns import deflate_text, pack_column
 from sluice.theatre.scene import Columns, Scene
 
 EMPTY = 0  # the state of a place in the cache, as in scene.py

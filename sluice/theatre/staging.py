@@ -6,6 +6,7 @@ from pathlib import Path
 from string import Template
 
 from sluice.report import page, theme
+from sluice.report.columns import UNPACKER
 from sluice.report.head import SCRIPT, page_head
 from sluice.theatre.packing import pack_run
 from sluice.theatre.scene import Scene
@@ -70,5 +71,6 @@ def theatre_page(scenes: list[Scene]) -> str:
         head=page_head(page_title(scenes), page_style(), SCRIPT),
         stage=(HERE / "stage.html").read_text(encoding="utf-8"),
         scenes=data,
-        script=(HERE / "theatre.js").read_text(encoding="utf-8"),
+        script=UNPACKER.read_text(encoding="utf-8")
+        + (HERE / "theatre.js").read_text(encoding="utf-8"),
     )

@@ -8,10 +8,10 @@ from string import Template
 
 from sluice.experiment.catalogue import load_catalogue
 from sluice.host.paths import BUILT
+from sluice.report.columns import UNPACKER, deflate_text
 from sluice.report.head import SCRIPT, page_head
 from sluice.system.trace import event_names
 from sluice.theatre import staging
-from sluice.theatre.columns import deflate_text
 from sluice.wasm.loads import LOADS, Store, load_facts
 
 HERE = Path(__file__).parent
@@ -54,6 +54,7 @@ def live_page() -> str:
             (HERE / f"{name}.js").read_text(encoding="utf-8")
             for name in ("machine", "scene", "worker")
         ),
-        theatre=(theatre / "theatre.js").read_text(encoding="utf-8"),
+        theatre=UNPACKER.read_text(encoding="utf-8")
+        + (theatre / "theatre.js").read_text(encoding="utf-8"),
         script=(HERE / "live.js").read_text(encoding="utf-8"),
     )

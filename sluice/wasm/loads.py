@@ -17,10 +17,10 @@ from sluice.experiment.load import load
 from sluice.experiment.schema import Run
 from sluice.experiment.selection import experiment_file, twin_variant
 from sluice.host.paths import NATIVE
+from sluice.report.columns import pack_column
 from sluice.system import image
 from sluice.system.guest import data_ranges
 from sluice.system.qemu import Config
-from sluice.theatre.columns import pack_column
 from sluice.theatre.scene import platter_figures
 
 PAGE = 4096

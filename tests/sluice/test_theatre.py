@@ -16,7 +16,7 @@ from whole import in_full
 from sluice.debug.chain import Explainer
 from sluice.debug.instant import reads
 from sluice.host.limits import host_slowdown
-from sluice.theatre.columns import pack_column, unpack_column
+from sluice.report.columns import pack_column, unpack_column
 from sluice.theatre.packing import delta_decode, pack_run
 from sluice.theatre.scene import build_scene
 from sluice.theatre.staging import describe_runs, theatre_page

@@ -8,7 +8,7 @@ groups of all numbers come first, then the second groups of those numbers that h
 because similar bytes are deflated better. Two numbers stand before them, each with its groups in a
 row: 2 x the divisor, plus 1 if differences are stored; and the median, folded.
 
-The column is then deflated (zlib) and written in base64, so that it can stand in a page. theatre.js
+The column is then deflated (zlib) and written in base64, so that it can stand in a page. columns.js
 unpacks it.
 """
 
@@ -16,6 +16,9 @@ import base64
 import math
 import zlib
 from collections.abc import Iterable
+from pathlib import Path
+
+UNPACKER = Path(__file__).with_suffix(".js")
 
 
 def fold_sign(n: int) -> int:
@@ -39,7 +42,7 @@ def encode_groups(numbers: list[int]) -> bytes:
 
 
 def deflate_text(data: bytes) -> str:
-    """Return bytes as text, which inflated() of theatre.js decodes."""
+    """Return bytes as text, which inflated() of columns.js decodes."""
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
