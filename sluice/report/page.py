@@ -20,6 +20,7 @@ from sluice.experiment.verdict import Verdict
 from sluice.host.experiments import EXPERIMENTS
 from sluice.host.paths import KEPT, ROOT
 from sluice.report import lead, theme, wording
+from sluice.report.columns import UNPACKER, deflate_text
 from sluice.report.figures import LEAD, Figure
 from sluice.report.head import DRAWN, PICTURES, page_head
 from sluice.report.study import Study
@@ -246,8 +247,18 @@ def figures_html(figures: list[Figure], pictures: dict[str, str]) -> str:
 
 
 def specs_script(figures: list[Figure]) -> str:
-    """Return the specifications as a value for a script."""
-    value = {figure.name: figure.bare for figure in figures if figure.live}
+    """Return the specifications, by figure, as a value for a script: deflated JSON."""
+    specs = {figure.name: figure.live_spec for figure in figures if figure.live}
+    return script_value(deflate_text(script_value(specs).encode()))
+
+
+def tables_script(figures: list[Figure]) -> str:
+    """Return the packed tables, by figure, as a value for a script."""
+    return script_value({figure.name: figure.tables for figure in figures if figure.tables})
+
+
+def script_value(value: object) -> str:
+    """Return a value as text that may stand in a script within a page."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
@@ -264,7 +275,8 @@ def fill_template(
         "head": page_head(title, page_style() + more_style, DRAWN, f"{PICTURES} blob:"),
         "library": drawing_script(),
         "specs": specs_script(figures),
-        "draw": DRAW.read_text(encoding="utf-8"),
+        "packed": tables_script(figures),
+        "draw": UNPACKER.read_text(encoding="utf-8") + DRAW.read_text(encoding="utf-8"),
     }
     escaped = {name: escape(str(word)) for name, word in words.items()}
     return Template(template.read_text(encoding="utf-8")).substitute(escaped, **parts, **common)

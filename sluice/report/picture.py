@@ -15,6 +15,7 @@ import vl_convert
 from sluice.host.matching import search_text
 from sluice.report import theme
 from sluice.report.figures import Figure
+from sluice.report.png import shrink
 from sluice.report.theme import Spec
 
 SCALE = 2  # pixels of a PNG to a unit: sharp on a slide
@@ -89,7 +90,7 @@ def inline_svg(svg: str, name: str, title: str) -> str:
     a PNG."""
     said = f'role="img" aria-label="{escape(title)}"'
     if len(svg) > LARGEST:
-        data = base64.b64encode(vl_convert.svg_to_png(svg, scale=PAGE_SCALE)).decode()
+        data = base64.b64encode(shrink(vl_convert.svg_to_png(svg, scale=PAGE_SCALE))).decode()
         width, height = svg_size(svg)
         place = f'width="{width:g}" height="{height:g}"'
         return f'<img {said} alt="{escape(title)}" {place} src="data:image/png;base64,{data}">'

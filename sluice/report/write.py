@@ -28,7 +28,7 @@ def write_pictures(
     written = set()
     for number, figure in enumerate(found, 1):
         tell(f"figure {number} of {len(found)}")
-        bare = picture.draw_svg(figure.bare_still)
+        bare = picture.draw_svg(figure.bare)
         whole = picture.add_titles(bare, figure.spec["title"])
         paths = [folder / f"{figure.name}.{kind}" for kind in ("svg", "png")]
         paths[0].write_text(whole, encoding="utf-8")

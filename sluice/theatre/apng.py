@@ -4,27 +4,11 @@ shows the first picture."""
 
 import struct
 import zlib
-from collections.abc import Iterator
 from itertools import count
 
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
+from sluice.report.png import SIGNATURE, encode_chunk, read_chunks
+
 FOREVER = 0
-
-
-def read_chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the chunks of a PNG: name and data. Raises ValueError for data that is no PNG."""
-    if not png.startswith(SIGNATURE):
-        raise ValueError("this is no PNG: its first bytes are others")
-    at = len(SIGNATURE)
-    while at < len(png):
-        (length,) = struct.unpack_from(">I", png, at)
-        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        at += 12 + length
-
-
-def encode_chunk(name: bytes, data: bytes) -> bytes:
-    """Return a chunk of a PNG, with its length and checksum."""
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 def join_frames(frames: list[bytes], delays_ms: list[int]) -> bytes:

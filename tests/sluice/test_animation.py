@@ -9,8 +9,9 @@ from small_run import explainers_of
 
 from sluice.cli.verbs.theatre import build_scenes
 from sluice.experiment.schema import BadExperiment
+from sluice.report.png import SIGNATURE, encode_chunk, read_chunks
 from sluice.theatre import motion
-from sluice.theatre.apng import SIGNATURE, encode_chunk, join_frames, read_chunks
+from sluice.theatre.apng import join_frames
 from sluice.theatre.scene import build_scene
 
 pytestmark = pytest.mark.xdist_group("theatre")  # they share machines

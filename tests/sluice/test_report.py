@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import struct
 import subprocess
 from dataclasses import replace
@@ -11,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 import vl_convert
+from page_specs import specs_text
+from pixels import decoded
 from small_experiment import reads_beside_writes
 from typed import LINE
 
@@ -21,10 +24,13 @@ from sluice.experiment.schema import COUNTED, Experiment
 from sluice.experiment.selection import experiment_file, twin_variant
 from sluice.host.clone import find_tool
 from sluice.host.experiments import experiment_files
+from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 from sluice.report import figures, lead, page, picture, study, theme, wording, write
+from sluice.report.columns import unpack_column
 from sluice.report.figures import lead as lead_figure
 from sluice.report.figures import timeline
+from sluice.report.png import shrink
 from sluice.report.study import Study
 
 pytestmark = pytest.mark.xdist_group("report")  # its runs are made once
@@ -89,6 +95,7 @@ arm = "AIPU"
 op = "<"
 value = 1
 """
+MODULE = '<script type="module">'
 CLOCK = f'clock = "{COUNTED}"'
 EMPTY_SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
 PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
@@ -306,7 +313,8 @@ def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
     assert allowed["default-src"] == "'none'"
     sources = {word for words in allowed.values() for word in words.split()}
     assert sources <= {"'none'", "'unsafe-inline'", "'unsafe-eval'", "data:", "blob:"}
-    specs = re.search(r"^const specs = (.*);$", text, re.M)[1]
+    specs = specs_text(text)
+    assert set(json.loads(specs)) == PICTURES
     assert "http" not in specs
 
 
@@ -344,7 +352,7 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
 
 def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
     for figure in figures.all_figures(shown):
-        still = picture.remove_pointer_parts(figure.still)
+        still = picture.remove_pointer_parts(figure.spec)
         assert "tooltip" not in json.dumps(still), figure.name
         pngs = [
             vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
@@ -353,9 +361,14 @@ def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(
         if figure.name == "timeline":
             assert len(json.dumps(still)) < len(json.dumps(figure.spec)) * 0.9
             assert "pointed" not in json.dumps(still)
-            for name, csv in still["datasets"].items():
-                assert {row.split(",")[1] for row in csv.splitlines()[1:]} == {"0"}
-                assert len(csv) < len(figure.spec["datasets"][name]) / 2
+
+
+def test_a_large_picture_has_the_same_pixels_in_fewer_bytes(shown: Study):
+    large = vl_convert.svg_to_png(picture.draw_svg(specs(shown)["lead"]), scale=0.5)
+    small = shrink(large)
+    assert len(small) < len(large) * 0.8
+    assert (decoded(small) == decoded(large)).all()
+    assert shrink(small) == small  # of another form
 
 
 # ---- the order of the page, and its words ----
@@ -582,23 +595,177 @@ def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict
         assert row["total"] == pytest.approx(100 * sum(smaller) / sum(sizes), abs=0.01)
 
 
-def test_the_time_line_has_every_bin_of_every_run(shown: Study, results: list[dict]):
-    lines = specs(shown)["timeline"]["datasets"]["bins"].splitlines()[1:]
-    assert len(lines) == sum(r["series"]["bins"] for r in results)
-    writes = sum(float(line.split(",")[4]) for line in lines)
-    assert writes == sum(sum(result.disk_series(r)["writes"]) for r in results)
-    cells = specs(shown)["timeline"]["datasets"]["heat"].splitlines()[1:]
-    reads = sum(int(line.split(",")[6]) for line in cells)
-    assert reads == sum(sum(result.disk_series(r)["reads"]) for r in results)
+Rows = list[dict[str, int]]
+
+
+def timeline_rows(shown: Study, point: int) -> dict[str, Rows]:
+    """Return the rows of each table of the timeline at a point, as a page has them."""
+    found = {}
+    for table, points in timeline.packed_tables(shown).items():
+        columns = {name: unpack_column(text) for name, text in points[point].items()}
+        rows = zip(*columns.values(), strict=True)
+        found[table] = [dict(zip(columns, row, strict=True)) for row in rows]
+    return found
+
+
+def evaluate_fields(shown: Study, table: str, rows: Rows) -> list[list[str]]:
+    """Return what the expressions of a table give for each row, as the pictures' renderer prints
+    it."""
+    steps = timeline.Tables(shown).data(table, None)["transform"]
+    words = " + ' ' + ".join(f"datum.{step['as']}" for step in steps)
+    spec = {
+        "data": {"values": [{**row, "row": i} for i, row in enumerate(rows)]},
+        "transform": [*steps, {"calculate": f"'= ' + {words}", "as": "words"}],
+        "mark": "text",
+        "encoding": {
+            "text": {"field": "words", "type": "nominal"},
+            "y": {"field": "row", "type": "quantitative"},
+        },
+    }
+    return [line.split() for line in re.findall(">= (.*?)<", vl_convert.vegalite_to_svg(spec))]
+
+
+def test_the_time_line_has_every_bin_of_every_run(shown: Study):
+    tables = timeline.Tables(shown)
+    for point, at in enumerate(shown.points):
+        rows = timeline_rows(shown, point)
+        for arm, name in enumerate(shown.arms):
+            [one] = [r for r in shown.arm_results(name) if r["variables"] == at]
+            disk = result.disk_series(one)
+            mine, cells = (
+                [row for row in rows[table] if row["a"] == arm] for table in ("bins", "heat")
+            )
+            assert [row["written"] for row in mine] == disk["writes"]
+            assert [row["done"] for row in mine] == disk["reads"]
+            assert [row["queue"] for row in mine] == disk["queue_max"]
+            for field, sectors in (
+                ("read_at", disk["read_sector"]),
+                ("write_at", disk["write_sector"]),
+            ):
+                places = [row[field] for row in mine]
+                assert [
+                    tables.lowest + (n - 1) * tables.unit if n else None for n in places
+                ] == sectors
+            width = one["series"]["bin_ms"]
+            assert [row["ms"] for row in mine] == [i * width for i in range(len(mine))]
+            assert [
+                [row["ms"] // width, tables.lows_us[row["bucket"]], row["cell"]] for row in cells
+            ] == disk["read_heat"]
+
+
+def test_what_the_time_line_draws_follows_from_its_columns(
+    experiment: Experiment, results: list[dict]
+):
+    series, disk = results[0]["series"], result.disk_series(results[0])
+    series["bin_ms"] = 5000
+    disk["writes"][1], disk["reads"][1] = 7, 1
+    disk["read_sector"][1], disk["write_sector"][1] = 12345, None
+    disk["read_heat"] = [[1, 0, 2], [1, 1280, 1]]
+    shown = study.build_study(experiment, results)
+    rows = timeline_rows(shown, 0)
+    [_, bin, *_] = evaluate_fields(shown, "bins", rows["bins"])
+    assert bin == ["5", "10", "1.4", "0.2", "6.03", "null"]
+    assert evaluate_fields(shown, "heat", rows["heat"])[:2] == [
+        ["5", "10", "0.001", "0.001"],
+        ["5", "10", "1.28", "1.536"],
+    ]
 
 
 def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
     results[0]["series"] |= {"from_bin": 2, "lost": 7}
-    lines = specs(study.build_study(experiment, results))["timeline"]["datasets"][
-        "bins"
-    ].splitlines()
-    of_first = [line for line in lines[1:] if line.startswith("0,0,")]
+    rows = timeline_rows(study.build_study(experiment, results), 0)
+    of_first = [row for row in rows["bins"] if row["a"] == 0]
     assert len(of_first) == results[0]["series"]["bins"] - 2
+    assert {row["ms"] >= 2000 for row in rows["heat"] if row["a"] == 0} == {True}
+
+
+# A page's script runs in node, which has no window: these objects stand for its parts, and the
+# timeline comes near the screen at once.
+WINDOW = """{
+const nothing = () => null;
+class Part {
+  children = []; childNodes = []; attributes = []; style = {}; dataset = {};
+  classList = {add: nothing, remove: nothing, contains: () => false};
+  constructor(id) { this.id = id; }
+  get ownerDocument() { return document; }
+  getRootNode() { return document; }
+  appendChild(part) { return part; }
+}
+for (const name of ["append", "replaceChildren", "setAttribute", "addEventListener",
+  "removeEventListener", "querySelector", "hasAttribute", "closest"])
+  Part.prototype[name] = nothing;
+class Observer {
+  constructor(seen) { this.seen = seen; }
+  observe(target) { if (target.id === "timeline") this.seen([{isIntersecting: true, target}]); }
+  unobserve() {}
+}
+Object.assign(globalThis, {
+  window: globalThis, addEventListener: nothing, removeEventListener: nothing,
+  Element: Part, HTMLElement: Part, ShadowRoot: class {},
+  IntersectionObserver: Observer, CSS: {escape: (text) => text},
+  matchMedia: (asked) => ({matches: asked.includes("width"), addEventListener: nothing}),
+  document: {
+    head: new Part(), body: new Part(), createElement: () => new Part(),
+    querySelector: () => new Part(), getElementById: (id) => new Part(id),
+    addEventListener: nothing, removeEventListener: nothing, dispatchEvent: nothing,
+  },
+});
+}"""
+EMBED = """
+const embedInPage = vegaEmbed;
+globalThis.vegaEmbed = (place, spec, options) =>
+  embedInPage(place, spec, {...options, renderer: "none", actions: false});
+"""
+DRAW_TRIALS = """
+const {view} = await drawn.timeline, pictures = [];
+for (const [trial, spec] of wholes.entries()) {
+  if (trial) {
+    const changed = new Promise((done) => view.addDataListener("heat", done));
+    await view.signal("trial", trial).runAsync();
+    await changed;
+    await view.resize().runAsync();
+  }
+  const whole = (await vegaEmbed("", spec, {mode: "vega-lite", logLevel: 1})).view;
+  await whole.signal("trial", trial).runAsync();
+  pictures.push([await view.toSVG(), await whole.toSVG()]);
+}
+console.log(JSON.stringify(pictures));
+"""
+
+
+def page_script(path: Path) -> tuple[str, str]:
+    """Return the script of a page: the library that draws, and the rest."""
+    text = path.read_text()
+    script = text[text.index(MODULE) + len(MODULE) : text.rindex("</script>")]
+    library, begin, rest = script.partition("\nconst specs = ")
+    return library, begin + rest
+
+
+def test_the_page_s_script_draws_each_trial_from_the_packed_columns(
+    made: Path, shown: Study, tmp_path: Path
+):
+    """Each picture is that of a specification with the trial's rows as text."""
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("there is no node, which runs the page's script")
+    library, script = page_script(made / "swept" / "report.html")
+    tables = timeline.Tables(shown)
+    [figure] = [f for f in figures.all_figures(shown) if f.name == "timeline"]
+    wholes = [
+        {**figure.bare, "datasets": {name: tables.csv(name, at) for name in tables.shown}}
+        for at in shown.points
+    ]
+    own = f"const wholes = {page.script_value(wholes)};"
+    (tmp_path / "page.mjs").write_text(
+        "\n".join([WINDOW, library, EMBED, script, own, DRAW_TRIALS])
+    )
+    ran = subprocess.run(
+        [node, tmp_path / "page.mjs"], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
+    assert ran.stderr == ""
+    pictures = json.loads(re.sub(r"\b(clip|gradient_)\d+", r"\1", ran.stdout))
+    assert len({whole for _, whole in pictures}) == len(shown.points) == 4
+    assert all(drawn == whole for drawn, whole in pictures)
 
 
 def axis_titles(spec: object) -> set[str]:
@@ -645,6 +812,17 @@ def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
         drawn = re.findall(f"<g ([^>]*)><text [^>]*>{words}<", svg)
         assert len(drawn) == len(shown.arms)
         assert not any("clip-path" in group for group in drawn), "they are above the panel"
+
+
+def test_a_moment_without_a_read_has_no_dot_of_one(experiment: Experiment, results: list[dict]):
+    for row in results:
+        disk = result.disk_series(row)
+        disk["read_sector"] = [None] * len(disk["read_sector"])
+        disk["write_sector"] = [4096] + [None] * (len(disk["write_sector"]) - 1)
+    shown = study.build_study(experiment, results)
+    svg = picture.draw_svg(specs(shown)["timeline"])
+    dots = re.findall('<path [^>]*d="M1.5,0A1.5,1.5[^>]*fill="(#\\w+)"', svg)
+    assert dots == [theme.colours_by_arm(shown)[arm] for arm in shown.arms]
 
 
 def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sluice.theatre.apng import SIGNATURE, encode_chunk, read_chunks
+from sluice.report.png import SIGNATURE, encode_chunk, read_chunks
 
 RGB, RGBA = 2, 6  # colour types of a PNG
 

@@ -3,13 +3,14 @@
 Each has an ORDER, and a function `specs(study)` that returns a Vega-Lite specification for each
 picture, by the name of its file: none if the results have nothing to show. ABOUT is the explanation
 below the picture. A figure whose `specs` takes a width is drawn for narrow pages, too; others are
-scaled. If a page has more data than a picture shows, `pick_still(spec)` returns the picture's part.
+scaled. A figure of which the reader chooses the point (the parameter `trial`) has the data of the
+first point in its specification, and `packed_tables(study)` returns those of all points for the
+page: for each name of its `datasets`, the packed columns (columns.py) of each point.
 """
 
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -25,8 +26,8 @@ class Figure:
     """A picture: the name of its file, what it shows, its specification.
 
     narrow: the specification for a page as narrow as theme.NARROW, if there is one. live: whether
-    the page draws it too, so that it answers the pointer. still: the specification of the picture
-    in files, if it has less data than the page.
+    the page draws it too, so that it answers the pointer. tables: the packed columns of its data at
+    each point, by name, if the reader chooses the point.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Figure:
     spec: Spec
     narrow: Spec | None = None
     live: bool = True
-    still: Spec | None = None
+    tables: dict[str, list[dict[str, str]]] | None = None
 
     @property
     def title(self) -> str:
@@ -48,9 +49,13 @@ class Figure:
         return drop_title(self.spec)
 
     @property
-    def bare_still(self) -> Spec:
-        """The specification of the picture in files, without its title."""
-        return drop_title(self.still or self.spec)
+    def live_spec(self) -> Spec:
+        """The specification for the page's script: without its title, and without the rows of data
+        that the page has packed."""
+        if not self.tables:
+            return self.bare
+        heads = {name: self.spec["datasets"][name].partition("\n")[0] for name in self.tables}
+        return {**self.bare, "datasets": heads}
 
 
 def drop_title(spec: Spec) -> Spec:
@@ -71,14 +76,14 @@ def module_figures(module: ModuleType, study: Study) -> list[Figure]:
     narrow: dict[str, Spec] = {}
     if "width" in inspect.signature(module.specs).parameters:
         narrow = module.specs(study, theme.NARROW)
-    still: Callable[[Spec], Spec] = getattr(module, "pick_still", lambda spec: spec)
+    make_tables = getattr(module, "packed_tables", lambda _: None)
     return [
         Figure(
             name,
             module.ABOUT,
             theme.finish_spec(spec),
             remove_title(narrow.get(name)),
-            still=theme.finish_spec(still(spec)),
+            tables=make_tables(study),
         )
         for name, spec in module.specs(study).items()
     ]

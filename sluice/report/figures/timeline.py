@@ -1,13 +1,16 @@
 """Draw reads, writes and the queue over time: the arms side by side, with equal scales."""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from sluice.experiment.records import RunResult
+from sluice.experiment.records import RunResult, Variables
 from sluice.experiment.result import disk_series
 from sluice.experiment.series import bucket_high
 from sluice.report import theme
+from sluice.report.columns import pack_column
 from sluice.report.study import Study, variable_words
 from sluice.report.theme import Spec
 
@@ -36,45 +39,109 @@ BIN_TIPS = ("s", "writes", "reads", "queue", "read", "write")
 POINTED = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields": ["s"]}
 
 
-def bin_rows(study: Study) -> list[str]:
-    """Return the bins as lines of CSV: arm, point, start and end in s, writes and reads per second,
-    longest queue, and the places of the last read and the last write in MiB."""
-    rows = ["a,p,s,e,writes,reads,queue,read,write"]
-    for result in study.results:
-        where = arm_and_point(study, result)
+class Tables:
+    """The tables that the panels draw: columns of whole numbers, because these take few bytes in a
+    page. What is drawn follows from the numbers, by the expressions of `fields`.
+
+    names: the columns of each table. A bucket is its index among the buckets of response times that
+    any run has. A place is its distance from the lowest place of any run, in the largest unit that
+    divides all distances, plus 1; 0 stands for none.
+    """
+
+    names: ClassVar = {
+        "bins": ("a", "ms", "width", "written", "done", "queue", "read_at", "write_at"),
+        "heat": ("a", "ms", "width", "bucket", "cell"),
+    }
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        disks = [disk_series(result) for result in study.results]
+        sectors = {
+            sector
+            for disk in disks
+            for sector in (*disk["read_sector"], *disk["write_sector"])
+            if sector is not None
+        }
+        self.lowest = min(sectors, default=0)
+        self.unit = math.gcd(*(sector - self.lowest for sector in sectors)) or 1
+        self.lows_us = sorted({low_us for d in disks for _, low_us, _ in d["read_heat"]})
+        self.buckets = {low_us: i for i, low_us in enumerate(self.lows_us)}
+        self.shown = ["bins"] if study.is_write_only else ["bins", "heat"]
+
+    def fields(self, table: str) -> dict[str, str]:
+        """Return the expressions of the drawn fields: start and end in s; of bins writes and reads
+        per second, and the places of the last read and the last write in MiB; of cells the shortest
+        and the longest response in ms."""
+        times = {"s": "datum.ms / 1000", "e": "(datum.ms + datum.width) / 1000"}
+        if table == "heat":
+            lows = [max(low_us, 1) / 1000 for low_us in self.lows_us]
+            highs = [bucket_high(low_us) / 1000 for low_us in self.lows_us]
+            return times | {"low": f"{lows}[datum.bucket]", "high": f"{highs}[datum.bucket]"}
+        rates = {
+            "writes": "datum.written * 1000 / datum.width",
+            "reads": "datum.done * 1000 / datum.width",
+        }
+        return times | rates | {"read": self.mib("read_at"), "write": self.mib("write_at")}
+
+    def mib(self, column: str) -> str:
+        """Return the expression of a place in MiB, to hundredths; null stands for none."""
+        sector = f"({self.lowest} + (datum.{column} - 1) * {self.unit})"
+        return f"datum.{column} ? round({sector} * {SECTOR * 100 / MIB}) / 100 : null"
+
+    def rows(self, table: str, point: Variables) -> list[tuple[int, ...]]:
+        """Return a table's rows at a point, one arm after the other."""
+        make = {"bins": self.bin_rows, "heat": self.heat_rows}[table]
+        return [
+            (arm, *row)
+            for arm, name in enumerate(self.study.arms)
+            for result in self.study.arm_results(name)
+            if result["variables"] == point
+            for row in make(result)
+        ]
+
+    def bin_rows(self, result: RunResult) -> Iterator[tuple[int, ...]]:
+        """Yield the rows of one run's bins, without the arm."""
         series, disk = result["series"], disk_series(result)
-        width_s = series["bin_ms"] / 1000
         for i in range(series["from_bin"], series["bins"]):
-            heads = [format_mib(disk["read_sector"][i]), format_mib(disk["write_sector"][i])]
-            rates = [f"{disk['writes'][i] / width_s:g}", f"{disk['reads'][i] / width_s:g}"]
-            cells = [f"{i * width_s:g}", f"{(i + 1) * width_s:g}", *rates, disk["queue_max"][i]]
-            rows.append(",".join(map(str, [*where, *cells, *heads])))
-    return rows
+            places = [
+                0 if sector is None else (sector - self.lowest) // self.unit + 1
+                for sector in (disk["read_sector"][i], disk["write_sector"][i])
+            ]
+            counts = disk["writes"][i], disk["reads"][i], disk["queue_max"][i]
+            yield (i * series["bin_ms"], series["bin_ms"], *counts, *places)
 
-
-def format_mib(sector: int | None) -> str:
-    """Return the place of a sector in MiB, or "" for None."""
-    return "" if sector is None else f"{sector * SECTOR / MIB:.2f}"
-
-
-def heat_rows(study: Study) -> list[str]:
-    """Return the cells of the heat maps as lines of CSV: arm, point, start and end in s, shortest
-    and longest response in ms, reads."""
-    rows = ["a,p,s,e,low,high,cell"]
-    for result in study.results:
-        where = arm_and_point(study, result)
-        width_s = result["series"]["bin_ms"] / 1000
+    def heat_rows(self, result: RunResult) -> Iterator[tuple[int, ...]]:
+        """Yield the rows of one run's cells, without the arm."""
+        series = result["series"]
         for i, low_us, n in disk_series(result)["read_heat"]:
-            if i >= result["series"]["from_bin"]:
-                times = (f"{i * width_s:g}", f"{(i + 1) * width_s:g}")
-                cells = [*times, max(low_us, 1) / 1000, bucket_high(low_us) / 1000, n]
-                rows.append(",".join(map(str, [*where, *cells])))
-    return rows
+            if i >= series["from_bin"]:
+                yield i * series["bin_ms"], series["bin_ms"], self.buckets[low_us], n
+
+    def csv(self, table: str, point: Variables) -> str:
+        """Return a table at a point as CSV, with its head."""
+        rows = [self.names[table], *self.rows(table, point)]
+        return "\n".join(",".join(map(str, row)) for row in rows)
+
+    def pack(self, table: str, point: Variables) -> dict[str, str]:
+        """Return the packed columns of a table at a point."""
+        rows = self.rows(table, point)
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.names[table])
+        return dict(zip(self.names[table], map(pack_column, columns), strict=True))
+
+    def data(self, table: str, arm: int | None) -> Spec:
+        """Return the part of a specification that draws a table's rows, of one arm or (None) of all
+        arms."""
+        kinds = dict.fromkeys(self.names[table], "number")
+        mine = [] if arm is None else [{"filter": f"datum.a == {arm}"}]
+        made = [{"calculate": how, "as": field} for field, how in self.fields(table).items()]
+        form = {"type": "csv", "parse": kinds}
+        return {"data": {"name": table, "format": form}, "transform": [*mine, *made]}
 
 
-def arm_and_point(study: Study, result: RunResult) -> tuple[int, int]:
-    """Return the indices of a result's arm and point."""
-    return study.arms.index(result["arm"]), study.points.index(result["variables"])
+def packed_tables(study: Study) -> dict[str, list[dict[str, str]]]:
+    """Return the packed columns of each table, for each point."""
+    tables = Tables(study)
+    return {name: [tables.pack(name, point) for point in study.points] for name in tables.shown}
 
 
 def scale_domains(study: Study) -> dict[str, list[float]]:
@@ -102,12 +169,6 @@ def widen_domain(low: float, high: float) -> list[float]:
     return [low / more, high * more]
 
 
-def trial_data(name: str, arm: int | None) -> Spec:
-    """Return the data of the chosen trial, of one arm or (None) of all arms."""
-    wanted = "datum.p == trial" if arm is None else f"datum.p == trial && datum.a == {arm}"
-    return {"data": {"name": name, "format": {"type": "csv"}}, "transform": [{"filter": wanted}]}
-
-
 @dataclass(frozen=True)
 class Place:
     """A panel's position among the others, its size, and what all panels share."""
@@ -119,6 +180,7 @@ class Place:
     height: int
     ends: dict[str, list[float]]
     colour: str
+    tables: Tables
 
     def time(self) -> Spec:
         """Return the time axis, which follows the strip's selection."""
@@ -141,7 +203,7 @@ class Place:
     def panel(self, name: str, *layers: Spec) -> Spec:
         """Return a panel. Under its layers is an invisible one that reacts to the pointer; above
         them is a line at the time that the pointer selects."""
-        bins = trial_data("bins", self.arm)
+        bins = self.tables.data("bins", self.arm)
         felt = {
             **bins,
             "name": f"{name}-{self.arm}",
@@ -171,7 +233,7 @@ def bin_bars(place: Place, field: str, title: str) -> Spec:
     """Return a layer with a bar for each bin."""
     mark = {"type": "rect", "clip": True, "color": place.colour, "stroke": place.colour}
     return {
-        **trial_data("bins", place.arm),
+        **place.tables.data("bins", place.arm),
         "mark": {**mark, "strokeWidth": 0.6},
         "encoding": {
             "x": place.time(),
@@ -198,7 +260,7 @@ def heat(place: Place) -> Spec:
     colour = {"type": "log", "scheme": "viridis", "domain": place.ends["reads"]}
     legend = {"orient": "right", "gradientLength": 140, "tickCount": 3, "format": "~r"}
     cells = {
-        **trial_data("heat", place.arm),
+        **place.tables.data("heat", place.arm),
         "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": place.time(),
@@ -223,7 +285,7 @@ def dots(place: Place) -> Spec:
         up = {**place.value_axis("place", "place, MiB"), "field": field}
         mark = {"type": "circle", "clip": True, "size": 9, "opacity": 1, "color": colour}
         about = {"x": place.time(), "y": up, "tooltip": tooltip_channels(*BIN_TIPS)}
-        return {**trial_data("bins", place.arm), "mark": mark, "encoding": about}
+        return {**place.tables.data("bins", place.arm), "mark": mark, "encoding": about}
 
     def legend_text(words: str, colour: str, x: int) -> Spec:
         """Return a text of the legend."""
@@ -255,7 +317,7 @@ def arms_per_row(study: Study) -> list[list[str]]:
     return [study.arms[i : i + ABREAST] for i in range(0, len(study.arms), ABREAST)]
 
 
-def panels(study: Study, arms: list[str]) -> list[Spec]:
+def panels(study: Study, tables: Tables, arms: list[str]) -> list[Spec]:
     """Return the panels row by row: a row for each quantity, a column for each of these arms."""
     ends, colours = scale_domains(study), theme.colours_by_arm(study)
     width = theme.WIDTH // min(len(study.arms), ABREAST) - GAP
@@ -263,7 +325,8 @@ def panels(study: Study, arms: list[str]) -> list[Spec]:
     for row, (make, height) in enumerate(rows):
         for arm in arms:
             first, last = arm == arms[0], row == len(rows) - 1
-            place = Place(study.arms.index(arm), first, last, width, height, ends, colours[arm])
+            size = (first, last, width, height)
+            place = Place(study.arms.index(arm), *size, ends, colours[arm], tables)
             panel = make(place)
             if row == 0:
                 panel["title"] = theme.panel_title(arm, color=colours[arm])
@@ -284,10 +347,10 @@ def arm_name_transform(study: Study) -> Spec:
     return {"calculate": " : ".join([*names, "''"]), "as": "arm"}
 
 
-def overview_strip(study: Study) -> Spec:
+def overview_strip(study: Study, tables: Tables) -> Spec:
     """Return the strip with all arms' queues over the whole time, in which the reader selects a
     part."""
-    rows = trial_data("bins", None)
+    rows = tables.data("bins", None)
     scale = {"domain": scale_domains(study)["time"], "nice": False}
     x_axis = {"tickCount": 10, "labelBound": True}
     y_axis = {"tickCount": 3, "titleX": -62}
@@ -330,10 +393,11 @@ def specs(study: Study) -> dict[str, Spec]:
     """Return the picture, if the measured disk had requests in any run."""
     if not any(study.disk in result["series"]["disks"] for result in study.results):
         return {}
+    tables = Tables(study)
     shared = {"scale": {"x": "shared", "color": "shared"}, "legend": {"color": "shared"}}
     grids = [
         {
-            **{"concat": panels(study, arms), "columns": len(arms), "resolve": shared},
+            **{"concat": panels(study, tables, arms), "columns": len(arms), "resolve": shared},
             **{"align": "each", "spacing": {"row": 8, "column": GAP}},
         }
         for arms in arms_per_row(study)
@@ -342,21 +406,8 @@ def specs(study: Study) -> dict[str, Spec]:
         "timeline": {
             "title": theme.figure_title(study, f"What {study.disk} did over time"),
             "params": [trial_parameter(study), pointer_parameter(study)],
-            "datasets": {"bins": "\n".join(bin_rows(study)), "heat": "\n".join(heat_rows(study))},
-            "vconcat": [overview_strip(study), *grids],
+            "datasets": {table: tables.csv(table, study.points[0]) for table in tables.shown},
+            "vconcat": [overview_strip(study, tables), *grids],
             "resolve": {"scale": {"x": "independent", "color": "independent"}},
         }
     }
-
-
-def pick_still(spec: Spec) -> Spec:
-    """Return the specification with the rows of the first trial only, which pictures show. With the
-    rows of all of some hundred runs the renderer has too little memory."""
-    return {**spec, "datasets": {name: first_point(csv) for name, csv in spec["datasets"].items()}}
-
-
-def first_point(csv: str) -> str:
-    """Return the head and the rows of the first point."""
-    head, *rows = csv.split("\n")
-    column = head.split(",").index("p")
-    return "\n".join([head, *(row for row in rows if row.split(",", 2)[column] == "0")])
