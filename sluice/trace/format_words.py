@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from sluice.host.nearest import suggest
 from sluice.trace.errors import BadTraceFile
 
-UNITS_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 1000, "ps": 1, "100ns": 10**5}
+UNITS_PS = {
+    "s": 10**12,
+    "ms": 10**9,
+    "us": 10**6,
+    "ns": 1000,
+    "ps": 1,
+    "100ns": 10**5,
+    "10ms": 10**10,
+}
 COLUMNS, UNIT, BAD = "columns", "unit", "bad"
 TYPED = {COLUMNS: "--columns", UNIT: "--time-unit", BAD: "--bad-lines"}
 SHARE = re.compile(r"(\d+\.?\d*|\.\d+)(%?)", re.A)

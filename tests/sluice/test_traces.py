@@ -439,6 +439,44 @@ def test_ftrace_is_read_as_trace_cmd_and_perf_script_print_it(tmp_path: Path, be
     assert reader.read_requests(path).tolist() == EXPECTED
 
 
+WHOLE = "cat-7 [001] d..1         {}: block_bio_queue: 8,0 {} {} + 8 [cat]\n"
+OTHERS = "cat-7 [001] d..1         1: sched_switch: cat:7 [120] D ==> swapper/1:0 [120]\n"
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("unit", "ns"), [("10ms", 10**7), ("ns", 1), ("us", 1000)])
+def test_ftrace_of_a_clock_without_seconds_is_read_in_the_unit_that_is_given(
+    tmp_path: Path, unit: str, ns: int
+) -> None:
+    """The clocks uptime, counter and x86-tsc print whole numbers (Linux, trace_print_time)."""
+    path = tmp_path / "w"
+    path.write_text(OTHERS + WHOLE.format(5758, "R", 8) + WHOLE.format(5761, "WS", 16))
+    rows = reader.read_requests(path, f":unit={unit}")
+    assert rows["time_ns"].tolist() == [0, 3 * ns]
+    assert rows["write"].tolist() == [0, 1]
+    assert f"times in {unit} (as you say)" in reader.describe_format(path, f":unit={unit}")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("times", "word", "said"),
+    [
+        (("5758", "5761"), "", r":2: the time '5758': a whole number, .* give --time-unit \(10ms"),
+        (("5758", "5761.5"), ":unit=ns", r":3: the time '5761.5': must be a whole number, as the"),
+        (("5758.5", "5761"), "", r":3: the time '5761': a whole number, which ftrace's clocks"),
+        (("5758.5", "5761.5"), ":unit=ns", r"--time-unit ns: the format ftrace says itself what"),
+        (("5758", "5761"), "ftrace:columns=time,op", r"--columns time,op: the format ftrace says"),
+    ],
+)
+def test_whole_times_of_ftrace_without_a_unit_are_refused(
+    tmp_path: Path, times: tuple[str, str], word: str, said: str
+) -> None:
+    path = tmp_path / "w"
+    path.write_text(OTHERS + "".join(WHOLE.format(time, "R", 8) for time in times))
+    with pytest.raises(BadTraceFile, match=said):
+        reader.read_requests(path, word)
+
+
 BLK = "zsh-3158    [015] d..1.  5758.12{:04}: 249,1    {}   R {} + 8 [zsh]\n"
 ISSUE = "zsh-3158    [015] 5758.125{:03}: block_rq_issue: 8,0 R 4096 () {} + 8 none,0,0 [zsh]\n"
 INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")

@@ -41,7 +41,7 @@ Columns = Annotated[
 TimeUnit = Annotated[
     str,
     typer.Option(
-        metavar="s|ms|us|ns|ps|100ns",
+        metavar="s|ms|us|ns|ps|100ns|10ms",
         help="The unit of the times, where the format leaves it open.",
         show_default="guessed, and told",
     ),

@@ -16,20 +16,29 @@ Discards are left out, and what has no data. Lines of other events, heads and co
 Where the ring of events was full (`CPU:1 [LOST 12 EVENTS]`), that is counted among what is left
 out.
 
+Times are in s. Three clocks of ftrace write whole numbers instead, and a file does not tell its
+clock: `uptime` (ticks of 10 ms, USER_HZ), `x86-tsc` (cycles) and `counter` (events, which is no
+time). Such a file is refused unless --time-unit gives the unit.
+
 Devices are disks of their own, as in blkparse, and a file with both a device of several disks and
 one of these disks is refused as there (block_bio_remap, A).
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO
 
 import numpy as np
 
+from sluice.trace.bound import Bound
 from sluice.trace.common import SECTOR, build_table
+from sluice.trace.format_words import COLUMNS, UNIT, UNITS_PS, Word
 from sluice.trace.formats.blkparse import DISCARDS, EMPTY, Devices
 from sluice.trace.spool import Spool, open_spool
 from sluice.trace.stream import (
@@ -47,7 +56,7 @@ ABOUT = "Linux' ftrace of requests, also as trace-cmd and perf script print it"
 SOURCE = "Linux, include/trace/events/block.h and kernel/trace/blktrace.c"
 SEVERAL = True
 EVENTS = tuple(  # the beginnings of a line, the most frequent first
-    re.compile(begin + r" +(?P<time>\d+\.\d+): +(?P<rest>.*)")
+    re.compile(begin + r" +(?P<time>\d+(?:\.\d+)?): +(?P<rest>.*)")
     for begin in (
         r".+-\d+ +(?:\([ \d-]+\) +)?\[\d+\](?: +[^ :]+)?",
         r".+-\d+ +(?:\([ \d-]+\) +)?\d+[^ :\d]\S*",  # trace-cmd report -l
@@ -70,6 +79,36 @@ ACTIONS = {
 }
 LOST = re.compile(r"CPU:? ?\d+ \[(?:LOST|.* EVENTS DROPPED|EVENTS DROPPED).*\]")
 LOST_EVENTS = "places where ftrace lost events"
+NO_UNIT = (
+    "a whole number, which ftrace's clocks uptime, x86-tsc and counter write, and the file does "
+    "not tell its unit: give --time-unit (10ms for uptime); for counter, whose numbers are no "
+    "times, give --time-unit ns --loop closed"
+)
+
+
+def bind(word: Word, path: Path, head: bytes) -> Bound | ModuleType:
+    """Return the format for whole numbers of the unit in the word, if the file has such times; else
+    this module, which takes no options."""
+    module = sys.modules[__name__]
+    lines = (line.strip() for line in head.decode(errors="replace").split("\n"))
+    first = next(filter(None, map(split_event, lines)), None)
+    if UNIT not in word.options or COLUMNS in word.options or not first or "." in first[0]:
+        return module
+    unit = word.options[UNIT]
+    said = [f"times in {unit} (as you say)"]
+    read_unit = partial(read, unit_ps=UNITS_PS[unit])
+    return Bound(__name__, ABOUT, SOURCE, read_unit, SEVERAL, said=said)
+
+
+def parse_time(text: str, unit_ps: int | None) -> int:
+    """Return a time in ns. unit_ps: of whole numbers; None: times must be in s, with fractions.
+    Raises ValueError."""
+    is_whole = "." not in text
+    if is_whole and unit_ps is None:
+        raise ValueError(f"the time {text!r}: {NO_UNIT}")
+    if not is_whole and unit_ps is not None:
+        raise ValueError(f"the time {text!r}: must be a whole number, as the first one")
+    return int(text) * unit_ps // 1000 if unit_ps else parse_seconds(text)
 
 
 def looks_like(name: str, head: bytes) -> bool:
@@ -118,8 +157,10 @@ class Stage:
         self.some = []
 
 
-def take_line(line: str, stages: dict[str, Stage], left: LeftOut) -> None:
-    """Store a line's event in its stage. Raises ValueError."""
+def take_line(
+    line: str, stages: dict[str, Stage], left: LeftOut, unit_ps: int | None = None
+) -> None:
+    """Store a line's event in its stage. unit_ps: as for parse_time. Raises ValueError."""
     if LOST.fullmatch(line):
         left.add(LOST_EVENTS)
     event = split_event(line)
@@ -130,10 +171,11 @@ def take_line(line: str, stages: dict[str, Stage], left: LeftOut) -> None:
         for stage in stages.values():
             stage.devices.note_remap(device, what)
     if action in stages:
-        stages[action].add(parse_request(time, device, what, stages[action].devices))
+        time_ns = parse_time(time, unit_ps)
+        stages[action].add(parse_request(time_ns, device, what, stages[action].devices))
 
 
-def parse_request(time: str, device: str, what: str, devices: Devices) -> Row | str:
+def parse_request(time_ns: int, device: str, what: str, devices: Devices) -> Row | str:
     """Return a request, or why it is left out. Raises ValueError."""
     data = DATA.fullmatch(what)
     if not data:
@@ -146,18 +188,26 @@ def parse_request(time: str, device: str, what: str, devices: Devices) -> Row | 
     if not {"R", "W"} & set(data["kind"]):
         return DISCARDS
     at = disk_place(devices.number(device), int(data["sector"]) * SECTOR, size)
-    return checked_row((parse_seconds(time), at, size, int("W" in data["kind"])))
+    return checked_row((time_ns, at, size, int("W" in data["kind"])))
 
 
-def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
-    """Yield the requests of the first stage that has events, which is known at the file's end."""
+def read(
+    path: Path, stream: BinaryIO, left: LeftOut, unit_ps: int | None = None
+) -> Iterator[np.ndarray]:
+    """Yield the requests of the first stage that has events, which is known at the file's end.
+    unit_ps: as for parse_time."""
     with ExitStack() as files:
         stages = {
             name: Stage(files.enter_context(open_spool()), LeftOut(most=left.most))
             for name in STAGES
         }
         lines = LeftOut(bad=left.bad)
-        for _ in tables_of_lines(path, stream, lines, lambda line: take_line(line, stages, left)):
+
+        def take(line: str) -> None:
+            """Store a line's event."""
+            take_line(line, stages, left, unit_ps)
+
+        for _ in tables_of_lines(path, stream, lines, take):
             pass
         taken = next((stage for stage in stages.values() if stage.seen), stages[QUEUED])
         taken.flush()
