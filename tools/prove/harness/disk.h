@@ -13,8 +13,9 @@
 #ifndef REQUESTS
 #define REQUESTS 2
 #endif
-#define MOST_NS (1UL << 45) /* times are below: ten hours */
-#define TURN_NS (16 * NS_PER_MS)
+#define MOST_NS      (1UL << 45) /* times are below: ten hours */
+#define TURN_NS      (16 * NS_PER_MS)
+#define MOST_STEP_NS (1UL << 36) /* a command, or a wait: a minute */
 
 static struct request model_a, model_b, model_c;
 static struct request *const requests[] = {&model_a, &model_b, &model_c};
@@ -29,6 +30,18 @@ static enum queue_set model_set_of(const struct request *r)
 static bool model_is_in(const struct request *r, enum direction dir)
 {
     return r->queue && dir & 1 << model_set_of(r);
+}
+
+/* The request at an address that a policy keeps as a number, of which CBMC
+ * would take any object for possible. For the simpler sources of bounds.toml.
+ */
+static inline struct request *request_of(u64 address)
+{
+    CLAIM(!address || address == (u64)&model_a || address == (u64)&model_b,
+          "a word of the policy is a request or 0");
+    return address == (u64)&model_a   ? &model_a
+           : address == (u64)&model_b ? &model_b
+                                      : NULL;
 }
 
 /* True if x comes before y in the order of sectors. */
@@ -84,17 +97,18 @@ struct request *queue_oldest(const struct queue *q, enum direction dir)
     return best;
 }
 
+/* The time goes on while a policy thinks. */
 u64 clock_ns(void)
 {
-    return time_ns;
+    return time_ns += any_below(NS_PER_MS);
 }
 
 static struct approach model_any_approach(u64 start_ns)
 {
-    u64 there_ns = start_ns + any_below(32) * NS_PER_MS;
+    u64 there_ns = start_ns + any_below(MOST_STEP_NS);
     if (!disk_queue.turn_ns)
         return (struct approach){NEVER_NS, NEVER_NS};
-    return (struct approach){there_ns, there_ns + any_below(16) * NS_PER_MS};
+    return (struct approach){there_ns, there_ns + any_below(MOST_STEP_NS)};
 }
 
 struct approach queue_approach(const struct queue *q, u64 start_ns,
@@ -109,16 +123,20 @@ u64 queue_seek_edge(struct queue *q, bool last)
     return disk_queue.turn_ns && any_bool() ? time_ns + any_below(NS_PER_S) : 0;
 }
 
+/* The queue is the last disk's: an array of them that is too short is seen. */
 bool disk_state(u32 disk, struct disk_state *s)
 {
-    *s = (struct disk_state){.modelled = disk_queue.turn_ns != 0};
-    return disk == 0;
+    *s = (struct disk_state){.modelled = disk == disk_queue.disk
+                                             ? disk_queue.turn_ns != 0
+                                             : any_bool()};
+    return disk <= disk_queue.disk;
 }
 
 /* A disk of so many sectors, with a model of its drive or without. */
 static void disk_begin(u64 nsectors)
 {
     time_ns = any_below(MOST_NS) + 1;
+    disk_queue.disk = MAX_DISKS - 1;
     disk_queue.nsectors = nsectors;
     disk_queue.head_sector = any_below(nsectors);
     disk_queue.turn_ns = any_bool() ? TURN_NS : 0;
