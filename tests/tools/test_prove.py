@@ -4,7 +4,7 @@ and its runs get where the claims are; and a planted fault in a policy of each k
 Those that need CBMC skip where nobody has fetched it (tools/fetch_cbmc.sh build/cbmc).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,32 @@ def test_fewer_values_are_tried_where_there_are_tunables(
     assert proof.tunables == tried[-1]
     assert proof.state == (checker.PROVED if proved else checker.UNDECIDED)
     assert command.make_row(proof)[5] == "20"
+
+
+def test_only_the_steps_and_values_are_tried_that_the_row_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Attempt] = []
+
+    def check(source: Path, kind: str, name: str, attempt: Attempt, *limits: int) -> Verdict:
+        seen.append(attempt)
+        return Verdict(checker.PROVED if attempt.steps == 1 else checker.UNDECIDED, took_s=9)
+
+    monkeypatch.setattr(checker, "check", check)
+    row = Promise(values=checker.FEW, steps=(1, 5))
+    monkeypatch.setattr(checker, "promise_of", lambda kind, name: row)
+    source = ROOT / "policies" / "update" / "aipu.c"
+    proof = command.prove(source, "update", "aipu", 20)
+    assert seen == [Attempt(1, checker.FEW), Attempt(5, checker.FEW)]
+    assert (proof.state, proof.steps) == (checker.PROVED, 1)
+
+
+def test_the_row_of_a_policy_says_what_is_assumed_of_its_tunables() -> None:
+    proof = command.Proof("sched", "x", 2, checker.ANY, 20, 5, 1.0, checker.PROVED, "", [])
+    deadline = replace(proof, name="deadline")
+    assumed = checker.promise_of("sched", "deadline").assume
+    assert f"assumed: `{assumed}`" in command.make_row(deadline)[7]
+    assert command.make_row(replace(proof, name="fcfs"))[7] == ""
 
 
 def test_each_kind_has_a_harness_with_claims_and_a_line_that_must_be_reached() -> None:

@@ -3,8 +3,8 @@
 A proof is bounded: so many steps of the harness, two blocks or requests. It begins with few steps
 and goes on to more, until a kind's number is reached or the time is over; the table says how far it
 came. What is not proved with any values of the tunables is tried with their defaults, and then with
-the few least values of each range. A verdict is kept in build/prove until a source that it depends
-on changes, so that the same command goes on after ^C.
+the few least values of each range, unless bounds.toml says which to try. A verdict is kept in
+build/prove until a source that it depends on changes, so that the same command goes on after ^C.
 
 The status is 0 if no claim is refuted, 1 if one is, and 2 without CBMC or for a word that names no
 policy.
@@ -90,11 +90,12 @@ def key_of(kind: str, name: str, limit_s: int) -> str:
 def prove(source: Path, kind: str, name: str, limit_s: int) -> Proof:
     """Prove a policy, whose file is `source`, for more and more steps, in some seconds in all."""
     plan, left_s = PLANS[kind], float(limit_s)
+    promise = checker.promise_of(kind, name)
+    waiting, only = list(promise.steps or plan.steps), promise.values
     tunable = ".tunables =" in source.read_text(encoding="utf-8")
-    weaker = [checker.DEFAULT, checker.FEW] if tunable else []
-    attempt = Attempt(plan.steps[0])
+    weaker = [checker.DEFAULT, checker.FEW] if tunable and not only else []
+    attempt = Attempt(waiting[0], only or checker.ANY)
     proof = Proof(kind, name, 0, attempt.tunables, limit_s, 0, 0.0, checker.UNDECIDED, "", [])
-    waiting = list(plan.steps)
     while waiting and left_s >= 1:
         attempt = Attempt(waiting[0], attempt.tunables)
         # Half of the time for one set of values, if not even the fewest steps are proved by then.
@@ -163,7 +164,9 @@ def make_row(proof: Proof) -> list[str]:
     promise = checker.promise_of(proof.kind, proof.name)
     objects = ", ".join(f"objects for `{one}[]`" for one in promise.objects)
     simpler = ", ".join(filter(None, [objects, *(f"`{one}`" for one in promise.simpler)]))
-    why = "; ".join(part for part in (proof.why, simpler and f"simpler: {simpler}") if part)
+    assumed = promise.assume and f"assumed: `{promise.assume}`"
+    parts = (proof.why, assumed, simpler and f"simpler: {simpler}")
+    why = "; ".join(part for part in parts if part)
     return [name, *reached, f"{proof.took_s:.1f}", str(proof.limit_s), proof.state, why]
 
 
