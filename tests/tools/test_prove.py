@@ -233,6 +233,7 @@ FAULTS = {
     ),
     "sched/fcfs": Fault("q, BOTH", "q, READS", "overtaken more often"),
     "sched/clook": Fault("q, BOTH, 0", "q, BOTH, 1", "what is queued goes"),
+    "sched/freeblock": Fault("return candidate;", "return NULL;", "what is queued goes"),
     "replace/lru": Fault("    list_remove(", "    (void)(", "the victim is evictable", 4),
     "replace/arc": Fault("&b2, next", "&b2, memory.start", "do not share their room"),
     "replace/car": Fault("3 * buffers", "2 * buffers", "the room of ghost entries"),
