@@ -15,8 +15,10 @@ struct table {
     char magic[8];
     u64 memory_end; /* of the kernel's memory */
     u64 log_start, log_end;
-    u64 text_start, text_end; /* memory for what is printed */
-    u64 end, n;               /* of the last disk; how many there are */
+    u64 text_start; /* memory for what is printed */
+    u64 text_end;
+    u64 end; /* of the last disk */
+    u64 n;   /* how many disks there are */
     struct {
         u64 start, nsectors;
     } disk[RAMDISKS];
@@ -42,10 +44,11 @@ static bool in_order(u64 from, const struct table *t)
     bool good = t->log_start >= from && t->log_end >= t->log_start;
     from = t->log_end;
     for (u32 i = 0; good && i < t->n; i++) {
-        u64 start = t->disk[i].start, n = t->disk[i].nsectors;
+        u64 start = t->disk[i].start;
+        u64 nsectors = t->disk[i].nsectors;
         good = start >= from && start <= t->end &&
-               n <= (t->end - start) / SECTOR_BYTES;
-        from = start + n * SECTOR_BYTES;
+               nsectors <= (t->end - start) / SECTOR_BYTES;
+        from = start + nsectors * SECTOR_BYTES;
     }
     return good;
 }
@@ -62,6 +65,8 @@ void ramdisk_probe(struct region tree)
     }
     u64 memory_end = machine.memory_phys + machine.memory_bytes;
     const struct table *t = virt_of(at);
+    /* In memory: the kernel's part, then the text, this table, the log and the
+     * disks. */
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
         memcmp(t->magic, "ramdisks", sizeof t->magic) || t->n > RAMDISKS ||
         t->memory_end > t->text_start || t->text_start > t->text_end ||
@@ -75,7 +80,7 @@ void ramdisk_probe(struct region tree)
     uart_kept = (struct region){t->text_start, t->text_end};
     for (nramdisks = 0; nramdisks < t->n; nramdisks++)
         ramdisks[nramdisks] = (struct ramdisk){
-            t->disk[nramdisks].start, t->disk[nramdisks].nsectors, 0, 0};
+            t->disk[nramdisks].start, t->disk[nramdisks].nsectors, NULL, NULL};
     if (machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN))
         boot_fail("ramdisks=%lu: machine mode refuses the table there", at);
 }

@@ -57,7 +57,8 @@ static int ring_move(struct pipe *p, u64 at, u64 n, struct uio *u)
 {
     int error = 0;
     while (n > 0 && !error) {
-        u64 off = at % PAGE_SIZE, piece = MIN(n, PAGE_SIZE - off);
+        u64 off = at % PAGE_SIZE;
+        u64 piece = MIN(n, PAGE_SIZE - off);
         error = uio_move(p->page[at / PAGE_SIZE % PIPE_PAGES] + off, piece, u);
         at += piece;
         n -= piece;

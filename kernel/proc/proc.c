@@ -287,7 +287,8 @@ i64 proc_kill(i64 pid)
 
 i64 proc_setpgrp(u32 pid, u32 pgrp)
 {
-    struct proc *p = myproc(), *target = pid == 0 || pid == p->pid ? p : NULL;
+    struct proc *p = myproc();
+    struct proc *target = pid == 0 || pid == p->pid ? p : NULL;
     HOLD(spin, &runqueue.lock);
     ITEM_EACH (struct proc, child, &p->children, sibling)
         if (child->pid == pid)

@@ -82,7 +82,8 @@ static int path_lock(const u64 *path_user, u32 flags, struct inode **ip)
 
 static bool open_flags_valid(u64 flags)
 {
-    u64 access = flags & O_ACCMODE, sync = flags & O_SYNC;
+    u64 access = flags & O_ACCMODE;
+    u64 sync = flags & O_SYNC;
     return !(flags & ~(u64)OPEN_FLAGS) && access != O_ACCMODE &&
            (sync == 0 || sync == O_SYNC) &&
            !((flags & O_TRUNC) && access == O_RDONLY) &&
