@@ -219,7 +219,8 @@ int blocks_give_back(void *arg, u32 first, u32 n)
 
 static u32 group_for_directory(const struct fs *fs)
 {
-    u32 average = fs->free_inodes / fs->groups, best = 0;
+    u32 average = fs->free_inodes / fs->groups;
+    u32 best = 0;
     int most = -1;
     for (u32 g = 0; g < fs->groups; g++) {
         const struct ext2_group *gd = group_of(fs, g);

@@ -73,7 +73,8 @@ static int claim_block(struct fs *fs, u32 *left, u64 blkno, u32 ino)
 
 static int claim_groups(struct fs *fs)
 {
-    u32 per_block = fs->block_bytes / fs->inode_bytes, left = fs->blocks;
+    u32 per_block = fs->block_bytes / fs->inode_bytes;
+    u32 left = fs->blocks;
     for (u32 g = 0; g < fs->groups; g++)
         for (u32 i = 0; i < fs->table_blocks; i++)
             TRY(claim_block(fs, &left, group_of(fs, g)->inode_table + i,

@@ -223,7 +223,8 @@ void ext2_will_need(struct inode *ip, u64 offset, u64 n)
 
 void ext2_dont_need(struct inode *ip, u64 offset, u64 n)
 {
-    u64 block = blocks_of(ip->fs, offset), end_bytes = end_of(ip, offset, n);
+    u64 block = blocks_of(ip->fs, offset);
+    u64 end_bytes = end_of(ip, offset, n);
     u64 end = end_bytes == ip->size ? blocks_of(ip->fs, end_bytes)
                                     : end_bytes >> ip->fs->block_shift;
     if (!prefetch_takes_hints())

@@ -131,7 +131,8 @@ static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
 
 int dir_search(struct inode *dir, const char *name, struct search *s)
 {
-    u32 n = dir_blocks(dir), len = strlen(name);
+    u32 n = dir_blocks(dir);
+    u32 len = strlen(name);
     u32 block = dir->next_dir_slot < n ? dir->next_dir_slot : 0;
     *s = (struct search){.room_block = n};
     for (u32 i = 0; i < n && !s->found; i++) {

@@ -180,7 +180,8 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
     if (*blkno)
         return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
-    u32 goal = find_goal(ip, block), table = 0;
+    u32 goal = find_goal(ip, block);
+    u32 table = 0;
     bool begins_table = n > 1 && !way[n - 1];
     if (far_indirect && goal && S_ISREG(ip->mode) && begins_table)
         goal = goal_elsewhere(ip->fs, goal - 1);

@@ -54,7 +54,8 @@ static void put_spaces(struct out *out, size_t n)
 static void put_field(struct out *out, const struct spec *spec,
                       const char *text)
 {
-    size_t n = strlen(text), pad = spec->width > n ? spec->width - n : 0;
+    size_t n = strlen(text);
+    size_t pad = spec->width > n ? spec->width - n : 0;
     if (!spec->left)
         put_spaces(out, pad);
     while (*text)

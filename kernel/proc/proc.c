@@ -310,7 +310,8 @@ u32 proc_parent(void)
 i64 proc_sbrk(i64 increment)
 {
     struct proc *p = myproc();
-    u64 old = p->brk, change = increment;
+    u64 old = p->brk;
+    u64 change = increment;
     if (increment < 0) {
         if (-change > old - p->heap)
             return -EINVAL;

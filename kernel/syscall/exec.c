@@ -112,7 +112,8 @@ static int load_segment(struct program *g, const struct segment *s)
                (s->flags & FLAG_X ? PTE_X : 0);
     u64 offset = s->offset, left = s->filesz, va = s->vaddr;
     while (left > 0) {
-        u64 skip = va % PAGE_SIZE, n = MIN(left, PAGE_SIZE - skip);
+        u64 skip = va % PAGE_SIZE;
+        u64 n = MIN(left, PAGE_SIZE - skip);
         char *page = vm_add(g->pagetable, va - skip, perm, n < PAGE_SIZE);
         if (!page)
             return -ENOMEM;
