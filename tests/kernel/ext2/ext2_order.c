@@ -28,11 +28,19 @@ static u64 waits(void)
     return shim_writes_waited() - before;
 }
 
-/* The size of a path's inode there. */
-static u64 size_on_disk(const char *path)
+/* Return an image of what the platters alone have, without any dirty block. The
+ * caller frees it. */
+static u8 *image_of_platters(void)
 {
     u8 *image = malloc(rig_bytes());
     shim_cut(rig_disk, image, 0);
+    return image;
+}
+
+/* Return the size that the platters have for a path's inode. */
+static u64 size_on_disk(const char *path)
+{
+    u8 *image = image_of_platters();
     u64 size = image_inode(image, image_ino(image, path))->size;
     free(image);
     return size;
@@ -46,12 +54,11 @@ static void begin(enum shim_order which)
     check_eq(rig_do("mount /m"), 0);
 }
 
-/* True if the platters alone, without any dirty block, have this path. The tree
- * on them must be whole, except for counts. */
+/* True if the platters alone have this path. The tree on them must be whole,
+ * except for counts. */
 static bool on_disk(const char *path)
 {
-    u8 *image = malloc(rig_bytes());
-    shim_cut(rig_disk, image, 0);
+    u8 *image = image_of_platters();
     bool found = image_ino(image, path);
     free(rig_look(image, IMAGE_CUT, path));
     free(image);
@@ -109,8 +116,7 @@ static void check_contents(const char *path, u64 size)
     struct inode *ip = rig_open(path);
     u32 ino = ip->ino;
     rig_close(ip);
-    u8 *image = malloc(rig_bytes());
-    shim_cut(rig_disk, image, 0);
+    u8 *image = image_of_platters();
     check_eq(contents(image, ino, got), size);
     for (u64 at = 0; at < size; at++)
         check_eq(got[at], command_pattern(1, at));
@@ -144,9 +150,9 @@ TEST(an_fsync_of_a_directory_writes_its_names)
 
 /* ---- holes ---- */
 
-/* Do a command: for how many new blocks metadata waits. The last of them must
- * be among the pointers of the metadata that waits for it, and nothing waits
- * for a program. */
+/* Do a command. Return for how many new blocks metadata waits then. The last of
+ * these blocks must be among the pointers of the metadata that waits for it,
+ * and the program waits for no write. */
 static u64 blocks_waited_for(const char *command)
 {
     u64 before = shim_waiting_blocks(), waits = shim_writes_waited();
@@ -157,12 +163,12 @@ static u64 blocks_waited_for(const char *command)
         return 0;
     struct shim_wait w = shim_last_wait();
     check_eq(rig_do("fsync /m/holes"), 0);
-    u8 *image = malloc(rig_bytes());
-    shim_cut(rig_disk, image, 0);
-    const u32 *p = (const u32 *)(image + w.meta * image_block_bytes(image));
+    u8 *image = image_of_platters();
+    u32 block_bytes = image_block_bytes(image);
+    const u32 *pointer = (const u32 *)(image + w.meta * block_bytes);
     bool found = false;
-    for (u32 i = 0; i < image_block_bytes(image) / 4; i++)
-        found |= p[i] == w.blkno;
+    for (u32 i = 0; i < block_bytes / sizeof *pointer; i++)
+        found |= pointer[i] == w.blkno;
     check(found);
     free(image);
     return n;
@@ -202,12 +208,13 @@ TEST(no_metadata_waits_for_data_where_metadata_is_delayed)
 
 /* ---- fdatasync ---- */
 
-/* How many of the disk's blocks differ from an image, which is freed. */
+/* Return how many of the disk's blocks differ from an image, and free it. */
 static u32 changed_since(u8 *image)
 {
-    u32 n = 0, size = image_block_bytes(image);
-    for (u64 at = 0; at < rig_bytes(); at += size)
-        n += memcmp(image + at, rig_image() + at, size) != 0;
+    u32 n = 0;
+    u32 block_bytes = image_block_bytes(image);
+    for (u64 at = 0; at < rig_bytes(); at += block_bytes)
+        n += memcmp(image + at, rig_image() + at, block_bytes) != 0;
     free(image);
     return n;
 }
@@ -321,10 +328,32 @@ TEST(after_a_wrong_answer_nothing_stays_delayed)
     rig_end();
 }
 
+/* ---- two processes at once ---- */
+
+/* With a directory /m/d and a file /m/x, run the task as two processes again
+ * and again: process 0 up to its first lock, buffer or write, process 1 to its
+ * end, the rest of process 0; then up to its second one, and so on.
+ * check_end (or NULL) looks at what both have left. */
+static void run_interleaved(void (*task)(u32 process), void (*check_end)(void))
+{
+    bool more = true;
+    u64 stops_at;
+    for (stops_at = 1; more; stops_at++) {
+        begin(ORDERS_NONE);
+        check_eq(rig_do("mkdir /m/d"), 0);
+        check_eq(rig_do("create /m/x"), 0);
+        shim.spin_switches = true;
+        more = shim_fibres(2, task, stops_at);
+        shim.spin_switches = false;
+        if (check_end)
+            check_end();
+        rig_end();
+    }
+    check(stops_at > 20);
+}
+
 /* A process changes names while another swaps: from the moment at which both
  * have ended, all is on the disk. */
-static u64 stops_at;
-
 static void change_or_swap(u32 i)
 {
     if (i == 2)
@@ -333,21 +362,15 @@ static void change_or_swap(u32 i)
         panic("rename or mkdir failed");
 }
 
+static void check_changes_on_disk(void)
+{
+    check(on_disk("/d/sub") && on_disk("/d/y") && !on_disk("/x"));
+    check_eq(size_on_disk("/d/sub"), 1024); /* it is no husk */
+}
+
 TEST(a_step_that_meets_a_swap_is_on_the_disk_when_both_have_ended)
 {
-    bool more = true;
-    for (stops_at = 1; more; stops_at++) {
-        begin(ORDERS_NONE);
-        check_eq(rig_do("mkdir /m/d"), 0);
-        check_eq(rig_do("create /m/x"), 0);
-        shim.spin_switches = true;
-        more = shim_fibres(2, change_or_swap, stops_at);
-        shim.spin_switches = false;
-        check(on_disk("/d/sub") && on_disk("/d/y") && !on_disk("/x"));
-        check_eq(size_on_disk("/d/sub"), 1024); /* it is no husk */
-        rig_end();
-    }
-    check(stops_at > 20);
+    run_interleaved(change_or_swap, check_changes_on_disk);
 }
 
 /* A swap ends while a rename of the old policy, which has left no record, would
@@ -360,8 +383,7 @@ static void rename_or_swap(u32 i)
         return;
     }
     shim_use_order(ORDERS_NOW);
-    u8 *image = malloc(rig_bytes());
-    shim_cut(rig_disk, image, 0);
+    u8 *image = image_of_platters();
     bool both = image_ino(image, "/x") && image_ino(image, "/d/y");
     check(!both || image_super(image)->intent.magic == EXT2_INTENT_MAGIC);
     free(image);
@@ -369,17 +391,7 @@ static void rename_or_swap(u32 i)
 
 TEST(a_swap_waits_for_a_rename_that_has_left_no_record)
 {
-    bool more = true;
-    for (stops_at = 1; more; stops_at++) {
-        begin(ORDERS_NONE);
-        check_eq(rig_do("mkdir /m/d"), 0);
-        check_eq(rig_do("create /m/x"), 0);
-        shim.spin_switches = true;
-        more = shim_fibres(2, rename_or_swap, stops_at);
-        shim.spin_switches = false;
-        rig_end();
-    }
-    check(stops_at > 20);
+    run_interleaved(rename_or_swap, NULL);
 }
 
 /* ---- the record of a rename ---- */
