@@ -101,6 +101,8 @@ static struct zone_gaps gaps_of(const struct drive_model *m,
     return m->gaps ? m->gaps[z - m->zones] : (struct zone_gaps){0};
 }
 
+/* How many sectors of a zone hold data: those of its tracks, without its gaps,
+ * its defects and the spares of each group of tracks. */
 static u64 zone_room(const struct drive_model *m, const struct zone *z)
 {
     struct zone_gaps gaps = gaps_of(m, z);
@@ -129,6 +131,11 @@ struct tracks drive_tracks(const struct drive_model *m, u64 sectors)
     return (struct tracks){z->sectors, m->heads, cyls};
 }
 
+/* Find where a sector lies. In turn `sector` is a number on the disk, in the
+ * zone, and among the zone's places, where gaps and defects count. The rest is
+ * division: by the room of a group, of a track, of a cylinder. `left` is how
+ * many sectors from it on lie in one piece, before the zone, a defect, the
+ * group or the track ends. */
 static struct spot locate(const struct drive_model *m, u64 sector)
 {
     const struct zone *z = m->zones;
@@ -149,6 +156,8 @@ static struct spot locate(const struct drive_model *m, u64 sector)
     u64 cyl = track / m->heads, head = track % m->heads;
     u64 k = in_group % z->sectors;
     left = MIN(left, group_room - in_group);
+    /* Slots by which a track begins later: track_skew for each switch of heads
+     * before it, cyl_skew for each step of the arm. */
     u64 skew = cyl * ((m->heads - 1) * z->track_skew + z->cyl_skew) +
                head * z->track_skew;
     return (struct spot){
@@ -193,6 +202,8 @@ static u64 root(u64 x)
     return r;
 }
 
+/* From a table: interpolate between two points. Else a + b sqrt(cyls) below the
+ * knee, c + e cyls from there on. */
 u64 drive_seek_ns(const struct drive_model *m, u32 cyls)
 {
     const struct seek_curve *c = &m->seek;
@@ -210,7 +221,9 @@ u64 drive_seek_ns(const struct drive_model *m, u32 cyls)
     return c->c_ns + (u64)c->e_ns * cyls;
 }
 
-/* How long the arm takes to the spot's track. */
+/* How long the arm takes to the spot's track. Heads are switched during the
+ * seek, so the longer of both counts. If either takes time, a write adds
+ * write_settle_ns, which may be below 0. */
 static u64 travel_ns(const struct drive *d, const struct spot *to, bool write)
 {
     const struct drive_model *m = d->model;
@@ -221,7 +234,8 @@ static u64 travel_ns(const struct drive *d, const struct spot *to, bool write)
     return ns && write ? (u64)MAX(settled_ns, 0) : ns;
 }
 
-/* How long from at_ns until the spot passes under the head. */
+/* How long from at_ns until the spot passes under the head: the difference of
+ * two angles, each as the time that the platter takes to turn so far. */
 static u64 wait_ns(const struct drive_model *m, const struct spot *s, u64 at_ns)
 {
     u64 rotation_ns = drive_rotation_ns(m);
@@ -236,8 +250,9 @@ static u64 wait_for(const struct drive_model *m, u64 sector, u64 at_ns)
 }
 
 /* The sector of a track that is the first to pass whole under a head that is
- * there at at_ns: that of the slot after the head's, or a little before, if
- * slots between hold no data. */
+ * there at at_ns. past_ns is how long ago the track's first sector passed, and
+ * `gone` how many slots have passed since. The next one holds that sector, or
+ * one a little before, if slots between hold no data. */
 static u64 first_to_pass(const struct drive_model *m, struct span track,
                          u64 at_ns)
 {
@@ -422,7 +437,10 @@ struct transfer {
     u64 done_ns; /* no earlier, by those that came */
 };
 
-/* Count sectors of one track, if any, that were read, the last at d->arm_ns. */
+/* Note that the sectors from `from` to `to`, all of one track, were read, the
+ * last of them at d->arm_ns. They give two bounds of when the bus is done: from
+ * the moment when the first of them came, it moves all up to the transfer's
+ * end; from the moment when the last of them came, that one and the rest. */
 static void come(const struct drive *d, struct transfer *t, u64 from, u64 to)
 {
     const struct drive_model *m = d->model;

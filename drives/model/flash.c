@@ -158,6 +158,8 @@ static struct shape shape_of(const struct flash_figures *f, u64 sectors)
     return n;
 }
 
+/* Memory for the chips, in the order of flash_start. 2^62, which nobody has, if
+ * a page's or a block's number would not fit its type. */
 u64 flash_bytes(const struct drive_model *m, u64 sectors)
 {
     const struct flash_figures *f = m->flash;
@@ -233,7 +235,10 @@ void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
 
 /* ---- cleaning ---- */
 
-/* True if block a is a better victim than b. u is used / block_pages. */
+/* True if block a is a better victim than b: it has fewer pages in use, or by
+ * cost and benefit the larger (1 - u) * age / u, where u is the share of pages
+ * in use. The age counts programs since the block changed. Both sides are
+ * multiplied by used_a * used_b, so nothing is divided. */
 static bool is_better(const struct flash *t, u32 die, u32 a, u32 b)
 {
     u32 used_a = used_of(t, die, a), used_b = used_of(t, die, b);
@@ -433,7 +438,10 @@ static u64 send(struct drive *d, struct clocks *k, const struct part *p,
     return done_ns;
 }
 
-/* Write the nth page of a write. Returns when it is done for the host. */
+/* Write the nth page of a write. Returns when it is done for the host: with a
+ * cache, when the data are in a slot of its ring, which must be free; without,
+ * when they are programmed. A page whose older data still wait in the ring is
+ * only replaced there. */
 static u64 serve_write(struct drive *d, struct clocks *k, const struct part *p,
                        u32 nth)
 {

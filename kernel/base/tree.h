@@ -115,6 +115,8 @@ static inline void tree_insert(struct tree *t, struct tree_node *n, u64 key)
         tree_rotate_up_(t, n);
 }
 
+/* Rotate the child of higher priority up until the node has at most one child,
+ * which then takes its place. */
 static inline void tree_remove(struct tree *t, struct tree_node *n)
 {
     while (n->left && n->right)

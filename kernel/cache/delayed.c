@@ -71,8 +71,9 @@ void undelay(struct buf *b)
     bcache.ndirty--;
 }
 
-/* The pause is as long as the writes have been failing, so it doubles. Times
- * are rounded up, so that one scan of the daemon serves many blocks. */
+/* The pause before the next attempt is as long as the writes have been failing,
+ * so it doubles. Its end is rounded up to a multiple of RETRY_NS, so that one
+ * scan of the daemon serves many blocks. */
 void set_failed(struct buf *b, u64 now_ns)
 {
     bcache.nfailed += (now_ns != 0) - (b->failed_ns != 0);

@@ -46,6 +46,8 @@ struct wanted {
     struct flush *flush; /* the flush that waits for them, or NULL */
 };
 
+/* True if the flush is about this buffer: of the disk and the owner, of no kind
+ * that is left out, dirty by before_ns, and not written after last_write. */
 static bool is_wanted(const struct buf *b, const struct wanted *w)
 {
     return concerns(b, w->disk, w->owner) && !(w->kinds >> b->block.meta & 1) &&

@@ -86,6 +86,9 @@ static bool in_file(i64 first, u64 n, u64 file_blocks)
     return first >= 0 && n <= file_blocks && (u64)first <= file_blocks - n;
 }
 
+/* True if all blocks that the policy wants lie in the file. Their runs are
+ * `step` apart, so it is enough to look at the first run and the last one. The
+ * first comparisons keep the products below from overflowing. */
 static bool is_good(const struct readahead *w, u64 file_blocks)
 {
     u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;

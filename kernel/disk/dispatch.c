@@ -124,8 +124,8 @@ struct command {
 };
 
 /* Take a request (NULL: there is none) off the queue into the command, before
- * its first one or after its last, if it may be joined, there is room and that
- * is the request's place. Caller holds d->lock. */
+ * its first one or after its last. False: one of them is to be alone, there is
+ * no room, or the request's place is not there. Caller holds d->lock. */
 static bool join(struct disk *d, struct command *c, struct io *io, bool before,
                  u64 now_ns)
 {

@@ -167,8 +167,9 @@ static const struct drive *later(struct disk *d, u64 at_ns)
     return &d->later;
 }
 
-/* From -span to span, by chance: equal for one sector and reason until the
- * next command. */
+/* Return a number from -span to span. It looks random, and is the same for one
+ * sector and reason until the next command: a hash of the three, in which each
+ * round folds the upper bits into the lower ones and multiplies. */
 static i64 error(const struct disk *d, u64 sector, u32 reason, u64 span)
 {
     u64 h = sector << 32 ^ d->queue.commands << 1 ^ reason;
@@ -178,8 +179,9 @@ static i64 error(const struct disk *d, u64 sector, u32 reason, u64 span)
 }
 
 /* An approach from start_ns as a scheduler sees it that does not know the drive
- * exactly: the way takes some percent more or less time, and the platter is
- * some percent of a turn ahead or behind. */
+ * exactly: the way takes up to `percent` more or less time, and the platter is
+ * up to `percent` of a turn ahead or behind. A later arrival shortens the wait
+ * for the sector; a wait below 0 means one turn more. */
 static struct approach misjudge(const struct disk *d, u64 start_ns, u64 sector,
                                 struct approach a)
 {

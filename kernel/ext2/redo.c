@@ -127,8 +127,9 @@ static int find_all(struct fs *fs, struct unfinished *u)
     return iget_was(fs, i->replaced, &u->replaced, &u->husk);
 }
 
-/* True if there can be something to do. No rename is of a directory into
- * itself, or has a name like these. */
+/* True if the record can be of a rename that has begun: the inodes are there,
+ * no two of them are the same except the two directories, and the name is one
+ * that an entry can get. */
 static bool may_be_unfinished(const struct unfinished *u)
 {
     const struct inode *from = u->from, *to = u->to, *r = u->replaced;

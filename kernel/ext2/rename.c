@@ -217,7 +217,8 @@ static int rename_any(struct renaming *r)
 
 /* ---- find, lock, find again, do ---- */
 
-/* Search both directories, locked now. -EAGAIN: they have changed. */
+/* Search both directories, which are locked now, for the two names. 0 if they
+ * lead to the inodes that were found before; -EAGAIN: they have changed. */
 static int rename_search(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;

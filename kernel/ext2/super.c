@@ -125,10 +125,11 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 
 /* ---- mounting ---- */
 
-/* The size of a file that all pointers reach. */
+/* The size of a file that all pointers reach: the direct ones, and those of one
+ * single, one double and one triple indirect block. */
 static u64 largest_file(const struct fs *fs)
 {
-    u64 n = fs->block_bytes / sizeof(u32);
+    u64 n = fs->block_bytes / sizeof(u32); /* pointers in a block */
     if (fs->revision_0)
         return INT32_MAX;
     return (EXT2_DIRECT + n + n * n + n * n * n) << fs->block_shift;
@@ -151,9 +152,12 @@ static int check_block_size(struct fs *fs, const struct ext2_super *sb)
     return 0;
 }
 
-/* Take over the superblock's figures if they agree with each other. */
+/* Take over the superblock's figures if they agree with each other. The first
+ * data block is 1 if blocks have 1 KiB, because the superblock lies behind the
+ * first KiB of the disk; else it is 0. An inode has a power of two of bytes. */
 static int check_sizes(struct fs *fs, const struct ext2_super *sb)
 {
+    /* One block holds the bitmap of a group's blocks or inodes. */
     u32 bits = MIN(fs->block_bytes * 8, MAX_BITS);
     fs->blocks = sb->blocks_count;
     fs->first_data_block = sb->first_data_block;
@@ -192,7 +196,8 @@ static bool power_of(u32 n, u32 base)
     return n == 1;
 }
 
-/* True if a group begins with a copy of superblock and descriptors. */
+/* True if a group begins with a copy of superblock and descriptors: with
+ * sparse_super only groups 0 and 1 and the powers of 3, 5 and 7. */
 static bool has_super(const struct fs *fs, u32 g)
 {
     if (fs->two_supers)
@@ -217,7 +222,9 @@ static void groups_free(struct fs *fs)
 }
 
 /* True if a group's structures are inside it and do not overlap. Adds its
- * counts to the sums. */
+ * counts to the sums. Differences have no sign: bitmap - table is less than
+ * table_blocks exactly if the bitmap lies in the table, because it is huge if
+ * the bitmap lies before it. */
 static bool group_ok(struct fs *fs, u32 g, u32 head)
 {
     const struct ext2_group *gd = group_of(fs, g);

@@ -36,6 +36,8 @@ bool journal_escapes(const void *data)
     return *(const u32 *)data == be32(JOURNAL_MAGIC);
 }
 
+/* The blocks themselves, their descriptors and the blocks of revokes, both
+ * rounded up, and the commit block. */
 u32 journal_room(u32 nblocks, u32 nrevokes)
 {
     return nblocks + (nblocks + MOST_TAGS - 1) / MOST_TAGS +
@@ -120,7 +122,8 @@ static int write_out(struct appending *a)
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
     u64 room = journal_room(nblocks, nrevokes);
-    u64 own = room - nblocks + nescaped; /* blocks that are made here */
+    /* Made here: all but the blocks, and copies of the blocks that escape. */
+    u64 own = room - nblocks + nescaped;
     return own * bio_block_bytes() + room * sizeof(struct io);
 }
 

@@ -137,6 +137,9 @@ static int walk(struct replay *r, const struct pass *pass)
 
 /* ---- revokes ---- */
 
+/* Return a block's slot in the hash table of revokes, or the free slot where it
+ * belongs. A key is 1 more than the block's number, because 0 marks a free
+ * slot. */
 static struct revoke *slot_of(const struct replay *r, u32 blkno)
 {
     u64 key = blkno + 1UL;

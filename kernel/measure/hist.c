@@ -15,6 +15,8 @@ static u32 highest_bit(u64 value)
     return bit;
 }
 
+/* Values below 128 have a bucket each. From there on each power of two has 128
+ * buckets, chosen by the 7 bits after the highest one. */
 u32 hist_bucket(u64 value)
 {
     if (value < 128)

@@ -60,6 +60,8 @@ u32 checksum(u32 sum, const void *data, u32 bytes)
     return sum;
 }
 
+/* Add the carries above 16 bits to the sum, twice, because the first addition
+ * may carry; then invert all bits (RFC 1071). */
 u16 checksum_end(u32 sum)
 {
     sum = (sum & 0xffff) + (sum >> 16);
@@ -163,7 +165,8 @@ static struct datagram *whose(const struct ip *ip)
     return d;
 }
 
-/* Put these bytes in, those that have not come yet. */
+/* Put these bytes in, those that have not come yet. d->have has a bit for each
+ * unit of 8 bytes: fragments begin at multiples of 8. */
 static void put_in(struct datagram *d, u32 at, const u8 *data, u32 bytes)
 {
     charge_bytes(COST_joined_kb, bytes);
@@ -215,6 +218,7 @@ static struct datagram *whole(const struct ip *ip, const u8 *data, u32 bytes)
 void ip_receive(const void *packet, u32 bytes)
 {
     const struct ip *ip = packet;
+    /* The head has a length of its own, in words; `all` is head and data. */
     u32 head = bytes < sizeof *ip ? 0 : (ip->version_words & 15) * 4;
     u32 all = bytes < sizeof *ip ? 0 : net16(ip->bytes);
     if (head < sizeof *ip || ip->version_words >> 4 != 4 || all <= head ||
@@ -229,6 +233,7 @@ void ip_receive(const void *packet, u32 bytes)
         return;
     const u8 *data = (const u8 *)packet + head;
     u32 n = all - head;
+    /* Only the last fragment may end between two units of 8 bytes. */
     if (at + n > DATAGRAM_MAX || (more && n % 8) || !from || from >= MANY) {
         net_damaged();
         return;

@@ -40,6 +40,8 @@ int replies_start(void)
     return 0;
 }
 
+/* Return the row of an earlier call with this number, checksum and sender,
+ * which is being served or has its answer; or NULL. */
 static struct row *find(const struct call *c)
 {
     for (struct row *r = rows; r < rows + ROWS; r++)

@@ -93,6 +93,7 @@ static void set_place(const struct slot *s, u64 place)
 
 /* ---- slots ---- */
 
+/* True if the slot holds one of the request's sectors. */
 static bool overlaps(const struct slot *s, const struct request *r)
 {
     const struct request *own = &s->io.request;

@@ -174,6 +174,7 @@ static const char *objection(const struct policy *p)
     return why || !owner->refuses ? why : owner->refuses(p);
 }
 
+/* How many bytes a policy needs for its kind's buffers; NULL needs none. */
 static u64 memory_of(const struct policy *p)
 {
     return p && p->memory ? p->memory->bytes(kinds[p->kind].owner.buffers) : 0;

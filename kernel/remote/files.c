@@ -52,7 +52,8 @@ static struct file *take_new(struct mount *m, char **page)
 }
 
 /* Of the files that are not in use, the one that was looked up least recently;
- * NULL: there is none. */
+ * NULL: there is none. In use are the root, files with an inode or an open, and
+ * those for which a call or a process works, or is due to work. */
 static struct file *oldest(struct mount *m)
 {
     ITEM_EACH (struct file, f, &m->age, age)

@@ -61,6 +61,8 @@ static int read_exactly(struct program *g, void *to, u64 offset, u64 n)
     return error ?: u.left ? -ENOEXEC : 0;
 }
 
+/* True if the segment lies below the stack, not below `lowest`, and its bytes
+ * lie in the file. Differences are compared, because sums could overflow. */
 static bool segment_is_sound(const struct segment *s, u64 lowest, u64 file_size)
 {
     return s->filesz <= s->memsz && s->vaddr >= lowest &&

@@ -80,6 +80,9 @@ static int path_lock(const u64 *path_user, u32 flags, struct inode **ip)
 
 /* ---- descriptors ---- */
 
+/* True if there is no unknown bit, the access is one of three, O_SYNC is whole
+ * or absent, and no pair contradicts itself: truncating without writing,
+ * O_EXCL without O_CREAT, or creating a directory. */
 static bool open_flags_valid(u64 flags)
 {
     u64 access = flags & O_ACCMODE;

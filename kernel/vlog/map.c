@@ -18,6 +18,8 @@
 
 #define SPARE 4 /* slots: two for a write, two that may fail */
 
+/* The blocks and the sectors of their map share the slots that are not kept
+ * free: one sector of the map for LOG_ENTRIES blocks. */
 void logical_size(struct logical *l, u32 nslots, u32 nsummaries)
 {
     u64 kept = 1UL + SPARE + nsummaries;
@@ -28,6 +30,8 @@ void logical_size(struct logical *l, u32 nslots, u32 nsummaries)
     l->npieces = l->nmap + nsummaries;
 }
 
+/* Memory for: each piece with its part of the map, a bit for each slot that is
+ * in use, and the owner of each slot. */
 u64 logical_bytes(const struct logical *l)
 {
     return l->npieces * (sizeof *l->pieces + LOG_ENTRIES * sizeof *l->map) +

@@ -21,6 +21,7 @@
 #define LARGE (ONE * ONE / 2)
 #define PARTS 1024UL /* and exact marks in such parts of a block */
 
+/* a / b in parts of ONE, rounded to the nearest; 0/0 is ONE. */
 static u64 ratio(u64 a, u64 b)
 {
     if (a == b)
@@ -28,9 +29,12 @@ static u64 ratio(u64 a, u64 b)
     return b ? MIN((a * ONE + b / 2) / b, LARGE) : LARGE;
 }
 
+/* A mark times `by` parts of ONE, rounded to the nearest. At most it doubles or
+ * halves. */
 static u64 step(u64 mark, u64 by)
 {
-    return (mark * MAX(ONE / 2, MIN(by, ONE * 2)) + ONE / 2) / ONE;
+    u64 factor = MAX(ONE / 2, MIN(by, ONE * 2));
+    return (mark * factor + ONE / 2) / ONE;
 }
 
 void marks_start(struct marks *m, u64 high, u64 low)

@@ -1,7 +1,10 @@
 /* The nearest free slot (nearest.h). */
 #include "policies/lib/nearest.h"
 
-/* The first free slot of a track that comes by, once the head is there. */
+/* The first free slot of a track that comes by, once the head is there. passed
+ * is the part of the track that has gone by until then, and sector first + k
+ * the next one to come: free slots are searched from there to the track's end,
+ * then from its beginning. */
 static u64 nearest_on_track(const struct nearest_disk *d, u64 track,
                             struct approach *a)
 {
@@ -14,6 +17,8 @@ static u64 nearest_on_track(const struct nearest_disk *d, u64 track,
     u64 sector = d->free_from(d->arg, first + k, end);
     if (sector == NO_SECTOR)
         sector = d->free_from(d->arg, first, first + k);
+    /* The slot passes angle_ns after the track's first sector. A whole turn
+     * more keeps the difference from being negative. */
     u64 angle_ns = (sector - first) * d->turn_ns / d->sectors;
     a->begin_ns =
         a->there_ns + (angle_ns + 2 * d->turn_ns - passed_ns) % d->turn_ns;

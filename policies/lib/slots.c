@@ -7,8 +7,8 @@ struct search {
     u64 base; /* the sector that counts as the first */
 };
 
-/* The first free sector of a track that may be used; sectors count from base.
- */
+/* The first free sector from `from` to `end`, if their track may be used. These
+ * three count from s->base, the queue's sectors from the disk's beginning. */
 static u64 free_from(void *arg, u64 from, u64 end)
 {
     const struct search *s = arg;

@@ -105,10 +105,13 @@ static bool is_empty(const struct queue *q, u64 segment)
            used(q, segment) == 0;
 }
 
+/* Return the first free place of these: in the segment at the log's end, in the
+ * next empty segment, anywhere behind the end, anywhere. */
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
 {
     const struct end *e = &ends[q->disk];
-    u64 size = segment_sectors(), n = nsegments(q), now = e->end / size;
+    u64 size = segment_sectors(), n = nsegments(q);
+    u64 now = e->end / size; /* the segment behind the one at the end */
     (void)now_ns;
     if (!q->logged)
         return r->sector;
@@ -134,11 +137,14 @@ static void placed(const struct queue *q, const struct request *r)
     e->others += !r->moved;
 }
 
-/* The gain of cleaning a segment, divided by its cost; 0: there is none. */
+/* Return 1000 (1 - u) / (1 + u), where u is the share of the segment in use;
+ * with by_age, times its age. 0: nothing is gained, because the segment is
+ * empty, full, or the log's end. */
 static u64 gain_of(const struct queue *q, u64 segment)
 {
     const struct end *e = &ends[q->disk];
-    u64 all = segment_sectors() / SLOT, n = used(q, segment);
+    u64 all = segment_sectors() / SLOT; /* blocks */
+    u64 n = used(q, segment);
     if (!segment || n == 0 || n >= all ||
         segment == (e->end - 1) / segment_sectors())
         return 0; /* place 0 is never free: its segment cannot be empty */
@@ -165,23 +171,27 @@ static bool was_in_vain(const struct queue *q, bool idle, u64 room)
            room < e->room + least;
 }
 
+/* Set *what to the segment with the most gain, or leave it. Free blocks here
+ * are those at the log's end and in empty segments. */
 static void clean(const struct queue *q, u64 now_ns, bool idle,
                   struct clean *what)
 {
     struct end *e = &ends[q->disk];
-    u64 size = segment_sectors(), n = nsegments(q), empty = 0, best = 0;
+    u64 size = segment_sectors(), n = nsegments(q);
+    u64 empty = 0, best = 0; /* how many segments; a segment's number */
     u64 idle_ns = q->done_ns + tunables[IDLE_MS].value * NS_PER_MS;
     if (idle && now_ns < idle_ns) {
         what->again_ns = idle_ns;
         return;
     }
     u64 room = e->unjudged ? room_left(q) : 0;
+    /* The segment at the log's end is full enough: leave it. */
     if (idle && e->end &&
         used(q, e->end / size - 1) * SLOT * 100 >=
             size * tunables[FULL_PERCENT].value)
         e->next = e->end;
     if (e->since != e->others)
-        e->tried = 0;
+        e->tried = 0; /* others have written since the last cleaning */
     if ((!idle && !e->moved_on) || e->tried > n || e->others < e->until)
         return;
     for (u64 s = 0; s < n; s++) {
@@ -190,7 +200,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
             best = s;
     }
     if (was_in_vain(q, idle, room + empty * size / SLOT)) {
-        e->until = e->others + size / SLOT;
+        e->until = e->others + size / SLOT; /* until a segment is filled */
         return;
     }
     e->unjudged = false;

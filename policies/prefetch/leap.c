@@ -107,7 +107,9 @@ static i64 newest(const struct history *h, u64 i)
     return i < h->n ? h->distance[(h->n - 1 - i) % HISTORY] : 0;
 }
 
-/* The distance that more than half of the `of` newest are, or 0. */
+/* The distance that more than half of the `of` newest are, or 0. If there is
+ * one, it is left as the candidate when each vote for another distance has
+ * cancelled one for it (Boyer and Moore's vote); the second loop counts it. */
 static i64 majority(const struct history *h, u64 of)
 {
     i64 candidate = 0;
@@ -122,6 +124,8 @@ static i64 majority(const struct history *h, u64 of)
     return n > of / 2 ? candidate : 0;
 }
 
+/* Look for a majority among the newest 1 / split of the history, then among
+ * twice as many, and so on. Returns the distance, or 0. */
 static i64 find_trend(const struct history *h)
 {
     i64 trend = 0;
@@ -131,7 +135,8 @@ static i64 find_trend(const struct history *h)
     return trend;
 }
 
-/* True if the last prefetch started this read. */
+/* True if the last prefetch, of `size` blocks `step` apart from `first` on,
+ * started this read. */
 static bool was_started(const struct history *h, const struct access *a)
 {
     i64 from = a->block - h->first;

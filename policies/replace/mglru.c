@@ -172,17 +172,23 @@ static void mglru_insert(struct block *b, bool reuse)
     put(b);
 }
 
-/* The first tier that is protected; TIERS: none is. */
+/* The first tier that is protected; TIERS: none is. It is the first of which a
+ * larger share came again than margin_percent of tier 0's share:
+ *
+ *     refaults / total > margin_percent / 100 * refaults_0 / total_0
+ *
+ * with both sides multiplied by the divisors. */
 static u32 first_protected(void)
 {
     u64 least = tunables[LEAST_REFAULTS].value;
-    u64 base = tiers[0].refaults + tiers[0].past_refaults + 1;
-    u64 of = tiers[0].total + tiers[0].past_total + least;
+    u64 margin_percent = tunables[MARGIN_PERCENT].value;
+    u64 refaults_0 = tiers[0].refaults + tiers[0].past_refaults + 1;
+    u64 total_0 = tiers[0].total + tiers[0].past_total + least;
     for (u32 i = 1; i < TIERS; i++) {
-        u64 again = tiers[i].refaults + tiers[i].past_refaults;
+        u64 refaults = tiers[i].refaults + tiers[i].past_refaults;
         u64 total = tiers[i].total + tiers[i].past_total;
-        if (again >= least &&
-            again * of * 100 > base * total * tunables[MARGIN_PERCENT].value)
+        if (refaults >= least &&
+            refaults * total_0 * 100 > refaults_0 * total * margin_percent)
             return i;
     }
     return TIERS;
@@ -198,7 +204,8 @@ static void learn_from_the_past(void)
     }
 }
 
-/* End empty oldest generations, and begin a new one if needed. */
+/* End empty oldest generations. Begin a new one if the second youngest has less
+ * than a quarter of all blocks. */
 static void turn(void)
 {
     while (youngest - oldest > 1 && !slots[oldest % SLOTS].n) {

@@ -113,6 +113,8 @@ static u64 hash(u32 disk, u64 blkno, u32 row)
     return (((u64)disk << 56 ^ blkno) + 1) * odd[row];
 }
 
+/* Return the word of the sketch that holds a hash's counter in this row, and in
+ * *shift where its 4 bits begin. The hash's upper bits number the counter. */
 static u64 *counter(u64 hash, u32 row, u32 *shift)
 {
     u64 i = hash >> (64 - width_bits);

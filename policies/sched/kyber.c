@@ -259,7 +259,8 @@ static bool is_unwaited(const struct request *r)
     return r->write && !r->waited;
 }
 
-/* True if the domain's first waiting request may enter. */
+/* True if the domain's first waiting request may enter. Writes that nobody
+ * waits for get at most 3/4 of the device's depth. */
 static bool may_enter(const struct device *dev, const struct domain *d)
 {
     u64 unwaited = MAX(tunables[DEVICE_DEPTH].value * 3 / 4, 1);

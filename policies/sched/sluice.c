@@ -341,7 +341,10 @@ static bool idle(const struct queue *q, u64 now_ns)
     return now_ns >= q->word[DONE_NS] + turn_ns(q, PAUSE);
 }
 
-/* True if a write that is wanted may go now, when no read waits. */
+/* True if a write that is wanted may go now, when no read waits. Either the
+ * disk is idle. Or a read has ended at this moment, no write has gone since the
+ * read began, recent gaps after reads were longer than `gap`, and the write has
+ * been wanted for as long as `pause`. */
 static bool is_quiet(const struct queue *q, u64 now_ns)
 {
     return idle(q, now_ns) ||

@@ -76,13 +76,14 @@ static enum visit data(struct block *b, u64 now_ns)
     return b->meta ? PASS : FLUSH;
 }
 
-/* Write the part of the cache whose turn it is; all parts make a round. */
+/* Write the part of the cache whose turn it is. All parts make a round, which
+ * takes autoup: so there are autoup / scan turns, rounded up. */
 static u64 flush_by_turn(void)
 {
     struct cache_state now;
-    u64 turns =
-        (tunables[AUTOUP_S].value * 1000 + tunables[SCAN_MS].value - 1) /
-        tunables[SCAN_MS].value;
+    u64 autoup_ms = tunables[AUTOUP_S].value * 1000;
+    u64 scan_ms = tunables[SCAN_MS].value;
+    u64 turns = (autoup_ms + scan_ms - 1) / scan_ms;
     cache_state(&now);
     last.turn = last.turn % turns + 1;
     last.turns = turns;

@@ -103,13 +103,15 @@ static struct limits limits_of(u64 buffers)
     return (struct limits){free, (free + limit) / 2, limit};
 }
 
-/* The ratio times ONE, for free <= dirty <= limit. */
+/* The ratio at the head of this file, times ONE, for free <= dirty <= limit. x
+ * is what is cubed there, times ONE too: so each product is divided by ONE. */
 static i64 ratio(const struct limits *l, u64 dirty)
 {
     i64 room = MAX(l->limit - l->setpoint, 1);
     i64 x = ((i64)l->setpoint - (i64)dirty) * ONE / room;
     x = MAX(MIN(x, ONE), -ONE);
-    return ONE + x * x / ONE * x / ONE;
+    i64 cube = x * x / ONE * x / ONE;
+    return ONE + cube;
 }
 
 /* Credit what has become clean, and debit what has become dirty. */
