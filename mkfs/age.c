@@ -86,6 +86,8 @@ static void lay_doomed(struct aging *a, u32 size)
     a->doom -= size;
 }
 
+/* Lay kept and doomed files in random order: the next file is a doomed one with
+ * the probability of doom / (keep + doom). */
 static void lay_fillers(struct aging *a)
 {
     while (a->keep + a->doom > 0)
@@ -97,7 +99,9 @@ static void lay_fillers(struct aging *a)
             lay_kept(a, draw_size(a, a->keep));
 }
 
-/* Compute how many blocks to lay down, or end the program with the reason. */
+/* Compute how many blocks to lay down, or end the program with the reason. Of
+ * what is laid down, fragment_percent is doomed, so keep / doom is (100 -
+ * fragment_percent) / fragment_percent. */
 static void plan(struct aging *a)
 {
     const struct options *opt = a->fs->opt;

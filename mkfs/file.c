@@ -267,8 +267,9 @@ static bool goes_elsewhere(const struct map *m, u64 k, const u32 slot[4],
            (part && (k - EXT2_DIRECT) % part == 0);
 }
 
-/* Return by how many groups the file moves on. The random number depends only
- * on where the file begins, not on other files. */
+/* Return by how many groups the file moves on: with --random-indirect by at
+ * least 1 and not back to its own group. The random number depends only on
+ * m->next, not on other files. */
 static u32 groups_on(const struct map *m)
 {
     const struct fs *fs = m->fs;

@@ -117,7 +117,8 @@ static void plan_inodes(struct fs *fs)
     fs->table_blocks = inodes / per_block;
 }
 
-/* Count the groups; a last one too small for its own tables is left out. */
+/* Count the groups and the blocks of their descriptors, both rounded up. A last
+ * group too small for its own tables and MIN_GROUP blocks is left out. */
 static void plan_tail(struct fs *fs)
 {
     u64 each = fs->group_blocks;

@@ -43,10 +43,12 @@ static struct node *child_named(const struct node *dir, const char *name)
     return dir->child[i];
 }
 
+/* Insert a child in the order of names. */
 static void insert(struct node *dir, struct node *n)
 {
     u32 i = position(dir, n->name);
 
+    /* The array doubles when its children are 0 or a power of two. */
     if ((dir->nchild & (dir->nchild - 1)) == 0) {
         u64 room = MAX(1, 2 * (u64)dir->nchild);
         dir->child = realloc(dir->child, room * sizeof(*dir->child));

@@ -26,6 +26,8 @@ static u64 root_up(u64 x)
     return r;
 }
 
+/* Make zones with `tracks` times the cylinders and `sectors` times the sectors
+ * a track. */
 static void scale_zones(const struct drive_model *m, u64 tracks, u64 sectors)
 {
     u32 n = 0;

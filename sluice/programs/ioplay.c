@@ -270,6 +270,8 @@ static struct request *load(void)
 
 /* ---- a worker ---- */
 
+/* How many blocks the bytes of a request touch: from the first one's number to
+ * the last one's. */
 static u32 blocks_of(const struct order *r)
 {
     return (r->offset + r->bytes - 1) / BLOCK - r->offset / BLOCK + 1;

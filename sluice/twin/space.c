@@ -59,7 +59,9 @@ KEPT static bool stacks_reserved; /* the kernel's */
 
 /* ---- spaces ---- */
 
-/* See the head of this file. */
+/* The base of place i. Narrow: one place after the other. Wide: byte 5 is 0x1c
+ * or more and byte 4 is 0x80 to 0xff, the two that fork changes; the lower 4
+ * bytes of every base are 2^31. */
 static u64 base_of(u32 i)
 {
     if (space_bytes == NARROW_BYTES)

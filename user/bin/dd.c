@@ -190,7 +190,8 @@ static int copy(int in, int out)
 
 static void report(u64 ns)
 {
-    u64 tenths = ns > 0 ? bytes * 10000 / ns : 0; /* of 10^6 bytes/s */
+    /* bytes / ns are GB/s, of which a tenth of an MB/s is the 10,000th. */
+    u64 tenths = ns > 0 ? bytes * 10000 / ns : 0;
     fprintf(stderr, "%lu+%lu blocks in, %lu+%lu blocks out\n", full[0],
             partial[0], full[1], partial[1]);
     fprintf(stderr, "%lu bytes, %lu.%06lu s, %lu.%lu MB/s\n", bytes,

@@ -5,6 +5,8 @@
 
 static bool inodes;
 
+/* Print a line for the file system at `path`, in blocks of 1 KiB or, with -i,
+ * in inodes. The share in use is rounded up. */
 static int df(const char *path, const char *dir)
 {
     struct statfs s;

@@ -44,6 +44,8 @@ static void add(struct entries *e, const char *name, const char *path)
     e->at[e->count++] = (struct entry){strdup(name), strdup(path), st};
 }
 
+/* Write a mode as -rwxr-xr-x: a letter for the type, then one for each of the
+ * nine lower bits, from the highest on. */
 static void mode_text(char text[11], u32 mode)
 {
     static const char types[] = "?pc?d?b?-?l?s???";

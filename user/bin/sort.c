@@ -34,7 +34,8 @@ static int compare_numbers(const char *x, const char *y)
     return x_minus ? -order : order;
 }
 
-/* By all bytes: a line may hold any. */
+/* Compare by all bytes, which may be 0, too. If one line is the beginning of
+ * the other one, it comes first. */
 static int compare_bytes(const struct line *x, const struct line *y)
 {
     int order = memcmp(x->text, y->text, MIN(x->length, y->length));

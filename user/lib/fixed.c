@@ -24,6 +24,8 @@ u32 highest_bit(u64 x)
     return bit;
 }
 
+/* Long division: take down one bit of x at a time, and subtract when it fits.
+ */
 u128 divide(u128 x, u64 by)
 {
     u128 rest = 0, result = 0;
@@ -38,6 +40,9 @@ u128 divide(u128 x, u64 by)
     return result;
 }
 
+/* The root's bits from the highest on. `root` is kept shifted left by twice the
+ * place of the next bit, so that root + bit is what setting it would subtract
+ * from x. */
 u64 square_root(u128 x)
 {
     u128 root = 0;
@@ -50,6 +55,8 @@ u64 square_root(u128 x)
     return root;
 }
 
+/* The first binary places are those of the highest bit's number; each further
+ * one is found by squaring, see the head. m is in [1, 2), with 63 places. */
 u64 log2_fixed(u64 x)
 {
     u32 whole = highest_bit(x);
@@ -64,6 +71,8 @@ u64 log2_fixed(u64 x)
     return result;
 }
 
+/* Multiply the factors of the places that are set in x's fraction, then halve
+ * the product as often as its whole part says. */
 u64 exp2_minus_fixed(u64 x)
 {
     static u64 factor[1 + Q]; /* 2^-(2^-k) in Q64 */

@@ -30,6 +30,8 @@ void histogram_add(struct histogram *h, u64 value)
     h->bucket[bucket_of(value)]++;
 }
 
+/* Return the middle of the bucket in which the value of that rank lies; no more
+ * than the largest value. The rank is rounded up. */
 u64 histogram_quantile(const struct histogram *h, u64 of_1000)
 {
     u64 rank = MAX(1, (h->count * of_1000 + 999) / 1000), seen = 0;

@@ -52,6 +52,9 @@ const struct weighted *random_weighted(u64 *state, const struct weighted *w,
     return w;
 }
 
+/* Minus the logarithm of a random number from (0, 1), times the mean. The
+ * number is an output divided by 2^64, so 64 is subtracted from its logarithm
+ * to base 2. Logarithms have Q binary places. */
 u64 random_gap_ns(u64 *state, u64 rate_per_s)
 {
     u64 minus_log2 = (64UL << Q) - log2_fixed(random_u64(state) | 1);

@@ -19,6 +19,7 @@ struct civil {
     u32 month, day, hour, minute, second; /* month and day from 1 */
 };
 
+/* Take whole periods of 400 years, then years, then months off the days. */
 static struct civil civil_time(u64 seconds)
 {
     u64 day = seconds / DAY_S;

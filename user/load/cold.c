@@ -252,6 +252,8 @@ static void check(void)
                o.bs_bytes, path, o.size_bytes, READS_MAX);
 }
 
+/* Print the results in one line of JSON. request_ns: a run's mean time, divided
+ * by its size / bs requests; throughput in bytes/s. */
 static void report(void)
 {
     printf("cold {\"job\":");

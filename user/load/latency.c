@@ -30,7 +30,7 @@ struct table {
 
 /* ---- reading ---- */
 
-/* Room for one more; an array grows at each power of two. */
+/* Make room for one more item; an array grows when n is 0 or a power of two. */
 static void *grow(void *array, u32 n, size_t size)
 {
     return n & (n - 1) ? array : xrealloc(array, 2 * MAX(n, 1) * size);
@@ -154,8 +154,8 @@ static void subtract_all(struct table *t, const struct table *earlier)
 
 /* ---- printing ---- */
 
-/* The least value that of_100000 of 100,000 values do not exceed: the
- * middle of its bucket. */
+/* Return the least value that of_100000 of 100,000 values do not exceed, as the
+ * middle of its bucket. Its rank is rounded up. */
 static u64 quantile(const struct table *t, const struct row *r, u64 of_100000)
 {
     u64 rank = MAX(1, (r->count * of_100000 + 99999) / 100000), seen = 0;

@@ -146,7 +146,9 @@ static size_t shared_bytes(const struct strings *names)
     return n;
 }
 
-/* List the names in columns below the line, then draw the line again. */
+/* List the names in columns below the line, then draw the line again. They are
+ * in order from top to bottom, so entry i of the output, which goes row by row,
+ * is name i % columns * rows + i / columns. */
 static void list_names(struct edit *e, const struct strings *names)
 {
     char text[NAME_BYTES + 16];

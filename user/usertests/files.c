@@ -3,6 +3,7 @@
 
 /* ---- files ---- */
 
+/* Differs from byte to byte, from seed to seed, and from sector to sector. */
 char pattern_byte(u64 seed, u64 offset)
 {
     return seed * 31 + offset * 7 + (offset >> 9);

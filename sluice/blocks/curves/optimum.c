@@ -70,6 +70,8 @@ static void set_remove(struct set *s, u64 n)
             return;
 }
 
+/* Return the largest member: from the top level down, the highest bit of a word
+ * says which word of the next level is the last that has a bit. */
 static u64 set_largest(const struct set *s)
 {
     u64 n = 0;

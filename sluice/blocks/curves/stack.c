@@ -39,17 +39,20 @@ void stack_init(struct stack *s)
     make_room(s, GROUPS);
 }
 
-/* The bits before a place. */
+/* Return how many bits are set before a place: in whole groups, then in whole
+ * words of its group, then in its word. Node i of the tree has the sum of the
+ * groups before i, as many as the value of i's lowest bit. */
 static u64 before(const struct stack *s, u64 place)
 {
     u64 found = 0, group = place / GROUP;
-    for (u64 i = group; i; i &= i - 1)
+    for (u64 i = group; i; i &= i - 1) /* without its lowest bit */
         found += s->sums[i];
     for (u64 word = group * WORDS; word < place / WORD; word++)
         found += bits_of(s->used[word]);
     return found + bits_of(s->used[place / WORD] & ((1UL << place % WORD) - 1));
 }
 
+/* Invert a place's bit, and add `by` to all sums in which its group is. */
 static void change(struct stack *s, u64 place, u64 by)
 {
     s->used[place / WORD] ^= 1UL << place % WORD;
@@ -57,7 +60,8 @@ static void change(struct stack *s, u64 place, u64 by)
         s->sums[i] += by;
 }
 
-/* Set the first n bits. */
+/* Set the first n bits. Node i sums the bits from low to high, of which those
+ * below n are set. */
 static void fill(struct stack *s, u64 n)
 {
     for (u64 word = 0; word < n / WORD; word++)

@@ -21,7 +21,8 @@ void table_free(struct table *t)
     *t = (struct table){0};
 }
 
-/* The slot where the search for a block begins. The multiplier is 2^64 divided
+/* The slot where the search for a block begins: NEAR neighbours are side by
+ * side, and a hash of block / NEAR says where. The multiplier is 2^64 divided
  * by the golden ratio, as D. Knuth has it (The Art of Computer Programming 3,
  * 6.4). */
 static u64 home(const struct table *t, u64 block)
@@ -67,8 +68,10 @@ u64 *table_put(struct table *t, u64 block)
     return &s->value;
 }
 
-/* Blocks behind the free slot that are searched from before it move into it
- * (The Art of Computer Programming 3, 6.4, algorithm R). */
+/* Remove a block. Each later block of the run whose search begins at the hole
+ * or before it moves into the hole, which then is where that block was (The Art
+ * of Computer Programming 3, 6.4, algorithm R). Distances are taken modulo the
+ * number of slots. */
 void table_remove(struct table *t, u64 block)
 {
     u64 hole = find_slot(t, block), last = t->nslots - 1;

@@ -35,6 +35,8 @@ static void lay_out(const struct job *j)
         die("%s", j->filename);
 }
 
+/* Open the job's file, lay it out if the job wants that, and give each random
+ * choice of the job (where, which, when, what part) a stream of its own. */
 void prepare(struct job *j)
 {
     bool writes = j->is & WRITES || j->layout;

@@ -19,7 +19,9 @@ static bool is_open_loop(const struct job *j)
     return j->rate_iops || j->is & MOGUL;
 }
 
-/* Set due_ns, the time when the next I/O is due. */
+/* Set due_ns, the time when the next I/O is due: with a count, evenly so many
+ * in a period; with a rate, after a random gap; else when the last one has
+ * ended, and after each thinktime_blocks a thinktime later. */
 static void schedule(struct job *j)
 {
     u64 k = j->issued;
@@ -58,8 +60,9 @@ static u32 kind_of(const struct job *j)
     return j->is;
 }
 
-/* Return the next block of a sequential job: where the current stream continues
- * in its part of the file. */
+/* Return the next block of a sequential job. The streams take turns, each in a
+ * part of the file. In its part a stream reads every step-th block, which is a
+ * round; the next round begins a block later. `done`: reads of this stream. */
 static u64 next_in_order(const struct job *j)
 {
     u64 part = j->blocks / j->streams, round = part / j->step;

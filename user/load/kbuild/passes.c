@@ -235,8 +235,9 @@ static void read_folder(const struct folder *f)
     }
 }
 
-/* Write an object's part of each section. Section i begins where those before
- * it end; done: the bytes of the objects before this one, whole: of all. */
+/* Write an object's part of each section of the program. Section i takes a
+ * measured share of all bytes, and begins where the sections before it end.
+ * done: the bytes of the objects before this one, whole: of all objects. */
 static void put_sections(struct output *out, u64 done, u64 bytes, u64 whole)
 {
     u64 start = PROGRAM_START;
