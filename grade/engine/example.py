@@ -28,16 +28,13 @@ def format_columns(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> st
     Cells are aligned to the right, except for those of the last column, which are aligned to the
     left.
     """
-    lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(
-        "  ".join(
-            [cell.rjust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True)]
-            + line[-1:]
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    table = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    text = ""
+    for *cells, last in table:
+        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[:-1], strict=True)]
+        text += "  ".join([*aligned, last]).rstrip() + "\n"
+    return text
 
 
 def import_example(lab: Lab) -> ModuleType:

@@ -130,8 +130,8 @@ def merge_runs(runs: list[NDArray[np.void]]) -> Iterator[Table]:
     """Yield the requests of sorted runs in the order of time. Of equal times, the earlier run's is
     first. A slice ends at a time that is in some run, PIECE requests behind its last one."""
     marks = np.unique(np.concatenate([run["time_ns"][PIECE - 1 :: PIECE] for run in runs]))
-    began = [0] * len(runs)
-    for mark in [*marks, None]:
+    began = [0] * len(runs)  # where each run goes on
+    for mark in [*marks, None]:  # None: up to the end
         ended = [
             len(run) if mark is None else int(np.searchsorted(run["time_ns"], mark, "right"))
             for run in runs

@@ -96,25 +96,27 @@ def add_zeros(misses: Measured | None, count: list[int], size: list[int]) -> Mea
 
 
 def times_of(measured: Measured) -> Times:
-    """Return the figures of requests. The deviation is that of the buckets."""
-    total = measured.counts.sum(0)
+    """Return the figures of requests. The deviation is that of the buckets: the square root of the
+    mean square minus the square of the mean."""
+    in_buckets = measured.counts.sum(0)
     count, mean = int(measured.count.sum()), measured.mean_ns()
-    square = float((total * measured.at_ns.astype(float) ** 2).sum()) / max(count, 1)
-    used = measured.at_ns[total > 0]
+    squares = measured.at_ns.astype(float) ** 2
+    mean_square = float((in_buckets * squares).sum()) / max(count, 1)
+    used_ns = measured.at_ns[in_buckets > 0]
     return Times(
-        count,
-        int(measured.bytes.sum()),
-        int(measured.hits.sum()),
-        int(measured.hit_bytes.sum()),
-        int(used[0]) if len(used) else 0,
-        round(mean),
-        round(math.sqrt(max(square - mean**2, 0))),
-        measured.quantile_ns(0.5),
-        measured.quantile_ns(0.9),
-        measured.quantile_ns(0.99),
-        measured.quantile_ns(0.999),
-        measured.quantile_ns(0.9999),
-        int(used[-1]) if len(used) else 0,
+        count=count,
+        bytes=int(measured.bytes.sum()),
+        hits=int(measured.hits.sum()),
+        hit_bytes=int(measured.hit_bytes.sum()),
+        min_ns=int(used_ns[0]) if len(used_ns) else 0,
+        mean_ns=round(mean),
+        std_ns=round(math.sqrt(max(mean_square - mean**2, 0))),
+        p50_ns=measured.quantile_ns(0.5),
+        p90_ns=measured.quantile_ns(0.9),
+        p99_ns=measured.quantile_ns(0.99),
+        p99_9_ns=measured.quantile_ns(0.999),
+        p99_99_ns=measured.quantile_ns(0.9999),
+        max_ns=int(used_ns[-1]) if len(used_ns) else 0,
     )
 
 

@@ -164,11 +164,16 @@ def dump_slices(slices: Slices) -> bytes:
 
 
 def draw_weights(nslices: int) -> NDArray[np.float64]:
-    """Return how often each draw has each slice, shape (DRAWS, slices)."""
+    """Return how often each draw has each slice, shape (DRAWS, slices).
+
+    A draw has as many slices as there are, in runs of `length` neighbours that begin anywhere; the
+    first slice follows the last one.
+    """
     length = max(round(nslices ** (1 / 3)), 1)
-    runs = -(-nslices // length)
+    runs = -(-nslices // length)  # rounded up
     begins = np.random.default_rng(SEED).integers(0, nslices, (DRAWS, runs))
-    drawn = ((begins[:, :, None] + np.arange(length)) % nslices).reshape(DRAWS, -1)[:, :nslices]
+    members = (begins[:, :, None] + np.arange(length)) % nslices  # shape (DRAWS, runs, length)
+    drawn = members.reshape(DRAWS, -1)[:, :nslices]
     weights = np.zeros((DRAWS, nslices))
     np.add.at(weights, (np.repeat(np.arange(DRAWS), nslices), drawn.ravel()), 1)
     return weights

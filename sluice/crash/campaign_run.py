@@ -189,21 +189,21 @@ def summarise(
     images = sum(row.images for row in rows)
     tried = [row for row in new if not row.fault]
     return Summary(
-        request.setup.args,
-        len(rows),
-        sum(row.cuts for row in rows),
-        images,
-        sum(row.stale for row in rows),
-        sum(bool(row.failed) for row in rows),
-        len(list_faults(request)),
-        sum(bool(row.failed) for row in faults),
-        sum(row.checks for row in rows),
-        round(sum(row.mount_sum_ns for row in rows) / max(images, 1) / 1e6, 3),
-        round(max((row.mount_most_ns for row in rows), default=0) / 1e6, 3),
-        round(seconds, 1),
-        round(sum(row.cuts for row in tried) / seconds * 60),
-        round(len(tried) / seconds * 3600),
-        round(len(tried) / max(spent_s, 0.01) * 3600),
+        args=request.setup.args,
+        workloads=len(rows),
+        cuts=sum(row.cuts for row in rows),
+        images=images,
+        stale_cuts=sum(row.stale for row in rows),
+        failures=sum(bool(row.failed) for row in rows),
+        faults=len(list_faults(request)),
+        faults_found=sum(bool(row.failed) for row in faults),
+        checks=sum(row.checks for row in rows),
+        mount_mean_ms=round(sum(row.mount_sum_ns for row in rows) / max(images, 1) / 1e6, 3),
+        mount_most_ms=round(max((row.mount_most_ns for row in rows), default=0) / 1e6, 3),
+        seconds=round(seconds, 1),
+        cuts_a_minute=round(sum(row.cuts for row in tried) / seconds * 60),
+        workloads_an_hour=round(len(tried) / seconds * 3600),
+        workloads_a_processor_hour=round(len(tried) / max(spent_s, 0.01) * 3600),
     )
 
 

@@ -141,7 +141,7 @@ def follow_events(
 def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
     """Return which of these writes may be on the platters: all ways, or some of many."""
     n = len(others)
-    if n <= ALL_WAYS:
+    if n <= ALL_WAYS:  # bit i of a way says whether the i-th is there
         return [
             tuple(other for i, other in enumerate(others) if way >> i & 1) for way in range(1 << n)
         ]
@@ -175,7 +175,9 @@ def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
         groups = [range(at, min(at + grain, count)) for at in range(0, count, grain)]
         ways_of_groups = tears(len(groups), rng)
         return [tuple(i for group in way for i in groups[group]) for way in ways_of_groups]
-    ways = {tuple(range(n)) for n in range(1, count)} | ({(count - 1,)} if count > 1 else set())
+    ways = {tuple(range(n)) for n in range(1, count)}
+    if count > 1:
+        ways.add((count - 1,))
     for _ in range(RANDOM_TEARS if count > 2 else 0):
         ways.add(tuple(i for i in range(count) if rng.random() < 0.5))
     return sorted(way for way in ways if 0 < len(way) < count)

@@ -32,18 +32,20 @@ class EmptyLog:
         at = reader.inode_place(JOURNAL_INODE) + 40
         places = [(at, 60), *((number * size, size) for number in pointers)]
         self.fixed = [(place, disk[place : place + length]) for place, length in places]
-        ring = sorted(data[1:])
-        edges = [0, *(n for one in ring for n in (one * size, (one + 1) * size)), len(disk)]
-        self.kept = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+        ends = [(number * size, (number + 1) * size) for number in sorted(data[1:])]  # of the ring
+        edges = [0, *(edge for block in ends for edge in block), len(disk)]
+        between = zip(edges[::2], edges[1::2], strict=True)
+        self.kept = [(begin, end) for begin, end in between if begin < end]
 
     def is_empty(self, disk: bytes) -> bool:
         """Return whether a disk's log is at its place, and empty."""
-        return (
-            bool(self.fixed)
-            and not struct.unpack_from("<I", disk, INCOMPATIBLE)[0] & RECOVER
-            and not FIRST.unpack_from(disk, self.super + 28)[0]
-            and all(disk[at : at + len(was)] == was for at, was in self.fixed)
-        )
+        if not self.fixed:
+            return False  # there is no log
+        (features,) = struct.unpack_from("<I", disk, INCOMPATIBLE)
+        (begins_at,) = FIRST.unpack_from(disk, self.super + 28)
+        if features & RECOVER or begins_at:
+            return False
+        return all(disk[at : at + len(was)] == was for at, was in self.fixed)
 
     def key(self, disk: bytes) -> int:
         """Return a disk's hash, without what an empty log still holds."""

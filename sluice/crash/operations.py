@@ -110,7 +110,9 @@ def describe(operations: Sequence[Operation]) -> str:
 
 
 def pattern(at: int, size: int, tag: int) -> bytes:
-    """Return what a write with this tag puts at these bytes of a file."""
-    first, last = at // 512, (at + size + 511) // 512
-    sectors = b"".join(bytes([97 + (7 * tag + sector) % 26]) * 512 for sector in range(first, last))
+    """Return what a write with this tag puts at these bytes of a file: each sector has one letter,
+    which depends on the tag and the sector's number."""
+    first, end = at // 512, (at + size + 511) // 512  # sectors
+    letters = [ord("a") + (7 * tag + sector) % 26 for sector in range(first, end)]
+    sectors = b"".join(bytes([letter]) * 512 for letter in letters)
     return sectors[at - first * 512 :][:size]

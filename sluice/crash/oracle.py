@@ -421,13 +421,14 @@ def is_of_versions(piece: bytes, at: int, window: Sequence[bytes], promise: Prom
     because then the size may grow before the data.
     """
     end = at + len(piece)
-    may = [
-        one.ljust(end if promise.stale else -(-len(one) // MOST_BLOCK) * MOST_BLOCK, b"\0")[at:end]
-        for one in window
-    ]
-    return piece in may or all(
-        any(one[i : i + 1] == b for one in may) for i, b in iterate_bytes(piece)
-    )
+    may = []
+    for version in window:
+        block_end = -(-len(version) // MOST_BLOCK) * MOST_BLOCK  # rounded up
+        with_zeros = version.ljust(end if promise.stale else block_end, b"\0")
+        may.append(with_zeros[at:end])
+    if piece in may:
+        return True
+    return all(any(one[i : i + 1] == byte for one in may) for i, byte in iterate_bytes(piece))
 
 
 def iterate_bytes(piece: bytes) -> Iterator[tuple[int, bytes]]:

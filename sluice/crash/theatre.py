@@ -77,11 +77,12 @@ def list_steps(
     flushed = find_flushed(story.events, cut, volatile)
     for i, event in enumerate(story.events[: cut.after + 1]):
         is_write = event.kind == "write"
+        first = event.at // size  # blocks
         last = (event.at + max(len(event.data), 1) - 1) // size
         yield Step(
             kind=event.kind,
             text=describe_event(event, operations, places).strip(),
-            blocks=(event.at // size, last - event.at // size + 1) if is_write else (0, 0),
+            blocks=(first, last - first + 1) if is_write else (0, 0),
             flushed=flushed[i],
             fate=decide_fate(cut, i, flushed[i]) if is_write else "",
             sectors=cut.sectors if i == cut.torn else (),

@@ -99,11 +99,12 @@ def format_table(
     wide = [min(n, LEAST_WORDS) if i in words else n for i, n in enumerate(column_widths(rows))]
     lines: list[str] = []
     for part in split_columns(wide, keys, width):
-        kept = [
-            row[:keys] + [row[i] for i in part]
-            for at, row in enumerate(rows)
-            if any(row[i] for i in part) or (any(row[:keys]) if at < heads else not part)
-        ]
+        kept = []
+        for at, row in enumerate(rows):
+            cells = [row[i] for i in part]
+            # A row without cells here is left out, except a head that names the keys.
+            if any(cells) or (any(row[:keys]) if at < heads else not part):
+                kept.append(row[:keys] + cells)
         left = {*range(keys), *(keys + at for at, i in enumerate(part) if i in words)}
         lines += [*([""] if lines else []), *format_rows(kept, left, left, width)]
     return lines

@@ -93,11 +93,13 @@ def read_marks(console: str) -> Array:
     for part in console.split("@\n")[:2]:
         hours, minutes, seconds, ms = map(int, search_text(UPTIME, part).groups())
         now_ns = (((hours * 60 + minutes) * 60 + seconds) * 1000 + ms) * 10**6
-        idle, *counts = (
+        idle_ns, *counts = (
             int(search_text(re.compile(rf"{name} (\d+)"), part)[1]) for name in COUNTERS
         )
-        found.append([(now_ns - idle) / (1 << LAB_SHIFT), *counts])
-    change: Array = np.diff(np.array(found, dtype=float), axis=0)[0]
+        instructions = (now_ns - idle_ns) / (1 << LAB_SHIFT)  # each takes 2^LAB_SHIFT ns
+        found.append([instructions, *counts])
+    before, after = np.array(found, dtype=float)
+    change: Array = after - before
     return change
 
 

@@ -100,14 +100,15 @@ def has_charged_time(experiment: Experiment) -> bool:
 
 def suits_twin(experiment: Experiment) -> bool:
     """Return whether the twin makes the results of this experiment, on this host."""
-    return has_charged_time(experiment) and not any(
-        engine.run_refusal_reason(
-            run.config["commands"],
-            [disk["size"] for disk in (machine["root"], machine["data"]) if disk],
-        )
-        for run in experiment.runs
-        for machine in (run.config, *([run.config["server"]] if "server" in run.config else ()))
-    )
+    if not has_charged_time(experiment):
+        return False
+    for run in experiment.runs:
+        machines = [run.config, *([run.config["server"]] if "server" in run.config else [])]
+        for machine in machines:
+            sizes = [disk["size"] for disk in (machine["root"], machine["data"]) if disk]
+            if engine.run_refusal_reason(run.config["commands"], sizes):
+                return False
+    return True
 
 
 def choose_engine(experiment: Experiment, word: str) -> Experiment:

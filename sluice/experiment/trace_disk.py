@@ -169,16 +169,17 @@ def print_left_out(path: Path, left_out: str) -> None:
 def memory_mb(count: int, buffers: int = BUFFERS) -> int:
     """Return how many MiB of memory a machine needs to replay this many requests with this many
     buffers. A machine has at most MOST_MB."""
-    more = max(0, buffers - BUFFERS) * BUFFER_BYTES >> 20
-    return LEAST_MB + -(-REQUEST_BYTES * count >> 20) + more
+    buffers_mb = max(0, buffers - BUFFERS) * BUFFER_BYTES >> 20
+    requests_mb = -(-REQUEST_BYTES * count >> 20)  # rounded up
+    return LEAST_MB + requests_mb + buffers_mb
 
 
 def describe_requests(digest: str, count: int, end: int) -> RequestImage:
     """Return a configuration's part about requests that end before byte `end`. They go to `parts`
     files of `part_mb` MiB."""
-    part = -(-end // (PARTS * ROUND))
-    parts = -(-end // (part * ROUND))
-    return {"requests": digest, "count": count, "part_mb": part, "parts": parts}
+    part_mb = -(-end // (PARTS * ROUND))  # both are rounded up
+    parts = -(-end // (part_mb * ROUND))
+    return {"requests": digest, "count": count, "part_mb": part_mb, "parts": parts}
 
 
 @cache

@@ -122,7 +122,8 @@ class Study:
         lack the name.
 
         of: returns a result's values by name. arm: only this arm's results; None: all."""
-        rows = [of(result) for result in (self.arm_results(arm) if arm else self.results)]
+        results = self.arm_results(arm) if arm else self.results
+        rows = [of(result) for result in results]
         names = distinct([name for row in rows for name in row])
         return {name: distinct([row.get(name) for row in rows]) for name in names}
 

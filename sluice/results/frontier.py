@@ -221,7 +221,7 @@ def candidate_boxes(words: str, mark: Mark, bold: bool) -> Iterator[Box]:
 
 
 def line_boxes(points: list[Point]) -> Iterator[Box]:
-    """Yield small boxes along a line, which together cover it."""
+    """Yield boxes of 4 by 4 along a line, which together cover it."""
     for (x, y), (to_x, to_y) in pairwise(points):
         steps = max(1, int(math.hypot(to_x - x, to_y - y) / 4))
         for i in range(steps + 1):

@@ -172,11 +172,13 @@ class Load:
             raise BadExperiment(
                 f"{self.name}: {self.writes} is not 0: the times of this job are not of reads"
             )
-        read, ahead = (
-            [sum(row[name] for name in names) / self.blocks(row) for row in rows]
-            for names in (DISK_READS, (AHEAD,))
-        )
-        misses = [of_all - early for of_all, early in zip(read, ahead, strict=True)]
+        misses, ahead = [], []  # of each run: per requested block
+        for row in rows:
+            blocks = self.blocks(row)
+            read = sum(row[name] for name in DISK_READS) / blocks
+            read_ahead = row[AHEAD] / blocks
+            misses.append(read - read_ahead)
+            ahead.append(read_ahead)
         return Cell(policy, misses, [row[self.ms] for row in rows], ahead)
 
 

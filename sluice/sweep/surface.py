@@ -184,7 +184,8 @@ def axis_shares(values: list[float]) -> NDArray[np.float64]:
 
 
 def point_places(rows: list[Datum]) -> Places:
-    """Return the positions of points in the frame of the Pareto picture."""
+    """Return the positions of points in the frame of the Pareto picture, shape (points, 2): x, and
+    y from the top."""
     x, y = (axis_shares([row[field] for row in rows]) for field in ("x", "y"))
     return np.stack([PARETO_WIDTH * x, PARETO_HEIGHT * (1 - y)], axis=1)
 

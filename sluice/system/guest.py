@@ -291,6 +291,7 @@ class Guest:
         at = (start & ~1) - MEMORY_START
         for disk, (place, most) in enumerate(self.places):
             sector, odd = divmod(at - place, SECTOR)
-            if size and not odd and not size % SECTOR and place <= at <= at + size <= place + most:
+            whole = size and not odd and not size % SECTOR
+            if whole and place <= at <= at + size <= place + most:
                 return Move(disk, sector, size // SECTOR, bool(start & 1))
         raise ValueError(f"the log has a move of {size} bytes at {start:#x}, which is no disk's")

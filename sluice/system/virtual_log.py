@@ -71,8 +71,10 @@ def encode_sector(s: LogSector) -> bytes:
 
 
 def log_capacity(nslots: int, nsummaries: int = 0) -> int:
-    """Return how many blocks a log on this many slots holds."""
-    return (nslots - 1 - SPARE - nsummaries) * ENTRIES // (ENTRIES + 1)
+    """Return how many blocks a log on this many slots holds. One slot in ENTRIES + 1 holds a part
+    of the map."""
+    usable = nslots - 1 - SPARE - nsummaries
+    return usable * ENTRIES // (ENTRIES + 1)
 
 
 def encode_label(log: int, nslots: int, nsummaries: int = 0) -> bytes:

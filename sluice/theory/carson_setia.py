@@ -107,18 +107,21 @@ def dirtying_rate(update: Update, writes_per_s: float, blocks: float) -> float:
 
 
 def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> float:
-    """Return the mean response of a read while this many blocks are written per second. Raises
-    ValueError for an overloaded disk."""
+    """Return the mean response of a read while this many blocks are written per second, by the
+    formula at the head for PURP, for WT and IPU, or for PU. Raises ValueError for an overloaded
+    disk."""
     s_ms = p["service_ms"]
     rho_r, e = p["reads_per_s"] * s_ms / 1000, written * s_ms / 1000
-    if rho_r + e >= 1:
-        raise ValueError(f"the disk is overloaded: it would be busy {rho_r + e:.0%} of the time")
-    waits_ms = (rho_r + e) * s_ms * (1 + p["service_cv"] ** 2) / 2
+    busy = rho_r + e  # the share of time
+    if busy >= 1:
+        raise ValueError(f"the disk is overloaded: it would be busy {busy:.0%} of the time")
+    rest_ms = busy * s_ms * (1 + p["service_cv"] ** 2) / 2  # of the request in service
     if order == "reads first":
-        return s_ms + waits_ms / (1 - rho_r)
+        return s_ms + rest_ms / (1 - rho_r)
     if not burst_s:
-        return s_ms + waits_ms / (1 - rho_r - e)
-    return s_ms + (waits_ms + e**2 * burst_s * 1000 / 2) / (1 - rho_r)
+        return s_ms + rest_ms / (1 - rho_r - e)
+    behind_bursts_ms = e**2 * burst_s * 1000 / 2
+    return s_ms + (rest_ms + behind_bursts_ms) / (1 - rho_r)
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:

@@ -30,7 +30,8 @@ QUANTITIES = {
 def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
     """Return the model's QUANTITIES."""
     p = parameters
-    further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
+    blocks = -int(-p["request_kb"] // p["block_kb"])  # rounded up
+    further = max(0, blocks - 1)
     several = COUNTED.several if further else 0
     call = COUNTED.call + several + further * COUNTED.block + p["request_kb"] * COUNTED.copy_kb
     command = COUNTED.command + further * COUNTED.command_block

@@ -68,24 +68,29 @@ def mean_track_sectors(free: float, n: int) -> float:
 
 
 def mean_cylinder_sectors(free: float, t: int, s: int) -> float:
-    """Return the mean of min(x, y): the sum over k of P(x > k) P(y > k)."""
+    """Return the mean of min(x, y): the sum over k of P(x > k) P(y > k). y > k is certain before
+    the heads are switched."""
     q = (1 - free) ** (t - 1)
     mean, k, more = 0.0, 0, 1.0
     while more > NEGLIGIBLE:
-        more = (1 - free) ** (k + 1) * (1 if k < s else q ** (k + 1 - s))
+        x_is_later = (1 - free) ** (k + 1)
+        y_is_later = 1 if k < s else q ** (k + 1 - s)
+        more = x_is_later * y_is_later
         mean += more
         k += 1
     return mean
 
 
 def mean_fill_sectors(n: int, s: int, m: int) -> float:
-    """Return the mean time of a write that fills an empty track until m sectors are free."""
-    return (s + sum((n - i) / (1 + i) for i in range(m + 1, n + 1))) / (n - m)
+    """Return the mean time of a write that fills an empty track until m sectors are free: the
+    switch to the track and, with i sectors free, the mean on one track, over n - m writes."""
+    passed = sum((n - i) / (1 + i) for i in range(m + 1, n + 1))
+    return (s + passed) / (n - m)
 
 
 def mean_passed_sectors(n: int, k: int) -> float:
     """Return the mean number of used sectors that a write passes, on a track where k sectors were
-    used in this way."""
+    used in this way: (Q - 1) / 2. term: k (k - 1) .. (k - j + 1) / n^j."""
     q, term = 0.0, 1.0
     for j in range(k + 1):
         q += (j + 1) * term

@@ -143,12 +143,15 @@ def places(numbers: Words) -> Places:
 
 
 def slice_counts(count: int, seed: int) -> NDArray[np.int64]:
-    """Return how many requests each slice of the week has, shape (SLICES,); `count` in all."""
+    """Return how many requests each slice of the week has, shape (SLICES,); `count` in all. A slice
+    weighs as its hour of the day, its day and a random burst say. The six bursts of an hour have
+    the mean 1."""
     slices = np.arange(SLICES, dtype="<u8")
-    burst = 1 + (BURST - 1) * uniform(slices, seed, 4) ** 2
-    burst = (burst.reshape(-1, 6) / burst.reshape(-1, 6).mean(axis=1, keepdims=True)).ravel()
+    by_hour = (1 + (BURST - 1) * uniform(slices, seed, 4) ** 2).reshape(-1, 6)
+    burst = (by_hour / by_hour.mean(axis=1, keepdims=True)).ravel()
     hours = slices.astype("<i8") // 6
     weight = np.array(HOURS)[hours % 24] * np.array(DAYS)[hours // 24] * burst
+    # Sums are rounded, not the counts, so that the counts add up to `count`.
     upto = np.round(np.cumsum(weight) / weight.sum() * count).astype("<i8")
     found: Places = np.diff(upto, prepend=0)
     return found
@@ -188,8 +191,9 @@ def make_slices(count: int, seed: int) -> Iterator[np.ndarray]:
 def slice_table(runs: Runs, drawn: int, number: int, wanted: int, seed: int) -> np.ndarray:
     """Return the first `wanted` requests of runs as the table of a slice of time. drawn: runs
     before these; number: the slice's."""
-    of = np.repeat(np.arange(len(runs.length)), runs.length)
-    rank = np.arange(len(of)) - np.repeat(np.cumsum(runs.length) - runs.length, runs.length)
+    of = np.repeat(np.arange(len(runs.length)), runs.length)  # of each request: its run
+    first = np.cumsum(runs.length) - runs.length  # of each run: its first request
+    rank = np.arange(len(of)) - first[of]  # of each request: its place in its run
     counters = np.arange(drawn, drawn + len(runs.length), dtype="<u8")
     begins = np.sort(uniform(counters, seed, 7)) * SLICE_S * 1e9
     gap = -np.log(1 - uniform(counters, seed, 8)) * GAP_NS

@@ -95,9 +95,10 @@ def parse_ages(output: str) -> tuple[tuple[int, float], ...]:
 
 def are_near(theirs: tuple[tuple[int, float], ...], ours: tuple[tuple[int, float], ...]) -> bool:
     """Return whether both wrote as many blocks, at times within NEAR_S."""
-    return [blocks for blocks, _ in theirs] == [blocks for blocks, _ in ours] and all(
-        abs(one[1] - other[1]) <= NEAR_S for one, other in zip(theirs, ours, strict=True)
-    )
+    if [blocks for blocks, _ in theirs] != [blocks for blocks, _ in ours]:
+        return False
+    pairs = zip(theirs, ours, strict=True)
+    return all(abs(their_s - our_s) <= NEAR_S for (_, their_s), (_, our_s) in pairs)
 
 
 def describe_ages(wrote: tuple[tuple[int, float], ...]) -> str:

@@ -97,9 +97,9 @@ class Replay:
     def check(self) -> None:
         """Compare what the machine has traced with the first run. Raises GdbError."""
         end, room = self.event_count(), self.told["records"]
-        begin = max(self.lost, end - room)
+        begin = max(self.lost, end - room)  # the first event that both have
         ring = self.ring(RING.size, room * RECORD.size)
-        split = begin % room * RECORD.size
+        split = begin % room * RECORD.size  # where that event is in the ring
         here = (ring[split:] + ring[:split])[: (end - begin) * RECORD.size]
         there = self.trace[HEAD:][(begin - self.lost) * RECORD.size :][: len(here)]
         if here == there:

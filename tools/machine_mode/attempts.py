@@ -137,8 +137,9 @@ def could_be_right(call: Call) -> bool:
     There may be no memory in it.
     """
     first, end, log, log_end = call.w
-    if call.number == TRACE_BEGIN:
-        first, end = log, log_end = first - kernel_address(0), end - kernel_address(0)
+    if call.number == TRACE_BEGIN:  # the log is the whole region
+        first, end = first - kernel_address(0), end - kernel_address(0)
+        log, log_end = first, end
     whole = not (first | end) % PAGE and not (log | log_end) % 16
     in_order = CONSTANTS_END <= first <= log <= log_end <= end and first < end
     return whole and in_order and end < 1 << PHYS_BITS

@@ -23,20 +23,20 @@ def fold_lines(text: str, width: int | None, indent: str = "", hang: str = "") -
 
     hang: what stands between the indent and each continuation line. Commands are not folded.
     """
-    return "\n".join(
-        "\n".join(
-            textwrap.wrap(
-                indent + line,
-                width,
-                subsequent_indent=indent + hang,
-                break_on_hyphens=False,
-                replace_whitespace=False,
-            )
-            if width and len(indent + line) > width and not line.startswith(COMMANDS)
-            else [indent + line]
+    folded = []
+    for line in text.splitlines():
+        if not width or len(indent + line) <= width or line.startswith(COMMANDS):
+            folded.append(indent + line)
+            continue
+        parts = textwrap.wrap(
+            indent + line,
+            width,
+            subsequent_indent=indent + hang,
+            break_on_hyphens=False,
+            replace_whitespace=False,
         )
-        for line in text.splitlines()
-    )
+        folded.append("\n".join(parts))
+    return "\n".join(folded)
 
 
 def test_details(test: Outcome, width: int | None) -> str:

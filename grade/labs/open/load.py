@@ -166,11 +166,10 @@ def expect_same_load(own: Run, classic: Run) -> None:
     each answer comes further under faster policies.
     """
     theirs, right = requested_blocks(own), requested_blocks(classic)
-    same = len(theirs) == len(right) and all(
-        len(one) >= LEAST_READS * len(other)
-        and all(a == b for a, b in zip(one, other, strict=False))
-        for one, other in zip(theirs, right, strict=True)
-    )
+    same = len(theirs) == len(right)
+    for one, other in zip(theirs, right, strict=False):  # a reader's blocks under both
+        common = min(len(one), len(other))
+        same = same and len(one) >= LEAST_READS * len(other) and one[:common] == other[:common]
     expect(
         same,
         "the readers to ask for the same blocks as under the classic set",

@@ -55,10 +55,18 @@ def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
 
 
 def highest_mark(kinds: Counter[str], reading: int, most: int) -> int:
-    """Return the highest allowed high mark after a step with these reads."""
-    c, gh, gm = (kinds[kind] for kind in ("hit", "ghost hit", "ghost miss"))
-    against = (c - gh + gm, c + gh + gm, gh + gm)[reading]
-    return max(0, most - most * against // (c + kinds["miss"]))
+    """Return the highest allowed high mark after a step with these reads.
+
+    It is most * (1 - against / reads), and `reading` says what counts against it.
+    """
+    hits, ghost_hits, ghost_misses = (kinds[kind] for kind in ("hit", "ghost hit", "ghost miss"))
+    against = (
+        hits - ghost_hits + ghost_misses,
+        hits + ghost_hits + ghost_misses,
+        ghost_hits + ghost_misses,
+    )[reading]
+    reads = hits + kinds["miss"]
+    return max(0, most - most * against // reads)
 
 
 def count_rates(run: Run, cache: Cache) -> dict[int, float]:

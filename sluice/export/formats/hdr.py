@@ -29,7 +29,8 @@ HEAD = struct.Struct(">iiiiqqd")
 
 
 def count_index(value: int) -> int:
-    """Return the index of the count to which a value belongs."""
+    """Return the index of the count to which a value belongs. Values below 2^SUB_BUCKET_BITS have
+    one each; after that each power of two has HALF, by the value's highest SUB_BUCKET_BITS bits."""
     bucket = max(value.bit_length() - SUB_BUCKET_BITS, 0)
     return (bucket + 1) * HALF + (value >> bucket) - HALF
 

@@ -147,18 +147,20 @@ def packed_tables(study: Study) -> dict[str, list[dict[str, str]]]:
 def scale_domains(study: Study) -> dict[str, list[float]]:
     """Return the ends of the scales, which are the same for all runs."""
     runs = [(result["series"], disk_series(result)) for result in study.results]
-    lows = [low for _, disk in runs for _, low, _ in disk["read_heat"]] or [1000]
-    sectors = [s for _, disk in runs for s in (*disk["read_sector"], *disk["write_sector"])]
+    ends_ms = [series["bins"] * series["bin_ms"] for series, _ in runs]
+    writes_per_s = [max(disk["writes"]) * 1000 / series["bin_ms"] for series, disk in runs]
+    longest_queues = [max(disk["queue_max"]) for _, disk in runs]
+    heat = [cell for _, disk in runs for cell in disk["read_heat"]]
+    lows_us = [low for _, low, _ in heat] or [1000]
+    counts = [reads for *_, reads in heat]
+    sectors = [s or 0 for _, disk in runs for s in (*disk["read_sector"], *disk["write_sector"])]
     return {
-        "time": [0, max(s["bins"] * s["bin_ms"] for s, _ in runs) / 1000],
-        "writes": [0, max(max(d["writes"]) * 1000 / s["bin_ms"] for s, d in runs) or 1],
-        "queue": [0, max(max(d["queue_max"]) for _, d in runs) or 1],
-        "low": widen_domain(max(min(lows), 1) / 1000, bucket_high(max(lows)) / 1000),
-        "place": [
-            min(s or 0 for s in sectors) * SECTOR / MIB,
-            max(s or 0 for s in sectors) * SECTOR / MIB,
-        ],
-        "reads": [1, max([2, *(n for _, d in runs for *_, n in d["read_heat"])])],
+        "time": [0, max(ends_ms) / 1000],
+        "writes": [0, max(writes_per_s) or 1],
+        "queue": [0, max(longest_queues) or 1],
+        "low": widen_domain(max(min(lows_us), 1) / 1000, bucket_high(max(lows_us)) / 1000),
+        "place": [min(sectors) * SECTOR / MIB, max(sectors) * SECTOR / MIB],
+        "reads": [1, max([2, *counts])],
     }
 
 

@@ -22,14 +22,19 @@ SECTOR_BYTES = 512
 @cache
 def mean_seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
     """Return the mean seeks between n files at random places: outwards to the next file, back from
-    the last to the first, and between any two."""
+    the last to the first, and between any two.
+
+    Each is a mean over pairs of places on a grid. A pair, whose distance is the share `gap` of the
+    drive, weighs as much as it is probable that none of the other n - 2 files lies between its
+    places, or all of them, or without a condition.
+    """
     row = read_drive_row(drive)
     cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
     onward = back = pair = onwards = backs = pairs = 0.0
     for i in range(GRID):
         for j in range(i, GRID):
             ns, gap = row.seek_ns[cyls[j] - cyls[i]], (j - i) / GRID
-            weight = 0.5 if i == j else 1.0
+            weight = 0.5 if i == j else 1.0  # i != j stands for both orders
             with_none_between = weight * (1 - gap) ** (n - 2)
             with_all_between = weight * gap ** (n - 2)
             onward, onwards = onward + ns * with_none_between, onwards + with_none_between
@@ -42,9 +47,10 @@ def mean_near_seek_ns(row: DriveRow, group_mb: float) -> float:
     """Return the mean seek from a group's start, where the inodes are, to any place in the
     group."""
     sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
-    cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
-    distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
-    return sum(distances) / GRID
+    group_sectors = group_mb * KIB * KIB / SECTOR_BYTES
+    group_cyls = len(row.seek_ns) * group_sectors / sectors
+    seeks_ns = [row.seek_ns[int((i + 0.5) / GRID * group_cyls)] for i in range(GRID)]
+    return sum(seeks_ns) / GRID
 
 
 # ---- the platters ----
@@ -59,8 +65,10 @@ class Tracks:
     skew: float  # mean number of slots from a track's end to the next track's start
 
     def read_ns(self, first: float, sectors: float) -> float:
-        """Return the time from the first sector's start to the last sector's end."""
-        crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
+        """Return the time from the first sector's start to the last sector's end. Each track that
+        begins in between costs the skew."""
+        last = first + sectors - 1
+        crossed = last // self.zone.sectors - first // self.zone.sectors
         return self.slot_ns * (sectors + self.skew * crossed)
 
     def sectors_read(self, first: float, ns: float) -> float:
@@ -82,16 +90,13 @@ def build_tracks(row: DriveRow, zone: Zone) -> Tracks:
 def start_places(row: DriveRow) -> list[tuple[Tracks, float, float]]:
     """Return the places where a file may begin: a zone's tracks, a sector of a track, and the share
     of the drive that the place stands for."""
-    total = sum(z.cylinders * z.sectors for z in row.zones)
-    return [
-        (
-            build_tracks(row, z),
-            (i + 0.5) / PHASES * z.sectors,
-            z.cylinders * z.sectors / total / PHASES,
-        )
-        for z in row.zones
-        for i in range(PHASES)
-    ]
+    total = sum(zone.cylinders * zone.sectors for zone in row.zones)
+    places = []
+    for zone in row.zones:
+        tracks = build_tracks(row, zone)
+        share = zone.cylinders * zone.sectors / total / PHASES
+        places += [(tracks, (i + 0.5) / PHASES * zone.sectors, share) for i in range(PHASES)]
+    return places
 
 
 # ---- the cache ----
