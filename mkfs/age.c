@@ -66,7 +66,7 @@ static void lay_kept(struct aging *a, u32 size)
     char *name = text("f%02u", a->dir->nchild);
     struct node *n = tree_add(a->dir, name, S_IFREG | 0644);
 
-    /* One of them is the indirect block. */
+    /* Beyond 12 data blocks, one of the blocks is the indirect one. */
     n->size = (u64)(size > 12 ? size - 1 : size) * a->fs->block_bytes;
     file_lay(a->fs, n, a->dir->group);
     a->keep -= size;

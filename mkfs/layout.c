@@ -75,6 +75,8 @@ u32 layout_data_start(const struct fs *fs, u32 group)
 
 /* ---- the plan ---- */
 
+/* Set how many blocks there are, and how many a group has: as many as its
+ * bitmap block has bits, or what --group says. */
 static void plan_groups(struct fs *fs)
 {
     const struct options *opt = fs->opt;

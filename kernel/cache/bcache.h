@@ -232,7 +232,8 @@ struct buf *buf_evict(struct buf *b); /* an evictable buffer loses its block */
 
 void replace_init(void); /* without the lock: owns the replace kind */
 
-/* True if the policy has this buffer while it is not busy. */
+/* True if the policy has this buffer while it is not busy: it is not pinned,
+ * and clean, unless the policy takes dirty ones whose write has not failed. */
 static inline bool may_go(const struct buf *b)
 {
     const struct policy *p = policy_in_use[POLICY_REPLACE];

@@ -82,6 +82,8 @@ static struct note *find(const struct disk *d, u64 blkno)
     return NULL;
 }
 
+/* True if the block is on the disk since it was noted: it has no buffer, is
+ * clean, or a write that began after the note has ended. */
 static bool is_written(const struct note *f)
 {
     const struct buf *b = buf_lookup(f->disk, f->blkno);

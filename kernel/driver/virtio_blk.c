@@ -157,6 +157,7 @@ static u32 configuration(const struct virtio_blk *v, u32 offset)
     return *virtio_register(v->registers, VIRTIO_CONFIG + offset);
 }
 
+/* Give the device its queue. False: no memory, or the device has no queue. */
 static bool make_ring(struct virtio_blk *v)
 {
     u32 most = virtio_select(v->registers, 0);

@@ -39,6 +39,8 @@ static struct {
     u16 free[NIC_RING];    /* lock */
 } nic;
 
+/* Give the device one of its queues, with a buffer for each place. False: no
+ * memory, or the device has no such queue. */
 static bool made(struct queue *q, u32 number)
 {
     u32 most = virtio_select(nic.registers, number);

@@ -42,6 +42,8 @@ static bool disjoint(u32 first, u32 n, u32 other, u32 other_n)
     return (u64)first + n <= other || (u64)other + other_n <= first;
 }
 
+/* True if all n blocks lie on the disk, in one group, and none of them is one
+ * of the file system's own. */
 bool blocks_ok(const struct fs *fs, u32 first, u32 n)
 {
     if (first < fs->own_end || first >= fs->blocks || n > fs->blocks - first)

@@ -71,6 +71,8 @@ static int claim_block(struct fs *fs, u32 *left, u64 blkno, u32 ino)
     return 0;
 }
 
+/* Claim each block of each group's table of inodes. A block holds `per_block`
+ * inodes, and inodes are numbered from 1. */
 static int claim_groups(struct fs *fs)
 {
     u32 per_block = fs->block_bytes / fs->inode_bytes;

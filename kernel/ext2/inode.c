@@ -263,6 +263,7 @@ static u64 entry_of(const struct inode *ip)
     return (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
 }
 
+/* The block of the group's table in which the inode lies. */
 u32 inode_block(const struct inode *ip)
 {
     u32 group = (ip->ino - 1) / ip->fs->inodes_per_group;

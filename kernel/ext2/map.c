@@ -173,6 +173,8 @@ static void extend_run(struct inode *ip, u64 block, u32 blkno)
         set_run(ip, block, &blkno, 1);
 }
 
+/* Follow the pointers on the way to the block, from the inode on, and allocate
+ * each block that is missing: tables, then the block itself. */
 int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
 {
     TRY(map(ip, block, blkno));
@@ -233,6 +235,8 @@ static int free_run(struct freed *f)
     return error;
 }
 
+/* Free a block later, together with its neighbours: it makes the run longer, or
+ * the run is freed and the block begins the next one. */
 static int free_block(struct freed *f, u32 blkno)
 {
     if (f->n && blkno == f->first + f->n &&

@@ -74,6 +74,7 @@ static int move_piece(struct disk *d, struct uio *uio, u64 bytes)
     return error;
 }
 
+/* Read or write whole sectors of a disk, up to its end. */
 static int disk_move(u32 unit, struct uio *uio)
 {
     u64 size = disk_bytes(unit);

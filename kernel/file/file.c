@@ -242,6 +242,7 @@ static i64 inode_io(struct file *f, struct uio *u, bool own,
     return uio_result(u, wanted, error);
 }
 
+/* Read or write a device; `own`: at the file's own offset, which moves on. */
 static i64 device_io(struct file *f, struct uio *u, bool own)
 {
     u64 wanted = u->left;

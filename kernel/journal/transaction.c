@@ -65,6 +65,8 @@ void journal_init(struct journal *j)
 
 /* ---- operations ---- */
 
+/* Each operation inside, and one more, may pin OPERATION_BLOCKS. The first one
+ * of a transaction is never refused. */
 bool journal_has_room(const struct journal *j)
 {
     if (!j->open || j->failed)
@@ -348,6 +350,8 @@ static void ask(struct journal *j)
     wakeup(j);
 }
 
+/* Wait until as many processes have asked for a commit as are expected, at most
+ * for as long as a commit takes on average. */
 static void await_others(struct journal *j)
 {
     u64 until_ns = clock_ns() + j->took_ns;

@@ -248,6 +248,7 @@ static void locked(struct inode *ip)
 
 /* ---- renewing ---- */
 
+/* True if the file's lease is used and ends within two periods of renewing. */
 static bool is_due(const struct file *f)
 {
     return (lease_inode(f) || f->written) &&

@@ -130,6 +130,8 @@ i64 socket_send(struct socket *s, struct net_address to, struct uio *u)
 
 /* ---- receiving ---- */
 
+/* True if a UDP datagram has a wrong length or checksum. Cuts the datagram to
+ * the length in its head. A checksum of 0 means that there is none. */
 static bool is_damaged(struct datagram *d, const struct udp *u)
 {
     u32 bytes = net16(u->bytes);

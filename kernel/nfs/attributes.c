@@ -96,6 +96,7 @@ static bool take_time(struct xdr *x, u64 *s)
     return how != KEEP;
 }
 
+/* Each field has a flag before it, and is absent if the flag is 0. */
 void take_wanted(struct xdr *x, struct wanted *w)
 {
     u32 user = 0;
@@ -112,6 +113,7 @@ void take_wanted(struct xdr *x, struct wanted *w)
     w->error = user ? -EPERM : w->new_mode > 07777 ? -EINVAL : 0;
 }
 
+/* Set size, mode and times, each only if it is wanted. */
 int set_wanted(struct inode *ip, const struct wanted *w)
 {
     TRY(w->error);

@@ -19,6 +19,7 @@ static struct row {
 static u64 nreads; /* lock */
 static struct spinlock lock = SPINLOCK("reads", RANK_FILE);
 
+/* Return the row of the inode, or NULL. */
 static struct row *find(const struct inode *ip)
 {
     struct row *r = rows;

@@ -265,6 +265,7 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
     mycpu()->fence_due = true;
 }
 
+/* Adds a page at its first use. Copies a shared one at its first write. */
 inline void *vm_fault(u64 va, bool write)
 {
     struct proc *p = myproc();

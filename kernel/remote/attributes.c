@@ -17,6 +17,7 @@
 #include "kernel/cache/bio.h"
 #include "kernel/remote/internal.h"
 
+/* True if a file had the same size and time of change at both moments. */
 static bool equal(const struct stamp *a, const struct stamp *b)
 {
     return a->size == b->size && a->mtime_s == b->mtime_s &&
@@ -79,6 +80,7 @@ void remote_written(struct inode *ip)
 
 /* ---- from the server's attributes to the inode ---- */
 
+/* Drop the blocks that begin at byte `from` or behind it, and before `end`. */
 void drop_blocks(struct mount *m, const struct file *f, u64 from, u64 end)
 {
     u32 bytes = bio_block_bytes();

@@ -127,7 +127,8 @@ static int load_segment(struct program *g, const struct segment *s)
     return 0;
 }
 
-/* Put n bytes below what is on the stack. */
+/* Put n bytes below what is on the stack, which gets pages as needed.
+ * g->stack[0] is the uppermost page. */
 static int push(struct program *g, const void *data, u64 n)
 {
     g->sp -= n;

@@ -126,6 +126,9 @@ static bool move_block(struct logical *l, u32 block, u32 slot)
     return true;
 }
 
+/* A sector of the map says where each of its blocks is. A summary says which
+ * blocks lie in a row from the slot entry[0] on; the sectors of the map of
+ * those that moved are then owed. */
 void map_commit(struct logical *l, const struct log_sector *s)
 {
     bool of_map = s->piece < l->nmap;

@@ -40,6 +40,7 @@ static void forget(struct ghosts *g, struct ghost *ghost)
     g->n--;
 }
 
+/* Return an entry that was given back, else one that was never used. */
 static struct ghost *spare(struct ghosts *g)
 {
     struct list *n = list_pop_front(&g->spare);

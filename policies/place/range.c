@@ -48,7 +48,8 @@ static u64 nearest_within(const struct slots *p, u64 first, u64 end)
                          end - first, head);
 }
 
-/* The cylinder where a block is at home. */
+/* The cylinder where a block is at home: as far along the disk as the sector's
+ * number is among all numbers. */
 static u64 home(const struct queue *q, u64 sector)
 {
     return MIN(sector * q->tracks.cyls / q->nsectors, q->tracks.cyls - 1);

@@ -124,6 +124,7 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
     return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
 }
 
+/* A block was written at r->physical: the log goes on behind it. */
 static void placed(const struct queue *q, const struct request *r)
 {
     struct end *e = &ends[q->disk];

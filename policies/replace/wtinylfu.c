@@ -225,6 +225,7 @@ static void wtinylfu_remove(struct block *b)
     list_remove(&b->link);
 }
 
+/* True if the sketch has counted more uses of a than of b. */
 static bool used_more(const struct block *a, const struct block *b)
 {
     return uses_of(a->disk, a->blkno) > uses_of(b->disk, b->blkno);

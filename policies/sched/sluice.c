@@ -112,7 +112,7 @@ static u64 turn_ns(const struct queue *q, u32 share)
     return q->turn_ns * tunables[share].value / 100;
 }
 
-/* A share of the age, in ticks. */
+/* A share of the age, a tunable in percent, in ticks. */
 static u64 ticks(u32 share)
 {
     return age_ns() / 100 * tunables[share].value / PACE_TICK_NS;
@@ -182,6 +182,9 @@ struct choice {
     u64 best_ns;
 };
 
+/* Make the request the best choice if its figure is the least: when the head
+ * can begin it, minus a share of its waiting time, and for a read minus
+ * `favour` percent of a turn. */
 static void look_at(struct choice *c, struct request *r)
 {
     if (!r || !is_due_in(r, ticks(EARLY)))

@@ -155,7 +155,8 @@ static const char *expand_output(struct expansion *x, const char *s)
     return p.at;
 }
 
-/* True if the parenthesis at s begins $((...)); `end` is set to its end. */
+/* True if the parenthesis at s begins $((...)): another one follows, and two
+ * close. *end is set to the character behind. */
 static bool is_arithmetic(const char *s, const char **end)
 {
     *end = s[1] == '(' ? paren_end(s, 0) : NULL;

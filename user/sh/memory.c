@@ -34,6 +34,8 @@ char *copy_text(const char *from, size_t n)
     return memcpy(alloc(n + 1), from, n);
 }
 
+/* Memory comes from an arena and is not freed, so a list that is full is copied
+ * to a larger one. A NULL ends the list. */
 void add(struct strings *list, char *s)
 {
     if (list->count + 1 >= list->room) {
