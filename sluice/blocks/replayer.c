@@ -173,6 +173,8 @@ static u64 quantile(const struct times *t, u64 per_10000)
     return 0;
 }
 
+/* Print the figures of a kind of requests as JSON. The deviation is the root of
+ * the mean square minus the square of the mean; it is found by halving. */
 static void times_print(const char *name, const struct times *t)
 {
     u64 n = MAX(t->count, 1), mean = t->sum / n;

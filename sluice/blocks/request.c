@@ -59,6 +59,8 @@ static u32 list_ahead(const struct readahead *w, u64 *next, u64 end,
     return n;
 }
 
+/* When the reader has come to half of the window, list the next blocks that it
+ * asks for; after the last of these, blocks to read ahead. */
 static struct further_reads find_further(struct reading *r, u64 block,
                                          u64 out[2 * WINDOW])
 {

@@ -60,7 +60,9 @@ static struct seek_point *scale_table(const struct seek_point *table,
     return points;
 }
 
-/* A seek over the same share of the disk takes the same time. */
+/* A seek over the same share of the disk takes the same time. The curve is b
+ * sqrt(cyls) below the knee, so b^2 is divided by the factor of the cylinders;
+ * e is a time for each cylinder. Both are rounded. */
 static void scale_seeks(u64 tracks)
 {
     struct seek_curve *c = &scaled.seek;
@@ -71,6 +73,8 @@ static void scale_seeks(u64 tracks)
     c->e_ns = (c->e_ns + tracks / 2) / tracks;
 }
 
+/* The factor by which the drive is too small is split: the root of it for the
+ * tracks, the rest for the sectors a track. */
 const char *drive_scaled_to(const char *name, u64 nsectors)
 {
     const struct drive_model *m = drive_find(name);

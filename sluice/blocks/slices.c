@@ -31,6 +31,8 @@ void times_add(struct times *t, u64 ns, u64 bytes, u64 hit_bytes)
     t->bucket[ns < HIST_GROUP ? ns : hist_bucket(ns)]++;
 }
 
+/* Make the array long enough for this slice, at least twice as long as it was,
+ * and clear what is new. */
 static void make_room(u64 slice)
 {
     u64 room = MAX(2 * slices.room, slice + 1);
@@ -54,6 +56,8 @@ static bool put(FILE *f, const u64 *numbers, u64 n)
     return fwrite(numbers, sizeof *numbers, n, f) == n;
 }
 
+/* Write a record: ten numbers, then for each bucket in use its highest value
+ * and its count. */
 static bool write_times(FILE *f, u64 slice, u64 kind, const struct times *t)
 {
     u64 used = 0;

@@ -141,6 +141,7 @@ static i64 do_store(char **w)
     return error ? error : do_fdatasync(w);
 }
 
+/* Return a checksum of the file's first READ_MOST bytes, or -1. */
 static i64 do_read(char **w)
 {
     int fd = open(w[1], O_RDONLY);

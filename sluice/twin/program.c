@@ -114,6 +114,8 @@ static void map(u64 at, u64 bytes, int access, int flags, int fd, u64 offset)
               "processes");
 }
 
+/* Reserve a place, and map what is only read or executed from the file. A
+ * mapping begins with a page, so each takes `skip` bytes before its segment. */
 void program_map(const struct program *p, u64 base, u64 bytes)
 {
     const Elf64_Phdr *s;
@@ -128,6 +130,7 @@ void program_map(const struct program *p, u64 base, u64 bytes)
     }
 }
 
+/* Copy the data to the place, and add the base to each pointer in it. */
 void program_fill(const struct program *p, u64 base)
 {
     const Elf64_Phdr *s;

@@ -37,6 +37,8 @@ static void ask(u64 at, u64 page_bytes, u64 *used, u64 n)
         used[i] >>= 62;
 }
 
+/* The host is asked about PAGES_ASKED pages at a time. fn gets the part of each
+ * page in use that lies in the range. */
 void each_used(u64 from, u64 to, void (*fn)(u64, u64, void *), void *arg)
 {
     static u64 used[PAGES_ASKED];

@@ -88,7 +88,8 @@ def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_chan
         old + new + old + new + old * 4,
     ]
     assert left_by(old + new + old + new + old * 4) == [old + new + old * 6]
-    assert left_by(old + new + old * 6) == [] == left_by(old * 8)
+    assert left_by(old + new + old * 6) == []
+    assert left_by(old * 8) == []
     assert disk.data == old * 16 and disk.hash() == Disk(old * 16).hash()
 
 

@@ -138,8 +138,8 @@ BEFORE = {
 
 
 def fixed_requests(count: int) -> list[Request]:
-    """Requests that are the same on every host: by turns at places spread over the first 90 MB,
-    and where the last one ended."""
+    """Return requests that are the same on every host, because they are computed: two at places
+    spread over the first 90 MB, one where the last one ended, and so on."""
     made: list[Request] = []
     for i in range(count):
         at = 7919 * i * i % 180_000

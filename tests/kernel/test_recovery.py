@@ -89,6 +89,7 @@ def recover_both(path: Path, check: int = 0) -> str:
 
 
 def split(changed: dict[int, bytes], parts: int) -> list[Transaction]:
+    """Return transactions that share the changed blocks evenly."""
     homes = list(changed)
     return [Transaction({h: changed[h] for h in homes[i::parts]}) for i in range(parts)]
 
@@ -448,6 +449,7 @@ def test_what_the_kernel_appends_is_recovered(states: States, tmp_path: Path, at
     put_sources(image)
     parts = [([*range(250)], []), ([], []), ([250, 251], [3, 4, 251]), ([3], [5])]
     said = append(image, parts, at)
+    # of 1,023: by transaction its blocks, and those of descriptors, revokes and the commit
     assert f"{1023 - 250 - 3 - 1 - 1 - 2 - 3 - 1 - 3} free" in said
     assert "4 transactions" in recover_both(image.path)
     assert brought_home(image.path.with_suffix(".ours")) == {*range(251)} - {4, 5}

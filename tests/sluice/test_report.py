@@ -7,6 +7,7 @@ import struct
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -383,18 +384,13 @@ def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
 
 def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: Study):
     assert lead.lead_metric(shown) == "stat.disk.writes"
-    writes = {
-        (arm, wait_s): sum(
-            r["counters"]["disk.writes"][0]
-            for r in shown.results
-            if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)
-        )
-        / 2
-        for arm in ("PU", "AIPU")
-        for wait_s in (1, 2)
-    }
-    ratios = {s: max(writes["PU", s], writes["AIPU", s]) for s in (1, 2)}
-    ratios = {s: m / min(writes["PU", s], writes["AIPU", s]) for s, m in ratios.items()}
+    writes = dict.fromkeys(product(("PU", "AIPU"), (1, 2)), 0.0)  # means of two trials
+    for one in shown.results:
+        writes[one["arm"], one["variables"]["wait_s"]] += one["counters"]["disk.writes"][0] / 2
+    ratios = {}
+    for wait_s in (1, 2):
+        few, many = sorted((writes["PU", wait_s], writes["AIPU", wait_s]))
+        ratios[wait_s] = many / few
     at = max(ratios, key=ratios.get)
     sentence = lead.lead_sentence(shown)
     assert sentence.startswith(f"Writes to the disk (at wait_s = {at}): ")

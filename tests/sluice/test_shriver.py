@@ -200,8 +200,10 @@ def test_mean_seeks_by_hand():
     from the first with n (n - 1) x^(n - 2) (1 - x)."""
 
     def mean(density) -> float:
+        """Return the mean seek over distances with this density."""
         xs = [(i + 0.5) / 1000 for i in range(1000)]
-        return sum(ROW.seek_ns[int(x * len(ROW.seek_ns))] * density(x) for x in xs) / 1000
+        seeks_ns = [ROW.seek_ns[int(x * len(ROW.seek_ns))] for x in xs]
+        return sum(ns * density(x) for ns, x in zip(seeks_ns, xs, strict=True)) / 1000
 
     for n in (2, 4, 16):
         onward, back, pair = mean_seeks_ns("cheetah4lp", n)

@@ -50,7 +50,7 @@ class Die:
     """The blocks of a die, and which of its pages are where."""
 
     def __init__(self, f: Figures, pages: list[int]) -> None:
-        filled = -(-len(pages) // f.block)
+        filled = -(-len(pages) // f.block)  # blocks, both are rounded up
         spare = max(2, -(-filled * f.spare_percent // 100))
         parts = [pages[i : i + f.block] for i in range(0, len(pages), f.block)]
         self.f = f

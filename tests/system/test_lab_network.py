@@ -358,10 +358,12 @@ def test_every_frame_is_in_the_capture_with_its_virtual_time(tmp_path: Path) -> 
 
 def test_the_identifications_of_cut_datagrams_are_never_used_twice(tmp_path: Path) -> None:
     _, frames, _ = run(tmp_path / "run", build_plan(SERVER, CLIENT))
-    cut = [f.data for f in frames if f.data[12:14] == b"\x08\x00" and f.data[20:22] != b"\x40\x00"]
-    begins = [data[18:20] + data[26:34] for data in cut if not data[21] and not data[20] & 0x1F]
-    assert len(begins) == 8
-    assert len(set(begins)) == len(begins)
+    packets = [f.data for f in frames if f.data[12:14] == b"\x08\x00"]  # of IP
+    cut = [data for data in packets if data[20:22] != b"\x40\x00"]  # not "don't fragment"
+    firsts = [data for data in cut if not data[21] and not data[20] & 0x1F]  # offset 0
+    keys = [data[18:20] + data[26:34] for data in firsts]  # identification and both addresses
+    assert len(keys) == 8
+    assert len(set(keys)) == len(keys)
 
 
 def test_tshark_decodes_a_capture_without_a_complaint(tmp_path: Path) -> None:

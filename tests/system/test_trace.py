@@ -101,7 +101,8 @@ def test_a_reader_that_causes_events_comes_to_the_end_of_the_trace(run_script):
 
 
 def memory_of(path: Path, records: int, written: int) -> Path:
-    """Return a memory file with a ring in which record i was written at i ns."""
+    """Return a memory file with a ring in which record i was written at i ns. A place of the ring
+    has the last record that was written there: its number is the place's, plus whole rounds."""
     ring = [i + (written - 1 - i) // records * records for i in range(min(records, written))]
     rows = [trace.RECORD.pack(i, i, i | (i % 2) << 63, i % 9, i % 12, i % 3) for i in ring]
     head = trace.RING.pack(trace.MAGIC, records, written, 0)

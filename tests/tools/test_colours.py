@@ -40,7 +40,7 @@ def schemes(style: str) -> dict[str, dict[str, str]]:
 
 
 def brightness(colour: str) -> float:
-    """Return the relative luminance of a colour as #rgb or #rrggbb."""
+    """Return the relative luminance of a colour as #rgb or #rrggbb, by the formula of WCAG 2."""
     digits = colour.removeprefix("#")
     digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]

@@ -257,6 +257,8 @@ static void forget_lost(void)
     }
 }
 
+/* The task is owed, on the disk, what all dirty blocks of the owner (0: any)
+ * hold now. */
 void owe_dirty(struct task *t, u64 owner)
 {
     BUF_EACH (b)

@@ -171,6 +171,8 @@ struct optimum {
     FILE *misses; /* or NULL */
 };
 
+/* Use a block. The cache is the set of its blocks' next uses; the block whose
+ * next use is the latest leaves it. Returns whether the block was cached. */
 static bool use(struct optimum *o, u64 number)
 {
     bool hit = set_has(&o->cached, number);

@@ -53,6 +53,7 @@ static void swap(struct sampled_block *a, struct sampled_block *b)
     *b = kept;
 }
 
+/* Add a block, which rises above parents that are smaller. */
 static void heap_add(struct sample *s, u64 hash, u64 block)
 {
     u64 i = s->n++;
@@ -63,6 +64,8 @@ static void heap_add(struct sample *s, u64 hash, u64 block)
     }
 }
 
+/* Remove and return the block with the largest hash. The last one takes its
+ * place, and sinks below children that are larger. */
 static struct sampled_block heap_take(struct sample *s)
 {
     struct sampled_block largest = s->heap[0];
@@ -94,6 +97,8 @@ static void keep(struct sample *s, u64 hash, u64 block)
     s->limit = gone.hash;
 }
 
+/* A block is in the sample if its hash is below the limit. Then it stands for
+ * `weight` blocks, and its depth in the stack of the sample, too. */
 static void use(struct sample *s, struct tally *t,
                 const struct packed_request *r, u64 block, bool counts)
 {

@@ -315,7 +315,10 @@ TEST(a_write_from_bad_memory_leaves_only_what_was_written)
 {
     static u8 data[8192], got[20000];
     static const struct {
-        u64 size, offset, n, good, end, sectors;
+        u64 size;         /* of the file, before */
+        u64 offset, n;    /* what is written */
+        u64 good;         /* bytes of it before the bad memory */
+        u64 end, sectors; /* of the file, after */
     } rows[] = {
         {0, 0, 1024, 500, 0, 0},          {0, 100, 300, 200, 0, 0},
         {0, 0, 3000, 1500, 1024, 2},      {2500, 0, 2048, 700, 2500, 6},

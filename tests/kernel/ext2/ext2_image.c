@@ -405,6 +405,7 @@ static struct gathered gather_inode(struct looking *l, u32 ino)
     return g;
 }
 
+/* True for an empty directory without blocks, which is about to be removed. */
 static bool is_husk(const struct ext2_inode *in)
 {
     return in->mode == (S_IFDIR | 0700) && in->links_count == 2 && !in->size &&
@@ -424,6 +425,8 @@ static void check_attributes(struct looking *l, u32 ino, struct gathered *g)
     g->count++;
 }
 
+/* Complain where the inode's size or its count of sectors does not fit the
+ * blocks that were gathered. */
 static void check_size(struct looking *l, u32 ino, const struct gathered *g)
 {
     const struct ext2_inode *in = image_inode(l->data, ino);
@@ -491,7 +494,8 @@ static void add_line(struct looking *l, u32 ino, const char *path, u64 hash)
 
 static void look_at(struct looking *, u32 ino, u32 parent, const char *path);
 
-/* An entry that is in use. */
+/* Complain where an entry that is in use is wrong. The first two entries of a
+ * directory must be "." and "..", the first one and two bytes of "..". */
 static void look_entry(struct looking *l, u32 dir, u32 parent,
                        const struct ext2_entry *e, u32 number, const char *path)
 {
@@ -597,8 +601,8 @@ static void look_at(struct looking *l, u32 ino, u32 parent, const char *path)
         look_directory(l, ino, parent, path);
 }
 
-/* Inodes that no name leads to: none, or after a power cut without blocks that
- * somebody else has. */
+/* Complain about inodes that no name leads to. On a whole disk there must be
+ * none; after a power cut they may have no block that another file has. */
 static void look_nameless(struct looking *l)
 {
     for (u32 ino = 1; ino <= l->inodes; ino++) {
@@ -617,6 +621,8 @@ static void look_nameless(struct looking *l)
     }
 }
 
+/* Complain where a link count is not the number of names. After a power cut it
+ * may be larger, and of a directory or a husk anything. */
 static void check_links(struct looking *l)
 {
     for (u32 ino = 1; ino <= l->inodes; ino++) {

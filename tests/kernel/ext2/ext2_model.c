@@ -546,6 +546,7 @@ static void do_write(void)
     if (!ip)
         return;
     u64 max = options.max_file_bytes;
+    /* Mostly in the file and short; at times whole blocks, or at the end. */
     u64 at = shim_random(3) ? shim_random(o->size + 1) : shim_random(max);
     u64 n = shim_random(3) ? 1 + shim_random(9000) : 1 + shim_random(max / 4);
     at = shim_random(3) ? at : at & ~(u64)(shim.block_bytes - 1);

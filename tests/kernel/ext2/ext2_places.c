@@ -256,35 +256,73 @@ TEST(a_bitmap_that_contradicts_its_count_gives_nothing_out)
     }
 }
 
+/* What is freed of a disk with a file of three blocks. */
+enum freed {
+    THE_FILES_INODE,
+    THE_FILES_BLOCKS,
+    THE_FILES_INODE_AS_A_DIRECTORYS,
+    /* From here on it is not in use, or no file's. */
+    A_BLOCK_BEHIND_THE_FILE,
+    A_BLOCK_OF_THE_FILE_AND_ONE_BEHIND,
+    A_BLOCK_OF_THE_SYSTEM,
+    A_FREE_INODE_OF_THE_SAME_GROUP,
+    AN_INODE_OF_A_FREE_GROUP,
+    AN_INODE_OF_A_FREE_GROUP_AS_A_DIRECTORYS,
+    A_BLOCK_BEHIND_THE_DISK,
+    FREED
+};
+
+static int free_it(enum freed what, const struct inode *ip)
+{
+    u32 first = ip->block[0];
+    switch (what) {
+    case THE_FILES_INODE:
+        return ino_free(ip->fs, ip->ino, false);
+    case THE_FILES_BLOCKS:
+        return blocks_free(ip->fs, first, 3);
+    case THE_FILES_INODE_AS_A_DIRECTORYS:
+        return ino_free(ip->fs, ip->ino, true);
+    case A_BLOCK_BEHIND_THE_FILE:
+        return blocks_free(ip->fs, first + 3, 1);
+    case A_BLOCK_OF_THE_FILE_AND_ONE_BEHIND:
+        return blocks_free(ip->fs, first + 2, 2);
+    case A_BLOCK_OF_THE_SYSTEM:
+        return blocks_free(ip->fs, 2, 1);
+    case A_FREE_INODE_OF_THE_SAME_GROUP:
+        return ino_free(ip->fs, ip->ino + 1, false);
+    case AN_INODE_OF_A_FREE_GROUP:
+        return ino_free(ip->fs, 40, false);
+    case AN_INODE_OF_A_FREE_GROUP_AS_A_DIRECTORYS:
+        return ino_free(ip->fs, 99, true);
+    default:
+        return blocks_free(ip->fs, 600, 1);
+    }
+}
+
 TEST(what_is_not_in_use_cannot_be_freed)
 {
-    for (u32 i = 0; i < 9; i++) {
+    for (enum freed what = 0; what < FREED; what++) {
         rig_make(NULL);
         rig_script("mount /m\nwrite /m/f 3000 1\n");
         struct inode *ip = rig_open("/m/f");
         u32 first = ip->block[0];
         shim_printed();
-        int error = i == 0   ? blocks_free(ip->fs, first + 3, 1)
-                    : i == 1 ? blocks_free(ip->fs, first + 2, 2)
-                    : i == 2 ? blocks_free(ip->fs, 2, 1)
-                    : i == 3 ? ino_free(ip->fs, 40, false)
-                    : i == 4 ? ino_free(ip->fs, ip->ino, false)
-                    : i == 5 ? blocks_free(ip->fs, first, 3)
-                    : i == 6 ? ino_free(ip->fs, 99, true)
-                    : i == 7 ? ino_free(ip->fs, ip->ino, true)
-                             : blocks_free(ip->fs, 600, 1);
-        bool fine = i == 4 || i == 5 || i == 7;
+        int error = free_it(what, ip);
+        bool fine = what < A_BLOCK_BEHIND_THE_FILE;
         check_eq(error, fine ? 0 : -EIO);
         check_eq(fs_writable(ip->fs), fine ? 0 : -EROFS);
         const char *said = shim_printed();
         check(fine ? !*said : !!strstr(said, "is freed but n"));
         if (fine) {
             const struct ext2_group *g = group_of(ip->fs, 0);
-            check_eq(g->free_inodes_count, 32 - 10 - (i == 5));
-            check_eq(g->free_blocks_count, 128 - 8 - 1 - (i == 5 ? 0 : 3));
-            check_eq(g->used_dirs_count, i == 7 ? 0 : 1);
-            check_eq(ip->fs->free_blocks, 480 - (i == 5 ? 0 : 3));
-            check_eq(ip->fs->free_inodes, 118 - (i == 5));
+            bool is_dir = what == THE_FILES_INODE_AS_A_DIRECTORYS;
+            u32 inodes_used = what == THE_FILES_BLOCKS;
+            u32 blocks_used = what == THE_FILES_BLOCKS ? 0 : 3;
+            check_eq(g->free_inodes_count, 32 - 10 - inodes_used);
+            check_eq(g->free_blocks_count, 128 - 8 - 1 - blocks_used);
+            check_eq(g->used_dirs_count, is_dir ? 0 : 1);
+            check_eq(ip->fs->free_blocks, 480 - blocks_used);
+            check_eq(ip->fs->free_inodes, 118 - inodes_used);
         } else {
             check_eq(blocks_free(ip->fs, first, 3), -EROFS);
             check_eq(ino_free(ip->fs, ip->ino, false), -EROFS);
@@ -299,7 +337,7 @@ TEST(what_is_not_in_use_cannot_be_freed)
 TEST(inodes_go_where_the_rules_send_them)
 {
     u64 seed = 7;
-    u8 used[129] = {0};
+    u8 used[129] = {0}; /* 0: free, 1: before the test, 2: file, 3: directory */
     rig_make(NULL);
     files_in_groups(4);
     for (u32 ino = 1; ino <= 128; ino++)
@@ -311,7 +349,9 @@ TEST(inodes_go_where_the_rules_send_them)
         sprintf(path, "/m/%lu", random_u64(&seed) % 4);
         struct inode *dir = rig_open(path);
         bool directory = random_u64(&seed) % 2;
-        u32 first = (dir->ino - 1) / 32, free[4] = {0}, total = 0, got, want;
+        u32 first = (dir->ino - 1) / 32; /* group */
+        u32 free[4] = {0}, total = 0;    /* inodes, of each group and of all */
+        u32 got, want;                   /* an inode's number */
         for (u32 ino = 1; ino <= 128; ino++) {
             free[(ino - 1) / 32] += !used[ino];
             total += !used[ino];

@@ -192,6 +192,8 @@ static const struct request *some_request(u64 *seed)
     return i < WRITES_MOST ? &writes[i] : i % 2 ? &wanted : NULL;
 }
 
+/* Draw what the last search has left and what has happened since. Each figure
+ * `random % 2 * x` is 0 in half of the cases. */
 static void draw_lateness(u64 *seed, u64 now_ns)
 {
     *lateness_of(&queue) = (struct lateness){

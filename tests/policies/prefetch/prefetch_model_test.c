@@ -328,11 +328,17 @@ static void draw_read(struct access *a, u64 *seed)
 {
     u64 how = random_u64(seed) % 16;
     u64 n = 1 + random_u64(seed) % 5;
-    i64 to = how < 8    ? (i64)m.next
-             : how < 10 ? (i64)m.next - 1
-             : how < 14 ? (i64)m.last + m.step
-             : how < 15 ? (i64)m.last
-                        : (i64)(random_u64(seed) % a->file_blocks);
+    i64 to;
+    if (how < 8)
+        to = (i64)m.next; /* goes on */
+    else if (how < 10)
+        to = (i64)m.next - 1; /* in the last block again */
+    else if (how < 14)
+        to = (i64)m.last + m.step; /* as far on as the last time */
+    else if (how < 15)
+        to = (i64)m.last;
+    else
+        to = (i64)(random_u64(seed) % a->file_blocks);
     if (to < 0 || (u64)to + n > a->file_blocks)
         to = random_u64(seed) % (a->file_blocks - n + 1);
     a->block = to;

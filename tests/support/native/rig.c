@@ -517,6 +517,8 @@ void virtio_blk_kick(struct virtio_blk *v)
     rig.kicks++;
 }
 
+/* True if the command that was started has the bad sector, and reads or writes
+ * as the fault wants. */
 static bool touches(const struct bad *b, const struct started *s)
 {
     u64 end = s->sector;

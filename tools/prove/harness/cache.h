@@ -149,6 +149,8 @@ u64 flush_all(void)
     return flush_older(0);
 }
 
+/* Flush each block on the list, and the other dirty blocks of its owner on its
+ * disk. Returns how many were flushed. */
 u64 flush_files(struct list *head)
 {
     u64 n = 0;

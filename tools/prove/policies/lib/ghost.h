@@ -72,6 +72,7 @@ static inline bool ghosts_forget(struct ghosts *g, u32 disk, u64 blkno)
     return was;
 }
 
+/* The one that entered first; 0 means that it is not in. */
 static inline const struct ghost *ghost_older(const struct ghost *x,
                                               const struct ghost *y)
 {
