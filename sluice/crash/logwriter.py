@@ -54,6 +54,8 @@ class Image:
         return [b for word in words for b in self._pointers(word, depth - 1)]
 
     def _journal_blocks(self) -> list[int]:
+        """Return the blocks of the journal's file: its inode has 12 direct pointers, then one that
+        leads to a tree of 1, 2 and 3 levels."""
         first = self.word(SUPER_AT + 20)
         table = self.word((first + 1) * self.block_bytes + 8)
         inode_bytes = struct.unpack_from("<H", self.data, SUPER_AT + 88)[0]

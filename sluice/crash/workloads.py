@@ -138,5 +138,6 @@ def moves_directory(operations: tuple[Operation, ...]) -> bool:
     """Return whether a workload may move a directory: then, before a mount, e2fsck -p may have to
     ask about two names of it (book/pages/inside/ext2.md, promise 2)."""
     made = {op.words[0] for op in operations if op.name == "mkdir"} | {"/d", "/e"}
-    moved = [op.words for op in operations if op.name == "rename"]
-    return any(old in made or old in {new for _, new in moved} for old, _ in moved)
+    renames = [op.words for op in operations if op.name == "rename"]
+    new_names = {new for _, new in renames}  # which may be of a directory
+    return any(old in made or old in new_names for old, _ in renames)

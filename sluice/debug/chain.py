@@ -193,10 +193,12 @@ class Explainer:
     def __post_init__(self) -> None:
         self.commands = service.commands_by_disk(self.kept.run, self.kept.recording.events)
         self.origins = find_origins(self.kept)
-        self.begins = {d: [c.begin_ns for c in cs] for d, cs in self.commands.items()}
-        self.of_request = {
-            key(r): c for cs in self.commands.values() for c in cs for r in c.requests
+        self.begins = {
+            disk: [command.begin_ns for command in commands]
+            for disk, commands in self.commands.items()
         }
+        every = [command for commands in self.commands.values() for command in commands]
+        self.of_request = {key(r): command for command in every for r in command.requests}
 
     def explain(self, read: Request) -> Chain:
         """Return the chain of a completed read."""

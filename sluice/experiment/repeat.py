@@ -297,12 +297,11 @@ def measure_moves(experiment: Experiment, way: Way, base: Path, first: Way) -> M
         for name, value in one.items()
         if value and name in other
     ]
+    judged = [judge_experiment(experiment, rows) for rows in (here, there)]
     verdicts = [
-        f"{a.says}: {a.word} here, {b.word} there"
-        for a, b in zip(
-            *(judge_experiment(experiment, rows) for rows in (here, there)), strict=True
-        )
-        if a.word != b.word
+        f"{one.says}: {one.word} here, {other.word} there"
+        for one, other in zip(*judged, strict=True)
+        if one.word != other.word
     ]
     percents = [abs(other / value - 1) * 100 for value, other in pairs]
     return Moved(experiment.name, way.name, percents, verdicts)

@@ -27,7 +27,7 @@ def fold_sign(n: int) -> int:
 
 
 def unfold_sign(n: int) -> int:
-    """Return the whole number that was folded to n."""
+    """Return the whole number that was folded to n: 0, -1, 1, -2, 2 ... to 0, 1, 2, 3, 4 ..."""
     return -(n + 1 >> 1) if n & 1 else n >> 1
 
 
@@ -66,9 +66,11 @@ def pack_column(column: Iterable[int]) -> str:
 
 
 def decode_first(data: bytes) -> tuple[int, bytes]:
-    """Return the first number, and the bytes after it."""
-    n = next(i for i, byte in enumerate(data) if byte < 128) + 1
-    return sum((byte & 127) << 7 * i for i, byte in enumerate(data[:n])), data[n:]
+    """Return the first number, and the bytes after it. Each byte has 7 bits of the number, the
+    lowest first, and 128 if another byte follows."""
+    length = next(i for i, byte in enumerate(data) if byte < 128) + 1
+    number = sum((byte & 127) << 7 * i for i, byte in enumerate(data[:length]))
+    return number, data[length:]
 
 
 def unpack_column(text: str) -> list[int]:

@@ -325,9 +325,8 @@ def stored_findings(kept: StoredResults) -> list[Finding]:
 def is_judged(kept: StoredResults, experiment: Experiment) -> bool:
     """Return whether the stored verdicts have the sentences and papers of the experiment's present
     expectations (in full size)."""
-    return {(one["says"], one["paper"]) for one in kept["verdicts"] if not one["contest"]} == {
-        (one["says"], one.get("paper", "")) for one in experiment.expectations
-    }
+    judged = {(one["says"], one["paper"]) for one in kept["verdicts"] if not one["contest"]}
+    return judged == {(one["says"], one.get("paper", "")) for one in experiment.expectations}
 
 
 def read_stored(name: str, folder: Path = FOLDER) -> StoredResults:

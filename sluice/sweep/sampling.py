@@ -66,9 +66,10 @@ def halton_number(i: int, base: int) -> float:
 
 
 def halton_points(axes: list[Axis], count: int, objectives: int) -> Points:
-    """Yield points that fill the space evenly: Halton's sequence (J.
+    """Yield points that fill the space evenly: Halton's sequence, shifted on each axis by a random
+    share.
 
-    H. Halton, Numerische Mathematik 2, 1960), shifted on each axis by a random share.
+    Source: J. H. Halton, Numerische Mathematik 2, 1960.
     """
     shift = np.random.default_rng(SEED).random(len(axes))
     bases = PRIMES[: len(axes)]

@@ -70,7 +70,7 @@ def read_ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
         at += RING.size
         if written <= records:
             return 0, memory[at : at + written * RECORD.size]
-        oldest = at + written % records * RECORD.size
+        oldest = at + written % records * RECORD.size  # the next to be overwritten
         return written - records, memory[oldest : at + records * RECORD.size] + memory[at:oldest]
 
 

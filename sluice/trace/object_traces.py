@@ -63,7 +63,7 @@ class Objects:
         their first uses, each as long as its largest use."""
         count = len(self.numbers)
         order = np.lexsort((self.first_at[:count], self.first_s[:count]))
-        room = -(-self.longest[order] // BLOCK) * BLOCK
+        room = -(-self.longest[order] // BLOCK) * BLOCK  # rounded up to blocks
         found = np.empty(count, "<u8")
         found[order] = np.cumsum(room) - room
         return found

@@ -78,5 +78,6 @@ def place_side_by_side(requests: np.ndarray) -> np.ndarray:
     for number in np.unique(unit):
         here = unit == number
         found["offset"][here] = offset[here] + np.uint64(start)
-        start += -(-int((offset[here] + requests["bytes"][here]).max()) // ROUND) * ROUND
+        length = int((offset[here] + requests["bytes"][here]).max())
+        start += -(-length // ROUND) * ROUND  # rounded up
     return found

@@ -74,7 +74,8 @@ class Store:
 def nonzero_pages(file: int, size: int) -> Iterator[tuple[int, bytes]]:
     """Yield the pages of a disk that are not all zero, with their numbers."""
     for start, length in data_ranges(file, 0, size):
-        for number in range(start // PAGE, -(-(start + length) // PAGE)):
+        end = -(-(start + length) // PAGE)  # rounded up
+        for number in range(start // PAGE, end):
             page = os.pread(file, PAGE, number * PAGE).ljust(PAGE, b"\0")
             if any(page):
                 yield number, page

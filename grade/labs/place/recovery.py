@@ -75,14 +75,15 @@ def expect_places(run: Run) -> None:
             continue
         at = log.map.get(c.block)
         read.add(c.block)
-        run.expect(
-            c.sector // SECTORS == at if at else c.kind is log_disk.Kind.NOTHING,
-            f"block {c.block} to be read from slot {at}" if at else f"no read for block {c.block}",
-            "it was taken for a block that was never written"
-            if c.kind is log_disk.Kind.NOTHING
-            else f"it was read from slot {c.sector // SECTORS}",
-            run.events[c.number],
-        )
+        slot, taken_for_unwritten = c.sector // SECTORS, c.kind is log_disk.Kind.NOTHING
+        came = f"it was read from slot {slot}"
+        if taken_for_unwritten:
+            came = "it was taken for a block that was never written"
+        if at:
+            right, wanted = slot == at, f"block {c.block} to be read from slot {at}"
+        else:
+            right, wanted = taken_for_unwritten, f"no read for block {c.block}"
+        run.expect(right, wanted, came, run.events[c.number])
     run.beacon(2)
     expect(len(read) >= BLOCKS[0], f"at least {BLOCKS[0]} blocks to be read", f"{len(read)}")
 

@@ -76,15 +76,15 @@ def blocks_cleaned(run: Run) -> Counter[int]:
 def marks_by_rates(
     run: Run, last: int, most_by: float = MOST_BY, cache: Cache = CACHE
 ) -> Iterator[tuple[int, Marks]]:
-    """Yield the marks in each step until this one."""
-    d = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
-    c = blocks_cleaned(run)
+    """Yield the marks in each step up to `last`, by what became dirty and clean before it."""
+    dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
+    cleaned = blocks_cleaned(run)
     high, low = float(cache.high), float(cache.low)
     for now in range(1, last + 1):
         if now >= FIRST:
-            by = ratio(d[now - 2], d[now - 1])
+            by = ratio(dirtied[now - 2], dirtied[now - 1])
             high = max(1, min(step(high, by, most_by), cache.buffers))
-            by *= ratio(c[now - 1], c[now - 2])
+            by *= ratio(cleaned[now - 1], cleaned[now - 2])
             low = min(step(low, by, most_by), cache.buffers)
         yield now, Marks(high, min(low, high))
 

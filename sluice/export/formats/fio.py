@@ -54,8 +54,10 @@ def bin_counts(values: list[int]) -> dict[str, int]:
     a power of two."""
     found: Counter[int] = Counter()
     for value in values:
-        shift = max(value.bit_length() - 7, 0)
-        found[(value >> shift << shift) + (1 << shift >> 1)] += 1
+        shift = max(value.bit_length() - 7, 0)  # a bin has 2^shift values
+        low = value >> shift << shift
+        middle = low + (1 << shift >> 1)
+        found[middle] += 1
     return {str(middle): n for middle, n in sorted(found.items())}
 
 
