@@ -3,7 +3,9 @@
  *
  * - There is a note for each block of metadata that waits, and on its list one
  *   for each new block. bcache.lock guards them. Only who has the buffer of
- *   the metadata takes notes away, so it may walk its list and sleep.
+ *   the metadata takes notes away, so it may walk its list and sleep. Others
+ *   add notes at the end meanwhile: it walks to the last one that was there at
+ *   first. The buffer has no pointer yet to the block of a later one.
  * - The cache numbers its writes. A new block has been written if it is clean,
  *   or if a write of it has ended that is newer than the note.
  * - `written` is set by the holder of depend.releasing, before it flushes the
@@ -64,12 +66,17 @@ static struct note *add(struct list *to, struct disk *d, u64 blkno)
     return n;
 }
 
-/* Take away the note of metadata, whose buffer the caller has, or which has
- * none. */
-static void drop(struct note *w)
+/* Take away the notes up to `last`, and that of the metadata if there is no
+ * other. b, which the caller has, may be written then. */
+static void drop(struct note *w, const struct list *last, struct buf *b)
 {
-    for (struct list *l; (l = list_pop_front(&w->firsts));)
+    for (struct list *l = NULL; l != last;) {
+        l = list_pop_front(&w->firsts);
         give(LIST_ITEM(l, struct note, link));
+    }
+    unpin(b);
+    if (!list_empty(&w->firsts))
+        return;
     list_remove(&w->link);
     give(w);
 }
@@ -103,21 +110,27 @@ static bool is_ready(const struct note *w)
 
 /* ---- writing what is waited for ---- */
 
-/* The note by which b, which the caller has, waits, or NULL. */
-static struct note *note_of(const struct buf *b)
+/* The note by which b, which the caller has, waits, or NULL; *last: the last
+ * one on its list. */
+static struct note *note_of(const struct buf *b, struct list **last)
 {
     if (!__atomic_load_n(&depend.begun, __ATOMIC_ACQUIRE))
         return NULL;
     HOLD(spin, &bcache.lock);
-    return find(b->disk, b->block.blkno);
+    struct note *w = find(b->disk, b->block.blkno);
+    *last = w ? w->firsts.prev : NULL;
+    return w;
 }
 
-/* Start the writes of the new blocks for which w waits, then wait for them, and
- * make them durable. Caller has the buffer that waits. 0 or -EIO. */
-static int write_firsts(const struct note *w)
+/* Start the writes of the new blocks for which w waits, up to `last`, then wait
+ * for them, and make them durable. Caller has the buffer that waits. 0 or -EIO.
+ */
+static int write_firsts(const struct note *w, const struct list *last)
 {
     for (int pass = 0; pass < 2; pass++) {
-        ITEM_EACH (struct note, f, &w->firsts, link) {
+        for (const struct list *l = &w->firsts; l != last;) {
+            l = l->next;
+            const struct note *f = LIST_ITEM(l, struct note, link);
             spin_lock(&bcache.lock);
             bool written = f->blkno == w->blkno || is_written(f);
             spin_unlock(&bcache.lock);
@@ -132,55 +145,43 @@ static int write_firsts(const struct note *w)
 
 int depend_write(struct buf *b)
 {
-    struct note *w = note_of(b);
-    if (w && write_firsts(w) < 0) {
+    struct list *last;
+    struct note *w = note_of(b, &last);
+    if (w && write_firsts(w, last) < 0) {
         bpin(b, b->block.owner); /* it goes on waiting */
         return -EIO;
     }
     if (w) {
         HOLD(spin, &bcache.lock);
-        drop(w);
-        unpin(b);
+        drop(w, last, b);
     }
     return bwrite_stable(b);
 }
 
-/* The block of the disk that has waited longest, if too much waits or that for
- * too long; else NO_SECTOR. */
-static u64 overdue(const struct disk *d)
+/* The block of the disk that has waited longest, of those that are ready; or of
+ * all, if too much waits or that for too long. NO_SECTOR: there is none. */
+static u64 longest(const struct disk *d, bool ready)
 {
     HOLD(spin, &bcache.lock);
     bool many = bcache.npinned[d->id] * PINNED_PART > bcache.nbufs ||
                 depend.nnotes - depend.nspare > NOTES_MOST;
     ITEM_EACH (struct note, w, &depend.waiting, link)
-        if (w->disk == d && (many || clock_ns() - w->since_ns >= WAITS_MOST_NS))
+        if (w->disk == d &&
+            (ready ? is_ready(w)
+                   : many || clock_ns() - w->since_ns >= WAITS_MOST_NS))
             return w->blkno;
     return NO_SECTOR;
 }
 
 /* ---- releasing what has waited ---- */
 
-/* Mark what has been written; true if something of the disk is ready. */
-static bool mark(const struct disk *d)
-{
-    bool any = false;
-    HOLD(spin, &bcache.lock);
-    ITEM_EACH (struct note, w, &depend.waiting, link) {
-        ITEM_EACH (struct note, f, &w->firsts, link)
-            f->written |= w->disk == d && is_written(f);
-        any |= w->disk == d && is_ready(w);
-    }
-    return any;
-}
-
-/* The first block of the disk that is ready; NO_SECTOR: there is none. */
-static u64 next_ready(const struct disk *d)
+/* Mark what has been written. */
+static void mark(const struct disk *d)
 {
     HOLD(spin, &bcache.lock);
     ITEM_EACH (struct note, w, &depend.waiting, link)
-        if (w->disk == d && is_ready(w))
-            return w->blkno;
-    return NO_SECTOR;
+        ITEM_EACH (struct note, f, &w->firsts, link)
+            f->written |= w->disk == d && is_written(f);
 }
 
 /* End the wait of a buffer that the caller has, if it is ready still. True if
@@ -192,16 +193,16 @@ static bool end_wait(struct buf *b)
     bool pinned = b->flags & B_PINNED;
     if (!w || !is_ready(w))
         return false;
-    drop(w);
-    unpin(b);
+    drop(w, w->firsts.prev, b);
     return pinned;
 }
 
 static int release(struct disk *d)
 {
     HOLD(sleep, &depend.releasing);
-    TRY(mark(d) ? disk_order(d) : 0);
-    for (u64 blkno; (blkno = next_ready(d)) != NO_SECTOR;) {
+    mark(d);
+    TRY(longest(d, true) != NO_SECTOR ? disk_order(d) : 0);
+    for (u64 blkno; (blkno = longest(d, true)) != NO_SECTOR;) {
         struct buf *b = getblk(d, blkno);
         end_wait(b) ? bawrite(b) : brelse(b);
     }
@@ -255,7 +256,7 @@ static bool get_ready(void)
 int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
 {
     bool ready = get_ready();
-    u64 first = overdue(d);
+    u64 first = longest(d, false);
     struct buf *b = first != NO_SECTOR ? bread(d, first) : NULL;
     TRY(b ? depend_write(b) : 0);
     b = getblk(d, blkno);
@@ -273,7 +274,8 @@ int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
 
 void depend_delay(struct buf *b, u64 owner)
 {
-    if (note_of(b))
+    struct list *last;
+    if (note_of(b, &last))
         bpin(b, owner);
     else
         bdwrite(b, owner);

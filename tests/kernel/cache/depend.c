@@ -92,6 +92,35 @@ TEST(a_write_of_what_waits_writes_the_new_blocks_before)
     check_at_rest();
 }
 
+static int written = 1;
+
+static void write_30(void *)
+{
+    written = depend_write(bread(disk0(), 30));
+}
+
+TEST(a_new_block_that_comes_while_what_waits_is_written_is_waited_for)
+{
+    rig.can_flush = true;
+    boot_waiting("nbuf=64 cluster_kb=0");
+    const struct task *writer = start(8, write_30, NULL);
+    end_oldest();
+    end_oldest();
+    run_others(); /* the drive's cache is being flushed */
+    check_commands("W0:40+2 W0:42+2 F0");
+    check_eq(depend_zeros(disk0(), 22, 1, 30), 0);
+    end_commands();
+    check(has_ended(writer) && !written && !is_pinned(30));
+    check_commands("W0:60+2");
+    struct buf *b = bread(disk0(), 30);
+    ((u32 *)b->data)[1] = 22;
+    depend_delay(b, 0);
+    check(is_pinned(30) && !is_dirty(30) && is_dirty(22));
+    check_eq(depend_flush(disk0()), 0);
+    check_commands("W0:44+2 F0 W0:60+2");
+    check_at_rest();
+}
+
 TEST(a_volatile_cache_is_flushed_between_a_new_block_and_what_waited)
 {
     rig.can_flush = true;
