@@ -11,17 +11,17 @@
  *   has confirmed, and only without a journal. If no program does so, nothing
  *   here runs.
  * - No program waits, except where it writes what has waited longest: after
- *   WAITS_MOST_NS, or if more than one of PINNED_PART buffers waits, or for more
- *   than NOTES_MOST blocks. Without memory for the notes, the program waits for
- *   the new block.
+ *   WAITS_MOST_NS, or if more than one of PINNED_PART buffers waits, or for
+ *   more than NOTES_MOST blocks. Without memory for the notes, the program
+ *   waits for the new block.
  * - A buffer that waits is pinned: no flush sees it, and no policy is asked. So
  *   what writes metadata calls the functions below in place of those of bio.h.
  * - A thread looks each LOOK_NS which of the new blocks have been written, by
  *   whatever policy. It flushes the drive's cache, if that is volatile, and
  *   starts the writes of what has waited for them.
  * - A new block whose write has failed counts as written, as in Linux's ext4 by
- *   default (data_err=ignore): nobody knows what the disk has there, and one bad
- *   sector shall not hold up the other files. So does one that was dropped.
+ *   default (data_err=ignore): nobody knows what the disk has there, and one
+ *   bad sector shall not hold up the other files. So does one that was dropped.
  * - If the drive cannot flush its cache, what waits goes on waiting, and no
  *   further hole is filled when too much does.
  *

@@ -89,7 +89,9 @@ int order_settle(struct fs *fs, bool metadata)
 {
     if (!__atomic_load_n(&fs->delays, __ATOMIC_RELAXED))
         return 0;
-    int error = metadata ? bflush_kind(fs->disk, true) : bflush(fs->disk);
+    /* What waits for a new block (kernel/depend) is not dirty. */
+    int error = metadata && !bpinned(fs->disk) ? bflush_kind(fs->disk, true)
+                                               : depend_flush(fs->disk);
     if (error < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;

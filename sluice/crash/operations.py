@@ -31,6 +31,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "grow": ("number", "number"),  # append to the file that is held
     "drop": (),  # close it
     "fault": ("text", "number", "number"),  # of the disk: its kind, after, count (watch.h)
+    "order": ("text",),  # put this order policy to use
 }
 
 

@@ -273,7 +273,7 @@ class History:
     def _do_mount(self, op: Operation) -> None:
         pass
 
-    _do_sleep = _do_fault = _do_mount
+    _do_sleep = _do_fault = _do_order = _do_mount
 
     def _do_read(self, op: Operation) -> None:
         self._file(op.words[0])

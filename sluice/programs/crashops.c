@@ -182,6 +182,14 @@ static i64 do_fault(char **w)
     return 0;
 }
 
+static i64 do_order(char **w)
+{
+    char line[64];
+    u64 n = snprintf(line, sizeof line, "use order %s\n", w[1]);
+    int fd = open("/dev/policy", O_WRONLY);
+    return closed(fd, fd >= 0 && write(fd, line, n) == (i64)n ? 0 : -1);
+}
+
 static i64 do_sync(char **w)
 {
     (void)w;
@@ -219,7 +227,7 @@ static const struct operation {
     {"read", 2, do_read},         {"fault", 4, do_fault},
     {"hold", 2, do_hold},         {"grow", 3, do_grow},
     {"drop", 1, do_drop},         {"fdatasync", 2, do_fdatasync},
-    {"store", 5, do_store},
+    {"store", 5, do_store},       {"order", 2, do_order},
 };
 
 /* ---- a workload ---- */

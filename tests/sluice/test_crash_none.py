@@ -62,3 +62,36 @@ def test_a_second_fsync_writes_no_directory_again(laboratory: Laboratory) -> Non
         return sum(event.kind == "write" for event in events[began:returned])
 
     assert count_writes(3) > 1 >= count_writes(4)
+
+
+# A hole that an fsync has confirmed is filled. The inodes before and after that file's are free.
+FILLED = "creat /k; creat /s; creat /l; truncate /s 9000; sync; unlink /k; unlink /l"
+FILLED += "; write /s 3000 100 5"
+OTHERS = "; ".join(f"creat /{letter}{letter}" for letter in "ghijklop")  # an inode's block of them
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"order none; mkdir /m; mkdir /p; {OTHERS}; creat /m/n; creat /p/n; fsync /m/n; fsync /p/n",
+        f"order none; mkdir /m; mkdir /p; order sync; {OTHERS}; creat /m/n; creat /p/n",
+    ],
+    ids=["fsync", "swap back"],
+)
+def test_what_a_new_block_holds_up_is_written_where_metadata_was_delayed(change: str) -> None:
+    """One of the new directories has its inode in the block of that of a file whose hole has been
+    filled, which waits for the new block."""
+    workload = find_workload(f"{FILLED}; {change}")
+    with Laboratory(Setup(block="1K")) as laboratory:
+        events = laboratory.record(workload)
+        done = 1 + len(workload.operations)
+        images = {
+            image.hash: image
+            for cut, image in laboratory.iterate_cuts(events)
+            if cut.returned == done
+        }
+        assert images
+        for image in images.values():
+            disk, trouble = repair(laboratory, image.bytes())
+            assert not trouble
+            assert {"/m/n", "/p/n"} <= read_tree(disk).keys()
