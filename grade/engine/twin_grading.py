@@ -101,6 +101,19 @@ class OnTwin(Workbench):
         resource.RLIM_INFINITY
     )  # the twin's memory, with the disks, is a file
 
+    def control_bench(self) -> Workbench:
+        """Return a workbench with the reference in the submission's place, in its own folder."""
+        plain = super().control_bench()
+        return OnTwin(
+            plain.kernel,
+            plain.reference_kernel,
+            plain.folder,
+            plain.nonce,
+            plain.budget_s,
+            files=plain.files,
+            machine_kernel=self.machine_kernel,
+        )
+
     def _make_machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
         by_qemu = scenario.logged and scenario.computes
         return super()._make_machine(replace(scenario, logged=by_qemu), kernel, disks)
