@@ -9,7 +9,7 @@ scenario does. In the machine all these have other names (parameters.py).
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -77,7 +77,10 @@ class Scenario:
     ends: the status with which the machine should end;
     journal: the size of a journal on the root and data disks, as mkfs takes it;
     flushes: the log of a logged disk has its flushes, too;
-    on_image: changes the data disk's image after mkfs.
+    on_image: changes the data disk's image after mkfs;
+    failing: returns, of that image, the transfers that fail, each as its kind, a block of the file
+        system, and how many flushes of the disk come before: "read" and "write" fail from then on,
+        and of "flush", whose block does not count, the next one.
     """
 
     name: str
@@ -107,6 +110,7 @@ class Scenario:
     journal: str = ""
     flushes: bool = False
     on_image: Callable[[bytes], bytes] | None = None
+    failing: Callable[[bytes], Sequence[tuple[str, int, int]]] | None = None
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:
@@ -116,7 +120,7 @@ class Scenario:
         """Return the scenario in the setting that the nonce chooses."""
         if not self.varied:
             return self
-        small = self.logged or self.on_log  # copied for each write, or must fit into the log
+        small = self.logged or self.on_log or self.failing  # copied for each write, or by block
         padded = not self.at and not small
         own = choose_setting(nonce, self.like, self.drives, padded, self.disk, self.spares)
         return replace(self, setting=own)

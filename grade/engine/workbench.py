@@ -18,7 +18,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -126,14 +126,25 @@ def logging_disk(path: Path, flushes: bool) -> Disk:
     return Disk(drive=f"driver=blklogwrites,{files}")
 
 
-def failing_disk(path: Path, sectors: list[int]) -> Disk:
-    """Return a disk that fails each write of one of these sectors."""
+def failing_disk(path: Path, transfers: Sequence[tuple[str, int, int]]) -> Disk:
+    """Return a disk that fails each of these reads and writes, of a sector, or one flush.
+
+    A transfer fails from the N-th flush on (0: from the boot); of flushes, the next one fails.
+    """
     drive = "driver=raw,file.driver=blkdebug,file.image.driver=file"
     drive += f",file.image.filename={quote_qemu(path)}"
-    for i, sector in enumerate(sectors):
-        rule = f"event=none iotype=write sector={sector} errno=5".split()
+    states = 1  # QEMU counts flushes by states, of which the first is 1
+    for i, (kind, sector, flushes) in enumerate(transfers):
+        state = flushes + (kind == "flush")
+        states = max(states, state)
+        rule = [f"iotype={kind}", "errno=5"]
+        rule += ["once=on"] if kind == "flush" else [f"sector={sector}"]
+        rule += ["event=flush_to_disk", f"state={state}"] if state else ["event=none"]
         drive += "".join(f",file.inject-error.{i}.{option}" for option in rule)
-    return Disk(drive=drive)
+    for state in range(1, states):
+        rule = ["event=flush_to_disk", f"state={state}", f"new_state={state + 1}"]
+        drive += "".join(f",file.set-state.{state - 1}.{option}" for option in rule)
+    return Disk(drive=drive, cache="writeback" if states > 1 else "unsafe")
 
 
 def make_data_disk(scenario: Scenario, path: Path) -> Disk:
@@ -143,7 +154,10 @@ def make_data_disk(scenario: Scenario, path: Path) -> Disk:
             int(image.debugfs(path, f"bmap {scenario.setting.rename_parts(file)} {block}"))
             for file, block in scenario.unwritable
         ]
-        return failing_disk(path, [block * BLOCK_SECTORS for block in blocks])
+        return failing_disk(path, [("write", block * BLOCK_SECTORS, 0) for block in blocks])
+    if scenario.failing:
+        found = scenario.failing(path.read_bytes())
+        return failing_disk(path, [(kind, n * BLOCK_SECTORS, after) for kind, n, after in found])
     return logging_disk(path, scenario.flushes) if scenario.logged else Disk(path)
 
 

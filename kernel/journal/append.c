@@ -112,6 +112,7 @@ static int write_out(struct appending *a)
 {
     struct disk *d = a->ring->log->disk;
     make_head(a, JOURNAL_COMMIT);
+    /* A commit block alone is appended by tests only. */
     if (a->used > 1)
         TRY(disk_transfer(d, a->ios, a->used - 1));
     TRY(disk_order(d));

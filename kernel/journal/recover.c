@@ -130,6 +130,7 @@ static int walk(struct replay *r, const struct pass *pass)
         else if (type != JOURNAL_REVOKE)
             break;
     }
+    /* With a pass, the walk has ended there anyway, if the disk reads alike. */
     if (!pass)
         r->end = sequence;
     return 0;

@@ -290,6 +290,7 @@ static int append_all(struct journal *j, struct batch *b)
 {
     bpinned_each(j->log.disk, gather, b);
     gather_revokes(j, b->revokes);
+    /* Revokes do not come alone: the bitmap of what was freed has changed. */
     if (!b->n && !b->nrevokes)
         return 0;
     TRY(journal_append(&j->ring, b->memory, b->blocks, b->n, b->revokes,

@@ -7,6 +7,7 @@ and repairs without a question; then it has nothing to say; and the names and co
 one moment since the last fsync or sync. The simplest cut that loses something is told as a story.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,6 +20,7 @@ from sluice.crash.cuts import Base, Cut, Image, follow_events
 from sluice.crash.disk_events import Event
 from sluice.crash.ext2 import Damaged, Reader, read_tree
 from sluice.crash.log_faults import COMMIT, DESCRIPTOR, REVOKE, SUPERBLOCK, find_sequence, find_type
+from sluice.crash.logwriter import HEAD, LAST, SAME_UUID, TAG
 from sluice.crash.machine import memory_folder
 from sluice.crash.operations import Operation
 from sluice.crash.oracle import FoundTree, Promise
@@ -207,6 +209,39 @@ def expect_no_loss(recording: Recording, least: int, wanted: Range, volatile: bo
         )
     if count < least:
         raise Wrong(f"writes for at least {least} cuts", f"writes for {count} cuts")
+
+
+# ---- revokes ----
+
+
+def list_needless(recording: Recording) -> list[int]:
+    """Return the blocks that are revoked although the log has no copy of them that counts."""
+    logged: set[int] = set()
+    needless: list[int] = []
+    for event in recording.events:
+        kind = find_type(event) if event.kind == "write" else 0
+        if kind == SUPERBLOCK:
+            logged.clear()
+        elif kind == DESCRIPTOR:
+            logged.update(list_homes(event.data))
+        elif kind == REVOKE:
+            (end,) = struct.unpack_from(">I", event.data, HEAD.size)
+            revoked = struct.unpack_from(
+                f">{(end - HEAD.size - 4) // 4}I", event.data, HEAD.size + 4
+            )
+            needless += [block for block in revoked if block not in logged]
+            logged.difference_update(revoked)
+    return needless
+
+
+def list_homes(descriptor: bytes) -> list[int]:
+    """Return the homes of the copies behind a descriptor."""
+    at, flags, homes = HEAD.size, 0, []
+    while not flags & LAST and at + TAG.size <= len(descriptor):
+        home, _, flags = TAG.unpack_from(descriptor, at)
+        homes.append(home)
+        at += TAG.size + (0 if flags & SAME_UUID else 16)
+    return homes
 
 
 # ---- in words ----

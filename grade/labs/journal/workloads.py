@@ -3,7 +3,9 @@
 from dataclasses import replace
 from itertools import islice
 
+from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
+from sluice.crash.operations import Operation
 from sluice.crash.oracle import History
 
 from .operations import (
@@ -66,26 +68,34 @@ def record_homes(bench: Workbench) -> Recording:
     )
 
 
-def record_checkpoint(bench: Workbench) -> Recording:
-    """Record directories that are made until half of a short log is used, and then as many.
+def fill_log(bench: Workbench, removed: bool = True) -> tuple[Scenario, tuple[Operation, ...]]:
+    """Return a machine and its operations: directories fill half of a short log, and then as many.
 
-    Those have place in the log only if a checkpoint has made room.
+    Those have place in the log only if a checkpoint has made room. removed: then the first one is
+    removed, whose block has a copy from before the checkpoint only.
     """
     names = list(islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1))
     rounds = [names[i * FOLDERS : (i + 1) * FOLDERS] for i in range(ROUNDS)]
     fsync = f"fsync /{names[-1]}"
     made = "".join(f"{'; '.join(f'mkdir /{name}' for name in part)}; {fsync};" for part in rounds)
-    operations = parse(f"creat /{names[-1]}; {made} append /{names[-1]} 3000 1; {fsync}")
-    machine = replace(scenario("checkpoint", operations, LARGE), on_image=ShortRing(), size="7M")
-    return record(bench, machine, operations)
+    operations = parse(
+        f"creat /{names[-1]}; {made} append /{names[-1]} 3000 1; {fsync};rmdir /{names[0]}; {fsync}"
+    )
+    machine = scenario("checkpoint", operations, LARGE, like="checkpoint")
+    return replace(machine, on_image=ShortRing(), size="7M"), operations
+
+
+def record_checkpoint(bench: Workbench, reference: bool = False) -> Recording:
+    """Record fill_log. reference: by the solution's kernel."""
+    return record(bench, *fill_log(bench), reference=reference)
 
 
 def record_reuse(bench: Workbench) -> Recording:
-    """Record a directory that is removed, and a file that gets its block."""
+    """Record a directory that is removed, and a file that gets its block and is removed, too."""
     a, b, c = islice(iterate_names(bench, "reuse names"), 3)
     size = bench.random("reuse").randrange(3000, 9000)
     operations = parse(
         f"creat /{c}; mkdir /{a}; fsync /{c}; rmdir /{a}; fsync /{c};"
-        f"creat /{b}; append /{b} {size} 1; fsync /{b}; umount /"
+        f"creat /{b}; append /{b} {size} 1; fsync /{b}; unlink /{b}; fsync /{c}; umount /"
     )
     return record(bench, scenario("reuse", operations, ON_DEMAND), operations)

@@ -4,9 +4,10 @@ from grade.engine.assertions import expect
 from grade.engine.workbench import Workbench
 from sluice.crash.logwriter import Image
 
+from ..errors import mount_without
 from ..judging import expect_no_loss
 from ..operations import Recording
-from ..replays import expect_replayed, lay_log, make_log, record_mount, uncommitted
+from ..replays import expect_replayed, lay_log, make_log, open_log, record_mount, uncommitted
 
 FIRST = 40  # the number of the first transaction
 
@@ -37,3 +38,17 @@ def numbers_of_transactions_go_on(bench: Workbench) -> None:
     number = Image(seen.run.data_image).get("sequence")
     came = f"the log's superblock says {number}"
     expect(number > last + 1, f"the next transaction to have a number above {last + 1}", came)
+
+
+def a_replay_that_meets_an_error_leaves_the_log(bench: Workbench) -> None:
+    """Such a disk is mounted, and a block of it cannot be written: a home, or the log's superblock.
+    The mount fails, and the log can be replayed elsewhere."""
+    made = make_log(bench)
+    *whole, last = made.transactions
+    disk = lay_log(made, [*whole, uncommitted(last)], sequence=FIRST)
+    home = max(whole[-1].blocks)
+    mount_without(bench, "home", made, disk, "a block cannot be written home", ("write", home, 0))
+    log = open_log(disk).where[0]
+    mount_without(
+        bench, "super", made, disk, "the log's superblock cannot be written", ("write", log, 0)
+    )

@@ -2,6 +2,7 @@
 
 from grade.engine.workbench import Workbench
 
+from ..errors import fail_checkpoint
 from ..judging import around_checkpoint, expect_no_loss
 from ..workloads import record_checkpoint
 
@@ -13,3 +14,9 @@ def a_checkpoint_may_be_cut_at_any_moment(bench: Workbench) -> None:
     writes since its last flush."""
     recording = record_checkpoint(bench)
     expect_no_loss(recording, 4, around_checkpoint(recording))
+
+
+def a_checkpoint_that_meets_an_error_keeps_the_log(bench: Workbench) -> None:
+    """So many directories are made on a disk where a block with inodes of the first ones cannot be
+    written home. The power is cut."""
+    fail_checkpoint(bench)
