@@ -13,6 +13,7 @@ from pathlib import Path
 import either
 import psutil
 import pytest
+import survivors
 import whole
 from browser import Page
 
@@ -150,8 +151,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Have tests make their files, which live for seconds, in memory if there is room enough: that
-    takes less of the host's time. A TMPDIR that is set stays."""
+    """Have what tests start end with this process. Have tests make their files, which live for
+    seconds, in memory if there is room enough: that takes less of the host's time. A TMPDIR that
+    is set stays."""
+    survivors.end_with_this_process()
     memory = Path("/dev/shm")
     if "TMPDIR" not in os.environ and memory.is_dir():
         room = min(shutil.disk_usage(memory).free, psutil.virtual_memory().available)

@@ -11,9 +11,11 @@ import itertools
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,6 +184,38 @@ def waiting(folder: Path) -> Iterator[subprocess.Popen]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+# As a worker of pytest does: start a command, and end without a chance to end that command.
+WORKER = """
+import subprocess, sys
+import survivors
+survivors.end_with_this_process()
+subprocess.run(sys.argv[1:], stdin=subprocess.PIPE)
+"""
+
+
+def test_a_machine_that_make_has_started_ends_with_a_worker_that_is_killed(
+    folder: Path, tmp_path: Path
+) -> None:
+    qemu = tmp_path / "qemu"
+    qemu.write_text('#!/bin/sh\necho machine $$\nexec qemu-system-riscv64 "$@"\n')
+    qemu.chmod(0o755)
+    support = {"PYTHONPATH": str(ROOT / "tests" / "support"), "QEMU": str(qemu)}
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKER, "make", "SETUP=no", "qemu-gdb"],
+        cwd=folder,
+        env=plain_environment() | support,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=die_with_parent,
+    ) as worker:
+        said = (re.fullmatch(r"machine (\d+)\n", line) for line in worker.stdout)
+        number = next(filter(None, said))
+        machine = os.pidfd_open(int(number[1]))
+        worker.kill()
+        worker.wait()
+        assert select.select([machine], [], [], HANG_S)[0], "QEMU outlived the worker"
 
 
 def test_the_settings_are_json_and_name_the_extensions_that_they_need() -> None:
