@@ -183,24 +183,29 @@ TEST(what_is_synced_is_no_longer_dirty)
     FAILS(EINVAL, fsync(fds[0]));
 }
 
-/* Each place has a block of pointers of its own, which waits for the data: with
- * 16 buffers that are more than may wait. */
+/* Each place has a block of pointers of its own, which waits for the data: of
+ * two files they are more than 16 buffers, and far more than may wait. */
 TEST(confirmed_holes_are_filled_however_few_buffers_there_are)
 {
-    enum { PLACES = 12, STEP = 5 << 20 };
+    enum { FILES = 2, PLACES = 12, STEP = 5 << 20 };
     char got[150];
-    int fd = OK(create("f"));
+    int fds[FILES] = {OK(create("f")), OK(create("g"))};
     memset(buf, 'h', 100);
-    OK(ftruncate(fd, (i64)PLACES * STEP));
-    OK(fsync(fd));
-    for (i64 i = 0; i < PLACES; i++)
-        IS(pwrite(fd, buf, 100, i * STEP + 50), 100);
-    OK(fsync(fd));
-    for (i64 i = 0; i < PLACES; i++) {
-        IS(pread(fd, got, sizeof got, i * STEP), sizeof got);
+    for (i64 f = 0; f < FILES; f++) {
+        OK(ftruncate(fds[f], (i64)PLACES * STEP));
+        OK(fsync(fds[f]));
+    }
+    for (i64 i = 0; i < FILES * PLACES; i++)
+        IS(pwrite(fds[i % FILES], buf, 100, i / FILES * STEP + 50), 100);
+    for (i64 f = 0; f < FILES; f++)
+        OK(fsync(fds[f]));
+    for (i64 i = 0; i < FILES * PLACES; i++) {
+        IS(pread(fds[i % FILES], got, sizeof got, i / FILES * STEP),
+           sizeof got);
         TRUE(is_zero(got, 50) && !memcmp(got + 50, buf, 100));
     }
-    OK(ftruncate(fd, STEP + 70));
+    for (i64 f = 0; f < FILES; f++)
+        OK(ftruncate(fds[f], STEP + 70));
     OK(sync());
     IS(gauge("bio.dirty"), 0);
 }
