@@ -3,7 +3,7 @@
 # kernel/machine/riscv.h it shares. And the program `curve` (sluice/blocks/curves/curve.c), which has
 # nothing of the kernel.
 
-BLOCKS_CC := $(TWIN_CC) -O2 -flto=1 -fno-fat-lto-objects -fvisibility=hidden \
+BLOCKS_CC := $(TWIN_CC) -O2 -flto=2 -fno-fat-lto-objects -fvisibility=hidden \
     -no-pie -fno-pie -include sluice/twin/one_hart.h
 BLOCKS_KERNEL := $(addprefix kernel/machine/,args.c clock.c gathered.c print.c text.c) \
     $(addprefix kernel/measure/,hist.c stat.c trace.c) kernel/policy/registry.c \
