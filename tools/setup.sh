@@ -137,10 +137,16 @@ done
 python=/usr/bin/python3
 will_do='import sys; sys.exit(sys.version_info < (3, 11))'
 "$python" -I -S -c "$will_do" 2>/dev/null || python=python3
+# Finding these modules takes a fifth of the time of importing them.
+makes_venv='
+import sys
+from importlib.machinery import PathFinder
+sys.exit(not all(map(PathFinder.find_spec, ("ensurepip", "venv"))))
+'
 if wants python; then need python3 "$python"; fi
 if wants python; then need util-linux flock; fi
 if wants fresh; then need debootstrap debootstrap; fi
-if [ -n "$pins" ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+if [ -n "$pins" ] && ! "$python" -I -S -c "$makes_venv" 2>/dev/null; then
     missing="$missing python3-venv"
 fi
 
