@@ -19,7 +19,7 @@ from grade.labs.decluster.writes import (
 )
 from grade.labs.elevator.choices import Kind, check, choices, returns
 from grade.labs.watermark import formulas, ghosts
-from grade.labs.watermark.bursts import expect_marks, group_by_step
+from grade.labs.watermark.bursts import began_ns, bursts, expect_marks, group_by_step
 from grade.labs.watermark.readers import Cache
 from sluice.system.trace import Event
 
@@ -118,11 +118,14 @@ class Seen(Run):
         return FOR_EVER
 
 
+FILE = 1 << 32 | 13  # whose blocks they are, as the trace has it
+
+
 def burst(second: float, dirty: int, left: int) -> list[Event]:
     """So many blocks become dirty, and a tenth of a second later all but `left` are written."""
     at_ns = int(second * 1e9)
     blocks = range(at_ns, at_ns + dirty)  # others in each burst
-    made = [Event(at_ns, "dirtied", DISK, block, 0, 0, True) for block in blocks]
+    made = [Event(at_ns, "dirtied", DISK, block, 0, FILE, True) for block in blocks]
     written = blocks[: dirty - left]
     return made + [Event(at_ns + 10**8, "writing", DISK, block, 0, 1, True) for block in written]
 
@@ -141,6 +144,15 @@ def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
     with pytest.raises(Wrong, match="no burst of writes that shows it") as told:
         expect_marks(run, {}, {1: 0}, "low", 0.05, 1)
     assert told.value.moment is None
+
+
+def test_what_is_written_before_a_file_has_changed_is_no_burst() -> None:
+    """However late the data disk is mounted, which writes a block, and other disks have writes."""
+    mount = [Event(6 * 10**9, name, DISK, 0, 0, 0, True) for name in ("dirtied", "writing")]
+    other = [Event(5 * 10**9, name, DISK + 1, 9, 0, FILE, True) for name in ("dirtied", "writing")]
+    run = Seen(Scenario("s", ""), Path(), packed(other + mount + burst(7, 100, 40)))
+    assert [(one.before, one.left) for one in bursts(run, began_ns(run))] == [(100, 40)]
+    assert began_ns(Seen(Scenario("s", ""), Path(), packed(mount))) == FOR_EVER
 
 
 def test_marks_follow_the_rates_of_their_own_run() -> None:

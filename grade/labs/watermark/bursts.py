@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from grade.engine.scenario import FOR_EVER, Run
 from sluice.system.trace import Event
 
-SETTLED_NS = 3 * 10**9  # by then the programs have been loaded
 ENOUGH = 0.75  # of the steps
 PAUSE_NS = 15 * 10**6  # least time between two bursts
 
@@ -41,6 +40,16 @@ class Burst:
         return self.left
 
 
+def began_ns(run: Run) -> int:
+    """Return when a block of a file on the data disk first became dirty.
+
+    What is written before is no burst: mount writes a block that it has just modified.
+    """
+    dirtied = (event for _, event in run.events.select_named("dirtied"))
+    own = (event for event in dirtied if event.disk == run.data_disk and event.argument)
+    return next((event.time_ns for event in own), FOR_EVER)  # argument: the file, or 0
+
+
 def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burst]:
     """Yield the bursts that begin in this time."""
     dirty: dict[Block, None] = {}  # the oldest first
@@ -71,7 +80,7 @@ def group_by_step(run: Run, step_ns: int, last: int) -> dict[int, Burst]:
     mark are dirty when it looks again.
     """
     found = {}
-    for burst in bursts(run, SETTLED_NS, run.beacon(last)):
+    for burst in bursts(run, began_ns(run), run.beacon(last)):
         step, since_ns = divmod(burst.time_ns, step_ns)
         if since_ns > step_ns // 20:
             found[step] = burst

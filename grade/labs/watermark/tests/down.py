@@ -5,7 +5,7 @@ from grade.engine.assertions import expect
 from grade.engine.scenario import Scenario
 from grade.engine.workbench import Workbench
 
-from ..bursts import SETTLED_NS, bursts
+from ..bursts import began_ns, bursts
 
 BUFFERS = 1000
 
@@ -28,7 +28,7 @@ beacon 1
             data=(("/w", "8M"),),
         )
     )
-    seen = list(bursts(run, SETTLED_NS, run.beacon(1)))[:-1]
+    seen = list(bursts(run, began_ns(run), run.beacon(1)))[:-1]
     expect(len(seen) >= 2, "several bursts of writes", f"{len(seen)}")
     for burst in seen:
         run.expect(
