@@ -35,8 +35,11 @@ def read_files(lab: Lab, handed_in: Path | None) -> dict[str, str]:
 
 
 def note_solution(lab: Lab) -> None:
-    """Print a note if this tree's work in a lab is the staff's solution."""
-    if not lab.handed_out:
+    """Print a note if this tree's work in a lab is the staff's solution.
+
+    A lab without holes has no solution in the tree.
+    """
+    if lab.holes and not lab.handed_out:
         print(
             f"note: this tree has the staff's solution of {lab.name}, and that is graded; give a "
             "student's work by --submission, or make a student's tree by sluice lab handout",

@@ -120,7 +120,8 @@ def test_a_goal_does_its_work_where_nothing_is_built(goal: str, tmp_path: Path) 
 def test_who_grades_the_staffs_own_solution_is_told_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a fresh clone there is nothing else to grade. A student's tree has reference.elf."""
+    """In a fresh clone there is nothing else to grade. A student's tree has reference.elf. The
+    answers of first-block are not in the tree."""
     lab = find_lab("elevator")
     scoring.note_solution(lab)
     assert "this tree has the staff's solution of elevator, and that is graded" in (
@@ -128,6 +129,7 @@ def test_who_grades_the_staffs_own_solution_is_told_so(
     )
     (tmp_path / "reference.elf").touch()
     scoring.note_solution(replace(lab, folder=tmp_path))
+    scoring.note_solution(find_lab("first-block"))
     assert capsys.readouterr().err == ""
 
 
