@@ -21,7 +21,7 @@ static u64 least_now(const struct pace *p, u64 early)
 void pace_keep(struct pace *p, u64 now_ns, u64 early)
 {
     u64 tick = now_ns / PACE_TICK_NS, left = 0;
-    if (tick == p->tick)
+    if (tick <= p->tick)
         return;
     for (u64 t = p->tick; t < tick && t < p->tick + PACE_SLOTS; t++) {
         left += p->due[t % PACE_SLOTS];

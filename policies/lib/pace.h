@@ -36,7 +36,9 @@ void pace_start(struct pace *);
 
 /* Go on to the tick of now_ns: blocks that were due in earlier ticks are due in
  * it now, and todo is worked out. Writes are spread over it and `early` more
- * ticks. */
+ * ticks. A time before the present tick changes nothing: at a swap each request
+ * comes with its own, and one whose write failed is older than its neighbour.
+ */
 void pace_keep(struct pace *, u64 now_ns, u64 early);
 
 /* The tick by whose end a block is to be written that must be written at at_ns.

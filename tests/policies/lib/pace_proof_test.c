@@ -78,9 +78,11 @@ TEST(the_kernels_pace_is_among_those_of_proofs)
         u64 what = random_u64(&seed) % 4;
         if (what == 0) {
             now_ns += random_u64(&seed) % (2 * PACE_TICK_NS);
-            pace_keep(&kernels, now_ns, random_u64(&seed) % 240);
+            u64 back_ns = random_u64(&seed) % (4 * PACE_TICK_NS);
+            u64 at_ns = step % 3 ? now_ns : now_ns - MIN(now_ns, back_ns);
+            pace_keep(&kernels, at_ns, random_u64(&seed) % 240);
             struct proof_pace got = seen();
-            check(pace_may_keep(&old, &got, now_ns));
+            check(pace_may_keep(&old, &got, at_ns));
         } else if (what == 1) {
             pace_owe_next(&kernels);
             check(pace_may_owe(&old, kernels.next_ns));

@@ -31,11 +31,10 @@ static inline bool pace_is_tick_of(u64 tick, u64 ns)
 static inline bool pace_may_keep(const struct pace *old, const struct pace *p,
                                  u64 now_ns)
 {
-    if (!pace_is_tick_of(p->tick, now_ns))
-        return false;
-    if (p->tick == old->tick)
-        return p->todo == old->todo && p->next_ns == old->next_ns;
-    return p->todo <= p->dirty &&
+    if (now_ns < (old->tick + 1) * PACE_TICK_NS)
+        return p->tick == old->tick && p->todo == old->todo &&
+               p->next_ns == old->next_ns;
+    return pace_is_tick_of(p->tick, now_ns) && p->todo <= p->dirty &&
            p->next_ns == (p->todo ? p->tick * PACE_TICK_NS : NEVER_NS);
 }
 
