@@ -301,6 +301,11 @@ static u32 map_block(struct map *m, u64 k)
     return *entry;
 }
 
+/*
+ * - A directory's entries are written last (file_write_directories), when all
+ *   inodes have their numbers. So n->blocks remembers where they will go.
+ * - A block of zeros is not written: the image begins as a file of zeros.
+ */
 void file_lay_at(struct fs *fs, struct node *n, u32 block)
 {
     struct map map = {.fs = fs, .inode = &n->disk, .next = block};

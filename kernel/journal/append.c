@@ -120,10 +120,12 @@ static int write_out(struct appending *a)
     return disk_order(d);
 }
 
+/* Memory, not space in the log: an I/O for each block of the log, and the
+ * blocks that are made here. Most copies are written from where they are. */
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
     u64 room = journal_room(nblocks, nrevokes);
-    /* Made here: all but the blocks, and copies of the blocks that escape. */
+    /* Made here: descriptors, revokes, commit block, and escaped copies. */
     u64 own = room - nblocks + nescaped;
     return own * bio_block_bytes() + room * sizeof(struct io);
 }

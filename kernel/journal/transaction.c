@@ -126,6 +126,8 @@ static void note_change(struct journal *j)
         j->user.begun();
 }
 
+/* What is pinned on the disk is the running transaction, so to pin the buffer
+ * is to add it. owner: of the inode that the block belongs to (bdwrite). */
 void journal_add(struct journal *j, struct buf *b, u64 owner)
 {
     note_change(j);
@@ -238,7 +240,8 @@ static u32 ring_blocks(const struct journal *j)
     return j->ring.blocks - j->ring.first;
 }
 
-/* Write all home, and have the log begin at its head, or be empty. */
+/* Write all blocks home. From then on, recovery begins at the log's head; if
+ * `empty`, it finds an empty log. */
 static int checkpoint(struct journal *j, bool empty)
 {
     TRY(bflush(j->log.disk) ?: disk_order(j->log.disk));

@@ -14,6 +14,8 @@
 COUNTER_WITH(evictions, "remote.evictions", "notices",
              "of the server, which takes a lease back", &leases_used);
 
+/* Tell the server that the lease is given up. The handle has `bytes` bytes, and
+ * the stamp is the notice's. The call is sent once: the notice comes again. */
 static void vacate(struct lessee *l, const u8 *handle, u32 bytes, u64 stamp)
 {
     OWNED(call) struct call *c = lease_call(l, LEASE_VACATED, handle, bytes);

@@ -18,8 +18,9 @@
 
 #define SPARE 4 /* slots: two for a write, two that may fail */
 
-/* The blocks and the sectors of their map share the slots that are not kept
- * free: one sector of the map for LOG_ENTRIES blocks. */
+/* `kept`: a slot for the label, one for each summary, and SPARE. Blocks and the
+ * map share the others: a sector of the map for LOG_ENTRIES blocks. In npieces,
+ * summaries count as pieces, too. */
 void logical_size(struct logical *l, u32 nslots, u32 nsummaries)
 {
     u64 kept = 1UL + SPARE + nsummaries;

@@ -239,8 +239,12 @@ RATE, MOST = 0.1, 2000  # of about 30,000 blocks
 
 
 def standard_error(table: np.ndarray, rate: float) -> float:
-    """Return the standard error of a ratio of uses by theory: a block's uses are in the sample
-    together, with the probability `rate`."""
+    """Return the standard error, by theory, of a ratio of uses that a sample estimates.
+
+    A block is in the sample with all of its uses, with the probability p = `rate`, or with none.
+    Let s be the block's share of all uses. The sample's estimate of s is s / p or 0, so its
+    variance is s^2 (1 - p) / p. Blocks are drawn independently, so their variances are added.
+    """
     _, counts = np.unique(table["offset"], return_counts=True)
     shares = counts / len(table)
     return float(np.sqrt((1 - rate) / rate * (shares**2).sum()))
