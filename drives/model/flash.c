@@ -117,7 +117,7 @@ struct flash {
     u64 *counts[3];            /* written, moved, erased */
     u64 taken;                 /* places in the ring, so far */
     struct clocks clocks;
-    struct clocks supposed; /* those of a copy's command */
+    struct clocks supposed; /* the clocks of a copy's command */
     struct slot *ring;
     struct page *page;   /* by number */
     struct die *die;     /* by number */
@@ -358,8 +358,8 @@ static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
     return w->row == row && w->program == program && from_ns <= w->begin_ns;
 }
 
-/* A die that gets a command at from_ns reads a page. Returns when the page has
- * crossed. */
+/* The page's die gets a command to read it at from_ns. Returns when the page
+ * has crossed the channel. */
 static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
                      u64 from_ns)
 {

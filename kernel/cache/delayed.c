@@ -140,8 +140,8 @@ bool reserve_candidate(struct io *io, const struct disk *d)
     return true;
 }
 
-/* The write of b failed: it is dirty again, as old as it was; if it was clean,
- * since the write began, so that a flush since then tries it. */
+/* The write of b failed: b is dirty again, and as old as before. If b was not
+ * dirty, it is as old as the write: so a flush that began since tries it. */
 static void write_failed(struct buf *b)
 {
     count(&write_errors, 1);

@@ -166,9 +166,9 @@ static bool one_failed(struct wanted *w)
 }
 
 /*
- * Writes that others had started are waited for first: a block whose write
- * fails is dirty again and tried here. They are waited for at the end, too: a
- * scheduler may have taken up wanted blocks as candidate writes.
+ * First, wait for the writes that others had started: a block whose write fails
+ * is dirty again, and is tried here. Wait again at the end, because a scheduler
+ * may have taken up wanted blocks as candidate writes meanwhile.
  */
 static int flush(struct disk *d, u64 owner, enum kinds kinds)
 {

@@ -66,8 +66,8 @@ static struct note *add(struct list *to, struct disk *d, u64 blkno)
     return n;
 }
 
-/* Take away the notes up to `last`, and that of the metadata if there is no
- * other. b, which the caller has, may be written then. */
+/* Take away w's notes up to `last`, and w itself if none is left then. b is w's
+ * buffer, which the caller has: after this, b may be written. */
 static void drop(struct note *w, const struct list *last, struct buf *b)
 {
     for (struct list *l = NULL; l != last;) {
@@ -158,8 +158,9 @@ int depend_write(struct buf *b)
     return bwrite_stable(b);
 }
 
-/* The block of the disk that has waited longest, of those that are ready; or of
- * all, if too much waits or that for too long. NO_SECTOR: there is none. */
+/* The block of the disk that has waited longest. `ready`: only a block that is
+ * ready counts. Else the block may be any, but too many blocks must wait, or
+ * this block for too long. NO_SECTOR: there is none. */
 static u64 longest(const struct disk *d, bool ready)
 {
     HOLD(spin, &bcache.lock);

@@ -266,9 +266,9 @@ static void leave_faulty(void)
     }
 }
 
-/* A new scheduler or place policy starts before all disks have changed over to
- * it, and the old one stops after. A scheduler is asked at once, because the
- * old one may have let queued requests wait. */
+/* A new scheduler or place policy starts before the first disk changes over to
+ * it. The old policy stops after the last disk. The new scheduler is asked at
+ * once, because the old one may have let queued requests wait. */
 static void swap(const struct policy *to)
 {
     leave_faulty();

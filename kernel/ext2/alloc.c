@@ -105,8 +105,8 @@ static u32 find_clear_byte(const u8 *map, u32 from, u32 end)
     return NO_BIT;
 }
 
-/* The best clear bit of a group's n bits, for a goal among them; goal 0:
- * none. */
+/* Return the best clear bit of a group's n bits. goal: the bit that is wanted,
+ * or 0 if any will do. */
 static u32 find_block(const u8 *map, u32 goal, u32 n)
 {
     if (goal && goal < n && !bit_get(map, goal))

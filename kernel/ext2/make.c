@@ -35,8 +35,8 @@ static int init_contents(struct inode *ip, const struct making *m, u32 parent)
     return 0;
 }
 
-/* Make an inode and its name, for which dir has been searched. The result is
- * locked, even if it has its name and could not be written then. */
+/* Make an inode, and its name in dir, which has been searched for the name.
+ * *out is locked. It is set even on an error, if only the last write failed. */
 static int make_at(struct inode *dir, const struct search *s, const char *name,
                    const struct making *m, struct inode **out)
 {

@@ -120,7 +120,7 @@ static int walk_lookup(struct walk *w, struct inode **child)
 
 /* ---- symbolic links ---- */
 
-/* The text of a link to a page: its length, or -errno. */
+/* Read the text of a link into a page. Returns the text's length, or -errno. */
 static int link_text(struct inode *link, char *page)
 {
     struct uio u = {.addr = (u64)page, .left = PAGE_SIZE};

@@ -92,7 +92,7 @@ static int pause(struct mount *m)
     return error == -EINTR ? error : 0;
 }
 
-/* Call GETLEASE once: 0, -errno, or -EAGAIN: later. */
+/* Call GETLEASE. 0 or -errno; -EAGAIN: the server says to call again later. */
 static int call_once(struct mount *m, struct file *f, enum lease lease,
                      bool write, u32 tries, struct grant *g)
 {

@@ -121,8 +121,8 @@ static struct known *find_file(u32 ino, u32 generation)
     return NULL;
 }
 
-/* The file, perhaps in the place of the one that was used least recently of
- * those without leases. NULL: all files have leases. */
+/* Find or enter the file. A new file takes the place of the file without leases
+ * that was used least recently. NULL: all files have leases. */
 static struct known *enter_file(u32 ino, u32 generation)
 {
     struct known *found = find_file(ino, generation);

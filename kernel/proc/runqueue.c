@@ -128,8 +128,8 @@ void run_later(struct proc *p)
     find_hart();
 }
 
-/* A new child: if no hart is idle it runs before its parent goes on, which
- * saves both copying what the other writes and one refilling of the TLB. */
+/* If no hart is idle, the new child runs before its parent goes on: that saves
+ * copies of pages that the parent would write, and a refilling of the TLB. */
 void run_next(struct proc *p)
 {
     if (idle_hart()) {

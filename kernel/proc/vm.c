@@ -118,7 +118,7 @@ void vm_init(void)
     vm_use(NULL);
 }
 
-/* vm_init has made the tables for it. */
+/* No table can be missing: vm_init has made those of all kernel stacks. */
 void vm_map_kernel(u64 va, void *page)
 {
     map_kernel(va, 0, page, PTE_W);

@@ -109,8 +109,8 @@ static void set_inode(struct inode *ip, const struct attributes *a)
     ip->valid = type != 0;
 }
 
-/* Take the attributes that have come since. True: the blocks are of another
- * version; *end is where the last of them ends. */
+/* Take the attributes that have come since the last call. True: the cached
+ * blocks are of another version of the file; *end is where they end. */
 static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
                        u64 *end)
 {

@@ -97,8 +97,8 @@ void clean_was_read(struct disk *d, int error)
 
 /* ---- the moves ---- */
 
-/* Take a move into a command, whose last one is `last` (NULL: it is the first).
- * False: it does not fit. */
+/* Add a move to a command. `last` is the command's last move so far, or NULL if
+ * it has none. False: the move does not fit. */
 static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
 {
     struct request *r = &m->io.request;

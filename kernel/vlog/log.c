@@ -190,8 +190,9 @@ static bool read_slot(const struct recovery *r, u32 slot)
     return r->read(r->arg, slot * SLOT_SECTORS, &r->log->sector) == 0;
 }
 
-/* A sector points to this one. If its piece has been read, this one is older.
- * If it has not, all that point to it mean the same (3). */
+/* A sector that was read points to `to`. If the piece of `to` has been read
+ * already, `to` is an older sector of it. If the piece has not been read, all
+ * pointers to it are equal (3). */
 static bool note(struct recovery *r, struct log_pointer to, u32 from)
 {
     struct logical *l = r->log;

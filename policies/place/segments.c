@@ -72,13 +72,13 @@ static struct end {
     u64 written;   /* blocks, ever */
     u64 others;    /* of them, what was not moved, and its sectors of the map */
     u64 at[AGES];  /* how many blocks were, when the segment was written */
-    u64 tried;     /* segments cleaned since the others wrote anything */
+    u64 tried;     /* segments cleaned since `others` changed */
     u64 until;     /* nothing is cleaned while `others` is below this */
     /* Of the last cleaning, when it began: */
     bool unjudged; /* its gain has not been judged yet */
     bool idle;     /* the disk */
     u64 room;      /* free blocks at the end of the log */
-    u64 since;     /* how many the others were */
+    u64 since;     /* the value of `others` */
 } ends[MAX_DISKS];
 
 static u64 segment_sectors(void)

@@ -101,8 +101,8 @@ static void push_window(struct stream *s, const struct access *a)
     counters[PUSHED].value++;
 }
 
-/* A window from this read on. If it ends with the call, the call itself comes
- * to the mark in its middle. */
+/* Open a window at this read. If the whole window is within the call, the call
+ * itself reaches the mark: the next window is opened at once. */
 static void open_window(struct stream *s, const struct access *a)
 {
     s->word[START] = a->block;

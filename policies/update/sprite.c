@@ -76,7 +76,7 @@ static void sprite_scan(u64 now_ns)
     counters[WRITTEN].value += flush_files(&due);
 }
 
-/* A block that is due is dirty, and has been since it was found. */
+/* A block that is due is dirty, and has stayed dirty since a scan found it. */
 static const char *sprite_check(void)
 {
     LIST_EACH (l, &due) {
