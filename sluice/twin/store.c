@@ -187,7 +187,8 @@ void store_load(int file, u64 from, u64 end)
 
 /* ---- many trials ---- */
 
-/* One use more: so no trial changes or frees a slot that is there now. */
+/* Count one more use of each slot that is there now, which no page has. So no
+ * trial changes or frees such a slot. */
 void store_save(void)
 {
     first_uses = reserve((first_slots + 1) * sizeof *uses);

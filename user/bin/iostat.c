@@ -52,7 +52,8 @@ static void forget(struct table *t)
     free(t->rows);
 }
 
-/* The rows are in the same order each time. */
+/* The value of row i, or 0 if the table has no such row. A counter has the same
+ * row each time: so its name is only compared with row i's. */
 static u64 value_in(const struct table *t, u32 i, const char *name)
 {
     bool there = i < t->count && strcmp(t->rows[i].name, name) == 0;

@@ -96,8 +96,8 @@ static void describe(char *to, u64 bytes)
 /* Objections to a call: a bit for each error number. */
 #define BIT(error) (1UL << (error))
 
-/* The first of these errors. Not by a builtin: for some compilers that is a
- * call into their library, which has another ABI than a program. */
+/* Return the first of these errors. By a loop, because some compilers make of a
+ * builtin a call into their library, which has another ABI. */
 static int lowest(u64 objections)
 {
     int error = 0;
@@ -258,6 +258,7 @@ static void drop_name(u32 entry)
     entries[entry].used = false;
 }
 
+/* The objections to a call that makes this name: it may be there already. */
 static u64 must_be_new(struct place p)
 {
     return p.entry != NONE ? BIT(EEXIST) : 0;

@@ -154,8 +154,8 @@ static void subtract_all(struct table *t, const struct table *earlier)
 
 /* ---- printing ---- */
 
-/* Return the least value that of_100000 of 100,000 values do not exceed, as the
- * middle of its bucket. Its rank is rounded up. */
+/* Return a quantile, as the middle of its bucket: the value that of_100000 of
+ * 100,000 values do not exceed. The quantile's rank is rounded up. */
 static u64 quantile(const struct table *t, const struct row *r, u64 of_100000)
 {
     u64 rank = MAX(1, (r->count * of_100000 + 99999) / 100000), seen = 0;

@@ -8,8 +8,8 @@ void leave(int with)
     exit(with);
 }
 
-/* A count given to break, continue or shift: 1 without; 0 and a message if it
- * is none. */
+/* Return the count that break, continue or shift was given; 1 without an
+ * argument. If the argument is no count, print a message and return 0. */
 static int count_arg(int argc, char **argv)
 {
     char *end = "";

@@ -7,8 +7,8 @@ u32 running_line;
 
 static int tests;       /* > 0: a condition runs, which may fail */
 static int loops;       /* depth of the running loops */
-static int leaving;     /* how many of these are being left ... */
-static bool next_round; /* ... but the outermost of them continues */
+static int leaving;     /* how many running loops are being left ... */
+static bool next_round; /* ... but the outermost of these continues */
 
 /* ---- commands ---- */
 
@@ -246,7 +246,8 @@ static bool is_either(const struct node *n)
     return n->type == AND || n->type == OR;
 }
 
-/* Run `a && b || c`, by a loop as run_list does. All but the last are tests. */
+/* Run `a && b || c` by a loop, as run_list does. Each command except the last
+ * is a condition, which may fail. */
 static int run_either(struct node *n)
 {
     int count = 0;

@@ -180,8 +180,8 @@ TEST(the_current_directory_is_where_chdir_went)
     IS(strcmp(buf, "/"), 0);
 }
 
-/* How many names getdents lists in d with a buffer of this size; all but two
- * are numbers, from 0 on. */
+/* Return how many names getdents lists in d, with a buffer of this size. Except
+ * for . and .. the names are the numbers from 0 on. */
 static u32 count_names(u64 size)
 {
     int fd = OK(open("d", O_RDONLY));

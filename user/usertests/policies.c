@@ -32,8 +32,9 @@ static void use(const char *kind, const char *name)
              refused_for("has no journal") || refused_for("needs 64 buffers"));
 }
 
-/* Use each policy in turn, then those of before again. In /dev/policy the rows
- * of the kinds are followed by those of the policies, KIND/NAME: ... */
+/* For each kind, use each policy in turn, then the policy that was in use
+ * before. /dev/policy has a row for each kind, and then rows of the policies,
+ * KIND/NAME: ..., which are not read. */
 static void use_every_policy(void)
 {
     static char text[TEXT_SIZE];

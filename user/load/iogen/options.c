@@ -1,7 +1,7 @@
 /* The options of iogen: a row for each, and the jobs that they make. */
 #include "user/load/iogen/iogen.h"
 
-#define JOBNUM "$jobnum" /* a process's number among those of its job */
+#define JOBNUM "$jobnum" /* a process's number within its job */
 
 struct job jobs[JOBS_MAX];
 int job_count;
