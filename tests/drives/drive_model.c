@@ -207,7 +207,8 @@ TEST(a_write_begins_when_its_data_come_fast_enough)
     check_eq(write_at(0, 2, 3), 1500000);
 }
 
-/* On another track 25 us more: cylinder 1 from 22 + 200 + 25 = 247 us on. */
+/* On another track a write settles for 25 us. On cylinder 1 it may begin 22 us
+ * (controller) + 200 us (seek) + 25 us after it comes: at 400 us if at 153. */
 TEST(a_write_on_another_track_settles)
 {
     begin();

@@ -75,7 +75,8 @@ static u64 service(struct drive *d, u64 now_ns, const struct command *c)
     return done_ns;
 }
 
-/* As those of these names in drive.c. */
+/* A time of the controller, as outside() of drive.c gives it. segment_with is
+ * as in drive.c. */
 static u64 controller_ns(const struct drive *d, const u32 ns[2])
 {
     return d->inside ? 0 : ns[d->after];

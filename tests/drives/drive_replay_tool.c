@@ -196,7 +196,8 @@ static u64 serve(struct drive *d, const struct request *r, u64 *now_ns,
     return service_ns;
 }
 
-/* A time in microseconds, with a fraction; false if it is none. */
+/* Convert a time in microseconds, with a fraction, to ns. False: the word is no
+ * time. */
 static bool to_ns(const char *word, u64 *ns)
 {
     char *end;

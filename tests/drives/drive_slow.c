@@ -81,7 +81,8 @@ static u64 next_pass_ns(const struct slow_drive *d, u64 sector, u64 there_ns)
     return ns >= there_ns ? ns : ns + rotation_ns;
 }
 
-/* The sector passes under the head, if it has by until_ns. */
+/* Let the sector pass under the head. False: that would end after until_ns, and
+ * nothing is changed. */
 static bool pass(struct slow_drive *d, u64 sector, bool write, u64 until_ns)
 {
     u64 there_ns = d->arm_ns + travel_ns(d, sector, write);
@@ -113,8 +114,8 @@ static bool same_track(u64 a, u64 b)
     return places[a].cyl == places[b].cyl && places[a].head == places[b].head;
 }
 
-/* In a turn over a track: the sector that comes next of those that have not
- * come yet. -1: all have. */
+/* In a turn over a track: of the sectors that have not come yet, the one that
+ * comes next. -1: all sectors have come. */
 static i64 next_in_turn(const struct slow_drive *d)
 {
     i64 next = -1;
@@ -256,8 +257,9 @@ static bool at_hand(const struct slow_drive *d, u64 sector)
     return held;
 }
 
-/* The segment to take a read from this sector on out of, and up to where: that
- * which holds the most; or that of the turn, which may have to begin. */
+/* Return the segment that serves a read from this sector on; *to: the end of
+ * what it serves. It is the segment that holds the most from there on, or else
+ * the segment of the turn, which this begins if necessary. */
 static i32 segment_for(struct slow_drive *d, u64 sector, u64 ready_ns, u64 *to)
 {
     i32 best = -1;

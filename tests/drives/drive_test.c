@@ -172,8 +172,9 @@ static u64 done_ns(u64 later_ns, u64 sector, bool write)
     return drive_service(&trial, now_ns + later_ns, sector, 8, write);
 }
 
-/* The rotational slack is exactly what the approach says, once
- * the arm rests: a request may come so much later, and no later than that. */
+/* Once the arm rests, the rotational slack is exactly what the approach says. A
+ * request that comes later by less than the slack ends at the same time. If it
+ * comes later by more, it ends a rotation later. */
 TEST(a_request_may_come_as_much_later_as_the_platter_keeps_the_arm_waiting)
 {
     u64 state = 1, misses = 0;

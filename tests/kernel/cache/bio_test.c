@@ -352,8 +352,8 @@ static u64 check_list(const struct list *l, u32 set, u32 clear)
     return n;
 }
 
-/* A block that was prefetched and not asked for is on the list of those, within
- * their share. */
+/* Each block that was prefetched and not yet asked for is on bcache.ahead. They
+ * are no more than their share of the cache. */
 static void check_ahead(void)
 {
     u64 marked = 0, listed = 0;

@@ -720,8 +720,8 @@ TEST(a_block_that_was_given_up_is_read_again)
     brelse(b);
 }
 
-/* Another hart lets go of a buffer when the last write has failed, before one
- * is given up. */
+/* When the last write has failed, and before a block is given up, another hart
+ * lets go of this buffer. */
 static struct buf *kept;
 
 static void let_go_of_it(void)

@@ -216,7 +216,7 @@ TEST(what_waits_for_very_many_blocks_is_written_by_who_comes_next)
     read_in(30);
     forget("commands");
     for (u64 i = 0; i < 4096; i++)
-        point(30, 20 + i % 2); /* with that of block 30 one too many */
+        point(30, 20 + i % 2); /* 4096 notes; block 30's is one too many */
     check_commands("");
     point(31, 22);
     check_commands("W0:40+2 W0:42+2 W0:60+2 R0:62+2");

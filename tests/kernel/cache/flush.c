@@ -206,9 +206,9 @@ static void flush_any(void *disk)
     flushed = bflush(disk);
 }
 
-/* While the flush waits for the write of block 50, another writes block 12,
- * which the flush wants, as when the scheduler takes up a candidate; and that
- * fails. The flush has not started it. */
+/* While the flush waits for the write of block 50, another process writes block
+ * 12, which the flush wants. (A scheduler that takes up a candidate does the
+ * same.) The write of block 12, which the flush has not started, fails. */
 static void fail_meanwhile(void (*flush)(void *), bool pending)
 {
     boot_dirty("");

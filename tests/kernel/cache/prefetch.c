@@ -278,7 +278,7 @@ static bool near(const struct stream *s, const struct access *a)
            a->block + reach >= s->next_block;
 }
 
-/* Of those that a read belongs to, the one read last has it. */
+/* If a read belongs to several streams, it goes to the stream read last. */
 TEST(a_policy_may_say_which_reads_belong_together)
 {
     boot_prefetch("prefetch=told");

@@ -116,8 +116,8 @@ TEST(a_drive_takes_up_what_it_has_done_first)
     check_notes("R0 done; R40 done; W2000 done; R3800 done");
 }
 
-/* The rule, worked out by itself: the end of each, and an eighth of when it
- * was dispatched. */
+/* The rule, worked out a second time: a command costs the time at which it
+ * would end, plus an eighth of the time at which it was dispatched. */
 static u64 cost_ns(const struct disk *d, u64 sector, u64 issued_ns)
 {
     struct drive copy = d->drive;
@@ -145,7 +145,7 @@ TEST(an_eighth_of_the_time_that_a_command_was_held_counts_for_it)
             served++;
             continue;
         }
-        /* Of those held, all but the first of ours, the cheapest is next. */
+        /* Command 0 is being served. Of the others, the cheapest is next. */
         u32 best = 1;
         run_to_ns(d->drive_timer.when_ns - 1);
         clock_now_ns = d->drive_timer.when_ns;

@@ -163,8 +163,9 @@ static char *uncounted(char *tree)
 
 static const char *judged; /* the command */
 
-/* The image is in the disk: mount and unmount it. Is it as before or as after
- * the rename? */
+/* The image is in the disk: mount and unmount it. Then its tree must be the one
+ * after the rename; unless `done`, it may also be the one before. `how` is for
+ * messages. */
 static void judge(struct outcome *o, bool done, const char *how)
 {
     char *wrong, *tree;
@@ -334,7 +335,8 @@ TEST(a_rename_is_whole_after_a_cut_when_e2fsck_comes_first)
     check(all_cuts(preen_each) > 200);
 }
 
-/* The first cuts are kept aside; then each is mounted, and that is cut. */
+/* Put aside the images of the cuts so far. Mount each of these images, and cut
+ * the mount, too. mount_each judges the images of the second cuts. */
 static void cut_the_mount(const struct rename *r, struct outcome *o)
 {
     (void)r;
@@ -416,7 +418,8 @@ TEST(a_record_that_has_outlived_its_rename_changes_nothing)
 
 /* ---- a record that nobody wrote ---- */
 
-/* One of these in the image, or seldom any number. */
+/* Return the inode of one of these paths, or else the root, 0 or a number below
+ * 40. */
 static u32 some_ino(u64 *random)
 {
     static const char *const paths[] = {"/tmp", "/doc",   "/d",   "/d/sub",
@@ -427,7 +430,8 @@ static u32 some_ino(u64 *random)
     return i == 7 ? random_u64(random) % 40 : i == 8 ? 0 : EXT2_ROOT_INO;
 }
 
-/* The entry leads to some inode; or that is a husk. */
+/* Draw an inode. At random, let the path's entry lead to it; at random, make it
+ * a husk. */
 static void disturb(const char *path, u64 *random)
 {
     u32 ino = some_ino(random);

@@ -534,7 +534,8 @@ TEST(fsync_has_the_file_and_its_inode_on_the_disk_and_no_other)
 
 /* ---- extended attributes ---- */
 
-/* A block of attributes for f (and g), as if so many had it. */
+/* Give f a block of attributes, and if `both` give g the same block. The block
+ * says that `count` files have it. Returns the block's number. */
 static u32 attributes(u32 magic, u32 count, bool both)
 {
     rig_restore();

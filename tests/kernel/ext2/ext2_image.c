@@ -621,8 +621,8 @@ static void look_nameless(struct looking *l)
     }
 }
 
-/* Complain where a link count is not the number of names. After a power cut it
- * may be larger, and of a directory or a husk anything. */
+/* Complain where a link count is not the number of names. After a power cut a
+ * count may be larger; a directory's or a husk's may be any number. */
 static void check_links(struct looking *l)
 {
     for (u32 ino = 1; ino <= l->inodes; ino++) {

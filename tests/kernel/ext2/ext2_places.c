@@ -512,14 +512,14 @@ TEST(truncation_frees_what_is_past_the_end_at_every_edge)
         }
 }
 
-/* A file with all its blocks in a row, and what it costs to read it: those of
- * pointers are looked at once for 64 blocks. */
+/* All blocks of the file are in a row. To read the file, a block of pointers is
+ * looked at once for 64 of its pointers. */
 TEST(runs_of_blocks_are_found_at_once)
 {
     rig_make(&(struct image_options){.blocks = 2048, .blocks_per_group = 2047});
     rig_script("mount /m\nwrite /m/f 1000000 1\numount /m\nmount /m\n");
     u32 ino = image_ino(rig_image(), "/f");
-    for (u32 b = 1; b < 977; b++) { /* and those of pointers in between */
+    for (u32 b = 1; b < 977; b++) { /* with blocks of pointers between */
         u32 step = b == 12 ? 2 : b == 268 ? 3 : b == 524 || b == 780 ? 2 : 1;
         check_eq(image_map(rig_image(), ino, b) -
                      image_map(rig_image(), ino, b - 1),
@@ -536,8 +536,8 @@ TEST(runs_of_blocks_are_found_at_once)
         u.left = sizeof(data);
         check_eq(ext2_read(ip, &u, NULL), 0);
     }
-    /* 256 pointers are four runs; on the way to those of two levels is one
-     * more block, and the last block of pointers has 197 of the file */
+    /* A block of 256 pointers is four runs. Where there are two levels, each
+     * run costs a look at a second block. 197 pointers are four runs, too. */
     check_eq(shim_looks() - looks, 977 + 4 + 2 * (4 + 4 + 4));
     rig_close(ip);
     rig_end();

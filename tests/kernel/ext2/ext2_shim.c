@@ -292,8 +292,8 @@ static void reschedule(bool blocked)
         switch_to(can[shim_random(n)]);
 }
 
-static bool in_turn;    /* no switch but one */
-static u64 stops_after; /* so many chances to switch; 0: it has been */
+static bool in_turn;    /* there is only one switch: ... */
+static u64 stops_after; /* ... after so many chances; 0: it has been made */
 
 static void maybe_reschedule(void)
 {
@@ -303,6 +303,9 @@ static void maybe_reschedule(void)
         reschedule(false);
 }
 
+/* A fibre runs this and never returns from it. When the fibre's function has
+ * ended, the fibres that are still running get their turns, and then the test,
+ * which is fibre 0. */
 static void fibre_main(void)
 {
     fibre_fn(current - fibres);
@@ -344,7 +347,7 @@ bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at)
 
 /* ---- locks ---- */
 
-static struct spinlock *spin; /* the one held; ext2 holds but one */
+static struct spinlock *spin; /* held now; ext2 never holds two */
 
 void spin_lock(struct spinlock *lk)
 {
@@ -523,7 +526,7 @@ static void flushed(struct shim_disk *s)
     s->unflushed = 0;
 }
 
-/* A write is done, but for the platters. */
+/* Note a write that is in the drive's cache, and not yet on the platters. */
 static void keep_write(struct shim_disk *s, u64 blkno, const u8 *data)
 {
     s->unflushed++;

@@ -65,7 +65,7 @@ static void base_make(void)
     shim.now_s = T1;
 }
 
-/* The base, mounted, with nothing of it cached. */
+/* Restore the base image and mount it. Nothing of it is cached. */
 static void base_mount(void)
 {
     rig_restore();
@@ -79,7 +79,8 @@ static bool mounts_itself(const struct operation *o)
 
 /* ---- what they do ---- */
 
-/* "a" and "b" of the same path whose times are told apart. */
+/* Print the path, and a, m, c for each of its times that differs from the
+ * base's: of access, modification and change. Print nothing if none differs. */
 static void times_changed(FILE *f, const char *path, u32 ino)
 {
     const struct ext2_inode *was = image_inode(rig_kept(), ino);
@@ -97,7 +98,7 @@ static void times_changed(FILE *f, const char *path, u32 ino)
                 c ? "c" : "");
 }
 
-/* Of every path in a tree, whose times are not as they were in the base. */
+/* Return what times_changed prints of all paths in a tree. To be freed. */
 static char *times_of(const char *tree)
 {
     char *text, path[512];
@@ -172,8 +173,8 @@ static bool is_path(const char *line, const char *paths)
     return false;
 }
 
-/* Every line that is in a and in b (NULL: in a) is in the tree, but for one
- * path's. */
+/* Check that the tree has each line that is in both a and b (b NULL: each line
+ * of a). Lines of the paths in `but` may be missing. */
 static void expect_lines(const char *tree, const char *a, const char *b,
                          const char *but, const char *where)
 {
@@ -185,7 +186,7 @@ static void expect_lines(const char *tree, const char *a, const char *b,
     }
 }
 
-/* Like expect_lines, and there are no others: the same but for one path. */
+/* True if both trees have the same lines, except for the paths in `but`. */
 static bool same_tree(const char *tree, const char *want, const char *but)
 {
     const char *t = tree, *w = want;

@@ -81,8 +81,8 @@ static int cmd_facts(char **w)
     return 0;
 }
 
-/* nomemory N: the N-th request for memory from now on fails; 0: none. Prints
- * whether the last such has. */
+/* nomemory N: the N-th request for memory from now on fails; N 0: none fails.
+ * Prints whether the request of the nomemory before has failed. */
 static int cmd_nomemory(char **w)
 {
     printf("memory %s\n", shim_failed() ? "failed" : "was there");

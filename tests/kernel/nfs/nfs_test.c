@@ -1348,7 +1348,8 @@ static void serve_some(u32 i)
     }
 }
 
-/* Files in three directories, one in another, which are renamed, too. */
+/* Calls on files in the root, in g0 and in g0/g1. Calls also make, rename and
+ * remove directories, such as g0 and g1. */
 static void record_calls(void)
 {
     struct handle d[3], f;

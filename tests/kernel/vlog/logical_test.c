@@ -187,8 +187,8 @@ static void write_piece(void)
     logical_commit(&log_);
 }
 
-/* The data of these blocks, which lie in one piece, are written: acknowledge
- * them together. */
+/* These blocks lie in one piece of the map, and their data are written:
+ * acknowledge the blocks together. */
 static void finish_writes(const struct writing *w, u32 n)
 {
     u32 piece = logical_piece(w->block), due;

@@ -258,7 +258,7 @@ TEST(a_detour_is_the_best_of_all_that_there_is_time_to_look_at)
     check(found > RUNS / 4 && found < RUNS * 3 / 4);
 }
 
-/* But how late commands go fades, as in any look. */
+/* The record of how late commands go fades all the same, as in each search. */
 TEST(without_a_model_of_the_drive_there_is_no_detour)
 {
     u64 seed = 1;

@@ -28,7 +28,7 @@ static u64 in_cylinder(void)
     return (u64)b.disk.heads * b.disk.sectors;
 }
 
-/* Use each sector of these with this probability; they begin with `from`. */
+/* Use each of the n sectors from `from` on with this probability. */
 static void use(u64 from, u64 n, u64 percent)
 {
     for (u64 i = from; i < from + n; i++)

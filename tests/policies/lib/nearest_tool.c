@@ -32,7 +32,7 @@ static u64 below(u64 n)
     return nrand48(seed) % n;
 }
 
-/* Use this many of a track's sectors, any as likely as the others. */
+/* Use n of a track's sectors, each of them with the same probability. */
 static void use_of_track(u32 n, u32 sectors)
 {
     for (u32 i = 0; i < sectors; i++)

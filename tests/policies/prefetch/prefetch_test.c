@@ -347,9 +347,9 @@ TEST(a_ninth_stream_takes_the_place_of_the_one_not_read_for_longest)
     for (u64 i = 1; i <= STREAMS; i++)
         read_file(100 * i, 1);
     reads(101, 1, "102");
-    reads(50, 1, "");     /* in the place of the stream at 200 */
-    reads(201, 1, "");    /* and that, begun again, of the one at 300 */
-    reads(401, 1, "402"); /* the others are there */
+    reads(50, 1, "");     /* takes the place of the stream at 200 */
+    reads(201, 1, "");    /* a new stream, which takes the place of 300's */
+    reads(401, 1, "402"); /* the other streams are still there */
     reads(102, 1, "103");
 }
 
@@ -431,8 +431,8 @@ TEST(leap_remembers_sixty_four_files_and_forgets_the_one_read_longest_ago)
         for (u32 i = 0; i < 64; i++)
             check(strcmp(read_of(&files[i], block), "none") == 0);
     check(strcmp(read_of(&files[0], 5), "some") == 0);
-    read_of(&files[64], 0); /* in the place of file 1 */
-    check(strcmp(read_of(&files[1], 5), "none") == 0); /* and that of 2 */
+    read_of(&files[64], 0); /* takes the place of file 1 */
+    check(strcmp(read_of(&files[1], 5), "none") == 0); /* takes file 2's */
     check(strcmp(read_of(&files[3], 5), "some") == 0);
     check(strcmp(read_of(&files[0], 6), "some") == 0);
 }

@@ -545,7 +545,8 @@ static struct {
     struct numbers names, unwanted;
 } lirs;
 
-/* The evictable buffer of these kinds used longest ago. */
+/* Of the evictable buffers of kind `kind` or `or`, the one that was used
+ * longest ago. */
 static u64 lirs_oldest(u32 kind, u32 or)
 {
     u64 best = NOBODY;
@@ -1137,7 +1138,8 @@ static void gen_evicted(u64 i)
 
 /* ---- CFLRU ---- */
 
-/* Unwanted ones are in front, as they came; the others by buffers[].used. */
+/* The evictable buffers: first `unwanted`, in the order in which they came;
+ * then `order`, by buffers[].used. */
 static struct {
     struct numbers unwanted, order;
     u64 window_percent; /* the tunable */

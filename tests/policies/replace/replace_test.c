@@ -131,8 +131,9 @@ static const struct history {
     {"two_q_evicts_first_what_nobody_will_want_and_forgets_it", "2q",
      "insert 0-3; use 3; remove 3; unwanted 3; evict 3 0; insert 3 0;"
      "remembered 1"}, /* 0 */
-    /* 4 blocks: A1in keeps 1 of them, A1out has 2 names. Block 0 is the older
-     * of these when it comes, so its victim's name would push it out. */
+    /* 4 blocks: A1in keeps 1 of them, A1out has 2 names. When block 0 comes
+     * again, its name is the older one in A1out. So the name of the victim,
+     * which makes room for block 0, would push the name of block 0 out. */
     {"two_q_looks_a_name_up_before_it_makes_room", "2q",
      "insert 0-3; replace 4>0 5>1 0>2;" /* A1in 3 4 5, Am 0, A1out 1 2 */
      "remembered 1; evict 3 4 0 5"},    /* A1in keeps 5 */
@@ -259,8 +260,8 @@ static const struct history {
      "risen 2;"      /* 1, 5 */
      "remembered 1;" /* 4 */
      "from_lir 3"},
-    /* As above, but 1, which was the bottom, is in use when 4 comes again: 2
-     * falls in its place. */
+    /* As above, but block 1, the bottom of the stack, is in use when block 4
+     * comes again. So block 2 falls instead of block 1. */
     {"lirs_takes_no_block_in_use_for_the_bottom", "lirs",
      "set hir_percent=25; insert 0-3;"
      "replace 4>0;"     /* S 1 2 3 4h, Q 4 */

@@ -40,7 +40,8 @@ static struct request *oldest(u32 dir)
     return best;
 }
 
-/* Of two that start at one sector: reads, writes, dirty blocks; then by age. */
+/* The order of two requests that start at one sector: reads, then writes, then
+ * dirty blocks; among equals by age. True if a goes first. */
 static bool goes_first(const struct request *a, const struct request *b)
 {
     u32 kind_of_a = a->candidate ? 2 : a->write,
@@ -48,7 +49,7 @@ static bool goes_first(const struct request *a, const struct request *b)
     return kind_of_a < kind_of_b || (kind_of_a == kind_of_b && older(a, b));
 }
 
-/* Of those that start first from that sector on. */
+/* Return the request of these sets that starts first from that sector on. */
 static struct request *lowest(u32 dir, u64 from)
 {
     struct request *best = NULL;
@@ -62,7 +63,7 @@ static struct request *lowest(u32 dir, u64 from)
     return best;
 }
 
-/* Of those that start last below that sector. */
+/* Return the request of these sets that starts last below that sector. */
 static struct request *highest(u32 dir, u64 below)
 {
     struct request *best = NULL;
@@ -376,7 +377,7 @@ static struct {
 
 /* The candidate to write on the way to the request at `to`: the first one
  * within near_sectors of the head; else the last one within near_sectors of the
- * request, the youngest of those at one sector. */
+ * request. If several of these start at one sector, it is the youngest. */
 static struct request *near_the_way(u64 to)
 {
     u64 head = queue.head_sector;
@@ -532,7 +533,8 @@ static struct request *freeblock(u64 now_ns)
 
 static u64 ageing;
 
-/* Of requests that start at one sector only one is looked at. */
+/* SATF looks at one request for each start sector. True if that is another
+ * request than r. */
 static bool is_hidden(const struct request *r)
 {
     for (const struct request *s = requests; s < requests + MOST; s++) {

@@ -141,8 +141,8 @@ static u64 toy_edge(bool last)
     return clock_now_ns + (last ? 7000 : 27000);
 }
 
-/* After 90 the head is under way for 27 us, and takes no notice of 95; the
- * other requests are of the next sweep. */
+/* After 90 the head is under way to the end and back, for 27 us. The request
+ * for 95, which comes meanwhile, waits for the next sweep, as the others do. */
 TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "cscan");
@@ -261,8 +261,8 @@ TEST(deadline_begins_no_batch_with_the_oldest_before_it_is_due)
 
 static struct lateness *late;
 
-/* freeblock with the toy drive, and an empty queue where both commands have
- * lately gone so late. */
+/* freeblock with the toy drive, and an empty queue whose record says that both
+ * commands went late_us late. */
 static const struct policy *freeblock(u64 late_us)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
@@ -273,8 +273,8 @@ static const struct policy *freeblock(u64 late_us)
     return p;
 }
 
-/* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us.
- * Of the candidates, this one is chosen; or if none is, 350. */
+/* The head is at 0, with sector 0 under it. A read of 350 waits, which takes 51
+ * us. `want` is the candidate that is chosen, or 350 if none is. */
 static void check_free(const u64 *sectors, u32 n, u64 late_us, u64 want)
 {
     const struct policy *p = freeblock(late_us);
@@ -618,7 +618,7 @@ static const struct example {
      "next 350; at 500100000; next 400;"
      "restart; set age_ms=1000; turn 101000; offer 400 500; read 350;"
      "at 500000000; next 350; at 500100000; next 350"},
-    /* Another read is expected until a turn after one is done. */
+    /* For a turn after a read is done, another read is expected. */
     {"sluice_expects_a_read_to_follow_a_read", "sluice",
      "read 350; at 1000000; go 350; write 90; at 1060000; none;"
      "again_at 1160000; at 1160000; go 90"},
@@ -996,8 +996,9 @@ TEST(bfq_waits_for_a_seeky_process_for_a_shorter_time)
     }
 }
 
-/* The first process takes 30 ms for each of its sectors, and so has five in a
- * turn; and then it is charged for 64, which the other reads by then. */
+/* The first process takes 30 ms for each sector, so its turn ends after five.
+ * It is charged for 64 all the same. So the other process reads 64 sectors
+ * before the first has another turn. */
 TEST(bfq_ends_a_turn_by_the_time_and_charges_the_most_for_it)
 {
     const struct policy *p = bfq(64, 8);
@@ -1090,8 +1091,8 @@ TEST(kyber_lets_16_reads_and_8_writes_in_by_turns_in_order_of_arrival)
     check_eq(counter_of(p, "write_batches"), 2);
 }
 
-/* As for SATF above. The one that would be begun 55 us later is preferred when
- * it has been in the device for eight times as long. */
+/* The requests are those of SATF above: 105 would begin 55 us later than 350.
+ * 105 is preferred once it has been in the device for 8 * 55 = 440 us. */
 TEST(kyber_has_the_device_do_next_what_the_head_reaches_soonest)
 {
     for (u64 waited_us = 439; waited_us <= 441; waited_us += 2) {
@@ -1341,16 +1342,17 @@ static u64 first_of(const u64 *sectors, u32 n)
     return serve_at(p, 1000000)->sector;
 }
 
-/* By sector they are near, but the platter has turned past them; the fourth is
- * the soonest, and would be as a fifth. */
+/* Sectors 101 to 104 have passed when the head is on their track, so 150 can
+ * begin before them. As the fourth request above the head, 150 is looked at,
+ * and chosen. As the fifth, it is not looked at. */
 TEST(sluice_looks_at_four_requests_above_the_head)
 {
     check_eq(first_of((u64[]){101, 102, 103, 150}, 4), 150);
     check_eq(first_of((u64[]){101, 102, 103, 104, 150}, 5), 101);
 }
 
-/* As from above; without the read of 915, 50 would be the next above too, for
- * the order is circular. */
+/* Return which of these reads is served first, with the head at 199. The order
+ * is circular: without the read of 915, 50 would be the next above, too. */
 static u64 first_below(const u64 *sectors, u32 n)
 {
     const struct policy *p = sluice(30000, 0);

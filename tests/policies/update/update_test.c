@@ -117,7 +117,8 @@ TEST(ipu_sleeps_while_nothing_is_of_age)
     check_eq(model.now.written, 1000);
 }
 
-/* Buffers that an update of n blocks, all of those used, looks at. */
+/* Return how many buffers the policy looks at in an update. Of the buffers, n
+ * are in use, and all of these are dirty. */
 static u64 scanned_for(const char *policy, u64 n)
 {
     model_start(policy);
