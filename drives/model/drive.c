@@ -423,7 +423,7 @@ static void forget(struct drive *d, u64 sector, u64 end)
 
 /* ---- commands ---- */
 
-/* A time of the controller's or the bus's. */
+/* A time of the controller or the bus: 0 for a command of the drive's own. */
 static u64 outside(const struct drive *d, u64 ns)
 {
     return d->inside ? 0 : ns;

@@ -39,9 +39,9 @@ static inline void copy_words(word *to, const word *from, size_t n)
         *to++ = *from++;
 }
 
-/* Like copy_words, from an unaligned source: each word is joined of two aligned
- * ones, the bits of `last` from bit `low` on and, above them, the lowest bits
- * of the next. The machine is little-endian. */
+/* Like copy_words, from an unaligned source. Each word is joined from two
+ * aligned words: the bits of `last` from bit `low` on and, above these, the
+ * lowest bits of the next word. The machine is little-endian. */
 static void copy_words_shifted(word *to, const u8 *from, size_t n)
 {
     u32 low = (uintptr_t)from % WORD * 8, high = 64 - low;

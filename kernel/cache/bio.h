@@ -56,8 +56,8 @@ struct buf {
     u32 flags;
     struct block block;        /* what policies see: disk, blkno, times */
     struct wait_queue waiters; /* for the buffer, while it is busy */
-    /* Its place on a list: while it is dirty, in transfer to the disk or pinned
-     * on that of its state; with B_AHEAD, when it is none of these, on that of
+    /* Its place on a list. If it is dirty, in transfer to the disk or pinned,
+     * it is on the list of that state; else, with B_AHEAD, on the list of
      * prefetched blocks. */
     union {
         struct list dirty, ahead;
@@ -117,7 +117,7 @@ void bstart(struct disk *, const struct further_reads *);
 void bprefetch(struct disk *, const u64 *blkno, u32 n);
 u64 bio_ahead_most(void);
 
-/* Let go of a buffer: unchanged, or (dirty already) as it was. */
+/* Let go of a buffer that was not changed. If it was dirty, it stays dirty. */
 void brelse(struct buf *);
 
 /* Write and wait; let go. 0 or -EIO. */

@@ -94,7 +94,7 @@ void buf_add_candidate(struct buf *b)
     disk_add_candidate(b->disk, b->io);
 }
 
-/* A buffer that is let go dirty has been dirty since now, if it was clean. */
+/* b is let go. If it is dirty, and was clean before, it is dirty since now. */
 void set_dirtied(struct buf *b)
 {
     if (!(b->flags & B_DELWRI)) {

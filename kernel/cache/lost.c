@@ -47,7 +47,8 @@ static void spread(struct loss *to, const struct loss *from)
     *to = (struct loss){to->owner, to->disk, last, MIN(untold_to, untold_from)};
 }
 
-/* A free row, perhaps that of the oldest loss. */
+/* A free row. If there is none, it is the row of the oldest loss, which counts
+ * from now on as a loss of all files of its disk. */
 static struct loss *new_row(void)
 {
     struct loss *row = row_of(0);

@@ -100,7 +100,7 @@ static void replace_switch(const struct policy *to, bool trust)
             make_evictable(b);
 }
 
-/* A victim without a policy: the first that is clean. One must be there. */
+/* The victim if no policy names one: the first clean buffer. One is there. */
 static struct block *plain_victim(void)
 {
     BUF_EACH (b)

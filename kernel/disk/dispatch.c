@@ -108,7 +108,8 @@ static struct io *next_before(struct disk *d, const struct io *io)
     return n && io_end(n) == io->request.sector ? n : NULL;
 }
 
-/* The write that is next in the queue's order, wherever it goes. */
+/* After a write: the next queued write by sector, and after the last the first.
+ * Its sector need not be where io ends. After a read: NULL. */
 static struct io *next_write(struct disk *d, const struct io *io)
 {
     struct request *r = queue_find_from(&d->queue, WRITES, io_end(io));

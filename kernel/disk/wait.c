@@ -70,7 +70,7 @@ struct flush {
     struct timer timer;
 };
 
-/* The model's drive has flushed: the device does, within this instant. */
+/* The model's drive has flushed: now the device does, within this instant. */
 static void drive_flushed(void *arg)
 {
     struct flush *f = arg;

@@ -219,6 +219,8 @@ int blocks_give_back(void *arg, u32 first, u32 n)
 
 /* ---- inodes ---- */
 
+/* Of the groups with at least the average of free inodes, the one with the most
+ * free blocks. */
 static u32 group_for_directory(const struct fs *fs)
 {
     u32 average = fs->free_inodes / fs->groups;

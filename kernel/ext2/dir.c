@@ -186,8 +186,8 @@ static struct ext2_entry *entry_before(void *data, const struct ext2_entry *e)
     return before;
 }
 
-/* Give the bytes of an entry to the one before it, if any. Either of the two
- * fields is enough to remove it. */
+/* Give the bytes of an entry to the entry before it, if there is one. Each of
+ * the two fields that change is enough to remove the entry. */
 static void erase(void *data, struct ext2_entry *e)
 {
     struct ext2_entry *before = entry_before(data, e);
@@ -196,6 +196,7 @@ static void erase(void *data, struct ext2_entry *e)
         before->length += e->length;
 }
 
+/* Before a change of dir, which would make its hash tree wrong. */
 static int dir_begin(struct inode *dir)
 {
     assert(sleep_held(&dir->lock) && S_ISDIR(dir->mode));

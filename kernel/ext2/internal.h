@@ -366,7 +366,7 @@ int rename_elsewhere(struct walk *from, struct walk *to);
 /* make.c, remove.c; for rename too. Inodes are locked. */
 /* Change the count of links on the disk. */
 int set_links(struct inode *, u32 nlink, bool wait);
-/* Make ready to lose a name; for the last one, on the disk it is a husk. */
+/* The inode will lose a name. Before it loses the last, make it a husk. */
 int before_removal(struct inode *);
 int after_removal(struct inode *); /* a name is gone */
 /* Remove the name found of ip. */

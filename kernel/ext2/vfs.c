@@ -98,7 +98,7 @@ int ext2_statfs(struct inode *ip, struct statfs *out)
 
 /* ---- names ---- */
 
-/* make_locked. *out, if wanted, is the inode of the name, made or found. */
+/* As make_locked; but *out, if wanted, is the name's inode, made or found. */
 int make_elsewhere(struct walk *w, const struct making *m, struct inode **out)
 {
     struct inode *dir = w->at;

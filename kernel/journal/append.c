@@ -58,7 +58,8 @@ static void place(struct appending *a, const void *data)
     a->at = a->at + 1 < a->ring->blocks ? a->at + 1 : a->ring->first;
 }
 
-/* Make a block of zeros, in memory of the transaction; make one with a head. */
+/* make: a block of zeros, in memory of the transaction. make_head: a block that
+ * begins with a head; its write to the log is queued. */
 static void *make(struct appending *a)
 {
     void *block = a->next;

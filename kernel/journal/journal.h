@@ -67,7 +67,7 @@ u32 journal_room(u32 nblocks, u32 nrevokes);
 /* True if a block begins as the log's own blocks do: its copy is changed. */
 bool journal_escapes(const void *data);
 
-/* How much memory it takes to append so many; no less than for fewer. */
+/* How much memory it takes to append at most so many blocks and revokes. */
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes);
 
 /* Append a whole transaction; it is on the disk on return. -ENOSPC: there is no

@@ -10,7 +10,7 @@
 
 /* On a disk with a virtual log (q->logged), the kernel knows where each block
  * is and which places are free, and the policy says only where the next write
- * goes. r is a block's, or of 1 sector: that of the map, which follows it. */
+ * goes. r is a block, or 1 sector: that is the map's, written after a block. */
 
 /* The first sector of a free slot that begins in [from, end); NO_SECTOR: there
  * is none, or the disk has no virtual log. */

@@ -101,7 +101,7 @@ i64 sys_gettime(const u64 *arg)
     return arg[0] == CLOCK_WALL ? (i64)clock_wall_ns() : -EINVAL;
 }
 
-/* The program's own time, and the hart may go to others meanwhile. */
+/* Spend the time as the program's own. Meanwhile other processes may run. */
 i64 sys_charge(const u64 *arg)
 {
     if (!clock_charged)

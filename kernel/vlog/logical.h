@@ -152,14 +152,14 @@ static inline bool logical_free(const struct logical *l, u32 slot)
 /* The first free slot in [from, end), or 0. */
 u32 logical_free_from(const struct logical *, u32 from, u32 end);
 
-/* How many numbers there are for blocks: those of whole pieces. */
+/* How many blocks there would be if all pieces of the map were full. */
 static inline u32 logical_numbers(const struct logical *l)
 {
     return l->nmap * LOG_ENTRIES;
 }
 
-/* The owner of a slot: 0, none; 1 + a block's number; or, above
- * those, 1 + logical_numbers + a piece's. */
+/* The owner of a slot: 0 if it has none; 1 + a block's number; or
+ * 1 + logical_numbers + a piece's number. */
 static inline u32 logical_owner(const struct logical *l, u32 slot)
 {
     return l->owner[slot];
@@ -174,7 +174,7 @@ static inline bool logical_room(const struct logical *l)
 /* Take a free slot for data. False: it is not free, or there is no room. */
 bool logical_take(struct logical *, u32 slot);
 
-/* Free a slot that nothing tells of. */
+/* Free a slot that no sector of the map says anything of. */
 void logical_give_back(struct logical *, u32 slot);
 
 /* The piece that is to be written before this one can be, unchanged, or this

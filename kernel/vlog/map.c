@@ -8,11 +8,11 @@
  *      | +---- logical_give_back ----+                                |
  *      +------- logical_commit of the piece that replaces it ---------+
  *
- * and a slot for a sector of the map is taken by logical_seal. What counts is
- * the label, what the map on the disk says, and its sectors: no more slots
- * than there are blocks, pieces, summaries, and the one of the label. So with
- * some to spare, which SPARE is, there is always a free one for the next piece;
- * and by writing that, the slots that it replaces become free.
+ * and a slot for a sector of the map is taken by logical_seal. These slots
+ * count: the label's, those of blocks by the map on the disk, and those of the
+ * map's sectors. They are no more than one for each block, piece and summary,
+ * and one for the label. As there are SPARE slots more, a slot is always free
+ * for the next piece. When it is written, the slots that it replaces are free.
  */
 #include "kernel/vlog/internal.h"
 
@@ -128,8 +128,8 @@ static bool move_block(struct logical *l, u32 block, u32 slot)
 }
 
 /* A sector of the map says where each of its blocks is. A summary says which
- * blocks lie in a row from the slot entry[0] on; the sectors of the map of
- * those that moved are then owed. */
+ * blocks lie in a row from the slot entry[0] on. If such a block has moved, the
+ * map's sector that has the block is owed from then on. */
 void map_commit(struct logical *l, const struct log_sector *s)
 {
     bool of_map = s->piece < l->nmap;

@@ -8,7 +8,7 @@ struct search {
 };
 
 /* The first free sector from `from` to `end`, if their track may be used. These
- * three count from s->base, the queue's sectors from the disk's beginning. */
+ * three sectors count from s->base; the queue's from the disk's beginning. */
 static u64 free_from(void *arg, u64 from, u64 end)
 {
     const struct search *s = arg;

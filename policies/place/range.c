@@ -37,7 +37,7 @@ static u64 cyl_sectors(const struct queue *q)
 }
 
 /* The nearest free slot of these cylinders. The search begins where the arm
- * is, or at the side of them that is nearer to it. */
+ * is. If the arm is elsewhere, it begins at the cylinder nearest to the arm. */
 static u64 nearest_within(const struct slots *p, u64 first, u64 end)
 {
     const struct queue *q = p->q;

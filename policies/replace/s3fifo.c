@@ -132,8 +132,8 @@ static void reinsert(struct block *b, u32 queue, u64 freq)
     tree_insert(&queues[queue].evictable, &b->node, b->word[PLACE]);
 }
 
-/* EVICT, with evictS and evictM. A block that moves to main makes small
- * shorter, so main is next if small was just full. */
+/* The paper's EVICT, evictS and evictM. A block that moves to main makes small
+ * shorter. So if small was just full, main is looked at next. */
 static struct block *s3fifo_victim(void)
 {
     struct block *b = tail_of(UNWANTED);

@@ -195,7 +195,7 @@ static void join(struct block *b, u64 list)
     list_push_back(&lists[list].evictable, &b->link);
 }
 
-/* The oldest block of a list that is too long goes to another. */
+/* While a list has more than `size` blocks, its oldest goes to another list. */
 static void shorten(u32 from, u64 size, u32 to)
 {
     for (struct block *b; lists[from].n > size && (b = oldest(from));) {

@@ -251,6 +251,8 @@ static struct request *next_of(const struct process *p, u64 head)
 
 /* ---- idling ---- */
 
+/* For how long the disk idles for the queue in service. It does not for writes
+ * that nobody waits for, nor for a process that thinks longer than idle_us. */
 static u64 idle_ns(const struct disk_turns *d)
 {
     const struct process *p = &d->process[d->serving];

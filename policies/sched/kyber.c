@@ -192,6 +192,8 @@ static void set_depth(struct domain *d, u64 p99, u64 most)
     d->depth = depth;
 }
 
+/* While the device is congested, each domain with a percentile sets its depth.
+ * Else only a domain that misses its target does, and its depth grows. */
 static void adjust(struct device *dev, u64 now_ns)
 {
     bool congested = is_congested(dev, now_ns);
