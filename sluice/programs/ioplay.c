@@ -158,7 +158,8 @@ static void check_request(u64 i, const struct request *r, u64 size, bool device)
     writes |= r->write;
 }
 
-/* The next of the requests in their order, from a buffer of whole sectors. */
+/* Read the next request, after the last one the first. The buffer has whole
+ * sectors. */
 static void next_request(struct request *r)
 {
     static char buf[64 * SECTOR];
@@ -444,6 +445,7 @@ static struct done *collect(void)
     return all;
 }
 
+/* spread: the sum of the squared differences from the mean. */
 static void print_times(const char *key, const struct histogram *h)
 {
     u64 n = MAX(h->count, 1);

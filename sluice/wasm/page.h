@@ -20,8 +20,9 @@ PAGE(end) void page_end(i32 status) __attribute__((noreturn));
 /* Make the kernel's memory larger, to at least so many bytes. */
 PAGE(grow) void page_grow(u32 bytes);
 
-/* A new instance of the program of this name, or of the one that a process has,
- * with a copy of its memory up to `end`. Its number. */
+/* Make a new instance of a program and return its number. load: of the program
+ * of this name. fork: of a running instance's program, with a copy of that
+ * instance's memory up to `end`. */
 PAGE(load) u32 page_load(u32 name, u32 length);
 PAGE(fork) u32 page_fork(u32 program, u32 end);
 PAGE(unload) void page_unload(u32 program);

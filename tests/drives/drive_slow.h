@@ -19,9 +19,9 @@ struct slow_drive {
     struct segment segment[MAX_SEGMENTS];
     i32 ahead, written; /* numbers of segments; -1: none */
     u64 ahead_end;
-    /* Of a drive that reads whole tracks: what each segment holds, and which
-     * are of such a turn; how many turns there were; a sector of the last
-     * one's. */
+    /* Of a drive that reads whole tracks. held: the sectors that each segment
+     * holds; turn: the segment is of a turn over a track; turns: how many turns
+     * there were; turn_sector: a sector of the last turn's track. */
     bool held[MAX_SEGMENTS][SLOW_SECTORS], turn[MAX_SEGMENTS];
     u64 turns, turn_sector;
 };

@@ -236,7 +236,8 @@ TEST(the_arm_need_not_come_to_what_the_cache_holds)
     check(a.begin_ns > now_ns);
 }
 
-/* Whether it was asked meanwhile or not. */
+/* The drive that catches up in eight steps while it is idle serves the next
+ * request at the same time as the drive that does not. */
 TEST(a_drive_that_has_caught_up_is_the_same_drive)
 {
     u64 state = 2;

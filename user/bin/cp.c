@@ -16,7 +16,8 @@ static int complain(const char *path)
     return 1;
 }
 
-/* Append /name, or set the path to it if it is empty. False after a message. */
+/* Append /name to the path; an empty path becomes name. False after a message.
+ */
 static bool append(char path[PATH_BYTES], const char *name)
 {
     size_t n = strlen(path);

@@ -1,7 +1,8 @@
 /* head: prints the first lines (-n, 10) or bytes (-c) of files. */
 #include "user/lib.h"
 
-/* Status 1 after a message if f is the output. */
+/* Returns the status: 1 if f is the output, after a message, or writing failed.
+ */
 static int head(FILE *f, const char *name, u64 lines, u64 bytes)
 {
     int c;

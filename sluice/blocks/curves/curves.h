@@ -70,7 +70,7 @@ void table_free(struct table *t);
  * until the table changes. */
 u64 *table_find(const struct table *t, u64 block);
 
-/* The value of a block that is put in, as 0, if it is not there. */
+/* The value of a block. If the block is not there, put it in, with value 0. */
 u64 *table_put(struct table *t, u64 block);
 
 void table_remove(struct table *t, u64 block);

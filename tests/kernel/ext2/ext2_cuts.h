@@ -19,8 +19,8 @@ struct outcome {
  * gather the images that cuts leave: at each of its writes and within them.
  * Returns what the command does. */
 int cuts_gather(const char *line, struct outcome *);
-/* Mount each image: the tree must be as before or as after. One of so many is
- * first repaired by e2fsck -p. The disk's contents are lost. */
+/* Mount each image: its tree must be `before` or `after`. One of preen_one_of
+ * images is first repaired by e2fsck -p. The disk's contents are lost. */
 void cuts_judge(struct outcome *, u32 preen_one_of);
 void cuts_end(struct outcome *);
 

@@ -573,7 +573,8 @@ TEST(attributes_go_with_the_last_file_that_has_them)
     check_eq(image_used(rig_image(), b), false);
 }
 
-/* The file loses its name, the n-th read (0: none) fails: what is said? */
+/* Remove the name of the file, while the n-th read (0: none) fails. Return what
+ * the kernel printed. */
 static const char *remove_damaged(u32 n)
 {
     rig_script("mount /m\n");

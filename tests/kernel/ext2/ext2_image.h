@@ -47,7 +47,7 @@ enum image_state {
     IMAGE_CUT,   /* after a power cut: nothing that e2fsck -p has to ask about:
                   * no block that has two owners, no name of a free inode, no
                   * damaged directory */
-    IMAGE_MOVED, /* the same, but directories may have two names */
+    IMAGE_MOVED, /* as IMAGE_CUT; directories may have two names */
 };
 
 /* List the paths, sorted, one in a line: "PATH\tKIND ...\tNLINK". The

@@ -109,7 +109,7 @@ static u64 contents(const u8 *image, u32 ino, u8 *out)
     return size;
 }
 
-/* The file of so many bytes by the pattern. */
+/* On the platters the file has this size, and its bytes are the pattern. */
 static void check_contents(const char *path, u64 size)
 {
     static u8 got[400000];

@@ -47,10 +47,11 @@ struct disk *shim_disk_of(u8 *data, u64 bytes);
 u8 *shim_bytes(struct disk *); /* what is on it */
 /* Forget its buffers, dirty or not. */
 void shim_forget(struct disk *);
-/* Put other contents into it; its old ones are freed, its buffers forgotten. */
+/* Give the disk these contents. Its old contents are freed, and its buffers are
+ * forgotten. */
 void shim_insert(struct disk *, u8 *data, u64 bytes);
-/* Likewise, a copy of them. It takes the place of the old ones, because new
- * memory of that size costs more than the copy. */
+/* Give the disk a copy of these contents. The copy is made in the memory of the
+ * old contents, because new memory costs more than the copy. */
 void shim_refill(struct disk *, const u8 *data, u64 bytes);
 void shim_save(struct disk *, const char *image);
 /* The image after the first n writes of the log, and these sectors (a bit each)
@@ -69,11 +70,11 @@ u64 shim_flushes(void);                  /* that succeeded so far */
 u64 shim_looks(void);                    /* buffers that were asked for */
 u64 shim_unflushed(const struct disk *); /* writes since its last disk_flush */
 
-/* Of these, from now on, the n-th fails, and if `on` all that follow; n 0:
- * none. Transfers and flushes count only of the one disk. */
+/* From now on, the n-th call of this kind fails; n 0: none. If `on`, all calls
+ * after it fail, too. Only the disk's transfers and flushes count. */
 enum shim_fault { FAULT_READ, FAULT_WRITE, FAULT_FLUSH, FAULT_PAGE, FAULTS };
 void shim_fail(enum shim_fault, struct disk *, u64 n, bool on);
-bool shim_failed(void); /* has it come to that? */
+bool shim_failed(void); /* has the n-th call been made? */
 
 /* The disk as a power cut would leave it now. Pending is each dirty block,
  * which may just have been written; and with volatile_cache, before those, each
@@ -82,17 +83,18 @@ bool shim_failed(void); /* has it come to that? */
  * nothing pending is there, 1: all; else chosen at random. */
 void shim_cut(struct disk *, u8 *out, u32 which);
 u32 shim_pending(struct disk *);
-/* ... bit i of the mask: the i-th is there. At most 64 may be pending. */
+/* As shim_cut, but bit i of the mask says whether the i-th pending write is
+ * there. At most 64 may be pending. */
 void shim_cut_to(struct disk *, u8 *out, u64 mask);
-/* ... in the midst of the last completed write: of the sectors that it changed
- * (shim_last_sectors, a bit each) only these are there. A pending write that is
- * chosen at random may be torn, too. */
+/* As shim_cut, but in the midst of the last completed write: of the sectors
+ * that it changed (shim_last_sectors, a bit each) only these are there. A
+ * pending write that is chosen at random may be torn, too. */
 u32 shim_last_sectors(struct disk *);
 void shim_cut_torn(struct disk *, u8 *out, u32 sectors, u32 which);
 /* Call fn for ways to tear the last completed write, if it changed more than
- * one sector: after each of them in ascending order, as a drive writes a
- * command's sectors; and so many at random, for a drive that begins where the
- * platter happens to be. */
+ * one sector: after each sector in ascending order, as a drive writes a
+ * command's sectors; and SHIM_TEARS ways at random, for a drive that begins
+ * where the platter happens to be. */
 #define SHIM_TEARS 4
 void shim_each_tear(struct disk *, void (*fn)(struct disk *, u32 sectors));
 /* Called after every write that is waited for, and at every change. */
@@ -109,9 +111,10 @@ u64 shim_ended(void);             /* calls of readers_end */
 extern struct access shim_access; /* what the prefetch policy was shown */
 /* Nothing may be held by the running fibre; panics with the place. */
 void shim_check_idle(const char *where);
-/* Run n fibres of fn(i) to their ends. They take turns at random, or if that is
- * not 0 the first runs up to its n-th lock, buffer or write, then the others,
- * then it again. False: it has not so many. */
+/* Run n fibres of fn(i) to their ends. If first_stops_at is 0, they take turns
+ * at random. Else the first fibre runs up to its lock, buffer or write of that
+ * number, then the others run, then the first again. False: the first has fewer
+ * locks, buffers and writes. */
 bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at);
 /* User memory: reads and writes of it fail from this address on. */
 #define SHIM_FAULT_NEVER (~0UL)

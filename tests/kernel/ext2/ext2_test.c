@@ -144,7 +144,7 @@ TEST(operations_cost_what_is_written_of_them)
 
 /* ---- that they bear failures ---- */
 
-/* A line of a tree, without the count of names at its end. */
+/* The length of a line of a tree, without the count of names at its end. */
 static u32 line_length(const char *line)
 {
     const char *tab = strchr(strchr(line, '\t') + 1, '\t');

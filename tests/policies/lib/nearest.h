@@ -17,8 +17,8 @@ struct bare_drive {
     u64 now_ns;
 };
 
-/* All sectors of the first cylinders of a drive; false: it is none of one zone
- * without spares. All are free. */
+/* Begin with the sectors of the first cylinders of a drive, all of them free.
+ * False: there is no such drive, or it has more than one zone, or spares. */
 bool bare_drive_start(struct bare_drive *, const char *name, u32 cyls);
 
 /* The arm is over a track, and the given slot of each track, by angle, is about

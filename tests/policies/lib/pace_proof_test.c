@@ -50,7 +50,8 @@ static struct proof_pace seen(void)
     return p;
 }
 
-/* A block becomes dirty or clean: both sides must take it alike. */
+/* A block becomes dirty or clean: the pace of the proofs must change as the
+ * kernel's does. */
 static void change(u64 i, u64 at_ns)
 {
     struct proof_pace want = seen();

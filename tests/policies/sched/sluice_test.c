@@ -282,7 +282,8 @@ static const struct {
                    {0, 557, 0, 0, 101, 0, 0, 406, 0xb3892f3f233f004d}},
 };
 
-/* The load with this number in the table. */
+/* Run the load with this number, and compare its result with the recorded one.
+ */
 static void check_recorded(u32 i)
 {
     const struct result *want = &recorded[i].result, *r = &result;

@@ -630,7 +630,7 @@ TEST(balanced_lets_writers_go_on_below_the_middle_of_its_two_limits)
     check_writes("");
 }
 
-/* 1 + ((175 - dirty) / 25)^3: 1.88, 1.11, 1, 0.12 and 0. */
+/* The ratio is 1 + ((175 - dirty) / 25)^3: 1.88, 1.11, 1, 0.12 and 0. */
 TEST(balanced_lets_more_become_dirty_than_clean_below_its_setpoint)
 {
     check_eq(dirtied_for(16, 151), 30 + 1);

@@ -107,7 +107,7 @@ typedef struct approach approach_fn(const struct queue *, u64 start_ns,
                                     const struct request *);
 extern approach_fn *drive_approaches;
 
-/* The one that queue_seek_edge moves the arm of; NULL, as at first: none. */
+/* The drive whose arm queue_seek_edge moves; NULL, as at first: none. */
 typedef u64 seek_edge_fn(bool last);
 extern seek_edge_fn *drive_to_edge;
 

@@ -83,7 +83,7 @@ u32 screen_byte_at(u32 row, u32 place);
 
 /* Ask for a line. False after ^C. */
 bool ask(struct view *, const char *question, char answer[ANSWER_BYTES]);
-/* Ask for one of these keys; it in lower case, or 0 after ^C. */
+/* Ask for one of these keys. Returns it in lower case, or 0 after ^C. */
 char ask_key(struct view *, const char *question, const char *keys);
 /* Move to the next place of `what`: after the cursor, then from the top. */
 bool find(struct view *, const char *what);
