@@ -483,8 +483,8 @@ static u64 read_and_send(struct drive *d, u64 sector, u64 here, u64 end,
     return across_ns(d, &t, ready_ns);
 }
 
-/* The arm has read up to the end of segment i for this request, and goes on, if
- * the drive reads ahead at such a request. */
+/* The arm has read up to the end of segment i for this request. It goes on
+ * reading, if the drive reads ahead after a request like this. */
 static void read_ahead(struct drive *d, u32 i, u64 end, bool sequential)
 {
     const struct drive_model *m = d->model;

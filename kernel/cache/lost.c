@@ -23,7 +23,7 @@ static struct {
 
 COUNTER(told_of, "bio.told", "times", "fsync, sync, last close told of losses");
 
-/* The owner's row, or NULL. With 0: a free one. */
+/* The owner's row, or NULL. Owner 0: a free row, or NULL. */
 static struct loss *row_of(u64 owner)
 {
     for (u32 i = 0; i < LOST_FILES; i++)

@@ -26,7 +26,8 @@ static void hash_insert(struct buf *b)
     *head = b;
 }
 
-/* It only writes to its neighbours, for which the processor need not wait. */
+/* This only writes to the buffer's neighbours in the bucket: the processor need
+ * not wait for the memory of these. */
 static void hash_remove(struct buf *b)
 {
     *b->hashed = b->hash;

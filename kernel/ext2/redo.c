@@ -138,7 +138,7 @@ static bool may_be_unfinished(const struct unfinished *u)
            !is_dots(u->name) && !strchr(u->name, '/');
 }
 
-/* They are locked in the order of internal.h. */
+/* The inodes are locked in the order of internal.h. */
 static int finish_found(struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;

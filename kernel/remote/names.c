@@ -244,7 +244,8 @@ static int remove_name(struct inode *dir, const char *name, struct inode *ip)
     return error;
 }
 
-/* A LOOKUP finds the file that is replaced, if any file is open here. */
+/* If any file is open here, a LOOKUP finds the file that will be replaced. If
+ * this one is open, it gets a hidden name first. */
 static int rename(struct inode *from, const char *name, struct inode *to,
                   const char *new_name)
 {

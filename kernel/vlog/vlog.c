@@ -24,8 +24,8 @@ static u64 any_free(const struct queue *q, const struct request *r, u64 now_ns)
     return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
 }
 
-/* It places blocks when the default of the kind takes over, as the default has
- * no slots for them. */
+/* Where the default of the kind would take over, this policy places blocks: the
+ * default has no slots for them. */
 static const struct policy place_anywhere = {.kind = POLICY_PLACE,
                                              .place = {.place = any_free}};
 
@@ -240,7 +240,7 @@ static struct io *clean(struct disk *d, u64 now_ns)
     return sector_io(d, now_ns);
 }
 
-/* A sector of the map, or a step of cleaning. */
+/* The write of a sector of the map, or a step of cleaning; NULL: neither. */
 static struct io *next(struct disk *d, u64 now_ns)
 {
     struct vlog *v = vlog_of(d);

@@ -114,7 +114,8 @@ static u64 read_file(int fd, const char *path)
     return n;
 }
 
-/* Wait until all processes that have this pipe have come here. */
+/* Wait until all processes that have this pipe are here: the read ends when the
+ * last of them has closed its end for writing. */
 static void wait_for_all(const int fds[2])
 {
     char byte;

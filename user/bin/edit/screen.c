@@ -152,8 +152,8 @@ static void make_status(char *to, const struct view *v)
     snprintf(to, ROW_BYTES, "\033[7m%-*.*s%s\033[m", room, room, left, right);
 }
 
-/* Scroll as little as brings the cursor's row on the screen. If its column is
- * not there, half a screen is left of it. */
+/* Scroll down or up no further than to the cursor's row. If the cursor's column
+ * is not on the screen, scroll so that half a screen is left of the cursor. */
 static void scroll(struct view *v)
 {
     u32 place = screen_place(v->row, v->column), most = columns() - 2;
