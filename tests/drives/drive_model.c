@@ -81,7 +81,8 @@ TEST(a_rotation_is_a_minute_divided_by_rpm)
     check_eq(drive_rotation_ns(drive_find("rz58")), 11111111);
 }
 
-/* A has 8 tracks in groups of 3, 3 and 2: 80 - 6. B has 74 in 25 groups. */
+/* Zone A has 8 tracks of 10 sectors, in groups of 3, 3 and 2 with 2 spares
+ * each: 80 - 6 sectors. Zone B has 74 tracks of 8 sectors, in 25 groups. */
 TEST(the_zones_hold_what_spares_leave)
 {
     check_eq(drive_room(&toy), 74 + 74 * 8 - 25 * 2);

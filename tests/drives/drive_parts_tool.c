@@ -114,7 +114,7 @@ static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
     p->rotation_ns = a.begin_ns - a.there_ns;
 }
 
-/* Of a drive that reads whole tracks. */
+/* The parts of a read, on a drive that reads whole tracks. */
 static void read_of_track(struct parts *p, const struct drive *d,
                           const struct command *c)
 {

@@ -13,7 +13,8 @@ static bool has_check(const struct policy *p)
     return p->kind == POLICY_SCHED ? p->sched.check != NULL : p->check != NULL;
 }
 
-/* Of what is planted, the check of one disk at most may say anything. */
+/* Return what the policy's check finds wrong, or NULL. A scheduler is checked
+ * for each disk, and may find something wrong on one disk at most. */
 static const char *said(const struct policy *p)
 {
     const char *said = NULL;

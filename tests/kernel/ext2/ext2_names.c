@@ -576,8 +576,8 @@ TEST(lists_go_over_many_blocks)
 
 #define AT(field) offsetof(struct ext2_entry, field)
 
-/* One field of the entry of /d/b (of a, b, c) is made wrong; is the block
- * still used? */
+/* The directory /d has the names a, b and c. A field of b's entry gets a value.
+ * The block is still used if the value is `fine`. */
 TEST(a_damaged_block_of_a_directory_is_not_changed)
 {
     static const struct {

@@ -256,12 +256,12 @@ TEST(a_bitmap_that_contradicts_its_count_gives_nothing_out)
     }
 }
 
-/* What is freed of a disk with a file of three blocks. */
+/* What is freed, on a disk with a file of three blocks. */
 enum freed {
     THE_FILES_INODE,
     THE_FILES_BLOCKS,
     THE_FILES_INODE_AS_A_DIRECTORYS,
-    /* From here on it is not in use, or no file's. */
+    /* What is freed from here on is not in use, or is no file's. */
     A_BLOCK_BEHIND_THE_FILE,
     A_BLOCK_OF_THE_FILE_AND_ONE_BEHIND,
     A_BLOCK_OF_THE_SYSTEM,

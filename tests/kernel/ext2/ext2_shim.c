@@ -752,7 +752,7 @@ static void drop(struct shim_buf *s)
     free(s);
 }
 
-/* Call fn for every buffer; it may drop that one. */
+/* Call fn for every buffer; fn may drop the buffer that it is called for. */
 static void each(void (*fn)(struct shim_buf *, void *), void *arg)
 {
     for (u32 i = 0; i < BUCKETS; i++)
@@ -1095,7 +1095,7 @@ struct cut {
 
 #define ALL_SECTORS UINT32_MAX
 
-/* None, all, the first ones, or any. */
+/* Return a mask of sectors: of none, of all, of the first ones, or of any. */
 static u32 some_sectors(void)
 {
     u32 first = 1U << shim_random(shim.block_bytes / SECTOR_BYTES);

@@ -557,7 +557,8 @@ static char *ended(const char *where)
     return text;
 }
 
-/* As if only one had been done (alone), or that one first. */
+/* Do the two operations, the one with number `first` before the other. If
+ * `alone`, do only this one: the other counts as failed. */
 static char *in_order(u32 first, bool alone)
 {
     base_mount();

@@ -48,8 +48,7 @@ static int cmd_random(char **w)
     return 0;
 }
 
-/* So many of the first sectors of a block as the lowest bits say, at least 1.
- */
+/* Return a mask of the first 1 to 8 sectors of a block. */
 static u32 first_of(u32 random)
 {
     return (2U << random % 8) - 1;

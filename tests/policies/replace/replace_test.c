@@ -15,7 +15,7 @@
 static struct block blocks[BLOCKS];
 static bool evictable[BLOCKS];
 
-/* As after a use, the last of all, unless the block had one. */
+/* Insert block i. If it was never used, it is used now, as the last of all. */
 static void insert(const struct policy *p, u32 i, bool reuse)
 {
     static u64 uses;
@@ -413,7 +413,7 @@ TEST_ROWS(history, struct history, histories)
     script_run(row->steps, do_to_blocks);
 }
 
-/* As insert, after a use; dirty or clean. */
+/* Insert block i, dirty or clean, after it was used once more. */
 static void insert_used(const struct policy *p, u32 i, bool dirty)
 {
     blocks[i].used = 0;
@@ -478,7 +478,7 @@ static struct block *own_page(u32 i)
     return (struct block *)(pages + i * PAGE);
 }
 
-/* Of how many blocks a victim's choice needs to see. */
+/* Return how many blocks the policy looks at to choose its victim, `want`. */
 static u32 seen_by_victim(const struct policy *p, const struct block *want)
 {
     touched = 0;

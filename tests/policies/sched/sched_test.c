@@ -582,13 +582,13 @@ static const struct example {
      "offer 10 345 360; read 350; at 1000000; go 10; at 1011000; go 345;"
      "at 1046000; go 350; late 0; read 370; at 1051000; go 360; at 1080000;"
      "go 370; free 3; late 1"}, /* it was to go at 1070000 */
-    /* Not to one that has come since, though the sweep would pass that first;
-     * and the sweep goes on from there. */
+    /* 348 has come since the free write was chosen. So 350 goes first, although
+     * the sweep would pass 348 first; and the sweep goes on from 350. */
     {"freeblock_goes_to_the_request_that_the_free_write_was_for", "freeblock",
      "offer 345; read 350; at 1000000; go 345; read 200 348; at 1046000;"
      "go 350; late 0; read 360; at 1051000; go 360; at 1061000; go 200;"
      "at 1300000; go 348"},
-    /* The request may have left, joined to the write. */
+    /* 350 has left the queue meanwhile: it may have joined the write. */
     {"freeblock_goes_on_where_its_sweep_was_if_that_request_has_gone",
      "freeblock",
      "offer 345; read 350 360 352; at 1000000; go 345; gone 350; read 200;"
@@ -608,7 +608,7 @@ static const struct example {
      "at 500100000; go 400; paid 1; price 100000;"
      "head 0; at 900000000; go 350;" /* a read after a write */
      "read 350; head 0; at 910000000; go 500"},
-    /* 330 is under the head as soon as that is there: no time to look. */
+    /* 330 is under the head as soon as the head is there: no time to look. */
     {"sluice_pays_where_a_read_leaves_no_time_to_look", "sluice",
      "set age_ms=1000; offer 400; read 330; at 500000000; next 330;"
      "at 501000000; next 400"},
@@ -700,7 +700,8 @@ static void submit_waited(u64 sector)
     ex.policy->sched.queued(&queue, r, clock_now_ns);
 }
 
-/* Of several dirty blocks of one sector the oldest. */
+/* The dirty block of this sector was modified again. If several dirty blocks
+ * are of this sector, it is the oldest. */
 static void modify_again(u64 sector)
 {
     u32 i = 0;
@@ -829,8 +830,8 @@ static u32 near_ones_first(u64 ageing)
     return n - 1;
 }
 
-/* It is 800 to 1000 us later than a near one: that is 6 thousandths of 133 to
- * 167 ms, in each 10 of which one goes. */
+/* The far request would begin 800 to 1000 us later than a near one. That is 6
+ * thousandths of 133 to 167 ms, and every 10 ms a near one goes. */
 TEST(satf_starves_a_far_request_unless_its_age_counts)
 {
     check_eq(near_ones_first(0), MANY - 1);
@@ -962,7 +963,8 @@ TEST(bfq_waits_for_a_process_that_reads_one_request_after_the_other)
     check_eq(next_at(p, clock_now_ns)->pid, 1);
 }
 
-/* It takes 9 ms to ask again: the average is over 8 ms after 18 times. */
+/* The process takes 9 ms to ask again. After 18 times its average is over 8 ms,
+ * for which the disk would wait. */
 TEST(bfq_does_not_wait_for_a_process_that_lets_it_wait)
 {
     const struct policy *p = bfq(64, 8);
@@ -1333,7 +1335,7 @@ TEST(freeblock_writes_nothing_that_costs_a_nanosecond)
 
 /* ---- Sluice's choice among those that wait ---- */
 
-/* The head is at 0. Of these reads, the one first served. */
+/* Return which of these reads is served first. The head is at 0. */
 static u64 first_of(const u64 *sectors, u32 n)
 {
     const struct policy *p = sluice(30000, 0);
@@ -1371,8 +1373,8 @@ TEST(sluice_looks_at_four_requests_below_the_head)
     check_eq(first_below((u64[]){50, 915, 105, 104, 103, 102}, 6), 50);
 }
 
-/* 90 is begun 90 us from now and 330 in 130 us; it has waited for 1 ms, and in
- * its favour count `ageing` percent of that by two, which are waiting. */
+/* 90 would begin in 90 us, and 330 in 130 us. 330 has waited for 1 ms. `ageing`
+ * percent of this count in its favour, divided by the two that are waiting. */
 TEST(sluice_prefers_what_has_waited_longer_by_ageing)
 {
     for (u64 percent = 7; percent <= 9; percent++) {
@@ -1386,8 +1388,8 @@ TEST(sluice_prefers_what_has_waited_longer_by_ageing)
     }
 }
 
-/* As above, but 90 is a write that a process waits for: it is begun 40 us
- * before the read, of a turn of 100. */
+/* As above, but 90 is a write that a process waits for. The write would begin
+ * 40 us before the read, which is 40 percent of a turn of 100 us. */
 TEST(sluice_prefers_a_read_to_a_write_that_is_waited_for_by_favour)
 {
     for (u64 percent = 39; percent <= 41; percent++) {

@@ -166,7 +166,8 @@ TEST(ldcl_moves_a_block_from_age_2_to_4_when_2_and_3_are_full)
                  "62000: 20 21 22 23 24 25");
 }
 
-/* Of 1000 buffers, a half is a share; 3 blocks of each become dirty at once. */
+/* A share is a half of the 1000 buffers. 3 blocks of each become dirty at once.
+ */
 static void dirty_both_halves(u64 shares)
 {
     model_start("ldcl");
@@ -384,8 +385,8 @@ TEST(ahlw_and_awol_write_nothing_at_the_high_mark_when_they_step)
 }
 
 /* The marks begin at 100 and 50. In the third step half as many blocks become
- * dirty as in the second, and as many clean: twice as much, but 150 at most,
- * and as much of the low mark. */
+ * dirty as in the second, and as many clean. So the high mark would be doubled;
+ * but it may be 150 at most. The low mark grows in proportion, to 75. */
 TEST(ahlw_and_awol_let_the_high_mark_be_no_more_than_most_percent)
 {
     for (u32 i = 0; i < NELEM(by_marks); i++) {
@@ -453,8 +454,8 @@ TEST(awol_sees_what_write_buffering_took_and_would_take)
     check_eq(counter("hits"), 3);
 }
 
-/* Of 20 reads 12 hit, 5 of them in what write buffering would take; 2 miss
- * because of it. The most of the high mark. */
+/* Return the upper limit of the high mark after 20 reads. 12 of them hit, 5 of
+ * these in what write buffering would take. 2 miss because of it. */
 static u64 most_after_reads(u64 reading)
 {
     start_small(reading);
@@ -607,7 +608,8 @@ static bool may_go_on(const struct policy *p)
     return model.now.dirty + model.now.writing <= p->write.most_dirty(1000);
 }
 
-/* So many become clean. How many become dirty until a writer has to wait? */
+/* Return how many blocks become dirty until a writer has to wait, after
+ * `cleaned` blocks have become clean. */
 static u64 dirtied_for(u64 cleaned, u64 dirty_blocks)
 {
     u64 n = 0;

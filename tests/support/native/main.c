@@ -27,11 +27,11 @@ extern const struct test *const __stop_tests[];
 
 const char *test_step = "";
 
-/* Of a program with policies (test.c) only. */
+/* Only a program with policies (test.c) has these. */
 #pragma weak watch_counters
 #pragma weak print_unmoved
 
-/* Calls this for each test, and each row of a table of tests. */
+/* Do `call` for each test, and for each row of a table of tests. */
 static void each_test(void (*call)(const struct test *, const char *name,
                                    const void *row))
 {
