@@ -288,8 +288,8 @@ static inline struct buf *hit(struct buf *b, bool asked)
     return b;
 }
 
-/* getblk of a block whose contents are asked for, or not: to be overwritten.
- * Caller holds the lock, which is released while it waits. */
+/* As getblk. asked: the block's contents are wanted; else they will be written
+ * over. Caller holds the lock, which is released while this waits. */
 static struct buf *get(struct disk *d, u64 blkno, bool asked)
 {
     struct buf *b, *dirty;

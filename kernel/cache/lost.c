@@ -37,8 +37,8 @@ static bool is_untold(const struct loss *l)
     return l->told < l->last;
 }
 
-/* Add the losses of `from` to those of `to`: all are reported that at least one
- * of both still has to report. */
+/* Add the losses of `from` to the losses of `to`. What either of the two still
+ * has to report, `to` reports. */
 static void spread(struct loss *to, const struct loss *from)
 {
     u64 last = MAX(to->last, from->last);

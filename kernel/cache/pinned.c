@@ -59,8 +59,8 @@ void bpinned_each(const struct disk *d,
         fn(arg, b->block.blkno, b->data);
 }
 
-/* Make a pinned buffer dirty. One that a process has becomes dirty when that
- * lets it go. Caller holds the lock. */
+/* Make a pinned buffer dirty. If a process has it, it becomes dirty when the
+ * process lets it go. Caller holds the lock. */
 static void turn_dirty(struct buf *b)
 {
     bool busy = b->flags & B_BUSY;

@@ -27,7 +27,7 @@ static const struct write_hooks *hooks(void)
 }
 
 /* The policy's answer was wrong: the default takes over, or the policy stays.
- * This once the caller answers. Caller holds write_lock. */
+ * The caller answers this one question. Caller holds write_lock. */
 static void fault(u32 disk, u64 blkno, const char *what)
 {
     const struct policy *to = policy_fault(POLICY_WRITE, disk, blkno, what);

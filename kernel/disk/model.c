@@ -58,8 +58,8 @@ static void do_now(struct disk *d, enum command_kind kind, struct io *io)
 }
 
 /* A drive, or a copy of one for a "what if" question, takes up a command: now,
- * or when that has arrived. It begins its own work when that is due, which may
- * be before the kernel has taken notice. Returns when it is done. */
+ * or when the command has arrived. Its own work begins when the work is due,
+ * perhaps before the kernel has taken notice. Returns when all is done. */
 static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {

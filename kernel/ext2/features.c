@@ -61,7 +61,7 @@ static const struct feature {
       {0},
 };
 
-/* Print what of the bits is not handled. what: `incompatible features`. */
+/* Print those of the bits that are not handled. what: what the bits are. */
 static void complain(struct fs *fs, const char *what, u32 bits,
                      const struct feature *table)
 {

@@ -180,8 +180,8 @@ static u64 power_on_ns(void)
     return rtc_ns() - now_ns;
 }
 
-/* In lab mode both clocks are one, and the RTC's began at LAB_EPOCH_NS. A whole
- * second would not do: one live machine in 10,000 is switched on at one. */
+/* In lab mode both clocks are one, and the RTC's began at LAB_EPOCH_NS. (One in
+ * 10,000 live machines is switched on so near to some whole second.) */
 static bool in_lab(void)
 {
     return power_on_ns() - LAB_EPOCH_NS < 100 * NS_PER_US;

@@ -138,8 +138,8 @@ static void placed(const struct queue *q, const struct request *r)
         tracks[q->disk].filled = r->physical / q->tracks.sectors;
 }
 
-/* The track with the fewest blocks, nearest to the head; NO_SECTOR if it has
- * too many, or the others have no room for them. */
+/* Of the tracks with the fewest blocks, the next from the head on. NO_SECTOR:
+ * it has too many blocks, or the other tracks have no room for its blocks. */
 static u64 emptiest(const struct queue *q)
 {
     u64 n = (u64)q->tracks.heads * q->tracks.cyls, room = 0;

@@ -56,7 +56,7 @@ static u64 end_of(const struct access *a)
     return a->block + a->nblocks;
 }
 
-/* p grows by the size of the read, or begins as that. */
+/* p grows by the size of the read. At first it is 0. */
 static void grow(struct stream *s, const struct access *a)
 {
     u64 most = MAX(2, tunables[MAX_KB].value * 1024 / a->block_bytes);

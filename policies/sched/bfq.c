@@ -136,8 +136,8 @@ static u64 find(struct disk_turns *d, u32 pid)
     return best;
 }
 
-/* A process has a queue of its own; all writes that nobody waits for have one.
- */
+/* A process has a queue of its own. The writes that nobody waits for share one
+ * queue. */
 static u64 queue_of(struct disk_turns *d, const struct request *r)
 {
     return r->write && !r->waited ? UNWAITED : find(d, r->pid);

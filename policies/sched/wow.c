@@ -57,7 +57,7 @@ static bool was_modified(const struct queue *q, struct request *r, u64 end)
     return modified;
 }
 
-/* Move the hand to the next group that is to be written; its first block. */
+/* Move the hand to the next group to be written. Returns its first block. */
 static struct request *next_group(struct queue *q)
 {
     u64 sectors = tunables[GROUP_SECTORS].value;
