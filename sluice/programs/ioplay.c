@@ -428,7 +428,8 @@ static void add(const struct done *d)
     sums.end_ns = MAX(sums.end_ns, d->start_ns + d->response_ns);
 }
 
-/* By the requests' numbers; with .failed set where none came back. */
+/* Collect the results, by the requests' numbers. A request without a result has
+ * .failed set. */
 static struct done *collect(void)
 {
     static struct done some[128];

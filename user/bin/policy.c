@@ -60,7 +60,8 @@ static bool in_use(const char *names, const char *name, size_t n)
     return used && is_name(used, name, n);
 }
 
-/* The question: "" for everything, a kind, or a policy. */
+/* True if the line is of the kind `asked`. The user may have asked for
+ * everything (""), for a kind, or for a policy. */
 static bool is_kind(const char *line, const char *asked)
 {
     size_t n = strlen(asked);

@@ -110,7 +110,7 @@ static void write_file(const char *path, u64 kb)
     close(fd);
 }
 
-/* To a small block of the user's file, of all alike. */
+/* Seek to a small block of the user's file: each has the same probability. */
 static void seek_somewhere(int fd)
 {
     u64 block = random_below(&chance, o.file_kb * KIB / SMALL);

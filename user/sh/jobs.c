@@ -152,7 +152,7 @@ int exit_status(int waited)
     return waited & WKILLED ? 130 : waited & 255;
 }
 
-/* Wait for a job's processes; the status of the last of them. */
+/* Wait for a job's processes. Returns the status of the last one. */
 static int finish(const int *pids, int count)
 {
     int waited = 0, result = 1;

@@ -154,7 +154,7 @@ static int gate[2]; /* a pipe that only the test writes */
 
 /* Fork until no process is left, in a group of its own, with much memory, so
  * that each fork takes long. A child that was not killed says so as soon as the
- * gate is open; one that was wakes in the gate and ends. */
+ * gate is open. A child that was killed wakes in the gate and ends. */
 static void forks_for_ever(u64 report)
 {
     close(gate[1]);

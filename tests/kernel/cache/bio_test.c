@@ -515,9 +515,9 @@ static void look(void)
     scan_ends();
 }
 
-/* A flush that is waited for, and nobody writes meanwhile: nothing is dirty or
- * being written after, or there was an error, or the cache keeps its contents
- * without power, and fsync has nothing to do. */
+/* Flush and wait, while nobody writes. Afterwards nothing is dirty or being
+ * written, unless there was an error. But if the cache keeps its contents
+ * without power, fsync has nothing to do. */
 static void flush_all_of(struct disk *d, u64 owner)
 {
     if (owner ? bflush_owner(d, owner) : bflush(d))

@@ -236,7 +236,8 @@ TEST(an_approach_is_from_where_the_drive_will_be)
     }
 }
 
-/* Given `first`, and r so much after its end. */
+/* The approach to r must be right, if the drive gets `first` in 5 ms, and r
+ * gap_ns after `first` has ended. */
 static void check_approach_after(struct disk *d, const struct request *first,
                                  u64 gap_ns, const struct request *r)
 {

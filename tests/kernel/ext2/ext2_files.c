@@ -9,8 +9,8 @@
 
 static const struct readahead no_readahead;
 
-/* Some 80 blocks: pointers in block 12, holes at 40 to 49. On the disk from
- * where on? */
+/* Make a file of some 80 blocks, with a block of pointers behind 12, and holes
+ * at 40 to 49. Return the block of the disk where it begins. */
 static u32 long_file(void)
 {
     rig_make(&(struct image_options){.blocks_per_group = 500, .blocks = 501});

@@ -1033,8 +1033,8 @@ TEST(a_call_that_is_none_and_credentials_of_other_kinds_are_refused)
 
 /* ---- what has been answered is on the disk ---- */
 
-/* The disk as a power cut leaves it that loses all that may be lost. Where
- * metadata is delayed, no more than what is asked for need be whole. */
+/* Return what is on the disk after a power cut that loses all that may be lost.
+ * Where metadata is delayed, only what is asked for must be whole. */
 static u8 *cut(void)
 {
     u8 *image = malloc(rig_bytes());
@@ -1329,7 +1329,7 @@ static struct {
 static struct call calls[SERVERS];
 static u64 order_seed;
 
-/* Serve calls of the record in an order of its own. */
+/* Serve recorded calls. Server i draws them in an order of its own. */
 static void serve_some(u32 i)
 {
     u64 seed = order_seed + i;

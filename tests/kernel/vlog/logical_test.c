@@ -569,7 +569,7 @@ TEST(a_damaged_map_is_told_and_not_guessed)
 }
 
 /* The drive said that it had written a sector, and had not: in its place is an
- * older one of the log. */
+ * older sector of the log. */
 TEST(a_lost_write_of_the_map_is_damage)
 {
     static struct log_sector last[300], before[300];

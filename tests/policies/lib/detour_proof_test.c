@@ -29,8 +29,8 @@ enum { RUNS = 5000, WRITES_MOST = 6, TRACKS = 10, TRACK = 100 };
 static struct queue queue;
 static struct request wanted, writes[WRITES_MOST];
 
-/* A third of the writes may make it late, a third not at all, a third may not
- * go. */
+/* A third of the writes may make the wanted request late, a third may not make
+ * it late, and a third may not go. */
 static u64 by_sector(const struct request *write, u64 late_ns)
 {
     u64 answers[] = {late_ns, 0, NEVER_NS};

@@ -143,8 +143,8 @@ static struct request *model_detour(struct lateness *late, struct detour *d)
 
 /* ---- random cases ---- */
 
-/* A third may make it as late as is asked, a third not at all, a third may not
- * go. */
+/* A third of the writes may make the wanted request as late as is asked, a
+ * third may not make it late, and a third may not go. */
 static u64 by_sector(const struct request *write, u64 late_ns)
 {
     u64 answers[] = {late_ns, 0, NEVER_NS};

@@ -35,7 +35,7 @@ static void use(u64 from, u64 n, u64 percent)
         b.used[i] = random_u64(&seed) % 100 < percent;
 }
 
-/* The head anywhere, at any time. */
+/* Put the head on any track, at any time. Return a sector of the track. */
 static u64 set_head(void)
 {
     u64 sector = random_u64(&seed) % all();

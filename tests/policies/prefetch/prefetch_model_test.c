@@ -113,7 +113,9 @@ static struct readahead hints(const struct access *a)
     return w;
 }
 
-/* In blocks: of max_kb, twice if the program says so, or of a larger call. */
+/* The largest window, in blocks: max_kb, or twice as much if the program says
+ * that it reads sequentially; or a larger call, up to io_kb. After a miss in a
+ * window it may be smaller. */
 static u64 largest_window(const struct access *a)
 {
     u64 kb = a->hint == HINT_SEQUENTIAL ? 2 * tunable[0] : tunable[0];

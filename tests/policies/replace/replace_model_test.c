@@ -29,7 +29,7 @@ static bool has(const struct numbers *l, u64 number)
     return false;
 }
 
-/* Take it out; was it there? */
+/* Take a number out of a list. False: it was not there. */
 static bool take(struct numbers *l, u64 number)
 {
     u64 n = 0;
@@ -130,7 +130,7 @@ static void remove_buffer(const struct policy *p, const struct model *m, u64 i)
     m->remove(i);
 }
 
-/* The victim of both; it stays. */
+/* Return the victim that policy and model both choose. It stays cached. */
 static u64 victim(const struct policy *p, const struct model *m)
 {
     struct block *b = p->replace.victim();

@@ -32,7 +32,7 @@ static void remove_block(const struct policy *p, u32 i)
     p->replace.remove(&blocks[i]);
 }
 
-/* Evict one, as the cache does. Its number. */
+/* Evict a block, as the cache does. Return the block's number. */
 static u32 evict(const struct policy *p)
 {
     struct block *b = p->replace.victim();
@@ -580,8 +580,9 @@ TEST_ROWS(scan, struct scan, scans)
     check_eq(outlive_a_scan(row->policy), row->outlive);
 }
 
-/* The names of a cache's victims, or of four times as many, are known however
- * large it is: the last `names` of them, and not the one before. */
+/* 2q remembers the names of as many victims as kout_percent of the buffers,
+ * however large the cache is: the last `names`, and not the name before these.
+ */
 static void check_remembers(u64 buffers, u64 percent)
 {
     const u64 names = buffers * percent / 100, evictions = 2 * names;
@@ -617,9 +618,9 @@ TEST(two_q_remembers_names_for_a_cache_of_any_size)
     check_remembers(100000, 400);
 }
 
-/* Random uses of a cache of 16 blocks, some of which are popular: a number that
- * depends on which blocks are there after each. ahead: a block that comes is
- * there before it is used. */
+/* Use a cache of 16 blocks at random; some blocks are popular. Return a number
+ * that depends on which blocks are cached after each use. ahead: a block that
+ * is not cached is read ahead before it is used. */
 static u64 history_of(const struct policy *p, bool ahead)
 {
     u64 seed = 1, mixed = 0;

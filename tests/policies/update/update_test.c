@@ -194,7 +194,8 @@ TEST(bsd_syncer_writes_all_that_is_late_when_it_looks_late)
     check_eq(counter("ticks") - ticks, 67);
 }
 
-/* Buffers that the first of its turns looks at, of 997 that are used. */
+/* Return how many of 997 buffers, all of them in use, svr4's first turn looks
+ * at. */
 static u64 first_turn(u64 scan_ms)
 {
     model_start("svr4");

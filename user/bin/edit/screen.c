@@ -109,7 +109,8 @@ static char *show_byte(char *to, u8 c, u32 place, u32 left)
     return to + n - hidden;
 }
 
-/* A line, from `left` on; > in the last column if it goes on. */
+/* Make a row of the screen: the line from column `left` on, and > in the last
+ * column if the line goes on. */
 static void make_row(char *to, u32 row, u32 left)
 {
     const struct line *l = &text.line[row];
