@@ -72,6 +72,7 @@ static u64 first_outside(void)
     return MIN(c ? c->key : UINT64_MAX, m ? m->key : UINT64_MAX);
 }
 
+/* Move the edge until the window has its share of the blocks. */
 static void fit_window(void)
 {
     u64 window = MAX(1, blocks * tunables[WINDOW_PERCENT].value / 100);

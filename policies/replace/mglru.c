@@ -158,6 +158,8 @@ static void heed_refault(const struct block *b)
     ghosts_forget(&ghosts, b->disk, b->blkno);
 }
 
+/* The block is not wanted again; or it has a generation, and was used again; or
+ * it is new, and joins the second youngest generation. */
 static void mglru_insert(struct block *b, bool reuse)
 {
     if (!reuse) {

@@ -94,6 +94,8 @@ static void enter(struct block *b, u64 queue, u64 freq)
     b->word[PLACE] = ++last_place;
 }
 
+/* The block is not wanted again; or it has a queue, and was used again; or it
+ * is new, and goes to main if it has a ghost entry, else to small. */
 static void s3fifo_insert(struct block *b, bool reuse)
 {
     if (!reuse) {

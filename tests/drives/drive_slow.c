@@ -202,6 +202,8 @@ static i32 segment_with(const struct slow_drive *d, u64 sector)
 /* The sectors of a read cross the bus, each when it is there; the first of them
  * when as many are there as the mark says, and if the bus has waited for that,
  * it must be had again. */
+/* Return when the last of n sectors has crossed the bus. here_ns: when each of
+ * them is in the cache. The bus begins when read_mark_percent are there. */
 static u64 send(const struct slow_drive *d, const u64 *here_ns, u32 n,
                 u64 ready_ns)
 {

@@ -22,7 +22,7 @@ static void print_line(u64 offset, const u8 *byte, u32 n)
     printf("  |%s|\n", text);
 }
 
-/* Status 1 after a message if f is the output. */
+/* Returns the status: 1, after a message, if f is the output. */
 static int hexdump(FILE *f, const char *name, u64 skip, u64 limit)
 {
     u8 line[LINE], last[LINE];

@@ -66,8 +66,8 @@ static struct {
 
 static bool returned;
 
-/* Images that are in use no more, all of one size: most cuts leave what another
- * one has left, and new memory of that size costs more than the copy. */
+/* Images that are in use no more, all of one size. Most cuts leave what another
+ * cut has left, and new memory for an image costs more than the copy. */
 static struct {
     u8 **image;
     u64 bytes;
