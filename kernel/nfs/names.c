@@ -78,7 +78,7 @@ static int create_over(struct inode *ip, enum how how, const struct wanted *w)
     return how == UNCHECKED && w->size ? ext2_truncate(ip, w->new_size) : 0;
 }
 
-/* Find or make c->made; on an error it is not made. */
+/* Find or create the file c->made. If the call fails, no new file is left. */
 static int create(struct call *c, enum how how, struct wanted *w)
 {
     u32 mode = w->mode ? w->new_mode : 0644;

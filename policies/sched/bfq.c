@@ -290,8 +290,9 @@ static void catch_up(struct disk_turns *d, const struct queue *q, u64 now_ns)
         end_turn(d, EMPTIED);
 }
 
-/* A process without queued requests has made one: add the time since its last
- * was done to the average of think times, with the weight 1/8. */
+/* A process without queued requests has made a request. Add the time since its
+ * last request was done to its mean think time, with the weight 1/8. If the
+ * disk idles for this process, end the idling. */
 static void note_think(struct disk_turns *d, u64 which, u64 now_ns)
 {
     struct process *p = &d->process[which];

@@ -76,8 +76,8 @@ static enum visit data(struct block *b, u64 now_ns)
     return b->meta ? PASS : FLUSH;
 }
 
-/* Write the part of the cache whose turn it is. All parts make a round, which
- * takes autoup: so there are autoup / scan turns, rounded up. */
+/* Write the dirty data in the next part of the cache. A round visits all parts
+ * and takes autoup_s, so a round has autoup_s / scan_ms turns, rounded up. */
 static u64 flush_by_turn(void)
 {
     struct cache_state now;

@@ -45,15 +45,16 @@ class Tried:
 
 
 class Laboratories:
-    """A context manager: a laboratory for each kind of disk, made when it is first wanted."""
+    """A context manager that makes a laboratory for each kind of disk when `find` first needs the
+    laboratory, and closes all laboratories at the end."""
 
     def __enter__(self) -> "Laboratories":
         self.stack, self.made = ExitStack(), dict[tuple[str, str], Laboratory]()
         return self
 
     def find(self, attempt: Attempt) -> Laboratory:
-        """Return the laboratory for an attempt. Raises BadRecording or Damaged if already the disk
-        with which workloads begin cannot be made."""
+        """Return the laboratory for an attempt. Raises BadRecording or Damaged if the disk with
+        which workloads begin cannot be made or is not whole."""
         key = attempt.on, attempt.block
         if key not in self.made:
             laboratory = self.stack.enter_context(open_laboratory(*key))

@@ -1,12 +1,13 @@
 /*
  * Switching stacks in WebAssembly: what sluice/twin/switch_*.S does on a host.
  *
- * - run() is where every stack of the kernel begins and where it comes back to
- *   when it is left. It enters one context after the other, until one goes to
- *   user mode. Then the page runs that program, until it makes a call.
+ * - run() enters every stack of the kernel, and control returns to run() when
+ *   a stack is left. run() enters one context after another, until a context
+ *   goes to user mode. Then the page runs the program until the program makes
+ *   a call.
  * - A context that has been left has ra 0, and its calls are in its room.
- *   Otherwise it is entered at ra. A process in user mode has nothing on its
- *   kernel stack.
+ *   A context with another ra is entered at ra. A process in user mode has
+ *   nothing on its kernel stack.
  */
 #include "sluice/wasm/page.h"
 #include "sluice/wasm/stack.h"

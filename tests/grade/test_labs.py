@@ -476,8 +476,8 @@ def kernel_of(files: dict[str, str], folder: Path) -> Path:
 def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are_not_hidden(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So what a student measures at home does not depend on the other labs' holes; and, with
-    another nonce than the other gradings here have, not on the nonce either."""
+    """What a student measures at home must not depend on the holes of other labs. It must not
+    depend on the nonce either, so the nonce here differs from that of the file's other tests."""
     files = student_sources(lab)
     monkeypatch.setattr(grading, "build_kernel", lambda folder, *_: kernel_of(files, folder))
     # For a twin's scenarios that need a machine.

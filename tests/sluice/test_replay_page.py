@@ -63,6 +63,7 @@ def test_the_last_line_is_the_address_of_a_page_with_the_pictures(
     assert page_of(capsys.readouterr().out).read_text(encoding="utf-8") == page
 
 
+# Without a drive there are no response times. In a closed loop no request has a time of the trace.
 @pytest.mark.parametrize("words", [["--drive=none"], ["--loop=closed"]])
 def test_a_page_without_times_or_hours_leaves_their_pictures_out(
     tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]

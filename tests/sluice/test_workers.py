@@ -77,6 +77,8 @@ def scheduler(dask: Callable[..., subprocess.Popen], tmp_path: Path) -> str:
 
 
 def make(experiment: Experiment, folder: Path, scheduler: str = "", report=None) -> Outcome:
+    """Make the experiment's runs, two at a time, or on the workers of the Dask scheduler at this
+    address. The results are kept in the folder."""
     report = report or (lambda step: None)
     return runner.execute(experiment, experiment.runs, 2, report, folder, scheduler)
 
@@ -202,7 +204,7 @@ def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
 def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
     dask: Callable[..., subprocess.Popen], tmp_path: Path
 ) -> None:
-    """One of another Python, as far as it can see."""
+    """This scheduler cannot import our code, as if another Python had started it."""
     foreign, where = tmp_path / "dask", tmp_path / "scheduler.json"
     foreign.write_text(
         f"#!{sys.executable}\nimport sys\n"

@@ -110,14 +110,15 @@ REFUSED = [
     Wrong("update", "aimless", "", "", ""),
     Wrong("order", "orderless", "", "", ""),
 ]
-# It lacks what every line about it would begin with.
+# This policy has no name, and every line about a policy begins with the name.
 NAMELESS = """#include "kernel/policy/policy.h"
 static struct tunable rows[] = {{"odd_row", .unit = "ms", .max = 1, .about = "odd"}, {0}};
 static const struct policy nameless = {
     .kind = POLICY_PLACE, .about = "has no name", .tunables = rows};
 POLICY(nameless);
 """
-# One leaves words in every stream; the other's request is off the file if it finds any.
+# LEAVES writes numbers into the words of every stream. FINDS reads these words: if one is not 0,
+# FINDS requests blocks past the file's end, which is a policy fault.
 LEAVES = Wrong(
     "prefetch",
     "leaves_words",

@@ -107,8 +107,8 @@ static int leave(struct walk *w)
     return failed;
 }
 
-/* Visit the file of this name, or enter it if it is a directory. The walk's
- * path is set. */
+/* Visit the file of this name, or enter it if it is a directory. The caller has
+ * set w->path to the path of the file. */
 static int arrive(struct walk *w, const char *name, bool may_miss)
 {
     size_t depth = w->level ? w->level->entry.depth + 1 : 0;

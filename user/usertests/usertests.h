@@ -32,7 +32,8 @@
 #define SAID    99 /* exit status of a process that has told its failure */
 #define SKIPPED 98 /* ... of a test that cannot be done here */
 
-/* The linker gathers the tests of all files, those of one in their order. */
+/* The linker gathers the tests of all files into one array. Tests of one file
+ * are in the order in which the file has them. */
 struct test {
     const char *name;
     void (*run)(void);

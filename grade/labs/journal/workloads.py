@@ -48,9 +48,9 @@ def record_commits(bench: Workbench, reference: bool = False) -> Recording:
 def record_homes(bench: Workbench) -> Recording:
     """Record files that are moved from each of two directories to the other, with fsyncs.
 
-    The drive has no cache. Blocks go home as soon as they may, and here that is while the next
-    transaction is being written to the log. The files are there from the start, so the first
-    transaction has blocks that no older one has, from which a replay could mend them.
+    The drive has no cache. Blocks go home as soon as they may, which here is while the next
+    transaction is being written to the log. The files exist from the start, so no older transaction
+    has the blocks of the first one, and a replay cannot mend these blocks from an older copy.
     """
     a, b, c, d, e, f, g = islice(iterate_names(bench, "home names"), 7)
     there = (f"/{a}/{c}", f"/{b}/{d}")
@@ -69,10 +69,10 @@ def record_homes(bench: Workbench) -> Recording:
 
 
 def fill_log(bench: Workbench, removed: bool = True) -> tuple[Scenario, tuple[Operation, ...]]:
-    """Return a machine and its operations: directories fill half of a short log, and then as many.
+    """Return a machine and its operations: they make directories that need more than a short log.
 
-    Those have place in the log only if a checkpoint has made room. removed: then the first one is
-    removed, whose block has a copy from before the checkpoint only.
+    The last directories fit into the log only if a checkpoint has made room. Then the first
+    directory is removed. The only copy of its block in the log is from before the checkpoint.
     """
     names = list(islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1))
     rounds = [names[i * FOLDERS : (i + 1) * FOLDERS] for i in range(ROUNDS)]

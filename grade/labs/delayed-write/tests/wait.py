@@ -8,7 +8,7 @@ from ..places import find_disk
 
 BLOCKS = 40
 WRITER_S = 20
-SOON = 0.75  # of that time: a sync of each disk and of all may take three flushes
+SOON = 0.75  # of WRITER_S: a sync of each disk and of all may take three flushes
 
 # The phase that begins at each beacon.
 SYNC, FSYNC, OTHERS, BUSY = 1, 3, 5, 7
@@ -17,8 +17,9 @@ WRITE = "dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null"
 
 
 def _run(bench: Workbench) -> Run:
-    """A sync, an fsync, an fsync of blocks whose writes started when they were filled, and a sync
-    while a process goes on writing. That takes as long on every disk."""
+    """Run a sync, an fsync, an fsync of blocks whose writes started when they were filled, and a
+    sync while a process goes on writing. The drive `fixed` takes 10 ms for each request, so the
+    run takes as long with every number of the data disk."""
     return bench.run(
         Scenario(
             name="wait",
@@ -54,8 +55,9 @@ sleep {WRITER_S}
 
 
 def _errors(bench: Workbench) -> Run:
-    """The last block of each of three files cannot be written. One is written by the fsync, one by
-    the scheduler, and one by its program as soon as it is filled."""
+    """Run fsyncs of three files whose last blocks cannot be written. The fsync writes the block of
+    /f, the scheduler writes that of /g, and the write of the block of /h starts when it is filled.
+    """
     dd = "dd if=/input of=/data/{} bs=4k count={} conv=notrunc,fsync 2> /dev/null"
     return bench.run(
         Scenario(
@@ -117,8 +119,8 @@ def fsync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
 
 
 def fsync_waits_for_writes_that_others_started(bench: Workbench) -> None:
-    """Each block's write is started when the block is full. Then fsync writes the inode. In a
-    tree where another lab's function does not write it, fsync ends."""
+    """Each block's write starts when the block is full. When these writes are done, fsync writes
+    the inode, or ends if a hole of another lab leaves the inode unwritten."""
     run = _run(bench)
     others, place = run.writes_of("/g"), run.sectors("/g")
     expect(len(others) == BLOCKS, f"{BLOCKS} blocks to be written", f"{len(others)} were")
@@ -137,7 +139,7 @@ def fsync_waits_for_writes_that_others_started(bench: Workbench) -> None:
 
 
 def an_error_of_a_write_is_returned(bench: Workbench) -> None:
-    """One of the blocks cannot be written; the others are."""
+    """One of the blocks cannot be written; fsync writes all others."""
     run = _errors(bench)
     run.beacon(OWN)
     told = OWN_RETURNED_0 not in run.beacons
