@@ -26,8 +26,8 @@ from sluice.host.workers import open_workers
 class ClassRequest:
     """How a class is scored.
 
-    out: the folder of the results. late: the students who handed in late. nonce: that of an earlier
-    scoring; without it, the kept one or a new one.
+    out: the folder of the results. late: the students who handed in late. nonce: the nonce of an
+    earlier scoring; without it, the nonce that the folder keeps, or a new nonce.
     """
 
     jobs: int
@@ -41,7 +41,7 @@ class ClassRequest:
 class Pace:
     """The time left, by the submissions that were scored now.
 
-    Those that were there already, or are refused unread, take none.
+    Submissions whose results exist already, or that are refused unread, take no time.
     """
 
     total: int

@@ -65,7 +65,7 @@ def grade_cases(
 ) -> Iterator[dict[str, Any]]:
     """Yield the points of each case with each nonce, in any order.
 
-    They are dictionaries as grade_with_nonce makes them, with the nonce under its own name.
+    Each item is a dictionary as grade_with_nonce makes it, with the nonce added as `nonce`.
     """
     with TemporaryDirectory(prefix="sluice-") as folder:
         kernels = client.gather(
@@ -90,7 +90,7 @@ def collect_points(
 ) -> dict[str, dict[str, Points]]:
     """Return the points of each case by nonce.
 
-    After ^C, print those of the nonces that are done.
+    After ^C, print the points of the nonces that are done.
     """
     by_nonce: dict[str, dict[str, Points]] = {}
     nonces = [str(number) for number in range(1, asked.nonces + 1)]

@@ -92,7 +92,7 @@ def hand_out_class(lab_name: str, out: Path, students_file: Path, asked: Handout
 
 @contextmanager
 def say_if_made(out: Path) -> Iterator[None]:
-    """After ^C, say so if the folder is made. It comes to its place whole, or not at all."""
+    """After ^C, say that the folder is made if it is there. It is there whole, or not at all."""
     try:
         yield
     except KeyboardInterrupt:

@@ -39,7 +39,7 @@ class Field:
 
 @cache
 def header_text() -> str:
-    """Return the header and those of the kinds, which it includes, without comments."""
+    """Return the texts of the header and of the kinds' headers, without their comments."""
     text = (TREE / HEADER).read_text(encoding="utf-8")
     kinds = [(TREE / name).read_text(encoding="utf-8") for name in INCLUDED.findall(text)]
     return re.sub(COMMENT, " ", "\n".join([text, *kinds]), flags=re.S)

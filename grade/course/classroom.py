@@ -198,7 +198,7 @@ def code_key(lab: str) -> str:
 def tree_key(lab: str) -> str:
     """Return the hash of everything that scores a lab.
 
-    This is the code, and the reference, mkfs, programs and tools as they are now.
+    This is the hash of the code, and of the reference, mkfs, programs and tools as they are now.
     """
     programs = [path for f in (ROOT_FOLDER, PROGRAMS) for path in f.rglob("*") if path.is_file()]
     built = [KERNEL, MKFS, *programs, *(NATIVE / tool for tool in TOOLS)]
@@ -297,7 +297,7 @@ def choose_nonce(folder: Path, nonce: str) -> str:
 def sort_longest_first(folders: list[Path]) -> list[Path]:
     """Return the folders of results: first those without results, then the slowest first.
 
-    The time is that of the folder's last scoring.
+    A folder is as slow as its last scoring was.
     """
     return sorted(folders, key=lambda folder: -(read_cost(folder).cpu_s or float("inf")))
 

@@ -197,7 +197,7 @@ def is_unchanged(lab: Lab, file: str, text: str) -> bool:
 
 
 def link_checked(objects: Mapping[str, bytes], without: frozenset[str] = frozenset()) -> bytes:
-    """Return the kernel with these objects, and without those of some sources.
+    """Return the kernel with these objects, and without the objects of the sources in `without`.
 
     objects: by their sources' names. Raises BuildFailed, Refused and HostFault.
     """

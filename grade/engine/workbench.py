@@ -320,7 +320,8 @@ class Workbench:
     def cache_is_evidence(self, scenario: Scenario) -> bool:
         """Return True if what the trace shows of the cache is evidence.
 
-        It is not if the submission is the cache, nor if a journal writes past it.
+        What the trace shows is no evidence if the submission is a part of the cache, or if a
+        journal writes past the cache.
         """
         return not CACHE & self.files.keys() and not scenario.journal
 

@@ -279,8 +279,8 @@ def expect_clean(run: Run) -> None:
 def tear_points(disk: Disk, write: Write) -> list[int]:
     """Return after how many of its sectors to tear a write to the disk.
 
-    They are the first sector that it changes, and the last but one; none if it changes fewer than
-    two.
+    It is torn after the first sector that it changes, and after the last but one. A write that
+    changes fewer than two sectors is not torn.
     """
     starts = range(0, len(write.data), SECTOR)
     old = disk.data[write.at : write.at + len(write.data)]

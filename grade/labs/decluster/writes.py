@@ -45,7 +45,7 @@ class Dirtying:
 def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]:
     """Return each time before start_ns that a block of the file became dirty.
 
-    It has the block's write, if that came before end_ns.
+    Each has the write of its block, if the write came before end_ns.
     """
     number = run.sectors(path)
     writes: dict[int, list[Write]] = {block: [] for block in number.values()}

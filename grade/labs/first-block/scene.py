@@ -55,7 +55,7 @@ class Task:
 def later_block(rng: Random, block: int) -> int:
     """Return the block of the byte that is read later.
 
-    It is the same block, a near one, or one behind one pointer.
+    The later byte is in the same block, in a near block, or in a block behind one pointer.
     """
     return rng.choice((block, block + rng.randrange(20, 90), DIRECT + rng.randrange(POINTERS)))
 

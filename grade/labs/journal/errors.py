@@ -158,7 +158,7 @@ def mount_without(
 
 @dataclass(frozen=True)
 class UnwritableInodes:
-    """A block of inodes cannot be written: those of some of the first directories that are made."""
+    """A block of inodes cannot be written: it has the inodes of some of the first directories."""
 
     def __call__(self, image: bytes) -> Sequence[Transfer]:
         reader = Reader(image)

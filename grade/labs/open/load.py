@@ -85,8 +85,8 @@ def mixed_script(seed: int, burst: int, rate: int) -> str:
 def visible(bench: Workbench) -> Scenario:
     """Return the load of the visible tests.
 
-    It has a reader beside a steady writer; then three that read now and then, beside a burst and a
-    writer of the same blocks again and again.
+    The load has a reader beside a steady writer. Then three readers read now and then, beside a
+    burst and a process that writes the same blocks again and again.
     """
     seed = bench.random("load").randrange(1, 10**9)
     return Scenario(

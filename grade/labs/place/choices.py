@@ -75,9 +75,10 @@ def follow_commands(log: Log, commands: list[Command]) -> Iterator[Command]:
 def find_tracks(answer: Answers, head: int, drive: str, patience_ns: int) -> dict[int, Answer]:
     """Return the tracks with a free slot that the arm looks at, in order.
 
-    It looks around its cylinder, and goes on to the next one if it would be there, and its patience
-    over, before the best slot so far comes. After the last cylinder comes the first, if no place
-    was found on the way.
+    The arm looks at the tracks of its cylinder, then at the next cylinder's, and so on. It stops at
+    a track that it would reach only when the best slot so far has come; for other cylinders than
+    its own, patience_ns is added to the time of arrival. After the last cylinder comes the first,
+    if no place was found on the way.
     """
     sectors, heads, cylinders = PARTS[drive]
     cylinder, first = head // sectors // heads, head // sectors % heads

@@ -35,7 +35,7 @@ def expect_blocks(run: Run, path: str, first: int, last: int) -> dict[int, Reque
 def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
     """Raise Wrong unless the read of the block after `first` was queued early.
 
-    That is before the read of `first` was done.
+    Early means: before the read of `first` was done.
     """
     found = dict(reads(run, path))
     expect(
@@ -53,7 +53,7 @@ def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
 
 
 def expect_any_ahead(run: Run, path: str) -> None:
-    """Raise Wrong unless some read was queued before the one before it was done."""
+    """Raise Wrong unless some read was queued while the read before it was not done yet."""
     queued = [request for _, request in reads(run, path)]
     ahead = any(after.queued_ns < before.completed_ns for before, after in pairwise(queued))
     expect(ahead, f"blocks of {path} to be read ahead", "none was")

@@ -14,7 +14,7 @@ FIRST = 4  # step that is judged; before it, the ghosts have names of programs t
 
 
 class Names:
-    """The ghost entries of a number of blocks, the ones last used."""
+    """The ghost entries of the `most` blocks that were used last."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -57,7 +57,8 @@ def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
 def highest_mark(kinds: Counter[str], reading: int, most: int) -> int:
     """Return the highest allowed high mark after a step with these reads.
 
-    It is most * (1 - against / reads), and `reading` says what counts against it.
+    The mark is most * (1 - against / reads). `reading` is the number of one way to read the
+    paper's formula, and so selects which reads count as `against`.
     """
     hits, ghost_hits, ghost_misses = (kinds[kind] for kind in ("hit", "ghost hit", "ghost miss"))
     against = (
@@ -72,8 +73,8 @@ def highest_mark(kinds: Counter[str], reading: int, most: int) -> int:
 def count_rates(run: Run, cache: Cache) -> dict[int, float]:
     """Return, by step, the lowest high mark that the rates of dirtying ask for.
 
-    It holds whether their ratio is taken as it should be or upside down. The writer's rate is
-    steady, but where it has waited for the disk it then catches up.
+    Neither the right ratio of the rates nor the inverted one asks for less. The writer's rate is
+    steady, except that a writer that has waited for the disk catches up.
     """
     dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
     marks, found = (cache.highest_mark, cache.highest_mark), {}

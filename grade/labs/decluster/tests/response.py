@@ -92,6 +92,6 @@ def reads_beside_delayed_writes_wait_evenly(bench: Workbench) -> Slide:
 
 
 def reads_beside_filled_blocks_wait_evenly(bench: Workbench) -> Slide:
-    """The standard deviation with OAW, which is compared with that of writes that all start at
-    once."""
+    """The standard deviation of response times with OAW, compared with the standard deviation when
+    all writes start at once."""
     return _measure(bench, ("oaw", OAW), ("async", ASYNC), OAW_PARTS)

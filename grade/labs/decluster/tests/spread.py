@@ -61,7 +61,8 @@ def no_age_is_raised_by_more_than_the_range(bench: Workbench) -> None:
 
 
 def each_age_is_raised_to_the_nearest_with_room(bench: Workbench) -> None:
-    """The same blocks: an age is used only when those before it are full."""
+    """The blocks are the same as in the test before. An age is used only when all nearer ages are
+    full."""
     for one in _run_bursts(bench):
         sizes = [len(scan) for scan in one.scans]
         full = [one.burst.threshold] * len(sizes[1:])

@@ -16,8 +16,9 @@ def a_commit_revokes_freed_blocks_that_the_log_has(bench: Workbench) -> None:
 
 
 def only_blocks_with_a_copy_in_the_log_are_revoked(bench: Workbench) -> None:
-    """The same, and directories that fill the log until it is emptied; then one of those is removed
-    that are at home. What a revoke names has a copy in the log, which no revoke has dropped."""
+    """The load is that of the test before; then directories fill the log until a checkpoint empties
+    it, and a directory that was written home is removed. Each block that a revoke names must have
+    a copy in the log that no earlier revoke has dropped."""
     for recording in (record_reuse(bench), record_checkpoint(bench)):
         needless = list_needless(recording)
         said = f"revokes of blocks without a copy: {', '.join(map(str, needless))}"[:300]
