@@ -70,8 +70,11 @@ def sum_slices(path: Path, settings: Settings) -> dict[str, list[int]]:
 
 
 def add_zeros(misses: Measured | None, count: list[int], size: list[int]) -> Measured:
-    """Return requests of which all but the misses took 0 ns. misses: in as many slices, or fewer;
-    None for none. Hits are those that took no time."""
+    """Return the figures of all requests: hits took 0 ns, and misses as long as `misses` says.
+
+    count, size: requests and bytes in each slice. misses: the requests that missed, in as many
+    slices or fewer; None if no request missed.
+    """
     nslices = len(count)
     zeros = np.zeros(nslices, np.int64)
     at_ns, counts = np.zeros(1, np.int64), np.zeros((nslices, 1), np.int64)
@@ -96,8 +99,8 @@ def add_zeros(misses: Measured | None, count: list[int], size: list[int]) -> Mea
 
 
 def times_of(measured: Measured) -> Times:
-    """Return the figures of requests. The deviation is that of the buckets: the square root of the
-    mean square minus the square of the mean."""
+    """Return the figures of requests. The standard deviation is computed from the buckets: the
+    square root of the mean square minus the square of the mean."""
     in_buckets = measured.counts.sum(0)
     count, mean = int(measured.count.sum()), measured.mean_ns()
     squares = measured.at_ns.astype(float) ** 2

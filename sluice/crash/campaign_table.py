@@ -15,7 +15,8 @@ TABLE = "<!-- table: campaigns -->"
 
 
 def command_of(length: int, counts: Sequence[int], options: str) -> str:
-    """Return the command of a campaign, as it could be typed again. counts: those of RANDOM."""
+    """Return the command of a campaign, as it could be typed again. counts: for each
+    word of RANDOM, its number."""
     said = f" --length {length}"
     said += "".join(f" {word} {n}" for word, n in zip(RANDOM, counts, strict=True) if n)
     return f"sluice crash run{said}{options}"

@@ -141,7 +141,7 @@ class ServedCommand:
 
 
 class ServedChecker(Checker):
-    """The same, where e2fsck is started once for each kind of run. `stack` ends what was
+    """A checker that starts e2fsck once for each kind of run. `stack` ends the processes that were
     started."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:

@@ -33,7 +33,7 @@ class WorkerFailed(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A workload to try, by name; with a planted fault, by its name, or without one."""
+    """A workload to try, by its name. fault: the name of a planted fault, or "" for none."""
 
     workload: str
     fault: str = ""

@@ -30,8 +30,8 @@ SETTLES_DATA = ("fdatasync", "store")
 
 
 class Findings:
-    """The findings of one workload's cuts. start: the tree that the workload begins with; settled:
-    after so many operations, up to which moment names are durable."""
+    """The findings of one workload's cuts. start: the tree that the workload begins with.
+    settled[n]: after n operations, the last moment whose names are durable."""
 
     def __init__(self, history: History, start: FoundTree) -> None:
         self.history = history

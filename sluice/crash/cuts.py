@@ -16,19 +16,24 @@ from random import Random
 
 from sluice.crash.disk_events import SECTOR, Event
 
-ALL_WAYS = 5  # as many other pending writes are lost in all ways
-RANDOM_WAYS = 12  # of more than that, so many ways, beside none, all, and all but one or only one
-RANDOM_TEARS = 3  # of a write, beside each number of first sectors
-MOST_OLDER = 8  # so many of the older pending writes are torn, drawn at random
+ALL_WAYS = 5  # up to so many other pending writes are lost in all combinations
+# Of more: none is lost, all, each write alone, all writes except one, and random combinations.
+RANDOM_WAYS = 12
+RANDOM_TEARS = 3  # random choices of a write's sectors, besides each number of first sectors
+MOST_OLDER = 8  # at most so many of the older pending writes are torn, drawn at random
 
 Sectors = dict[int, tuple[int, bytes]]  # of an image, where it differs: its key and its data
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut: after the event with this number; which pending writes are on the platters, by their
-    events' numbers; of the one that is `torn`, only these sectors. `returned`: operations done;
-    under_way: one more has begun. number: its place among the recording's cuts."""
+    """A power cut, and what of the pending writes has reached the platters.
+
+    after: the number of the last event before the cut. chosen: the writes that are on the platters,
+    by their events' numbers. torn: the write of which only `sectors` are there; -1 for none.
+    returned: operations done; under_way: one more has begun. number: the cut's place among the
+    recording's cuts.
+    """
 
     after: int
     chosen: tuple[int, ...]

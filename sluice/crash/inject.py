@@ -262,7 +262,8 @@ def limit_of_bitmap(disk: bytes, at: int, owners: dict[int, str]) -> Callable[[i
 
 
 def limit_of_entry(data: bytes, name: bytes, path: str) -> Callable[[int, int], Limit]:
-    """Return what the bits of a directory's block may do: those of a name's inode."""
+    """Return what a flipped bit of a directory's block may damage: a bit of the number of a name's
+    inode may damage the file `path`, any other bit nothing."""
     at, found = 0, -1
     while at < len(data):
         _, length, size = struct.unpack_from("<IHB", data, at)

@@ -47,8 +47,8 @@ class LogPlanter(Planter):
         return first
 
     def insert_before(self, to: int, moved: Iterable[Event], gone: Iterable[int] = ()) -> Events:
-        """Return the events with some more, and a flush, before the one with the number `to`, and
-        without those that are gone."""
+        """Return the events, with the events `moved` and a flush added before the event with the
+        number `to`, and without the events whose numbers are in `gone`."""
         without = set(gone)
         first = [event for i, event in enumerate(self.events[:to]) if i not in without]
         rest = [event for i, event in enumerate(self.events) if i >= to and i not in without]

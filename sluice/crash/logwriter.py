@@ -25,8 +25,8 @@ class Transaction:
     blocks: dict[int, bytes] = field(default_factory=dict)
     revokes: tuple[int, ...] = ()
     committed: bool = True
-    commit_off_by: int = 0  # its commit block has a number so much larger
-    marks_last: bool = True  # the last tag says so
+    commit_off_by: int = 0  # the commit block's number is so much larger than the transaction's
+    marks_last: bool = True  # the last tag has the flag that says that it is the last
     with_uuid: bool = True  # the first tag is followed by a UUID
     revoked_bytes: int | None = None  # instead of the right number
 

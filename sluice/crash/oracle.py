@@ -7,11 +7,12 @@ compares what was found with it.
 - All names found are those of one moment. With order="sync", the kernel's own order of writes, that
   moment is now: before or after the operation that is under way. With "prefix", as a journal
   promises, it is any moment since the last fsync or sync.
-  An fdatasync of a file settles names as they were when the file was made: it is found, perhaps by
-  a name that it had since then. Of a directory it is an fsync.
-- A file's size is one that it has had since it was last made durable (or, within one write, a
-  number of whole blocks between two of them). Each of its bytes is one that was there since then.
-  One more size may be found where e2fsck has repaired a disk without a journal: see `round_up`.
+  An fdatasync of a file settles names as they were when the file was made: the file is found,
+  perhaps by a name that it had since then. An fdatasync of a directory is an fsync.
+- A file's size is a size that the file has had since it was last made durable (or, within one
+  write, a number of whole blocks between two such sizes). Each of its bytes has a value that it
+  has had since then. One more size may be found where e2fsck has repaired a disk without a
+  journal: see `round_up`.
 - With stale=True, bytes that no durable version of the file has may be anything: the block's number
   may reach the disk before the block's data. `check` counts them. A journal that orders data writes
   them before the size that leads to them, so stale=False.
@@ -353,15 +354,16 @@ class History:
         return "the names are of no moment: " + "; or ".join(parts)
 
     def window(self, node: int, returned: int, under_way: bool, replaced: int = 0) -> list[bytes]:
-        """Return the versions of a file that a cut may show, the durable one first. A file that
-        has replaced another one by the moment `replaced` is durable, too."""
+        """Return the versions of a file that a cut may show, the durable one first. replaced:
+        a moment; if the file replaced another file up to then, its contents then are durable, too.
+        """
         key = node, returned, under_way, replaced
         if key not in self.windows:
             self.windows[key] = self._find_window(*key)
         return self.windows[key]
 
     def _find_window(self, node: int, returned: int, under_way: bool, replaced: int) -> list[bytes]:
-        """Return the same, found by the operations."""
+        """Return what window() returns, computed from the operations."""
         versions = self.files[node]
         settled = [at for done, at in versions.durable if done <= returned]
         settled += [at for done, at in versions.replacing if done <= replaced]

@@ -215,7 +215,7 @@ class LogRules:
         return False
 
     def _look_home(self, number: int, block: int, data: bytes) -> bool:
-        """Check a write to any place but the log. Returns whether it is guarded."""
+        """Check a write to a place outside the log. Returns whether the write is guarded."""
         if block == self.disk.super_block:
             return self._look_super(number, data)
         transaction, copy = self.latest.get(block, (None, None))

@@ -158,7 +158,7 @@ def write_origin(kept: Kept, number: int, pid: int, burst: tuple[int, int, int] 
 
 
 def find_origins(kept: Kept) -> Origins:
-    """Return the origins of all requests of a run."""
+    """Return the origins of all requests of a run: who caused each request, and why."""
     found, sectors, in_burst = Origins(), block_sectors(kept), burst_of_writes(kept)
     policies = kept.run.config["policies"]
     writing: dict[tuple[int, int], int] = {}

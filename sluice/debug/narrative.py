@@ -58,7 +58,7 @@ def group_links(links: list[Link]) -> list[Group]:
 def describe_queue_wait(group: Group) -> str:
     """Return which commands a read waited for at the drive, and who had queued them."""
     requests, origin = [r for c in group.commands for r in c.requests], group.origin
-    assert origin  # a link of kind WAIT has one
+    assert origin  # a link of kind WAIT has an origin
     if not requests:
         return f"behind {plural(len(group.commands), 'command')} of {origin.words}"
     direction = "write" if group.write else "read"

@@ -354,8 +354,8 @@ class RemoteExplainer:
         return min(until_ns, min(ends, default=from_ns)), xids
 
     def _server_parts(self, x: Exchange) -> Iterator[Part]:
-        """Yield the parts of the server's work: its process's, and those of requests at its
-        disks that the process waits for."""
+        """Yield the parts of the server's work: the parts of its process, and the parts of the
+        requests at its disks that this process waits for."""
         at_ns, end_ns = x.served.time_ns, x.reply.sent_ns
         for r in self.server_reads[x.served.pid]:
             if not (at_ns <= r.queued_ns and r.completed_ns <= end_ns):
@@ -390,6 +390,6 @@ class RemoteExplainer:
         yield Part("server", at_ns, end_ns, words)
 
     def _buffer_words(self, r: Request, block: int) -> str:
-        """Return that a process waits for the buffer of a request of another process."""
+        """Return words that say that a process waits for the buffer of another one's request."""
         origin = self.at_server.origins.origin_of_request(r)
         return f"nfsd needs block {block}, which is in a {r.direction} of {origin.words}"

@@ -1,6 +1,6 @@
 """The exit status of a command that loads experiments or makes runs.
 
-Such a command ends through exit_status(). That prints what was wrong.
+Such a command ends through exit_status(), which prints what was wrong.
 """
 
 import sys

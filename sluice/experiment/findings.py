@@ -57,7 +57,8 @@ def verdict_findings(verdicts: Iterable[Verdict]) -> list[Finding]:
 def state_of(places: list[Finding]) -> str:
     """Return the state of a finding, of STATES, from all its places.
 
-    NOT_SO in one place suffices. It is CONFIRMED if it is so in all places, IN_PART if in some.
+    One place that is NOT_SO makes the finding NOT_SO. Else the finding is CONFIRMED if all places
+    are confirmed, and IN_PART if only some are.
     """
     if any(one.word == NOT_SO for one in places):
         return NOT_SO

@@ -24,7 +24,7 @@ import numpy as np
 LEAST = 5  # trials
 RESAMPLES = 10_000
 SEED = 1994
-# The share cut off at each end, by the number of trials; of more, that of the most.
+# The share cut off at each end, by the number of trials. More than 10 trials have the share of 10.
 TAILS = {5: 0.00095, 6: 0.00243, 7: 0.00411, 8: 0.00574, 9: 0.00722, 10: 0.00855}
 
 

@@ -670,7 +670,7 @@ def check_crosses(
 
 
 def variant_with_policy(raw: Unchecked, policy: str) -> Arm:
-    """Return one more arm: a copy of the first arm with this policy in place of that of its kind.
+    """Return one more arm: a copy of the first arm, with this policy as the policy of its kind.
     Raises BadExperiment."""
     kinds = [kind for kind, names in load_catalogue().policies.items() if policy in names]
     if not kinds:

@@ -67,8 +67,8 @@ class Lines:
         return index
 
     def line(self, path: Path, words: str = "") -> int:
-        """Return the line of a key, or of these words in its value. If the key has no line, it is
-        that of its table."""
+        """Return the line of a key, or of these words in its value. If the key has no
+        line, return the line of its table."""
         while path not in self.known and path:
             path = path[:-1]
         first = self.known.get(path, 1)

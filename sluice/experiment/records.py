@@ -267,8 +267,8 @@ class FileTables(TypedDict):
 
 
 class JobLine(TypedDict):
-    """A program's report on a job (jobs.py). It has further keys, whose values are numbers,
-    or dicts of them by name. Keys that end in _ns are times in ns."""
+    """A program's report on a job (jobs.py). A report has further keys, whose values are numbers,
+    or dicts of numbers by name. Keys that end in _ns are times in ns."""
 
     program: str
     job: str

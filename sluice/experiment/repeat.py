@@ -280,7 +280,7 @@ def read_rows(folder: Path, name: str) -> list[RunResult]:
 
 
 def times_of(result: RunResult) -> dict[str, float]:
-    """Return the times in a result, by name: those of jobs, and the counters in ns."""
+    """Return the times in a result, by name: the jobs' times, and the counters in ns."""
     found = {name: float(n) for name, (n, unit) in result["counters"].items() if unit == "ns"}
     for number, row in enumerate(result["jobs"]):
         numbers = numbers_by_name(row).items()
@@ -338,7 +338,7 @@ def moves_table(rows: list[Moved]) -> str:
 
 
 def table(rows: list[Compared]) -> str:
-    """Return a row for each experiment and way. Below the table is what differs."""
+    """Return a table with a row for each experiment and way. Lines below it say what differs."""
     equal, count = sum(row.equal for row in rows), sum(row.runs for row in rows)
     cells = [[row.experiment, row.way, str(row.runs), str(row.equal)] for row in rows]
     lines = format_table(

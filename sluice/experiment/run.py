@@ -226,7 +226,8 @@ def wait_for_exit(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | 
 
 def boot_run(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
     """Run the machine, or its twin, to its end. Returns how it ended. The console is a file, so
-    that the machine never blocks on it; what the memory has of it is put into the file."""
+    that the machine never blocks on it. Text of the console that is still in the guest's memory at
+    the end is put into the file before the rest."""
     begin = engine.start_twin if run.uses_twin else start
     began_s = time.monotonic()
     with console.open("wb") as out:

@@ -83,8 +83,8 @@ def queue_bins(
 ) -> tuple[list[int], list[int]]:
     """Return the longest queue of each bin, and the queue at its end.
 
-    bin, queued, queue: of each event its bin, less than 0 before the first one, whether a request
-    was queued, and the queue after it.
+    bin, queued, queue: for each event its bin (less than 0 before the first bin), whether the event
+    queued a request, and the queue's length after the event.
     """
     import numpy as np
 

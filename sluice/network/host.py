@@ -51,7 +51,7 @@ def is_for_host(frame: bytes) -> bool:
 
 @dataclass
 class End:
-    """One end of a wire, and the begin of a frame that has come."""
+    """One end of a wire, and the beginning of a frame, the rest of which has not come yet."""
 
     wire: socket.socket
     data: bytes = b""

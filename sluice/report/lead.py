@@ -163,8 +163,8 @@ def pair_sentence(study: Study, name: str, words: Words, found: Pair) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """The position of the contest's arm among the others, in the setting where the others are
-    worst."""
+    """The position of the contest's arm among the other arms, in the setting where the other arms
+    are worst."""
 
     at: str
     own: Entry

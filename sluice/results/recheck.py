@@ -56,9 +56,9 @@ def recheck_results(
 ) -> bool:
     """Make the sampled runs of the experiments again, in the machine.
 
-    Returns true if all marks are equal and no run failed.  keep: do so only where the stored
-    results are of other kernels, and write into those that are equal that this kernel gives them,
-    too. Otherwise no stored file changes.
+    Returns true if all marks are equal and no run failed. keep: check only stored results of other
+    kernels, and note in each that is equal that this kernel gives the same results. Without `keep`
+    no stored file changes.
     """
     asked: list[tuple[Experiment, list[Run]]] = []
     kept: list[StoredResults] = []

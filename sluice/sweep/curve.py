@@ -30,7 +30,7 @@ from sluice.trace.errors import BadTraceFile
 from sluice.trace.fit import format_bytes
 
 USUAL_SIZES = "0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100"
-POINTS = 60  # of the curve, from its smallest size to all blocks
+POINTS = 60  # sizes of the curve, from the smallest size to the number of all blocks
 WIDEST = 80
 LRU, SAMPLED, OPTIMUM = "LRU", "LRU, sampled", "optimum"
 

@@ -15,8 +15,8 @@ from sluice.host.quoting import descriptor_path, folder_and_name, quote_debugfs
 from sluice.system import guest, virtual_log
 
 E2FSPROGS = {"debugfs", "dumpe2fs", "e2fsck"}  # their last word is an image
-# debugfs's messages when it could not do its work; about a disk's faults it has others. A link on
-# the disk may have these words, too, but no line begins with them there.
+# debugfs's messages when it could not do its work. Its messages about a disk's faults are others. A
+# link on the disk may hold the same words, but debugfs prints no line that begins with them then.
 OUR_FAULT = re.compile(
     r"(?:\w+: )?Usage: .*|debugfs: Unbalanced quotes .*"
     r"|dump: .* while (?:opening .* for dump_inode|writing file)"
