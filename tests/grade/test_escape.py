@@ -33,7 +33,7 @@ POLICY, CACHE = find_lab("elevator"), find_lab("delayed-write")
 BOOT = r".section .boot,\"a\"\ncsrw pmpaddr0, t0\n"
 # Text that leaves the quotes of section("...") and comes back to them.
 AS = r'"{0},\"aw\"\n{1}.section {0},\"aw\""'
-# The same in each section that a header names: rows and the files' names do not fit into one.
+# The same in each section that a header names: one section has no room for rows and files' names.
 AS_ASKED = r's ",\"aw\"\n{0}.section " s ",\"aw\""'
 PASSWD = r".globl host\nhost:.incbin \"/etc/passwd\"\n"
 AIM = r".globl \"A trace_at\"\n.set \"A trace_at\", 0x80300000\n"

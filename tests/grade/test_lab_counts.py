@@ -122,7 +122,8 @@ FILE = 1 << 32 | 13  # whose blocks they are, as the trace has it
 
 
 def burst(second: float, dirty: int, left: int) -> list[Event]:
-    """So many blocks become dirty, and a tenth of a second later all but `left` are written."""
+    """Return the events of a burst: `dirty` blocks become dirty, and a tenth of a second later they
+    are written, except `left` blocks."""
     at_ns = int(second * 1e9)
     blocks = range(at_ns, at_ns + dirty)  # others in each burst
     made = [Event(at_ns, "dirtied", DISK, block, 0, FILE, True) for block in blocks]

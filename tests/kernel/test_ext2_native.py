@@ -473,10 +473,9 @@ def test_errors_of_the_disk_never_end_in_a_panic(tmp_path: Path, victim: Path, s
 
 @pytest.mark.parametrize("seed", range(6 * SEEDS))
 def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, seed: int) -> None:
-    """At any completed write, and within the next one. e2fsck -p asks nothing, unless a
-    directory's new name went to another sector, and the disk was not mounted since: see
-    ext2/rename.c, and the next test. That mounting leaves no rename half done is tested in
-    ext2_cuts.c."""
+    """The cut is after any completed write, or within the next write. e2fsck -p asks nothing,
+    unless a directory's new name went to another sector, and the disk was not mounted since: see
+    ext2/rename.c, and the next test. ext2_cuts.c tests that mounting leaves no rename half done."""
     block = BLOCK_SIZES[seed % 3]
     image = make(tmp_path / "image", block=block)
     facts = tmp_path / "facts"

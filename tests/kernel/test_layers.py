@@ -208,7 +208,7 @@ def test_only_clock_reads_a_clock() -> None:
     assert readers == {"counter", "entry"}
 
 
-# Files that look into a machine or let something else in: they read its memory, or open gdb.
+# What a file's text has if the file reads a machine's memory, or lets another program in (as gdb).
 DOORS = re.compile(
     r"-qmp|\s-gdb\b|\"-gdb\"|^import gdb$|target remote|mem-path|mmap\.mmap|memory\.open"
     r"|pmemsave|virtio-9p|hostfwd|semihosting",

@@ -437,7 +437,8 @@ def test_no_configuration_reaches_a_statement_of_the_files_left_alone(search: Pa
 
 @pytest.mark.parametrize("rule", mutants.RULES)
 def test_a_mutant_of_each_rule_is_judged_as_the_list_has_it(rule: str, search: Path) -> None:
-    """One that must be caught is; those of all rules are `sluice dev search --mutants`."""
+    """One mutant of the rule that must be caught is tried. `sluice dev search --mutants` tries all
+    mutants of all rules."""
     mutant = next(m for m in mutants.list_mutants(rule) if not m.reason())
     assert mutants.try_mutant(mutant).state == mutants.CAUGHT
 
@@ -470,7 +471,7 @@ def test_the_page_has_one_row_for_a_command(tmp_path: Path) -> None:
 
 
 def test_the_page_has_this_kernels_counts(search: Path) -> None:
-    """Those of its three smallest searches; `sluice dev search --page` makes the others."""
+    """Only the three smallest searches are made. `sluice dev search --page` makes the others."""
     rows = page_tables.read_rows(search_page.PAGE, search_page.SEARCHES)
     assert len(rows) > 5
     smallest = sorted(rows, key=lambda row: int(row[1].replace(",", "")))[:3]

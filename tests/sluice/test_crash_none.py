@@ -79,8 +79,9 @@ OTHERS = "; ".join(f"creat /{letter}{letter}" for letter in "ghijklop")  # an in
     ids=["fsync", "swap back"],
 )
 def test_what_a_new_block_holds_up_is_written_where_metadata_was_delayed(change: str) -> None:
-    """One of the new directories has its inode in the block of that of a file whose hole has been
-    filled, which waits for the new block."""
+    """One block of inodes holds the inode of a new directory and the inode of a file. A hole of the
+    file has been filled, so this block of inodes must wait until the hole's new block is written.
+    """
     workload = find_workload(f"{FILLED}; {change}")
     with Laboratory(Setup(block="1K")) as laboratory:
         events = laboratory.record(workload)

@@ -242,7 +242,8 @@ def test_a_fault_of_the_sources_breaks_a_rule_of_names(
 def test_the_page_counts_the_faults_that_break_a_rule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those planted into writes are counted again here; of the sources, how many there are."""
+    """Faults planted into writes are tried again here. For faults of the sources, only their number
+    is compared with the page."""
     shown = page_tables.read_rows(PAGE, rule_count.TABLE)
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text())

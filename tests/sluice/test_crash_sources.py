@@ -37,7 +37,8 @@ pytestmark = pytest.mark.skipif(
     bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
 )
 FAULTS = load_faults()
-# One for each file of recovery, found by few cuts, one of mkfs, and the one that the book plants.
+# A fault for each file of recovery, which few cuts suffice to find; a fault of mkfs; and the fault
+# that the book plants.
 TRIED = (
     "two-writes-swapped",
     "link-before-count",

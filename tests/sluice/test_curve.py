@@ -304,7 +304,7 @@ def mix(block: int) -> int:
 def model_of_a_fixed_size(blocks: list[int], most: int, size: int) -> tuple[float, float]:
     """Return the hits by SHARDS with a fixed number of blocks, before the adjustment, and the last
     rate."""
-    stack: list[int] = []  # the last used one is the first
+    stack: list[int] = []  # the block that was used last comes first
     limit, hits, uses = (1 << 64) - 1, 0.0, 0.0
     for block in blocks:
         if mix(block) >= limit:

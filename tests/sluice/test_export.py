@@ -452,7 +452,8 @@ def test_the_fio_file_adds_up_to_the_kernels_counters(files, rec, result):
 
 def read_as_fio_plot_does(path: Path) -> dict:
     """Return the row that fio-plot 1.1.21 makes of a file with one job (fiolib/jsonimport.py and
-    jsonparsing_support.py). It has no wheel, so it is no pin; its own reader was run by hand."""
+    jsonparsing_support.py). fio-plot has no wheel, so it is not pinned and not
+    run here: its own reader was run by hand."""
     told = json.loads(path.read_text())
     (one,) = told["jobs"]
     options = one["job options"] | told["global options"]

@@ -1,6 +1,7 @@
 """Every policy that names a source in the literature is measured beside others, and judged.
 
-One that names none, such as a reader's own, needs no experiment: adding a policy is adding a file.
+A policy without a source, such as a reader's own, needs no experiment: adding a policy means only
+adding a file.
 """
 
 import re

@@ -144,7 +144,7 @@ def test_the_script_draws_a_slow_reads_parts_below_each_other(shown, tmp_path) -
     own = [e for e in svg.iter(f"{SVG}rect") if "own" in (e.get("class") or "")]
     bars = [(float(e.get("x")), float(e.get("x")) + float(e.get("width"))) for e in own]
     whole = max(bars, key=lambda bar: bar[1] - bar[0])
-    # It fills the window, but for a quarter of its length on either side.
+    # The read fills the window, with a margin of a quarter of the read's length on either side.
     assert whole[1] - whole[0] == pytest.approx((1000 - 170) / 1.5, rel=0.05)
     assert all(whole[0] - 1 <= begin and end <= whole[1] + 1 for begin, end in bars)
     assert len({e.get("y") for e in own}) >= 5  # read, nfsiod, wire there and back, nfsd

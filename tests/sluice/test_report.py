@@ -442,7 +442,7 @@ def test_counters_have_the_units_that_the_kernel_has():
 
 
 def test_a_job_is_called_one():
-    """One that is called `update` is no update policy."""
+    """A job that is called `update` is not taken for an update policy."""
     assert wording.metric_words("update.mean_ms").text == "mean response of job update"
     assert wording.metric_words("job.update.elapsed_s").text == "time that job update took"
     assert wording.metric_words("job.*.reads").text == "reads of all jobs"

@@ -363,8 +363,9 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(monkeypatch) -> None:
 
 
 def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, capsys) -> None:
-    """Equal in all but a counter that stayed 0: they are. Else the arm is named, and nothing is
-    written; nor is it where there are no marks, or other runs."""
+    """The stored results count as this kernel's if all figures are equal. A new counter may be
+    added, if it is 0. If figures differ, the arm is named, and nothing is written. Nothing is
+    written either if the stored results have no marks, or are of other runs."""
     whole = load(experiment_file("mogul-4.1-fast"), "quick")
     writes = {"async+PU": 5, "delayed+PU": 3}
     asked = replace(whole, name="e", runs=[run for run in whole.runs if run.arm in writes][::5])

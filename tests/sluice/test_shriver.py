@@ -184,7 +184,8 @@ def test_computing_is_free_while_the_drive_is_busy_and_not_otherwise():
 
 
 def test_a_pointer_block_in_a_random_group_costs_a_longer_seek_by_hand():
-    """One: the drive has read the last direct blocks ahead, and the arm stays at the pointers."""
+    """Only one seek is longer, because the drive has read the last direct blocks ahead, and the arm
+    stays at the pointers."""
     near = sum(ROW.seek_ns[1:24]) / 23 / 1e6
     longer = mean_seeks_ns("cheetah4lp", 2)[2] / 1e6 - near
     group, random = (total(file_kb=128, far=far) for far in (1, 2))

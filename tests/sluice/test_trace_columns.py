@@ -274,7 +274,7 @@ def test_roles_of_the_heads_of_public_traces_are_known() -> None:
 
 
 def write_parquet(path: Path, **columns: object) -> None:
-    """Write columns, two requests, that a call may replace."""
+    """Write a file of two requests. columns: the columns that replace the usual ones."""
     usual = {
         "ts": [5.25, 5.2515],
         "rw": ["R", "W"],

@@ -200,9 +200,9 @@ class Drive:
         self.counts = [0, 0, 0]
 
     def cross(self, die: int, from_ns: int) -> int:
-        """Let a page cross the die's channel, not before from_ns. Returns when it begins, in ns.
+        """Let a page cross the die's channel, not before from_ns. Returns when the page begins.
 
-        It may use the channel's largest gap.
+        The page may use the largest gap that earlier pages have left in the channel's use.
         """
         channel, ns = die % self.f.channels, self.f.cross_ns
         low, high = self.gap[channel]

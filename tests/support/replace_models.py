@@ -727,7 +727,8 @@ MODELS = {
     "clockpro": clockpro,
     "mglru": mglru,
 }
-# The same as libCacheSim 0.3.5 has them, which has neither CAR nor MGLRU. Four differ from ours.
+# The models of the policies in libCacheSim 0.3.5, which lacks CAR and MGLRU. Four of these models
+# differ from the models of our policies.
 JUDGED = {
     "lru": lru,
     "clock": clock,

@@ -22,6 +22,7 @@ def of_size(path: Path, size: str) -> Experiment:
 def load_once(path: Path, size: str = FULL) -> Experiment:
     """Return the experiment in a file, in a size. Raises BadExperiment.
 
-    It is no cached function itself: to the cache, a size that is left out is another than FULL.
+    This function passes the size on to the cached function: if it were cached itself, a call
+    without a size and a call with FULL would be two entries of the cache.
     """
     return of_size(path, size)

@@ -79,7 +79,7 @@ def machine(boot: Boot, make_image) -> Iterator[Machine]:
 
 
 def test_the_editor(machine: Machine) -> None:
-    """One machine for all: each part leaves the editor, and looks at the file."""
+    """All parts use one machine. Each part leaves the editor, and looks at the file."""
     for part in [new_file, long_file, wide_line, other_bytes, leaving, refusals]:
         part(machine)
     path = machine.config.disks[0].image

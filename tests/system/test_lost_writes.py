@@ -22,7 +22,8 @@ from sluice.system.qemu import Config, Disk, Machine
 OTHERS = {"nvram", "through"}
 WRITE = sorted({path.stem for path in (ROOT / "policies/write").glob("*.c")} - OTHERS)
 BUFFERS, BLOCKS = 60, 200  # fewer than the blocks of the file that is written
-# Written in real time: only a few more than the buffers, as a write is given up after 6 s.
+# In real time only a few blocks more than there are buffers are written, because the kernel gives a
+# write up only after 6 s.
 FEW = BUFFERS + 20
 
 

@@ -260,7 +260,7 @@ def test_reads_said_to_be_random_are_not_read_ahead(lab: Lab) -> None:
     script = SEQUENTIAL.format(bs="8k") + " fadvise_hint=random"
     for policy in ("bsd44", "cluster", "ondemand", "stride", "hints"):
         run = lab(script, f"drive=fixed nbuf=600 prefetch={policy}")
-        # Those of iogen's own program file.
+        # These blocks are read ahead in iogen's own program file.
         assert run.count("bio.ahead") < 20, policy
     assert lab(script, "drive=fixed nbuf=600 prefetch=oneblock").count("bio.ahead") > 3000
 

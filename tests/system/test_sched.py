@@ -90,7 +90,7 @@ def test_purp_has_a_read_wait_for_one_write_at_most_and_starves_writes(worst_ms)
 def test_purp_with_a_bound_lets_no_write_wait_much_longer(worst_ms) -> None:
     bound_ms = 500
     _, write_ms = worst_ms(f"purp purp.bound_ms={bound_ms}")
-    # One request in service, and the writes due before it.
+    # The write waits for the request in service, and for the writes that are due before this write.
     assert bound_ms < write_ms < bound_ms + 5 * SERVICE_MS
 
 
@@ -222,6 +222,6 @@ def test_sluice_writes_on_an_idle_machine_what_is_due_and_not_before(lab) -> Non
     assert run.count("sluice.unwatched") >= 40
     assert run.count("ipu.written") == 0
     age = run.hist["bio.age_written"]
-    # Those that are younger were written by a sync of the boot, or cost nothing.
+    # Blocks that were younger were written by a sync of the boot, or cost nothing.
     of_age = [n for low, _, n in age["buckets"] if low / 1e9 > 0.8 * AGE_S]
     assert sum(of_age) >= 40

@@ -29,7 +29,7 @@ POLICIES = {
         12,
     ),
 }
-# The same of logs that the drive keeps.
+# The same policies, with the drive instead of the kernel keeping the log.
 POLICIES |= {
     f"{name} in the drive": (f"{args} log_in_drive=1", summaries)
     for name, (args, summaries) in POLICIES.items()
@@ -161,8 +161,8 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
 
 
 def boot_refused(make_image: MakeImage, disk: Path, args: str) -> str:
-    """Return the console of a kernel that refuses to boot with this disk. One that does boot ends
-    at once and fails the test."""
+    """Return the console of a kernel that refuses to boot with this disk. A kernel that does boot
+    ends at once and fails the test."""
     config = Config((Disk(make_image(rc="echo booted\n")), Disk(disk)), lab=True, args=args)
     result = run_rc(config)
     assert result.status == 100, result.console

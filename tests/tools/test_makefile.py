@@ -1,6 +1,6 @@
 """The Makefile's promises, tried on a copy of the tree.
 
-That all builds and boots as the compiler optimises most is tried with FULL=1 only.
+Only FULL=1 tries whether all builds and boots with the compiler's highest optimisation.
 """
 
 import json

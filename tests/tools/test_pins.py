@@ -1,8 +1,8 @@
 """The groups of Python packages agree with pyproject.toml, suffice for each command, have wheels.
 
-That each package has a wheel for a processor and a version of Python is asked of the package index,
-as pip is set up here; no wheel is fetched. FULL=1 asks for all versions and processors that we
-promise, otherwise for the oldest or the newest version.
+The tests ask the package index, as pip is set up here, whether each package has a wheel for a
+processor and a version of Python. They fetch no wheel. With FULL=1 they ask for all versions and
+processors that we promise, otherwise for the oldest or the newest version.
 """
 
 import ast

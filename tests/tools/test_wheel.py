@@ -95,8 +95,8 @@ def module_of(verb: str) -> list[str]:
 class Installed:
     """A wheel, and an environment in which it is installed.
 
-    What Python compiles of packages, which have no bytecode of their own, is kept in a folder
-    beside it, so that not every command does so again.
+    The installed packages have no bytecode. Python keeps what it compiles of them in the folder
+    `bytecode`, so that not every command compiles the packages again.
     """
 
     wheel: Path

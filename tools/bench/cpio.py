@@ -31,7 +31,7 @@ def file(path: str, data: bytes, permissions: int = 0o644) -> Entry:
 
 
 def folder(path: str) -> Entry:
-    """Return the entry of a folder. It comes before what is in it."""
+    """Return the entry of a folder. In the archive it must come before the folder's contents."""
     return Entry(path, stat.S_IFDIR | 0o755)
 
 

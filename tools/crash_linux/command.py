@@ -1,7 +1,8 @@
 """`sluice crash linux`: workloads cut on Linux's file systems and on ours, with the same judges.
 
-Each mode has expectations (modes.py). One that shows what it must never show, or never shows what
-is known of it, makes the command fail: then the file system or the judges are not what we think.
+Each mode has expectations (modes.py). A mode that shows what it must never show makes the command
+fail, and so does a mode that never shows what is known of it: then the file system or the judges
+are not what we think.
 """
 
 import sys

@@ -97,7 +97,7 @@ MODES = (
 
 
 def find_mode(mount: Mount) -> Mode:
-    """Return the mode of a mount. One that is not known has no expectations."""
+    """Return the mode of a mount. A mode that MODES lacks has no expectations."""
     return next((one for one in MODES if one.mount == mount), Mode(mount, (), (), ""))
 
 

@@ -77,7 +77,10 @@ def run_limited(words: list[str], script: str, memory: str) -> str:
 
 
 class Reader:
-    """A process that gives inputs to a reader (reader_process.py). One that dies begins anew."""
+    """A process that gives inputs to a reader (reader_process.py).
+
+    If the process dies, start() begins a new process.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

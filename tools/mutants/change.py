@@ -58,7 +58,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The name by which this change alone can be asked for."""
+        """The name that selects this change alone on the command line."""
         return f"{self.file}:{self.line}:{self.column}:{self.new}"
 
     def apply(self, text: str) -> str:

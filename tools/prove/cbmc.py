@@ -1,8 +1,8 @@
 """Runs CBMC on the harness of a policy's kind, and says what it found.
 
 - A claim that fails is refuted, and told as the calls and answers that lead there (proof_story.py).
-- A line REACHED of the harness must fail. One that holds shows that the harness never gets there,
-  so that its claims hold of nothing: the proof is empty.
+- A line REACHED of the harness must fail. If it holds, the harness never gets to this line, so its
+  claims are about no run: the proof is empty.
 - Loops are unwound a number of times. CBMC asserts that no loop needs more.
 - CBMC's own checks count as claims: pointers, bounds of arrays, divisions by zero, overflows of
   signed numbers, shifts.

@@ -122,7 +122,8 @@ def prove(source: Path, kind: str, name: str, limit_s: int) -> Proof:
 def is_open(verdict: Verdict, attempt: Attempt) -> bool:
     """Return True if other values of the tunables may yet be proved.
 
-    That a few steps are too short for the defaults, as for 30 s, is no fault.
+    It is no fault if the few steps of an attempt are too short to reach the claims with the
+    defaults, for instance with a default of 30 s.
     """
     too_short = verdict.state == checker.EMPTY and attempt.tunables == checker.DEFAULT
     return too_short or verdict.state == checker.UNDECIDED
