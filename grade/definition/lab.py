@@ -67,7 +67,7 @@ from sluice.host.paths import KERNEL, ROOT, TREE
 
 LABS = ROOT / "grade" / "labs"
 WRONG, ATTACKS = "wrong.toml", "attacks.toml"  # in a lab's folder; in no student's tree
-GIVEN = "given.toml"  # so is this one
+GIVEN = "given.toml"  # in a lab's folder; in no student's tree
 FULL = 100
 Table = dict[str, Any]  # of a TOML file, whose keys and types `check_table` checks
 WORD = re.compile(r"[a-z][a-z0-9-]*")

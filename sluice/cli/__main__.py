@@ -8,7 +8,7 @@ import sys
 from sluice.host.clone import is_clone
 from sluice.host.paths import ROOT
 
-TRIED = "SLUICE_SET_UP"  # in the environment: they were installed just now
+TRIED = "SLUICE_SET_UP"  # set in the environment if the packages were installed just now
 
 try:
     from sluice.cli.main import main

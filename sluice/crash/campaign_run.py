@@ -58,7 +58,7 @@ class CampaignRequest:
     for_s: float = 0
     jobs: int = 1
     folder: Path = FOLDER
-    options: str = ""  # those of the command that say what machine it is
+    options: str = ""  # the options of the command that say what machine it is
     page: bool = False  # the campaign's row goes into the book
     log: bool = False  # the disk has a log that has to be replayed
 

@@ -200,7 +200,7 @@ def format_certainty(found: Certainty, cut: Cut, describe: Describe) -> list[str
         said += f": {each} continuations to the cut loses something"
     lines = [f"{said}."]
     if found.escape:
-        before = f"event {found.escape.cut.after}"  # the story has listed it
+        before = f"event {found.escape.cut.after}"  # the story has listed this event
         lines.append(f"  Before that, nothing is lost if {describe_way(found.escape, before)}.")
     if found.later:
         after = describe(found.later.cut.after)

@@ -33,7 +33,7 @@ PLACES: tuple[Place, ...] = ("client", "wire", "server", "disk")
 class Carried:
     """A command of a remote disk, while a process of the client carries it out."""
 
-    request: Request  # its first
+    request: Request  # the command's first request
     pid: int  # the client's process
     begin_ns: int
     end_ns: int
@@ -129,8 +129,8 @@ class RemoteExplainer:
         for c in self.carried:
             begun[c.pid].append(c)
         begins = {pid: [c.begin_ns for c in cs] for pid, cs in begun.items()}
-        self.owner: dict[int, Carried] = {}  # of an xid
-        self.xids: dict[int, list[int]] = defaultdict(list)  # of a command, by its begin
+        self.owner: dict[int, Carried] = {}  # the command that made a call, by the call's xid
+        self.xids: dict[int, list[int]] = defaultdict(list)  # by a command's begin_ns
         for (xid, kind), messages in self.client.messages.items():
             pid, sent_ns = messages[0].pid, messages[0].sent_ns
             if kind != CALL or pid not in begun:

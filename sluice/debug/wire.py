@@ -27,13 +27,13 @@ ARP_BYTES = 14 + 28
 class Frame:
     """A frame. Times are in ns since power-on."""
 
-    number: int  # of those that its machine sent
+    number: int  # the frame's number among the frames that its machine sent
     bytes: int
-    put_ns: int  # the process gives it to the controller
-    begin_ns: int  # it begins on the wire
+    put_ns: int  # a process gives the frame to the controller
+    begin_ns: int  # the frame begins on the wire
     end_ns: int
-    arrival_ns: int | None  # None: it is lost
-    late_ns: int = 0  # by how much it was delayed on purpose
+    arrival_ns: int | None  # None: the frame is lost
+    late_ns: int = 0  # by how much the frame was delayed on purpose
     message: "Message | None" = None
 
 

@@ -24,11 +24,12 @@ QUANTITY = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
+# What stands for a value of this kind if the file does not have the value.
 EMPTY: dict[str, Callable[[], object]] = {
     "table": dict,
     "tables": list,
     "list": list,
-}  # stands for one that is not there
+}
 
 
 def size_bytes(text: str) -> int:

@@ -16,7 +16,7 @@ OURS = "(our own expectations)"
 CHECKS = "(checks of arithmetic and set-up)"
 CONFIRMED, IN_PART, DIFFER, OPEN = "confirmed", "in part", "differ", "open"
 STATES = (CONFIRMED, IN_PART, DIFFER, NOT_SO, OPEN)
-PLACES = "places"  # in so many of all the places it is confirmed
+PLACES = "places"  # the column that says in how many of all places findings are confirmed
 
 
 @dataclass(frozen=True)

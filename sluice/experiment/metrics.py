@@ -262,7 +262,7 @@ def evaluate(result: RunFigures, name: str) -> float:
 def evaluate_all(result: RunFigures, names: Iterable[str]) -> dict[str, float]:
     """Return the values of several metrics in one run, by name. Raises BadResult if a job has not
     printed its metric."""
-    distribution = cache(partial(series, result))  # several metrics are of one
+    distribution = cache(partial(series, result))  # several metrics need the same series
     return {name: evaluate_with(result, name, distribution) for name in names}
 
 

@@ -115,7 +115,7 @@ class Configuration(MachineConfig, Workload):
     tunables: dict[str, int]  # as "aipu.age_ms", in the tunable's unit
     args: str  # the boot arguments, made of the rest
     link: NotRequired[str]  # to the server, a machine with a data disk,
-    consistency: NotRequired[str]  # of the client's mount of it
+    consistency: NotRequired[str]  # of the client's mount of the server's disk
     faults: NotRequired[LinkFaults]  # of the link, if it has any
     server: NotRequired["Configuration"]
     nvram: NotRequired[str]  # of a server: the size, or "0"

@@ -42,7 +42,7 @@ class Console:
     """The text that one machine has printed so far."""
 
     machine: int
-    time_ns: int = 0  # of its latest line
+    time_ns: int = 0  # the time of the machine's latest line
     lines: int = 0
     begun: str = ""  # a line whose end has not come
     kernel_end: str = ""  # the kernel's last word, if it ended the machine itself

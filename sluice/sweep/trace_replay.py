@@ -45,7 +45,7 @@ from sluice.trace.stream import NUMBER
 TEMPLATE = ROOT / "sluice" / "trace" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
 USUAL = "usual"  # the first arm
-BASE = {"write": "delayed", "update": "aipu"}  # its policies in place of the kernel's defaults
+BASE = {"write": "delayed", "update": "aipu"}  # of that arm, in place of the kernel's defaults
 # Kinds of policies that change nothing in a replay, and why.
 IDLE_KINDS = {
     "place": "a trace is replayed on a disk without a virtual log",

@@ -84,9 +84,10 @@ class Config:
     kernel: Path = KERNEL
     options: tuple[str, ...] = ()  # further ones of QEMU
     lab: bool = False  # virtual time: what is computed and drive models make the clock
-    charged: bool = False  # there, computing costs what a table says, or else it is counted
-    cpu_shift: int = LAB_SHIFT  # there, an instruction takes 2^this ns
-    rr: tuple[str, Path] | None = None  # there, QEMU's "record" or "replay", and its file
+    # The other options apply in virtual time only.
+    charged: bool = False  # computing costs what a table says; if false, instructions are counted
+    cpu_shift: int = LAB_SHIFT  # an instruction takes 2^this ns
+    rr: tuple[str, Path] | None = None  # QEMU's "record" or "replay", and the file of the record
 
     def ram_disks(self) -> tuple[Path, ...]:
         """Return the images of the disks if they can be RAM disks, or else ().

@@ -208,7 +208,7 @@ class Log:
         for s in count:
             log.at[s.piece] = (s.seq, s.slot)
             log.below[s.piece] = []
-        above: dict[int, int] = {}  # the youngest that leads there
+        above: dict[int, int] = {}  # by piece: the piece of the youngest sector that leads there
         for s in count:
             above |= {piece: s.piece for n, _, piece in s.down if log.at.get(piece, (0,))[0] == n}
         for s in count:

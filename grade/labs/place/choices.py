@@ -21,7 +21,8 @@ SAME_NS = 2000  # a place of 8 sectors takes a hundred times as long
 NONE = -1
 
 Patience = Callable[[int], int]  # of the arm at a time; both in ns
-Answer = tuple[int, int, int]  # of a track: the arm is there, its first free slot comes; which
+# About a track: when the arm is there, when the track's first free slot comes, and which slot.
+Answer = tuple[int, int, int]
 Answers = Callable[[int], Answer | None]  # by the track's number; None: no place of it is free
 
 

@@ -12,7 +12,7 @@ from .disks import DRIVE, Fresh, files, machine
 WRITES = 750  # for each patience
 USED = 650  # blocks of files, of 855 places
 PATIENCE_US = (500, 2500, 6500, 20000)  # in any order
-VARIES = 0.05  # by how much of it each of these may be more or less
+VARIES = 0.05  # each patience is made larger or smaller by up to this share
 PARTS = range(1, len(PATIENCE_US) + 1)  # beacons: a part of the work begins
 DONE = len(PATIENCE_US) + 1
 

@@ -16,10 +16,10 @@ Block = tuple[int, int]  # disk, number
 class Burst:
     """A group of blocks whose writes were started together."""
 
-    before: int  # blocks dirty when it began
-    left: int  # when it ended
+    before: int  # dirty blocks when the burst began
+    left: int  # dirty blocks when the burst ended
     writes: list[Event]  # the events `writing`, in this order
-    oldest: list[Block]  # as many blocks: those that had been dirty longest
+    oldest: list[Block]  # as many blocks as writes: the blocks that had been dirty longest
 
     @property
     def first_event(self) -> Event:

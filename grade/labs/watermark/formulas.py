@@ -16,10 +16,10 @@ FIRST = 3  # step whose marks may differ from those at first: two steps before i
 MOST_BY = 2.0  # by which a step multiplies or divides a mark at most
 WITHOUT_BOUNDS = float("inf")
 LARGE = 32768.0
-# Of a mark, by which it may differ. At the slowest rate a step counts 28 blocks; two of them may be
-# counted a step sooner or later.
+# A mark may differ by this share of it. At the slowest rate a step counts 28 blocks, of which two
+# may be counted a step sooner or later.
 SHARE = 0.1
-SEEN = 1 / 3  # of the steps must have bursts: under the slowest rate one in two has
+SEEN = 1 / 3  # this share of the steps must have bursts: under the slowest rate every second has
 
 
 @dataclass(frozen=True)
