@@ -131,7 +131,8 @@ def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Ite
 
 
 def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) -> None:
-    """Each alone is, and all small ones together; with one of many bits they are not."""
+    """A small number is found if it is the only answer, and so are several small numbers together.
+    Together with a number of many bits they are not found."""
     small = {"many": 17, "few": 9}
     assert found_by_trying(handed_out(few=9), {"few": 9}, {"few": FEW}) == 10
     assert found_by_trying(handed_out(**small), small, dict.fromkeys(small, FEW))

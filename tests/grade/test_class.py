@@ -201,7 +201,8 @@ def step(status: str = "graded", resumed: bool = False, compared: str = "") -> S
 
 
 def test_the_time_left_is_that_of_what_is_scored_now() -> None:
-    """After a resume of 96 of 100, with one that was refused unread, three are left."""
+    """Of 100 submissions, 96 have results from before, and one is refused unread. The time left is
+    the time of the other three."""
     times = iter([0, 60, 60, 120])
     pace = Pace(100, lambda: next(times))
     for _ in range(96):
@@ -219,7 +220,7 @@ def test_the_time_left_is_that_of_what_is_scored_now() -> None:
 def test_who_decides_alike_is_in_the_table_and_on_the_page(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
-    """Each grading that it takes is kept, and reported as one for comparison."""
+    """The comparison makes more gradings. Each is kept, and reported as one for comparison."""
     scoring.decided = {10: frozenset(range(40)), 11: frozenset(range(38)), 12: frozenset({1})}
     folder, out = (
         hand_in(tmp_path / "in", {"ada": "x" * 10, "bob": "y" * 11, "cyd": "z" * 12}),

@@ -538,7 +538,8 @@ def test_what_the_preprocessor_has_read_is_asked_too() -> None:
 
 
 def test_a_text_that_opens_comments_without_end_is_read_once() -> None:
-    """Else each would be looked for to the end: hours for a file of the size that may be."""
+    """Else each comment's end would be searched for up to the end of the text. In the largest file
+    that is allowed, this would take hours."""
     text = "/* " * (submission.MOST_BYTES // 3)
     assert sourcefile.strip_comments(text).strip() == ""
     assert likeness.split_words(text) == []

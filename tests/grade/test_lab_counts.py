@@ -132,7 +132,7 @@ def burst(second: float, dirty: int, left: int) -> list[Event]:
 
 
 def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
-    """One of watermark's bursts in each of two steps of 4 s."""
+    """The run has one burst of the lab watermark in each of two steps of 4 s."""
     run = Seen(Scenario("s", ""), Path(), packed(burst(5, 100, 0) + burst(9, 80, 0)))
     shown = group_by_step(run, 4 * 10**9, 1)
     expect_marks(run, shown, {1: 99, 2: 79}, "high", 0.05, 2)
@@ -157,7 +157,7 @@ def test_what_is_written_before_a_file_has_changed_is_no_burst() -> None:
 
 
 def test_marks_follow_the_rates_of_their_own_run() -> None:
-    """The lab watermark: in a step each factor is at most 2, at least 1/2."""
+    """In the lab watermark, a step multiplies a mark by a factor from 1/2 to 2."""
     events = []
     for step, (dirty, written) in enumerate([(9, 4), (10, 10), (20, 5), (20, 20), (5, 0)]):
         at_ns = step * formulas.STEP_NS

@@ -84,7 +84,7 @@ def test_a_library_may_make_strchr_a_macro(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("given", "is_error"), [([], False), (["WERROR=1"], True)])
 def test_a_warning_is_an_error_only_if_it_is_asked_for(given: list[str], is_error: bool) -> None:
-    """The sources of the kernel, of programs, and of the host's programs."""
+    """A source of the kernel, one of a program and one of a host's program are compiled."""
     goals = ["build/kernel/base/string.o", "build/parts/bin/seq.o", "build/mkfs/mkfs.o"]
     line = ["make", "-n", "-B", "V=1", "SETUP=no", "LOCK=held", *given, *goals]
     said = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -493,7 +493,7 @@ def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, s
 
 
 def test_only_where_metadata_is_delayed_must_e2fsck_ask_after_a_power_cut(tmp_path: Path) -> None:
-    """And all that it asks about can be repaired."""
+    """e2fsck can repair all that it asks about."""
     script = "random 300 60000 / 0\n"
     asked = dict.fromkeys((0, 1), 0)
     for delays in asked:

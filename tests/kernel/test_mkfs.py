@@ -43,7 +43,7 @@ def file_blocks(path: Path, inside: str) -> list[int]:
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_a_journal_is_as_mke2fs_makes_it(tmp_path: Path, block: str) -> None:
-    """But for its place, and for the pointers that follow from that."""
+    """Only the journal's place differs, and the pointers that depend on the place."""
     size = 1024 * int(block[:-1])
     theirs = tmp_path / "theirs"
     options = ("-q", "-F", "-t", "ext3", "-b", str(size), "-J", f"size={2048 * size >> 20}")

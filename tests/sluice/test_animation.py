@@ -66,7 +66,7 @@ def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
 def test_a_run_that_does_not_exist_is_named_by_the_option_that_named_it(
     first: int, second: int, why: str
 ) -> None:
-    """Before any run is made: there is no folder to make one in."""
+    """The error comes before any run is made: no run could be stored in the folder /none."""
     with pytest.raises(BadExperiment, match=why):
         build_scenes("mogul-4.1-fast", "quick", first, second, Path("/none"))
 

@@ -209,10 +209,10 @@ def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Pa
 def test_each_decision_at_the_far_end_of_a_large_disk_is_that_of_a_small_one(
     seed: int, tmp_path: Path
 ) -> None:
-    """The same requests, moved to the last 64 MB of 16 TB.
+    """The requests to a small disk are moved to the last 64 MB of a disk of 16 TB.
 
-    Policies and the drive are drawn by the seed: drives whose times do not depend on the place,
-    and of the policies not wtinylfu, which counts uses by a hash of the place, nor freeblock, which
+    The seed draws the policies and the drive. Only drives whose times do not depend on the place
+    are drawn. Two policies are not: wtinylfu counts uses by a hash of the place, and freeblock
     wants platters.
     """
     draw = random.Random(seed)

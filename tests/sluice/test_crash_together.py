@@ -67,8 +67,8 @@ def test_no_cut_among_processes_that_fsync_loses_anything(
 
 
 def test_an_fsync_that_returns_before_its_commit_is_found(laboratory: Laboratory) -> None:
-    """Each of them is planted by itself: that of the process that commits, and that of the process
-    that shares the commit."""
+    """Two such returns are planted, one at a time: the return of the process that commits, and the
+    return of the process that shares the commit."""
     workload = find_workload(TEXT)
     for mark in (5, 8):
 

@@ -106,7 +106,7 @@ def test_the_exact_curve_is_that_of_a_cache_of_each_size(tmp_path: Path, seed: i
 
 
 def test_the_curve_is_the_replayers_with_lru(tmp_path: Path) -> None:
-    """Reads of parts of blocks, too."""
+    """Some of the trace's reads begin in the midst of a block."""
     table = made_table(5000)
     table["write"] = 0
     table["offset"] += np.where(np.arange(5000) % 3 == 0, 1024, 0).astype("<u8")
@@ -286,7 +286,8 @@ def test_a_sample_is_near_the_exact_curve(
 
 @pytest.mark.parametrize("salt", [0, 1, 2])
 def test_a_sample_tells_its_standard_error(skewed: tuple[np.ndarray, Path], salt: int) -> None:
-    """Within a factor of 2.5: it may lack the block that is used most often."""
+    """The printed error is within a factor of 2.5 of the error by theory. It is not nearer, because
+    the sample may lack the block that is used most often."""
     table, path = skewed
     said = run_curve(path, [100], sample=Sample(RATE, 0, salt)).error
     wanted = standard_error(table, RATE)

@@ -783,7 +783,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_is_hashed_again_after_each_change_and_only_then(tmp_path: Path):
-    """Neither its size nor the time of its last write says so here."""
+    """Here neither the file's size nor the time of its last write shows a change."""
     path = tmp_path / "program"
     found = []
     for text in ("one", "two", "one"):

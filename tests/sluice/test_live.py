@@ -149,7 +149,7 @@ def test_the_page_loads_nothing_and_is_small(html: Path) -> None:
 
 
 def test_the_kernel_in_the_page_is_made_of_the_kernels_own_sources() -> None:
-    """Each source of these rooms, each policy and each drive, and no second function of a name."""
+    """It has each source of the rooms SHARED, each policy and each drive, and no function twice."""
     sources = [path for room in SHARED for path in (ROOT / "kernel" / room).glob("*.c")]
     sources += [*(ROOT / "policies").glob("*/*.c"), *(ROOT / "drives").rglob("*.c")]
     linked = (BUILT / "live" / "kernel.command").read_text()

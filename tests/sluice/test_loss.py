@@ -264,7 +264,7 @@ def test_a_drive_with_a_volatile_cache_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_key_a_configuration_is_what_it_was(tmp_path: Path) -> None:
-    """So runs that were made before the key existed are not made again."""
+    """The configuration has no new key, so runs made before the key existed are not made again."""
     path = tmp_path / "few.toml"
     text = EXPERIMENT.replace("loss.data.oldest.mean_s", "stat.disk.writes")
     path.write_text(text.replace("loss_ages = 1", "loss_ages = 0"))

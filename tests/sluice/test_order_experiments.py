@@ -52,7 +52,7 @@ def test_order_journal_is_refused_on_disks_without_one(tmp_path: Path) -> None:
 
 
 def test_without_a_journal_a_configuration_is_what_it_was(tmp_path: Path) -> None:
-    """So runs that were made before the key existed are not made again."""
+    """The configuration has no new key, so runs made before the key existed are not made again."""
     path = tmp_path / "few.toml"
     text = EXPERIMENT.replace('journal = "4M"', "").replace('journal = "5M"', "")
     path.write_text(text.replace('order = "journal"', 'order = "none"'), encoding="utf-8")

@@ -103,7 +103,7 @@ def test_the_largest_cache_and_the_largest_disk_are_replayed(table) -> None:
 
 
 def test_results_are_compared_as_objects(table) -> None:
-    """Their arrays have no one truth."""
+    """A comparison of their NumPy arrays would have no single truth value."""
     one, other = (sluice.replay(table, **FIXED) for _ in range(2))
     assert one == one
     assert one != other

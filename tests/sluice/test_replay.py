@@ -174,7 +174,7 @@ def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept)
 
 
 def test_a_machine_that_starts_again_leaves_no_descriptor_open(toml: Path, kept: Kept) -> None:
-    """In gdb, which may go back all day."""
+    """A user may go back in gdb all day, and the machine starts again each time."""
     start = f"event:{kept.number(len(kept.recording.events) // 2)}"
     count = "python print('open:', len(__import__('os').listdir('/proc/self/fd')))"
     done = replay(toml, start, "back", count, "back", "back", count)

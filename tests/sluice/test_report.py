@@ -740,7 +740,7 @@ def page_script(path: Path) -> tuple[str, str]:
 def test_the_page_s_script_draws_each_trial_from_the_packed_columns(
     made: Path, shown: Study, tmp_path: Path
 ):
-    """Each picture is that of a specification with the trial's rows as text."""
+    """Each picture equals the picture of a specification that has the trial's rows as text."""
     node = shutil.which("node")
     if not node:
         pytest.skip("there is no node, which runs the page's script")

@@ -49,7 +49,7 @@ def replay_slices(
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("warmup", [0, 700])
 def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, warmup: int) -> None:
-    """Beside each request's own record."""
+    """The sums are compared with the sums over each request's own record."""
     table = made_table(3000)
     length = 250 if closed else SLICE_NS
     settings = Settings(buffers=200, closed=closed, warmup=warmup, slice=length)

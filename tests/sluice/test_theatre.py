@@ -204,7 +204,7 @@ def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers)
 
 
 def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explainers) -> None:
-    """At moments all over the runs, the longest read's among them."""
+    """Moments all over the runs are compared, among them moments of the longest read."""
     for n, explainer in enumerate(explainers[1]):
         made = explainer.kept.recording
         requests = [r for c in explainer.commands[1] for r in c.requests]
@@ -250,7 +250,7 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
 
 
 def test_the_slowest_reads_come_first_and_those_of_both_runs(page: Page) -> None:
-    """N goes through them and begins again; P goes back."""
+    """The key N goes from one slow read to the next and begins again; the key P goes back."""
     ns = "(r => chosen && r.completed[chosen.i] - r.queued[chosen.i])(chosen.run.requests)"
     shown = "document.querySelector('#chain h2').textContent"
     page.key("n")

@@ -148,7 +148,8 @@ def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None
 
 
 def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
-    """One at a time, each takes what the drive takes; eight at a time, up to eight times that."""
+    """With one request at a time, each takes as long as the drive takes. With eight at a time, each
+    takes up to eight times as long."""
     requests = draw_requests(2, 48)
     requests["write"] = 0
     requests["bytes"] = 512
@@ -542,7 +543,7 @@ def test_ftrace_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.native
 def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
-    """Times that fall back are those of another job."""
+    """Where times fall back, another job's lines begin."""
     path = tmp_path / "w"
     job = "fio version 3 iolog\n5 f add\n{} f read {} 512\n{} f read {} 512\n"
     path.write_text(job.format(10, 0, 30, 512) + job.format(20, 1024, 40, 1536))
@@ -1197,7 +1198,7 @@ def test_other_packers_are_known_too(sample, ending: str) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("packer", [gzip, bz2, lzma, None])
 def test_what_is_packed_is_known_without_its_ending(sample, packer: ModuleType | None) -> None:
-    """None: Zstandard."""
+    """packer: the module that packs the trace; None: Zstandard packs it."""
     path = sample("spc")
     data = path.read_bytes()
     zstd = pyarrow.compress(data, "zstd", asbytes=True)
@@ -1256,7 +1257,7 @@ def test_a_process_of_an_export_may_have_any_name(sample) -> None:
     ],
 )
 def test_a_request_of_size_0_may_have_any_place(sample, name: str, line: bytes) -> None:
-    """Linux prints -1 in 64 bits for that of a flush."""
+    """For the place of a flush, Linux prints -1 as a number of 64 bits."""
     path = sample(name)
     path.write_bytes(path.read_bytes() + line)
     assert reader.read_requests(path).tolist() == EXPECTED

@@ -73,7 +73,7 @@ def twin(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
 
 @pytest.mark.native
 def test_the_twin_is_made_of_the_kernels_own_sources() -> None:
-    """Each source of these rooms and each policy, and no second function of a name."""
+    """It has each source of the rooms SHARED and each policy, and no function twice."""
     sources = [path for room in SHARED for path in (ROOT / "kernel" / room).glob("*.c")]
     sources += (ROOT / "policies").glob("*/*.c")
     assert len(sources) > 60

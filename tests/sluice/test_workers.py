@@ -182,7 +182,7 @@ def test_a_cluster_that_is_not_there_or_is_empty_is_named(
 def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
     said: bool, dask: Callable[..., subprocess.Popen], tmp_path: Path, monkeypatch
 ) -> None:
-    """ASCII, which Python otherwise changes to UTF-8 by itself."""
+    """The worker's locale has ASCII, which Python otherwise changes to UTF-8 by itself."""
     where = tmp_path / "scheduler.json"
     words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
     dask("scheduler", *words)
@@ -234,8 +234,8 @@ def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) 
 
 
 def test_workers_that_say_nothing_for_hours_are_not_given_up() -> None:
-    """This happens after ^Z: all that they had to say for five minutes was lost, and the rest was
-    never made."""
+    """Workers say nothing while ^Z stops them. With Dask's usual limit of five minutes they were
+    given up: their results were lost, and the remaining runs were never made."""
     with workers.open_workers(1) as client:
         assert client.cluster.scheduler.worker_ttl is None
 

@@ -41,7 +41,7 @@ class Node:
     disk: bytes = b""
     mode: int = 0o644
     mtime_ns: int = 0
-    verifier: int = 0  # of the CREATE that made it; 0: not exclusive
+    verifier: int = 0  # the verifier of the exclusive CREATE that made the file; 0: no such CREATE
 
 
 class Server:

@@ -70,7 +70,7 @@ def test_a_failed_write_is_eio_to_fsync_and_to_sync(
 def test_a_failed_flush_is_eio_to_fsync_so_fsync_flushes(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
-    """Where the order of writes needs no flush."""
+    """With drive_volatile=0 the order of writes needs no flush, so the flush is fsync's own."""
     machine = second_disk(boot, make_image, failing(data, "flush"), "drive_volatile=0")
     output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1 conv=fsync")
     assert output.status != 0

@@ -45,8 +45,8 @@ def test_the_same_run_twice_is_the_same_and_cleans(make_image: MakeImage, tmp_pa
 def test_a_file_system_outlives_every_scheduler_and_place_policy(
     make_image: MakeImage, tmp_path: Path
 ) -> None:
-    """One after the other, with candidates to write. What wants a platter does without, or the
-    policy command says why it cannot."""
+    """The policies are used one after the other, with candidates to write. A policy that wants a
+    platter does without, or the command `policy` says why the policy cannot be used."""
     kinds = {
         kind: sorted(path.stem for path in (ROOT / "policies" / kind).glob("*.c"))
         for kind in ("sched", "place")

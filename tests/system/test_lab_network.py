@@ -118,7 +118,7 @@ def test_two_twins_print_and_send_what_two_machines_do(tmp_path: Path, seed: int
 
 
 def test_four_twins_print_and_send_what_four_machines_do(tmp_path: Path) -> None:
-    """The first one hands on what the others send to each other."""
+    """The first machine hands on the frames that the others send to each other."""
     asks = "ping -c 2 -s 3000 10.0.0.2; ping -c 1 10.0.0.1; udpecho 10.0.0.3 hi"
     plan = build_plan("sleep 5", "sleep 5", "udpecho -l -c 1; ping -c 1 10.0.0.2; sleep 5", asks)
     machines = run(tmp_path / "machines", plan)
@@ -159,7 +159,7 @@ def test_a_first_machine_that_is_off_ends_when_the_others_are_quiet(
 
 
 def test_a_twin_and_a_machine_are_on_one_link(tmp_path: Path) -> None:
-    """Neither knows what the other one is."""
+    """Neither of the two knows whether the other is a twin or a machine."""
     plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, 3))
     machines = run(tmp_path / "machines", plan)
 

@@ -12,7 +12,7 @@ SYNCS = 20
 def test_the_device_is_waited_for_whichever_hart_its_interrupt_goes_to(
     boot: Boot, make_image: MakeImage, harts: int
 ) -> None:
-    """Each sync flushes the device, for which the hart waits that asked."""
+    """Each sync flushes the device. The hart that asked for the flush waits for the device."""
     path = make_image(files={"/syncs": ("date > /d\nsync\n" * SYNCS).encode()})
     machine = boot(disks=(Disk(path),), harts=harts, args="drive=fixed")
     machine.check("sh /syncs")

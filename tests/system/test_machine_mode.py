@@ -187,8 +187,8 @@ def is_changed_by_a_walk(word: int) -> bool:
 
 
 def test_no_instruction_of_a_call_has_the_form_of_a_page_tables_entry() -> None:
-    """So no page walk of QEMU's changes one. Instructions that run only at boot may have that
-    form."""
+    """A page walk of QEMU's could change an instruction that has this form. Instructions that run
+    only at boot may have it."""
     kernel = elf.read(KERNEL)
     boot = kernel.section(".boot")
     ours = {s.name: s.value - boot.address for s in kernel.symbols if s.name in FROM_TO}
@@ -251,7 +251,7 @@ def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
 
 @in_full
 def test_the_kernel_itself_comes_to_its_start_in_spike(spike: Path, tmp_path: Path) -> None:
-    """With the regions protected that machine mode protects in every machine."""
+    """The regions that machine mode protects in every machine are protected in Spike, too."""
     start = elf.read(KERNEL).global_symbol("start").value
     asked = ("priv 0", "reg 0 pmpcfg0", "reg 0 pmpcfg2", "reg 0 pmpaddr0", "quit")
     commands = tmp_path / "commands"
@@ -285,7 +285,7 @@ def test_what_the_supervisor_reaches_in_spike(
 @in_full
 @pytest.mark.parametrize("first", range(len(attempts.list_representatives())))
 def test_every_pair_of_calls_in_each_order(in_spike: TrySpike, first: int) -> None:
-    """Each in a machine of its own, with what reads and writes everything after it."""
+    """Each pair has a machine of its own, in which calls that read and write everything follow."""
     for second in attempts.list_representatives():
         pair = (attempts.list_representatives()[first], second)
         in_spike([*pair, *pair, READ, WRITE, APPEND, READ, *pair])

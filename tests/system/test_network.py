@@ -152,7 +152,7 @@ def test_a_machine_without_a_device_has_no_sockets(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_a_device_has_no_trace_of_the_network(tmp_path: Path) -> None:
-    """No row of /dev/stat, and none of the memory for frames and datagrams."""
+    """It has no row of the network in /dev/stat, and no memory for frames and datagrams."""
     disk = image.make_image(tmp_path / "disk.img", image.Content(rc="cat /dev/stat; poweroff\n"))
 
     def rows(*options: str) -> dict[str, int]:

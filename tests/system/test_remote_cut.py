@@ -73,7 +73,8 @@ def test_a_cut_of_the_server_loses_nothing_that_a_close_promised(tmp_path: Path,
 def test_a_cut_in_virtual_time_loses_nothing_that_an_fsync_promised(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
-    """Both call clients back, so they need a link, and the server cannot start again on it."""
+    """Both consistencies call clients back, so the server and its clients need a link. A server
+    cannot start again on a link."""
     draw = random.Random(seed)
     cut_s = 3 + draw.random() * 4
     files = " ".join(str(number) for number in range(60))

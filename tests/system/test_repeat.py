@@ -361,8 +361,8 @@ def write_one_seed(name: str, seed: int, folder: Path) -> Path:
 
 
 def test_another_compiler_and_the_twin_give_the_same_bytes(tmp_path: Path):
-    """With one of the options and one of the seeds, which are drawn anew each time, and printed if
-    the test fails."""
+    """One of the options and one of the seeds are tried. They are drawn anew each time, and printed
+    if the test fails."""
     draw = SystemRandom()
     option, seed = draw.choice(OPTIONS), draw.randint(1, 5)
     print(f"drawn: {option}, seed {seed}")

@@ -128,7 +128,7 @@ def test_tab_completes_commands_and_files_and_lists_what_is_not_clear(boot: Boot
 
 
 def test_interrupt_ends_loops_and_waiting_of_the_shell_itself(boot: Boot) -> None:
-    """Often enough that a ^C meets every moment between two jobs of a loop."""
+    """^C is typed so often that it meets every moment between two jobs of a loop."""
     machine = boot()
     jobs = ["while true; do true; done", "while true; do true; done < /bin/sh"] * 10
     for line in ["while :; do :; done", *jobs, "sleep 1000 & wait"]:

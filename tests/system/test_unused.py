@@ -153,7 +153,8 @@ def expect_equal(one: Left, other: Left) -> None:
 def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_use(
     tmp_path: Path, other_kernel: Path, shift: int, drive: str
 ) -> None:
-    """At any speed of the processor, and so wherever in a tick the workload would begin."""
+    """This holds at any speed of the processor (shift), and so wherever in a tick the workload
+    would begin."""
     run = small_run(tmp_path, shift, drive)
     one, other = make_run(run, tmp_path / "one"), make_run(run, tmp_path / "other", other_kernel)
     assert "aaa.more 0 times" in other.before

@@ -108,8 +108,8 @@ def test_every_job_has_a_limit_of_time() -> None:
 
 
 def test_the_workflow_runs_what_ci_runs() -> None:
-    """The same commands in the same order, once all is set up. CI calls the module that `sluice dev
-    fresh` calls, to see its status."""
+    """Once all is set up, both run the same commands in the same order. CI calls the module that
+    `sluice dev fresh` calls, because CI needs the module's exit status."""
     ci = (ROOT / ".ci" / "run").read_text()
     assert ci.count(f" {FRESH} ||") == 1
     commands = re.findall(r"^make .*$", ci, re.M)

@@ -81,7 +81,7 @@ def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) 
 def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """With those that are not met, of which the twin does not have the last word."""
+    """Findings that are not met are counted, too; the twin does not have the last word on them."""
     names = ("first", "second", "third")
     experiments = [SimpleNamespace(name=n, is_approximate=True) for n in names]
     errors = {"first": {}, "second": {"second b": "no disk"}}

@@ -14,7 +14,7 @@ OWN = re.compile(r"\b(?:timeout|limit_s)(?::\s*\w+)?\s*=\s*(\d+(?:\.\d+)?)")
 
 
 def test_the_general_limit_is_the_only_one_in_tests() -> None:
-    """Or it is under a second: then the test wants it to be reached."""
+    """Limits under a second are allowed: a test with such a limit wants the limit to be reached."""
     found = [
         f"{path.name}: {limit[0]}"
         for path in sorted(ROOT.glob("tests/sluice/*.py"))

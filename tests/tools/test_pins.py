@@ -242,7 +242,7 @@ def test_the_groups_of_a_verb_have_what_it_imports(words: str) -> None:
 
 
 def test_a_boot_needs_no_package_and_an_experiment_no_tool_of_ours() -> None:
-    """All verbs need the group run: in it is what reads the command line."""
+    """All verbs need the group `run`, because it has the package that reads the command line."""
     makefile = (ROOT / "Makefile").read_text()
     assert "$(filter qemu qemu-gdb,$(1)),machine," in makefile
     assert not set(GROUPS) & set(CONTAINS["machine"])

@@ -174,7 +174,7 @@ def test_a_qemu_that_is_too_old_is_told_before_anything_is_made(complete: Path) 
 
 @pytest.mark.parametrize("version", ["7.2", "7.2.22", "8.2.1", "10.0.0"])
 def test_a_compiler_for_other_machines_is_told(complete: Path, version: str) -> None:
-    """A version of QEMU from 7.2 on is not what is wrong."""
+    """The version of QEMU is right here, from 7.2 on, so only the compiler is named."""
     add(complete, "qemu-system-riscv64", f"echo 'QEMU emulator version {version}'")
     add(complete, "riscv64-elf-gcc", "exit 1")
     done = run(complete, "tools/setup.sh")

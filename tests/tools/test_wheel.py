@@ -280,7 +280,7 @@ def test_the_command_sluice_is_installed(installed: Installed, tmp_path: Path) -
 
 
 def test_another_user_may_use_it(installed: Installed) -> None:
-    """Who may write neither where it is installed nor at home."""
+    """This user may write neither into the folder of the installed package nor into a home."""
     if os.geteuid() or not shut_in(installed.environment):
         pytest.skip("only root, with bwrap, can be another user")
     with tempfile.TemporaryDirectory(prefix="sluice-", dir="/tmp") as name:
