@@ -23,7 +23,7 @@ from sluice.crash.workloads import find_workload
 MOST_FAILURES = 3  # of a workload: then the next one is tried
 END_S = 10  # for a worker to finish a trial and end, when its pipe has ended
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
-KEPT_BYTES = 1 << 25  # the most that glibc takes for the second of them
+KEPT_BYTES = 1 << 25  # the most that glibc takes for M_MMAP_THRESHOLD
 CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -40,7 +40,7 @@ class Task:
 
 
 def try_task(laboratory: Laboratory, task: Task, points: bool = False) -> Outcome:
-    """Try a task's workload, perhaps cut at persistence points only. Returns what came of it."""
+    """Try a task's workload, perhaps cut at persistence points only. Returns the outcome."""
     workload = find_workload(task.workload)
     sample = sample_points(workload, laboratory.volatile) if points else None
     with limit_trials(laboratory.machine):
@@ -61,7 +61,7 @@ def keep_memory() -> None:
         libc.mallopt(parameter, KEPT_BYTES)
 
 
-Attempt = Callable[[Any, Any], Any]  # from what a worker has and a task to what came of it
+Attempt = Callable[[Any, Any], Any]  # from what a worker has and a task to the task's outcome
 
 
 def serve_tasks(

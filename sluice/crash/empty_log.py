@@ -22,7 +22,7 @@ class EmptyLog:
 
     def __init__(self, disk: bytes) -> None:
         self.fixed: list[tuple[int, bytes]] = []  # what leads to the ring: place, bytes
-        self.kept = [(0, len(disk))]  # what is outside of it
+        self.kept = [(0, len(disk))]  # what is outside of the ring
         if not struct.unpack_from("<I", disk, COMPATIBLE)[0] & HAS_JOURNAL:
             return
         reader = Reader(disk)

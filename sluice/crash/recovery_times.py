@@ -10,8 +10,8 @@ long its requests take (checker_time.py).
 What was expected before it was measured: replaying reads the log in order, and writes each block
 that it has home once. A drive of 5,400 turns a minute needs at most a turn, 11 ms, for each block
 of the log, so a mount takes no longer than MOST_MS_A_BLOCK for each, and MOST_MS for all else.
-The same was expected of e2fsck, which takes longer: it writes home every copy of a block that the
-log has, between its reads. Our mount keeps the newest copies, and writes each home once.
+The same time was expected of e2fsck, but e2fsck takes longer: it writes home every copy of a block
+that the log has, between its reads. Our mount keeps the newest copies, and writes each home once.
 """
 
 import struct

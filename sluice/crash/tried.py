@@ -62,7 +62,7 @@ def make_row(task: Task, outcome: Outcome) -> Row:
 
 
 def hash_code() -> str:
-    """Return the hash of the laboratory's own code, as far as it decides."""
+    """Return the hash of the laboratory's own code, as far as it decides the outcome."""
     digest = sha256()
     for name in DECIDES:
         digest.update((CODE / f"{name}.py").read_bytes())

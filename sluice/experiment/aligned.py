@@ -16,7 +16,7 @@ from sluice.host import printing
 
 GAP = 2  # blanks between columns
 NAMES = 0.5  # largest share of the line for the columns of names
-LEAST_WORDS = 16  # of a column of words: with less room it is printed below the others
+LEAST_WORDS = 16  # of a column of words: with less room the column is printed below the others
 INDENT = 2  # of figures that stand below their row's name
 
 Rows = list[list[str]]

@@ -81,7 +81,7 @@ NS_PER_S = 10**9
 FIRST = {"call": 300, "hit": 1000, "queued": 2000, "issued": 2000}
 FIRST |= {"look": 200, "approach": 2000, "approach_after": 4000}
 ROUNDS = 6
-PROGRAM_ROWS = ("program", "work")  # the others are of the kernel
+PROGRAM_ROWS = ("program", "work")  # the other rows are the kernel's
 # Events that stand for many others, which have rows, or that come too seldom to be measured.
 NO_ROWS = (
     *("flush", "cancelled", "named", "sought", "placed", "fault", "failed"),

@@ -41,7 +41,7 @@ DriveSetting = Literal[
 ]
 TOLD: tuple[DriveSetting, ...] = (
     *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
-    "drive_ahead",  # the last: it depends on the others
+    "drive_ahead",  # comes last, because it depends on the other settings
 )
 LATE_NS = 2_000_000  # the most by which a busy kernel notes late that a command is done
 SOON_NS = 10_000  # a request that is done sooner than this never reached the drive

@@ -122,7 +122,7 @@ class Running:
         return self.complaint() if self.status else ""
 
     def complaint(self) -> str:
-        """Return what its QEMU itself has printed, which is no part of a run."""
+        """Return what the machine's QEMU has printed itself, which is no part of a run."""
         self.errors.seek(0)
         return self.errors.read().decode("utf-8", "replace").strip()
 

@@ -79,7 +79,7 @@ def quote_value(words: Words, name: str, runs: list[RunResult]) -> str:
 
 
 def compare_less(name: str, runs: list[RunResult], others: list[RunResult]) -> Claim:
-    """Return the comparison of whether the runs have less of the metric than the others."""
+    """Return the claim that the runs have less of the metric than the other runs."""
     pairs = significance.paired_values(
         significance.seed_values(runs, name), significance.seed_values(others, name)
     )

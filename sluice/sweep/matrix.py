@@ -9,8 +9,8 @@ The twin makes all runs; those that were made before are not made again.
 
 A *setting* is a trace or an experiment with one size of the cache and one value of everything else
 that varies, except policies. In each setting the command finds the policies with the fewest misses
-and the policies with the shortest reads. The loss of the former is by how much longer their reads
-take. With several seeds, "loses" needs a 95 % interval of the difference, paired by seed, that
+and the policies with the shortest reads. The loss is by how much longer reads take under the
+former. With several seeds, "loses" needs a 95 % interval of the difference, paired by seed, that
 excludes 0; a trace has no seeds and is replayed once.
 
 A *miss* is a block that a disk had to read because it was asked for: by a read, with the file
@@ -133,7 +133,7 @@ class Setting:
 
     @property
     def loss(self) -> float:
-        """How much longer the reads of the best of `fewest` take than those of `quickest`."""
+        """By which share the reads under the best of `fewest` take longer than under `quickest`."""
         return self.fewest[0].took / self.quickest.took - 1
 
     @property

@@ -71,7 +71,7 @@ class Search:
 
     @property
     def seeds(self) -> tuple[list[Value], list[Value]]:
-        """The seeds that screen, and the others."""
+        """The seeds that screen the candidates, and the seeds that measure only the finalists."""
         count = self.tune["screened"]
         return self.opened.sweep[SEED][:count], self.opened.sweep[SEED][count:]
 

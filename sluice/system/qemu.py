@@ -210,7 +210,7 @@ class Machine:
     limit_s: float = HANG_S  # of one wait, unless the call says otherwise
     log: int = MOVES_KEPT  # how many moves of RAM disks are kept
     console: str = field(default="", init=False)  # everything, without \r
-    seen: int = field(default=0, init=False)  # how much of it expect has passed
+    seen: int = field(default=0, init=False)  # how much of the console expect() has passed
     commands: int = field(default=0, init=False)
     status: int | None = field(default=None, init=False)
     # A read of the console may end within a letter.

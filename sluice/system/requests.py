@@ -31,10 +31,10 @@ class Request:
     sector: int  # of 512 bytes
     sectors: int
     pid: int
-    queued_ns: int  # since power-on, like the other two
-    found_queued: int  # requests that wait for the same disk as it comes
+    queued_ns: int  # since power-on, like issued_ns and completed_ns
+    found_queued: int  # requests that wait for the same disk as this request comes
     issued_ns: int = 0
-    command: int = 0  # those of one command have one number
+    command: int = 0  # requests of one command have one number
     completed_ns: int = 0
     response_ns: int = 0
     failed: bool = False

@@ -43,9 +43,9 @@ class Fit:
 def join_requests(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray:
     """Return the requests with neighbours joined.
 
-    A request that begins where the one before ended, in its direction, becomes part of that one, up
-    to `most` bytes and up to `within_ns` after the first of them. A joined request has the first
-    one's time.
+    A request that begins where the one before ended, in its direction, becomes part of that
+    request, up to `most` bytes in all, and up to `within_ns` after the first of the joined
+    requests. A joined request has the time of the first.
     """
     if not len(requests):
         return requests.copy()

@@ -1,7 +1,7 @@
 """The speed of the replayer, as ratios of processor time in one run.
 
-It is compared to libCacheSim, which counts hits alone, and to the twin, which replays through a
-file system.
+The replayer is compared to libCacheSim, which counts hits alone, and to the twin, which replays
+through a file system.
 
 - One trace for all, of SEED: REQUESTS requests of a block each, of which BLOCKS log-uniformly
   popular blocks of 4 KiB get their share, 30 % writes. libCacheSim reads it in its own binary

@@ -9,9 +9,9 @@ A change is one of
     killed      a test failed
     survived    all tests passed
 
-The tests are those of modules marked `native`: they need no machine. Of them run those that name
-a program which the change made anew, until one fails: first those whose names have the changed
-file's in them, the quickest first.
+The tests are those of modules marked `native`: they need no machine. A test is run if it names a
+program that the change made anew, until a test fails. Tests whose names contain the changed file's
+name come first, and of these the quickest.
 """
 
 import os

@@ -74,7 +74,7 @@ class Promise:
     loops: tuple[str, ...] = ()  # --unwindset: loops of constant length
     drain: int = 0  # questions until a queue is empty
     values: str = ""  # of the tunables, the only ones that are tried: see Attempt
-    steps: tuple[int, ...] = ()  # that are tried in turn, instead of those of the kind's plan
+    steps: tuple[int, ...] = ()  # tried in turn, instead of the steps of the kind's plan
     simpler: tuple[str, ...] = ()  # changes of the source that make its formula small: 'old -> new'
     objects: dict[str, int] = field(default_factory=dict)  # arrays of structures, and their lengths
 

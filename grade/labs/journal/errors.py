@@ -51,7 +51,7 @@ class Failing:
 def find_transfers(recording: Recording, block_bytes: int) -> dict[str, Transfer]:
     """Return four transfers of the transaction FAILS, in their order, by their names.
 
-    The copy is that behind the descriptor.
+    The copy is the block behind the descriptor.
     """
     found: dict[str, Transfer] = {}
     flushes = transactions = 0

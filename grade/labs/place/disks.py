@@ -36,8 +36,8 @@ def nslots(drive: str) -> int:
 class Disk:
     """A disk in the making, with a virtual log, of which places are taken at random.
 
-    data: what was last written to a whole place. firsts: what was written to its first sector after
-    that. A place is written often, so bytes are made of it only at the end.
+    data: what was last written to a whole place. firsts: what was then written to the first sector
+    of such a place. A place is written often, so bytes are made of it only at the end.
     """
 
     def __init__(self, image: bytes, drive: str, rng: Random) -> None:
@@ -161,7 +161,7 @@ class Grown:
 
 @dataclass(frozen=True)
 class Changed:
-    """A disk as of Grown, with something done to it at the end."""
+    """A disk as Grown makes it, which `how` has changed at the end."""
 
     drive: str
     seed: float

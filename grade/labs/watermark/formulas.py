@@ -60,7 +60,7 @@ def ratio(a: int, b: int) -> float:
 
 
 def step(mark: float, by: float, most_by: float) -> float:
-    """Return the mark, multiplied by no more than it may be."""
+    """Return the mark times `by`, or times the nearest factor from 1 / most_by to most_by."""
     return mark * max(1 / most_by, min(by, most_by))
 
 

@@ -14,8 +14,8 @@ WARM, DONE = 1, 2  # beacons
 class Cache:
     """A cache of `buffers` buffers.
 
-    most_percent: of them, where the high mark begins and ends. A burst of that size takes the
-    disk less than a step.
+    most_percent: the share of the buffers at which the high mark begins and ends. A burst of so
+    many blocks takes the disk less than a step.
     """
 
     buffers: int = 500
@@ -70,9 +70,9 @@ def _load(name: str, boot: str, blocks: int, reads: dict[int, str], **more: obje
 
 
 def most_blocks(bench: Workbench, name: str, reading: int, cache: Cache = USUAL) -> Scenario:
-    """Return a reader that caches its blocks, and goes on with random ones of them.
+    """Return a reader that reads its blocks into the cache, and then random blocks among them.
 
-    They are nearly as many as fit into the cache.
+    The blocks are nearly as many as fit into the cache.
     """
     seed = bench.random("readers").randrange(1, 10**9)
     blocks = cache.buffers * 9 // 10

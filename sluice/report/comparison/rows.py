@@ -121,7 +121,7 @@ class Row:
         return interval.mean_interval(found)
 
     def compare_no_more(self, measure: Measure, other: "Row") -> Claim:
-        """Return the comparison of whether the measure is at most the other system's."""
+        """Return the claim that the measure is at most the other system's."""
         at = MEASURES.index(measure)
         own, others = self.values[at], other.values[at]
         assert own is not None and others is not None

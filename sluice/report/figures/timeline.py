@@ -176,8 +176,8 @@ class Place:
     """A panel's position among the others, its size, and what all panels share."""
 
     arm: int
-    first: bool  # of its row
-    last: bool  # of its column
+    first: bool  # the panel is the first of its row
+    last: bool  # the panel is the last of its column
     width: int
     height: int
     ends: dict[str, list[float]]

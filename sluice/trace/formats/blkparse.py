@@ -44,7 +44,7 @@ EMPTY = re.compile(  # without a sector
 SUMS = re.compile(r"\S+ \(.*\):|Input file .* added")  # the first line of what blkparse adds
 SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
 QUEUED, INSERTED, ISSUED, REMAPPED = "Q", "I", "D", "A"
-STAGES = (QUEUED, INSERTED, ISSUED)  # the first of them that a file's beginning has is taken
+STAGES = (QUEUED, INSERTED, ISSUED)  # the first of these that a file's beginning has is taken
 DISCARDS = "discards"
 NO_EVENTS = "lines that are no events of blkparse"
 

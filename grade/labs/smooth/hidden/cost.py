@@ -11,7 +11,7 @@ from grade.engine.workbench import Workbench
 from ..loads import expect_due
 
 BLOCKS = 4000
-AGE_MS, SCAN_MS = 4000, 9000  # the latter, after the counting
+AGE_MS, SCAN_MS = 4000, 9000  # SCAN_MS applies after the counting
 PAUSE_NS = 100 * 10**6  # a longer gap is between two scans, not within one
 
 # Counting takes about half a second, with all blocks dirty and young. Then all are due at one scan.

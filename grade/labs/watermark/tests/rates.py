@@ -10,8 +10,8 @@ EITHER = (MOST_BY, WITHOUT_BOUNDS)  # bounds are what the last test asks about
 
 
 def _scenario(name: str, rates: list[int], seconds: list[int]) -> Scenario:
-    """A writer at these rates, one after the other. As many blocks as the high mark allows are
-    dirty before, so that the rates of the first steps are steady, too."""
+    """Return a load: a writer writes at these rates, one after another. Before, as many blocks are
+    made dirty as the high mark allows, so that the rates of the first steps are steady, too."""
     fill = f"iogen rw=write filename=/data/fill bs=4k nr={CACHE.high} > /dev/null"
     lines = [
         f"iogen rw=write filename=/data/w bs=4k rate_iops={rate} runtime_s={s} > /dev/null"
