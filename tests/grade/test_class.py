@@ -295,8 +295,8 @@ def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
 def test_those_of_one_name_are_refused_and_stop_no_other(
     client: Client, scoring: Scoring, tmp_path: Path, name: str, names: list[str]
 ) -> None:
-    """Names that differ in the form of an accent only are the same. Which of them counts, a person
-    says."""
+    """Names that differ in the form of an accent only are the same. A person must
+    say which of the submissions counts."""
     folder = hand_in(tmp_path / "in", {"bob": "x" * 40})
     for other in names:
         (folder / other).write_bytes(b"")

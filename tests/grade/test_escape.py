@@ -176,7 +176,7 @@ DEEP = [attempt for attempt in ATTEMPTS if attempt.compiles]
 
 @pytest.fixture
 def nobody_reads_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what is made of them is looked at."""
+    """Leave the texts unchecked, so that only what is made of the texts is checked."""
     monkeypatch.setattr(sourcefile, "check_texts", lambda _: None)
     monkeypatch.setattr(sourcefile, "check_expanded", lambda *_: None)
 

@@ -58,7 +58,7 @@ LABS = sorted(
 )
 WRONG = [(lab, mistake) for lab in LABS for mistake in load_mistakes(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in load_attacks(lab)]
-# A function each: of several new policies one may do the others' work.
+# Only holes that are a function: one of several new policies may do the work of the others.
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
 # The longest work of a machine, which the twin does in the quick form: these groups of the
 # reference, and attacks by what a policy does, which need no forgery that only a machine would

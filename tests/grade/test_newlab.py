@@ -132,7 +132,7 @@ def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
 def test_in_a_students_tree_what_is_handed_out_has_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There the holes of other labs are open, too, but for those of the labs that it needs."""
+    """In a student's tree the holes of other labs are open, too, except of labs that it needs."""
     kernel = kernel_of(tree.cut_holes(LAB, {}, frozenset(LAB.needs)), tmp_path)
     monkeypatch.setattr(grading, "build_kernel", lambda *_: kernel)
     visible = ",".join(group.name for group in LAB.groups if not group.hidden)

@@ -184,7 +184,7 @@ def test_the_calendar_has_each_lab_with_the_hours_of_its_handout() -> None:
 
 
 def test_the_calendar_has_each_lab_after_those_that_it_needs() -> None:
-    """A lab needs others solved in its tree; the calendar may want more of them."""
+    """A lab needs other labs solved in its tree. The calendar may put more labs before it."""
     names = {lab.name: lab for lab in LABS}
     for row in rows(CALENDAR.partition("## Six")[0])[1:]:
         lab = names[row[0]]

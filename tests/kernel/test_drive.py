@@ -77,7 +77,7 @@ def figures(text: str) -> dict[str, float]:
 
 
 def service(drive: str, requests: list[Request], tmp_path: Path, *options: str) -> list[int]:
-    """Return the time that each request took, in ns. They must have been served in turn."""
+    """Return the time that each request took, in ns. The requests must have been served in turn."""
     trace = tmp_path / "made.trace"
     trace.write_text(
         "".join(

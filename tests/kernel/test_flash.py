@@ -277,11 +277,11 @@ def lambert_w(x: float) -> float:
 
 
 def desnoyers(block_pages: int, filled: int, closed: int) -> float:
-    """Pages programmed for each that the host writes, uniformly at random, under greedy cleaning,
-    with blocks of this many pages: `filled` would hold the host's, and `closed` are written when
-    one of them is cleaned. P. Desnoyers, "Analytic Modeling of SSD Write Performance" (SYSTOR
-    2012), whose formula is, with a = closed / filled and k = 1 + 1 / 2n,
-    n / (n - (x - 1)), where x = 1/2 - n / a * W(-k a e^(-k a))."""
+    """Return the pages programmed for each page that the host writes, at random, under greedy
+    cleaning, with blocks of block_pages pages: the host's pages would fill `filled` blocks, and
+    `closed` blocks are written when one of them is cleaned. P. Desnoyers, "Analytic Modeling of SSD
+    Write Performance" (SYSTOR 2012), whose formula is, with a = closed / filled and
+    k = 1 + 1 / 2n, n / (n - (x - 1)), where x = 1/2 - n / a * W(-k a e^(-k a))."""
     n, a = block_pages, closed / filled
     ka = (1 + 1 / (2 * n)) * a
     x = 0.5 - n / a * lambert_w(-ka * math.exp(-ka))
@@ -337,7 +337,8 @@ def test_greedy_takes_the_emptiest_block_and_cost_benefit_an_old_one(
 ) -> None:
     """By hand: blocks of four pages, three that are filled, one spare and the reserve. Pages 0, 4,
     5 and 6 are written. Then the first block has three pages in use and has not changed for three
-    programs, (3 * 1 / 4) / (2 * 3 / 4) = 0.5; the second has one and changed with the last, 0."""
+    programs, (3 * 1 / 4) / (2 * 3 / 4) = 0.5; the second has one page in use and
+    changed with the last program, 0."""
     f = Figures(channels=1, dies=1, block_pages=4, spare_percent=0, cleaning=cleaning)
     commands = [(0, "W", 8 * page, 8) for page in (0, 4, 5, 6, 9)]
     rows, _ = tool(f, 8 * 12, commands)

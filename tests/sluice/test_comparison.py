@@ -166,7 +166,7 @@ def second_arm(shown: list[Study]) -> Study:
 
 
 def test_two_arms_of_one_set_are_compared_with_all_others(shown: list[Study]):
-    """The smallest figure of a case is that of all arms of an experiment in a setting."""
+    """A case's smallest figure is the smallest of all arms of an experiment in a setting."""
     found = all_rows([second_arm(shown)])
     assert comparable_cases(found) == ["reads: wait_s = 3", "reads: wait_s = 6"]
     for case in comparable_cases(found):

@@ -67,7 +67,8 @@ def test_a_second_fsync_writes_no_directory_again(laboratory: Laboratory) -> Non
 # A hole that an fsync has confirmed is filled. The inodes before and after that file's are free.
 FILLED = "creat /k; creat /s; creat /l; truncate /s 9000; sync; unlink /k; unlink /l"
 FILLED += "; write /s 3000 100 5"
-OTHERS = "; ".join(f"creat /{letter}{letter}" for letter in "ghijklop")  # an inode's block of them
+# As many files as a block has inodes.
+OTHERS = "; ".join(f"creat /{letter}{letter}" for letter in "ghijklop")
 
 
 @pytest.mark.parametrize(

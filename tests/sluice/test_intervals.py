@@ -69,8 +69,8 @@ def result(arm: str, size: int, seed: int, mean_ms: float) -> dict:
 
 
 def results(ours: float, old: float, growth: float = 1, only_ours: float = 0) -> list[dict]:
-    """Both arms with these means at size 1, and `growth` times as much at size 2. The seeds'
-    noise is common to both, and `only_ours` of it is ours beside."""
+    """Return results of both arms with these means at size 1, and `growth` times as much at size 2.
+    Both arms have the noise of the seeds, and ours has `only_ours` times the noise in addition."""
     found = []
     for arm, centre in (("ours", ours), ("old", old)):
         for size in (1, 2):

@@ -164,7 +164,7 @@ def test_response_times_are_whole_or_not_there(tmp_path: Path):
 
 
 def check_line_of(rows: list[dict]) -> None:
-    """Check a result that is good but for its jobs' lines."""
+    """Check a result in which everything is right except, perhaps, the jobs' lines."""
     series = {
         **dict.fromkeys(("bin_ms", "bins", "lost", "from_bin"), 0),
         "disks": {},

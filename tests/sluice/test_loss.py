@@ -297,7 +297,7 @@ def place_of(write: int) -> int:
 
 
 def cut_machine(folder: Path, args: str, writes: int, last: str) -> tuple[bytes, trace.Events]:
-    """Run the writer in the twin, then cut the power. Returns the data disk, as it is then, and the
+    """Run the writer in the twin, then cut the power. Returns the data disk after the cut, and the
     trace. Write n puts the number n at the beginning of a block. last: a command before the
     cut."""
     script = f"""mkdir /data; mount disk1 /data

@@ -185,7 +185,7 @@ def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
     }
     columns = pack_run(shown)["columns"]
     for name in ("begin", "done", "free", "from", "to", "seek", "rotation"):
-        assert len(columns[f"commands.{name}"]) < 700, name  # 3,000 numbers as random take 15,000
+        assert len(columns[f"commands.{name}"]) < 700, name  # 3,000 random numbers take 15,000
 
 
 def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers) -> None:
@@ -234,9 +234,9 @@ def difference_text(page: Page) -> str:
 
 
 def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page) -> None:
-    """15 blocks become dirty in a second. A burst of PU has those of at least 5 s, AIPU, which
-    looks each second, those of 2 s at most; the drive writes one in a rotation of 11 ms and more.
-    One of them is with the drive, and does not wait.
+    """15 blocks become dirty in a second. A burst of PU has the blocks of at least 5 s. A burst of
+    AIPU, which looks each second, has the blocks of at most 2 s. The drive writes a block in a
+    rotation of 11 ms or more. One block of a burst is with the drive, and does not wait.
     """
     waiting, longest = page.value("[runs.map(r => r.waiting.most), runs.map(r => r.longest / 1e9)]")
     assert waiting[0] >= 75 - 1 > 30 > waiting[1] > 0, waiting

@@ -7,8 +7,8 @@ from pathlib import Path
 from sluice.host.limits import HANG_S
 from sluice.host.paths import ROOT
 
-# Of build/ without what other tests and commands make and remove meanwhile, and without what no
-# command in a copy uses, which is a third of it.
+# What a copy of the tree leaves out. In build/ this is what other tests and commands make and
+# remove meanwhile, and what no command in a copy uses, which is a third of build/.
 SKIPPED = (
     ".git",
     ".venv",

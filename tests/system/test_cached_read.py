@@ -7,8 +7,8 @@ from conftest import MakeImage
 from sluice.system.qemu import LAB_SHIFT, Config, Disk, run_rc
 
 BLOCK = 4096
-# Copying takes 1,254 of them. QEMU also has to look up where each return leads, so a function that
-# is added on the way costs more than its instructions.
+# Copying takes 1,254 of the instructions. QEMU also has to look up where each return leads, so a
+# function that is added on the way costs more than its instructions.
 MOST_INSTRUCTIONS = 2700
 
 

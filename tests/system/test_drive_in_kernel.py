@@ -79,7 +79,7 @@ def test_whole_tracks_are_refused_with_the_reason(run_script: Run, args: str, sa
 
 
 def test_a_drive_that_queues_commands_itself_answers_sooner(run_script: Run) -> None:
-    """Six readers of six files, in order of arrival but for what the drive does."""
+    """Six readers read six files. Only the drive changes the order of their requests."""
     readers = "".join(f"dd if=/f{i} of=/dev/null &\n" for i in range(5))
     script = f"{readers}dd if=/f5 of=/dev/null\nwait\ncat /dev/hist\n"
     files = {f"f{i}": bytes(200_000) for i in range(6)}

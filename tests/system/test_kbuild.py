@@ -1,4 +1,4 @@
-"""The compilation of a kernel: its files are those of the measured build, and it computes as long.
+"""The compilation of a kernel: it has the files of the measured build, and computes as long.
 
 With as many sources as were measured, each folder of the measured build comes once, whatever the
 seed.

@@ -302,8 +302,8 @@ def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
 
 @in_full
 def test_stored_results_hold_because_calls_take_as_many_instructions(in_spike: TrySpike) -> None:
-    """The number is that of the kernel with which the results were made; a move takes 25 more,
-    which are whole ticks."""
+    """STEPS has the numbers of the kernel with which the results were made. A move takes 25 more
+    instructions, which are whole ticks."""
     log = Call(DISKS_BEGIN, (DISKS, DISKS_END, LOG_END - 3 * 16, LOG_END))
     behind = Call(DISKS_MOVE, (kernel_address(RING_END), LOG_END, SECTOR, 0))
     moves = (behind, READ, WRITE)  # the last is of three sectors; then the log is full

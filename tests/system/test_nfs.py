@@ -122,7 +122,7 @@ def test_datagrams_of_any_bytes_are_counted_and_the_server_goes_on(disk: Path) -
             data = bytearray(call if draw.random() < 0.5 else draw.randbytes(9000))
             data = data[: draw.randrange(len(data) + 1)]
             for _ in range(draw.randrange(4) if len(data) > 4 else 0):
-                # but for the xid, which could become that of a later call
+                # The xid is not changed, because it could become the xid of a later call.
                 data[draw.randrange(4, len(data))] = draw.randrange(256)
             client.link.sendto(data, (client.host, client.ports[2049]))
             if number % 8 == 0:

@@ -2,7 +2,7 @@
 
 - On the twin: each policy that places blocks on each row of drives/ that a virtual log can have.
 - In the machine: on rows that are made to be awkward, on QEMU's virtio disks, whose driver takes
-  few pieces in a command. RAM disks take more of them than any command has.
+  few pieces in a command. RAM disks take more pieces than any command has.
 """
 
 import re

@@ -31,7 +31,7 @@ LINES: dict[str, tuple[str, int]] = {
     "mkdir /b3; cd /b/c; cp -r .. /b3; cd /; ls /b3": ("c\n", 0),
     "mkdir /b4; cp -r /bc /b4; ls -l /b4 | grep -c '^l'": ("1\n", 0),  # a link as a link
     "cp -r /b /b5; cp -r /b/ /b5; ls -1 /b5": ("b\nc\n", 0),
-    # A link in the copy is not followed out of it.
+    # cp follows no link out of the copy.
     "mkdir -p /c/sub /c2/c /far; echo a > /c/sub/f; ln -s /far /c2/c/sub; cp -r /c /c2; ls /far": (
         "cp: /c2/c/sub: file exists\n",
         0,

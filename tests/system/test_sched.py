@@ -82,7 +82,7 @@ def worst_ms(lab):
 
 def test_purp_has_a_read_wait_for_one_write_at_most_and_starves_writes(worst_ms) -> None:
     read_ms, write_ms = worst_ms("purp")
-    # The write in service, the other reader's read, its own service.
+    # A read waits for the write in service and the other reader's read, and has its own service.
     assert read_ms < 3.2 * SERVICE_MS
     assert write_ms > READERS_MS
 

@@ -417,7 +417,7 @@ def test_what_make_run_is_to_do_is_looked_up_too() -> None:
 
 
 def test_the_documents_show_commands_of_every_kind() -> None:
-    """Otherwise a change of how they are written would let all of them pass unseen."""
+    """Without this test, all commands would pass unseen after a change of how they are written."""
     found = list(shown_lines())
     firsts = {command.first for command in found}
     assert len(found) > 80

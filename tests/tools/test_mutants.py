@@ -1,7 +1,7 @@
 """Mutation testing: what changes are made, and that the tests notice those they once did not.
 
 Changes of files that most native programs link take long: they are tried with FULL=1 only. Of the
-others each run tries one, drawn by the commit.
+other changes each run tries one, drawn by the commit.
 """
 
 import subprocess
