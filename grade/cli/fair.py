@@ -65,7 +65,7 @@ def grade_cases(
 ) -> Iterator[dict[str, Any]]:
     """Yield the points of each case with each nonce, in any order.
 
-    Each item is a dictionary as grade_with_nonce makes it, with the nonce added as `nonce`.
+    Each item has a nonce as "nonce", and what grade_with_nonce returns for this nonce as "points".
     """
     with TemporaryDirectory(prefix="sluice-") as folder:
         kernels = client.gather(

@@ -104,7 +104,7 @@ def make_bench(
 def grade_with_nonce(
     name: str, kernels: list[tuple[Case, Path | None]], nonce: str, only: str, twin: bool = False
 ) -> dict[str, Points]:
-    """Grade each case of the lab with one nonce and return its points by group.
+    """Grade each case of the lab with one nonce and return each case's points, by its name.
 
     only: groups, separated by commas; empty means all.
     """
