@@ -174,7 +174,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def pack_slices(data: bytes) -> bytes:
-    """Return slices as they are kept."""
+    """Return the packed form of slices, in which keep() writes them."""
     return gzip.compress(data, GZIP_LEVEL, mtime=0)
 
 

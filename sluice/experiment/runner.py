@@ -206,8 +206,11 @@ class Batch:
 
 
 def prepare_batch(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
-    """Return the batch of an experiment: the runs that have no result yet. Their images are made.
-    Runs that have a result are reported."""
+    """Return the batch of an experiment: the runs that have no result yet.
+
+    This makes the images of all runs of the experiment, because a run's key has their hashes. Runs
+    that have a result are reported.
+    """
     folder = base / experiment.name
     for name in ("console", "runs"):
         (folder / name).mkdir(parents=True, exist_ok=True)

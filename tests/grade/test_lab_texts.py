@@ -150,8 +150,8 @@ def test_no_text_for_students_has_a_statement_of_the_solution(lab: Lab) -> None:
 
 @each_lab
 def test_an_example_is_what_a_run_prints(lab: Lab, tmp_path: Path) -> None:
-    """With FULL=1 also the handed-out kernel's example is made, for which that kernel must be built.
-    If another compiler made this kernel than the compiler of the example, figures may differ."""
+    """FULL=1 also makes the handed-out kernel's example, for which that kernel must be built. If
+    another compiler made this kernel than the compiler of the example, figures may differ."""
     made = example.expected_texts(lab, tmp_path) if WHOLE else {}
     made = made or {example.AFTER: example.describe_solution(lab, tmp_path)}
     for name, text in made.items():
