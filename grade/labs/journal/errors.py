@@ -170,7 +170,7 @@ def fail_checkpoint(bench: Workbench) -> None:
 
     Raises Wrong unless what was fsynced is there when the power goes.
     """
-    made, operations = fill_log(bench, removed=False)
+    made, operations = fill_log(bench)
     machine = replace(
         made,
         name="checkpoint-home",

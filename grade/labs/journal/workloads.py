@@ -68,7 +68,7 @@ def record_homes(bench: Workbench) -> Recording:
     )
 
 
-def fill_log(bench: Workbench, removed: bool = True) -> tuple[Scenario, tuple[Operation, ...]]:
+def fill_log(bench: Workbench) -> tuple[Scenario, tuple[Operation, ...]]:
     """Return a machine and its operations: they make directories that need more than a short log.
 
     The last directories fit into the log only if a checkpoint has made room. Then the first
