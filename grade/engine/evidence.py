@@ -129,9 +129,10 @@ def machine_transfers(kernel: Path, guest: Guest) -> list[list[Transfer]]:
 
 
 def executed_commands(run: Run, with_last: bool = False) -> list[Request]:
-    """Return the commands that the drives carried out, in the order of completion.
+    """Return the commands that the drives carried out: of each disk, in the order of completion.
 
-    Their sectors are those on the platters. with_last: include a command that a power cut ended.
+    Their sectors are those on the platters. with_last: include a command that a power cut ended, on
+    a data disk with a log. Of such a disk the log has the commands, and they come last.
     """
     if not run.scenario.on_log:
         return run.requests

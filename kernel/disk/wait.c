@@ -63,7 +63,7 @@ static void flush_device(struct disk *d, struct io *io)
     virtio_blk_kick(d->device);
 }
 
-/* A flush, which is its waiter's. */
+/* A flush. It lies on the stack of the process that waits for its end. */
 struct flush {
     struct disk *disk;
     struct io io;

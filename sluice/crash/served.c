@@ -7,9 +7,9 @@
  *   options, found its locale and read which disks are mounted, and has read
  *   nothing of the file. There it stops, and answers requests.
  * - A request is a byte of the standard input. Each is a child that goes on
- * from there, so a run knows nothing of those before it. The answer is its
- * status, as wait(2) has it, on the descriptor that ANSWERS names. One byte of
- * answer says at first that all is ready.
+ *   from there, so a run knows nothing of those before it. The answer is its
+ *   status, as wait(2) has it, on the descriptor that ANSWERS names. One byte
+ *   of answer says at first that all is ready.
  * - It ends with its input.
  */
 #define _GNU_SOURCE

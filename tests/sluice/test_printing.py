@@ -1,4 +1,4 @@
-"""Printing never ends a command, and its lines fit the terminal."""
+"""A command goes on where its output cannot be printed, and its lines fit the terminal."""
 
 import errno
 import io

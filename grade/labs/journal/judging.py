@@ -291,7 +291,7 @@ def list_lines(recording: Recording, loss: Loss) -> list[str]:
 
 
 def number_writes(recording: Recording) -> list[str]:
-    """Return a line for each operation, and for the writes of one kind in a row, by number."""
+    """Return a line for each operation, and one with the numbers of writes of one kind in a row."""
     log, size = log_blocks(recording.before), Reader(recording.before).block_bytes
     lines, writes, first, kind = [], 0, 0, ""
     for event in recording.events:
