@@ -123,11 +123,13 @@ static void prepare(void)
 static pid_t make_child(void)
 {
     *report = (struct report){0};
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child < 0)
         refuse("no process for it");
     if (!child) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(STATUS_PANIC); /* it ended before that call */
         dup2(console, STDOUT_FILENO);
     }
     return child;
