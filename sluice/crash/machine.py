@@ -1,4 +1,4 @@
-"""The machine of the laboratory: a resident twin that has booted, and does workloads on an image.
+"""The machine of the laboratory: a resident twin that boots and does a workload on an image.
 
 disk0 has the program crashops as its init; disk1 gets a workload's text; disk2 is the file system
 that is watched.
@@ -25,6 +25,7 @@ MEMORY = "32M"
 TEXT_DISK, WATCHED = 1, 2  # the disk with the workload, and that whose events are kept
 LIMIT_S = 600  # of the host's time, for a workload and all of its cuts
 MEMORY_FOLDER = Path("/dev/shm")
+INODES = 64  # of the disk that is watched
 WIDE = 16  # so many pieces of two disks are first compared at once: most are equal
 
 
@@ -34,7 +35,7 @@ class Setup:
     journal, all disks have one of this size."""
 
     args: str = ""
-    size: str = "512K"
+    size: str = "256K"
     block: str = "4K"
     twin: Path = TWIN
     journal: str = ""
@@ -80,13 +81,13 @@ class CrashMachine:
             self.folder = Path(stack.enter_context(memory_folder()))
             self.watched = self.folder / "events"
             config = Config(self._make_disks(), memory=MEMORY, lab=True, args=self.setup.args)
+            self.boot = config.charged_arguments()
             programs = self.folder / "programs"
             programs.mkdir()
             (programs / "init").symlink_to(PROGRAMS / PROGRAM)
             self.resident = Resident(
                 stack.enter_context(config.guest(log=0)),
                 watch=(WATCHED, self.watched),
-                boot=config.charged_arguments(),
                 twin=self.setup.twin,
                 programs=programs,
             )
@@ -100,12 +101,16 @@ class CrashMachine:
         files = {"/bin/init": program, f"{MOUNTED}/empty": b""}
         block, options = self.setup.block, self.setup.mkfs_options()
         root_size, size = self.setup.sizes()
+        # e2fsck goes through all bits of a group's bitmaps: there are as few as can be.
+        group = ("--group", size, "--inode", str(int(size[:-1]) * 1024 // INODES))
         root, text, disk = (self.folder / name for name in ("root", "text", "disk"))
         content = image.Content(files, programs=False, size=root_size, block=block, options=options)
         image.make_image(root, content)
         text.write_bytes(bytes(TEXT_BYTES))
         if self.disk is None:
-            empty = image.Content(programs=False, size=size, block=block, options=options)
+            empty = image.Content(
+                programs=False, size=size, block=block, options=(*group, *options)
+            )
             self.disk = image.make_image(disk, empty).read_bytes()
         disk.write_bytes(self.disk)
         return tuple(map(Disk, (root, text, disk)))
@@ -125,7 +130,7 @@ class CrashMachine:
 
     def run_operations(self, operations: Sequence[Operation], differs: Sequence[Put] = ()) -> Done:
         """Do operations on the disk, which differs from the machine's by these puts. Returns what
-        happened. Raises TwinDied if the machine did not boot."""
+        happened. Raises TwinDied if the machine was ended."""
         return self._run(operations, differs)
 
     def change_disk(self, disk: bytes, operations: Sequence[Operation]) -> tuple[Done, bytes]:
@@ -143,7 +148,7 @@ class CrashMachine:
     ) -> Done:
         """Do operations. With a disk, what is written goes there and is no event."""
         text = Put(TEXT_DISK, 0, machine_text(operations))
-        trial = self.resident.trial("", (text, *differs))
+        trial = self.resident.trial(self.boot, (text, *differs))
         return Done(trial.status, trial.console, parse_events(self.watched.read_bytes(), disk))
 
     def record(self, operations: Sequence[Operation]) -> list[Event]:

@@ -2,9 +2,8 @@
  * crashops: does the operations of a workload of the crash laboratory
  * (sluice/crash/), which cuts the power at each write that they cause.
  *
- * - It is process 1 of its machine. It mounts nothing until it has enquired for
- *   a trial (sluice/twin/watch.h); then disk1 holds the text of the workload,
- *   and disk2 the file system.
+ * - It is process 1 of its machine. disk1 holds the text of the workload, and
+ *   disk2 the file system.
  * - A line is an operation and its arguments; the text ends at a 0. Before each
  *   operation it prints `@NUMBER`, and afterwards `=NUMBER RESULT`: minus an
  *   error number, or what the operation returned, 0 or more: `read` returns a
@@ -17,7 +16,6 @@
  */
 #include "user/lib.h"
 
-#define ENQUIRY    "\5"
 #define FAULT      "\6"
 #define SECTOR     512
 #define WORDS      5
@@ -332,8 +330,6 @@ static void do_workload(void)
 
 int main(void)
 {
-    printf(ENQUIRY);
-    fflush(stdout);
     read_workload();
     do_workload();
     poweroff(0, false);

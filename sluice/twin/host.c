@@ -6,7 +6,6 @@
  *        [-l NUMBER:SOCKET[:SOCKET...]] [-d FRAMES] -p PROGRAMS -m MEMORY
  *        -- BOOT ARGUMENTS
  *   twin [-c COSTS] -r DISKS [-t TRACE] [-e DISK:EVENTS] -p PROGRAMS -m MEMORY
- *        [-- BOOT ARGUMENTS]
  *
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
@@ -30,9 +29,8 @@
  *   printed.
  * - With -r trials are asked for on the standard input (resident.h). MEMORY is
  *   only read; DISKS is where in it the disks begin. With -t each trial leaves
- *   its trace in the file TRACE, where it would be in MEMORY. With boot
- *   arguments the machine boots first, once, and is asked for trials when a
- *   program enquires for one: then what boots is not a trial's to pay.
+ *   its trace in the file TRACE, where it would be in MEMORY. A trial has its
+ *   own boot arguments.
  * - With -e what happens to this disk goes to the file EVENTS (watch.h).
  * - With -w each write of the disk that is at [FROM, END) of MEMORY goes to the
  *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of
@@ -208,22 +206,6 @@ static void watch(char *what)
     watch_disk(number, at + 1);
 }
 
-static int answers; /* where they go; while the machine boots, what it says
-                     * goes to the standard error */
-
-static void boot_first(void)
-{
-    answers = dup(STDOUT_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-}
-
-static void ask_trial(void)
-{
-    uart_drain();
-    dup2(answers, STDOUT_FILENO);
-    resident_trial();
-}
-
 static void add_words(char **word, int n)
 {
     char *at = machine.bootargs;
@@ -272,14 +254,10 @@ int main(int argc, char **argv)
     }
     if (!programs_folder || !memory)
         fail("options", "-p and -m are needed");
+    must(!disks || optind == argc, "-r", "each trial has its boot arguments");
     map_memory(memory);
-    bool boots_first = disks && optind < argc;
-    if (disks && !boots_first)
+    if (disks)
         resident_serve(run);
     add_words(argv + optind, argc - optind);
-    if (boots_first) {
-        boot_first();
-        watch_enquiry(ask_trial);
-    }
     start(0, 0);
 }

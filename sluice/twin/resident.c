@@ -149,22 +149,6 @@ static int wait_for(pid_t child)
     return status;
 }
 
-char *resident_trial(void)
-{
-    static char args[1024];
-    prepare();
-    for (i32 nputs; (nputs = read_trial(args)) >= 0;) {
-        pid_t child = make_child();
-        report->in_trial = true;
-        if (!child) {
-            put_all(nputs);
-            return args;
-        }
-        wait_for(child);
-    }
-    exit(0);
-}
-
 /* ---- a worker ---- */
 
 static void clear(u64 from, u64 to, void *arg)

@@ -8,8 +8,6 @@
  *   programs, and the disks (store.h). Files and mappings stay.
  * - Any other end is the worker's end, too, and the next trial has a new
  *   worker. So has one after a trial that took much memory.
- * - A machine that boots before its trials is forked at each (resident_trial):
- *   its trials begin with memory in use.
  *
  * A trial is asked for on the standard input, when the one before is answered:
  *
@@ -36,10 +34,5 @@ void resident_serve(void run(char *args)) __attribute__((noreturn));
 
 /* The machine has ended. Returns unless the worker goes on. */
 void resident_ended(int status);
-
-/* Wait for the next trial. Returns its boot arguments, in a child for this
- * trial only, with the console as its standard output. This process never
- * returns; it ends with its input. */
-char *resident_trial(void);
 
 #endif

@@ -68,9 +68,8 @@ class Resident:
 
     guest: memory with the disks in it; it may be closed after the first trial. trace: a file to
     which each trial writes its trace, in the form that trace.read takes. watch: a disk, and the
-    file to which each trial writes what happened to it (watch.h). boot: arguments with which the
-    machine boots once; then trials have none of their own, and begin where a program enquires for
-    one. twin, programs: other ones than this tree's.
+    file to which each trial writes what happened to it (watch.h). twin, programs: other ones than
+    this tree's.
     """
 
     def __init__(
@@ -79,7 +78,6 @@ class Resident:
         costs: Path | None = None,
         trace: Path | None = None,
         watch: tuple[int, Path] | None = None,
-        boot: str = "",
         twin: Path = TWIN,
         programs: Path = PROGRAMS,
     ) -> None:
@@ -90,7 +88,7 @@ class Resident:
         line += ["-t", str(trace)] if trace else []
         line += ["-e", f"{watch[0]}:{watch[1]}"] if watch else []
         line += ["-m", str(guest.path)]
-        self.line = [*line, "--", *boot.split(), self.table] if boot else line
+        self.line = line
 
     def __enter__(self) -> "Resident":
         self.errors = tempfile.TemporaryFile()  # what it says

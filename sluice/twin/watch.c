@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/twin/pristine.h"
 #include "kernel/driver/driver.h"
 #include "kernel/driver/ramdisk.h"
 #include "kernel/machine/clock.h"
@@ -19,10 +20,11 @@ static u32 watched_number;
 static const struct ramdisk *watched;      /* since the kernel has opened it */
 static const struct device_client *client; /* of the watched disk */
 static void *client_arg;
-static void (*on_enquiry)(void);
 
-static char *events;
-static u64 used, room;
+/* The newest events; those before them are in the file. */
+KEPT static char piece[64 << 10];
+static u64 in_piece, in_file; /* bytes: of the piece, of the file */
+static int file = -1;
 
 void watch_disk(u32 number, const char *path)
 {
@@ -30,43 +32,58 @@ void watch_disk(u32 number, const char *path)
     watch_path = path;
 }
 
-void watch_enquiry(void (*fn)(void))
-{
-    on_enquiry = fn;
-}
-
 /* ---- keeping ---- */
 
-static void keep(const void *data, u64 bytes)
+/* A panic would print, which is an event. */
+static void lose_events(void)
 {
-    if (used + bytes > room) {
-        room = 2 * (used + bytes);
-        events = realloc(events, room);
-        if (!events)
-            panic("twin: no memory for the events of a disk");
+    fprintf(stderr, "twin: the events of a disk: %s: %s\n", watch_path,
+            strerror(errno));
+    _exit(STATUS_PANIC);
+}
+
+/* The file is cut to its length at the end, not emptied at the beginning: so it
+ * keeps the pages that an earlier trial has left. New ones cost more than the
+ * copy. */
+static void write_piece(void)
+{
+    if (file < 0)
+        file = open(watch_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    for (u64 at = 0; at < in_piece;) {
+        i64 n = pwrite(file, piece + at, in_piece - at, in_file);
+        if (n <= 0)
+            lose_events();
+        at += n;
+        in_file += n;
     }
-    memcpy(events + used, data, bytes);
-    used += bytes;
+    in_piece = 0;
+}
+
+static void keep(const char *data, u64 bytes)
+{
+    while (bytes) {
+        u64 n = MIN(bytes, sizeof piece - in_piece);
+        memcpy(piece + in_piece, data, n);
+        in_piece += n;
+        data += n;
+        bytes -= n;
+        if (in_piece == sizeof piece)
+            write_piece();
+    }
 }
 
 static void keep_head(enum watch_kind kind, u64 place, u64 bytes)
 {
-    keep((u64[]){kind, place, bytes, clock_ns()}, 4 * sizeof(u64));
+    u64 head[] = {kind, place, bytes, clock_ns()};
+    keep((const char *)head, sizeof head);
 }
 
 int watch_end(void)
 {
     if (!watch_path)
         return 0;
-    int file = open(watch_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    for (u64 at = 0; at < used;) {
-        i64 n = write(file, events + at, used - at);
-        if (n <= 0)
-            return -1;
-        at += n;
-    }
-    free(events);
-    return file < 0 || close(file) ? -1 : 0;
+    write_piece();
+    return ftruncate(file, in_file) || close(file) ? -1 : 0;
 }
 
 /* ---- faults of the disk ---- */
@@ -181,10 +198,4 @@ WRAPPED(void, uart_put, const char *text, u64 n)
         look_for_fault(text, n);
     }
     __real_uart_put(text, n);
-    if (on_enquiry && memchr(text, WATCH_ENQUIRY, n)) {
-        void (*fn)(void) = on_enquiry;
-        on_enquiry = NULL;
-        used = 0;
-        fn();
-    }
 }

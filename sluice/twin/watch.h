@@ -12,8 +12,8 @@
  *   bytes.
  *
  * The linker has these functions called in place of the kernel's own (--wrap in
- * tools/rules/twin.mk): so the kernel knows nothing of it. Events are kept in
- * memory until the machine ends.
+ * tools/rules/twin.mk): so the kernel knows nothing of it. The file has all
+ * events when the machine has ended.
  */
 #ifndef SLUICE_TWIN_WATCH_H
 #define SLUICE_TWIN_WATCH_H
@@ -29,16 +29,10 @@ enum watch_kind { WATCH_WRITE, WATCH_FLUSH, WATCH_TEXT, WATCH_FAULTED };
  * says it has (lie). */
 #define WATCH_FAULT 6
 
-/* A program writes this byte to the console when it wants its trial. */
-#define WATCH_ENQUIRY 5
-
 /* Keep the events of the disk with this number, for this file. */
 void watch_disk(u32 number, const char *path);
 
-/* Call this when a program writes WATCH_ENQUIRY, once. */
-void watch_enquiry(void (*fn)(void));
-
-/* The machine ends: write the file. 0 or -1. */
+/* The machine ends: write the rest of the file. 0 or -1. */
 int watch_end(void);
 
 #endif

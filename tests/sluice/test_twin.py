@@ -279,6 +279,19 @@ def plain_and_trace(machine: Config) -> tuple[subprocess.CompletedProcess, tuple
         return done, trace.read_ring(guest.path, phys_of(done.stdout))
 
 
+STATUS_BOOT_FAIL = 100  # kernel/machine/panic.h
+
+
+@pytest.mark.native
+def test_a_resident_twin_refuses_boot_arguments_of_its_own(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    memory.write_bytes(bytes(8192))
+    line = [str(engine.TWIN), "-p", ".", "-m", str(memory), "-r", "4096", "--", "write=delayed"]
+    done = subprocess.run(line, input="", capture_output=True, text=True, check=False)
+    assert done.returncode == STATUS_BOOT_FAIL
+    assert done.stderr == "twin: -r: each trial has its boot arguments\n"
+
+
 @pytest.mark.native
 def test_a_trial_of_a_resident_twin_is_a_plain_run_to_the_byte(tmp_path: Path) -> None:
     """Console, exit status and trace, under two sets of boot arguments, and after another trial."""
