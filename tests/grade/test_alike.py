@@ -1,4 +1,11 @@
-"""Submissions that are alike: in their text, and in what their kernels decide."""
+"""Submissions that are alike: in their text, and in what their kernels decide.
+
+Text is compared by fingerprints of its words, in which names do not count, except those of the
+headers. Decisions of kernels (which request next) are compared by the odd ones, which the reference
+does not make: two students with the same odd decisions have the same fault. Most tests use numbers
+as decisions. LEAST is how many odd decisions a comparison needs; a fault of more than FEW students
+counts as common. `class_` is a class's decisions by student.
+"""
 
 import re
 from pathlib import Path
@@ -27,6 +34,7 @@ GUIDE = ROOT / "book/pages/guides/instructors.md"
 
 # ---- text ----
 
+# What students got, the kernel's headers, and two students' solutions (MINE and OTHER)
 SKELETON = {"a.c": "int next(int q) { return 0; }\n"}
 HEADERS = ["struct queue { int head; }; int queue_at(struct queue *found, int best, int i);"]
 BEST = """
@@ -66,17 +74,20 @@ def rename_words(text: str) -> str:
 
 
 def find_accused(**texts: str) -> list[tuple[str, str, float]]:
+    """Return the pairs that are alike, with the share of equal text."""
     handed = {name: {"a.c": text} for name, text in texts.items()}
     return [(p.one, p.other, p.share) for p in find_similar_pairs(handed, SKELETON, HEADERS)]
 
 
 def test_renaming_and_reordering_hide_nothing_and_own_work_is_not_accused() -> None:
+    """a is MINE, b is a copy with other names, or in another order; c is independent."""
     other_order = rename_words(FAR) + "int next(int);" + rename_words(BEST) + rename_words(NEXT)
     assert find_accused(a=MINE, b=rename_words(MINE), c=OTHER) == [("a", "b", 1)]
     assert find_accused(a=MINE, b=other_order, c=OTHER) == [("a", "b", 1)]
 
 
 def test_the_skeleton_makes_nobody_alike() -> None:
+    """Text that all students got does not count."""
     long = {"a.c": MINE + OTHER.replace("next", "after")}
     handed = dict.fromkeys("ab", long)
     assert find_similar_pairs(handed, long, []) == []
@@ -84,6 +95,8 @@ def test_the_skeleton_makes_nobody_alike() -> None:
 
 
 def test_names_of_the_headers_count_where_they_have_that_meaning() -> None:
+    """A function's, constant's or field's name counts; a local variable of the same name does
+    not."""
     text = "int f(int r) { return queue_at(r, BOTH) + r->head + other(1, 2, 3); }"
     known = collect_known_names(
         ["int queue_at(int r, int how); enum { BOTH }; struct s { int head; };"]
@@ -103,6 +116,7 @@ def test_names_of_the_headers_count_where_they_have_that_meaning() -> None:
 
 
 def make_submission(first: int, count: int = 4 * LEAST) -> Decisions:
+    """Return decisions, which are numbers from the first on."""
     return frozenset(range(first, first + count))
 
 
@@ -112,15 +126,19 @@ RIGHT, FAULT, OWN_FAULT = make_submission(0), make_submission(1000), make_submis
 def find_pairs(
     reference: Decisions, known: Decisions = frozenset(), **class_: Decisions
 ) -> list[Pair]:
+    """Return the pairs of a class whose decisions are alike. known: decisions of known mistakes."""
     return behaviour.find_similar_pairs(class_, reference, known)
 
 
 def test_shared_odd_decisions_are_found_and_right_ones_show_nothing() -> None:
+    """ada and eve have the same fault, bob and cyd none, fay another."""
     class_ = {"ada": RIGHT | FAULT, "bob": RIGHT, "cyd": RIGHT, "eve": FAULT, "fay": OWN_FAULT}
     assert find_pairs(RIGHT, **class_) == [Pair("ada", "eve", 1.0, behaviour.SAYS)]
 
 
 def test_known_and_common_mistakes_count_for_nobody() -> None:
+    """A mistake of FEW students makes each two of them a pair; with one student more it makes
+    none."""
     copies = {"ada": FAULT, "bob": FAULT}
     assert find_pairs(RIGHT, FAULT, **copies) == []
     many = {f"s{i}": FAULT for i in range(FEW + 1)}
@@ -129,6 +147,7 @@ def test_known_and_common_mistakes_count_for_nobody() -> None:
 
 
 def test_a_few_odd_decisions_tell_nothing() -> None:
+    """One fewer than LEAST."""
     few = make_submission(5000, LEAST - 1)
     assert find_pairs(RIGHT, ada=RIGHT | few, bob=RIGHT | few) == []
 
@@ -137,9 +156,9 @@ def test_decisions_are_kept_as_text() -> None:
     assert behaviour.parse_decisions(behaviour.format_decisions(FAULT)) == FAULT
 
 
-def look(asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
-    """Stands in for gradings: a file's text names its decisions with the class's nonce, 7, and, if
-    they are others, with further nonces."""
+def grade_by_text(asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
+    """Return decisions as gradings would. A file's text names its decisions (DECIDED); with a nonce
+    other than 7 they may be others."""
     return {
         name: DECIDED.get((files[FILE], nonce), DECIDED.get(files[FILE], RIGHT))
         for name, (files, nonce) in asked.items()
@@ -150,11 +169,13 @@ DECIDED = {"copied": FAULT, "own": OWN_FAULT, ("chance", "7"): FAULT, "chance": 
 
 
 def test_a_pair_is_looked_at_with_more_nonces_and_mistakes_only_if_two_are_alike() -> None:
+    """One student alone needs no comparison. Two that differ need the solution's decisions only. A
+    pair is graded with more nonces, beside the skeleton and the known mistakes."""
     asked: list[str] = []
 
     def noted(more: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
         asked.extend(more)
-        return look(more)
+        return grade_by_text(more)
 
     handed = {"ada": {FILE: "copied"}, "bob": {FILE: "copied"}, "cyd": {FILE: "own"}}
     seen = {name: DECIDED[files[FILE]] for name, files in handed.items()}
@@ -173,10 +194,11 @@ def test_a_pair_is_looked_at_with_more_nonces_and_mistakes_only_if_two_are_alike
 
 
 def test_a_pair_that_decides_alike_with_one_nonce_only_is_not_accused() -> None:
+    """dan's decisions equal ada's with the nonce 7 by chance."""
     handed = {"ada": {FILE: "copied"}, "dan": {FILE: "chance"}}
     seen = dict.fromkeys(handed, FAULT)
     assert behaviour.find_similar_pairs(seen, RIGHT)
-    assert pairs.find_pairs_by_behaviour(LAB, handed, seen, "7", look) == []
+    assert pairs.find_pairs_by_behaviour(LAB, handed, seen, "7", grade_by_text) == []
 
 
 def test_answers_by_numbers_have_no_behaviour() -> None:
@@ -297,6 +319,8 @@ def independent_faults(folder: Path, nonce: str) -> dict[str, Decisions]:
 def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     tmp_path: Path,
 ) -> None:
+    """Real kernels: `rewritten` is a copy of `faulty` in other words, `own` has another fault, and
+    `search` is right."""
     class_ = {name: decisions(HEAD + text, tmp_path / name) for name, text in SOLUTIONS.items()}
     reference = decisions(tree.pristine_text(FILE), tmp_path / "reference")
     odd = behaviour.odd_decisions(class_, reference, frozenset())
@@ -305,8 +329,8 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     assert [(pair.one, pair.other) for pair in behaviour.find_similar_pairs(class_, reference)] == [
         ("faulty", "rewritten")
     ]
-    told = int(re.search(r"readers with (\d+) decisions", GUIDE.read_text())[1])
-    assert len(reference) == pytest.approx(told, rel=0.02)
+    guide_count = int(re.search(r"readers with (\d+) decisions", GUIDE.read_text())[1])
+    assert len(reference) == pytest.approx(guide_count, rel=0.02)
     if most := figure({12: 675}):  # of this kernel: it moves with what a call costs
         assert len(odd["faulty"]) == pytest.approx(most, rel=0.02)
     same = len(odd["faulty"] & odd["rewritten"])

@@ -1,4 +1,9 @@
-"""Labs that are answered by numbers: forms, what is right, what a student's tree knows of it."""
+"""Labs that are answered by numbers: forms, what is right, what a student's tree knows of it.
+
+A form (TOML) has the student's name and a number for each question. A student's tree has checks: a
+slow hash over all numbers of a group, so that right answers can be confirmed and not found by
+trying. The lab is first-block, whose machine differs by the student's name.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -29,6 +34,7 @@ many = "?"
 
 
 def bench_of(form: str, folder: Path) -> Workbench:
+    """Return a workbench for a submission with this form."""
     return Workbench(KERNEL, KERNEL, folder, "", 60, files={answers.FORM: form})
 
 
@@ -54,6 +60,7 @@ def test_a_form_has_a_place_for_a_name_and_open_questions(lab: Lab) -> None:
     ],
 )
 def test_an_answer_is_one_whole_number(tmp_path: Path, given: str, came: str) -> None:
+    """given: the value in the form; came: the message's words for it."""
     bench = bench_of(FORM.replace('"?"', given), tmp_path)
     with pytest.raises(Wrong, match=came):
         answers.number(bench, "many")
@@ -62,6 +69,7 @@ def test_an_answer_is_one_whole_number(tmp_path: Path, given: str, came: str) ->
 
 @pytest.mark.parametrize("name", ["", "?", "a\nb", 'x" y = "', "_", "x" * 65, "../x/../y/"])
 def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+    """Neither a skeleton nor a form may have such a name."""
     with pytest.raises(BadLab, match="--student"):
         tree.make_skeleton(find_lab(LAB), tmp_path / "out", {}, name)
     assert not (tmp_path / "out").exists()
@@ -70,18 +78,19 @@ def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
         answers.student(bench)
 
 
-FEW = range(30)  # what a small number may be
-QUICK = {"n": 2, "r": 1, "p": 1}  # in place of answers.SLOW
+FEW = range(30)  # the values that a small number may have
+QUICK = {"n": 2, "r": 1, "p": 1}  # the hash's parameters, in place of answers.SLOW
 MOST_TRIES = 5000
-# How many values an answer has that are likely for one who knows all others of its group, but for
-# those of many bits; of these, so many as 80 students' had room for (times are of 100 ns).
+# How many values are likely for an answer with many bits, if somebody knows all small numbers of
+# its group: as many as lie in the range of 80 students' answers (times are multiples of 100 ns)
 LARGE = {"generation": 2**32, "word": 2**32, "response_ns": 2**16, "waited_ns": 2**17}
 A_TRY_S, A_YEAR_S, LEAST_YEARS = 0.2, 365 * 86400, 20
 
 
 @pytest.fixture
 def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """handed_out(many=7, few=2): a lab of these answers, as in a student's tree."""
+    """Return a function that makes a student's tree of a lab with these right answers, as in
+    handed_out(many=7, few=2)."""
     monkeypatch.setattr(answers, "SLOW", QUICK)
 
     def make(**right: int) -> Path:
@@ -95,13 +104,14 @@ def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 
 def form_of(values: Mapping[str, int], who: str = "me") -> str:
+    """Return a form with these answers."""
     return f'student = "{who}"\n' + "".join(f"{name} = {n}\n" for name, n in values.items())
 
 
 def test_checks_know_right_from_wrong_and_tell_no_number(
     handed_out: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """The tree is a student's, which has no solution; a group is right as a whole."""
+    """The tree has no solution, so a group is right or wrong as a whole."""
     right = {"many": 1234567, "few": 3}
     folder = handed_out(**right)
 
@@ -119,8 +129,9 @@ def test_checks_know_right_from_wrong_and_tell_no_number(
         ask(right, who="you")
 
 
-def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Iterable[int]]) -> int:
-    """Return how many tries it takes to find the answers, each of which is one of those known."""
+def count_tries(folder: Path, right: Mapping[str, int], known: dict[str, Iterable[int]]) -> int:
+    """Return how many tries it takes to find the answers, each of which is one of those known; 0 if
+    more than MOST_TRIES."""
     (group, hashed), *_ = json.loads((folder / answers.CHECKS).read_text())["right"].items()
     for tries, values in enumerate(product(*(known[name] for name in right)), 1):
         if answers.slow_hash("me", group, values) == hashed:
@@ -134,12 +145,12 @@ def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) 
     """A small number is found if it is the only answer, and so are several small numbers together.
     Together with a number of many bits they are not found."""
     small = {"many": 17, "few": 9}
-    assert found_by_trying(handed_out(few=9), {"few": 9}, {"few": FEW}) == 10
-    assert found_by_trying(handed_out(**small), small, dict.fromkeys(small, FEW))
+    assert count_tries(handed_out(few=9), {"few": 9}, {"few": FEW}) == 10
+    assert count_tries(handed_out(**small), small, dict.fromkeys(small, FEW))
     large = small | {"when_ns": 13_570_800}
     times = range(1_000_000, 30_000_000, 100)
     known = dict.fromkeys(small, FEW) | {"when_ns": times}
-    assert not found_by_trying(handed_out(**large), large, known)
+    assert not count_tries(handed_out(**large), large, known)
 
 
 def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
@@ -157,6 +168,8 @@ def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
 
 
 def test_who_has_the_same_numbers_is_pointed_out() -> None:
+    """Four of five answers of a and b are equal."""
+
     def form(*numbers: int) -> str:
         return "".join(f"q{i} = {n}\n" for i, n in enumerate(numbers))
 
@@ -171,6 +184,8 @@ def test_who_has_the_same_numbers_is_pointed_out() -> None:
 
 
 def test_an_edit_must_fit_its_question() -> None:
+    """A wrong answer of the lab is an edit of the form: of the question `many`, the old text
+    `<many>`."""
     edit = Edit(answers.FORM, "many", "<many>", "<few>")
     assert "many = <few>" in answers.edit_form("many = <many>\nfew = <few>\n", edit)
     with pytest.raises(BadLab, match="many does not contain"):
@@ -180,6 +195,7 @@ def test_an_edit_must_fit_its_question() -> None:
 
 
 def test_answers_and_new_policies_are_not_carried_on_to_other_labs() -> None:
+    """Files of a lab that change the kernel are carried on to later labs."""
     carried = tree.list_other_sources(find_lab("smooth"))
     assert set(find_lab("delayed-write").files) <= set(carried)
     assert answers.FORM not in carried
@@ -187,6 +203,7 @@ def test_answers_and_new_policies_are_not_carried_on_to_other_labs() -> None:
 
 
 def test_a_student_gets_a_form_of_their_own_and_no_solution(tmp_path: Path) -> None:
+    """The checks are the hashes of the right answers for this name."""
     lab = find_lab(LAB)
     tree.make_skeleton(lab, tmp_path, {}, WHO)
     folder = tmp_path / "grade" / "labs" / LAB

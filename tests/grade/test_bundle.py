@@ -1,4 +1,8 @@
-"""The archive for Gradescope: set up and called as Gradescope does, elsewhere than /autograder."""
+"""The archive for Gradescope: set up and called as Gradescope does, elsewhere than /autograder.
+
+`archive` is the archive of the lab elevator. `autograder` is Gradescope's folder after its setup,
+which has the folders source (the unpacked archive), submission and results.
+"""
 
 import json
 import os
@@ -22,6 +26,7 @@ LAB = find_lab("elevator")
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the archive's path."""
     path = tmp_path_factory.mktemp("bundle") / "autograder.zip"
     bundle.write_bundle(LAB, path)
     return path
@@ -40,7 +45,7 @@ def unpack(archive: Path, folder: Path) -> None:
 def run_from_archive(
     line: list[str | Path], folder: Path, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script of the archive."""
+    """Run a script of the archive to its end, without what make puts into the environment."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         line, cwd=folder, env=clean | env, capture_output=True, text=True, check=False
@@ -49,10 +54,8 @@ def run_from_archive(
 
 @pytest.fixture(scope="module")
 def autograder(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Gradescope's folder after its setup; the tools, the tree's .venv and what it built are there.
-
-    apt-get is one that only writes down what it is asked for.
-    """
+    """Return Gradescope's folder after its setup. The tools, the tree's .venv and what it built are
+    there. apt-get is replaced by a script that only notes its words."""
     tmp_path = tmp_path_factory.mktemp("gradescope")
     root = tmp_path / "autograder"
     unpack(archive, root / "source")
@@ -88,11 +91,14 @@ def grade_submission(root: Path, files: dict[str, str]) -> dict:
 
 
 def test_nobody_but_its_owner_reads_the_graders_tree(autograder: Path) -> None:
+    """The hidden tests are there, and other users have no access."""
     hidden = autograder / "source/sluice/grade/labs/elevator/hidden"
     assert hidden.is_dir() and (autograder / "source").stat().st_mode & 0o077 == 0
 
 
 def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path) -> None:
+    """Right, not C, and without the lab's file. If the grader itself fails, no result is
+    written."""
     good = {file: tree.pristine_text(file) for file in LAB.files}
     assert grade_submission(autograder, good)["score"] == 100
     wrong = grade_submission(autograder, dict.fromkeys(LAB.files, "nonsense"))
@@ -108,6 +114,7 @@ def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path
 
 
 def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) -> None:
+    """Writing it twice gives equal bytes. What is built is left out."""
     bundle.write_bundle(LAB, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
     with zipfile.ZipFile(archive) as opened:

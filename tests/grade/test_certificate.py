@@ -1,4 +1,10 @@
-"""A grade's certificate: made again, the grade is the same; what differs is told."""
+"""A grade's certificate: made again, the grade is the same; what differs is told.
+
+A certificate has hashes of all that a grade was made from and of what came of it: files, kernels,
+runs, points, versions. `sluice lab recheck` grades again and compares. `graded` is the folder of a
+grade of one test (TEST, one run, 5 points), and `was` its certificate. In messages, "there" is the
+certificate's value and "here" the new grade's.
+"""
 
 import copy
 import json
@@ -50,6 +56,7 @@ def recheck(graded: Path, certificate_file: Path, out: Path) -> int:
 def test_a_rechecked_grade_is_the_same_to_the_byte(
     graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The certificate, the kernel, the run's trace and its console."""
     assert recheck(graded, graded / certificate.FILE, tmp_path) == 0
     assert "The grade is the same: 5 of 5 points" in capsys.readouterr().out
     assert (tmp_path / certificate.FILE).read_bytes() == (graded / certificate.FILE).read_bytes()
@@ -62,21 +69,23 @@ def test_a_rechecked_grade_is_the_same_to_the_byte(
 def test_a_forged_certificate_is_told_from_what_its_recheck_gives(
     graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Points, a trace's hash and a version are changed; each is named."""
     was["points"][TEST] = 4
     was["runs"][RUN]["trace"] = was["runs"][RUN]["console"]
     was["versions"]["qemu"] = "QEMU emulator version 0.9"
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(was))
     assert recheck(graded, forged, tmp_path) == 1
-    told = capsys.readouterr().out
-    assert f"test {TEST}: 4 points there, 5 here" in told
-    assert f"run {RUN}: another trace\n" in told
-    assert f"nonce: '{NONCE}' does not lead to the runs of the certificate" in told
-    assert "qemu: QEMU emulator version 0.9 there, QEMU emulator version" in told
-    assert "compiler" not in told
+    report = capsys.readouterr().out
+    assert f"test {TEST}: 4 points there, 5 here" in report
+    assert f"run {RUN}: another trace\n" in report
+    assert f"nonce: '{NONCE}' does not lead to the runs of the certificate" in report
+    assert "qemu: QEMU emulator version 0.9 there, QEMU emulator version" in report
+    assert "compiler" not in report
 
 
 def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> None:
+    """The submission lacks the comment of the one that was graded."""
     other = graded / "other" / FILE
     other.parent.mkdir(parents=True)
     other.write_text(tree.pristine_text(FILE))
@@ -147,7 +156,7 @@ def graded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_field_of_a_certificate_can_be_changed(
     graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each is changed alone, and the recheck names it."""
+    """Each field is changed alone, and the recheck names it."""
     words = {  # what a field is called in a message
         "kernel": "the submission's kernel",
         "reference": "the solution's kernel",
@@ -157,13 +166,14 @@ def test_no_field_of_a_certificate_can_be_changed(
     changed = list(leaves(was))
     assert {at[0] for at in changed} == set(certificate.SHAPE)
     for at in changed:
-        told = recheck_certificate(tmp_path, change_certificate(was, at), graded, capsys)
+        report = recheck_certificate(tmp_path, change_certificate(was, at), graded, capsys)
         parts = [words.get(name, name) for name in at if name not in ("files", "versions")]
-        assert [name for name in parts if name not in told] == [], told
-        assert "grade is the same" not in told or at[0] == "versions", at
+        assert [name for name in parts if name not in report] == [], report
+        assert "grade is the same" not in report or at[0] == "versions", at
 
 
 def test_a_certificate_says_nothing_that_is_not_compared(was: dict, tmp_path: Path) -> None:
+    """A field that no certificate has, or one that is there twice, is refused."""
     with pytest.raises(BadCertificate, match="it has the field 'remark', which no certificate has"):
         read(tmp_path, json.dumps(was | {"remark": "excellent"}))
     twice = json.dumps(was).replace('"score"', '"score": 100, "score"')
@@ -178,6 +188,7 @@ def test_a_score_that_was_changed_by_hand_is_not_confirmed(was: dict) -> None:
 
 
 def test_what_was_made_only_here_is_told(was: dict) -> None:
+    """The certificate lacks a run."""
     before = copy.deepcopy(was)
     before["runs"].clear()
     assert f"run {RUN}: only this grade has it" in certificate.find_differences(before, was)
@@ -186,6 +197,7 @@ def test_what_was_made_only_here_is_told(was: dict) -> None:
 def test_a_later_commit_with_the_same_sources_is_the_same_version(
     was: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Another commit is no difference if its sources are the same; another hash of the tree is."""
     before = copy.deepcopy(was)
     before["versions"]["commit"] = "1234"
     monkeypatch.setattr(certificate, "has_these_sources", lambda *_: True)
@@ -198,12 +210,14 @@ def test_a_later_commit_with_the_same_sources_is_the_same_version(
 
 
 def test_what_is_no_commit_is_not_handed_to_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a word could be an option of git."""
     monkeypatch.setattr(certificate.subprocess, "run", pytest.fail)
     for commit in ("--output=x", "HEAD", "", "0" * 39):
         assert not certificate.has_these_sources(commit, LAB.folder)
 
 
 def test_a_commit_has_the_sources_of_this_tree_or_not(tmp_path: Path) -> None:
+    """Only files of folders such as kernel/ count."""
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel/main.c").write_text("int a;\n")
@@ -225,7 +239,7 @@ def read(folder: Path, text: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "why"),
     [
         *((text, "no certificate of a grade") for text in ("", "[]", "{}", "3", "[" * 10**5)),
         ('{"version": 0}', "a certificate of version 0, not 1"),
@@ -236,8 +250,8 @@ def read(folder: Path, text: str) -> dict:
         ),
     ],
 )
-def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(BadCertificate, match=rf"bad\.json: {told}"):
+def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(BadCertificate, match=rf"bad\.json: {why}"):
         read(tmp_path, text)
 
 
@@ -246,6 +260,7 @@ def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
         certificate.read_certificate(tmp_path)
 
 
+# A wrong value for each field, and the message; blanks make the names differ
 MISSHAPEN: dict[str, tuple[object, str]] = {
     **{n: (None, f"its {n} is missing") for n in certificate.SHAPE if n != "version"},
     "score ": (True, "its score is missing"),
@@ -261,6 +276,7 @@ MISSHAPEN: dict[str, tuple[object, str]] = {
 def test_each_part_that_a_recheck_reads_is_looked_at_first(
     was: dict, tmp_path: Path, name: str, value: object
 ) -> None:
+    """The field's value is replaced by one of another type."""
     was[name.strip()] = value
     with pytest.raises(BadCertificate, match=MISSHAPEN[name][1]):
         read(tmp_path, json.dumps(was))
@@ -269,7 +285,7 @@ def test_each_part_that_a_recheck_reads_is_looked_at_first(
 def test_what_was_graded_there_and_does_not_build_here_is_refused(
     graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compiler that finds another warning does this. What it said is told."""
+    """A compiler that finds another warning does this. The message has its words."""
 
     def build(*_: object) -> Path:
         raise BuildFailed("clook.c:3: error: unused variable")
@@ -292,6 +308,7 @@ def test_a_grade_of_an_unknown_lab_or_test_is_refused(
 
 
 def test_what_was_not_graded_has_no_certificate() -> None:
+    """A failed build, and a record that says nothing of what it was made from."""
     failed = Record(LAB.name, LAB.title, NONCE, "build failed")
     failed.made_from = MadeFrom({}, "", {})
     assert certificate.make_certificate(failed) is None

@@ -1,4 +1,11 @@
-"""A class is scored: each submission once, in a table and a page, by workers anywhere."""
+"""A class is scored: each submission once, in a table and a page, by workers anywhere.
+
+Most tests use no kernel: `scoring` replaces the grading of a submission. Its points are then the
+length of its text, at most 40; a text of 13 letters fails. So "x" * 40 has all points. `client` has
+workers that are threads of this process. A step is the report about one submission; it is `resumed`
+if its results were there already. The results are class.csv, class.html and a folder for each
+student.
+"""
 
 import csv
 import io
@@ -30,7 +37,7 @@ FILE = LAB.files[0]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """Workers that are threads of this process."""
+    """Return a client of workers that are threads of this process."""
     with (
         LocalCluster(
             processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
@@ -41,7 +48,8 @@ def client() -> Iterator[Client]:
 
 
 class Scoring:
-    """Stands in for a lab's tests: the length of what was handed in decides. Counts."""
+    """Replacement for a lab's tests: the length of what was handed in gives the points. Notes each
+    grading."""
 
     def __init__(self) -> None:
         self.scored: list[int] = []
@@ -51,6 +59,7 @@ class Scoring:
     def grade(
         self, lab: object, take: object, folder: Path, nonce: str, command: str, watch: object
     ) -> Record:
+        """Return the record of a submission by its length, and note it."""
         try:
             size = len(take()[FILE])
         except Refused as refused:
@@ -70,6 +79,7 @@ class Scoring:
 
 @pytest.fixture
 def scoring(monkeypatch: pytest.MonkeyPatch) -> Scoring:
+    """Replace the grading of submissions by Scoring."""
     made = Scoring()
     monkeypatch.setattr(grading, "grade_submission", made.grade)
     monkeypatch.setattr(behaviour, "collect_decisions", lambda decisions: decisions)
@@ -77,6 +87,7 @@ def scoring(monkeypatch: pytest.MonkeyPatch) -> Scoring:
 
 
 def hand_in(folder: Path, texts: dict[str, str]) -> Path:
+    """Write each student's text as the lab's file in a folder of the student's name."""
     for name, text in texts.items():
         path = folder / name / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +98,7 @@ def hand_in(folder: Path, texts: dict[str, str]) -> Path:
 def score(
     client: Client, folder: Path, out: Path, nonce: str = "", late: Path | None = None
 ) -> list[Step]:
-    """Score the class; the steps."""
+    """Score the class and return the steps."""
 
     @contextmanager
     def pool() -> Iterator[Client]:
@@ -99,6 +110,7 @@ def score(
 
 
 def rows(out: Path) -> dict[str, dict[str, str]]:
+    """Return the rows of the class's table by the student's name."""
     table = csv.DictReader(io.StringIO((out / "class.csv").read_text()))
     return {row["name"]: row for row in table}
 
@@ -106,6 +118,8 @@ def rows(out: Path) -> dict[str, dict[str, str]]:
 def test_each_submission_has_its_row_and_its_results(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """ada and bob have handed in their work, eve an empty folder. The page loads nothing from
+    elsewhere."""
     folder = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10})
     (folder / "eve").mkdir()
     score(client, folder, tmp_path / "out")
@@ -124,6 +138,7 @@ def test_each_submission_has_its_row_and_its_results(
 def test_what_is_scored_already_is_not_scored_again(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """A submission is scored again if its text, the nonce or the stored result changes."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10}), tmp_path / "out"
     assert not any(step.resumed for step in score(client, folder, out))
     first = (out / "class.csv").read_text()
@@ -144,6 +159,7 @@ def test_what_is_scored_already_is_not_scored_again(
 def test_one_that_fails_stops_no_other_and_is_tried_again(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """bob's 13 letters make the grader fail, in both rounds."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 13}), tmp_path / "out"
     for _ in range(2):
         score(client, folder, out)
@@ -154,6 +170,7 @@ def test_one_that_fails_stops_no_other_and_is_tried_again(
 
 
 def test_the_tools_that_grade_have_their_part_in_the_key(monkeypatch, tmp_path: Path) -> None:
+    """tree_key() is a hash of what a worker grades with. A change of either tool changes it."""
     monkeypatch.setattr(classroom, "TREE", tmp_path)
     for name in ("KERNEL", "MKFS", "PROGRAMS", "ROOT_FOLDER", "NATIVE"):
         monkeypatch.setattr(classroom, name, tmp_path / name.lower())
@@ -170,6 +187,7 @@ def test_the_tools_that_grade_have_their_part_in_the_key(monkeypatch, tmp_path: 
 def test_a_worker_with_another_tree_scores_nothing(
     client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The keys of this process and of the worker differ."""
     keys = iter(["here", "there"])
     monkeypatch.setattr(classroom, "tree_key", lambda _: next(keys))
     with pytest.raises(BadClass, match="another tree"):
@@ -180,7 +198,7 @@ def test_a_worker_with_another_tree_scores_nothing(
 def test_a_class_without_anything_new_starts_no_workers(
     client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This process has workers, but the process of `make class` starts none."""
+    """pytest.fail is in the place of all that would start or wait for workers."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
     score(client, folder, out)
     monkeypatch.setattr(distributed, "as_completed", pytest.fail)
@@ -197,13 +215,14 @@ def test_new_submissions_and_then_those_that_took_longest_are_scored_first(tmp_p
 
 
 def step(status: str = "graded", resumed: bool = False, compared: str = "") -> Step:
+    """Return a step of a submission. compared: its place among the gradings for comparison."""
     return Step("ada", Record(LAB.name, LAB.title, "7", status), resumed, compared)
 
 
 def test_the_time_left_is_that_of_what_is_scored_now() -> None:
     """Of 100 submissions, 96 have results from before, and one is refused unread. The time left is
     the time of the other three."""
-    times = iter([0, 60, 60, 120])
+    times = iter([0, 60, 60, 120])  # seconds, at each look at the clock
     pace = Pace(100, lambda: next(times))
     for _ in range(96):
         pace.count(step(resumed=True))
@@ -220,7 +239,9 @@ def test_the_time_left_is_that_of_what_is_scored_now() -> None:
 def test_who_decides_alike_is_in_the_table_and_on_the_page(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
-    """The comparison makes more gradings. Each is kept, and reported as one for comparison."""
+    """Submissions are compared by the decisions of their kernels, which are numbers here. 38 of 40
+    are equal, 95 %. The comparison makes more gradings, of the solution and of wrong answers. Each
+    is kept, and reported as one for comparison."""
     scoring.decided = {10: frozenset(range(40)), 11: frozenset(range(38)), 12: frozenset({1})}
     folder, out = (
         hand_in(tmp_path / "in", {"ada": "x" * 10, "bob": "y" * 11, "cyd": "z" * 12}),
@@ -242,6 +263,7 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
 
 
 def test_of_what_the_compiler_said_the_page_shows_the_first_error() -> None:
+    """Of other messages the page shows the first line."""
     said = "clook.c: In function 'next':\nclook.c:12:53: error: no member named 'head'\n  12 | ..."
     record = Record(LAB.name, LAB.title, "7", "build failed", said, most=100)
     assert (
@@ -258,6 +280,7 @@ def test_of_what_the_compiler_said_the_page_shows_the_first_error() -> None:
 def test_what_is_lost_by_being_late_is_in_the_record_the_table_and_the_page(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """bob has 30 points and is 5 days late, 3 of them free. Two days cost 20 points."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 30}), tmp_path / "out"
     (tmp_path / "late.csv").write_text("student,days\nbob,5\n")
     score(client, folder, out)
@@ -281,6 +304,7 @@ def test_what_is_lost_by_being_late_is_in_the_record_the_table_and_the_page(
 def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """late.csv names a student who handed in nothing."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
     (tmp_path / "late.csv").write_text("student,days\nbob,5\n")
     with pytest.raises(BadLate, match=r"late.csv: line 2, column student"):
@@ -295,16 +319,16 @@ def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
 def test_those_of_one_name_are_refused_and_stop_no_other(
     client: Client, scoring: Scoring, tmp_path: Path, name: str, names: list[str]
 ) -> None:
-    """Names that differ in the form of an accent only are the same. A person must
-    say which of the submissions counts."""
+    """A folder and an archive of one name, or names that differ only in the form of an accent. A
+    person must say which of the submissions counts."""
     folder = hand_in(tmp_path / "in", {"bob": "x" * 40})
     for other in names:
         (folder / other).write_bytes(b"")
     steps = score(client, folder, tmp_path / "out")
-    told = {step.name: step.record.message for step in steps}
-    assert told.pop("bob") == "" and len(told) == len(names) and scoring.scored == [40]
-    assert all(found.startswith(f"{name}-") for found in told)
-    assert all(f"several submissions are called {name}: " in why for why in told.values())
+    messages = {step.name: step.record.message for step in steps}
+    assert messages.pop("bob") == "" and len(messages) == len(names) and scoring.scored == [40]
+    assert all(found.startswith(f"{name}-") for found in messages)
+    assert all(f"several submissions are called {name}: " in why for why in messages.values())
 
 
 def test_the_class_needs_a_folder(tmp_path: Path) -> None:
@@ -313,7 +337,8 @@ def test_the_class_needs_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
-    """Good, half-done and cheating; the half-done one as this process scores it."""
+    """The samples are a good, a half-done and a cheating submission. The half-done one is also
+    graded by this process, with the same result."""
     lab = find_lab("readahead")  # whose machines do little
     tree.make_samples(lab, tmp_path / "in")
     pool = partial(open_workers, 2)
@@ -331,6 +356,7 @@ def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -
 
 # ---- as a person sees it ----
 
+# A very long student's name, and the widths of two windows in pixels
 LONG = "a_student_whose_name_is_longer_than_most_names_of_students_are"
 WIDE, PHONE = 1200, 400
 # Words whose boxes overlap those of other words, and what stands out of the window.
@@ -360,6 +386,7 @@ def full_page() -> str:
     refusal."""
 
     def one(points: float, value: float) -> Record:
+        """Return a graded record. points: of two tests each; value: what they measured, in ms."""
         limits = {"measured": True, "value": value, "full": 10.0, "none": 90.0, "unit": "ms"}
         tests = [
             Outcome("rise", "a_block_right_under_the_head_is_served_next", "", False, 15, 15),
@@ -385,6 +412,7 @@ def full_page() -> str:
 def test_nothing_on_the_page_overlaps_on_a_phone_and_on_a_screen(
     width: int, tmp_path: Path
 ) -> None:
+    """OVERLAPS lists the words and pictures whose boxes overlap, as the browser lays them out."""
     page_file = tmp_path / "class.html"
     page_file.write_text(full_page())
     with browser.Page(tmp_path / "browser") as page:
@@ -396,6 +424,7 @@ def test_nothing_on_the_page_overlaps_on_a_phone_and_on_a_screen(
 def test_a_folder_whose_name_is_not_utf_8_stops_no_other(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """The byte FF in the name is shown as \\xFF everywhere."""
     folder, out = (
         hand_in(tmp_path / "in", {"ada": "x" * 40, "bad\udcff": "y" * 10}),
         tmp_path / "out",
@@ -415,6 +444,8 @@ def test_a_folder_whose_name_is_not_utf_8_stops_no_other(
 def test_the_page_of_a_stopped_class_says_so_until_it_goes_on(
     client: Client, scoring: Scoring, tmp_path: Path, stop: BaseException
 ) -> None:
+    """stop: what stops the command, ^C or a full disk. It comes after the first of two
+    submissions."""
     folder = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10})
     out, page = tmp_path / "out", tmp_path / "out/class.html"
     seen: list[str] = []
@@ -441,6 +472,8 @@ def test_the_page_of_a_stopped_class_says_so_until_it_goes_on(
 def test_a_class_stopped_in_its_comparison_says_so(
     client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """^C comes when submissions are compared, after all were graded."""
+
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -461,6 +494,7 @@ def test_an_empty_nonce_counts_as_none(tmp_path: Path) -> None:
 def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The disk is full, after the file has been opened."""
     classroom.choose_nonce(tmp_path, "old")
 
     def full(path: Path, *_: object, **__: object) -> None:

@@ -1,4 +1,9 @@
-"""The power cuts of the lab crash: which disks they leave, and how often each is looked at."""
+"""The power cuts of the lab crash: which disks they leave, and how often each is looked at.
+
+SCENARIO is a run that makes a directory, copies a file and calls sync. The power is cut after each
+write, and within some (torn writes). What a cut leaves is repaired by e2fsck and read; equal disks
+only once. `run` is the solution's run in the machine.
+"""
 
 import platform
 from pathlib import Path
@@ -32,6 +37,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
 
 @pytest.fixture(scope="module")
 def run(bench: Workbench) -> Run:
+    """Return the solution's run of SCENARIO."""
     return bench.run(SCENARIO)
 
 
@@ -39,6 +45,7 @@ def run(bench: Workbench) -> Run:
 def test_the_twin_logs_the_writes_that_qemu_logs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The logged writes, put onto the disk before, give the disk after."""
     lab = find_lab("crash")
     monkeypatch.setattr(Workbench, "_run_machine", None)  # no machine
     twin = twin_grading.make_bench(lab, engine.TWIN, tmp_path, "7", tree.solution_files(lab)).run(
@@ -56,6 +63,7 @@ def test_the_twin_logs_the_writes_that_qemu_logs(
 def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """All cuts are tried twice. First the file is not there, at last it is whole."""
     asked: list[Path] = []
     check = cuts.run_e2fsck
     monkeypatch.setattr(
@@ -75,6 +83,8 @@ def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
 
 
 def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_changes() -> None:
+    """old and new are sectors; left_by() gives what a torn write of these eight sectors may leave
+    of them."""
     old, new = b"o" * SECTOR, b"n" * SECTOR
     disk = Disk(old * 16)
     request = Request(0, 0, 0, write=True, queued_ns=0, issued_ns=0, completed_ns=0)
@@ -94,6 +104,7 @@ def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_chan
 
 
 def test_the_power_is_cut_within_a_write_too(run: Run) -> None:
+    """torn: how many sectors of the last write are there."""
     seen: list[tuple[int, int]] = []
     each_cut(run, 0, 10, lambda cut: seen.append((cut.writes, cut.torn)))
     assert any(sectors for _, sectors in seen)
@@ -102,6 +113,7 @@ def test_the_power_is_cut_within_a_write_too(run: Run) -> None:
 
 
 def test_disks_have_the_same_hash_if_they_have_the_same_bytes() -> None:
+    """A hash that is updated at each write equals one over all bytes."""
     rng = Random(1)
     disk = Disk(bytes(8 * BLOCK_BYTES))
     for _ in range(50):
@@ -112,6 +124,7 @@ def test_disks_have_the_same_hash_if_they_have_the_same_bytes() -> None:
 
 
 def test_only_so_many_disks_are_remembered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MOST_KNOWN is 5 here."""
     monkeypatch.setattr(cuts, "MOST_KNOWN", 5)
     cuts.repair_cache().clear()
     each_cut(run, 0, 10, lambda cut: None)

@@ -62,6 +62,7 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def test_entries_come_by_name_with_their_edits(lab: Lab) -> None:
+    """An attack's edit is text at the end of a file."""
     absent, waits = load_mistakes(lab)
     assert (absent.name, absent.disturbs, absent.edits) == ("absent", {"due"}, ())
     assert (waits.name, waits.says, waits.loses) == ("waits", "It waits.", {"order"})
@@ -104,6 +105,7 @@ def test_a_lab_without_the_files_has_no_entries(lab: Lab) -> None:
     ],
 )
 def test_an_error_names_the_entry_and_its_line(lab: Lab, old: str, new: str, says: str) -> None:
+    """`old` in MISTAKES is replaced by `new`."""
     assert old in MISTAKES
     (lab.folder / WRONG).write_text(MISTAKES.replace(old, new, 1))
     with pytest.raises(BadLab, match=says):
@@ -111,6 +113,7 @@ def test_an_error_names_the_entry_and_its_line(lab: Lab, old: str, new: str, say
 
 
 def test_an_edit_that_fits_nowhere_is_named(lab: Lab) -> None:
+    """The file and the function exist, and the old words do not."""
     text = MISTAKES.replace("a.c", "kernel/cache/flush.c").replace('"f"', '"start_batch"')
     (lab.folder / WRONG).write_text(text.replace('"x"', '"no such words"'))
     with pytest.raises(BadLab, match=r"wrong\.toml:6: waits: kernel/cache/flush\.c: .*start_batch"):

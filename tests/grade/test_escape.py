@@ -1,7 +1,9 @@
 """Attempts to get out of C: assembly, sections, symbols and files by way of the compiler.
 
 Each is a submission that is refused, and named, before any machine is booted. The checks stand
-behind one another, so each is also tried alone, with those before it switched off.
+behind one another: the text, the text after its macros are expanded, the object file, the linked
+kernel. So each is also tried alone, with those before it switched off. Submissions are compiled in
+a sandbox, by Linux's namespaces where there are any and otherwise by another user's rights.
 """
 
 import os
@@ -30,6 +32,8 @@ from sluice.host.limits import HANG_S
 from sluice.host.paths import BUILT, KERNEL, ROOT
 
 POLICY, CACHE = find_lab("elevator"), find_lab("delayed-write")
+# Assembler that would run in machine mode; that would include a file of the host (PASSWD); and that
+# would give the grader another place of the trace (AIM)
 BOOT = r".section .boot,\"a\"\ncsrw pmpaddr0, t0\n"
 # Text that leaves the quotes of section("...") and comes back to them.
 AS = r'"{0},\"aw\"\n{1}.section {0},\"aw\""'
@@ -186,13 +190,14 @@ def nobody_reads_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_its_object_alone_gives_it_away(
     attempt: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With the text unchecked, the object file is refused or does not compile."""
     monkeypatch.setattr(compiler, "compile_command", lambda: [*FLAGS, "-w"])
     with pytest.raises((Refused, BuildFailed)) as refused:
         tree.build_kernel(tmp_path, attempt.lab, attempt.files())
     assert attempt.compiles in str(refused.value)
 
 
-FLAGS = compiler.compile_command()
+FLAGS = compiler.compile_command()  # before a test changes it
 
 
 @pytest.mark.usefixtures("nobody_reads_texts")
@@ -220,7 +225,7 @@ def change_number(data: bytes, at: int, form: str, value: int) -> bytes:
 
 
 def change_section(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
-    """Changes a field of the header of the section of that name."""
+    """Return a function that changes a field of the header of the section with this name."""
 
     def change(data: bytes) -> bytes:
         made = elf.parse(data)
@@ -232,7 +237,7 @@ def change_section(name: str, field: int, form: str, value: int) -> Callable[[by
 
 
 def change_symbol(name: str, field: int, form: str, value: int) -> Callable[[bytes], bytes]:
-    """Changes a field of the symbol of that name."""
+    """Return a function that changes a field of the symbol with this name."""
 
     def change(data: bytes) -> bytes:
         made = elf.parse(data)
@@ -244,14 +249,14 @@ def change_symbol(name: str, field: int, form: str, value: int) -> Callable[[byt
 
 
 def rename_part(old: str, new: str) -> Callable[[bytes], bytes]:
-    """Gives a section or a symbol another name of the same length."""
+    """Return a function that gives a section or a symbol another name of the same length."""
     assert len(old) == len(new)
     return lambda data: data.replace(f"{old}\0".encode(), f"{new}\0".encode())
 
 
 FLAGS_AT, TYPE_AT, OFFSET_AT, SIZE_AT, ALIGN_AT = 8, 4, 24, 32, 48  # in a section's header
 KIND_AT, PLACE_AT, VALUE_AT = 4, 6, 8  # in a symbol
-USED = "queue_at_or_after"
+USED = "queue_at_or_after"  # a function of the kernel that the object calls
 
 
 @pytest.mark.parametrize(
@@ -290,6 +295,7 @@ USED = "queue_at_or_after"
 def test_an_object_that_was_tampered_with_is_refused(
     change: Callable[[bytes], bytes], why: str
 ) -> None:
+    """Numbers of the ELF format (offsets, kinds, flags) are changed in the object of clook.c."""
     data = OBJECT.read_bytes()
     objectfile.check_object(NAME, data, POLICY)
     with pytest.raises(Refused) as refused:
@@ -299,6 +305,8 @@ def test_an_object_that_was_tampered_with_is_refused(
 
 
 def test_an_object_with_bytes_at_random_is_refused_or_taken_and_breaks_nothing() -> None:
+    """300 objects have one to four bytes changed. Some bytes do not matter, so not all objects are
+    refused."""
     data, random = OBJECT.read_bytes(), Random(15)
     refused = 0
     for _ in range(300):
@@ -314,6 +322,8 @@ def test_an_object_with_bytes_at_random_is_refused_or_taken_and_breaks_nothing()
 
 
 def test_instructions_are_told_by_their_bits() -> None:
+    """names: forbidden instructions of RISC-V. `ordinary`: ebreak, fence, add, and two compressed
+    ones."""
     names = {
         0x30200073: "mret", 0x10500073: "wfi", 0x12000073: "sfence.vma", 0x0000100F: "fence.i",
         0xC0102573: "rdtime", 0x18051073: "csrrw", 0x00000073: "ecall", 0x00000000: ".half 0",
@@ -329,6 +339,7 @@ def test_instructions_are_told_by_their_bits() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> bytes:
+    """Return the staff's kernel, which is accepted."""
     linked_kernel.check_kernel(KERNEL.read_bytes(), set())
     return KERNEL.read_bytes()
 
@@ -371,6 +382,7 @@ def flip_symbol(data: bytes, symbol: str, local: bool = False) -> bytes:
 def test_a_kernel_that_is_not_the_staffs_is_refused(
     kernel: bytes, change: Callable[[bytes], bytes], why: str
 ) -> None:
+    """A bit is flipped in the code, or a field of the ELF file is changed."""
     with pytest.raises(Refused) as refused:
         linked_kernel.check_kernel(change(kernel), set())
     assert why in str(refused.value)
@@ -401,9 +413,10 @@ def test_the_trace_is_looked_for_where_machine_mode_has_it(tmp_path: Path) -> No
 
 
 def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Path) -> None:
+    """A byte next to these words, before or after, may not change."""
     memory = tmp_path / "memory"
     first, last = linked_kernel.machine_word_range(elf.read(KERNEL))
-    assert last - first == 10 * 8
+    assert last - first == 10 * 8  # ten words of 8 bytes
     for at, believed in ((first - 1, False), (first, True), (last - 1, True), (last, False)):
         with memory.open("wb") as file:
             for phys, data in evidence.constant_parts(KERNEL):
@@ -421,8 +434,9 @@ def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Pa
 # ---- where it is compiled ----
 
 
-def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
-    """Return the result of a shell that is shut in with a folder that has one file."""
+def run_in_sandbox(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
+    """Return the result of a shell script in a sandbox with a folder that has one file. names: the
+    programs that it may use."""
     with sandbox.sandbox_folder() as tree:
         (tree.path / "mine").write_text("x")
         programs, folders = compiler.needed_programs(*names), compiler.compiler_folders()
@@ -433,7 +447,7 @@ def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
 
 @pytest.fixture(params=["namespaces", "none"])
 def surrounding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With namespaces, and as where there are none."""
+    """Run the test in a sandbox of namespaces, and in one without."""
     if request.param == "none":
         monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
     elif not sandbox.has_namespaces():
@@ -443,17 +457,20 @@ def surrounding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def namespaces() -> None:
+    """Skip the test where no namespaces can be made."""
     if not sandbox.has_namespaces():
         pytest.skip("this machine makes no namespaces")
 
 
 @pytest.mark.usefixtures("namespaces")
 def test_a_compiler_sees_itself_and_the_tree_and_nothing_else() -> None:
+    """All files that the sandbox shows are the compiler's, its libraries, and the submission's
+    tree."""
     tools = ("find", "ls", "grep")
     script = (
         "find / -type f -not -path '/dev/*'; ls -A /proc /etc /root /home 2> /dev/null | grep -v :"
     )
-    shown = set(map(Path, shut_in(script, *tools).data.decode().split()))
+    shown = set(map(Path, run_in_sandbox(script, *tools).data.decode().split()))
     setpriv = frozenset(map(Path, sandbox.user_command(1)[:1]))
     seen = sandbox.find_libraries(compiler.needed_programs(*tools) | setpriv) | {Path("/tree/mine")}
     assert {p for p in shown if not compiler.compiler_folders() & set(p.parents)} <= seen
@@ -467,6 +484,7 @@ def test_a_compiler_sees_itself_and_the_tree_and_nothing_else() -> None:
      str(ROOT / "grade/labs/elevator/hidden/cost.py"), str(ROOT / "kernel/cache/bio.c"), "$SECRET"],
 )  # fmt: skip
 def test_a_file_of_the_host_is_not_there_to_be_compiled_in(path: str, tmp_path: Path) -> None:
+    """The assembler's .incbin finds no file of the host, of the staff or of another submission."""
     secret = tmp_path / "other-submission.c"
     secret.write_text("the answer")
     secret.chmod(0o644)
@@ -484,8 +502,10 @@ def test_a_file_of_the_host_is_not_there_to_be_compiled_in(path: str, tmp_path: 
 def test_a_compiler_has_five_words_of_environment_and_no_rights(
     surrounding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The shell adds PWD, and a compiler may need LD_LIBRARY_PATH. If root grades, the sandbox's
+    user has no account and no other group."""
     monkeypatch.setenv("SECRET", "a key")
-    made = shut_in("env; id -u; id -G", "env", "id")
+    made = run_in_sandbox("env; id -u; id -G", "env", "id")
     *words, user, groups = made.data.decode().split()
     names = {word.split("=")[0] for word in words}
     assert names <= {"PATH", "LC_ALL", "TREE", "WORK", "TMPDIR", "PWD", "LD_LIBRARY_PATH"}
@@ -496,15 +516,16 @@ def test_a_compiler_has_five_words_of_environment_and_no_rights(
 def test_a_compiler_changes_nothing_of_the_staffs(surrounding: str) -> None:
     before = (BUILT / "kernel/entry.S.o").read_bytes()
     paths = f"{BUILT}/kernel/entry.S.o {ROOT}/Makefile /etc/passwd"
-    made = shut_in(f"for f in {paths}; do echo x >> $f && echo wrote $f; done")
+    made = run_in_sandbox(f"for f in {paths}; do echo x >> $f && echo wrote $f; done")
     assert not made.data
     assert (BUILT / "kernel/entry.S.o").read_bytes() == before
 
 
 @pytest.mark.usefixtures("namespaces")
 def test_a_tree_is_not_changed_by_what_is_shut_in_with_it() -> None:
+    """The tree is read-only; only the folder $WORK can be written."""
     script = "echo y > $TREE/mine; echo z > $TREE/new; ln -s / $WORK/l; ls $WORK"
-    made = shut_in(script, "ls", "ln")
+    made = run_in_sandbox(script, "ls", "ln")
     assert made.data == b"l\n" and made.text.count("Read-only file system") == 2
 
 
@@ -513,31 +534,36 @@ def test_a_compiler_has_no_network(surrounding: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         script = f"bash -c 'exec 3<> /dev/tcp/127.0.0.1/{port} && echo connected'"
-        made = shut_in(script, "bash")
+        made = run_in_sandbox(script, "bash")
     assert made.data == (b"connected\n" if surrounding == "none" else b"")
 
 
 @pytest.mark.usefixtures("namespaces")
 def test_a_link_instead_of_an_object_leads_nowhere() -> None:
-    made = shut_in("ln -s /etc/passwd $WORK/made.o; cat $WORK/made.o", "ln")
+    """The linked file is not in the sandbox."""
+    made = run_in_sandbox("ln -s /etc/passwd $WORK/made.o; cat $WORK/made.o", "ln")
     assert not made.data and "No such file" in made.text
 
 
 def test_processes_are_limited_and_none_is_left(surrounding: str) -> None:
+    """The script starts 500 processes, which is more than its user may have."""
     if os.geteuid():
         pytest.skip("only root has users to spare")
     script = "id -u; i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i + 1)); done; echo all"
-    made = shut_in(script, "id", "sleep")
+    made = run_in_sandbox(script, "id", "sleep")
     assert "fork" in made.text and b"all" not in made.data
     user = int(made.data.split()[0])
     assert not [path for path in sandbox.user_processes(user) if sandbox.is_running(path)]
 
 
 def test_what_takes_too_long_leaves_nothing_behind(surrounding: str, tmp_path: Path) -> None:
+    """`mark` is in the command line of the process that must not be left."""
     mark = f"{tmp_path.name}-{os.getpid()}"
     with pytest.raises(sandbox.TooLong):
-        shut_in(f"sh -c 'sleep 1000; : {mark}' & sleep 1000", "sleep", limit_s=0.9)
-    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in words_of(path)]
+        run_in_sandbox(f"sh -c 'sleep 1000; : {mark}' & sleep 1000", "sleep", limit_s=0.9)
+    left = [
+        path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in read_command_line(path)
+    ]
     assert not left
 
 
@@ -548,14 +574,16 @@ def test_what_ends_leaves_nothing_of_its_process_group_behind(
     monkeypatch.setattr(sandbox, "kill_user_processes", lambda _: None)
     mark = f"{tmp_path.name}-{os.getpid()}"
     began_s = time.monotonic()
-    made = shut_in(f"sh -c 'sleep 1000; : {mark}' & echo done", "sleep")
+    made = run_in_sandbox(f"sh -c 'sleep 1000; : {mark}' & echo done", "sleep")
     assert made.data == b"done\n" and not made.status
     assert time.monotonic() - began_s < sandbox.LINGER_S
-    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in words_of(path)]
+    left = [
+        path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in read_command_line(path)
+    ]
     assert not left
 
 
-def words_of(path: Path) -> str:
+def read_command_line(path: Path) -> str:
     """Return a command line; empty if it is gone."""
     try:
         return path.read_text()
@@ -564,26 +592,29 @@ def words_of(path: Path) -> str:
 
 
 def test_the_time_of_a_processor_is_counted(surrounding: str) -> None:
-    """For what a grading takes is told."""
+    """A grading reports what it cost the host. The loop takes more than 0.05 s of user time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    shut_in("i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done")
+    run_in_sandbox("i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done")
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime > before + 0.05
 
 
 def test_a_command_has_limits(surrounding: str) -> None:
-    made = shut_in("ulimit -v; ulimit -t; ulimit -c")
+    """ulimit shows the limits of memory, processor time and core dumps."""
+    made = run_in_sandbox("ulimit -v; ulimit -t; ulimit -c")
     assert made.data.split() == [b"%d" % (sandbox.MEMORY_BYTES >> 10), b"%d" % sandbox.CPU_S, b"0"]
 
 
 def test_what_is_said_and_handed_out_is_limited(surrounding: str) -> None:
-    made = shut_in("exec cat /dev/zero")
+    """Endless output and endless messages are cut at their limits."""
+    made = run_in_sandbox("exec cat /dev/zero")
     assert made.status and len(made.data) == sandbox.FILE_BYTES
-    made = shut_in("exec cat /dev/zero >&2")
+    made = run_in_sandbox("exec cat /dev/zero >&2")
     assert made.status and len(made.text) == sandbox.MOST_SAID
 
 
 @pytest.mark.usefixtures("namespaces")
 def test_files_fill_no_disk() -> None:
+    """Files of 60 MB are written until the sandbox is full, before the tenth."""
     script = "i=0; while head -c 60000000 /dev/zero > $WORK/$i; do i=$((i + 1)); done; echo $i"
-    made = shut_in(script, "head")
+    made = run_in_sandbox(script, "head")
     assert int(made.data) < 10 and "No space left" in made.text

@@ -1,4 +1,9 @@
-"""`make fair` calls the right points unfair, of points that are made up."""
+"""`make fair` calls the right points unfair, of points that are made up.
+
+A lab is fair if each case gets the same points whatever the nonce, a number from which scenarios
+are drawn. Cases are the reference, wrong answers (which lose in their groups only) and attacks
+(which have at most some points). The lab here has the groups rise (20 points) and fall (80).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +33,7 @@ def unfair(case: Case, *of_rise: float, fall: float = 80) -> list[str]:
 
 
 def test_the_same_loss_with_each_nonce_is_fair() -> None:
+    """Differences of half a point are allowed."""
     assert unfair(WRONG, 10, 10.5, 9.5) == []
 
 
@@ -45,6 +51,7 @@ def test_the_same_loss_with_each_nonce_is_fair() -> None:
 def test_an_unfair_loss_is_told_with_a_nonce_that_shows_it(
     case: Case, rise: tuple[float, ...], fall: float, complaint: str
 ) -> None:
+    """rise, fall: the case's points in these groups."""
     found = unfair(case, *rise, fall=fall)
     assert len(found) == 1 and complaint in found[0]
 
@@ -67,6 +74,9 @@ def test_in_a_lab_that_is_answered_by_numbers_the_nonce_chooses_the_student(
 def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """A wrong answer that does not build is a fault of the lab; an attack that does not build has
+    failed."""
+
     def build(*_: object) -> Path:
         raise BuildFailed("a.c:3: error: misleading indentation")
 
@@ -80,6 +90,8 @@ def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points
 def test_an_interrupt_prints_the_points_of_the_nonces_that_are_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Two of 20 nonces are done."""
+
     def grade(*_: object) -> Iterator[dict[str, Any]]:
         for nonce, rise in (("10", 12), ("9", 10)):
             yield {"nonce": nonce, "points": {"wrong": {"rise": rise, "fall": 80}}}

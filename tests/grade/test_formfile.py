@@ -1,4 +1,8 @@
-"""A form is parsed in the sandbox, once, and what it costs there is limited."""
+"""A form is parsed in the sandbox, once, and what it costs there is limited.
+
+A form is the TOML file with a student's answers. Wrong is raised for what is the student's fault,
+HostFault for the grader's.
+"""
 
 import pytest
 
@@ -11,21 +15,26 @@ from sluice.host.fault import HostFault
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
+    """Forget the forms that other tests had parsed."""
     formfile.parse_form.cache_clear()
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow a parser 1 s of a processor."""
     monkeypatch.setattr(formfile, "CPU_S", 1)
 
 
 def replace_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> None:
-    """Have a parser that does this first; if `only` is given, with texts that hold it."""
+    """Replace the parser by one that first does this; if `only` is given, only with texts that
+    contain it."""
     begin = f"if {only!r} in open('{formfile.TEXT}').read():\n    {does}\n"
     monkeypatch.setattr(formfile, "PARSER", begin + formfile.PARSER)
 
 
 def test_values_come_out_as_they_are() -> None:
+    """Numbers of any size stay whole numbers; values of other types come as something that is
+    neither a number nor a text."""
     found = formfile.parse_form(
         'student = "Zoë"\na = 18446744073709551616\nb = 1.5\nc = 2026-11-28\n'
     )
@@ -47,6 +56,7 @@ def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     [("a = \n", "line 1"), ("a = 1\na = 2\n", "Cannot overwrite"), ("\0", "line 1")],
 )
 def test_what_is_no_toml_is_the_students(text: str, why: str) -> None:
+    """The message has the place."""
     with pytest.raises(Wrong, match=why):
         answers.read_form(text)
 
@@ -70,6 +80,7 @@ def test_a_form_that_costs_too_much_is_the_students(
 def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The limit is processor time in s."""
     limits, run = [], sandbox.run_command
     monkeypatch.setattr(
         sandbox, "run_command", lambda *a, **k: limits.append(k["cpu_s"]) or run(*a, **k)
@@ -79,6 +90,7 @@ def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
 
 
 def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser fails with every text."""
     replace_parser(monkeypatch, "raise SystemExit(1)")
     with pytest.raises(HostFault):
         answers.read_form("a = 1\n")

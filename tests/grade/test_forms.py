@@ -1,4 +1,10 @@
-"""Forms of results: each as its platform documents it, whatever came of the grading."""
+"""Forms of results: each as its platform documents it, whatever came of the grading.
+
+A form is a file for one platform (Gradescope, Autolab, ...) or reader, made from a record by a
+module of grade/engine/formats/. `schema_of` is its documented schema, if programs read it. RECORDS
+has a record for each status: GRADED has a group `g` with a full and a half test, and a hidden group
+`h`. `write` writes a record in all forms.
+"""
 
 import csv
 import io
@@ -88,29 +94,31 @@ of_machines = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.FILE)
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Classroom 50's runner has called."""
+    """Set the environment that Classroom 50's runner sets."""
     for name, value in RUNNER.items():
         monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
 def write(tmp_path: Path, runner: None) -> Callable[[Record], Path]:
-    """Writes a record in all forms; the folder."""
+    """Return a function that writes a record in all forms and returns the folder."""
 
-    def written(record: Record) -> Path:
+    def write_forms(record: Record) -> Path:
         formats.write_all(record, tmp_path)
         return tmp_path
 
-    return written
+    return write_forms
 
 
 def test_what_programs_read_has_a_documented_form() -> None:
+    """Each form in a format for programs (MACHINES) has a schema."""
     for form in forms():
         assert schema_of(form).exists() or Path(form.FILE).suffix not in MACHINES, form.FILE
 
 
 @of_machines
 def test_what_is_documented_has_its_source(form: ModuleType) -> None:
+    """The schema's comment names the platform's page."""
     assert len(json.loads(schema_of(form).read_text())["$comment"]) > 20
 
 
@@ -118,6 +126,7 @@ def test_what_is_documented_has_its_source(form: ModuleType) -> None:
 def test_each_form_is_as_its_platform_documents_it(
     record: Record, write: Callable[[Record], Path]
 ) -> None:
+    """A form may be missing if its module gives none for this record."""
     folder = write(record)
     for form in FORMS:
         path = folder / form.FILE
@@ -132,6 +141,7 @@ def test_each_form_is_as_its_platform_documents_it(
 def test_what_is_not_as_documented_is_noticed(
     form: ModuleType, write: Callable[[Record], Path]
 ) -> None:
+    """One name in each form is misspelled."""
     path = write(GRADED) / form.FILE
     bad = path.read_text()
     for old in ('"score"', '"scores"', '"scoreboard"', '"version"', 'tests="3"', "lab,status"):
@@ -142,6 +152,7 @@ def test_what_is_not_as_documented_is_noticed(
 
 @pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.has_score])
 def test_no_form_gives_more_than_was_earned(name: str, write: Callable[[Record], Path]) -> None:
+    """Some platforms take whole numbers or shares; rounding never adds."""
     record = RECORDS[name]
     folder = write(record)
     share = record.score / record.most
@@ -170,6 +181,7 @@ def test_gradescope_shows_hidden_tests_when_grades_are_published(
 def test_autolabs_scoreboard_has_a_column_for_what_is_measured_though_it_fails(
     write: Callable[[Record], Path],
 ) -> None:
+    """A test that did not measure has a hyphen in its column."""
     folder = write(GRADED)
     columns = document(folder / "autolab-scoreboard.json")["scoreboard"]
     assert columns == [{"hdr": "Score"}, {"hdr": "half (ms)", "asc": 1}]
@@ -181,6 +193,7 @@ def test_autolabs_scoreboard_has_a_column_for_what_is_measured_though_it_fails(
 
 
 def test_junit_counts_what_is_there(write: Callable[[Record], Path]) -> None:
+    """Of three tests two lack points. A refused submission is an error."""
     suite = ElementTree.fromstring((write(GRADED) / "junit.xml").read_text()).find("testsuite")
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "0")
     assert len(suite.findall("testcase")) == 3 and len(suite.findall("testcase/failure")) == 2
@@ -195,7 +208,7 @@ def test_a_row_a_test_in_csv(write: Callable[[Record], Path]) -> None:
 
 
 def test_a_compilers_message_stays_in_its_row_of_the_csv(write: Callable[[Record], Path]) -> None:
-    """For tools that read a table line by line."""
+    """Some tools read a table line by line, so line ends become slashes."""
     failed = replace(RECORDS["build failed"], message="a.c:1: error\r\n  1 | x\n\n    | ^\u2028end")
     lines = (write(failed) / "result.csv").read_text().splitlines()
     assert len(lines) == 2
@@ -205,6 +218,7 @@ def test_a_compilers_message_stays_in_its_row_of_the_csv(write: Callable[[Record
 def test_classroom50_gets_whole_points_and_who_handed_in(
     write: Callable[[Record], Path],
 ) -> None:
+    """60.5 points are 60 there, and half a point of the hidden group is 0."""
     whole = document(write(GRADED) / "classroom50/result.json")
     assert (whole["owner"], whole["assignment"]) == ("ada", "elevator")
     assert whole["datetime"] == "2026-11-21T10:00:00Z"
@@ -217,6 +231,7 @@ def test_classroom50_gets_whole_points_and_who_handed_in(
 def test_without_its_runner_there_is_none_for_classroom50(
     name: str, runner: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """name: a variable of the runner that is missing."""
     formats.write_all(GRADED, tmp_path)
     monkeypatch.delenv(name)
     formats.write_all(GRADED, tmp_path)
@@ -224,6 +239,7 @@ def test_without_its_runner_there_is_none_for_classroom50(
 
 
 def test_students_do_not_read_of_hidden_tests(write: Callable[[Record], Path]) -> None:
+    """Only the staff's files have the hidden test's words."""
     folder = write(GRADED)
     for form in forms():
         if form.FILE not in ("result.json", "result.csv"):
@@ -233,6 +249,7 @@ def test_students_do_not_read_of_hidden_tests(write: Callable[[Record], Path]) -
 def test_students_are_told_what_they_can_type_and_the_staff_what_it_can(
     write: Callable[[Record], Path],
 ) -> None:
+    """A student has no folder /staff/x, so the commands for students do not name it."""
     folder = write(GRADED)
     staffs = {"result.txt", "report.html", "result.json", "result.csv"}
     for form in forms():
@@ -247,7 +264,8 @@ def test_students_are_told_what_they_can_type_and_the_staff_what_it_can(
 def test_a_failure_of_ours_is_a_score_in_no_form(
     status: str, write: Callable[[Record], Path]
 ) -> None:
-    """Platforms book what a file says; without their file they report that the grader failed."""
+    """Platforms store the score that a file has. Without their file they report that the grader
+    failed."""
     write(GRADED)  # whose files must not stay
     folder = write(replace(RECORDS[status], groups=GROUPS))
     for name in ("gradescope/results.json", "autolab.txt", "prairielearn/results.json",
@@ -269,6 +287,7 @@ def test_a_failure_of_ours_is_a_score_in_no_form(
 def test_what_was_not_graded_is_told_in_each_form(
     status: str, write: Callable[[Record], Path]
 ) -> None:
+    """Status and message."""
     folder = write(RECORDS[status])
     for form in forms():
         if form.FILE not in (
@@ -281,6 +300,7 @@ def test_what_was_not_graded_is_told_in_each_form(
 
 
 def test_the_page_shows_all_offline_but_of_hidden_tests(write: Callable[[Record], Path]) -> None:
+    """Only the visible test's picture is there, and nothing is loaded."""
     page = (write(GRADED) / "report.html").read_text()
     assert page.count("<figure>") == 1
     assert "<b>first</b>: all is well" in page and "second" not in page
@@ -303,6 +323,7 @@ class Open(HTMLParser):
 
 
 def test_the_page_is_well_formed_whatever_came(write: Callable[[Record], Path]) -> None:
+    """Each element that begins ends, also with HTML in a message."""
     wild = replace(FAILED, came="</dd><script>alert(1)</script>")
     for record in (*RECORDS.values(), replace(GRADED, tests=[wild])):
         page = (write(record) / "report.html").read_text()
@@ -314,6 +335,7 @@ def test_the_page_is_well_formed_whatever_came(write: Callable[[Record], Path]) 
 def test_however_much_came_a_page_is_not_filled_with_it(
     write: Callable[[Record], Path],
 ) -> None:
+    """Messages of 3 MB are cut."""
     flood = replace(FAILED, came="x" * 3 * MB)
     assert len(describe_for_student(flood)) < 3 * MOST_SHOWN
     folder = write(replace(GRADED, tests=[flood] * 20))
@@ -323,6 +345,7 @@ def test_however_much_came_a_page_is_not_filled_with_it(
 def test_the_report_begins_with_its_groups_and_says_without_colour_what_was_reached(
     write: Callable[[Record], Path],
 ) -> None:
+    """A tick and words mark what has all points."""
     page = (write(GRADED) / "report.html").read_text()
     table = page[page.index('<table class="groups">') : page.index("</table>")]
     for group in GRADED.groups:

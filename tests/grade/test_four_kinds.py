@@ -30,7 +30,7 @@ from sluice.host.paths import ROOT, SNAPSHOTS
 
 LAB = find_lab("elevator")
 TEST = "rise.blocks_here_and_there_are_served_by_rising_sector"
-NOBODY = 61_234  # not one of the numbers that submissions' compilers have (sandbox.py)
+NOBODY = 61_234  # a user who is not one of the compilers' (sandbox.py)
 TOOLS = ("bwrap", "chroot", "mount", "setpriv", "unshare")
 # Before the command come its user, a new root or nothing, the tree, its folder for snapshots, and
 # a folder in which the packages are shown that only root may enter.
@@ -62,13 +62,14 @@ exec "$@"
 class Kind:
     """A kind of surroundings, with a folder in which its user may write."""
 
-    room: Path
+    room: Path  # the folder in which the user may write
     user: int
     plain: Path | None  # the root of a chroot, for want of namespaces
     shown: Path  # has a folder for each of HIDDEN
 
     def run(self, name: str, **values: object) -> str:
-        """Do the work of a verb of `sluice lab`. values: of its options. Returns what it prints."""
+        """Do the work of a verb of `sluice lab` with these values of its options, and return what
+        it prints."""
         own = {
             **{"HOME": str(self.room), "TMPDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
             "HIDDEN": " ".join(HIDDEN),
@@ -100,6 +101,7 @@ TELLING = ("grade", "class_", "recheck")  # they say what is weaker here
     ids=lambda kind: f"{'not ' * bool(kind[0])}root, {'with' if kind[1] else 'without'} namespaces",
 )
 def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    """Yield a kind of surroundings with the lab's samples in it, or skip."""
     user, namespaces = request.param
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if os.geteuid() or missing:
@@ -121,6 +123,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
 
 
 def grade(kind: Kind, sample: str) -> dict:
+    """Return the result of a grading of this sample by one test."""
     out = kind.room / f"graded-{sample}"
     handed_in = kind.room / "samples" / sample
     kind.run("grade", lab=LAB.name, submission=handed_in, out=out, test=TEST, nonce="7")
@@ -128,6 +131,7 @@ def grade(kind: Kind, sample: str) -> dict:
 
 
 def test_a_right_submission_has_its_points(kind: Kind) -> None:
+    """The sample `good` is the solution."""
     result = grade(kind, "good")
     assert (result["status"], result["score"]) == ("graded", result["most"])
 
@@ -149,6 +153,7 @@ def test_a_class_has_what_each_earned(kind: Kind) -> None:
 
 @in_full
 def test_the_other_commands_of_a_course(kind: Kind) -> None:
+    """recheck, a whole class, handout, solution, and the archive for Gradescope."""
     room = kind.room
     grade(kind, "good")
     was = room / "graded-good/certificate.json"
@@ -169,6 +174,7 @@ def test_the_other_commands_of_a_course(kind: Kind) -> None:
 
 @pytest.mark.parametrize("command", ["setup", "command"])
 def test_a_tree_of_another_user_is_one_line(command: str) -> None:
+    """A user who does not own the tree gets one line of advice."""
     if os.geteuid() or not shutil.which("setpriv"):
         pytest.skip("only root runs commands as another user")
     if not is_enterable(ROOT):

@@ -1,5 +1,9 @@
 """Changes by editors, Windows and macOS to an honest submission cost no points; a message names
-what the student can see or remove."""
+what the student can see or remove.
+
+The lab elevator wants one file (FILE). `pack` makes a submission of files and is tried three times:
+as a folder, a zip and a tar.
+"""
 
 import io
 import subprocess
@@ -45,10 +49,12 @@ def pack_files(kind: str, path: Path, files: dict[str, bytes]) -> Path:
 
 @pytest.fixture(params=["folder", "zip", "tar"])
 def pack(request: pytest.FixtureRequest, tmp_path: Path) -> Pack:
+    """Return a function that packs files as a folder or an archive."""
     return lambda files: pack_files(request.param, tmp_path / "handed", files)
 
 
 def take(path: Path) -> dict[str, str]:
+    """Return the lab's files in a submission, or raise Refused."""
     return submission.take_files(path, LAB.files, lambda _: set())
 
 
@@ -61,6 +67,7 @@ def test_backslashes_between_folders_are_slashes(pack: Pack, name: str) -> None:
 
 
 def test_a_folder_whose_name_ends_in_a_backslash_is_one(tmp_path: Path) -> None:
+    """Some programs for Windows write folders into a zip so."""
     path = pack_files(
         "zip", tmp_path / "z", {"policies\\": b"", "policies\\sched\\": b"", FILE: TEXT}
     )
@@ -83,16 +90,19 @@ def test_a_backslash_leads_out_of_no_folder(pack: Pack) -> None:
     ],
 )
 def test_a_by_product_beside_a_source_is_passed_over(pack: Pack, name: str) -> None:
+    """Backups, objects and files of systems are ignored."""
     path = str(Path(FILE).with_name(name))
     assert take(pack({FILE: TEXT, path: b"\0other"})) == {FILE: TEXT.decode()}
 
 
 @pytest.mark.parametrize("name", ["mine.old", "clook.d", "lab~"])
 def test_a_folder_is_no_by_product(pack: Pack, name: str) -> None:
+    """A submission in a folder whose name looks like a by-product."""
     assert take(pack({f"{name}/{FILE}": TEXT})) == {FILE: TEXT.decode()}
 
 
 def test_another_source_is_no_by_product(pack: Pack) -> None:
+    """A policy that the lab does not ask for may be a mistake, so it is refused."""
     with pytest.raises(Refused, match="not one of the lab's"):
         take(pack({FILE: TEXT, "policies/sched/mine.c": TEXT}))
 
@@ -113,14 +123,16 @@ def test_names_of_files_that_are_not_read_may_differ_in_case_only(pack: Pack) ->
     ],
 )
 def test_a_file_whose_name_was_changed_is_named(pack: Pack, name: str, hides: bool) -> None:
-    """Windows, a browser or a learning platform has changed the name."""
-    with pytest.raises(Refused) as told:
+    """Windows, a browser or a learning platform has changed the name. hides: Windows hides the
+    ending .txt."""
+    with pytest.raises(Refused) as refused:
         take(pack({name: TEXT, "clooks.c": TEXT, "elevator.c": TEXT}))
-    assert f'There is "{name}": if it is this file, name it clook.c' in str(told.value)
-    assert ("hides the ending .txt" in str(told.value)) == hides
+    assert f'There is "{name}": if it is this file, name it clook.c' in str(refused.value)
+    assert ("hides the ending .txt" in str(refused.value)) == hides
 
 
 def test_a_missing_file_of_several_is_named_with_what_may_be_it(pack: Pack) -> None:
+    """own.c is missing; own.c.txt may be it."""
     files = (FILE, "policies/sched/own.c")
     path = pack({FILE: TEXT, "policies/sched/own.c.txt": TEXT})
     why = r'own\.c: missing: hand it in, too\. There is "policies/sched/own\.c\.txt": if it'
@@ -129,6 +141,7 @@ def test_a_missing_file_of_several_is_named_with_what_may_be_it(pack: Pack) -> N
 
 
 def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
+    """A zip without its end, and a file of 0 bytes."""
     whole = pack_files("zip", tmp_path / "a.zip", {FILE: TEXT}).read_bytes()
     for data, why in ((whole[:-20], "damaged or cut off.*anew"), (b"", "an empty file: was it")):
         (tmp_path / "a.zip").write_bytes(data)
@@ -137,6 +150,7 @@ def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_no_file_of_another_name(pack: Pack) -> None:
+    """Neither name is that of the file with an ending."""
     files = (FILE, "policies/sched/own.c")
     path = pack({FILE: TEXT, "policies/sched/owner.md": TEXT, "owner.c.txt": TEXT})
     with pytest.raises(Refused, match=r"own\.c: missing: hand it in, too$"):
@@ -159,6 +173,7 @@ def test_a_large_source_is_refused(pack: Pack, name: str) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf"])
 def test_an_empty_source_is_one_message(pack: Pack, data: bytes) -> None:
+    """Nothing, blank lines, or a byte order mark alone."""
     with pytest.raises(Refused, match=f"{FILE}: empty: hand in the file"):
         take(pack({FILE: data}))
 
@@ -203,17 +218,20 @@ def test_line_ends_of_old_macs_are_named_with_what_to_do() -> None:
 
 
 def test_characters_are_named_by_number() -> None:
+    """A character that cannot be seen is named by its number only."""
     assert name_character("é") == "é (U+00E9, LATIN SMALL LETTER E WITH ACUTE)"
     assert name_character("\x01") == "(U+0001, a control character)"
     assert make_printable("a\u200bb\udcff") == "a<U+200B>b\\xFF"
 
 
 def test_any_text_can_be_written(tmp_path: Path) -> None:
+    """The byte FF, which is no UTF-8, is written as an escape."""
     write_text(tmp_path / "f", "ä \udcff\n")
     assert (tmp_path / "f").read_bytes() == "ä \\udcff\n".encode()
 
 
 def test_a_file_is_utf_8_in_every_locale(tmp_path: Path) -> None:
+    """Python is started in the locale C."""
     words = (
         "from grade.trust.untrusted_text import *; write_text(Path({!r}), chr(0xe4) + chr(0x2192))"
     )

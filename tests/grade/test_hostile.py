@@ -1,6 +1,9 @@
 """Submissions of a student of ill will: archives, names, texts that the compiler reads otherwise.
 
-Each is refused or taken for what it is, and nobody else's results suffer.
+Each is refused or taken for what it is, and nobody else's results suffer. The submissions are for
+the lab `elevator`, which wants one file (FILE). The functions that make a hostile archive are named
+for what is wrong with it; each writes into a folder and returns the archive's path. Limits such as
+MOST_KEPT are those of grade/trust/.
 """
 
 import csv
@@ -43,10 +46,12 @@ MIB = 1 << 20
 
 
 def take(path: Path) -> dict[str, str]:
+    """Return the lab's files in a submission, or raise Refused."""
     return submission.take_files(path, LAB.files, lambda _: set())
 
 
-def tar_of(path: Path, *names: str, size: int = 1) -> Path:
+def write_tar(path: Path, *names: str, size: int = 1) -> Path:
+    """Write an archive whose members have these names and `size` zeros each."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
         for name in names:
             info = tarfile.TarInfo(name)
@@ -55,27 +60,31 @@ def tar_of(path: Path, *names: str, size: int = 1) -> Path:
     return path
 
 
-def zip_of(path: Path, way: int = zipfile.ZIP_DEFLATED, text: str = "x" * 1000) -> Path:
+def write_zip(path: Path, way: int = zipfile.ZIP_DEFLATED, text: str = "x" * 1000) -> Path:
+    """Write an archive that has the lab's file, compressed in this way."""
     with zipfile.ZipFile(path, "w", way) as archive:
         archive.writestr(FILE, text)
     return path
 
 
 def same_name_twice(folder: Path) -> Path:
-    return tar_of(folder / "a.tar.gz", FILE, f"./{FILE}")
+    """./FILE and FILE are the same file."""
+    return write_tar(folder / "a.tar.gz", FILE, f"./{FILE}")
 
 
 def more_than_memory_holds(folder: Path) -> Path:
+    """The files together are larger than what is kept in memory."""
     names = (f"policies/{i}.c" for i in range(submission.MOST_KEPT // MIB))
-    return tar_of(folder / "a.tar.gz", FILE, *names, size=MIB)
+    return write_tar(folder / "a.tar.gz", FILE, *names, size=MIB)
 
 
 def unpacks_without_end(folder: Path) -> Path:
+    """The members unpack to more than the limit, although none is kept."""
     names = (f"build/{i}" for i in range(archive.MOST_UNPACKED // MIB + 1))
-    return tar_of(folder / "a.tar.gz", *names, FILE, size=MIB)
+    return write_tar(folder / "a.tar.gz", *names, FILE, size=MIB)
 
 
-def a_name_as_long_as_a_film(folder: Path) -> Path:
+def a_name_of_64_mib(folder: Path) -> Path:
     info = tarfile.TarInfo("x")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 64 * MIB
     with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
@@ -84,8 +93,9 @@ def a_name_as_long_as_a_film(folder: Path) -> Path:
 
 
 def make_encrypted_zip(folder: Path) -> Path:
-    path = zip_of(folder / "a.zip", zipfile.ZIP_STORED)
+    path = write_zip(folder / "a.zip", zipfile.ZIP_STORED)
     data = bytearray(path.read_bytes())
+    # the bit that says "encrypted", in the member's header and in the directory
     data[6] |= 1
     data[data.find(b"PK\1\2") + 8] |= 1
     path.write_bytes(data)
@@ -93,7 +103,7 @@ def make_encrypted_zip(folder: Path) -> Path:
 
 
 def damaged_inside(folder: Path) -> Path:
-    path = zip_of(folder / "a.zip", text=Random(1).randbytes(4000).hex())
+    path = write_zip(folder / "a.zip", text=Random(1).randbytes(4000).hex())
     data = bytearray(path.read_bytes())
     data[100:120] = b"\xff" * 20
     path.write_bytes(data)
@@ -101,18 +111,21 @@ def damaged_inside(folder: Path) -> Path:
 
 
 def larger_than_it_says(folder: Path) -> Path:
-    path = zip_of(folder / "a.zip", text="x" * (4 * MIB))
+    """The archive's directory says 9 bytes, and the file has 4 MiB."""
+    path = write_zip(folder / "a.zip", text="x" * (4 * MIB))
     data = path.read_bytes()
     path.write_bytes(data.replace((4 * MIB).to_bytes(4, "little"), (9).to_bytes(4, "little")))
     return path
 
 
 def needs_a_large_dictionary(folder: Path) -> Path:
-    return zip_of(folder / "a.zip", zipfile.ZIP_LZMA)
+    """Decompressing LZMA may take much memory, so it is not supported in a zip."""
+    return write_zip(folder / "a.zip", zipfile.ZIP_LZMA)
 
 
 def ends_early(folder: Path) -> Path:
-    whole = lzma.compress(tar_of(folder / "b.tar.gz", FILE).read_bytes())
+    """The compressed stream lacks its last 20 bytes."""
+    whole = lzma.compress(write_tar(folder / "b.tar.gz", FILE).read_bytes())
     (folder / "a.tar.xz").write_bytes(whole[:-20])
     return folder / "a.tar.xz"
 
@@ -123,18 +136,18 @@ def ends_early(folder: Path) -> Path:
         (same_name_twice, "twice"),
         (more_than_memory_holds, f"files of more than {submission.MOST_KEPT} bytes"),
         (unpacks_without_end, "when unpacked"),
-        (a_name_as_long_as_a_film, f"bytes of a name, more than {archive.MOST_HEADER}"),
+        (a_name_of_64_mib, f"bytes of a name, more than {archive.MOST_HEADER}"),
         (make_encrypted_zip, "encrypted"),
         (damaged_inside, "decompressing"),
         (larger_than_it_says, "CRC"),
         (needs_a_large_dictionary, "neither stored nor deflated"),
         (ends_early, "a.tar.xz"),
         (
-            lambda folder: tar_of(folder / "a.tar.gz", FILE, "policies/\udcff.c"),
+            lambda folder: write_tar(folder / "a.tar.gz", FILE, "policies/\udcff.c"),
             r"policies/\\xFF\.c",
         ),
         (
-            lambda folder: tar_of(folder / "a.tar.gz", FILE, "mkfs/a\n\x1b[2J.c"),
+            lambda folder: write_tar(folder / "a.tar.gz", FILE, "mkfs/a\n\x1b[2J.c"),
             r"mkfs/a<U\+000A><U\+001B>\[2J\.c",
         ),
     ],
@@ -142,6 +155,7 @@ def ends_early(folder: Path) -> Path:
 def test_a_hostile_archive_is_refused_with_words(
     tmp_path: Path, make: Callable[[Path], Path], why: str
 ) -> None:
+    """The message is printable, although a name in the archive may not be."""
     with pytest.raises(Refused, match=why) as refused:
         take(make(tmp_path))
     assert str(refused.value).isprintable()
@@ -158,6 +172,7 @@ def tar_with(path: Path, *infos: tarfile.TarInfo) -> Path:
 
 
 def tar_info(name: str = FILE, kind: bytes = tarfile.REGTYPE, size: int = 0) -> tarfile.TarInfo:
+    """Return the header of an archive's member."""
     info = tarfile.TarInfo(name)
     info.type, info.size = kind, size
     return info
@@ -180,7 +195,8 @@ def add_pax_header(path: Path, *lines: bytes) -> Path:
 
 
 def members_of_a_zip_that_share_bytes(folder: Path) -> Path:
-    path = zip_of(folder / "a.zip")
+    """The directory lists two members at the same place."""
+    path = write_zip(folder / "a.zip")
     data = path.read_bytes()
     start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
     one, tail = data[start:end], bytearray(data[end:])
@@ -191,6 +207,7 @@ def members_of_a_zip_that_share_bytes(folder: Path) -> Path:
 
 
 def streams_without_end(folder: Path) -> Path:
+    """The archive is 100,000 empty compressed streams, one after another."""
     (folder / "a.tar.gz").write_bytes(gzip.compress(b"") * 100_000)
     return folder / "a.tar.gz"
 
@@ -221,9 +238,9 @@ def streams_without_end(folder: Path) -> Path:
         ),
         (lambda f: add_pax_header(f / "a.tar.gz", b"0 path=x\n"), "line of 0 bytes"),
         (lambda f: add_pax_header(f / "a.tar.gz", b"-9 path=x\n"), "line of -9 bytes"),
-        (lambda f: tar_of(f / "a.tar.gz", FILE, FILE.upper()), "spelled differently"),
+        (lambda f: write_tar(f / "a.tar.gz", FILE, FILE.upper()), "spelled differently"),
         (
-            lambda f: tar_of(f / "a.tar.gz", "kernel/\u00e9.c", "kernel/e\u0301.c"),
+            lambda f: write_tar(f / "a.tar.gz", "kernel/\u00e9.c", "kernel/e\u0301.c"),
             "spelled differently",
         ),
         (members_of_a_zip_that_share_bytes, "overlaps"),
@@ -239,6 +256,8 @@ def test_no_trick_of_an_archives_form_gets_by(
 
 @pytest.mark.parametrize("magic", [m for m, (_, most) in archive.PACKED.items() if most < 64 * MIB])
 def test_what_takes_long_to_unpack_has_a_lower_limit(tmp_path: Path, magic: bytes) -> None:
+    """magic: the first bytes of a compressed file, which tell its kind. Slow kinds may have less
+    than 64 MiB."""
     (tmp_path / "a").write_bytes(magic)
     os.truncate(tmp_path / "a", archive.PACKED[magic][1] + 1)
     with pytest.raises(Refused, match=f"more than {archive.PACKED[magic][1]} bytes"):
@@ -255,7 +274,8 @@ def test_an_archive_of_another_kind_is_named(tmp_path: Path, magic: bytes) -> No
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_every_usual_archive_is_read(tmp_path: Path, mode: str, form: int) -> None:
-    """Packed or not, with names that need a header of their own, as tar and Python write them."""
+    """Compressed or not, with names that need a header of their own, as tar and Python write
+    them."""
     long = f"{'build-' * 20}/{'x' * 60}/{FILE}"
     with tarfile.open(tmp_path / "a", mode, format=form) as made:
         for name in (long, "\u00e9.txt"):
@@ -266,16 +286,17 @@ def test_every_usual_archive_is_read(tmp_path: Path, mode: str, form: int) -> No
     assert len(take(tmp_path / "a")[FILE]) == 140_000
 
 
-# ---- what they cost ----
+# ---- what reading an archive costs ----
 
 
+# Limits for these tests, lower than the real ones; and far more members than the limit allows
 LOW = {"MOST_MEMBERS": 200, "MOST_UNPACKED": 4 * MIB, "MOST_DIRECTORY": 64 << 10}
 PLENTY = 20 * LOW["MOST_MEMBERS"]
 
 
 @dataclass
 class Work:
-    """The object files that were looked at."""
+    """How much was read to look at a submission."""
 
     entries: int = 0  # of folders
     headers: int = 0  # of tar archives
@@ -284,7 +305,7 @@ class Work:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Counts what is looked at from here on, under lower limits."""
+    """Count from here on what is read, with the limits lowered to LOW."""
     for name, limit in LOW.items():
         monkeypatch.setattr(archive, name, limit)
     made = Work()
@@ -292,6 +313,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
     @contextmanager
     def scanned(path: Path) -> Iterator[Iterator[os.DirEntry]]:
+        """List a folder, counting its entries."""
+
         def counted() -> Iterator[os.DirEntry]:
             for entry in entries:
                 made.entries += 1
@@ -301,10 +324,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
             yield counted()
 
     def header(*arguments: object) -> tarfile.TarInfo:
+        """Read a header of a tar archive and count it."""
         made.headers += 1
         return frombuf(*arguments)
 
     class Counted(io.FileIO):
+        """A file that counts the bytes that are read of it."""
+
         def read(self, size: int = -1) -> bytes:
             data = super().read(size)
             made.bytes += len(data)
@@ -323,6 +349,7 @@ def empty_folders(folder: Path) -> Path:
 
 
 def folders_in_folders(folder: Path) -> Path:
+    """The folders are three times as deep as the limit allows."""
     here = folder
     for _ in range(3 * archive.MOST_DEPTH):
         here /= "d"
@@ -332,7 +359,7 @@ def folders_in_folders(folder: Path) -> Path:
 
 def zip_of_names(folder: Path) -> Path:
     """Return an archive with a list of many members, made by hand: none of them is there."""
-    path = zip_of(folder / "a.zip")
+    path = write_zip(folder / "a.zip")
     data = path.read_bytes()
     start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
     listed = data[start:end] * PLENTY
@@ -351,7 +378,7 @@ def folders_in_a_tar(folder: Path) -> Path:
 
 
 def names_of_names(folder: Path) -> Path:
-    """Headers that name the next one, which names the next one."""
+    """Write headers each of which names the next one."""
     named = tar_info("x", tarfile.GNUTYPE_LONGNAME, 2).tobuf() + b"x".ljust(512, b"\0")
     with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
         file.write(named * PLENTY)
@@ -368,6 +395,7 @@ def packed_zeros(folder: Path) -> Path:
 
 
 def many_files(folder: Path) -> Path:
+    """The archive has one member more than the limit allows."""
     with zipfile.ZipFile(folder / "a.zip", "w") as made:
         for i in range(LOW["MOST_MEMBERS"] + 1):
             made.writestr(str(i), "")
@@ -389,6 +417,8 @@ def many_files(folder: Path) -> Path:
 def test_a_costly_submission_is_left_at_the_limit(
     tmp_path: Path, make: Callable[[Path], Path], why: str, request: pytest.FixtureRequest
 ) -> None:
+    """Reading stops as soon as a limit is exceeded: one entry or header too many, and at most 1 MiB
+    read."""
     path = make(tmp_path)
     work = request.getfixturevalue("work")
     with pytest.raises(Refused, match=why):
@@ -411,13 +441,16 @@ def test_unpacking_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_large_files_of_no_interest_is_taken(tmp_path: Path) -> None:
-    assert take(tar_of(tmp_path / "a.tar.gz", "build/kernel/a.o", FILE)).keys() == {FILE}
+    """An object file of a build is skipped."""
+    assert take(write_tar(tmp_path / "a.tar.gz", "build/kernel/a.o", FILE)).keys() == {FILE}
 
 
-# ---- what others read of it ----
+# ---- what is shown of a submission's text ----
 
 
 def test_words_of_a_stranger_move_no_cursor_and_are_no_formula() -> None:
+    """Control characters are shown by their numbers. A cell of a table that begins as a formula
+    gets an apostrophe before it."""
     text = "\x1b[2J100 of\t100\n\ud800\udcffé\ufeff"
     assert make_printable(text) == "<U+001B>[2J100 of\t100\n<U+D800>\\xFFé<U+FEFF>"
     assert len(make_printable("x" * 9000, 100)) < 110
@@ -430,6 +463,7 @@ def test_words_of_a_stranger_move_no_cursor_and_are_no_formula() -> None:
 
 
 def test_no_cell_of_a_table_is_a_formula() -> None:
+    """A spreadsheet would compute a cell that begins with =, +, - or @."""
     record = Record(LAB.name, LAB.title, "1", "refused", "=1+1/../x: leaves its folder", most=40)
     rows = [*csv.reader(io.StringIO(table.text(record)))]
     record.tests = [Outcome("g", "one", "", False, 0, 40, "this", "@SUM(1)")]
@@ -439,6 +473,8 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
 
 
 def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> None:
+    """The kernel prints codes that clear a terminal, and HTML. The student gets no points for them,
+    and no form passes them on."""
     lab, old = find_lab("delayed-write"), "spin_lock(&bcache.lock);"
     forged = rf'kprintf("\x1b[2J\x1b[H<script>100 of 100\n"); panic("]]>\x07");{old}'
     cache = "kernel/cache/delayed.c"
@@ -462,6 +498,7 @@ def test_a_link_in_a_class_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_submission_is_not_called_as_the_results_are(tmp_path: Path) -> None:
+    """The results' folder has a file `nonce`, so no student's folder may have this name."""
     (tmp_path / "nonce.zip").write_bytes(b"")
     with pytest.raises(classroom.BadClass, match="nonce"):
         classroom.collect_submissions(tmp_path, LAB)
@@ -469,6 +506,7 @@ def test_a_submission_is_not_called_as_the_results_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("deep", ["a = " + "[" * 100_000, "a = " + "1" * 100_000])
 def test_a_form_that_python_cannot_hold_spoils_no_class(deep: str) -> None:
+    """The form has 100,000 brackets, or a number of 100,000 digits."""
     with pytest.raises(Wrong, match="TOML"):
         answers.read_form(deep)
     assert answers.find_similar_pairs({"eve": deep, "bob": 'student = "B"\nx = 1\n'}) == []
@@ -476,6 +514,8 @@ def test_a_form_that_python_cannot_hold_spoils_no_class(deep: str) -> None:
 
 # ---- texts ----
 
+# gcc reads R"(")" as a string of one quote, so the assembler is code. To a reader that does not
+# know such strings, the assembler stands within quotes.
 RUNS_ON = 'const char *s = R"(")"; void f(void) { __asm__("nop"); } const char *t = R"(")";\n'
 
 
@@ -493,7 +533,7 @@ RUNS_ON = 'const char *s = R"(")"; void f(void) { __asm__("nop"); } const char *
     ],
 )
 def test_what_only_the_compiler_sees_is_refused(text: str, why: str) -> None:
-    """These do compile, and do what they should not."""
+    """These texts do compile, and their object has assembler or a section .boot."""
     line = [f"{PREFIX}gcc", "-std=gnu11", "-w", "-S", "-x", "c", "-o", "-", "-"]
     made = subprocess.run(line, input=text.encode(), capture_output=True, check=True).stdout
     assert b"#APP" in made or b".section\t.boot" in made
@@ -503,12 +543,15 @@ def test_what_only_the_compiler_sees_is_refused(text: str, why: str) -> None:
 
 
 def test_lines_may_end_as_they_do_elsewhere_and_text_may_be_quoted_anyhow() -> None:
+    """Windows' line ends, and forbidden words in characters, strings and comments, are allowed."""
     text = "char a = '\"', b = '\\''; /* don't */ char *s = \"it's [[ asm R\\\"(\"; // \"\n"
     sourcefile.check_text("policies/a.c", '#include "kernel/policy/policy.h"\n' + text)
     sourcefile.check_text("a.c", text.replace("\n", "\r\n"))
 
 
 def test_a_policy_has_its_boundary_only() -> None:
+    """Policies may include their kind's header and those of policies/lib/. Files of the kernel may
+    include more."""
     with pytest.raises(
         Refused, match=r"kernel/machine/riscv.h.*a policy may include its kind's header"
     ):
@@ -524,6 +567,8 @@ def test_a_policy_has_its_boundary_only() -> None:
 
 
 def test_what_the_preprocessor_has_read_is_asked_too() -> None:
+    """The preprocessor's output names each file it read. It may read no other file, and the
+    headers' text must be as if they were read alone."""
     alone = sourcefile.read_expanded("-", '# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "-" 2\n')
     good = f'# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "{FILE}" 2\nint b;\n'
     sourcefile.check_expanded(FILE, sourcefile.read_expanded(FILE, good), alone)
@@ -550,12 +595,13 @@ def test_a_text_that_opens_comments_without_end_is_read_once() -> None:
 
 @dataclass(frozen=True)
 class Bomb:
-    """A text, and what becomes of it."""
+    """A text that costs a compiler much, and the words with which its build fails."""
 
     text: str
     why: str
 
 
+# a40 expands to 2^40 copies of a0
 MANY = "\n".join(f"#define a{i + 1} a{i} a{i}" for i in range(40))
 
 
@@ -582,6 +628,7 @@ def test_a_bomb_for_the_compiler_takes_no_more_than_its_share(
 
 
 def test_a_flood_of_transfers_is_not_read_to_its_end(tmp_path: Path) -> None:
+    """The devices' log has 1000 transfers, and the limit is 10."""
     log = tmp_path / "devices"
     line = "virtio_blk_handle_read vdev 0x1 req 0x1 sector 8 nsectors 8\n"
     log.write_text(line * 1000)
@@ -589,6 +636,7 @@ def test_a_flood_of_transfers_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_a_machine_has_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """QEMU is started without a network card."""
     seen: list[Config] = []
 
     def start(config: Config, *_: object, **__: object) -> None:

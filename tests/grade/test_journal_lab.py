@@ -1,4 +1,9 @@
-"""The lab journal: its answers are read with care, and its stories are those of the events."""
+"""The lab journal: its answers are read with care, and its stories are those of the events.
+
+An answer is a list of operations and the number of writes after which a power cut loses something
+(RIGHT is the right one). A Recording has a run's events. A cut is judged in the ways in which a
+drive's cache may lose writes; a story tells a loss.
+"""
 
 from pathlib import Path
 
@@ -50,9 +55,10 @@ def test_an_answer_is_operations_and_a_number() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_tried_is_told(text: str, says: str) -> None:
-    with pytest.raises(Wrong) as told:
+    """says: words of the message."""
+    with pytest.raises(Wrong) as refused:
         parse_answer(text)
-    assert says in str(told.value)
+    assert says in str(refused.value)
 
 
 def test_the_right_answer_is_found_where_the_sources_are_a_snapshot(
@@ -67,23 +73,28 @@ def test_the_right_answer_is_found_where_the_sources_are_a_snapshot(
 
 
 def log_block(kind: int, number: int) -> bytes:
+    """Return a block of the log of this kind, in this transaction."""
     return HEAD.pack(MAGIC, kind, number).ljust(BLOCK, b"\0")
 
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return a disk with an empty journal."""
     path = tmp_path_factory.mktemp("disk") / "disk.img"
     content = Content(programs=False, size="5M", options=("--journal", "4M"))
     return image.make_image(path, content).read_bytes()
 
 
 def recording_of(disk: bytes, *events: Event) -> Recording:
+    """Return a recording of `mkdir /d; sync` with these events."""
     operations = parse("mkdir /d; sync")
     run = Run(Scenario("s", ""), Path(), None)
     return Recording(run, operations, disk, list(events), History(operations))
 
 
 def test_a_write_is_cut_in_the_ways_in_which_a_cache_may_lose_others() -> None:
+    """A way is (writes that are there, torn write or -1, its sectors). After a flush there is
+    nothing to lose."""
     written = [Event("write", at=BLOCK * i, data=bytes(BLOCK)) for i in range(4)]
     assert list_ways(written, 3, [0, 1, 2, 3]) == [
         ((3,), -1, ()),
@@ -97,6 +108,7 @@ def test_a_write_is_cut_in_the_ways_in_which_a_cache_may_lose_others() -> None:
 
 
 def test_what_a_flush_covers_is_never_lost(disk: bytes) -> None:
+    """Without the flush, the write may be lost or not."""
     new = Event("write", at=len(disk) - BLOCK, data=b"x" * BLOCK)
     seen = recording_of(disk, new, Event("flush"), Event("returned", mark=0))
     last = [left for cut, left in each_cut(seen, lambda cut: cut.after == 2, volatile=True)]
@@ -107,6 +119,8 @@ def test_what_a_flush_covers_is_never_lost(disk: bytes) -> None:
 
 
 def test_a_story_names_the_blocks_of_the_log_and_what_was_lost(disk: bytes) -> None:
+    """The commit block is there, and the descriptor was lost. Without a volatile cache nothing is
+    lost."""
     log = next(
         at
         for at in range(0, len(disk), BLOCK)
@@ -136,6 +150,7 @@ def test_a_story_names_the_blocks_of_the_log_and_what_was_lost(disk: bytes) -> N
 
 
 def test_directories_in_a_row_are_one_command() -> None:
+    """The workload's script makes them by one mkdir."""
     assert group_operations(parse("creat /a; mkdir /b; mkdir /c; sync; sync")) == [
         [0],
         [1, 2],

@@ -1,7 +1,9 @@
 """The texts of each lab for students: handout, chapter of the book, hints, and the worked example.
 
 The texts refer to each other, hints lead step by step, none of them has the solution, the examples
-are what runs print, and the tree that is handed out has all of this and no answers.
+are what runs print, and the tree that is handed out has all of this and no answers. A worked
+example has two texts: what a run prints with the handed-out functions (before.txt), and with the
+solution (after.txt). A statement is C code of at least LONG letters without blanks.
 """
 
 import re
@@ -42,11 +44,12 @@ each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 
 
 def chapter(lab: Lab) -> Path:
+    """Return the path of the lab's chapter in the book."""
     return PAGES / "labs" / f"{lab.name}.md"
 
 
 def remove_blanks(text: str) -> str:
-    """Text without blanks, so that its layout does not matter."""
+    """Return text without blanks, so that its layout does not matter."""
     return re.sub(r"\s+", "", text)
 
 
@@ -55,6 +58,7 @@ def remove_blanks(text: str) -> str:
 
 @each_lab
 def test_a_lab_and_its_chapter_lead_to_each_other_and_to_the_hints(lab: Lab) -> None:
+    """The chapter shows the handout's lab, the hints, the example and a drawing by directives."""
     handout, text = (lab.folder / "handout.md").read_text(), chapter(lab).read_text()
     assert f"(../../../book/pages/labs/{lab.name}.md)" in handout
     assert "(hints.md)" in handout
@@ -67,6 +71,7 @@ def test_a_lab_and_its_chapter_lead_to_each_other_and_to_the_hints(lab: Lab) -> 
 
 @each_lab
 def test_a_handout_says_what_to_know_before_and_how_difficult_each_task_is(lab: Lab) -> None:
+    """A table has at least two tasks with their difficulty."""
     handout = (lab.folder / "handout.md").read_text()
     assert "**Before you begin**" in handout
     rows = handout.partition("| task | difficulty |")[2].partition("\n\n")[0].splitlines()[2:]
@@ -75,6 +80,7 @@ def test_a_handout_says_what_to_know_before_and_how_difficult_each_task_is(lab: 
 
 
 def test_the_books_list_of_labs_has_each_in_its_order() -> None:
+    """The table and the table of contents of the book's page."""
     text = (PAGES / "labs" / "index.md").read_text()
     names = [lab.name for lab in LABS]
     assert re.findall(r"^\| \{doc\}`([\w-]+)`", text, re.M) == names
@@ -86,6 +92,7 @@ def test_the_books_list_of_labs_has_each_in_its_order() -> None:
 
 @each_lab
 def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
+    """There are at least four tasks, each with hints numbered from 1."""
     text = (lab.folder / "hints.md").read_text()
     tasks = TASK.split(text)[1:]
     assert len(tasks) >= 4
@@ -99,7 +106,7 @@ def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
 # ---- no answers ----
 
 
-def split(code: str) -> set[str]:
+def find_statements(code: str) -> set[str]:
     """Return the statements and conditions of C code that are not there by chance, without
     blanks."""
     found = (
@@ -125,7 +132,7 @@ def own_statements() -> dict[str, set[str]]:
         given = remove_blanks("".join(cut.values()))
         for file in cut.keys() - one.new.keys():
             found[one.name] |= {
-                line for line in split(tree.pristine_text(file)) if line not in given
+                line for line in find_statements(tree.pristine_text(file)) if line not in given
             }
     return found
 
@@ -140,6 +147,7 @@ def statements(lab: Lab) -> set[str]:
 
 @each_lab
 def test_no_text_for_students_has_a_statement_of_the_solution(lab: Lab) -> None:
+    """Handout, hints and chapter, and the solutions of this lab and all later ones."""
     for path in (lab.folder / "handout.md", lab.folder / "hints.md", chapter(lab)):
         text = remove_blanks(path.read_text())
         assert not [line for line in statements(lab) if line in text], path
@@ -165,6 +173,7 @@ def test_an_example_is_what_a_run_prints(lab: Lab, tmp_path: Path) -> None:
 
 @each_lab
 def test_an_example_shows_a_difference(lab: Lab) -> None:
+    """Only a lab with holes has a text of the run before."""
     before, after = (lab.folder / name for name in (example.BEFORE, example.AFTER))
     assert before.exists() == bool(lab.holes)
     assert not lab.holes or before.read_text() != after.read_text()
@@ -174,7 +183,8 @@ def test_an_example_shows_a_difference(lab: Lab) -> None:
 def test_where_functions_of_other_labs_are_missing_an_example_says_so(
     left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Missing functions may change a run although the student's functions are right."""
+    """Missing functions (left) may change a run although the student's functions are right.
+    differs: the run does not print the solution's text."""
     lab = LABS[0]
     solved = (lab.folder / example.AFTER).read_text()
     monkeypatch.setattr(worked_example, "ROOT", tmp_path)
@@ -222,6 +232,7 @@ def texts_in(out: Path) -> dict[Path, str]:
 def test_what_is_handed_out_has_all_texts_and_no_answers(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The names of the lab's files are known, and no text has a statement of the solution."""
     monkeypatch.setattr(
         answers, "format_checks", lambda *_: "{}"
     )  # takes a run of a machine, and gdb

@@ -87,7 +87,8 @@ def one_group_each(lab: Lab) -> dict[str, str]:
 
 
 def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
-    """Return the first of the mistakes for which one_group_each chooses a group, by the group."""
+    """Return, by the name of a group, the first mistake for which one_group_each chooses that
+    group."""
     of = one_group_each(lab)
     return {of[mistake.name]: mistake for mistake in reversed(load_mistakes(lab))}
 
@@ -95,8 +96,9 @@ def one_for_each_group(lab: Lab) -> dict[str, Mistake]:
 def lab_parameters(
     lab: Lab, *of: Mistake | Attack | Hole | str, name: str = "", engine: str = "machine"
 ) -> ParameterSet:
-    """Parameters of a test. All tests of a lab with one engine share a worker, so its reference
-    runs once in each. Tests that have a name of their own are drawn among those of their lab."""
+    """Return the parameters of a test, marked. All tests of a lab with one engine share a worker,
+    so its reference runs once in each. Tests that have a name of their own are drawn among those of
+    their lab."""
     marks = [pytest.mark.xdist_group(f"{lab.name} {engine}")]
     if name:
         marks.append(pytest.mark.drawn(8, among=lab.name))
@@ -117,7 +119,7 @@ Known = dict[tuple[type[Workbench], str, Scenario], Run]
 
 @pytest.fixture(scope="session")
 def known() -> Known:
-    """Runs of the reference, by where it ran, the nonce, and the task."""
+    """Return a store for runs of the reference, by where it ran, the nonce, and the task."""
     return {}
 
 
@@ -135,10 +137,11 @@ def the_reference_does_the_same_once(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Gradings of one lab ask it for the same runs."""
+    """Make a run of the reference once for all gradings of a lab."""
     ask = Workbench.reference
 
     def reference(bench: Workbench, scenario: Scenario) -> Run:
+        """Return the reference's run, made at most once in this worker."""
         key = (bench.reference_kernel, f"reference-{scenario.name}")
         asked = (type(bench), bench.nonce, scenario)
         if asked in known:
@@ -216,9 +219,11 @@ def the_least_work_comes_first(
     choose, ask = grading.choose_tests, grading.run_test
 
     def chosen(lab: Lab, names: str) -> list[grading.Test]:
+        """Choose the tests of a grading, the one with the least work first."""
         return sorted(choose(lab, names), key=lambda test: work.get((lab.name, test.names[1]), 0))
 
     def measured(test: grading.Test, bench: Workbench, lab: str, command: str) -> Outcome:
+        """Run a test, and note the work of its machines."""
         outcome = ask(test, bench, lab, command)
         made = [bench.made.get((bench.kernel, name)) for name in outcome.runs]
         events = [A_BOOT + len(run.events) for run in made if isinstance(run, Run)]
@@ -234,10 +239,11 @@ Enough = Callable[[list[Outcome], grading.Test], bool]
 
 @pytest.fixture
 def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
-    """Tells when a grading knows enough: the outcomes so far, and the test that is next. A test
-    that is not asked counts as passed."""
+    """Return a function that sets when a grading knows enough, by a check of the outcomes so far
+    and the next test. A test that is not run then counts as passed."""
 
     def until(enough: Enough) -> None:
+        """Let gradings end when this check is true; `so_far` has the outcomes until then."""
         ask, so_far = grading.run_test, []
 
         def ask_or_pass(test: grading.Test, *rest: object) -> Outcome:
@@ -268,10 +274,11 @@ def lost_more_than(points: float, named: str = "") -> Enough:
     return enough
 
 
-def on_the_twin(
+def grade_on_twin(
     lab: Lab, files: dict[str, str], folder: Path, only: str, nonce: str = NONCE
 ) -> Record:
-    """Return the record of the twin with these files put in, graded in these groups."""
+    """Return the record of a grading by the twin, with these files put in, of these groups (all if
+    empty)."""
     bench = twin_grading.make_bench(
         lab, twin_grading.build_twin(folder, lab, files), folder / "runs", nonce, files
     )
@@ -281,21 +288,23 @@ def on_the_twin(
 def grade_tree(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
-    """Return what this tree gets with these files put in."""
+    """Return the record of a grading by the machine, with these files put in, of these groups (all
+    if empty)."""
     whole = tree.lab_files(lab) | {file: text for file, text in files.items() if file in lab.files}
     command = f"make grade LAB={lab.name}"
     return grading.grade_submission(lab, lambda: whole, folder, nonce, command, only)
 
 
-def graded_faster(
+def grade_faster(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
-    """Return what graded() does, but from the twin if the lab's tests can use it."""
-    faster = grade_tree if twin_grading.refusal(lab) else on_the_twin
+    """Return the record that the twin gives if the lab's tests can use it, and the machine's
+    otherwise."""
+    faster = grade_tree if twin_grading.refusal(lab) else grade_on_twin
     return faster(lab, files, folder, only, nonce)
 
 
-def lost(record: Record) -> dict[str, list[str]]:
+def lost_tests(record: Record) -> dict[str, list[str]]:
     """Return the tests that did not get their points, by group."""
     return {
         group.name: [
@@ -308,9 +317,9 @@ def lost(record: Record) -> dict[str, list[str]]:
     }
 
 
-def graded_apart(lab: Lab, folder: Path) -> tuple[Record, Cost]:
-    """Return what the solution gets in a process of its own, and what that takes. A shell starts
-    it, as `make` does, because this process is larger (grading.used)."""
+def grade_in_process(lab: Lab, folder: Path) -> tuple[Record, Cost]:
+    """Return the record of the solution, graded in a process of its own, and what it cost. A shell
+    starts it, as `make` does, because this process is larger (grading.used)."""
     for file, text in tree.solution_files(lab).items():
         path = folder / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -324,9 +333,9 @@ def graded_apart(lab: Lab, folder: Path) -> tuple[Record, Cost]:
 
 @each_lab
 def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
-    """In full, it is also measured whether a grading fits a small machine."""
+    """With FULL=1, it is also measured whether a grading fits a small machine."""
     if WHOLE:
-        record, cost = graded_apart(lab, tmp_path)
+        record, cost = grade_in_process(lab, tmp_path)
         assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * host_slowdown()
         records = [record]
     else:
@@ -335,9 +344,9 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
         records = [grade_tree(lab, solution, tmp_path / "machine", ",".join(groups - long))]
         if long:
             twin = tmp_path / "twin"
-            records += [graded_faster(lab, solution, twin, ",".join(long))]
+            records += [grade_faster(lab, solution, twin, ",".join(long))]
     for record in records:
-        assert record.score == record.most, record.message or lost(record)
+        assert record.score == record.most, record.message or lost_tests(record)
     assert sum(record.most for record in records) == FULL
 
 
@@ -346,6 +355,8 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
+    """A student who has written nothing gets fewer than 20 points, and no test fails because the
+    kernel hangs."""
     ends_early(lost_more_than(FULL - SKELETON_MOST))
     files = tree.cut_holes(lab, {}) | tree.student_files(lab, tree.SAMPLE_STUDENT)
     if twin_grading.refusal(lab):
@@ -353,10 +364,10 @@ def test_the_skeleton_builds_boots_and_scores_little(
     else:
         own = {file: files[file] for file in lab.files}
         tree.build_kernel(tmp_path / "machine", lab, own)
-        record = on_the_twin(lab, own, tmp_path, "")
+        record = grade_on_twin(lab, own, tmp_path, "")
     assert record.status == "graded", record.message
-    assert record.score < SKELETON_MOST, lost(record)
-    assert not [t for t in record.tests if "switch itself off" in t.expected], lost(record)
+    assert record.score < SKELETON_MOST, lost_tests(record)
+    assert not [t for t in record.tests if "switch itself off" in t.expected], lost_tests(record)
 
 
 @each_lab
@@ -369,6 +380,7 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
 
 @each_lab
 def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
+    """LONGEST names groups of the lab, but not all; LONGEST_ATTACKS names its attacks."""
     assert LONGEST.get(lab.name, set()) < {group.name for group in lab.groups}
     named = {attack for of, attack in LONGEST_ATTACKS if of == lab.name}
     assert named <= {attack.name for attack in load_attacks(lab)}
@@ -380,13 +392,14 @@ def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
 def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
+    """Exactly the groups that the mistake names lose points."""
     ends_early(its_group_has_lost)
     own = mistake.loses if WHOLE else {one_group_each(lab)[mistake.name]}
     asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
     only = ",".join(sorted(asked))
-    record = graded_faster(lab, tree.solution_files(lab, mistake.edits), tmp_path, only)
+    record = grade_faster(lab, tree.solution_files(lab, mistake.edits), tmp_path, only)
     assert record.status == "graded", record.message  # what does not build loses everywhere
-    assert lost(record).keys() == own, record.message or lost(record)
+    assert lost_tests(record).keys() == own, record.message or lost_tests(record)
 
 
 @in_full
@@ -405,7 +418,7 @@ def test_each_group_notices_a_mistake_in_the_machine_too(
     ends_early(its_group_has_lost)
     record = grade_tree(lab, tree.solution_files(lab, mistake.edits), tmp_path, group)
     assert record.status == "graded", record.message
-    assert lost(record).keys() == {group}, record.message or lost(record)
+    assert lost_tests(record).keys() == {group}, record.message or lost_tests(record)
 
 
 @pytest.mark.parametrize(
@@ -418,14 +431,15 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
     ends_early: Callable[[Enough], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The attack gets at most its points, and the report or the hidden tests name it."""
     if not WHOLE:
         monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(FULL - attack.most, attack.named))
     only = "" if WHOLE else ",".join(sorted(attack.loses))
     on_twin = not WHOLE and (lab.name, attack.name) in LONGEST_ATTACKS
-    grade = graded_faster if on_twin else grade_tree
+    grade = grade_faster if on_twin else grade_tree
     record = grade(lab, tree.solution_files(lab, attack.edits), tmp_path, only)
-    assert record.most - record.score >= FULL - attack.most, record.message or lost(record)
+    assert record.most - record.score >= FULL - attack.most, record.message or lost_tests(record)
     of_hidden = "".join(f"{test.expected} {test.came}\n" for test in record.tests)  # for the staff
     assert attack.named in people.text(record) + of_hidden
 
@@ -442,9 +456,10 @@ def test_each_hole_matters(
     ends_early: Callable[[Enough], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """With one function unwritten and all others solved, points are lost."""
     monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(0))
-    record = graded_faster(lab, tree.solution_files(lab) | tree.cut_hole(hole), tmp_path, "")
+    record = grade_faster(lab, tree.solution_files(lab) | tree.cut_hole(hole), tmp_path, "")
     assert record.status == "graded", record.message
     assert record.score < FULL
 
@@ -460,8 +475,8 @@ def student_sources(lab: Lab) -> dict[str, str]:
     return made
 
 
-def kernel_of(files: dict[str, str], folder: Path) -> Path:
-    """Return the kernel of this tree with these files put in."""
+def build_kernel_of(files: dict[str, str], folder: Path) -> Path:
+    """Build the kernel of this tree with these files put in, and return its path."""
     objects = {}
     for file, text in files.items():
         with sandbox.sandbox_folder() as apart:
@@ -479,17 +494,17 @@ def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are
     """What a student measures at home must not depend on the holes of other labs. It must not
     depend on the nonce either, so the nonce here differs from that of the file's other tests."""
     files = student_sources(lab)
-    monkeypatch.setattr(grading, "build_kernel", lambda folder, *_: kernel_of(files, folder))
+    monkeypatch.setattr(grading, "build_kernel", lambda folder, *_: build_kernel_of(files, folder))
     # For a twin's scenarios that need a machine.
-    monkeypatch.setattr(tree, "build_kernel", lambda folder, *_: kernel_of(files, folder))
+    monkeypatch.setattr(tree, "build_kernel", lambda folder, *_: build_kernel_of(files, folder))
     visible = ",".join(group.name for group in lab.groups if not group.hidden)
-    record = graded_faster(lab, tree.solution_files(lab) | files, tmp_path, visible, "1")
-    assert record.score == record.most > 0, record.message or lost(record)
+    record = grade_faster(lab, tree.solution_files(lab) | files, tmp_path, visible, "1")
+    assert record.score == record.most > 0, record.message or lost_tests(record)
 
 
 @in_full
 @lab_mark("twin")
 def test_the_reference_has_all_points_with_another_nonce(lab: Lab, tmp_path: Path) -> None:
-    """`make fair` tries twenty."""
-    record = graded_faster(lab, tree.solution_files(lab), tmp_path, "", "0badcafe")
-    assert record.score == FULL, lost(record)
+    """`make fair` tries twenty nonces."""
+    record = grade_faster(lab, tree.solution_files(lab), tmp_path, "", "0badcafe")
+    assert record.score == FULL, lost_tests(record)

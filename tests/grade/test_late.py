@@ -1,4 +1,9 @@
-"""Late days: the course's rule, and a class's late.csv."""
+"""Late days: the course's rule, and a class's late.csv.
+
+RULE has 3 free days in the course, 10 points for each further day, and at most 7 days; the lab
+elevator is due on 1 March at 23:59 UTC. Late(days, free, points): days late, how many of them are
+free, and the points lost.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +21,14 @@ STUDENTS = ("ada", "bob", "Zoë O'Brien")
 
 
 def read(folder: Path, text: str) -> dict[str, Late]:
+    """Return the late days of a late.csv with this text."""
     path = folder / "late.csv"
     path.write_text(text)
     return late.read_late_days(path, LAB, STUDENTS, RULE)
 
 
 def test_days_after_the_free_ones_cost_points_and_too_late_costs_all(tmp_path: Path) -> None:
+    """8 days are too late."""
     found = read(tmp_path, "student,days\nada,2\nbob,5\nZoë O'Brien,8\n")
     assert found == {
         "ada": Late(2, 2, 0),
@@ -32,6 +39,7 @@ def test_days_after_the_free_ones_cost_points_and_too_late_costs_all(tmp_path: P
 
 
 def test_a_day_that_has_begun_counts_whole_in_any_time_zone(tmp_path: Path) -> None:
+    """The lab is due on 1 March at 23:59 UTC, which is 0:59 of the next day at +01:00."""
     rows = {
         "ada": "2027-03-02T00:59+01:00",  # just in time
         "bob": "2027-03-02T00:00+00:00",
@@ -43,12 +51,14 @@ def test_a_day_that_has_begun_counts_whole_in_any_time_zone(tmp_path: Path) -> N
 
 
 def test_free_days_are_used_up_in_the_order_of_the_labs(tmp_path: Path) -> None:
-    """Lines may be in any order; a later lab takes nothing from this one."""
+    """Of ada's three free days the earlier lab smooth has used two, so elevator gets one. The later
+    lab readahead takes none. Lines may be in any order."""
     text = "lab,days,student\nreadahead,3,ada\nelevator,2,ada\nsmooth,2,ada\nsmooth,9,eve\n"
     assert read(tmp_path, text) == {"ada": Late(2, 1, 10)}
 
 
 def test_a_spreadsheets_mark_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    """The mark is UTF-8's byte order mark."""
     assert read(tmp_path, "\ufeffstudent, days\r\n\r\nada , 1\r\n,\r\n") == {"ada": Late(1, 1, 0)}
 
 
@@ -88,6 +98,7 @@ def test_a_bad_row_is_an_error_that_names_line_and_column(
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    """Not UTF-8, and not there."""
     (tmp_path / "late.csv").write_bytes(b"student,days\n\xff,1\n")
     for path in (tmp_path / "late.csv", tmp_path / "none.csv"):
         with pytest.raises(BadLate, match=path.name):
@@ -111,6 +122,7 @@ def test_the_courses_rule_is_well_formed() -> None:
 def test_a_bad_rule_is_an_error_that_names_the_entry(
     tmp_path: Path, old: str, new: str, why: str
 ) -> None:
+    """`old` in the course's late.toml is replaced by `new`."""
     text = late.RULE.read_text()
     assert old in text
     (tmp_path / "late.toml").write_text(text.replace(old, new, 1))

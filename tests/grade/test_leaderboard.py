@@ -1,4 +1,8 @@
-"""The table of a class's measured figures."""
+"""The table of a class's measured figures.
+
+A record has the measured tests mean, worst and secret (hidden), in ms, and a test that is right or
+wrong. Students are ranked by their mean place in the visible measured tests.
+"""
 
 import re
 
@@ -32,10 +36,12 @@ CLASS = {
 
 
 def names(page: str) -> list[str]:
+    """Return the students of the table, in its order."""
     return re.findall(r"<tr><td>(\w+)</td>", page)
 
 
 def test_who_has_the_best_mean_place_is_first_and_who_was_not_measured_is_not_there() -> None:
+    """eve lacks the second figure."""
     page = leaderboard.format_leaderboard(CLASS)
     assert names(page) == ["bob", "cyd", "ada"]
 
@@ -53,6 +59,7 @@ def test_who_is_wrong_elsewhere_is_not_ranked_however_fast_and_the_page_says_why
 
 
 def test_a_class_where_nobody_is_right_has_the_limits_and_no_ranks() -> None:
+    """The only student fails a test that measures nothing."""
     wrong = record(1, 1)
     wrong.tests.append(right_or_wrong("rise", "up", 0))
     page = leaderboard.format_leaderboard({"fay": wrong})

@@ -1,4 +1,8 @@
-"""Messages name the moment, what the solution did then, and a policy's fault or a panic."""
+"""Messages name the moment, what the solution did then, and a policy's fault or a panic.
+
+A moment is an event of a run's trace. The tests grade the elevator's solution with a mistake, look
+for moments in the message (AT) and compare them with the stored traces.
+"""
 
 import re
 from pathlib import Path
@@ -29,8 +33,9 @@ def outcome(edits: tuple[Edit, ...], folder: Path, only: str) -> Outcome:
     return test
 
 
-def events_told(folder: Path, message: str) -> list[Event]:
-    """Return the events that a message names, as the trace files have them."""
+def find_named_events(folder: Path, message: str) -> list[Event]:
+    """Return the events that a message names, from the trace files; the time in the message must be
+    theirs."""
     found = []
     for time, number, file in AT.findall(message):
         event = list(trace.load(folder / file)[1])[int(number)]
@@ -40,6 +45,8 @@ def events_told(folder: Path, message: str) -> list[Event]:
 
 
 def test_a_fault_is_told_once_with_its_moment_and_costs_what_it_is_about(tmp_path: Path) -> None:
+    """The policy answers "none" at the end of each sweep. This costs the group return, and not
+    rise."""
     lost = outcome(SLIP.edits, tmp_path / "return", MIDDLE)
     kept = outcome(
         SLIP.edits, tmp_path / "rise", "rise.a_block_right_under_the_head_is_served_next"
@@ -47,11 +54,12 @@ def test_a_fault_is_told_once_with_its_moment_and_costs_what_it_is_about(tmp_pat
     assert (lost.points, kept.points) == (0, kept.most)
     says = "policy fault: sched/clook: next returned none, with nothing in flight"
     assert lost.came.startswith(says) and lost.came.count("policy fault") == 1
-    (event,) = events_told(tmp_path / "return", lost.came)
+    (event,) = find_named_events(tmp_path / "return", lost.came)
     assert event.name == "fault" and f"head at sector {event.block}" in lost.came
 
 
 def test_faults_are_told_beside_what_a_test_says_of_another_mistake(tmp_path: Path) -> None:
+    """The policy also answers none while requests arrive."""
     none = Edit(FILE, "clook_next", "if (r)", "if (q->arrivals)\nreturn NULL;\nif (r)")
     lost = outcome((none,), tmp_path, "rise.a_block_right_under_the_head_is_served_next")
     assert "was served after" in lost.came and lost.came.count("policy fault: sched/clook") == 1
@@ -61,21 +69,24 @@ def test_faults_are_told_beside_what_a_test_says_of_another_mistake(tmp_path: Pa
 def test_a_wrong_choice_is_told_with_its_moment_and_when_the_solution_made_it(
     tmp_path: Path,
 ) -> None:
+    """The oldest request is chosen. The second moment is that of the solution's run."""
     oldest = Edit(FILE, "clook_next", "if (r)", "r = queue_oldest(q, BOTH); if (r)")
     lost = outcome((oldest,), tmp_path, MIDDLE)
     assert lost.runs == ["syncs"]
-    here, there = events_told(tmp_path, lost.came)
+    here, there = find_named_events(tmp_path, lost.came)
     assert here.name == there.name == "issued" and here.block == there.block
     assert here.time_ns != there.time_ns
     assert f"the write at sector {here.block} of disk {here.disk} was issued" in lost.came
 
 
 def step(name: str, time_ns: int, block: int = 8) -> Event:
-    """Return an event of a write."""
+    """Return an event of a write of 8 sectors."""
     return Event(time_ns, name, 1, block, 0, 8, True)
 
 
 def test_the_counterpart_of_a_moment_is_the_same_step_of_the_block_as_often_done() -> None:
+    """The second queueing of block 8 is the third event in both traces. Block 16 is in one trace
+    only."""
     here = [step("queued", 1), step("queued", 2, 16), step("queued", 3), step("issued", 4)]
     there = [step("queued", 5), step("issued", 6), step("queued", 7), step("queued", 8)]
     found = find_counterpart(Moment("run", 2, here[2]), here, "reference-run", there)
@@ -90,15 +101,19 @@ def test_the_counterpart_of_a_moment_is_the_same_step_of_the_block_as_often_done
 def test_a_fault_concerns_its_disk_or_the_cache_of_all(
     kind: str, disk: int, concerns: bool
 ) -> None:
+    """disk: where the fault happened; concerns: it matters to a test about disk 1. The cache's
+    replacement is for all disks, prefetching is not."""
     number = moments.policy_kinds().index(kind)
     assert Fault("run", 0, Event(1, "fault", disk, 5, 0, number, False)).concerns(1) == concerns
 
 
 def test_every_kind_of_policy_that_answers_has_its_question() -> None:
+    """An update policy answers no question."""
     assert set(moments.policy_kinds()) == moments.ASKED.keys() | {"update"}
 
 
 def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
+    """The second of two equal requests has the events 3 to 5."""
     steps = ("queued", "issued", "completed")
     events = [step(name, time_ns) for time_ns, name in enumerate(steps * 2, 1)]
     run = Run(Scenario("one", ""), tmp_path, packed(events))
@@ -108,6 +123,7 @@ def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
 
 
 def test_events_are_listed_around_one(tmp_path: Path) -> None:
+    """Of 40 events, 12 before event 20 and 12 after it are listed, and it is marked."""
     records = [trace.RECORD.pack(n * 1000, n, 0, 7, 0, 1) for n in range(40)]
     head = trace.TRACE_FILE.pack(trace.FILE_MAGIC, len(records), 0)
     file = tmp_path / "trace"
@@ -122,6 +138,7 @@ def test_events_are_listed_around_one(tmp_path: Path) -> None:
 
 
 def test_of_a_panic_its_message_is_shown_once_before_its_addresses(tmp_path: Path) -> None:
+    """console_tail() gives the last lines of a console."""
     console = tmp_path / "console.txt"
     calls = [f"  ffffffc08000{i:04x} f{i}+0x10" for i in range(30)]
     lines = ["boot", "one", "two", "panic: cache: no buffer", "  hart 0", *calls]

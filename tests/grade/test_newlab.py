@@ -1,4 +1,9 @@
-"""`make newlab` makes a lab that passes its own proof, and the book's page builds the same lab."""
+"""`make newlab` makes a lab that passes its own proof, and the book's page builds the same lab.
+
+The template (LAB) is a whole small lab; a new lab is a copy of it under another name. Page: the
+book's page on adding a lab, which shows each file. The last part checks that the reference page for
+writers of tests describes all that a test may use.
+"""
 
 import ast
 import re
@@ -9,7 +14,7 @@ from textwrap import dedent
 from types import FunctionType
 
 import pytest
-from test_labs import kernel_of
+from test_labs import build_kernel_of
 from trees import make
 
 from book.ext import labtests
@@ -39,7 +44,7 @@ NONCE = "7"
 
 
 def list_tree(folder: Path) -> set[Path]:
-    """Return all files and folders in a folder, but what Python makes of its own."""
+    """Return all files and folders in a folder, except Python's caches."""
     return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
@@ -59,6 +64,7 @@ def list_tree(folder: Path) -> set[Path]:
     ],
 )
 def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> None:
+    """No folder is made in grade/labs."""
     before = list_tree(LABS)
     with pytest.raises(BadLab, match=says):
         template.make_lab(name)
@@ -78,6 +84,7 @@ def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> No
 def test_what_is_missing_is_said_before_anything_is_built(
     words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """words: what is typed after make. No compiler ran."""
     monkeypatch.setenv("NAME", "computer")  # WSL sets it
     said = make(ROOT, "SETUP=no", *words, check=False)
     assert said.returncode != 0
@@ -111,6 +118,7 @@ def test_a_new_lab_is_the_template_under_its_name_and_the_last_in_order(
 
 
 def test_the_page_builds_the_lab_that_newlab_makes() -> None:
+    """The page's code blocks are the template's files."""
     shown = {file: dedent(text) for file, text in FILE.findall(PAGE.read_text())}
     assert shown == template_files(template.TEMPLATE)
 
@@ -133,7 +141,7 @@ def test_in_a_students_tree_what_is_handed_out_has_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a student's tree the holes of other labs are open, too, except of labs that it needs."""
-    kernel = kernel_of(tree.cut_holes(LAB, {}, frozenset(LAB.needs)), tmp_path)
+    kernel = build_kernel_of(tree.cut_holes(LAB, {}, frozenset(LAB.needs)), tmp_path)
     monkeypatch.setattr(grading, "build_kernel", lambda *_: kernel)
     visible = ",".join(group.name for group in LAB.groups if not group.hidden)
     record = grade_template(tree.cut_hole(LAB.holes[0]), tmp_path, visible)

@@ -1,4 +1,12 @@
-"""The machinery of labs: functions found and cut, submissions taken or refused, results written."""
+"""The machinery of labs: functions found and cut, submissions taken or refused, results written.
+
+A lab gives students a skeleton: the tree of Sluice in which some functions, its holes, are empty. A
+submission is the files that a student hands in. Most tests use the lab `elevator`, whose one hole
+is the function clook_next in FILE. Its groups of tests are called rise, order, response and so on,
+each with its points. The reference is the kernel with the solution. A record is the result of one
+grading; formats write it for several platforms. `Wrong` is what a test of a lab raises: what was
+expected and what came.
+"""
 
 import errno
 import io
@@ -55,6 +63,7 @@ DATA_DISK = Setting().data  # of a scenario that is not varied
 
 # ---- functions in C ----
 
+# f is called or named in a macro, a comment, a string, a declaration and g; it is defined once.
 C = """
 #define twice(x) { x }
 /* int f(void) { not this one } */
@@ -68,6 +77,7 @@ int g(char *s) { if (s) { f(); } return 0; }
 
 
 def test_a_function_is_found_among_comments_strings_and_declarations() -> None:
+    """The body of f has a brace in a character, in a string and in a comment."""
     span = source.body(C, "f")
     assert C[span.start : span.end].strip() == "return '}' + g(\"}\") /* } */;"
     assert "f();" not in source.replace_body(C, "g", "return 1;")
@@ -76,11 +86,14 @@ def test_a_function_is_found_among_comments_strings_and_declarations() -> None:
 
 @pytest.mark.parametrize("name", ["h", "twice", "if"])
 def test_what_is_no_function_is_not_found(name: str) -> None:
+    """h is not there, twice is a macro, and `if` is a keyword."""
     with pytest.raises(source.NoFunction, match=name):
         source.body(C, name)
 
 
 def test_an_edit_must_fit_once_however_it_is_spaced() -> None:
+    """The old text may have other white space than the function has. A text that the function lacks
+    is refused."""
     assert "return 3;" in source.replace_text(C, "g", "return\n  0;", "return 3;")
     with pytest.raises(source.NoFunction, match="once"):
         source.replace_text(C, "g", "return 5;", "")
@@ -90,6 +103,8 @@ def test_an_edit_must_fit_once_however_it_is_spaced() -> None:
 
 
 def test_every_lab_cuts_its_holes_and_has_a_handout() -> None:
+    """The skeleton's files differ from the solution's, and the handout has its sections and the
+    points of each group."""
     for lab in load_labs():
         made = tree.cut_holes(lab, {})
         assert all(made[hole.file] != tree.pristine_text(hole.file) for hole in lab.holes)
@@ -113,6 +128,7 @@ def test_every_lab_cuts_its_holes_and_has_a_handout() -> None:
     ],
 )
 def test_a_bad_lab_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str) -> None:
+    """`old` in the lab's lab.toml is replaced by `new`."""
     folder = tmp_path / "mine"
     copy_folder(find_lab(LAB).folder, folder)
     text = (folder / "lab.toml").read_text()
@@ -123,7 +139,7 @@ def test_a_bad_lab_is_refused_with_words(tmp_path: Path, old: str, new: str, why
 
 
 def copy_folder(source_folder: Path, target: Path) -> None:
-    """Sources only."""
+    """Copy the sources of a lab, without Python's caches."""
     for path in source_folder.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             to = target / path.relative_to(source_folder)
@@ -135,6 +151,7 @@ def copy_folder(source_folder: Path, target: Path) -> None:
 
 
 def hand_in(folder: Path, files: dict[str, str]) -> Path:
+    """Write these files into a folder, as a student would, and return the folder."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -142,14 +159,18 @@ def hand_in(folder: Path, files: dict[str, str]) -> Path:
 
 
 def none_known(_: str) -> set[bytes]:
+    """Return that no other contents of this file are known, as of files that were not handed
+    out."""
     return set()
 
 
 def take(path: Path) -> dict[str, str]:
+    """Return the lab's files in a submission, or raise Refused."""
     return submission.take_files(path, FILES, none_known)
 
 
 def test_a_folder_and_archives_of_it_give_the_same(tmp_path: Path) -> None:
+    """Other files, such as notes and objects of a build, are ignored."""
     folder = hand_in(tmp_path / "me", {FILE: "x", "notes.txt": "y", "build/kernel/a.o": "z"})
     with tarfile.open(tmp_path / "me.tar.gz", "w:gz") as archive:
         archive.add(folder, "me")
@@ -161,6 +182,7 @@ def test_a_folder_and_archives_of_it_give_the_same(tmp_path: Path) -> None:
 
 
 def with_link(folder: Path) -> Path:
+    """Return a submission whose file is a symbolic link."""
     hand_in(folder, {"other.c": "x"})
     (folder / FILE).parent.mkdir(parents=True)
     (folder / FILE).symlink_to(folder / "other.c")
@@ -168,13 +190,18 @@ def with_link(folder: Path) -> Path:
 
 
 def with_linked_folder(folder: Path) -> Path:
+    """Return a submission in which a folder above the file is a symbolic link."""
     hand_in(folder / "real", {FILE: "x"})
     (folder / "policies").symlink_to(folder / "real" / "policies")
     return folder
 
 
 def with_member(name: str, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], Path]:
+    """Return a function that makes an archive with the lab's file and a member of this name and
+    kind."""
+
     def make(folder: Path) -> Path:
+        """Write the archive into the folder and return its path."""
         folder.mkdir()
         with tarfile.open(folder / "a.tar", "w") as archive:
             for member in (FILE, name):
@@ -187,19 +214,22 @@ def with_member(name: str, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], Pa
     return make
 
 
-def huge(folder: Path) -> Path:
+def too_large(folder: Path) -> Path:
+    """Return a submission whose file has one byte too many."""
     hand_in(folder, {FILE: ""})
     os.truncate(folder / FILE, submission.MOST_BYTES + 1)
     return folder
 
 
 def not_text(folder: Path) -> Path:
+    """Return a submission whose file is not UTF-8."""
     hand_in(folder, {FILE: ""})
     (folder / FILE).write_bytes(b"\xff\xfe")
     return folder
 
 
 def broken_archive(folder: Path) -> Path:
+    """Return an archive that is cut off in the middle."""
     folder.mkdir()
     with tarfile.open(folder / "a.tar.gz", "w:gz") as archive:
         info = tarfile.TarInfo(FILE)
@@ -219,7 +249,7 @@ def broken_archive(folder: Path) -> Path:
         (with_member("policies/x", tarfile.SYMTYPE), "link"),
         (with_member("policies/x", tarfile.LNKTYPE), "link"),
         (with_member("policies/x", tarfile.FIFOTYPE), "special"),
-        (huge, "more than"),
+        (too_large, "more than"),
         (not_text, "no text"),
         (broken_archive, "a.tar.gz"),
         (lambda folder: hand_in(folder, {"fcfs.c": ""}), "none of the files that are asked for"),
@@ -236,10 +266,12 @@ def broken_archive(folder: Path) -> Path:
 def test_a_bad_submission_is_refused_with_words(
     tmp_path: Path, make: Callable[[Path], Path], why: str
 ) -> None:
+    """make: writes a submission into a folder and returns its path."""
     with pytest.raises(Refused, match=why):
         take(make(tmp_path / "handed_in"))
 
 
+# The files of two other labs
 OPEN = ("policies/update/own.c", "policies/sched/own.c", "policies/write/own.c")
 SMOOTH = ("kernel/cache/flush.c", "policies/update/aipu.c")
 
@@ -270,6 +302,7 @@ def test_a_lone_file_is_put_in_its_place(tmp_path: Path) -> None:
 def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_named(
     tmp_path: Path, files: tuple[str, ...], there: list[str], why: str
 ) -> None:
+    """files: what the lab asks for; there: what the student handed in."""
     hand_in(tmp_path / "me", dict.fromkeys(there, "x"))
     with pytest.raises(Refused, match=why):
         submission.take_files(tmp_path / "me", files, none_known)
@@ -278,6 +311,7 @@ def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_
 def test_a_folder_that_cannot_be_read_is_the_graders_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A HostFault is raised and not Refused, so the student loses no points."""
     folder = hand_in(tmp_path / "me", {FILE: "x", "locked/notes.txt": "y"})
     scandir = os.scandir
 
@@ -292,6 +326,7 @@ def test_a_folder_that_cannot_be_read_is_the_graders_failure(
 
 
 def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
+    """A student may hand in the whole skeleton. Only the lab's own files may differ from it."""
     lab = find_lab("delayed-write")
     tree.make_skeleton(lab, tmp_path / "out", {})
     known = tree.allowed_contents(lab)
@@ -302,6 +337,8 @@ def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -> None:
+    """The skeleton has no hidden tests, wrong answers and attacks, and no solution of the later lab
+    `elevator`. Its kernel copies a file with the lab's functions unwritten."""
     lab, out = find_lab("delayed-write"), tmp_path / "out"
     tree.make_skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
@@ -326,6 +363,8 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
 
 
 def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
+    """The lab smooth comes after delayed-write. Its skeleton has the student's own files of
+    delayed-write (base), with smooth's hole cut into them."""
     lab, mine = find_lab("smooth"), "/* mine */\n"
     base = {file: mine + tree.pristine_text(file) for file in find_lab("delayed-write").files}
     made = tree.cut_holes(lab, base)
@@ -334,6 +373,8 @@ def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
 
 
 def test_work_that_is_not_whole_is_completed_by_solutions_that_were_named(tmp_path: Path) -> None:
+    """A student has written delayed-write and not smooth. The lab elevator gets smooth's solution
+    if smooth is named; otherwise smooth's functions are reported as left unwritten."""
     lab, bio, bflush = find_lab("elevator"), "kernel/cache/delayed.c", "kernel/cache/flush.c"
     handed_out = tree.cut_holes(find_lab("delayed-write"), {})[bflush]
     mine = {
@@ -358,6 +399,8 @@ def test_work_that_is_not_whole_is_completed_by_solutions_that_were_named(tmp_pa
     "lab", [lab for lab in load_labs() if not lab.handed_out], ids=lambda x: x.name
 )
 def test_nobody_gets_a_solution_that_was_not_named(lab: Lab) -> None:
+    """No hole of any lab is solved in a skeleton, and if all labs are named, the skeleton still
+    changes all files of this lab's holes."""
     made = tree.cut_holes(lab, {}, frozenset())
     for other in load_labs():
         for hole in (hole for hole in other.holes if hole.function):
@@ -367,12 +410,15 @@ def test_nobody_gets_a_solution_that_was_not_named(lab: Lab) -> None:
 
 
 def has_solution(hole: Hole, text: str) -> bool:
+    """Return whether a file's text has the solution of this hole."""
     solved = tree.pristine_text(hole.file)
     span = source.body(solved, hole.function)
     return source.has_body(text, hole.function, solved[span.start : span.end])
 
 
 def test_each_function_of_another_lab_says_whose_it_is_and_what_it_does() -> None:
+    """A skeleton has a stub in the place of each hole of another lab. A comment in it names the
+    lab."""
     for lab in (lab for lab in load_labs() if not lab.handed_out):
         for hole in tree.foreign_holes(lab):
             assert f"/* Yours in the lab {lab.name}" in hole.stub
@@ -384,6 +430,8 @@ def test_each_function_of_another_lab_says_whose_it_is_and_what_it_does() -> Non
 
 
 def test_a_function_that_is_as_another_labs_tree_had_it_is_not_written() -> None:
+    """The student's file has the stub of elevator's function, as smooth's skeleton had it. So the
+    function counts as left unwritten."""
     lab, elevator = find_lab("smooth"), find_lab(LAB)
     before = tree.cut_holes(lab, {}, frozenset({"delayed-write"}))  # in it, clook_next is a hole
     made = tree.prepare_sources(find_lab("open"), before, frozenset())
@@ -391,6 +439,8 @@ def test_a_function_that_is_as_another_labs_tree_had_it_is_not_written() -> None
 
 
 def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
+    """smooth is refused without delayed-write. It is accepted with its solution, or with the
+    student's own files."""
     assert all(
         tree.earlier_labs(lab) >= set(lab.needs) for lab in load_labs() if not lab.handed_out
     )
@@ -407,12 +457,13 @@ def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
 # ---- results, whatever happens ----
 
 
-def attack(old: str, new: str) -> dict[str, str]:
-    """Return the lab's file with other words in its function."""
+def edit_function(old: str, new: str) -> dict[str, str]:
+    """Return the submission in which words of clook_next are replaced."""
     return tree.apply_edits((Edit(FILE, "clook_next", old, new),))
 
 
 def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise") -> Record:
+    """Grade a submission, write all forms of its results, check them, and return the record."""
     record = grading.grade_submission(find_lab(LAB), take, folder, "3", "make grade", only)
     formats.write_all(record, folder)
     expect_all_forms(folder)
@@ -420,7 +471,7 @@ def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise")
     return record
 
 
-AGAIN = "struct request *r ="
+START = "struct request *r ="  # the first statement of clook_next
 
 
 @pytest.mark.parametrize(
@@ -434,12 +485,14 @@ AGAIN = "struct request *r ="
 def test_a_kernel_that_fails_has_its_results_and_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: str, why: str
 ) -> None:
+    """The function hangs in a loop, or reads address 0. rise has 15 points."""
     if "computed" in why:
         monkeypatch.setattr("grade.engine.workbench.CPU_S", 2)
         monkeypatch.setattr("grade.engine.workbench.LOOPED_S", 1)
-    record = graded(lambda: attack(AGAIN, new), tmp_path)
+    record = graded(lambda: edit_function(START, new), tmp_path)
     assert (record.status, record.score, record.most) == ("graded", 0, 15)
     assert why in record.tests[0].came
+    # the sixth word of the message is the limit in seconds
     if "computed" in why:  # two tests look at one machine; the next machine has less time
         assert [test.came.split()[5] for test in record.tests] == ["2", "2", "1"]
 
@@ -466,6 +519,8 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
 def test_a_stuck_kernel_is_told_so_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: Edit, why: str
 ) -> None:
+    """The kernel waits for ever. The grader notices when nothing happens for IDLE_S seconds, which
+    are 2 here."""
     monkeypatch.setattr("grade.engine.watchdog.IDLE_S", 2)
     lab = find_lab("delayed-write")
     files = {file: tree.pristine_text(file) for file in lab.files} | tree.apply_edits((edit,))
@@ -479,6 +534,8 @@ def test_a_stuck_kernel_is_told_so_at_once(
 def test_a_kernel_that_floods_the_console_fills_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The limit is 64 KiB here. The grader looks at the file's size from time to time, so somewhat
+    more may be written."""
     monkeypatch.setattr("grade.engine.workbench.FILE_BYTES", 64 << 10)
     monkeypatch.setattr("grade.engine.watchdog.LOOK_S", 0.05)  # a fast host prints 1 MB a second
     old = "spin_lock(&bcache.lock);"
@@ -498,12 +555,14 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
 
 
 def test_what_does_not_build_has_its_results_and_says_why(tmp_path: Path) -> None:
-    record = graded(lambda: attack(AGAIN, "int nonsense"), tmp_path)
+    record = graded(lambda: edit_function(START, "int nonsense"), tmp_path)
     assert (record.status, record.score) == ("build failed", 0)
     assert "clook.c" in record.message and "error" in record.message
 
 
 def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
+    """Scoreboards show 0 points and no figure."""
+
     def refuse() -> dict[str, str]:
         raise Refused("too bad")
 
@@ -513,7 +572,7 @@ def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
     assert row == [0, "-"] and record.columns == ["response.random_reads_wait_less"]
 
 
-# ---- what is handed in may not say ----
+# ---- what a source file may not contain ----
 
 
 @pytest.mark.parametrize(
@@ -536,11 +595,14 @@ def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
     ],
 )
 def test_what_would_reach_beyond_the_submission_is_refused(text: str, why: str) -> None:
+    """A source may include only the kernel's headers, and may not use what would hide an #include,
+    assembler, or an attribute from the checker."""
     with pytest.raises(Refused, match=re.escape(why)):
         sourcefile.check_text("a.c", text)
 
 
 def test_words_in_comments_and_strings_are_nobodys_business() -> None:
+    """Forbidden words are allowed there; and no lab's own solution is refused."""
     sourcefile.check_text("a.c", '/* asm #pragma */ char *s = "asm ## //"; // #include <x>\n')
     for lab in load_labs():
         sourcefile.check_texts(
@@ -548,7 +610,7 @@ def test_words_in_comments_and_strings_are_nobodys_business() -> None:
         )
 
 
-# ---- what is believed ----
+# ---- evidence: the trace of a submitted kernel is checked against the drive and the devices ----
 
 
 @pytest.fixture(scope="module")
@@ -561,10 +623,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def later(event: trace.Event, ns: int) -> trace.Event:
+    """Return the event with its time moved by ns."""
     return event._replace(time_ns=event.time_ns + ns)
 
 
 def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
+    """A kernel could forge its trace. Commands that take longer or shorter than the model of the
+    drive says, and times that go back, are refused."""
     evidence.expect_times(run)
     slow = [later(event, i * 300_000) for i, event in enumerate(run.events)]
     with pytest.raises(Wrong, match="forged"):
@@ -579,6 +644,8 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
 
 
 def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path) -> None:
+    """cscan moves the arm back without a command (event "sought"). Without these events, the times
+    of the following commands look forged."""
     reads = "iogen bs=4k numjobs=3 rw=randread filename=/dev/disk1 nr=30\n"
     run = Workbench(KERNEL, KERNEL, tmp_path, "1", 60).run(
         Scenario("sought", reads, args="sched=cscan", size="512M", varied=False)
@@ -604,6 +671,7 @@ def with_late_ends(events: trace.Events, works: list[tuple[str, int]]) -> list[t
     return made
 
 
+# ten blocks written in the last millisecond, one each 0.1 ms: the kernel was busy
 FLUSH = [("writing", ns) for ns in range(0, 1_000_000, 100_000)]
 
 
@@ -620,12 +688,17 @@ FLUSH = [("writing", ns) for ns in range(0, 1_000_000, 100_000)]
 def test_a_kernel_at_work_with_interrupts_off_is_believed(
     run: Run, works: list[tuple[str, int]], believed: bool
 ) -> None:
+    """A command's end may be noticed up to 0.2 ms late. A longer delay is believed if a flush
+    traced events all the time, or if it ends when another disk's command is issued, which was
+    searched for."""
     shown = Run(run.scenario, run.folder, packed(with_late_ends(run.events, works)))
     with nullcontext() if believed else pytest.raises(Wrong, match="interrupts off for long, or"):
         evidence.expect_times(shown)
 
 
 def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> None:
+    """QEMU logs each command of its devices. With one line of that log missing, log and trace
+    disagree."""
     log = run.folder / "devices"
     lines = {False: "read", True: "write"}
     vdevs = sorted({r.disk for r in run.requests})
@@ -635,13 +708,15 @@ def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> No
         for r in run.requests
     ]
     log.write_text("\n".join(text))
-    told = evidence.traced_transfers(run)
-    assert told == 2 * [evidence.device_transfers(log, 1 << 20)]  # no command was cut off
+    traced = evidence.traced_transfers(run)
+    assert traced == 2 * [evidence.device_transfers(log, 1 << 20)]  # no command was cut off
     log.write_text("\n".join(text[:-1]))
-    assert evidence.device_transfers(log, 1 << 20) not in told
+    assert evidence.device_transfers(log, 1 << 20) not in traced
 
 
 def test_a_kernel_whose_code_or_tables_changed_is_not_believed(tmp_path: Path) -> None:
+    """A bit is flipped in the memory's copy of each constant part of the kernel, one after
+    another."""
     memory = tmp_path / "memory"
     parts = evidence.constant_parts(KERNEL)
     assert {0x80002000} < {phys for phys, _ in parts}
@@ -664,6 +739,7 @@ def test_a_kernel_whose_code_or_tables_changed_is_not_believed(tmp_path: Path) -
 
 
 def test_points_slide_between_the_reference_thresholds() -> None:
+    """With 10 ms or less all points are given, with 20 ms or more none, and between them a part."""
     shares = [Slide("time", "ms", value, 10, 20).share for value in (5, 10, 15, 20, 99)]
     assert shares == [1, 1, 0.5, 0, 0]
     with pytest.raises(BadLab):
@@ -671,11 +747,15 @@ def test_points_slide_between_the_reference_thresholds() -> None:
 
 
 def test_points_fall_with_the_share_of_decisions_that_are_wrong() -> None:
+    """The share of the points falls to 0 where half of 100 decisions are wrong."""
     shares = [Tally(wrong, 100, None).share for wrong in (0, 10, 25, 50, 99)]
     assert shares == [1, 0.8, 0.5, 0, 0]
 
 
 def test_of_decisions_that_are_counted_the_first_wrong_one_is_told(tmp_path: Path) -> None:
+    """With 1 of 10 decisions wrong, 4 of 5 points are left, and the message has the first wrong
+    decision."""
+
     def most_are_right(bench: Workbench) -> Tally:
         return Tally(1, 10, Wrong("this", "that"))
 
@@ -684,11 +764,11 @@ def test_of_decisions_that_are_counted_the_first_wrong_one_is_told(tmp_path: Pat
     outcome = grading.run_test(test, Workbench(KERNEL, KERNEL, tmp_path, "1", 0), LAB, "make grade")
     assert (outcome.points, outcome.expected) == (4, "this")
     assert outcome.came.startswith("that\n1 of 10 are wrong")
-    assert not test.measures  # a leaderboard ranks those only who have all points here
+    assert not test.measures  # only tests that measure give a leaderboard its figures
 
 
 def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) -> None:
-    """All forms, whatever the gradings took of the host; that is in a file of its own."""
+    """All forms are equal. Only COST_FILE differs, which has what a grading took of the host."""
     solved, made = {FILE: tree.pristine_text(FILE)}, []
     for name in ("one", "other"):
         place, out = tmp_path / name / "work", tmp_path / name / "out"
@@ -704,6 +784,8 @@ def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) ->
 
 
 def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:
+    """The submission is first come, first served under the name of C-LOOK. It writes as many blocks
+    as the reference, in another order. `syncs` and `crowd` are the scenarios of the group rise."""
     slow = {FILE: tree.pristine_text("policies/sched/fcfs.c").replace("fcfs", "clook")}
     lab = find_lab(LAB)
     record = grading.grade_submission(
@@ -724,6 +806,7 @@ def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:
 
 
 def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
+    """The tests of the group cost are hidden, so the report has no picture of their runs."""
     solved = {FILE: tree.pristine_text(FILE)}
     record = grading.grade_submission(
         find_lab(LAB), lambda: solved, tmp_path, "9", "make grade", "cost"
@@ -738,6 +821,7 @@ def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
     [(1.234567, "1.235"), (9999.4, "9999"), (10103.6, "10104"), (1e6, "1000000")],
 )
 def test_a_figure_has_no_exponent(number: float, said: str) -> None:
+    """A figure has four significant digits, and all digits before the point."""
     assert Slide("time", "us", number, 0, 2e6).describe_found().startswith(f"{said} us;")
 
 
@@ -767,6 +851,7 @@ def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """The folder has one file, called `file`, and afterwards still has only that."""
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(scoring, "BUILD", tmp_path / "build")
@@ -797,9 +882,12 @@ def test_a_class_list_that_makes_no_folders_is_told_by_its_line(
 def test_a_class_list_gives_each_student_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The class list has blank lines, spaces and apostrophes. Folders keep letters and dots and
+    replace everything else by a hyphen."""
     made: dict[str, str] = {}
 
     def skeleton(lab: Lab, out: Path, base: object, who: str, solved: object) -> SimpleNamespace:
+        """Note the student's name for this folder, in place of making a skeleton."""
         made[out.name] = who
         return SimpleNamespace(taken=(), left=())
 
@@ -816,7 +904,8 @@ def test_a_class_list_gives_each_student_a_folder(
 
 @pytest.fixture
 def stopped_skeleton(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Trees are a file each, and ^C is typed in the midst of Bo's. Returns whose were begun."""
+    """Replace the copying of trees: each tree is one folder, and the first copy for Bo is
+    interrupted by ^C. Return the list of those whose copy was begun."""
     begun: list[str] = []
 
     def copy_tree(lab: Lab, out: Path) -> None:
@@ -839,6 +928,8 @@ def test_a_class_that_is_stopped_has_whole_trees_and_is_completed_by_the_same_co
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """After ^C only Ada's tree is there. The same command makes Bo's and Cy's, and refuses a folder
+    with a file of somebody else."""
     (tmp_path / "list").write_text("Ada\nBo\nCy\n")
     out = tmp_path / "out"
     words = ["lab", "handout", "first-block", f"--out={out}", f"--students={tmp_path / 'list'}"]
@@ -860,7 +951,7 @@ def test_a_skeleton_that_is_stopped_leaves_nothing(
     tmp_path: Path, stopped_skeleton: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["lab", "handout", "first-block", f"--out={tmp_path / 'Bo'}", "--student=Bo"]
-    with pytest.raises(KeyboardInterrupt, match=r"^$"):  # so the usual words: nothing was written
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):  # the usual message: nothing was written
         call(*words)
     assert stopped_skeleton == ["Bo"] and not list(tmp_path.iterdir())
     (tmp_path / "Bo").mkdir()  # an empty folder is no hindrance
@@ -885,6 +976,8 @@ def test_a_skeleton_that_is_stopped_when_it_is_in_its_place_says_so(
 def test_samples_that_are_stopped_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """^C comes at the first wrong answer, after the solution was written."""
+
     def solution(lab: Lab, edits: tuple) -> dict[str, str]:
         if edits:
             raise KeyboardInterrupt
@@ -897,7 +990,8 @@ def test_samples_that_are_stopped_leave_nothing(
 
 
 def test_trees_that_were_handed_out_before_are_not_handed_out_again(tmp_path: Path) -> None:
-    """--out may be in this tree."""
+    """The folder of handed-out trees may be within the tree that is copied. The filter returns the
+    names to leave out."""
     for name in ("class/.Bo-1234/Bo", "class/Ada/.git", "kernel", "build"):
         (tmp_path / name).mkdir(parents=True)
     names = tree.make_copy_filter(tmp_path / "class/.Bo-1234")
@@ -908,6 +1002,7 @@ def test_trees_that_were_handed_out_before_are_not_handed_out_again(tmp_path: Pa
 def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The path has a space and an apostrophe, so the command in the report must quote it."""
     folder = hand_in(tmp_path / "Zoë's work", {FILE: "nonsense"})
     line = f"lab grade elevator --nonce=7 --out={tmp_path / 'out'}".split()
     asked: list[str] = []
@@ -922,6 +1017,7 @@ def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
 
 
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
+    """The message has the names of all tests."""
     with pytest.raises(grading.NoTest, match=r"rise\.a_block_right_under_the_head"):
         grading.grade_submission(find_lab(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
 
@@ -929,6 +1025,7 @@ def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
 def test_a_file_of_ones_own_tree_that_is_no_text_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without --submission the files of the own tree are graded."""
     monkeypatch.setattr(scoring, "TREE", tmp_path)
     (tmp_path / FILE).parent.mkdir(parents=True)
     (tmp_path / FILE).write_bytes(b"/* \xff */")

@@ -1,4 +1,9 @@
-"""The staff's pages: complete, true as far as a program can tell, and in no student's tree."""
+"""The staff's pages: complete, true as far as a program can tell, and in no student's tree.
+
+Each lab of the course (LABS) has the pages answers, rubric and exam in its folder staff/. A page
+has numbered sections; an exam's question has an answer and its evidence: words (a Proof) that must
+stand in a file of the tree. calendar.md says which lab comes when.
+"""
 
 import re
 import subprocess
@@ -34,7 +39,7 @@ each_lab = pytest.mark.parametrize("lab", [pytest.param(lab, id=lab.name) for la
 
 
 def one_line(text: str) -> str:
-    """Without the breaks of lines, and what stands before a line of a comment."""
+    """Return the text on one line, without what begins the lines of a comment."""
     return " ".join(re.sub(r"^[ \t]*(\*|#)[ \t]", " ", text, flags=re.M).split())
 
 
@@ -51,6 +56,7 @@ def asked_in_handout(lab: Lab) -> list[str]:
 
 
 def model_answers(lab: Lab) -> Path:
+    """Return the path of the lab's page of answers."""
     return lab.folder / "staff" / "answers.md"
 
 
@@ -65,6 +71,7 @@ def test_every_lab_of_the_course_has_its_pages(lab: Lab) -> None:
 
 @each_lab
 def test_each_question_of_the_handout_has_a_model_answer(lab: Lab) -> None:
+    """The sections of the page are the handout's questions, word for word."""
     answered = [text.partition("\n")[0] for text in sections(model_answers(lab)).values()]
     assert answered == asked_in_handout(lab) != []
 
@@ -117,6 +124,7 @@ def test_the_evidence_of_each_answer_stands_where_the_page_says() -> None:
 
 
 def test_figures_in_answers_are_those_that_the_rules_give() -> None:
+    """exam_figures.py computes the figures by the rules of the drive and of the policies."""
     wrong = []
     for lab, page, question, expected in exam_figures.FIGURES:
         section = one_line(sections(find_lab(lab).folder / "staff" / f"{page}.md")[question])
@@ -145,6 +153,8 @@ def test_figures_in_answers_are_those_that_the_rules_give() -> None:
 def test_the_checker_asks_only_about_a_lost_inode_with_contents(
     tmp_path: Path, commands: list[str], status: int, says: str
 ) -> None:
+    """debugfs damages a disk by these commands, and e2fsck -p repairs it (status 1) or stops with a
+    question (status 4)."""
     disk, files = tmp_path / "disk.img", {"/a": b"contents", "/empty": b""}
     image.make_image(disk, Content(files=files, programs=False, size="4M"))
     for command in commands:
@@ -157,7 +167,7 @@ def test_the_checker_asks_only_about_a_lost_inode_with_contents(
 # ---- calendars ----
 
 
-def hours(lab: Lab) -> float:
+def lab_hours(lab: Lab) -> float:
     """Return how long the lab takes, by its handout."""
     text = (lab.folder / "handout.md").read_text()
     return HOURS[re.search(r"This lab takes (?:about )?([^.]+)\.", text)[1]]
@@ -173,14 +183,15 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_the_calendar_has_each_lab_with_the_hours_of_its_handout() -> None:
+    """Six and twelve weeks have the sums of hours that the page gives."""
     text = CALENDAR
-    told = {row[0]: float(row[1]) for row in rows(text.partition("## Six")[0])[1:]}
-    assert told == {lab.name: hours(lab) for lab in LABS}
+    taught = {row[0]: float(row[1]) for row in rows(text.partition("## Six")[0])[1:]}
+    assert taught == {lab.name: lab_hours(lab) for lab in LABS}
     for title, total in (("## Six weeks", "18.5"), ("## Twelve weeks", "52.5")):
         part = text.partition(title)[2].partition("\n## ")[0]
         given = [name for row in rows(part)[1:] for name in re.findall(r"[a-z-]+", row[2])]
-        assert len(given) == len(set(given)) and set(given) <= told.keys()
-        assert f"{sum(told[name] for name in given):g}" == total and f"These are {total}" in part
+        assert len(given) == len(set(given)) and set(given) <= taught.keys()
+        assert f"{sum(taught[name] for name in given):g}" == total and f"These are {total}" in part
 
 
 def test_the_calendar_has_each_lab_after_those_that_it_needs() -> None:
@@ -207,6 +218,7 @@ def test_the_lectures_name_chapters_that_exist() -> None:
 
 
 def test_no_students_tree_and_no_autograder_has_a_page_of_the_staffs(tmp_path: Path) -> None:
+    """Neither the skeleton nor the archive for Gradescope."""
     tree.make_skeleton(find_lab("elevator"), tmp_path / "out", {})
     handed_out = [path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*")]
     assert Path("grade/labs/elevator/handout.md") in handed_out
@@ -215,6 +227,7 @@ def test_no_students_tree_and_no_autograder_has_a_page_of_the_staffs(tmp_path: P
 
 
 def test_no_page_of_the_book_has_a_model_answer() -> None:
+    """The first 80 letters of each answer are looked for."""
     pages = "".join(one_line(p.read_text()) for p in ROOT.glob("book/pages/**/*.md"))
     for lab in LABS:
         for page in ("answers", "exam"):
@@ -229,6 +242,8 @@ def test_no_page_of_the_book_has_a_model_answer() -> None:
 def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
     tmp_path: Path,
 ) -> None:
+    """After a lab's end the staff releases the solution's files, a diff from the skeleton, and the
+    answers without the notes for the staff."""
     lab = find_lab("elevator")
     made = release.write_release(lab, tmp_path / "out")
     assert made == ["policies/sched/clook.c", "questions.md", "solution.diff"]
@@ -243,6 +258,7 @@ def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
 
 
 def test_a_solution_that_differs_by_student_wants_the_name(tmp_path: Path) -> None:
+    """The lab first-block."""
     with pytest.raises(BadLab, match="--student"):
         release.write_release(find_lab("first-block"), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,9 @@
-"""Failures of the grader or of its machine, which are never a score."""
+"""Failures of the grader or of its machine, which are never a score.
+
+A failure is ours (the staff's) if the solution fails in the same way: the record's status is then
+NOT_SCORED, with the reason, and no platform's file is written. Each test makes one part of the
+grader fail.
+"""
 
 import json
 import os
@@ -35,6 +40,8 @@ def room() -> Iterator[Path]:
 
 
 def graded(folder: Path, lab: Lab = LAB, tests: str = TESTS) -> Record:
+    """Return the record of the solution, with a changed source so that it is compiled, and write
+    all forms."""
     files = tree.solution_files(lab)
     file = next(iter(files))
     files[file] += "\n"  # not as in this tree, so it is compiled
@@ -44,6 +51,7 @@ def graded(folder: Path, lab: Lab = LAB, tests: str = TESTS) -> Record:
 
 
 def expect_no_score(record: Record, folder: Path, why: str) -> None:
+    """Check that the failure is ours, for this reason."""
     assert (record.status, record.tests) == (NOT_SCORED, []), record.message
     assert why in record.message
     assert not (folder / "gradescope/results.json").exists()
@@ -53,6 +61,7 @@ def expect_no_score(record: Record, folder: Path, why: str) -> None:
 def test_a_folder_that_the_compilers_user_cannot_enter_is_no_failed_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without namespaces another user compiles, who may not enter this folder."""
     if os.geteuid():
         pytest.skip("only root compiles as another user")
     monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
@@ -64,6 +73,7 @@ def test_a_folder_that_the_compilers_user_cannot_enter_is_no_failed_build(
 def test_without_any_place_for_the_compiler_it_is_said_what_to_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The only place is a folder that others may not enter."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(sandbox, "PLACES", ())
     tmp_path.chmod(0o700)
@@ -75,12 +85,14 @@ def test_without_any_place_for_the_compiler_it_is_said_what_to_set(
 def test_a_step_that_fails_with_the_staffs_own_files_is_ours(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The compiler, or the linker, is replaced by a script that fails as on a full disk."""
     script = "echo No space left on device >&2; exit 1"
     monkeypatch.setattr(compiler, step.upper(), script)
     expect_no_score(graded(tmp_path), tmp_path, "not even the staff's own sources build")
 
 
 def test_a_killed_compiler_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is that of a compiler that was killed for want of memory."""
     said = "gcc: fatal error: Killed signal terminated program cc1"
     monkeypatch.setattr(compiler, "COMPILE", f"echo '{said}' >&2; exit 1")
     expect_no_score(graded(tmp_path), tmp_path, "too little memory free")
@@ -98,6 +110,7 @@ def test_a_killed_compiler_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_qemu_that_fails_is_ours(
     script: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """QEMU is replaced by this script."""
     qemu = tmp_path / "qemu"
     qemu.write_text(f"#!/bin/sh\n{script}\n")
     qemu.chmod(0o755)
@@ -113,6 +126,8 @@ def test_a_missing_tool_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_fails_with_the_solution_too_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """`control` is the run of the solution, which decides whose failure it is."""
+
     def run(bench: workbench.Workbench, *_: object, **__: object) -> None:
         raise KeyError(bench.folder.name)
 
@@ -123,6 +138,7 @@ def test_what_fails_with_the_solution_too_is_ours(
 def test_what_fails_with_the_submission_alone_is_the_submissions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The solution's run (control) works, so the failure costs the student's points."""
     honest = workbench.Workbench.run
 
     def run(bench: workbench.Workbench, *words: object, **how: object) -> object:
@@ -136,6 +152,7 @@ def test_what_fails_with_the_submission_alone_is_the_submissions(
 
 
 def test_a_tool_that_cannot_run_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool that computes a drive's times."""
     tool = tmp_path / "drive_times_tool"
     tool.write_text("#!/bin/sh\necho 'error while loading libraries' >&2\nexit 127\n")
     tool.chmod(0o755)

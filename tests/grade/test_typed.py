@@ -31,8 +31,9 @@ def list_commands(text: str) -> list[str]:
     return [c for c in commands if not PLACEHOLDER.search(re.sub(variable, "x", c))]
 
 
-def say(line: str, folder: Path) -> str:
-    """Type a line in a folder. What it printed, if it did not end well, is in the error."""
+def type_line(line: str, folder: Path) -> str:
+    """Run a line of the shell in a folder and return its output. The error of a line that fails has
+    its output."""
     done = subprocess.run(
         ["sh", "-c", line],
         cwd=folder,
@@ -57,9 +58,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def handed_out(folder: Path, variables: str) -> Path:
-    """Return a student's tree of the lab that these variables name."""
-    say(f"make SETUP=no skeleton OUT={folder} {variables}", ROOT)
+def hand_out_tree(folder: Path, variables: str) -> Path:
+    """Make a student's tree of the lab that these variables name, and return it."""
+    type_line(f"make SETUP=no skeleton OUT={folder} {variables}", ROOT)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     return folder
 
@@ -67,13 +68,15 @@ def handed_out(folder: Path, variables: str) -> Path:
 def test_what_selects_tests_is_not_said_to_the_commands_that_they_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With FULL=1, `make book` measures everything again, for hours."""
+    """The environment of typed commands lacks these variables. With FULL=1, `make book` would
+    measure everything again, for hours."""
     for name in ("FULL", "LAB", "T", "MAKEFLAGS"):
         monkeypatch.setenv(name, "1")
     assert not {"FULL", "LAB", "T", "MAKEFLAGS"} & plain_environment().keys()
 
 
 def test_the_guide_shows_what_is_typed_here() -> None:
+    """Otherwise the tests below would type nothing."""
     lines = list_commands(GUIDE.read_text())
     words = {line.split()[2] for line in lines if line.startswith("bin/sluice lab ")}
     assert words >= {"handout", "samples", "class", "recheck"}
@@ -84,13 +87,14 @@ def test_the_guide_shows_what_is_typed_here() -> None:
 @in_full
 @pytest.mark.xdist_group("typed")
 def test_an_instructor_types_what_the_guide_says(tree: Path) -> None:
+    """The recheck confirms the grade, and the half-done sample gets 20 to 99 points."""
     for_instructors = GUIDE.read_text().partition("## For instructors")[2]
     there = tree.parent
     for number, line in enumerate(list_commands(for_instructors)):
         own = line.replace("--out dir", f"--out /tmp/dir{number}").replace(
             "--base work", "--base /tmp/elevator"
         )
-        said = say(own.replace("/tmp/", f"{there}/"), tree)
+        said = type_line(own.replace("/tmp/", f"{there}/"), tree)
         if " recheck " in line:
             assert "The grade is the same" in said
         if "half-done" in line and " grade " in line:
@@ -101,16 +105,17 @@ def test_an_instructor_types_what_the_guide_says(tree: Path) -> None:
 @pytest.mark.xdist_group("typed")
 def test_the_staff_types_what_its_page_says(tree: Path) -> None:
     for line in list_commands(STAFF.read_text()):
-        say(line.replace("/tmp/", f"{tree.parent}/"), tree)
+        type_line(line.replace("/tmp/", f"{tree.parent}/"), tree)
 
 
 @in_full
 @pytest.mark.xdist_group("typed")
 def test_a_student_types_what_the_guide_says(tmp_path: Path) -> None:
-    mine = handed_out(tmp_path / "mine", "LAB=elevator SOLVED=delayed-write")
+    """At the end git sees no change of the tree."""
+    mine = hand_out_tree(tmp_path / "mine", "LAB=elevator SOLVED=delayed-write")
     for line in ("make", *list_commands(STUDENTS.read_text()), "make book", "git diff --exit-code"):
         if not line.startswith(NOT_TYPED):
-            say(line, mine)
+            type_line(line, mine)
 
 
 def lines_for_gdb(handout: str) -> list[str]:
@@ -121,6 +126,7 @@ def lines_for_gdb(handout: str) -> list[str]:
 
 
 def test_the_handout_has_lines_for_gdb() -> None:
+    """The stops follow a request from its submission to its end."""
     lines = lines_for_gdb(FIRST_BLOCK.read_text())
     stops = [line.split()[1] for line in lines if "break " in line]
     assert stops == ["disk_submit", "sleep_on", "biodone", "ramdisk_do"]
@@ -131,8 +137,8 @@ def test_the_handout_has_lines_for_gdb() -> None:
 @pytest.mark.xdist_group("typed")
 def test_a_student_follows_a_request_in_gdb(tmp_path: Path) -> None:
     """Down to the drive, to sleep, back by the interrupt; each stop shows who calls it."""
-    mine = handed_out(tmp_path / "mine", "LAB=first-block STUDENT='A. Name'")
-    say("make && make grade LAB=first-block", mine)
+    mine = hand_out_tree(tmp_path / "mine", "LAB=first-block STUDENT='A. Name'")
+    type_line("make && make grade LAB=first-block", mine)
     run = mine / "build/grade/first-block/runs/reference-first-block"
     book = re.search(r"if=/data(\S+)", (run / "console.txt").read_text())[1]
     folder = str(Path(book).parent)
@@ -150,7 +156,7 @@ def test_a_student_follows_a_request_in_gdb(tmp_path: Path) -> None:
             line.replace("SECTOR", str(sector)) for line in lines_for_gdb(FIRST_BLOCK.read_text())
         ]
         typed_in = " ".join(f"-ex {shlex.quote(line)}" for line in [*lines, "kill"])
-        said = say(f"{command} -batch {typed_in}", mine)
+        said = type_line(f"{command} -batch {typed_in}", mine)
     shown = re.findall(r"^#0  (?:0x\w+ in )?(\w+)", said, re.M)
     assert shown == ["disk_submit", "sleep_on", "biodone", "ramdisk_do"], said
     assert said.count("dir_search") == 2 and "clock_interrupt" in said

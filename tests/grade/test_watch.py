@@ -1,4 +1,8 @@
-"""Who is stopped as stuck: a machine that does nothing, not one that the host keeps waiting."""
+"""Who is stopped as stuck: a machine that does nothing, not one that the host keeps waiting.
+
+watchdog.process_activity(pid) returns a process's processor time in clock ticks, and whether it is
+busy: it runs, could run, or waits for a disk. `asleep` is a process that sleeps.
+"""
 
 import os
 import subprocess
@@ -13,20 +17,23 @@ from sluice.host.limits import HANG_S
 
 @pytest.fixture
 def asleep() -> Iterator[subprocess.Popen]:
+    """Yield a process that sleeps."""
     with subprocess.Popen(["sleep", "1000"]) as process:
         yield process
         process.kill()
 
 
-def wait_until(true) -> None:
+def wait_until(is_true) -> None:
+    """Wait until this returns true."""
     end_s = time.monotonic() + HANG_S
-    while not true():
+    while not is_true():
         assert time.monotonic() < end_s
 
 
 def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
     asleep: subprocess.Popen,
 ) -> None:
+    """A process that has ended counts as not busy."""
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
         wait_until(
             lambda: (
@@ -56,6 +63,7 @@ def test_a_process_may_end_while_it_is_being_looked_at(
 def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
     asleep: subprocess.Popen, monkeypatch: pytest.MonkeyPatch, busy: bool
 ) -> None:
+    """The process's time stands still. It is stopped after IDLE_S, unless it is busy."""
     monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
     monkeypatch.setattr(watchdog, "IDLE_S", 0.1)
     monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, busy))
@@ -68,6 +76,7 @@ def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
 def test_one_that_neither_ends_nor_gets_stuck_is_stopped_in_the_end(
     asleep: subprocess.Popen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After HANG_S, which is 0.1 s here."""
     monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
     monkeypatch.setattr(watchdog, "HANG_S", 0.1)
     monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, True))
