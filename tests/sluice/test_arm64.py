@@ -61,8 +61,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def figures(name: str, count: int, console: Path) -> list[str]:
-    """Return the results of an experiment's first runs, without the keys that hash the twin's own
-    bytes."""
+    """Return the results of an experiment's first runs, without the keys that are hashes of the
+    twin's own bytes."""
     lines, runs_of = [], twin_variant(load(experiment_file(name), "quick")).runs
     for run in [run for run in runs_of if run.variables["seed"] == 1][:count]:
         result = runs.make_run(run, console)[0]
@@ -89,6 +89,7 @@ def emulate(built: Path, options: list[str], folder: Path, patch: pytest.MonkeyP
 def test_figures_are_those_of_this_host(
     name: str, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """name: the experiment."""
     here = figures(name, FIRST[name], tmp_path / "here")
     emulate(built, [], tmp_path, monkeypatch)
     assert figures(name, FIRST[name], tmp_path / "there") == here
@@ -98,6 +99,7 @@ def test_figures_are_those_of_this_host(
 def test_pages_and_addresses_of_any_host_do(
     host: str, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The emulator gives a process pages of this size, or addresses of 39 bits."""
     here = figures("mogul-4.1-fast", 1, tmp_path / "here")
     emulate(built, HOSTS[host], tmp_path, monkeypatch)
     assert figures("mogul-4.1-fast", 1, tmp_path / "there") == here
@@ -105,7 +107,8 @@ def test_pages_and_addresses_of_any_host_do(
 
 @pytest.mark.parametrize("name", UNITS)
 def test_native_tests_pass(name: str, built: Path) -> None:
-    """The tests are those of policies, the cache and the disks, without sanitizers."""
+    """The unit tests in C of policies, the cache and the disks, without sanitizers. A line `@ 0`
+    says that a test has passed."""
     tree = built.parents[1]
     makefile = tree / "Makefile"
     makefile.write_text(makefile.read_text().replace(SANITIZED, ""))

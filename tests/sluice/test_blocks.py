@@ -24,10 +24,12 @@ from sluice.trace.packed import pack_requests
 
 REPLAYER = BUILT / "blocks" / "replayer"
 SUPPORT = ROOT / "tests" / "support"
+# Functions of the twin that the reference replaces (present_replay.c)
 WRAPPED = ("map", "map_alloc", "inode_write", "fs_writable", "fs_allow_size")
-VOLUME = 64 << 20
-COUNT = 1500
+VOLUME = 64 << 20  # bytes of the disk
+COUNT = 1500  # requests
 FAILED = 100  # STATUS_BOOT_FAIL, with which a twin and the replayer refuse
+# The head of a trace ring, and a record in it
 RING = np.dtype([("magic", "<u8"), ("records", "<u8"), ("written", "<u8"), ("astray", "<u8")])
 RECORD = np.dtype(
     [
@@ -59,7 +61,7 @@ def small_trace() -> np.ndarray:
 
 
 def build_reference(folder: Path, requests: np.ndarray) -> Path:
-    """Link a twin that replays these requests in the present way. Returns it."""
+    """Link a twin that replays these requests through the file system, and return its path."""
     rows = (
         f"{{{r['time_ns']}, {r['offset']}, {r['bytes']}, {int(r['write'])}}},\n" for r in requests
     )
@@ -107,10 +109,10 @@ def decode_ring(data: bytes) -> np.ndarray:
     return shown
 
 
-def replay_present(
+def replay_by_twin(
     twin: Path, folder: Path, settings: dict[str, str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the present way's events, and start and response of each request."""
+    """Return the twin's events, and start and response of each request."""
     disk = folder / "disk"
     with disk.open("wb") as file:
         file.truncate(VOLUME)
@@ -151,10 +153,10 @@ def replay_blocks(
 def expect_equal(
     twin: Path, packed: Path, folder: Path, settings: dict[str, str], loop: str
 ) -> None:
-    """Compare the two ways, event by event."""
+    """Compare the replayer with the twin, event by event. loop: "open" or "closed"."""
     settings = USUAL | settings | {"trace_k": "512"}
     present = settings | ({"closed": "1"} if loop == "closed" else {})
-    theirs, their_times = replay_present(twin, folder, present)
+    theirs, their_times = replay_by_twin(twin, folder, present)
     ours, our_times = replay_blocks(packed, folder, settings, *(["-c"] if loop == "closed" else []))
     n = min(len(ours), len(theirs))
     different = np.flatnonzero(ours[:n] != theirs[:n])
@@ -177,6 +179,7 @@ def policies_to_compare() -> list[tuple[str, str]]:
 def test_each_decision_equals_that_of_the_file_systems_way(
     kind: str, name: str, reference: Path, packed: Path, tmp_path: Path
 ) -> None:
+    """With this policy, the replayer's events and times are those of the twin."""
     expect_equal(reference, packed, tmp_path, {kind: name}, "open")
 
 
@@ -188,6 +191,7 @@ def test_each_decision_is_equal_in_a_closed_loop(
 
 
 def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Path) -> None:
+    """20,000 requests over 31 days take less than 64 MB."""
     volume, count = 16 * 10**12, 20000
     requests = np.zeros(count, REQUEST)
     requests["time_ns"] = np.linspace(0, 31 * 86400 * 10**9, count)
@@ -265,6 +269,7 @@ def test_a_flash_drive_takes_memory_for_the_blocks_that_are_written(tmp_path: Pa
 
 
 def test_a_disk_too_large_for_the_tables_of_a_flash_drive_is_refused(tmp_path: Path) -> None:
+    """32 TB; the limit is between 16 TB, which the test above uses, and 32 TB."""
     requests = np.array([(0, 0, 4096, 0)], REQUEST)
     (tmp_path / "requests").write_bytes(pack_requests(requests))
     line: list[str | Path] = [REPLAYER, "-v", str(32 * 10**12), tmp_path / "requests"]
@@ -286,6 +291,7 @@ def test_a_disk_too_large_for_the_tables_of_a_flash_drive_is_refused(tmp_path: P
     ],
 )
 def test_a_wrong_request_is_named(tmp_path: Path, row: tuple[int, ...], says: str) -> None:
+    """The second request (number 1) is wrong."""
     requests = np.array([(7, 0, 4096, 0), row], REQUEST)
     requests["time_ns"][1] += 0 if row[0] else 7
     (tmp_path / "requests").write_bytes(pack_requests(requests))

@@ -1,6 +1,12 @@
 """`sluice VERB`: every verb has help with an example that works, a name that does not exist is
 answered with the nearest, what a verb needs is set up after its options are read, and each goal of
-make that there was has its words."""
+make that there was has its words.
+
+A verb is one or more words (`experiment run`); HOMES says in which function each one works. What a
+verb needs are groups of packages, which tools/setup.sh installs, and goals, which make builds.
+Fixtures: with `typed`, a command line is only read, and its values are noted; with `called`, the
+programs that would be started are only noted.
+"""
 
 import os
 import re
@@ -118,13 +124,15 @@ class Typed:
     values: dict[str, Any]
 
     def __call__(self, home: str, function: object, values: dict[str, Any]) -> int:
+        """Note the function and the values, and do no work."""
         self.home, self.values = home, values
         return 0
 
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
-    """A place where a command line is read, and nothing is set up and no work is done."""
+    """Have command lines read only, in a folder that has FILES and FOLDERS. Return what notes the
+    values."""
     monkeypatch.chdir(tmp_path)
     for name in FILES:
         (tmp_path / name).touch()
@@ -136,7 +144,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
 
 
 def enter(*words: str) -> int:
-    """Read a command line. Returns the exit status."""
+    """Read a command line and return the exit status."""
     with pytest.raises(SystemExit) as end:
         main.command()(list(words), prog_name="sluice")
     return end.value.code
@@ -149,6 +157,7 @@ def enter(*words: str) -> int:
 def test_each_verb_says_what_it_does_and_takes_and_shows_an_example(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The help begins with a sentence of more than four words, and each option has help."""
     assert enter(*words.split(), "--help") == 0
     said = capsys.readouterr().out
     first = re.split(r"\.\s|\.$", load_verb(words).help)[0].split()
@@ -162,7 +171,7 @@ def test_each_verb_says_what_it_does_and_takes_and_shows_an_example(
 def test_each_example_is_a_command_line(words: str, typed: Typed) -> None:
     example = load_verb(words).function.about.example
     program, *line = shlex.split(example)
-    # Paths in build/ are those of a work that is done: here, others stand for them.
+    # Examples name files that earlier work leaves in build/. Here empty files stand for them.
     line = [word.removeprefix("build/grade/elevator/") for word in line]
     assert program == "sluice"
     assert enter(*line) == 0
@@ -172,6 +181,7 @@ def test_each_example_is_a_command_line(words: str, typed: Typed) -> None:
 def test_help_of_every_group_lists_its_verbs_in_narrow_terminals_too(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """COLUMNS is the terminal's width."""
     for columns in ("40", "60", "80"):
         monkeypatch.setenv("COLUMNS", columns)
         for group in ([], ["lab"], ["experiment"], ["results"], ["validate"], ["dev"]):
@@ -184,6 +194,7 @@ def test_help_of_every_group_lists_its_verbs_in_narrow_terminals_too(
 
 
 def test_help_loads_nothing_that_takes_long() -> None:
+    """`sluice --help` imports none of these modules."""
     slow = {
         "rich",
         "numpy",
@@ -256,12 +267,14 @@ def test_help_loads_nothing_that_takes_long() -> None:
 def test_a_wrong_word_is_named_before_anything_is_set_up(
     line: str, said: str, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The exit status is 2, and no verb has begun."""
     assert enter(*line.split()) == 2
     assert said in capsys.readouterr().err
     assert not typed.home
 
 
 def test_a_path_is_relative_to_the_folder_of_who_types(typed: Typed, tmp_path: Path) -> None:
+    """The verb itself works in another folder, so it gets whole paths."""
     (tmp_path / "own.toml").touch()
     line = "lab class elevator submissions --out=a/b --late=late.csv"
     assert enter(*line.split()) == 0
@@ -275,6 +288,8 @@ def test_a_path_is_relative_to_the_folder_of_who_types(typed: Typed, tmp_path: P
 
 
 def test_the_values_of_options_are_handed_on_as_they_are(tmp_path: Path) -> None:
+    """A verb's work is done by another process, which gets the values as text. Spaces, quotes, line
+    ends and bytes that are no UTF-8 survive."""
     values = {
         "name": "a 'b' \udce9\n", "run": 3, "none": None, "yes": True, "many": ["a", "b"],
         "out": tmp_path / "x y",
@@ -291,7 +306,8 @@ class Called(Exception):
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The programs that are started, none of which is. A snapshot's ends the work with Called."""
+    """Note the programs that would be started, and start none. Where this process would become a
+    snapshot's process, Called is raised."""
     lines: list[list[str]] = []
 
     def run(line: list[str], **how: Any) -> subprocess.CompletedProcess:
@@ -308,10 +324,12 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return lines
 
 
-FAILS = 7
+FAILS = 7  # the status of a program that has the word FAILS
 
 
 def test_a_verb_installs_then_builds_then_works_on_a_snapshot(called: list[list[str]]) -> None:
+    """Three programs are started one after another: setup.sh, make, and Python in a snapshot of the
+    tree."""
     command = load_verb("sweep")
     with pytest.raises(Called):
         verb.start(command.home, command.function, {"jobs": 3})
@@ -331,6 +349,7 @@ def test_a_verb_whose_needs_cannot_be_met_does_not_begin(called: list[list[str]]
 def test_an_installed_package_sets_nothing_up(
     called: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without a clone there is nothing to build, so no program is started."""
     monkeypatch.setattr(clone, "is_clone", lambda: False)
     function = verb.verb(verb.Needs(("sweep",)), "")(lambda: 5)
     assert verb.start("x:y", function, {}) == 5
@@ -339,6 +358,7 @@ def test_an_installed_package_sets_nothing_up(
 
 @pytest.mark.parametrize("goal", [g for g in OLD if "make" not in old_goals.table()[g]])
 def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
+    """The verb that took the place of a goal needs the goal's groups and prerequisites (OLD)."""
     groups, prerequisites, _ = OLD[goal]
     words = old_goals.table()[goal]["verb"].partition(" --")[0]
     values = {param.name: param.default for param in load_verb(words).params} | {"name": "x"}
@@ -352,6 +372,7 @@ def test_a_verb_needs_what_its_goal_needed(goal: str) -> None:
 
 
 def test_what_makes_runs_needs_the_twin_where_it_makes_them() -> None:
+    """With the engine `machine` the twin is not built."""
     for words in ("experiment run", "lab fair", "network run", "why", "theatre"):
         about = load_verb(words).function.about
         assert "twin" in about.needs({"engine": "twin"}).goals
@@ -362,6 +383,7 @@ def test_what_makes_runs_needs_the_twin_where_it_makes_them() -> None:
 
 
 def test_a_debug_kernel_is_built_with_its_flag(called: list[list[str]]) -> None:
+    """It is built by a make of its own, with DEBUG=1, after the other goals."""
     clone.prepare((), (verb.DEBUG_KERNEL,), None, {})
     assert "DEBUG=1" in called[0]
     clone.prepare((), ("all", verb.DEBUG_KERNEL, "twin"), None, {})
@@ -373,6 +395,7 @@ def test_a_debug_kernel_is_built_with_its_flag(called: list[list[str]]) -> None:
 
 
 def test_every_goal_and_variable_that_there_was_has_its_words() -> None:
+    """The table of old goals has a row for each goal in OLD, and in it a word for each variable."""
     table = old_goals.table()
     common = table.pop(old_goals.VARIABLES)["names"]
     assert set(table) == set(OLD)
@@ -383,6 +406,7 @@ def test_every_goal_and_variable_that_there_was_has_its_words() -> None:
 
 
 def test_the_words_of_a_goal_are_those_of_a_verb() -> None:
+    """Each option that the table gives for a variable is an option of the goal's verb."""
     for goal, row in old_goals.table().items():
         if goal == old_goals.VARIABLES or "make" in row:
             continue
@@ -418,12 +442,14 @@ LEFT_OUT = {"SUBMISSION", "OUT"}  # of `make replay`, with CERTIFICATE alone
     ],
 )
 def test_a_goal_is_translated(typed_words: str, now: str) -> None:
+    """typed_words: an old goal and its variables; now: the words behind `sluice`."""
     goal, *words = typed_words.split()
     given = dict(word.split("=", 1) for word in words)
     assert shlex.join(old_goals.translate(goal, given)[0]) == now
 
 
 def test_blanks_part_the_traces_of_a_matrix_and_nothing_else() -> None:
+    """TRACES and E are lists with blanks, WITH is one text, and QEMU goes into the environment."""
     given = {"TRACES": "a b", "E": "c d", "WITH": "x=1, y=2", "QEMU": "/q"}
     words, environment = old_goals.translate("matrix", given)
     assert words == ["dev", "matrix", "--trace=a", "--trace=b", "--with=x=1, y=2", "c", "d"]
@@ -441,7 +467,7 @@ def test_an_unknown_goal_or_variable_is_named() -> None:
 
 
 def complete_words(shell: str, words: str, **env: str) -> str:
-    """Return what the shell is offered for the last of some words."""
+    """Return what bash or zsh is offered as completions of the last word."""
     given = {
         "_SLUICE_COMPLETE": f"complete_{shell}", "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1), "_TYPER_COMPLETE_ARGS": words,
@@ -458,6 +484,7 @@ def complete_words(shell: str, words: str, **env: str) -> str:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_shell_completes_verbs_options_and_names(shell: str) -> None:
+    """words: what was typed; offered: one of the completions. Other names are not offered."""
     for words, offered in {
         "sluice th": "theatre",
         "sluice experiment r": "report",
@@ -474,6 +501,7 @@ def test_a_shell_completes_verbs_options_and_names(shell: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_the_shell_is_told_how_to_complete(shell: str) -> None:
+    """The script that a shell loads calls sluice with this variable."""
     env = os.environ | {"_SLUICE_COMPLETE": f"source_{shell}"}
     done = subprocess.run(
         [ROOT / "bin" / "sluice"], env=env, capture_output=True, text=True, timeout=HANG_S
@@ -487,6 +515,8 @@ def test_the_shell_is_told_how_to_complete(shell: str) -> None:
 def test_the_script_works_through_links_from_any_folder_and_whatever_it_is_called(
     tmp_path: Path,
 ) -> None:
+    """bin/sluice is started through two links, in a folder whose name has quotes, a space and a
+    line end."""
     odd = tmp_path / "a b'c\"$HOME;*[x]\n"
     (odd / "tree" / "bin").mkdir(parents=True)
     (odd / "tree" / "bin" / "sluice").symlink_to(ROOT / "bin" / "sluice")
@@ -500,6 +530,7 @@ def test_the_script_works_through_links_from_any_folder_and_whatever_it_is_calle
 
 
 def test_a_tree_may_lie_in_any_folder(tmp_path: Path) -> None:
+    """Here bin/sluice is a copy, in a tree whose folder has such a name."""
     tree = tmp_path / "a b'c\"$HOME;*[x]\n"
     (tree / "bin").mkdir(parents=True)
     for name in (".venv", "sluice"):
@@ -513,6 +544,8 @@ def test_a_tree_may_lie_in_any_folder(tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_files() -> None:
+    """The names that options take come from folders of labs, policies and drives, and from an
+    experiment's file."""
     assert {"elevator", "crash"} <= set(options.labs())
     assert {"lru", "2q", "sluice"} <= set(options.policies())
     assert {"rz58", "none"} <= set(options.drives())

@@ -1,5 +1,11 @@
 """The comparison of sets of policies over experiments: right, whole and offline.
 
+Three small experiments have four arms each, and wait_s of 3 and 6 s: `reads` and `writes` have
+results, `unmade` has none. A set is a combination of policies and tunables; a case is an experiment
+in a setting (`reads: wait_s = 3`); a row is a set's figures in a case. Core sets are those with
+names in experiments/sets/core.toml. Fixtures: `folder` has the files and results, `shown` the two
+studies, and `page` is the report.
+
 The twin makes the runs, in less time than the machine.
 """
 
@@ -97,13 +103,14 @@ MADE = ("reads", "writes")
 
 
 def command(verb: str, name: object, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `sluice VERB NAME --folder FOLDER` to its end."""
     line = [*LINE, *verb.split(), str(name), "--folder", str(folder), *words]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three experiments, of which two have results."""
+    """Return the folder of three experiments, of which two have results."""
     folder = tmp_path_factory.mktemp("comparison")
     for name, text in FILES.items():
         (folder / f"{name}.toml").write_text(text)
@@ -117,11 +124,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def experiments(folder: Path) -> list[Experiment]:
+    """Return the three loaded experiments."""
     return [load(folder / f"{name}.toml") for name in FILES]
 
 
 @pytest.fixture(scope="module")
 def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
+    """Return the studies of the two experiments that have results."""
     return [
         study.build_study(e, result.read(folder / e.name / "results.jsonl"))
         for e in experiments
@@ -139,23 +148,27 @@ def page(folder: Path) -> str:
 
 
 def value(row: Row, measure: str) -> float | None:
+    """Return a row's figure by the measure's name; None if nobody measured it."""
     return row.values[[m.name for m in MEASURES].index(measure)]
 
 
 def test_a_set_is_what_differs_and_the_tunables_of_its_own_policies(shown: list[Study]):
+    """A tunable with its default value, or of a policy that the arm does not use, is no part of the
+    set's name."""
     assert set(set_names(all_rows(shown))) == {"pu", "aipu aipu.scan_ms=2000", "ipu", "bsd_syncer"}
 
 
 def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
+    """The set `rare` has one case, the others have four."""
     found = all_rows(shown)
     rare = replace(found[0], policies="rare")
     assert common_sets([*found, rare]) == set_names(found)
     assert common_sets([rare]) == ["rare"]
 
 
-def second_arm(shown: list[Study]) -> Study:
-    """Return the study of reads with one more arm, of the policies of AIPU on another machine,
-    which has less of everything."""
+def add_faster_arm(shown: list[Study]) -> Study:
+    """Return the study of reads with one more arm: the policies of AIPU on another machine, with
+    one write."""
     of = next(study for study in shown if study.experiment.name == "reads")
     more = json.loads(json.dumps([r for r in of.results if r["arm"] == "AIPU"]))
     for one in more:
@@ -166,8 +179,9 @@ def second_arm(shown: list[Study]) -> Study:
 
 
 def test_two_arms_of_one_set_are_compared_with_all_others(shown: list[Study]):
-    """A case's smallest figure is the smallest of all arms of an experiment in a setting."""
-    found = all_rows([second_arm(shown)])
+    """A case's smallest figure is the smallest of all arms of an experiment in a setting. With the
+    added arm there are five rows in each case."""
+    found = all_rows([add_faster_arm(shown)])
     assert comparable_cases(found) == ["reads: wait_s = 3", "reads: wait_s = 6"]
     for case in comparable_cases(found):
         here = [row for row in found if row.case == case]
@@ -182,6 +196,8 @@ def test_two_arms_of_one_set_are_compared_with_all_others(shown: list[Study]):
 def test_without_core_sets_under_one_load_nothing_is_said_of_them_and_all_sets_are_shown(
     shown: list[Study], folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    """LEAST is the number of core sets that a load must have. Here only three are there, and four
+    are needed."""
     monkeypatch.setattr(core, "LEAST", 4)
     found = all_rows(shown)
     assert write.initial_sets(found) == set_names(found)
@@ -201,12 +217,14 @@ def test_numbers_on_colours_are_dark_on_a_dark_page_too(shown: list[Study]):
 
 
 def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):
+    """Two experiments in two settings are four cases, and four arms in each are 16 rows."""
     found = [f"{name}: wait_s = {wait_s}" for name in MADE for wait_s in (3, 6)]
     assert comparable_cases(all_rows(shown)) == found
     assert len(all_rows(shown)) == 16
 
 
 def test_the_measures_are_the_metrics(shown: list[Study]):
+    """Each figure of a row is the metric of its one trial."""
     for row in all_rows(shown):
         [trial] = row.system.trials
         assert value(row, "writes") == metrics.evaluate(trial, "stat.disk.writes") > 0
@@ -219,6 +237,7 @@ def test_the_measures_are_the_metrics(shown: list[Study]):
 
 
 def test_the_picture_has_each_value_as_a_multiple_of_the_best(folder: Path, page, shown):
+    """The numbers in the picture's cells are a set's figure divided by the lowest of the case."""
     first = core.core_policy_sets(all_rows(shown))
     found = [row for row in all_rows(shown) if row.policies in first]
     for measure in ("writes", "worst"):
@@ -230,6 +249,7 @@ def test_the_picture_has_each_value_as_a_multiple_of_the_best(folder: Path, page
 
 
 def test_what_nobody_measured_is_no_cell(shown: list[Study]):
+    """The load `writes` has no reads, so some figures are None."""
     found = all_rows(shown)
     cells = matrix.cell_data(found, comparable_cases(found))
     assert len(cells) == sum(v is not None for row in found for v in row.values)
@@ -244,6 +264,7 @@ class Table(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note rows, boxes and what is loaded."""
         values = dict(attrs)
         if "data-set" in values:
             self.rows.append((values["data-set"], values["data-case"]))
@@ -256,6 +277,8 @@ class Table(HTMLParser):
 
 
 def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: list[Study]):
+    """The table has each row, a box to tick for each set, and a note about the experiment without
+    results."""
     table = Table(page)
     assert table.rows == [(row.policies, row.case) for row in all_rows(shown)]
     assert table.boxes == set_names(all_rows(shown))
@@ -267,7 +290,8 @@ def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: li
     assert "<td>AIPU</td><td>r.mean_ms</td><td>all that promise as much</td><td>2</td>" in page
 
 
-CORE = {"PU": "PU", "IPU": "IPU", "BSD syncer": "syncer"}  # and the arms here that are of it
+# The core sets that were run here, each with the arm that has its policies
+CORE = {"PU": "PU", "IPU": "IPU", "BSD syncer": "syncer"}
 
 
 def worst_ms(study: Study, arm: str, wait_s: int) -> float:
@@ -278,6 +302,8 @@ def worst_ms(study: Study, arm: str, wait_s: int) -> float:
 
 
 def test_the_first_answer_is_what_the_results_say(shown: list[Study], page: str):
+    """The page's first sentence names the core set with the shortest longest wait under most loads.
+    Loads on which all are equal do not count."""
     loads = {load.name: load for load in core.build_loads(all_rows(shown))}
     wins = Counter()
     for of in shown:
@@ -296,6 +322,7 @@ def test_the_first_answer_is_what_the_results_say(shown: list[Study], page: str)
 
 
 def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
+    """The second answer compares the writes of that set with the fewest."""
     loads = core.build_loads(all_rows(shown))
     best = questions.champion(loads)
     found = []
@@ -307,13 +334,14 @@ def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
                 if r["variables"]["wait_s"] == wait_s and r["arm"] in CORE.values()
             }
             found.append(here[CORE[best]] / min(here.values()))
-    told = [ratio for ratio, _ in questions.ratios(loads, "writes", best)]
-    assert told == pytest.approx(sorted(found))
+    found_ratios = [ratio for ratio, _ in questions.ratios(loads, "writes", best)]
+    assert found_ratios == pytest.approx(sorted(found))
     answer = questions.QUESTIONS[1].answer(loads, "writes")
     assert questions.ratio_range_words(found) in answer or answer.startswith(f"Nothing: {best}")
 
 
 def test_an_answer_is_of_whole_sentences_and_counts_nothing_that_there_is_not(shown: list[Study]):
+    """The third answer, about the age of dirty blocks."""
     loads = core.build_loads(all_rows(shown))
     answer = questions.QUESTIONS[2].answer(loads, "oldest")
     first = rf"{questions.champion(loads)} lets a block become [\d.]+ to [\d.]+ times as old as"
@@ -321,6 +349,7 @@ def test_an_answer_is_of_whole_sentences_and_counts_nothing_that_there_is_not(sh
 
 
 def test_the_page_asks_first_and_opens_on_the_longest_wait(page: str):
+    """Questions come before tables, and the first picture shows the measure "worst"."""
     body = page[page.index("<body") :]
     assert body.index('id="question-worst"') < body.index("<h2>All sets") < body.index("<input")
     assert MEASURES[0].name == "worst"
@@ -328,12 +357,14 @@ def test_the_page_asks_first_and_opens_on_the_longest_wait(page: str):
 
 
 def test_a_core_set_that_was_not_run_says_so(page: str):
+    """All cells of the row `Linux` say "not run"."""
     first = page[page.index("<summary>All core sets, ms") :]
     [linux] = re.findall(r"<tr><td[^>]*>Linux</td>(.*?)</tr>", first[: first.index("</table>")])
     assert set(re.findall(r"<td[^>]*>([^<]*)</td>", linux)) == {"not run"}
 
 
 def test_what_is_ticked_is_what_the_picture_shows(page: str, shown: list[Study]):
+    """At first the core sets that were run are ticked."""
     ticked = Table(page).ticked
     assert ticked == core.core_policy_sets(all_rows(shown)) == ["pu", "ipu", "bsd_syncer"]
     chosen = re.search(r'"name":"chosen","value":(\[.*?\])', specs_text(page))[1]
@@ -342,6 +373,7 @@ def test_what_is_ticked_is_what_the_picture_shows(page: str, shown: list[Study])
 
 
 def test_an_experiment_may_take_its_arms_from_the_named_sets(folder: Path):
+    """`sets = "core"` in place of the arms."""
     own = FILE[FILE.index("[[arms]]") : FILE.index("[sweep]")]
     text = 'sets = "core"\n' + FILE.replace(own, "") + WRITES
     (folder.parent / "core.toml").write_text(text)
@@ -360,6 +392,8 @@ def test_the_page_loads_nothing(page: str):
 
 
 def test_the_same_results_give_the_same_bytes(folder: Path, page: str):
+    """The folder has two files, PNG and SVG, for each measure, for the picture of all sets, and for
+    each question."""
     pictures = sorted((folder / "comparison").iterdir())
     before = [path.read_bytes() for path in pictures]
     assert len(pictures) == 2 * (

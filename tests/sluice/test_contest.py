@@ -1,4 +1,10 @@
-"""Contests: an arm against all others that give its promise; to lose is told, and no failure."""
+"""Contests: an arm against all others that give its promise; to lose is told, and no failure.
+
+TEXT is an experiment with a contest of the arm `ours` against `old` and `late`, under two loads
+with five seeds. A match is one metric under one load. An arm takes part if its bound (PROMISE) is
+at most 1.5 times that of ours, so `late` does not. A second metric (WRITES) is compared with `old`
+alone. Verdicts come in the order: mean at load 1, writes at load 1, mean and writes at load 2.
+"""
 
 import re
 from pathlib import Path
@@ -41,6 +47,7 @@ WRITES = {"ours": 5, "old": 5, "late": 1}
 
 
 def contest(folder: Path, text: str = TEXT) -> Experiment:
+    """Return the experiment with this text."""
     path = folder / "contest.toml"
     path.write_text(text)
     return load(path)
@@ -69,6 +76,7 @@ def results(means: dict[str, float], seeds: tuple[int, ...] = SEEDS) -> list[dic
 
 
 def verdicts(experiment: Experiment, means: dict[str, float]) -> list[Verdict]:
+    """Return the verdicts on results with these means."""
     return expect.judge_experiment(experiment, results(means))
 
 
@@ -76,6 +84,7 @@ def verdicts(experiment: Experiment, means: dict[str, float]) -> list[Verdict]:
     ("ours", "word"), [(9.9, "won"), (10, "no difference seen"), (10.1, "LOST")]
 )
 def test_it_is_won_by_who_has_less_than_every_other(tmp_path, ours: float, word: str):
+    """ours: its mean; old has 10, and the mean of late does not matter."""
     found = verdicts(contest(tmp_path), {"ours": ours, "old": 10, "late": 1})
     assert [v.word for v in found] == [word, "won", word, "won"]
     assert not any(v.is_failed for v in found)
@@ -84,6 +93,7 @@ def test_it_is_won_by_who_has_less_than_every_other(tmp_path, ours: float, word:
 
 
 def test_who_is_ahead_with_some_seeds_and_behind_with_others_neither_wins_nor_loses(tmp_path: Path):
+    """One seed's mean of ours is 8 ms higher."""
     found = results({"ours": 9, "old": 10, "late": 1})
     for one in found:
         if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
@@ -94,6 +104,7 @@ def test_who_is_ahead_with_some_seeds_and_behind_with_others_neither_wins_nor_lo
 
 
 def test_a_lost_match_has_an_interval_of_the_loss_ratio(tmp_path: Path):
+    """12 against 10 loses by 20 %, and by more with one seed. Four trials give no interval."""
     found = results({"ours": 12, "old": 10, "late": 1})
     for one in found:
         if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
@@ -108,6 +119,7 @@ def test_a_lost_match_has_an_interval_of_the_loss_ratio(tmp_path: Path):
 
 
 def test_with_few_trials_nobody_wins_or_loses_and_the_words_say_so(tmp_path: Path):
+    """Four seeds are too few."""
     text = TEXT.replace("seed = [1, 2, 3, 4, 5]", "seed = [1, 2, 3, 4]")
     for ours in (9, 11):
         found = results({"ours": ours, "old": 10, "late": 1}, SEEDS[:4])
@@ -124,6 +136,7 @@ def test_with_few_trials_nobody_wins_or_loses_and_the_words_say_so(tmp_path: Pat
 
 
 def test_who_promises_less_is_not_in_it(tmp_path: Path):
+    """With 1.6 in place of 1.5, late takes part, and wins."""
     text = TEXT.replace("bound_times = 1.5", "bound_times = 1.6")
     found = verdicts(contest(tmp_path, text), {"ours": 5, "old": 10, "late": 1})
     assert found[0].word == "LOST"
@@ -131,6 +144,7 @@ def test_who_promises_less_is_not_in_it(tmp_path: Path):
 
 
 def test_who_is_set_aside_is_not_in_it(tmp_path: Path):
+    """Without old there is nobody to compare with."""
     found = verdicts(
         contest(tmp_path, TEXT + 'aside = ["old"]\n'), {"ours": 5, "old": 1, "late": 1}
     )
@@ -138,12 +152,14 @@ def test_who_is_set_aside_is_not_in_it(tmp_path: Path):
 
 
 def test_no_more_is_against_one_arm(tmp_path: Path):
+    """The writes are compared with those of late, which has fewer."""
     text = TEXT.replace('"stat.disk.writes" = "old"', '"stat.disk.writes" = "late"')
     found = verdicts(contest(tmp_path, text), {"ours": 5, "old": 10, "late": 10})
     assert [v.word for v in found] == ["won", "LOST", "won", "LOST"]
 
 
 def test_an_arm_that_lacks_runs_is_not_in_it(tmp_path: Path):
+    """old lacks one run under load 1."""
     some = [
         r
         for r in results({"ours": 10, "old": 9})
@@ -169,15 +185,17 @@ def test_of_half_made_results_nothing_is_told(tmp_path: Path):
 
 
 def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
+    """11 against 10."""
     experiment = contest(tmp_path)
     found = results({"ours": 11, "old": 10, "late": 1})
-    told = "\n".join(summary.expectation_lines(experiment, found))
-    assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", told)
+    printed = "\n".join(summary.expectation_lines(experiment, found))
+    assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", printed)
     html = page.expectations_section(Study(experiment, found))
     assert '<tr class="unmet"><td><b>LOST</b></td><td>ours has the least' in html
 
 
 def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lost(tmp_path: Path):
+    """Of two matches of the mean none is won, of two of the writes both."""
     html = contests.contests_table(
         [Study(contest(tmp_path), results({"ours": 11, "old": 10, "late": 1}))]
     )
@@ -212,11 +230,13 @@ def test_the_comparison_does_not_count_where_nobody_else_is(tmp_path: Path):
     ],
 )
 def test_a_bad_contest_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str):
+    """`old` in TEXT is replaced by `new`."""
     assert TEXT.count(old) == 1
     with pytest.raises(BadExperiment, match=re.escape(why)):
         contest(tmp_path, TEXT.replace(old, new))
 
 
 def test_a_number_of_values_has_no_unit_and_a_time_has_its_own() -> None:
+    """The metric counts reads over 450 ms."""
     assert expect.format_figure(3, "read.over_450_ms") == "3"
     assert expect.format_figure(3, "read.max_ms") == "3 ms"

@@ -1,6 +1,10 @@
 """The crash laboratory: the twin's record of a disk, cuts, the model, the judges, and the command.
 
-A few thousand cuts are tried here; `sluice crash run` tries as many as one wants.
+A workload is a list of operations such as `creat /n; fsync /n`; SETUP has made the files /f, /h,
+/d/g and others before it. The laboratory records the disk's writes and flushes (its events), cuts
+the power at each moment, mounts what is left, and compares it with the model (History): what a
+Promise says must not be lost. A planted fault changes the recorded events, to see that a judge
+notices. A few thousand cuts are tried here; `sluice crash run` tries as many as one wants.
 """
 
 import json
@@ -39,11 +43,13 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory with the usual setup."""
     with Laboratory(Setup()) as made:
         yield made
 
 
 def try_text(laboratory: Laboratory, text: str, fault: Fault | None = None) -> Outcome:
+    """Return the outcome of all cuts of a workload, with a fault planted if there is one."""
     planted = plant(fault, laboratory.base.disk) if fault else None
     return laboratory.try_workload(find_workload(text), planted)
 
@@ -61,6 +67,7 @@ def try_text(laboratory: Laboratory, text: str, fault: Fault | None = None) -> O
     ],
 )
 def test_what_is_no_operation_is_refused_by_what_is_wrong(text: str, said: str) -> None:
+    """The message repeats the whole operation."""
     with pytest.raises(BadOperation) as refused:
         parse_operation(text)
     assert said in str(refused.value)
@@ -74,6 +81,8 @@ def test_a_workload_that_does_not_exist_is_refused(name: str) -> None:
 
 
 def test_workloads_are_named_counted_and_drawn_the_same_each_time() -> None:
+    """All workloads of one and of two operations are counted by ALPHABET, the list of operations;
+    others are drawn by a seed."""
     singles, pairs = list(all_workloads(1)), list(all_workloads(2))
     assert len(singles) == len(ALPHABET)
     assert len({pair.name for pair in pairs}) == len(ALPHABET) ** 2
@@ -85,6 +94,8 @@ def test_workloads_are_named_counted_and_drawn_the_same_each_time() -> None:
 
 
 def test_the_model_and_the_kernel_agree_on_which_operations_fail(laboratory: Laboratory) -> None:
+    """Renames into missing folders, links to folders and the like. An operation that fails in one
+    and not in the other is a failure of the outcome."""
     for text in (
         "rename /d /d/n; rename /f /nowhere/n; rename /d/hard /h; rename /f /e",
         "rename /e /f; rename /d /e; mkdir /f; rmdir /d; unlink /e; link /d /n",
@@ -94,17 +105,22 @@ def test_the_model_and_the_kernel_agree_on_which_operations_fail(laboratory: Lab
 
 
 def test_a_pattern_tells_a_tag_and_a_place() -> None:
+    """pattern(offset, size, tag) is the data that workloads write: each sector differs, and so do
+    tags."""
     whole = pattern(0, 4 * SECTOR, 1)
     assert len(set(whole[::SECTOR])) == 4
     assert pattern(700, 900, 1) == whole[700:1600]
     assert pattern(0, 10, 1) != pattern(0, 10, 2)
 
 
-def history(text: str) -> History:
+def history_of(text: str) -> History:
+    """Return the model's history of a workload after SETUP."""
     return History(parse_operations(text), History(SETUP))
 
 
 def test_names_are_those_before_or_after_the_operation_under_way() -> None:
+    """check(found, n, ...): n operations have returned; True if another is under way. Under the
+    promise "sync" all that has returned must be there; under "prefix", any earlier state may be."""
     start = {"/n": Found("f", 5)} | {
         path: Found(kind, node) for path, (kind, node) in History(SETUP).names[-1].at.items()
     }
@@ -113,7 +129,7 @@ def test_names_are_those_before_or_after_the_operation_under_way() -> None:
         path: replace(one, data=contents(path)) if one.kind == "f" else one
         for path, one in found.items()
     }
-    made = history("creat /n; unlink /n")
+    made = history_of("creat /n; unlink /n")
     without = {path: one for path, one in whole.items() if path != "/n"}
     whole["/n"] = Found("f", 99)
     sync, prefix = Promise("sync"), Promise("prefix")
@@ -133,7 +149,8 @@ def contents(path: str) -> bytes:
 
 
 def test_two_names_of_one_file_lead_to_one_inode() -> None:
-    made = history("link /f /n")
+    """`/n` is a link to /f, and must have its inode."""
+    made = history_of("link /f /n")
     names = {path: kind for path, (kind, _) in made.names[-1].at.items()}
     apart = {
         path: Found(kind, i, contents("/f" if path == "/n" else path))
@@ -159,6 +176,8 @@ def test_two_names_of_one_file_lead_to_one_inode() -> None:
     ],
 )
 def test_a_byte_is_one_that_was_there(data: bytes, wrong: str, stale: int) -> None:
+    """The file had 1000 bytes `a`, then 1000 bytes `b`, and in the last two cases 2024 bytes `b`.
+    stale: how many bytes came from another file's old blocks."""
     window = [b"a" * 1000, b"b" * 1000] + ([b"b" * 2024] if len(data) > 1000 else [])
     text, n = check_contents(data, window, Promise())
     assert wrong in text if wrong else not text
@@ -171,6 +190,7 @@ def test_a_byte_is_one_that_was_there(data: bytes, wrong: str, stale: int) -> No
 
 
 def test_the_record_has_writes_flushes_and_operations_in_order(laboratory: Laboratory) -> None:
+    """An fsync ends with a flush. The recorded writes give the disk with the file's data."""
     events = laboratory.record(find_workload("write /f 0 4096 5; fsync /f"))
     kinds = [event.kind for event in events]
     began = [i for i, event in enumerate(events) if event.kind == "began"]
@@ -184,15 +204,18 @@ def test_the_record_has_writes_flushes_and_operations_in_order(laboratory: Labor
 
 
 def test_a_machine_does_each_workload_as_if_it_were_the_first(laboratory: Laboratory) -> None:
+    """A workload's record is the same after a workload with many more events, and by a machine that
+    has done no other."""
     workload, machine = find_workload("unlink /f"), laboratory.machine
     before = laboratory.record(workload), machine.watched.read_bytes()
-    machine.change_disk(laboratory.base.disk, USE)  # its events are many more
+    machine.change_disk(laboratory.base.disk, USE)
     assert (laboratory.record(workload), machine.watched.read_bytes()) == before
     with Laboratory(Setup()) as another:
         assert another.record(workload) == before[0]
 
 
 def test_the_reader_agrees_with_debugfs(laboratory: Laboratory, tmp_path: Path) -> None:
+    """read_tree() reads an ext2 image; debugfs, which e2fsprogs has, reads the same contents."""
     events = laboratory.record(find_workload("write /f 60000 100 7; symlink text /n"))
     path = tmp_path / "disk.img"
     path.write_bytes(apply_writes(laboratory.base.disk, events))
@@ -205,6 +228,8 @@ def test_the_reader_agrees_with_debugfs(laboratory: Laboratory, tmp_path: Path) 
 
 
 def test_the_reader_refuses_what_cannot_be_right(laboratory: Laboratory) -> None:
+    """Fields of /f's inode are overwritten: its kind, its first block, its size. And a disk of 100
+    bytes is too short."""
     planter = Planter(laboratory.base.disk, [])
     at = planter.place_of("/f")
     for offset, data in ((0, b"\0\0"), (40, b"\xff\xff\xff\7"), (4, b"\xff\xff\xff\x7f")):
@@ -218,7 +243,7 @@ def test_the_reader_refuses_what_cannot_be_right(laboratory: Laboratory) -> None
 
 def writes(*sectors: int, flushes: int = 0) -> list[Event]:
     """Return writes of so many sectors each, with these flushes before the last write. Write i
-    fills the sectors from 8 i on with i + 1."""
+    begins at sector 8 i and is filled with i + 1."""
     made = [
         Event("write", 0, 8 * SECTOR * i, bytes([i + 1]) * SECTOR * n)
         for i, n in enumerate(sectors)
@@ -227,6 +252,7 @@ def writes(*sectors: int, flushes: int = 0) -> list[Event]:
 
 
 def test_cuts_leave_each_subset_of_what_was_not_flushed() -> None:
+    """Three writes of a sector. With a flush before the last, the first two are always there."""
     base = Base(bytes(64 * SECTOR))
 
     def first_bytes(image: Image) -> bytes:
@@ -240,6 +266,7 @@ def test_cuts_leave_each_subset_of_what_was_not_flushed() -> None:
 
 
 def test_a_drive_without_a_volatile_cache_loses_no_write_that_has_ended() -> None:
+    """Each cut has all writes before it."""
     base = Base(bytes(64 * SECTOR))
     events = [*writes(1, 1, 1), Event("returned")]
     cuts = [image for _, image in iterate_cuts(base, events, volatile=False)]
@@ -248,6 +275,7 @@ def test_a_drive_without_a_volatile_cache_loses_no_write_that_has_ended() -> Non
 
 
 def test_a_torn_write_leaves_each_number_of_first_sectors() -> None:
+    """Of a write of 8 sectors the first n are there; or only the last one."""
     base = Base(bytes(64 * SECTOR))
     left = {image.bytes()[: 8 * SECTOR : SECTOR] for _, image in iterate_cuts(base, writes(8))}
     assert {b"\1" * n + bytes(8 - n) for n in range(1, 9)} <= left
@@ -255,6 +283,8 @@ def test_a_torn_write_leaves_each_number_of_first_sectors() -> None:
 
 
 def test_an_older_write_may_be_torn_beside_whole_newer_ones() -> None:
+    """tear_older: also tear a write that is not the last one. Of four sectors the first or the
+    second two are left."""
     base = Base(bytes(64 * SECTOR))
     events = [*writes(4, 1, 1), Event("returned")]
 
@@ -270,6 +300,7 @@ def test_an_older_write_may_be_torn_beside_whole_newer_ones() -> None:
 
 
 def test_of_many_older_writes_some_are_torn() -> None:
+    """Of 30 pending writes some are drawn, five to eight. A write of one sector cannot be torn."""
     base = Base(bytes(640 * SECTOR))
     torn = [cut for cut, _ in iterate_cuts(base, writes(*[2] * 30), tear_older=True)][-40:]
     older = {cut.torn for cut in torn if cut.after == 29 and cut.torn not in (-1, 29)}
@@ -279,17 +310,20 @@ def test_of_many_older_writes_some_are_torn() -> None:
 
 
 def test_one_of_several_moments_with_the_same_names_may_be_shown() -> None:
-    """The names before `creat /t` are those after the rename, of which /h is another file."""
+    """The names before `creat /t` are those after the rename, although /h is another file then.
+    Either file's contents are right, a mix is not."""
     text = "creat /h; write /h 0 900 1; sync; creat /t; write /t 0 300 2; rename /t /h"
-    history = History(parse_operations(text))
+    made = History(parse_operations(text))
     old, new = (Found("f", n, pattern(0, size, tag)) for n, size, tag in ((1, 900, 1), (2, 300, 2)))
     for found in (old, new):
-        assert history.check({"/h": found}, 6, False, Promise("prefix", stale=False)) == ([], 0)
+        assert made.check({"/h": found}, 6, False, Promise("prefix", stale=False)) == ([], 0)
     mixed = Found("f", 1, pattern(0, 300, 1))
-    assert history.check({"/h": mixed}, 6, False, Promise("prefix", stale=False))[0]
+    assert made.check({"/h": mixed}, 6, False, Promise("prefix", stale=False))[0]
 
 
 def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
+    """Images with the same hash are equal, and others differ. A write of what is there already
+    changes no hash."""
     base = Base(bytes(64 * SECTOR))
     events = [*writes(3, 2, 4), Event("flush"), *writes(2, 2)]
     seen: dict[int, bytes] = {}
@@ -301,6 +335,8 @@ def test_the_hash_of_an_image_is_that_of_its_bytes() -> None:
 
 
 def test_of_many_pending_writes_all_none_and_all_but_one_are_there() -> None:
+    """Of 20 writes some subsets are chosen; of 5 all 32 are. tears() gives the ways in which a
+    write of so many sectors may be torn."""
     others = list(range(20))
     ways = choose(others, Random(0))
     assert {(), tuple(others)} <= set(ways)
@@ -311,6 +347,9 @@ def test_of_many_pending_writes_all_none_and_all_but_one_are_there() -> None:
 
 
 def test_text_that_is_no_mark_is_no_event() -> None:
+    """In the console, `@12` marks the begin of operation 12, and `=12 -2` its return with error
+    2."""
+
     def text(said: bytes) -> bytes:
         return struct.pack("<4Q", 2, 0, len(said), 7) + said
 
@@ -325,6 +364,7 @@ def test_text_that_is_no_mark_is_no_event() -> None:
 
 
 def test_no_cut_of_one_operation_loses_anything(laboratory: Laboratory) -> None:
+    """Every fourth workload of one operation is tried."""
     outcomes = [laboratory.try_workload(workload) for workload in list(all_workloads(1))[1::4]]
     assert [failure for outcome in outcomes for failure in outcome.failures] == []
     assert sum(outcome.cuts for outcome in outcomes) > 1500
@@ -348,7 +388,7 @@ def test_each_planted_fault_is_found(laboratory: Laboratory, fault: Fault) -> No
     ],
 )
 def test_a_mount_without_e2fsck_trusts_no_summary(laboratory: Laboratory, text: str) -> None:
-    """Faults that the laboratory has found: of claim.c and redo.c."""
+    """These are faults that the laboratory has found: of claim.c and redo.c."""
     assert not try_text(laboratory, text).failures
 
 
@@ -356,6 +396,8 @@ def test_a_mount_without_e2fsck_trusts_no_summary(laboratory: Laboratory, text: 
 
 
 def test_a_failure_is_reduced_and_told(laboratory: Laboratory) -> None:
+    """A workload of three operations is reduced to one that still fails. The story of a failure
+    names its cut, and the command that shows it again."""
     fault = next(fault for fault in FAULTS if fault.name == "flush-lies")
 
     def no_flushes(events: list[Event]) -> list[Event]:
@@ -381,6 +423,7 @@ def test_a_failure_is_reduced_and_told(laboratory: Laboratory) -> None:
 
 
 def test_a_cut_that_loses_nothing_is_told_too(laboratory: Laboratory) -> None:
+    """A workload without a failure has no story by itself."""
     story = tell_cut(laboratory, find_workload("creat /n"), 20)
     text = format_story(story, laboratory)
     assert text.startswith("Kept: creat /n")
@@ -394,6 +437,8 @@ def test_a_cut_that_loses_nothing_is_told_too(laboratory: Laboratory) -> None:
 def test_a_campaign_goes_on_where_it_was_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A campaign tries one given workload, random ones by seeds, and faults. Its journal has a line
+    for each; the last line is cut off here, so it is tried again."""
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [find_workload("49")])
     monkeypatch.setattr(campaign_run, "faults_for", lambda *_: FAULTS[:1])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), seeds=1, jobs=2, folder=tmp_path)
@@ -441,6 +486,7 @@ def test_a_worker_ends_with_its_pipe_also_if_its_answer_was_not_read() -> None:
 def test_a_campaign_with_a_time_adds_to_what_it_tried_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The campaign's time is endless, and its tasks end after two."""
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
     monkeypatch.setattr(campaign_run, "faults_for", lambda *_: [])
     asked = campaign_run.CampaignRequest(Setup(), Promise(), for_s=1e9, folder=tmp_path)
@@ -461,7 +507,7 @@ def test_a_campaign_with_a_time_adds_to_what_it_tried_before(
 def test_a_campaign_fails_if_a_planted_fault_is_not_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker knows all faults, and this process asks for one in another workload."""
+    """The fault is asked for in another workload, which does not show it."""
     blind = replace(FAULTS[0], workload="49")
     monkeypatch.setattr(campaign_run, "faults_for", lambda *_: [blind])
     monkeypatch.setattr(campaign_run, "all_workloads", lambda length: [])
@@ -471,6 +517,8 @@ def test_a_campaign_fails_if_a_planted_fault_is_not_found(
 
 
 def test_the_page_has_this_kernels_counts_and_no_loss() -> None:
+    """The book's page has a row for each campaign. One of them is made again and must have the same
+    counts."""
     rows = campaign_table.read_rows()
     assert len(rows) > 5
     for command, cells in rows.items():
@@ -487,6 +535,7 @@ def test_the_page_has_this_kernels_counts_and_no_loss() -> None:
 
 
 def test_the_page_tells_the_story_that_the_command_tells(laboratory: Laboratory) -> None:
+    """The book quotes the story of the fault name-first."""
     fault = next(fault for fault in FAULTS if fault.name == "name-first")
     planted = plant(fault, laboratory.base.disk)
     story = tell(laboratory, find_workload(fault.workload), planted)
@@ -496,6 +545,7 @@ def test_the_page_tells_the_story_that_the_command_tells(laboratory: Laboratory)
 
 
 def test_a_campaigns_row_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    """put_row() replaces the row of a command, or adds one at the end."""
     page = tmp_path / "crash.md"
     page.write_text(campaign_table.PAGE.read_text())
     before = campaign_table.read_rows(page)

@@ -1,4 +1,11 @@
-"""From which event on a loss was certain: against all continuations, and for planted faults."""
+"""From which event on a loss was certain: against all continuations, and for planted faults.
+
+A failure is a cut that loses something. Its loss is certain from the first event after which no
+continuation (another choice of pending writes, at that moment or later) saves it; `escape` is a
+continuation that still could, just before. A write is pending until the next flush. A way is a
+moment and the pending writes that reached the platters. The first tests draw small recordings and
+compare with trying everything.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -39,10 +46,11 @@ def pending_at(events: Sequence[Event], moment: int) -> list[int]:
     return [i for i in range(first + 1, moment + 1) if events[i].kind == "write"]
 
 
-def all_ways(
+def iterate_ways(
     events: Sequence[Event], moment: int, fixed: set[int]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield each choice of the writes that the platters have after an event, with these."""
+    """Yield each way at a moment: the moment and a choice of pending writes that has at least the
+    fixed ones."""
     pending = pending_at(events, moment)
     for size in range(len(pending) + 1):
         for chosen in combinations(pending, size):
@@ -51,20 +59,21 @@ def all_ways(
 
 
 def find_by_force(events: Sequence[Event], cut: Cut, lost: set[tuple[int, tuple[int, ...]]]) -> int:
-    """Return the first event from which all ways to the cut lose something."""
+    """Return the first event from which all ways up to the cut lose something."""
     for event in range(cut.after):
         fixed = {n for n in cut.chosen if n <= event}
         moments = range(event, cut.after + 1)
-        if all(way in lost for moment in moments for way in all_ways(events, moment, fixed)):
+        if all(way in lost for moment in moments for way in iterate_ways(events, moment, fixed)):
             return event
     return cut.after
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_first_certain_event_is_that_of_all_continuations(seed: int) -> None:
+    """Which ways lose something is drawn, and the cut is one of them."""
     rng = Random(seed)
     events = draw_events(rng)
-    every = [way for moment in range(len(events)) for way in all_ways(events, moment, set())]
+    every = [way for moment in range(len(events)) for way in iterate_ways(events, moment, set())]
     harm = rng.random()
     lost = {way for way in every if rng.random() < harm} | {rng.choice(every)}
     after, chosen = rng.choice(sorted(lost))
@@ -92,6 +101,8 @@ def test_the_first_certain_event_is_that_of_all_continuations(seed: int) -> None
 
 
 def test_a_torn_write_may_be_what_saves() -> None:
+    """Only a write torn into its sectors 0 and 2 saves. A cut that has the whole write can no
+    longer become that."""
     base = Base(bytes(SECTORS * SECTOR))
     events = [Event("write", at=0, data=b"\1" * 3 * SECTOR), Event("returned", mark=0)]
 
@@ -107,6 +118,7 @@ def test_a_torn_write_may_be_what_saves() -> None:
 
 
 def test_only_sectors_that_a_write_changes_are_torn() -> None:
+    """A sector that has the same bytes already cannot show that the write was torn."""
     platters = Platters(Base(bytes(SECTORS * SECTOR)))
     data = b"\1" * SECTOR + bytes(SECTOR) + b"\2" * SECTOR
     platters.write(0, Event("write", at=0, data=data))
@@ -119,6 +131,7 @@ def test_only_sectors_that_a_write_changes_are_torn() -> None:
 
 
 def test_what_was_not_tried_whole_is_not_called_exact() -> None:
+    """Twelve pending writes have too many subsets to try all."""
     base = Base(bytes(64 * SECTOR))
     events = [Event("write", at=SECTOR * i, data=b"\1" * SECTOR) for i in range(12)]
     found = Continuations(base, events, Cut(11, ()), True, lambda _cut, _image: False)
@@ -132,6 +145,7 @@ needs_twin = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory with the usual setup."""
     with Laboratory(Setup()) as made:
         yield made
 
@@ -159,6 +173,8 @@ def certain_of(laboratory: Laboratory, name: str) -> tuple[Certainty, list[Event
 def test_a_faults_loss_is_certain_where_the_fault_has_its_effect(
     laboratory: Laboratory, name: str, kind: str, repaired: bool
 ) -> None:
+    """kind: of the event from which the loss is certain; repaired: a later event would make it
+    good."""
     certain, events = certain_of(laboratory, name)
     assert certain.exact
     assert events[certain.first].kind == kind
@@ -188,6 +204,7 @@ def test_what_could_still_save_it_does(laboratory: Laboratory) -> None:
 
 @needs_twin
 def test_a_wrong_result_has_no_event_from_which_it_was_certain(laboratory: Laboratory) -> None:
+    """A wrong result without any cut."""
     workload = find_workload("sync")
     events = laboratory.record(workload)
     failure = Failure(workload, Cut(len(events), ()), ("?",))

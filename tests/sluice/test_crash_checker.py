@@ -1,4 +1,8 @@
-"""e2fsck that is started once for many runs gives what an e2fsck gives that is started anew."""
+"""e2fsck that is started once for many runs gives what an e2fsck gives that is started anew.
+
+A ServedChecker (`served`) has an e2fsck for each set of options that waits, and forks for each
+run.
+"""
 
 import os
 import signal
@@ -18,6 +22,7 @@ pytestmark = pytest.mark.skipif(
     bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
 )
 
+# The options of the runs that judges make
 RUNS = (("-E", "journal_only", "-p"), ("-p",), ("-fn",))
 MOST_DISKS = 40
 
@@ -35,6 +40,7 @@ def list_disks(kind: str) -> list[bytes]:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[ServedChecker]:
+    """Yield a checker that serves."""
     folder = tmp_path / "served"
     folder.mkdir()
     with ExitStack() as stack:
@@ -51,6 +57,8 @@ def try_disk(checker: Checker, disk: bytes) -> list[tuple[int, str, bytes]]:
 def test_a_served_run_is_like_one_that_is_started_anew(
     served: ServedChecker, tmp_path: Path, kind: str
 ) -> None:
+    """Status, message and disk are equal, in either order of the disks. The disks have all outcomes
+    from clean to repaired."""
     disks, anew = list_disks(kind), Checker(tmp_path)
     found = [try_disk(anew, disk) for disk in disks]
     assert [try_disk(served, disk) for disk in disks] == found
@@ -60,6 +68,7 @@ def test_a_served_run_is_like_one_that_is_started_anew(
 
 
 def test_a_served_e2fsck_that_has_ended_is_no_verdict(served: ServedChecker) -> None:
+    """The waiting process is killed between two runs."""
     disk = list_disks(FILES)[0]
     try_disk(served, disk)
     pid = served.commands["-p",].pid
@@ -70,6 +79,7 @@ def test_a_served_e2fsck_that_has_ended_is_no_verdict(served: ServedChecker) -> 
 
 
 def test_an_e2fsck_that_does_not_open_the_disk_is_refused(served: ServedChecker) -> None:
+    """With -V it prints its version and ends."""
     served.path.write_bytes(bytes(1 << 19))
     with pytest.raises(HostFault, match="e2fsck -V ended where it should have waited"):
         served.run("-V")

@@ -1,5 +1,10 @@
 """fdatasync in the crash laboratory: what it writes, what a cut may leave, and what is lost if it
-leaves more behind than times. And disks that differ in an empty log only are judged once."""
+leaves more behind than times. And disks that differ in an empty log only are judged once.
+
+The operation `store` is a write followed by fdatasync. SETUPS are the disks, by the policy of
+order: sync, none, or a journal. The model (History) knows names and contents at each moment, which
+is a number of operations; to settle is to rule out earlier moments.
+"""
 
 import struct
 
@@ -33,7 +38,8 @@ def kinds_of_last(laboratory: Laboratory, text: str) -> list[str]:
 
 @pytest.mark.parametrize("order", SETUPS)
 def test_an_overwrite_and_fdatasync_is_one_write_and_one_flush(order: str) -> None:
-    """An fsync also writes the inode, and with a journal the log."""
+    """An overwrite within the file needs no inode on the disk. If the file grows, or by an fsync,
+    the inode is written too, and with a journal the log."""
     with Laboratory(SETUPS[order]) as laboratory:
         again = "store /f 0 100 10; store /f 0 100 11"
         assert kinds_of_last(laboratory, again) == ["write", "flush"]
@@ -73,12 +79,14 @@ def test_no_cut_loses_what_an_fdatasync_has_confirmed(order: str, text: str) -> 
     ],
 )
 def test_an_fdatasync_settles_names_as_when_its_file_was_made(text: str, first: int) -> None:
+    """first: the earliest moment whose names a cut may leave."""
     operations = find_workload(text).operations
     history = History(operations, History(SETUP))
     assert history.moments(len(operations), False, Promise("prefix"))[0] == first
 
 
 def test_an_fdatasync_settles_contents() -> None:
+    """After the fdatasync only the written contents are possible; after the next write, two are."""
     operations = find_workload("write /f 0 100 1; fdatasync /f; write /f 0 100 2").operations
     history = History(operations, History(SETUP))
     node = history.names[-1].at["/f"][1]
@@ -87,6 +95,8 @@ def test_an_fdatasync_settles_contents() -> None:
 
 
 def test_disks_are_equal_that_differ_in_an_empty_log_only() -> None:
+    """The key of a disk leaves out the blocks of a log that is not replayed, 4 MiB without its
+    superblock. Other differences, and a log in use, change the key."""
     with CrashMachine(JOURNAL) as machine:
         disk = machine.start_disk()
     log = EmptyLog(disk)
@@ -111,6 +121,7 @@ def test_disks_are_equal_that_differ_in_an_empty_log_only() -> None:
 
 
 def test_a_disk_without_a_journal_has_no_log_to_leave_out() -> None:
+    """The key is of the whole disk."""
     with CrashMachine(Setup()) as machine:
         log = EmptyLog(disk := machine.start_disk())
     assert log.kept == [(0, len(disk))]

@@ -1,4 +1,10 @@
-"""Disks that fail, lie, vanish and rot: what must hold, and judges that see what does not."""
+"""Disks that fail, lie, vanish and rot: what must hold, and judges that see what does not.
+
+A device fault makes writes or flushes fail, or the disk vanish; rot flips a bit of a structure on
+the disk, such as /f's inode. A Row counts tries, what was told (errors, e2fsck), what was silent,
+and what was wrong. A structure's limit says, for each bit, which files may have wrong data because
+of it. Fixtures: `laboratory` is the usual one, `rotten` the one for flipped bits.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,22 +38,27 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory with blocks of 1 KiB."""
     with Laboratory(Setup(block="1K")) as made:
         yield made
 
 
 def test_whatever_a_disk_does_what_must_hold_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Six tries of each of 19 faults. Whatever always fails is always told, and nothing is
+    wrong."""
     assert run_injection(6)
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()[2:]]
     assert len(rows) == 19
-    tries, told = ({row[0].strip(): int(row[i]) for row in rows} for i in (1, 2))
+    tries, reported = ({row[0].strip(): int(row[i]) for row in rows} for i in (1, 2))
     assert min(tries.values()) >= 6
     for what in ("a flush that fails, always", "a write that fails, always", "the disk vanishes"):
-        assert told[what] == tries[what] > 10
+        assert reported[what] == tries[what] > 10
     assert all(row[5].strip() == "0" for row in rows)
 
 
 def test_each_cut_has_a_word_of_lazyfs(laboratory: Laboratory) -> None:
+    """LazyFS, a file system that injects faults, calls the ways of losing writes clear, torn-seq
+    and torn-op."""
     events = laboratory.record(find_workload("append /f 6000 10; fsync /f"))
     words: Counter[str] = Counter()
     pending: set[int] = set()
@@ -79,6 +90,7 @@ PANICS = (
 def test_a_kernel_that_is_wrong_with_errors_is_found(
     tmp_path: Path, change: tuple[str, str, str], kind: str, said: str
 ) -> None:
+    """A twin is built whose kernel hides an error, or panics at one."""
     file, old, new = change
     fault = replace(find_fault("no-record"), file=file, edits=((old, new),))
     with Laboratory(Setup(block="1K", twin=build_with(fault, tmp_path))) as made:
@@ -86,7 +98,8 @@ def test_a_kernel_that_is_wrong_with_errors_is_found(
 
 
 def test_wrong_data_that_should_have_been_seen_are_found(rotten: Laboratory) -> None:
-    data = structures(rotten)["data of /f"]
+    """The limit allows no file's data to be wrong, so both flips are wrong."""
+    data = list_by_name(rotten)["data of /f"]
     row = try_rot(rotten, replace(data, limit=lambda _byte, _bit: inject.NOTHING), 2)
     assert row.silent == 2
     assert "/f: wrong data, no error" in row.wrong[0]
@@ -100,8 +113,8 @@ def rotten() -> Iterator[Laboratory]:
         yield made
 
 
-def structures(laboratory: Laboratory) -> dict[str, Structure]:
-    """Return the structures of its disk, by name."""
+def list_by_name(laboratory: Laboratory) -> dict[str, Structure]:
+    """Return the structures of a laboratory's disk, by their names."""
     return {one.name: one for one in inject.list_structures(laboratory.base.disk)}
 
 
@@ -115,7 +128,7 @@ def test_each_bit_may_harm_only_the_file_that_it_belongs_to(rotten: Laboratory) 
     """/f has 23,000 bytes: blocks 0 to 4 and 19 to 22 of 23, of which 11 are in its block of
     pointers. /h has 9 blocks, and /d/g has one."""
     f, g, h, none = Limit(("/f",)), Limit(("/d/g",)), Limit(("/h",)), inject.NOTHING
-    found = {name: limited_bits(one) for name, one in structures(rotten).items()}
+    found = {name: limited_bits(one) for name, one in list_by_name(rotten).items()}
     assert found["superblock"].keys() == found["descriptors"].keys() == {none}
     assert {limit: n for limit, n in found["bitmap of blocks"].items() if limit != none} == {
         f: 9,
@@ -140,8 +153,9 @@ def test_each_bit_may_harm_only_the_file_that_it_belongs_to(rotten: Laboratory) 
 def test_wrong_data_need_the_word_of_e2fsck_where_metadata_are_damaged(
     rotten: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A flipped pointer gives wrong data, which is allowed if e2fsck notices the damage."""
     assert not inject.is_damage_found(rotten, rotten.base.disk)
-    pointers, row = structures(rotten)["block of pointers of /f"], Row("pointers")
+    pointers, row = list_by_name(rotten)["block of pointers of /f"], Row("pointers")
     inject.try_flip(rotten, row, pointers, 4 * 7, 0)  # of block 19, which has data
     assert (row.silent, row.wrong) == (1, [])
     monkeypatch.setattr(inject, "run_e2fsck", lambda _path, _options: (0, ""))
@@ -166,6 +180,7 @@ def test_a_program_that_reads_what_the_disk_does_not_have_is_found(rotten: Labor
 
 
 def test_a_disk_that_cannot_be_repaired_is_found(laboratory: Laboratory) -> None:
+    """A disk of zeros."""
     row, nothing = Row("nothing"), inject.NOTHING
     inject.judge_use(laboratory, row, bytes(len(laboratory.base.disk)), "no disk", nothing, True)
     assert row.refused == 1
@@ -177,7 +192,7 @@ def test_what_e2fsck_does_not_repair_is_so_before_anybody_uses_the_disk(
 ) -> None:
     """All bits of all structures were tried once (book/pages/inside/crash.md): these four, of the
     length of `..` in a directory, were beyond e2fsck 1.47."""
-    directory = structures(rotten)["directory /d"]
+    directory = list_by_name(rotten)["directory /d"]
     for bit in range(4):
         disk = bytearray(rotten.base.disk)
         disk[directory.at + 16] ^= 1 << bit

@@ -1,5 +1,10 @@
 """The crash laboratory with order=journal: planted faults of the log are found, and no cut of some
-workloads loses anything."""
+workloads loses anything.
+
+LOG_FAULTS change the recorded writes, so that a judge must notice a loss. The promise "prefix" is
+that any earlier state may be left, but nothing that an fsync has confirmed is lost. tear_older: a
+write that is not the last one may be torn, too.
+"""
 
 from collections.abc import Iterator
 
@@ -23,6 +28,7 @@ QUICK = [fault for fault in LOG_FAULTS if fault.name not in LONG]
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory whose disk has a journal."""
     with Laboratory(SETUP, promise_of("prefix"), tear_older=True) as made:
         yield made
 
@@ -30,6 +36,7 @@ def laboratory() -> Iterator[Laboratory]:
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
 def test_each_planted_fault_of_a_log_is_found(laboratory: Laboratory, fault: Fault) -> None:
+    """The fault changes what was recorded, and some cut then loses something."""
     planted = plant(fault, laboratory.base.disk)
     workload = find_workload(fault.workload)
     assert planted(laboratory.record(workload)) != laboratory.record(workload)
@@ -40,6 +47,7 @@ def test_each_planted_fault_of_a_log_is_found(laboratory: Laboratory, fault: Fau
 def test_only_an_older_torn_write_shows_that_a_commit_block_went_beside_its_log(
     laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
+    """Without tearing older writes, these faults are not found."""
     monkeypatch.setattr(laboratory, "tear_older", False)
     planted = plant(fault, laboratory.base.disk)
     assert not laboratory.try_workload(find_workload(fault.workload), planted).failures
@@ -65,6 +73,8 @@ def test_no_cut_under_a_journal_loses_anything(laboratory: Laboratory, text: str
 
 
 def test_an_ordering_journal_shows_no_zeros_for_data() -> None:
+    """window: the contents that the file had, old and new. Zeros in the place of the new data are
+    wrong under a journal that writes data first."""
     window = [b"a" * 5000, b"a" * 5000 + b"b" * 6000]
     early = (b"a" * 5000).ljust(11000, b"\0")
     assert check_contents(early, window, promise_of("sync"))[0] == ""
@@ -72,12 +82,15 @@ def test_an_ordering_journal_shows_no_zeros_for_data() -> None:
 
 
 def test_zeros_of_a_shorter_file_may_reach_the_disk_before_its_size() -> None:
+    """The file was cut to 5000 bytes, and the rest of its block is zeroed."""
     window = [b"a" * 9000, b"a" * 5000]
     early = (b"a" * 5000).ljust(8192, b"\0") + b"a" * 808
     assert check_contents(early, window, promise_of("prefix"))[0] == ""
 
 
 def test_which_faults_are_planted_depends_on_the_order() -> None:
+    """faults_for(setup, has a volatile cache): a drive without such a cache cannot show all of
+    them."""
     assert faults_for(SETUP, True, tear_older=True) == list(LOG_FAULTS)
     assert {fault.name for fault in LOG_FAULTS} - {
         fault.name for fault in faults_for(SETUP, True)

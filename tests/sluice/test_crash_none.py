@@ -1,4 +1,9 @@
-"""order=none: an fsync makes a new name durable, with the new directories that lead to it."""
+"""order=none: an fsync makes a new name durable, with the new directories that lead to it.
+
+Under this policy metadata is written late. The recorded writes of a workload are cut at each
+moment; only cuts after all operations have returned are looked at here. e2fsck repairs what is
+left.
+"""
 
 from collections.abc import Iterator
 
@@ -19,6 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", params=["1K", "4K"])
 def laboratory(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
+    """Return a laboratory with order=none and blocks of this size."""
     with Laboratory(Setup("order=none", block=request.param)) as made:
         yield made
 
@@ -37,6 +43,7 @@ def laboratory(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
 def test_an_fsynced_files_newest_name_is_there_after_every_later_cut(
     laboratory: Laboratory, name: str
 ) -> None:
+    """name: the workload, whose last operation is an fsync of a file with 3000 bytes."""
     workload = find_workload(name)
     path = workload.operations[-1].words[0]
     events = laboratory.record(workload)
@@ -53,6 +60,7 @@ def test_an_fsynced_files_newest_name_is_there_after_every_later_cut(
 
 
 def test_a_second_fsync_writes_no_directory_again(laboratory: Laboratory) -> None:
+    """The second fsync (operation 4) writes at most the inode."""
     text = "creat /d/n; append /d/n 3000 5; fsync /d/n; fsync /d/n"
     events = laboratory.record(find_workload(text))
     marks = [i for i, event in enumerate(events) if event.kind in ("began", "returned")]

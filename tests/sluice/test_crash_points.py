@@ -1,4 +1,9 @@
-"""Cuts at persistence points only (sluice/crash/points.py)."""
+"""Cuts at persistence points only (sluice/crash/points.py).
+
+A point is the return of an operation that confirms something (CONFIRMS: fsync, sync and the like).
+There all writes that have ended are on the disk, so one cut is enough. Faults of order (OF_ORDER)
+cannot show there.
+"""
 
 from collections.abc import Iterator
 
@@ -16,11 +21,14 @@ from sluice.crash.workloads import Workload, find_workload
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory with the usual setup."""
     with Laboratory(Setup()) as made:
         yield made
 
 
 def test_cuts_are_where_something_is_confirmed_and_all_is_written(laboratory: Laboratory) -> None:
+    """The points are after operations 2, 4 and 5 and the mount before them, and the disk there has
+    all writes."""
     workload = find_workload("append /f 6000 10; fsync /f; creat /n; through /n 0 900 3; sync")
     events = laboratory.record(workload)
     is_point = sample_points(workload, volatile=True)(events)
@@ -43,6 +51,7 @@ def test_nothing_is_lost_at_the_points(laboratory: Laboratory) -> None:
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_found_there_unless_it_is_of_order(laboratory: Laboratory, fault: Fault) -> None:
+    """The fault's workload gets an operation that confirms at its end."""
     workload = end_with_point(find_workload(fault.workload))
     planted = plant(fault, laboratory.base.disk)
     sample = sample_points(workload, volatile=True)
@@ -53,11 +62,11 @@ def test_a_fault_is_found_there_unless_it_is_of_order(laboratory: Laboratory, fa
 
 def test_each_workload_of_a_campaign_ends_with_a_point() -> None:
     tasks = list_tasks(CampaignRequest(Setup(), Promise(), seeds=9, points=True))
-    assert all(last(find_workload(task.workload)) in CONFIRMS for task in tasks)
+    assert all(last_operation(find_workload(task.workload)) in CONFIRMS for task in tasks)
     assert {task.fault for task in tasks} == {"", *(f.name for f in FAULTS)} - OF_ORDER
     assert {fault.name for fault in EVERY_FAULT} > OF_ORDER
 
 
-def last(workload: Workload) -> str:
+def last_operation(workload: Workload) -> str:
     """Return the name of a workload's last operation."""
     return workload.operations[-1].name

@@ -1,4 +1,8 @@
-"""The crash laboratory with long workloads, whose transactions go round a short log."""
+"""The crash laboratory with long workloads, whose transactions go round a short log.
+
+A checkpoint writes blocks home, so that the log's space can be used again. The operations `hold`
+and `drop` keep a file open and close it.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -25,18 +29,20 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def every_third(events: Sequence[Event]) -> Callable[[Cut], bool]:
-    """Return which cuts are judged."""
+def sample_every_third(events: Sequence[Event]) -> Callable[[Cut], bool]:
+    """Return a check that is true of every third cut; only these are judged."""
     return lambda cut: cut.number % 3 == 0
 
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory whose log is short."""
     with RingLaboratory(SETUP, promise_of("prefix"), tear_older=True) as made:
         yield made
 
 
 def test_a_long_workload_goes_round_the_log(laboratory: Laboratory) -> None:
+    """More than 80 transactions need at least two checkpoints."""
     commits, checkpoints = count_rounds(laboratory.record(long_workload(1)))
     assert commits > 80
     assert checkpoints >= 2
@@ -63,6 +69,7 @@ def test_each_planted_fault_of_a_checkpoint_is_found(laboratory: Laboratory, fau
     ],
 )
 def test_a_file_without_a_name_is_gone_after_a_cut(laboratory: Laboratory, text: str) -> None:
-    outcome = laboratory.try_workload(find_workload(text), sample=every_third)
+    """A file is open while its last name is removed, or replaced."""
+    outcome = laboratory.try_workload(find_workload(text), sample=sample_every_third)
     assert not outcome.failures
     assert outcome.images > 20

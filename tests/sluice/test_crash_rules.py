@@ -1,4 +1,12 @@
-"""Order rules: each is checked and can be broken, and what they leave out loses nothing."""
+"""Order rules: each is checked and can be broken, and what they leave out loses nothing.
+
+A rule (1 to 17; sluice/crash/order_rules.py and name_rules.py) says which write of the kernel must
+come before which. Rules 1 to 7 are of a disk with a journal (the fixture `logged`), 8 to 17 of one
+without (`plain`); `ring` is a small journal whose log goes round. A recorded workload is a list of
+events (writes, flushes); a planted fault changes them, and the check must name the rule that is
+broken. `guarded` writes are those whose order the rules prove, so that a campaign may leave out
+(prune) cuts between them.
+"""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -57,18 +65,21 @@ BREAK = {
 
 @pytest.fixture(scope="module")
 def logged() -> Iterator[Laboratory]:
+    """Return a laboratory whose disk has a journal."""
     with Laboratory(LOGGED, promise_of("prefix"), tear_older=True) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def ring() -> Iterator[Laboratory]:
+    """Return a laboratory whose journal is so small that its log goes round."""
     with RingLaboratory(RING, promise_of("prefix")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Laboratory]:
+    """Return a laboratory whose disk has no journal."""
     with Laboratory(Setup(block="1K")) as made:
         yield made
 
@@ -79,6 +90,9 @@ def plain() -> Iterator[Laboratory]:
 def test_each_write_of_short_workloads_obeys_the_rules(
     logged: Laboratory, plain: Laboratory
 ) -> None:
+    """Every third workload of one operation, and four random ones. Each rule of the disk is checked
+    at least once, and rule 2 once for each commit."""
+    # rule 5 is checked only where a freed block is used again
     for laboratory, rules in ((logged, {1, 2, 3, 4, 6, 7}), (plain, {*range(8, 18)})):
         counts: dict[int, int] = {}
         commits = 0
@@ -95,6 +109,7 @@ def test_each_write_of_short_workloads_obeys_the_rules(
 
 
 def test_each_write_of_a_workload_that_goes_round_the_log_obeys_them(ring: Laboratory) -> None:
+    """Rules 1, 3 and 6 are checked hundreds of times."""
     checked = ring.check_rules(ring.record(long_workload(1)))
     assert not checked.broken
     assert checked.checks[1] > 200
@@ -105,6 +120,7 @@ def test_each_write_of_a_workload_that_goes_round_the_log_obeys_them(ring: Labor
 
 @pytest.mark.parametrize("fault", LOG_FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_of_the_log_breaks_a_rule(logged: Laboratory, fault: Fault) -> None:
+    """Faults that are not in BREAK break no rule. If a rule is broken, no write is guarded."""
     events = plant(fault, logged.base.disk)(logged.record(find_workload(fault.workload)))
     checked = logged.check_rules(events)
     rules = {int(text.split()[1].rstrip(":")) for text in checked.broken}
@@ -114,12 +130,13 @@ def test_a_fault_of_the_log_breaks_a_rule(logged: Laboratory, fault: Fault) -> N
 
 @pytest.mark.parametrize(("fault", "rule"), [(RING_FAULTS[0], 6), (RING_FAULTS[1], 3)])
 def test_a_fault_of_the_ring_breaks_a_rule(ring: Laboratory, fault: Fault, rule: int) -> None:
+    """The two faults overwrite or forget what the log still needs."""
     events = plant(fault, ring.base.disk)(ring.record(find_workload(fault.workload)))
     assert any(text.startswith(f"rule {rule}:") for text in ring.check_rules(events).broken)
 
 
-def asks_no_more(p: LogPlanter) -> list[Event]:
-    """Have the superblock cease to ask for recovery right after the last commit."""
+def clear_recovery_flag(p: LogPlanter) -> list[Event]:
+    """Plant a fault: right after the last commit, the superblock ceases to ask for recovery."""
     first = p.covering(SUPER + INCOMPAT)[0]
     event, at = p.events[first], (SUPER + INCOMPAT) - p.events[first].at
     (features,) = struct.unpack_from("<I", event.data, at)
@@ -128,8 +145,9 @@ def asks_no_more(p: LogPlanter) -> list[Event]:
 
 
 def test_a_superblock_that_asks_no_more_too_early_breaks_a_rule(logged: Laboratory) -> None:
+    """Rule 7."""
     events = logged.record(find_workload("unlink /h; sync"))
-    planted = asks_no_more(LogPlanter(logged.base.disk, events))
+    planted = clear_recovery_flag(LogPlanter(logged.base.disk, events))
     assert any(text.startswith("rule 7:") for text in logged.check_rules(planted).broken)
 
 
@@ -158,43 +176,44 @@ def test_a_fault_of_a_disk_without_a_journal_breaks_a_rule(
     assert any(text.startswith(f"rule {rule}:") for text in plain.check_rules(events).broken)
 
 
-def links_first(p: Planter) -> list[Event]:
-    """Have an inode count one name less before the name is removed."""
+def lower_link_count_first(p: Planter) -> list[Event]:
+    """Plant a fault: an inode counts one name less before the name is removed."""
     removal = p.writes(1)[0]
     later = next(i for i in p.covering(p.place_of("/h")) if i > removal)
     return [*p.events[:removal], p.events[later], Event("flush"), *p.events[removal:]]
 
 
-def old_name_before_parent(p: Planter) -> list[Event]:
-    """Have a rename of a directory remove the old name before the `..` changes."""
+def remove_old_name_first(p: Planter) -> list[Event]:
+    """Plant a fault: a rename of a directory removes the old name before the entry `..` changes."""
     parent = p.covering(p.block_of("/e")[0], p.writes(1))[-1]
     old = p.covering(p.block_of("")[0], p.writes(1))[-1]
     return p.swap_events(parent, old)
 
 
-def no_new_block(p: Planter) -> list[Event]:
+def drop_new_block(p: Planter) -> list[Event]:
     """Plant a fault: a new directory's block is never written."""
     new = {".", ".."}
     return p.drop_events(i for i in p.writes(1) if {*(parse_names(p.events[i].data) or ())} == new)
 
 
-def shown_at_once(p: Planter) -> list[Event]:
-    """Have a name over two sectors be shown by the write that brings its text."""
+def show_name_at_once(p: Planter) -> list[Event]:
+    """Plant a fault: a name over two sectors is shown by the write that brings its text."""
     return p.drop_events(p.covering(p.block_of("/d")[0], p.writes(2))[:1])
 
 
 @pytest.mark.parametrize(
     ("name", "change", "rule"),
     [
-        ("unlink /d/hard", links_first, 11),
-        ("rename /e /d/e", old_name_before_parent, 14),
-        ("mkdir /n", no_new_block, 15),
-        (f"unlink /d/{LONG}4; creat /d/{LONG}n", shown_at_once, 17),
+        ("unlink /d/hard", lower_link_count_first, 11),
+        ("rename /e /d/e", remove_old_name_first, 14),
+        ("mkdir /n", drop_new_block, 15),
+        (f"unlink /d/{LONG}4; creat /d/{LONG}n", show_name_at_once, 17),
     ],
 )
 def test_a_write_in_a_wrong_order_breaks_a_rule_of_names(
     plain: Laboratory, name: str, change: Callable[[Planter], list[Event]], rule: int
 ) -> None:
+    """name: the workload; change: what plants the fault. Without the fault no rule is broken."""
     events = plain.record(find_workload(name))
     assert not plain.check_rules(events).broken
     broken = plain.check_rules(change(Planter(plain.base.disk, events))).broken
@@ -231,6 +250,7 @@ BREAK_NAMES = {
 def test_a_fault_of_the_sources_breaks_a_rule_of_names(
     name: str, rule: int, tmp_path: Path
 ) -> None:
+    """A twin is built whose sources have the fault, and the workload is recorded with it."""
     fault = find_fault(name)
     twin = build_with(fault, tmp_path)
     with Laboratory(Setup(block=fault.block, twin=twin)) as laboratory:
@@ -258,6 +278,7 @@ def test_the_page_counts_the_faults_that_break_a_rule(
 
 
 def test_several_processes_at_work_obey_the_rules_of_names() -> None:
+    """Four workloads of several processes, on a drive with a volatile cache."""
     with Laboratory(Setup("drive=cheetah4lp drive_volatile=1", block="1K")) as laboratory:
         checks: dict[int, int] = {}
         for seed in range(4):
@@ -268,6 +289,7 @@ def test_several_processes_at_work_obey_the_rules_of_names() -> None:
 
 
 def test_a_disk_that_is_called_clean_beside_other_writes_breaks_a_rule(plain: Laboratory) -> None:
+    """The last flush before the superblock is left out."""
     events = plain.record(find_workload("append /f 6000 1"))
     last = Planter(plain.base.disk, events).covering(SUPER)[-1]
     flush = max(i for i in range(last) if events[i].kind == "flush")
@@ -278,11 +300,12 @@ def test_a_disk_that_is_called_clean_beside_other_writes_breaks_a_rule(plain: La
 def test_a_broken_rule_is_a_failure_and_nothing_is_left_out(
     logged: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The judges are switched off, so that only the rule can notice the fault."""
     workload = find_workload("unlink /h; sync")
     record = logged.record
 
     def record_asking_no_more(*words: object) -> list[Event]:
-        return asks_no_more(LogPlanter(logged.base.disk, record(workload)))
+        return clear_recovery_flag(LogPlanter(logged.base.disk, record(workload)))
 
     monkeypatch.setattr(logged, "record", record_asking_no_more)
     monkeypatch.setattr(Judging, "judge", lambda *_: ([], 0))  # as if no judge saw anything
@@ -292,14 +315,15 @@ def test_a_broken_rule_is_a_failure_and_nothing_is_left_out(
 
 # ---- what is left out loses nothing ----
 
+# What was found, by the moment of a cut: how many operations had returned, and if one was under way
 Outcomes = dict[tuple[int, bool], set[str]]
 
 
-def outcomes_of(
+def try_continuations(
     laboratory: Laboratory, name: str, events: list[Event], keeps: Callable[[Continuation], bool]
 ) -> tuple[Outcomes, int]:
-    """Return what is found at each moment in all permutations that are kept: the trees, and what is
-    wrong. Second, how many there are."""
+    """Return what is found at each moment in all permutations that are kept (the trees, and what is
+    wrong), and how many permutations there are."""
     workload = find_workload(name)
     judging = Judging(laboratory, workload, History(workload.all_operations(), laboratory.start))
     every = Continuations(laboratory.base, events, Cut(0, ()), True, lambda _cut, _image: False)
@@ -332,7 +356,8 @@ def describe(judging: Judging, cut: Cut, image: Image) -> str:
 def test_all_permutations_and_the_pruned_ones_find_the_same(
     logged: Laboratory, monkeypatch: pytest.MonkeyPatch, name: str, fault: str
 ) -> None:
-    """Also with a planted fault that breaks no rule: its failures are the same ones."""
+    """Guarded writes need to be tried only all together or not at all. Also with a planted fault
+    that breaks no rule, the failures are the same."""
     monkeypatch.setattr(certainty, "MOST_TEARS", 1 << 12)  # all
     events = logged.record(find_workload(name))
     if fault:
@@ -342,12 +367,14 @@ def test_all_permutations_and_the_pruned_ones_find_the_same(
     assert guarded
 
     def keeps(way: Continuation) -> bool:
+        """Return True for a permutation in which no guarded write is torn, and all or none of them
+        are there."""
         pending = guarded & set(way.pending)
         there = pending & set(way.cut.chosen)
         return way.cut.torn not in guarded and there in (set(), pending)
 
-    whole, tried = outcomes_of(logged, name, events, lambda _: True)
-    pruned, fewer = outcomes_of(logged, name, events, keeps)
+    whole, tried = try_continuations(logged, name, events, lambda _: True)
+    pruned, fewer = try_continuations(logged, name, events, keeps)
     assert whole == pruned
     assert fewer < tried
     assert bool(fault) == any("[]" not in text[-3:] for texts in whole.values() for text in texts)
@@ -357,6 +384,7 @@ def test_all_permutations_and_the_pruned_ones_find_the_same(
 def test_a_pruned_campaign_finds_each_planted_fault(
     logged: Laboratory, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
+    """A fault is found by the rule that it breaks, or by a judge."""
     monkeypatch.setattr(logged, "prunes", True)
     if fault.name in BREAK:
         events = plant(fault, logged.base.disk)(logged.record(find_workload(fault.workload)))
@@ -367,6 +395,7 @@ def test_a_pruned_campaign_finds_each_planted_fault(
 
 
 def test_guarded_writes_are_there_all_or_none() -> None:
+    """Of four writes, 2 and 4 are guarded: 8 subsets are left of 16."""
     ways = choose_beside([1, 2, 3, 4], {2, 4}, Random(0))
     assert sorted(ways) == sorted(
         [(), (1,), (3,), (1, 3), (2, 4), (1, 2, 4), (2, 3, 4), (1, 2, 3, 4)]
@@ -375,6 +404,7 @@ def test_guarded_writes_are_there_all_or_none() -> None:
 
 
 def test_a_pruned_campaign_has_fewer_cuts(logged: Laboratory) -> None:
+    """Fewer than 70 % of the cuts, and 20 % of the whole space, are left."""
     events = logged.record(find_workload("creat /n; sync"))
     guarded = logged.check_rules(events).guarded
     counts = [
@@ -386,6 +416,7 @@ def test_a_pruned_campaign_has_fewer_cuts(logged: Laboratory) -> None:
 
 
 def test_the_space_is_that_of_all_subsets_and_tears() -> None:
+    """Two writes of two sectors. A torn write leaves one of its two sectors."""
     events = [Event("write", at=4096 * i, data=bytes(2 * SECTOR)) for i in range(2)]
     assert count_space(events[:1]) == 2 + 2  # none, all; either sector
     assert count_space(events) == 4 + (4 + 2 * 2 * 2)

@@ -37,6 +37,8 @@ FAR = "write /f 60000 100 10; fsync /f; append /f 6000 11"  # 66100 bytes, of wh
 def test_e2fsck_may_round_up_the_size_of_a_file_that_grew_behind_its_direct_blocks(
     sizes: list[int], block_bytes: int, rounded: list[int]
 ) -> None:
+    """sizes: those that the file had, of which the first is confirmed; rounded: the sizes that
+    e2fsck may set besides, in whole blocks. Other sizes and damaged contents are wrong."""
     assert list(round_up(sizes, block_bytes)) == rounded
     window = [pattern(0, size, 1) for size in sizes]
     for size in rounded:
@@ -62,6 +64,7 @@ def test_e2fsck_may_round_up_the_size_of_a_file_that_grew_behind_its_direct_bloc
     ],
 )
 def test_no_cut_loses_what_is_far_in_a_file_or_in_a_hole(text: str, block: str) -> None:
+    """The workloads write behind the direct blocks, or fill a hole."""
     with Laboratory(Setup(block=block)) as laboratory:
         outcome = laboratory.try_workload(find_workload(text), most=1)
     assert not outcome.failures
@@ -96,12 +99,14 @@ def set_size(size: int) -> Plant:
 def test_a_wrong_size_beside_the_one_that_e2fsck_sets_is_found(
     text: str, size: int, said: str
 ) -> None:
+    """said: one of the judges' messages."""
     with Laboratory(Setup()) as laboratory:
         outcome = laboratory.try_workload(find_workload(text), set_size(size))
     assert said in {text for failure in outcome.failures for text in failure.wrong}
 
 
 def test_confirmed_bytes_of_a_sector_are_there_if_the_rest_of_it_is_stale() -> None:
+    """The last 6000 bytes may be those of another file, the first 5000 may not."""
     window = [b"a" * 5000, b"a" * 5000 + b"b" * 6000]
     stale = b"a" * 5000 + b"?" * 6000
     assert check_contents(stale, window, Promise())[0] == ""

@@ -1,7 +1,10 @@
 """Faults planted into the sources, and what `sluice crash try` says of a change.
 
-A few are built and judged here, of which each run draws two. FULL=1, and `sluice crash sources`,
-judge all.
+A SourceFault replaces text in one of the kernel's sources; a twin is built from the changed
+sources, and the crash laboratory must find what the fault loses. Each fault names a workload that
+shows it and the kind of disk it is for (on: files, journal, log, or image for mkfs). An attempt is
+a workload on a disk. A few faults are built and judged here, of which each run draws two. FULL=1,
+and `sluice crash sources`, judge all.
 """
 
 import math
@@ -54,6 +57,7 @@ TRIED = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_each_place_exists_once_and_is_changed(fault: SourceFault) -> None:
+    """The text that a fault replaces is in the source exactly once."""
     text = (ROOT / fault.file).read_text()
     assert fault.plant(text) != text
     assert fault.workload or fault.on == "image"
@@ -61,6 +65,7 @@ def test_each_place_exists_once_and_is_changed(fault: SourceFault) -> None:
 
 
 def test_the_catalogue_is_as_large_and_as_wide_as_it_was_promised() -> None:
+    """More than 40 faults, of these kinds, in these files."""
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) > 40
     kinds = Counter(fault.kind for fault in FAULTS)
     assert {"order", "missing flush", "wrong size", "link count", "rename", "bitmap"} <= set(kinds)
@@ -74,6 +79,7 @@ def test_the_catalogue_is_as_large_and_as_wide_as_it_was_promised() -> None:
 
 
 def test_a_place_that_is_gone_is_told() -> None:
+    """A fault whose text is not in the source, or is there twice, is refused."""
     fault = replace(FAULTS[0], edits=(("no such text", ""),))
     with pytest.raises(BadFault, match=f"{fault.name}: {fault.file} has 0 times, not once"):
         fault.plant((ROOT / fault.file).read_text())
@@ -84,6 +90,7 @@ def test_a_place_that_is_gone_is_told() -> None:
 
 
 def test_a_fault_that_does_not_compile_is_told(tmp_path: Path) -> None:
+    """A misspelled word; and a file that is not part of the twin."""
     fault = replace(find_fault("no-record"), edits=(("return fs_intend(", "retrun fs_intend("),))
     with pytest.raises(BadFault, match="no-record: the compiler refuses it"):
         build_with(fault, tmp_path)
@@ -95,6 +102,7 @@ def test_a_fault_that_does_not_compile_is_told(tmp_path: Path) -> None:
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", TRIED)
 def test_a_fault_of_the_sources_is_found(name: str) -> None:
+    """Building the faulty twin and trying its workload shows something wrong."""
     assert try_fault(None, find_fault(name)).wrong
 
 
@@ -111,12 +119,14 @@ def test_all_faults_of_the_sources_are_found() -> None:
 
 
 def test_a_fault_that_is_not_found_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The fault gets a workload that does not show it."""
     harmless = replace(find_fault("no-record"), workload="fsync /f")
     assert not run_faults([harmless], 1, False)
     assert "NOT FOUND: no-record: the judges are wrong" in capsys.readouterr().out
 
 
 def test_a_disk_with_more_names_than_links_is_damaged() -> None:
+    """Byte 26 of an inode is its count of links."""
     with Laboratory(Setup()) as laboratory:
         events = laboratory.record(find_workload("link /f /n; unlink /d/hard"))
         disk = bytearray(laboratory.base.disk)
@@ -141,6 +151,7 @@ def find_inode(disk: bytes, number: int) -> int:
 
 
 def test_no_cut_within_the_replay_of_a_log_loses_anything() -> None:
+    """The power is cut again while the log is replayed after a first cut."""
     with LogLaboratory(fit_setup(Setup())) as laboratory:
         outcome = laboratory.try_workload(find_workload("sync"))
         assert outcome.failures == []
@@ -152,6 +163,7 @@ def test_no_cut_within_the_replay_of_a_log_loses_anything() -> None:
 
 
 def test_what_has_found_most_faults_is_tried_first() -> None:
+    """The first attempts are the workloads that find known faults."""
     faults = [fault for fault in FAULTS if fault.on != "image"]
     known = {Attempt(fault.on, fault.block, fault.workload) for fault in faults}
     attempts = list(islice(try_run.iterate_attempts(math.inf), len(known)))
@@ -161,6 +173,7 @@ def test_what_has_found_most_faults_is_tried_first() -> None:
 
 
 def test_no_attempt_begins_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock moves by a second at each look, and 3 s are allowed."""
     clock = iter(range(10))
     monkeypatch.setattr(try_run, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     assert len(list(try_run.iterate_attempts(3))) == 4
@@ -168,7 +181,7 @@ def test_no_attempt_begins_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch
 
 @contextmanager
 def changed_twin(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have this process take a twin with a fault in it for the tree's."""
+    """Have this process use a twin with a fault in it."""
     twin = build_with(find_fault(name), tmp_path)
     monkeypatch.setattr(try_run, "open_laboratory", partial(open_laboratory, twin=twin))
     monkeypatch.setattr(story, "TWIN", twin)
@@ -178,6 +191,7 @@ def changed_twin(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_two_writes_swapped_are_found_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The book quotes the story of this loss."""
     with changed_twin("two-writes-swapped", tmp_path, monkeypatch):
         with try_run.Laboratories() as laboratories:
             attempt = Attempt("files", "4K", "write /f 0 100 10; creat /n")
@@ -189,7 +203,7 @@ def test_two_writes_swapped_are_found_and_told(
 
 
 def test_the_page_swaps_the_two_writes_of_the_catalogue() -> None:
-    """In words: its code is the answer of a lab."""
+    """The page describes the change in words, because its code is the answer of a lab."""
     fault = find_fault("two-writes-swapped")
     page = PAGE.read_text()
     assert f"`{fault.name}`" in page
@@ -199,6 +213,7 @@ def test_the_page_swaps_the_two_writes_of_the_catalogue() -> None:
 def test_what_is_wrong_without_a_cut_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The fault shows already when the workload has run to its end."""
     with changed_twin("size-of-last-write", tmp_path, monkeypatch):
         attempt = Attempt("files", "4K", "write /f 0 100 10")
         with try_run.Laboratories() as laboratories:
@@ -208,6 +223,7 @@ def test_what_is_wrong_without_a_cut_is_told(
 
 
 def test_an_unchanged_tree_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two attempts are made, for at most a second."""
     few = [Attempt("files", "1K", "unlink /f"), Attempt("files", "4K", "sync")]
     ends_s: list[float] = []
 

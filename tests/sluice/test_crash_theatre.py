@@ -1,4 +1,9 @@
-"""The page of a cut (sluice/crash/theatre.py): each step, and what becomes of each write."""
+"""The page of a cut (sluice/crash/theatre.py): each step, and what becomes of each write.
+
+A stage is the page's data: a step for each event up to the cut, with a write's fate (durable, kept,
+torn, lost), the blocks that it goes to, and the flush that makes it durable. FATES are the endings
+of a story's lines, with the fates that they mean.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +24,7 @@ FATES = {"": (DURABLE, KEPT), "  <- torn": (TORN,), "  <- was still": (LOST,)}
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory with the usual setup."""
     with Laboratory(Setup()) as made:
         yield made
 
@@ -35,15 +41,16 @@ def stories(laboratory: Laboratory) -> list[Story]:
 def test_the_page_and_the_story_agree_on_each_writes_fate(
     laboratory: Laboratory, stories: list[Story]
 ) -> None:
+    """The story's words for a write begin with a key of FATES. All four fates occur."""
     seen = set()
     for story in stories:
         stage = build_stage(story, laboratory)
         assert len(stage["steps"]) == story.failure.cut.after + 1
         for i, step in enumerate(stage["steps"]):
-            told = describe_fate(story.failure.cut, i, story.events, laboratory.volatile)
+            fate = describe_fate(story.failure.cut, i, story.events, laboratory.volatile)
             if step["kind"] == "write":
                 assert step["fate"] in next(
-                    FATES[k] for k in sorted(FATES)[::-1] if told.startswith(k)
+                    FATES[k] for k in sorted(FATES)[::-1] if fate.startswith(k)
                 )
                 seen.add(step["fate"])
     assert seen == {DURABLE, KEPT, TORN, LOST}
@@ -52,6 +59,7 @@ def test_the_page_and_the_story_agree_on_each_writes_fate(
 def test_a_write_is_durable_from_the_next_flush_on(
     laboratory: Laboratory, stories: list[Story]
 ) -> None:
+    """`flushed` is the number of the next flush, or of the end."""
     for story in stories:
         steps = build_stage(story, laboratory)["steps"]
         for i, step in enumerate(steps):
@@ -60,6 +68,7 @@ def test_a_write_is_durable_from_the_next_flush_on(
 
 
 def test_each_write_has_its_blocks(laboratory: Laboratory, stories: list[Story]) -> None:
+    """The step's text names the blocks that are written, by what they hold."""
     stage = build_stage(stories[-1], laboratory)
     for step, event in zip(stage["steps"], stories[-1].events, strict=False):
         if event.kind == "write":
@@ -74,6 +83,8 @@ def test_each_write_has_its_blocks(laboratory: Laboratory, stories: list[Story])
 def test_the_page_shows_a_loss_step_by_step(
     browser: Page, laboratory: Laboratory, tmp_path: Path
 ) -> None:
+    """The button `back` goes to earlier steps, at last to the mount, when nothing was written
+    yet."""
     fault = next(fault for fault in FAULTS if fault.name == "name-first")
     story = tell(laboratory, find_workload(fault.workload), plant(fault, laboratory.base.disk))
     assert story

@@ -1,4 +1,9 @@
-"""Workloads in which several processes fsync at once: no cut loses what an fsync has confirmed."""
+"""Workloads in which several processes fsync at once: no cut loses what an fsync has confirmed.
+
+An operation with a number (`2: fsync /f`) is made by that process. TEXT has two processes with a
+file each. Each process has a history of its own in the model; an event's mark is the operation's
+number, counted from the mount.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,11 +26,12 @@ TEXT = (
     "mkdir /p1; mkdir /p2; 1: creat /p1/a; 1: append /p1/a 3000 1; 1: fsync /p1/a;"
     "2: creat /p2/a; 2: append /p2/a 5000 2; 2: fsync /p2/a"
 )
-MOST_CUTS = 30  # of each workload, one in so many is judged
+EACH_CUT = 30  # of each workload's cuts, one in so many is judged
 
 
 @pytest.fixture(scope="module")
 def laboratory() -> Iterator[Laboratory]:
+    """Return a laboratory whose drive takes time, so that processes wait for each other."""
     args = "order=journal drive=cheetah4lp drive_volatile=1"  # without a drive no process waits
     setup = Setup(args, block="1K", journal="1M")
     with Laboratory(setup, promise_of("prefix"), tear_older=True) as made:
@@ -37,12 +43,13 @@ def find_return(events: list[Event], mark: int) -> int:
     return next(i for i, e in enumerate(events) if e.kind == "returned" and e.mark == mark)
 
 
-def began(events: list[Event], mark: int) -> int:
+def find_begin(events: list[Event], mark: int) -> int:
     """Return the place of the event at which an operation began."""
     return next(i for i, e in enumerate(events) if e.kind == "began" and e.mark == mark)
 
 
 def test_an_operation_says_which_process_does_it() -> None:
+    """Without a number it is process 0."""
     one = parse_operation("2: fsync /f")
     assert (one.name, one.worker, str(one)) == ("fsync", 2, "2: fsync /f")
     assert one.line() == "2: fsync /mnt/f"
@@ -53,14 +60,15 @@ def test_processes_are_at_work_at_once(laboratory: Laboratory) -> None:
     """Both fsyncs have begun before one of them returns."""
     events = laboratory.record(find_workload(TEXT))
     marks = [5, 8]  # after mount, mkdir and mkdir
-    assert max(began(events, m) for m in marks) < min(find_return(events, m) for m in marks)
+    assert max(find_begin(events, m) for m in marks) < min(find_return(events, m) for m in marks)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_cut_among_processes_that_fsync_loses_anything(
     laboratory: Laboratory, seed: int
 ) -> None:
-    sample = lambda events: lambda cut: cut.number % MOST_CUTS == seed  # noqa: E731
+    """A random workload, of which every 30th cut is judged."""
+    sample = lambda events: lambda cut: cut.number % EACH_CUT == seed  # noqa: E731
     outcome = laboratory.try_workload(workload_together(seed), keep_cuts=True, sample=sample)
     assert not outcome.failures
     assert len(outcome.tried) > 200
@@ -75,14 +83,15 @@ def test_an_fsync_that_returns_before_its_commit_is_found(laboratory: Laboratory
         def plant(events: list[Event], mark: int = mark) -> list[Event]:
             early = events[find_return(events, mark)]
             rest = [event for event in events if event is not early]
-            at = began(rest, mark) + 1
+            at = find_begin(rest, mark) + 1
             return [*rest[:at], early, *rest[at:]]
 
         assert laboratory.try_workload(workload, plant, most=1).failures, mark
 
 
 def test_an_fsync_of_one_process_confirms_the_names_of_all() -> None:
-    """The first one's fsync is called when the second has made one name, and not the other."""
+    """The first process calls fsync when the second has made one name, and not the other. settled:
+    how many operations are confirmed. An fsync that fails confirms nothing."""
     operations = parse_operations("1: creat /p1/a; 1: fsync /p1/a; 2: creat /p2/a; 2: creat /p2/b")
     events = [Event("began", mark=0), Event("returned", mark=0)]
     events += [Event("began", mark=2), Event("returned", mark=2), Event("began", mark=1)]
@@ -96,6 +105,7 @@ def test_an_fsync_of_one_process_confirms_the_names_of_all() -> None:
 
 
 def test_a_process_is_judged_by_its_own_operations() -> None:
+    """Process 1 has /p1, and nothing of process 2."""
     operations = parse_operations(TEXT)
     histories = histories_of_workers(operations, History(SETUP))
     assert {"/p1", "/p1/a"} <= histories[1].names[-1].at.keys()

@@ -1,5 +1,11 @@
 """Miss-ratio curves and Belady's optimum (sluice/blocks/curves, sluice/blocks/miss_curve.py) beside
-models that hold a whole cache of each size, and beside the replayer."""
+models that hold a whole cache of each size, and beside the replayer.
+
+A miss-ratio curve has the hits of LRU in caches of many sizes (SIZES, in blocks); Belady's rule
+gives the most hits that any policy could have. A request may use several blocks; a use is a
+request's use of one block. A sample computes the curve from some of the blocks: those with a low
+hash (the method SHARDS), by a rate or by their greatest number.
+"""
 
 import csv
 import heapq
@@ -8,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_block_replay import lru_hits, made_table, write_packed
+from test_block_replay import lru_hits, random_requests, write_packed
 from typed import enter
 
 import sluice
@@ -20,10 +26,10 @@ from sluice.trace.packed import FORM, HEAD, MAGIC
 
 pytestmark = pytest.mark.native
 SIZES = [1, 2, 3, 7, 30, 100, 400, 1000, 5000]
-NEVER = 1 << 60
+NEVER = 1 << 60  # when a block is used next that is used no more
 
 
-def uses_of(table: np.ndarray) -> list[tuple[int, int]]:
+def list_uses(table: np.ndarray) -> list[tuple[int, int]]:
     """Return each use of a block: the number of its request, and the block."""
     return [
         (number, block)
@@ -33,10 +39,11 @@ def uses_of(table: np.ndarray) -> list[tuple[int, int]]:
 
 
 def lru_block_hits(table: np.ndarray, size: int, warmup: int = 0) -> int:
-    """Return how many uses of blocks hit, by LRU, where blocks are used one by one."""
+    """Return how many uses of blocks hit, by LRU, where blocks are used one by one. Uses before the
+    request `warmup` do not count."""
     cache: OrderedDict[int, None] = OrderedDict()
     hits = 0
-    for number, block in uses_of(table):
+    for number, block in list_uses(table):
         hits += block in cache and number >= warmup
         cache.pop(block, None)
         cache[block] = None
@@ -45,7 +52,7 @@ def lru_block_hits(table: np.ndarray, size: int, warmup: int = 0) -> int:
     return hits
 
 
-def optimal_hits(blocks: list[int], size: int) -> int:
+def most_hits_possible(blocks: list[int], size: int) -> int:
     """Return the most hits that are possible, by trying each choice of blocks to keep after each
     use. A cache need not keep the block that was used."""
     best: dict[frozenset[int], int] = {frozenset(): 0}
@@ -71,10 +78,10 @@ def next_uses(blocks: list[int]) -> list[int]:
     return found[::-1]
 
 
-def belady_hits(table: np.ndarray, size: int) -> tuple[int, list[bool]]:
-    """Return the hits of blocks by Belady's rule, and of each use whether it hits: the block whose
-    next use is last goes."""
-    uses = uses_of(table)
+def hits_by_belady(table: np.ndarray, size: int) -> tuple[int, list[bool]]:
+    """Return the hits of blocks by Belady's rule, and for each use whether it hits. The rule evicts
+    the block whose next use is last."""
+    uses = list_uses(table)
     cache: dict[int, int] = {}
     found = []
     for (_, block), after in zip(uses, next_uses([block for _, block in uses]), strict=True):
@@ -87,13 +94,14 @@ def belady_hits(table: np.ndarray, size: int) -> tuple[int, list[bool]]:
 
 def whole_blocks(count: int, seed: int) -> np.ndarray:
     """Return reads and writes of one to four whole blocks."""
-    table = made_table(count, 1500, seed)
+    table = random_requests(count, 1500, seed)
     table["bytes"] = np.random.default_rng(seed).integers(1, 5, count) * BLOCK
     return table
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_exact_curve_is_that_of_a_cache_of_each_size(tmp_path: Path, seed: int) -> None:
+    """The hits of requests, of bytes and of blocks are those of models of LRU."""
     table = whole_blocks(6000, seed)
     found = run_curve(write_packed(tmp_path / "t", table), SIZES)
     for size, hits in zip(SIZES, found.hits, strict=True):
@@ -101,13 +109,13 @@ def test_the_exact_curve_is_that_of_a_cache_of_each_size(tmp_path: Path, seed: i
         assert hits.blocks == lru_block_hits(table, size), size
     assert found.all.requests == 6000 and found.all.bytes == int(table["bytes"].sum())
     assert found.all.reads == int((table["write"] == 0).sum())
-    assert found.blocks == len({block for _, block in uses_of(table)})
+    assert found.blocks == len({block for _, block in list_uses(table)})
     assert 0 < found.hits[2].blocks < found.hits[5].blocks < found.all.blocks
 
 
 def test_the_curve_is_the_replayers_with_lru(tmp_path: Path) -> None:
     """Some of the trace's reads begin in the midst of a block."""
-    table = made_table(5000)
+    table = random_requests(5000)
     table["write"] = 0
     table["offset"] += np.where(np.arange(5000) % 3 == 0, 1024, 0).astype("<u8")
     path = write_packed(tmp_path / "t", table)
@@ -120,12 +128,13 @@ def test_the_curve_is_the_replayers_with_lru(tmp_path: Path) -> None:
 
 
 def test_many_uses_of_few_blocks_move_together(tmp_path: Path) -> None:
-    """The places of the stack run out again and again, and the number of blocks grows."""
+    """The curve's program holds blocks in an array of places, a new place for each use. The places
+    run out again and again here, and the number of blocks grows."""
     draw = np.random.default_rng(5)
     table = np.zeros(200_000, REQUEST)
     few = draw.integers(0, 40, 100_000)
     many = draw.integers(0, 30_000, 100_000)
-    table["offset"] = np.concatenate([few, many]).astype("<u8") * (BLOCK * 977)
+    table["offset"] = np.concatenate([few, many]).astype("<u8") * (BLOCK * 977)  # far apart
     table["bytes"] = BLOCK
     found = run_curve(write_packed(tmp_path / "t", table), [20, 40, 10_000])
     for size, hits in zip(found.sizes, found.hits, strict=True):
@@ -133,6 +142,7 @@ def test_many_uses_of_few_blocks_move_together(tmp_path: Path) -> None:
 
 
 def test_requests_of_the_warm_up_fill_the_cache_and_do_not_count(tmp_path: Path) -> None:
+    """The first 1500 of 4000 requests are the warm-up."""
     table = whole_blocks(4000, 4)
     path = write_packed(tmp_path / "t", table)
     found = run_curve(path, SIZES, warmup=1500)
@@ -140,40 +150,45 @@ def test_requests_of_the_warm_up_fill_the_cache_and_do_not_count(tmp_path: Path)
         assert hits.blocks == lru_block_hits(table, size, 1500)
     assert found.all.requests == 2500
     best = run_optimum(path, [100], warmup=1500)
-    _, hit = belady_hits(table, 100)
-    late = [number >= 1500 for number, _ in uses_of(table)]
+    _, hit = hits_by_belady(table, 100)
+    late = [number >= 1500 for number, _ in list_uses(table)]
     assert best.hits[0].blocks == sum(np.array(hit) & np.array(late))
     assert best.all == found.all
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_optimum_is_the_best_of_all_choices(tmp_path: Path, seed: int) -> None:
+    """40 uses of 7 blocks, few enough to try all choices."""
     draw = np.random.default_rng(seed)
     table = np.zeros(40, REQUEST)
     table["offset"] = draw.integers(0, 7, 40).astype("<u8") * BLOCK
     table["bytes"] = BLOCK
-    blocks = [block for _, block in uses_of(table)]
+    blocks = [block for _, block in list_uses(table)]
     found = run_optimum(write_packed(tmp_path / "t", table), [1, 2, 3, 5])
-    assert [h.blocks for h in found.hits] == [optimal_hits(blocks, n) for n in (1, 2, 3, 5)]
+    assert [h.blocks for h in found.hits] == [most_hits_possible(blocks, n) for n in (1, 2, 3, 5)]
 
 
 def test_the_optimum_of_long_requests_is_beladys(tmp_path: Path) -> None:
+    """LRU never has more hits, and has the same in a cache that holds everything. The temporary
+    files are removed."""
     table = whole_blocks(6000, 6)
     found = run_optimum(write_packed(tmp_path / "t", table), SIZES)
     lru = run_curve(tmp_path / "t", SIZES)
     for size, hits, of_lru in zip(SIZES, found.hits, lru.hits, strict=True):
-        assert hits.blocks == belady_hits(table, size)[0], size
+        assert hits.blocks == hits_by_belady(table, size)[0], size
         assert hits.blocks >= of_lru.blocks
     assert found.hits[-1].blocks == lru.hits[-1].blocks
     assert not [path for path in tmp_path.iterdir() if path.name != "t"]
 
 
 def test_the_misses_of_the_optimum_are_kept(tmp_path: Path) -> None:
+    """The file of misses has a read for each request that misses: from its first missing block to
+    its last. Writes are left out."""
     table = whole_blocks(3000, 8)
     run_optimum(write_packed(tmp_path / "t", table), [200], misses=tmp_path / "misses")
-    _, hit = belady_hits(table, 200)
+    _, hit = hits_by_belady(table, 200)
     missing: dict[int, list[int]] = {}
-    for (number, block), found in zip(uses_of(table), hit, strict=True):
+    for (number, block), found in zip(list_uses(table), hit, strict=True):
         if not found:
             missing.setdefault(number, []).append(block)
     wanted = [
@@ -198,6 +213,7 @@ def judged_trace() -> np.ndarray:
     draw, count = np.random.default_rng(21), 200_000
     table = np.zeros(count, REQUEST)
     blocks = (draw.random(count) ** 3 * 20_000).astype("<u8")
+    # a loop over 5000 blocks, and later a scan of blocks that are used once
     blocks[50_000:80_000] = np.arange(30_000) % 5000 + 30_000
     blocks[120_000:140_000] = np.arange(20_000) + 100_000
     table["offset"], table["bytes"] = blocks * BLOCK, BLOCK
@@ -221,12 +237,12 @@ def hits_of_forced_entry(blocks: list[int], size: int) -> int:
 
 
 def test_hits_are_those_of_another_program(tmp_path: Path) -> None:
-    """LRU's exactly. The other program's optimum is Belady's with forced entry, exactly, and ours
-    is a little better, because a block need not enter."""
+    """LRU's hits are equal to libcachesim's. Its Belady has each block enter the cache, as our
+    model here does, exactly. Our optimum is up to 2 % better, because a block need not enter."""
     table = judged_trace()
     path = write_packed(tmp_path / "t", table)
     assert [h.blocks for h in run_curve(path, JUDGED_SIZES).hits] == JUDGED_LRU
-    blocks = [block for _, block in uses_of(table)]
+    blocks = [block for _, block in list_uses(table)]
     assert [hits_of_forced_entry(blocks, size) for size in JUDGED_SIZES] == JUDGED_BELADY
     ours = [h.blocks for h in run_optimum(path, JUDGED_SIZES).hits]
     for one, judged in zip(ours, JUDGED_BELADY, strict=True):
@@ -235,7 +251,7 @@ def test_hits_are_those_of_another_program(tmp_path: Path) -> None:
 
 # ---- samples ----
 
-RATE, MOST = 0.1, 2000  # of about 30,000 blocks
+RATE, MOST = 0.1, 2000  # the rate of a sample, and the most blocks of one, of about 30,000
 
 
 def standard_error(table: np.ndarray, rate: float) -> float:
@@ -263,8 +279,8 @@ def mean_error(path: Path, sample: Sample) -> float:
 def skewed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[np.ndarray, Path]:
-    """Return a trace of 300,000 uses of about 30,000 blocks, some more often than others: the
-    first of them 312 times, and 4,860 times."""
+    """Return a trace of 300,000 uses of about 30,000 blocks, and its file. Some blocks are used
+    more often than others: the first 312 times with the exponent 1.5, and 4,860 times with 2.5."""
     draw = np.random.default_rng(11)
     table = np.zeros(300_000, REQUEST)
     table["offset"] = (draw.random(300_000) ** request.param * 30_000).astype("<u8") * BLOCK
@@ -277,7 +293,8 @@ def skewed(
 def test_a_sample_is_near_the_exact_curve(
     skewed: tuple[np.ndarray, Path], sample: Sample, salt: int
 ) -> None:
-    """Within three standard errors, by theory."""
+    """The mean error is within three standard errors, by theory. salt: what makes the sample
+    another one."""
     table, path = skewed
     rate = min(sample.rate, sample.most / 30_000 or 1)
     error = mean_error(path, Sample(sample.rate, sample.most, salt))
@@ -294,21 +311,21 @@ def test_a_sample_tells_its_standard_error(skewed: tuple[np.ndarray, Path], salt
     assert wanted / 2.5 <= said <= wanted * 2.5
 
 
-def mix(block: int) -> int:
-    """Return the hash of a block, without salt, as sample.c has it."""
+def hash_block(block: int) -> int:
+    """Return the hash of a block, without salt, as sample.c computes it."""
     x, all_bits = block, (1 << 64) - 1
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & all_bits
     x = (x ^ x >> 27) * 0x94D049BB133111EB & all_bits
     return x ^ x >> 31
 
 
-def model_of_a_fixed_size(blocks: list[int], most: int, size: int) -> tuple[float, float]:
+def sample_by_model(blocks: list[int], most: int, size: int) -> tuple[float, float]:
     """Return the hits by SHARDS with a fixed number of blocks, before the adjustment, and the last
-    rate."""
+    rate. A hash that is too high for `most` blocks lowers the limit."""
     stack: list[int] = []  # the block that was used last comes first
     limit, hits, uses = (1 << 64) - 1, 0.0, 0.0
     for block in blocks:
-        if mix(block) >= limit:
+        if hash_block(block) >= limit:
             continue
         weight = 2.0**64 / limit
         uses += weight
@@ -317,23 +334,23 @@ def model_of_a_fixed_size(blocks: list[int], most: int, size: int) -> tuple[floa
             stack.remove(block)
         stack.insert(0, block)
         if len(stack) > most:
-            gone = max(stack, key=mix)
+            gone = max(stack, key=hash_block)
             stack.remove(gone)
-            limit = mix(gone)
+            limit = hash_block(gone)
     return hits + len(blocks) - uses, limit / 2.0**64
 
 
 @pytest.mark.parametrize("most", [10, 300])
 def test_a_sample_of_a_fixed_size_is_that_of_a_model(tmp_path: Path, most: int) -> None:
-    """Blocks lie in groups, so that those that leave the table make room for many others."""
-    table = made_table(8000, 6000, 13)
+    """Blocks lie in groups of four, so those that leave the table make room for many others."""
+    table = random_requests(8000, 6000, 13)
     table["bytes"] = BLOCK * 4
     path = write_packed(tmp_path / "t", table)
-    blocks = [block for _, block in uses_of(table)]
+    blocks = [block for _, block in list_uses(table)]
     sizes = [100, 1000, 3000]
     found = run_curve(path, sizes, sample=Sample(1.0, most))
     for size, hits in zip(sizes, found.hits, strict=True):
-        wanted, rate = model_of_a_fixed_size(blocks, most, size)
+        wanted, rate = sample_by_model(blocks, most, size)
         assert hits.blocks == pytest.approx(wanted, rel=1e-9)
         assert found.rate == pytest.approx(rate, rel=1e-12)
 
@@ -343,6 +360,7 @@ def test_a_sample_of_all_blocks_is_exact(skewed: tuple[np.ndarray, Path]) -> Non
 
 
 def test_a_sample_of_a_fixed_size_keeps_its_size(skewed: tuple[np.ndarray, Path]) -> None:
+    """The rate at the end is the greatest number divided by the number of blocks."""
     _, path = skewed
     blocks = run_curve(path, [1]).blocks
     rate = run_curve(path, [1], sample=Sample(1.0, MOST)).rate
@@ -353,7 +371,9 @@ def test_a_sample_of_a_fixed_size_keeps_its_size(skewed: tuple[np.ndarray, Path]
 
 
 def test_wrong_files_and_sizes_are_told(tmp_path: Path) -> None:
-    path = write_packed(tmp_path / "t", made_table(10))
+    """Sizes that do not rise, two sizes for one file of misses, a file that is cut off, and a file
+    that is not there."""
+    path = write_packed(tmp_path / "t", random_requests(10))
     with pytest.raises(CurveFailed, match="sizes must be above 0, and rise"):
         run_curve(path, [5, 5])
     with pytest.raises(CurveFailed, match="needs one size"):
@@ -366,11 +386,13 @@ def test_wrong_files_and_sizes_are_told(tmp_path: Path) -> None:
 
 
 def test_python_has_the_curve_and_its_picture() -> None:
+    """Without sizes the curve ends where all blocks fit: only the first use of each block
+    misses."""
     table = whole_blocks(3000, 10)
     found = sluice.miss_curve(table, [50, 300])
-    uses = len(uses_of(table))
+    uses = len(list_uses(table))
     assert found.lru[1] == pytest.approx(1 - lru_block_hits(table, 300) / uses)
-    assert found.optimum[0] == pytest.approx(1 - belady_hits(table, 50)[0] / uses)
+    assert found.optimum[0] == pytest.approx(1 - hits_by_belady(table, 50)[0] / uses)
     assert found._repr_svg_().startswith("<svg")
     every = sluice.miss_curve(table)
     assert every.buffers[-1] == every.blocks and (np.diff(every.lru) <= 0).all()
@@ -383,13 +405,15 @@ def test_python_has_the_curve_and_its_picture() -> None:
 
 
 def type_curve(file: Path, *words: object) -> int:
-    """Do the work of `sluice trace curve`. Returns the exit status."""
+    """Run `sluice trace curve FILE` with these words and return the exit status."""
     return enter("trace", "curve", file, "--folder", file.parent / "kept of it", *words)
 
 
 def test_the_command_prints_a_table_and_writes_a_file_and_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The warm-up is 10 % of 4000 requests. The row for a cache of 5 % has the ratio of the model
+    of LRU."""
     table = whole_blocks(4000, 9)
     path = write_packed(tmp_path / "t.requests", table)
     out, picture = tmp_path / "curve of t.csv", tmp_path / "curve.svg"
@@ -399,9 +423,9 @@ def test_the_command_prints_a_table_and_writes_a_file_and_a_picture(
     lines = said.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("cache"))
     assert max(map(len, lines[head : head + 3])) <= 80
-    blocks = len({block for _, block in uses_of(table)})
+    blocks = len({block for _, block in list_uses(table)})
     size = round(blocks * 0.05)
-    counted = sum(number >= 400 for number, _ in uses_of(table))
+    counted = sum(number >= 400 for number, _ in list_uses(table))
     ratio = 1 - lru_block_hits(table, size, 400) / counted
     row = next(line.split() for line in lines if line.startswith("5 %"))
     assert f"{100 * ratio:.2f}" in row
@@ -429,7 +453,7 @@ def test_the_command_prints_a_table_and_writes_a_file_and_a_picture(
 def test_wrong_words_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
-    path = write_packed(tmp_path / "t.requests", made_table(100))
+    path = write_packed(tmp_path / "t.requests", random_requests(100))
     assert type_curve(path, *words) != 0
     assert said in capsys.readouterr().err
 
@@ -437,7 +461,8 @@ def test_wrong_words_are_told(
 def test_a_warm_up_by_time_ends_at_its_moment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = made_table(2000)
+    """The requests of the first 20 s are the warm-up."""
+    table = random_requests(2000)
     path = write_packed(tmp_path / "t.requests", table)
     begins = table["time_ns"] - table["time_ns"][0]
     assert type_curve(path, "--warmup", "20s") == 0

@@ -1,5 +1,13 @@
 """The findings of another file system's cuts, sorted into kinds; and the comparison with Linux, as
-far as no guest is needed. tests/system/test_crash_linux.py has the guest."""
+far as no guest is needed. tests/system/test_crash_linux.py has the guest.
+
+A workload runs on a file system, the power is cut, and the tree that is left is compared with the
+model's history. A moment is a number of operations, of which the setup's come first. Kinds of
+findings: `names` (the tree is of no moment), `synced` (what fsync confirmed is lost), `size`,
+`zeros` and `stale` (contents that no version had: STALE is the byte of a removed file), `replaced`,
+`unclean` and `asks` (e2fsck asks a question). A mode is a mount of Linux with the kinds that it
+must or must never show.
+"""
 
 from pathlib import Path
 
@@ -36,8 +44,8 @@ twin = pytest.mark.skipif(
 
 
 def tree_at(history: History, moment: int, **contents: bytes) -> FoundTree:
-    """Return the tree of a moment with the last contents until then; contents: of files in the
-    root, in place of these."""
+    """Return the tree of a moment with the files' last contents until then. contents: replaces
+    those of files in the root."""
     found = {}
     for path, (kind, node) in history.names[moment].at.items():
         versions = history.files[node].data if kind == "f" else []
@@ -47,17 +55,18 @@ def tree_at(history: History, moment: int, **contents: bytes) -> FoundTree:
     return found
 
 
-def find(history: History) -> Findings:
-    """Return the findings of a workload, in which an inode's number is that of its node."""
+def make_findings(history: History) -> Findings:
+    """Return the findings of a workload, in which an inode's number is that of its node in the
+    model."""
     return Findings(history, tree_at(history, 0))
 
 
 def kinds(text: str, shown: int, returned: int, **contents: bytes) -> set[str]:
-    """Return what a cut after so many of a workload's operations shows, which has left the tree of
-    another moment."""
+    """Return the kinds of findings of a cut. shown: the moment whose tree is left; returned: how
+    many operations had returned."""
     history = History(find_workload(text).all_operations(), History(SETUP))
     tree = tree_at(history, shown, **contents)
-    return find(history).kinds(tree, Cut(0, (), returned=returned))
+    return make_findings(history).kinds(tree, Cut(0, (), returned=returned))
 
 
 F = History(SETUP).files[History(SETUP).names[-1].at["/f"][1]].data[-1][1]  # what /f has at first
@@ -79,10 +88,13 @@ F = History(SETUP).files[History(SETUP).names[-1].at["/f"][1]].data[-1][1]  # wh
 def test_names_are_those_of_a_moment_since_their_files_own_fsync(
     text: str, shown: int, returned: int, found: set[str]
 ) -> None:
+    """found: the kinds. Names may be those of an earlier moment, but not of one before a sync, or
+    before an fsync of the file itself."""
     assert kinds(text, shown, returned) == found
 
 
 def test_what_fsync_confirmed_is_kept_under_one_of_its_names() -> None:
+    """A rename after the fsync may or may not be seen."""
     text = "append /f 3000 9; fsync /f; rename /f /n"
     assert kinds(text, 3, 4) == set()
     assert kinds(text, 3, 3, f=F) == {"synced", "size"}
@@ -90,10 +102,12 @@ def test_what_fsync_confirmed_is_kept_under_one_of_its_names() -> None:
     history = History(find_workload(text).all_operations(), History(SETUP))
     tree = tree_at(history, 4)
     del tree["/n"]
-    assert find(history).kinds(tree, Cut(0, (), returned=3)) == {"names", "synced"}
+    assert make_findings(history).kinds(tree, Cut(0, (), returned=3)) == {"names", "synced"}
 
 
 def test_a_part_that_no_fsync_has_confirmed_may_show_zeros_or_a_removed_file() -> None:
+    """The 3000 appended bytes may be missing, without a finding. Zeros and a removed file's bytes
+    are findings."""
     text = "append /f 3000 9"
     assert kinds(text, 2, 2) == kinds(text, 2, 2, f=F) == set()
     assert kinds(text, 2, 2, f=F + b"\0" * 3000) == {"zeros"}
@@ -103,6 +117,8 @@ def test_a_part_that_no_fsync_has_confirmed_may_show_zeros_or_a_removed_file() -
 
 
 def test_a_name_that_a_rename_gave_has_the_whole_old_or_the_whole_new_contents() -> None:
+    """An empty file under the name is the finding `replaced`, if the file had contents before the
+    rename."""
     text = "creat /n; write /n 0 6000 10; rename /n /f"
     assert kinds(text, 1, 4) == kinds(text, 4, 4) == set()
     assert kinds(text, 4, 4, f=b"") == {"replaced"}
@@ -115,12 +131,14 @@ def test_a_name_that_leads_to_another_file_is_of_no_moment() -> None:
     history = History(find_workload("rename /f /d/g").all_operations(), History(SETUP))
     start, after = tree_at(history, 0), tree_at(history, 2)
     half = after | {"/d/g": start["/d/g"]}
-    assert find(history).kinds(half, Cut(0, (), returned=2)) == {"names", "synced"}
+    assert make_findings(history).kinds(half, Cut(0, (), returned=2)) == {"names", "synced"}
     history = History(find_workload("creat /n; rename /n /f").all_operations(), History(SETUP))
     half = tree_at(history, 3) | {"/f": tree_at(history, 0)["/f"]}
-    assert find(history).kinds(half, Cut(0, (), returned=3)) == set()  # as before the creat
+    assert (
+        make_findings(history).kinds(half, Cut(0, (), returned=3)) == set()
+    )  # as before the creat
     half |= {"/d/n": half["/f"]}
-    assert find(history).kinds(half, Cut(0, (), returned=3)) == {"names"}
+    assert make_findings(history).kinds(half, Cut(0, (), returned=3)) == {"names"}
 
 
 def test_a_new_files_name_does_not_lead_to_the_file_that_it_has_replaced() -> None:
@@ -129,12 +147,13 @@ def test_a_new_files_name_does_not_lead_to_the_file_that_it_has_replaced() -> No
     history = History(
         find_workload("creat /n; sync; rename /n /f").all_operations(), History(SETUP)
     )
-    assert find(history).kinds(tree_at(history, 4), Cut(0, (), returned=4)) == set()
+    assert make_findings(history).kinds(tree_at(history, 4), Cut(0, (), returned=4)) == set()
     half = tree_at(history, 4) | {"/f": tree_at(history, 0)["/f"]}
-    assert find(history).kinds(half, Cut(0, (), returned=4)) == {"names"}
+    assert make_findings(history).kinds(half, Cut(0, (), returned=4)) == {"names"}
 
 
 def test_a_byte_behind_the_end_of_each_version_is_strange() -> None:
+    """Pieces are sectors of 512 bytes that no version has."""
     window = [b"a" * 700, b"a" * 700 + b"b" * 300]
     assert list(strange_pieces(b"a" * 700 + b"b" * 300, window)) == []
     assert list(strange_pieces(b"a" * 700 + b"\0" * 300, window)) == [(512, b"\0" * 300)]
@@ -145,6 +164,7 @@ def test_a_byte_behind_the_end_of_each_version_is_strange() -> None:
 
 
 def test_a_large_write_is_torn_between_blocks() -> None:
+    """grain: how many sectors are written at once, here 8."""
     from random import Random
 
     ways = tears(24, Random(0), grain=8)
@@ -154,6 +174,7 @@ def test_a_large_write_is_torn_between_blocks() -> None:
 
 
 def test_the_same_cuts_are_drawn_each_time() -> None:
+    """The name of the workload is the seed. 0 draws all cuts."""
     base = Base(bytes(64 * SECTOR))
     events = [Event("write", 0, i * SECTOR, b"1" * SECTOR) for i in range(6)]
     every = list(iterate_cuts(base, events))
@@ -168,6 +189,8 @@ def test_the_same_cuts_are_drawn_each_time() -> None:
 
 @twin
 def test_each_free_block_of_the_base_shows_a_removed_file() -> None:
+    """The base is the disk with which workloads begin. All its free blocks, more than 1000, are
+    filled with STALE."""
     disk = bytearray(make_base(has_journal=False))
     reader, tree = Reader(disk), read_tree(disk)
     used = {b for path in tree for b in reader.blocks_of(reader.inode(tree[path].inode))}
@@ -182,13 +205,15 @@ def test_each_free_block_of_the_base_shows_a_removed_file() -> None:
 
 @twin
 def test_the_judges_find_what_is_planted() -> None:
-    """A root without its block, about which e2fsck asks; and an fsynced file without its data."""
+    """Planted are a root directory without its block, about which e2fsck asks; a block in use that
+    the bitmap calls free; and an fsynced file without its data."""
     base = make_base(has_journal=False)
     reader, tree = Reader(base), read_tree(base)
     with Judging(base) as judging:
         assert judging.judge(base).kinds == frozenset()
         lost = bytearray(base)
         lost[1024 + 58] = 0  # not unmounted: else e2fsck -p believes it
+        # byte 58 of the superblock is the state: 0 while mounted, 1 when clean
         at = reader.inode_place(2)
         lost[at + 40 : at + 44] = bytes(4)  # the root has no block
         assert "asks" in judging.judge(bytes(lost)).kinds
@@ -201,10 +226,10 @@ def test_the_judges_find_what_is_planted() -> None:
         assert verdict.tree == tree  # so only e2fsck has found it
         block = reader.blocks_of(reader.inode(tree["/f"].inode))[0] * 4096
         event = Event("write", 0, block, b"\0" * 4096)
-        began, done = Event("began", mark=1), Event("returned", mark=1)
+        began, done = Event("began", mark_event=1), Event("returned", mark_event=1)
         count = judging.count(find_workload("fsync /f"), [began, event, done], 0)
         assert count.cuts - 1 <= count.kinds["synced"]  # one leaves only the block's last sector
-        failed = [began, Event("returned", mark=1, error=5)]
+        failed = [began, Event("returned", mark_event=1, error=5)]
         assert "error 5" in judging.count(find_workload("fsync /f"), failed, 0).wrong
 
 
@@ -213,6 +238,7 @@ CUTS = 60 if WHOLE else 12  # of a workload
 
 @twin
 def test_our_own_kernel_shows_what_is_expected_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sluice's own modes run the classic workloads."""
     work = tuple(find_workload(text) for text in CLASSIC)
     mounts = tuple(mode.mount for mode in MODES if mode.mount.type == "sluice")
     assert command.run_comparison(command.Request(mounts, work, CUTS, 2)) == 0
@@ -221,6 +247,7 @@ def test_our_own_kernel_shows_what_is_expected_of_it(capsys: pytest.CaptureFixtu
 
 
 def test_what_is_not_as_expected_is_told() -> None:
+    """The mode ext4 must show `zeros` and must never show `synced`."""
     workload, expected = find_workload("sync"), find_mode(parse_mount("ext4"))
     assert list(command.Result(expected, "Linux", [Count(workload)]).surprises()) == []
     result = command.Result(expected, "Linux", [Count(workload)] * 2)
@@ -245,6 +272,7 @@ def test_what_is_no_mount_is_refused(text: str, said: str) -> None:
 
 
 def test_a_mode_expects_kinds_that_there_are() -> None:
+    """No kind is both required and forbidden, and a mode's text gives the mode back."""
     for mode in MODES:
         assert set(mode.must) | set(mode.never) <= set(KINDS)
         assert not set(mode.must) & set(mode.never)
@@ -254,6 +282,7 @@ def test_a_mode_expects_kinds_that_there_are() -> None:
 
 
 def test_each_workload_is_on_one_disk() -> None:
+    """The workloads are shared out to MOST_DISKS disks."""
     work = list_workloads(0)
     shares = share_workloads(work)
     assert len(shares) == MOST_DISKS
@@ -262,6 +291,7 @@ def test_each_workload_is_on_one_disk() -> None:
 
 
 def test_a_disk_has_its_number_and_a_part_for_each_workload(tmp_path: Path) -> None:
+    """The first sector holds the number; then come copies of the base."""
     base = b"b" * 8 * SECTOR
     disk = make_disk(tmp_path / "disk", 3, base, 2).read_bytes()
     assert disk[:SECTOR].startswith(b"3\n") and disk[len(base) :] == 2 * base
@@ -270,16 +300,32 @@ def test_a_disk_has_its_number_and_a_part_for_each_workload(tmp_path: Path) -> N
 PART = 16 * SECTOR
 
 
-def mark(text: str) -> Event:
-    """Return what the guest's program writes when it prints."""
+def mark_event(text: str) -> Event:
+    """Return the write by which the guest's program reports something."""
     return Event("write", 0, 0, text.encode().ljust(SECTOR, b"\0"))
 
 
 def test_a_disks_log_is_taken_apart_by_what_the_program_printed() -> None:
+    """\\5 begins a workload, @0 and =0 mark an operation's begin and its return with an error, and
+    @end ends the workload. Writes get their place within the workload's part."""
     one = Event("write", 0, PART + SECTOR, b"1" * SECTOR)
     two = Event("write", 0, 2 * PART, b"2" * SECTOR)
-    log = [Event("flush"), mark("\5"), mark("@0\n"), one, Event("flush"), mark("=0 -17\n")]
-    log += [mark("@end\n"), mark("\5"), mark("@0\n"), two, mark("=0 0\n"), mark("@end\n")]
+    log = [
+        Event("flush"),
+        mark_event("\5"),
+        mark_event("@0\n"),
+        one,
+        Event("flush"),
+        mark_event("=0 -17\n"),
+    ]
+    log += [
+        mark_event("@end\n"),
+        mark_event("\5"),
+        mark_event("@0\n"),
+        two,
+        mark_event("=0 0\n"),
+        mark_event("@end\n"),
+    ]
     first, second = split_log(log, PART, 2)
     assert [event.kind for event in first] == ["began", "write", "flush", "returned", "end"]
     assert (first[1].at, first[3].error, second[1].at) == (SECTOR, 17, 0)
@@ -287,7 +333,7 @@ def test_a_disks_log_is_taken_apart_by_what_the_program_printed() -> None:
         (log[:-1], "workload 1 of a disk did not come to its end"),
         (log[:7], "1 of 2 workloads"),
         ([*log[:3], two, *log[3:]], "outside of the part"),
-        ([*log[:3], mark("/f: no space"), *log[3:]], "'/f: no space', which is no mark"),
+        ([*log[:3], mark_event("/f: no space"), *log[3:]], "'/f: no space', which is no mark"),
     ):
         with pytest.raises(BadRecording, match=said):
             split_log(wrong, PART, 2)
@@ -297,6 +343,7 @@ def test_a_disks_log_is_taken_apart_by_what_the_program_printed() -> None:
 
 
 def test_the_pages_table_is_that_of_the_modes_and_as_expected() -> None:
+    """The book's table has a row for each mode, with its counts of findings."""
     rows = linux_table.read_rows()
     assert list(rows) == [str(mode.mount) for mode in MODES]
     for mode in MODES:
@@ -307,6 +354,7 @@ def test_the_pages_table_is_that_of_the_modes_and_as_expected() -> None:
 
 
 def test_a_row_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    """A row of a known mount is replaced, a new one is added at the end."""
     copy = tmp_path / "crash.md"
     copy.write_text(PAGE.read_text())
     before = linux_table.read_rows(copy)

@@ -6,6 +6,8 @@ from sluice.theory.parts.drive_row import read_drive_row
 
 
 def test_the_row_is_the_tables_own():
+    """These are figures of drives/cheetah4lp.c: 10,033 rotations in a minute, 8 heads, 3 segments,
+    and zones with sectors on a track."""
     row = read_drive_row("cheetah4lp")
     assert (row.rotation_ns, row.heads, row.segments) == (60 * 10**9 // 10033, 8, 3)
     assert [z.sectors for z in row.zones] == [195, 187, 176, 166, 155, 145, 131]
@@ -14,6 +16,7 @@ def test_the_row_is_the_tables_own():
 
 
 def test_places_are_cylinders_in_the_proportion_of_their_sectors():
+    """A place is a part of the disk's sectors, from 0 to 1; outer cylinders have more sectors."""
     row = read_drive_row("cheetah4lp")
     outer = row.zones[0]
     share = outer.cylinders * outer.sectors / sum(z.cylinders * z.sectors for z in row.zones)

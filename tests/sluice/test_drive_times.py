@@ -1,4 +1,9 @@
-"""How a drive spent its time (utilisation.py): by a trace made by hand, and in runs."""
+"""How a drive spent its time (utilisation.py): by a trace made by hand, and in runs.
+
+A drive's metrics are `drive.KIND.PART`: the kinds are read, write, map (writes of a virtual log's
+map), moved, and all; the parts are commands, command (overhead), locating, transfer and service,
+which is their sum. In traces made by hand the drive takes 10 ms for each command.
+"""
 
 import re
 from collections.abc import Callable
@@ -64,11 +69,13 @@ columns = ["drive.all.service_ms", "drive.idle_ms"]
 
 
 def event(at_ns: int, name: str, block: int, argument: int = 8) -> Event:
+    """Return an event of disk 1. A name may begin with "write", as "write queued"."""
     write, _, name = name.rpartition(" ")
     return Event(at_ns, name, 1, block, 3, argument, write == "write")
 
 
-def of_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0) -> dict:
+def measure_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0) -> dict:
+    """Return the utilisation of the drive by these events, from start to end."""
     return utilisation.drive_utilisation(
         SimpleNamespace(config=CONFIG), events, lost, start_ns, end_ns
     )
@@ -76,15 +83,15 @@ def of_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0) -> 
 
 @pytest.mark.native
 def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
-    """The drive takes 10 ms for anything. The first read is before the measured part; the last one
-    ends 9 ms too early for the model."""
+    """The first read is before the measured part. The last one ends 9 ms too early for the model,
+    so its parts are unknown."""
     events = []
     for at_ms, name, ends_ms in ((0, "", 10), (20, "", 30), (34, "write ", 44), (50, "", 51)):
         at = at_ms * MS
         events += [event(at, f"{name}queued", at_ms), event(at, f"{name}issued", at_ms)]
         response_ns = (ends_ms - at_ms) * MS + 1000
         events.append(event(at + response_ns, f"{name}completed", at_ms, response_ns))
-    drive = of_drive(events, 15 * MS, 60 * MS)
+    drive = measure_drive(events, 15 * MS, 60 * MS)
     assert [
         utilisation.utilisation_value(drive, name, "commands")
         for name in ("read", "write", "map", "all")
@@ -94,13 +101,14 @@ def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
     assert drive["unknown"] == 1
     assert drive["idle"] == 4 * MS + 6 * MS
     with pytest.raises(BadTrace, match="7 events were overwritten: a larger trace_k"):
-        of_drive(events, 15 * MS, 60 * MS, lost=7)
+        measure_drive(events, 15 * MS, 60 * MS, lost=7)
 
 
 @pytest.mark.native
 def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
-    """Two writes are appended to each other in one command. Then a sector of the map goes where
-    another write has its logical sectors, which waits."""
+    """Two writes are placed next to each other and are one command. Then the log writes a sector of
+    its map (process 0) at the place that is also the logical sector of another write, which
+    waits."""
     events = [
         event(0, "write queued", 80),
         event(0, "write queued", 16),
@@ -129,10 +137,10 @@ def run_logged(path: Path, place: str, summaries: int, more: str = "") -> Callab
     experiment = load_experiment(path)
     result, _ = run.make_run(experiment.runs[0], path.with_suffix(".console"))
 
-    def of(name: str) -> float:
+    def metric(name: str) -> float:
         return result["virtual_ms"] if name == "virtual" else metrics.evaluate(result, name)
 
-    return of
+    return metric
 
 
 @pytest.mark.parametrize("in_drive", [0, 1])
@@ -140,36 +148,44 @@ def run_logged(path: Path, place: str, summaries: int, more: str = "") -> Callab
 def test_all_commands_of_a_virtual_log_are_known(
     place: str, summaries: int, in_drive: int, tmp_path: Path
 ) -> None:
+    """place: the policy that chooses places; in_drive: the drive itself keeps the log, so the log's
+    commands have no overhead."""
     more = f"log_in_drive = {in_drive}\ndrive_command_us = 300"
-    of = run_logged(tmp_path / "logged.toml", place, summaries, more)
-    assert of("drive.unknown") == 0
-    assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
+    metric = run_logged(tmp_path / "logged.toml", place, summaries, more)
+    assert metric("drive.unknown") == 0
+    assert metric("drive.map.commands") == metric("stat.disk.map_writes") > 50
     for way in ("write", "read"):  # of some, several are one command
-        assert 50 < of(f"drive.{way}.commands") <= of(f"hist.disk1.{way}_response.count")
-    assert (of("drive.moved.commands") > 0) == (of("stat.disk.moved") > 0) == (place != "eager")
+        assert 50 < metric(f"drive.{way}.commands") <= metric(f"hist.disk1.{way}_response.count")
+    assert (
+        (metric("drive.moved.commands") > 0)
+        == (metric("stat.disk.moved") > 0)
+        == (place != "eager")
+    )
     for name in ("command", "locating", "transfer"):
-        assert 0 < of(f"drive.all.{name}_ns") < of("drive.all.service_ns")
-    parts = sum(of(f"drive.all.{name}_ns") for name in ("command", "locating", "transfer"))
-    assert parts == of("drive.all.service_ns")
-    assert of("drive.all.service_ms") + of("drive.idle_ms") < of("virtual")
+        assert 0 < metric(f"drive.all.{name}_ns") < metric("drive.all.service_ns")
+    parts = sum(metric(f"drive.all.{name}_ns") for name in ("command", "locating", "transfer"))
+    assert parts == metric("drive.all.service_ns")
+    assert metric("drive.all.service_ms") + metric("drive.idle_ms") < metric("virtual")
     for purpose in ("map", "moved"):
-        assert (of(f"drive.{purpose}.command_ns") > 0) == (
-            not in_drive and of(f"drive.{purpose}.commands") > 0
+        assert (metric(f"drive.{purpose}.command_ns") > 0) == (
+            not in_drive and metric(f"drive.{purpose}.commands") > 0
         )
 
 
 def test_a_drive_that_keeps_its_log_is_given_one_command_for_an_update(tmp_path: Path) -> None:
-    """The sector of the map costs the way to a place and a sector's transfer, and no more: a
-    command of hp97560 takes 2.2 ms of its controller, and its platter takes 0.21 ms a sector."""
-    of = run_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
-    assert of("drive.write.command_ns") == 2_200_000 * of("drive.write.commands") > 0
-    assert of("drive.map.commands") == of("stat.disk.map_writes") > 50
-    assert of("drive.map.command_ns") == 0
-    each_ns = of("drive.map.transfer_ns") / of("drive.map.commands")
+    """A write of the map costs the way to its place and one sector's transfer, and no command
+    overhead: a command of hp97560 takes 2.2 ms of its controller, and a sector 0.21 ms."""
+    metric = run_logged(tmp_path / "logged.toml", "eager", 0, "log_in_drive = 1")
+    assert metric("drive.write.command_ns") == 2_200_000 * metric("drive.write.commands") > 0
+    assert metric("drive.map.commands") == metric("stat.disk.map_writes") > 50
+    assert metric("drive.map.command_ns") == 0
+    each_ns = metric("drive.map.transfer_ns") / metric("drive.map.commands")
     assert each_ns == pytest.approx(60e9 / 4002 / 72, rel=0.01)
 
 
 def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> None:
+    """Two processes update the file, so that a read of one waits for the map's write of the
+    other."""
     path = tmp_path / "logged.toml"
     text = LOGGED.format(place="eager", summaries=0)
     path.write_text(text.replace("fsync=8 ", "fsync=8 numjobs=2 "))
@@ -184,6 +200,7 @@ def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> Non
 
 
 def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:
+    """The machine's key drive_times makes a run compute them."""
     path = tmp_path / "logged.toml"
     text = LOGGED.format(place="eager", summaries=0)
     path.write_text(text.replace("drive_times = 1", "drive_times = 0"))
@@ -195,6 +212,7 @@ def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_metrics_of_the_drive_have_words() -> None:
+    """Each metric's heading in reports."""
     assert metric_words("drive.write.locating_ms").heading == "locating of the drive's writes, ms"
     assert metric_words("drive.map.commands").heading == "the drive's writes of the map"
     each = "drive.map.rotation_us / drive.map.commands"
@@ -203,6 +221,7 @@ def test_metrics_of_the_drive_have_words() -> None:
     assert metric_words("drive.unknown").text == "commands of unknown parts"
 
 
+# A drive with tracks of 8 sectors, which turns in 8000 ns
 ROW = DriveRow(8000, 1, 1000, 0, 1, 1, 1, 0, 0, (Zone(0, 9, 8, 0, 0),), (0,))
 
 
@@ -210,14 +229,14 @@ def test_the_time_to_a_free_place_by_hand() -> None:
     """A track of two places of four sectors; the head comes from one that is used. So on average
     one of two is free. The first begins after two sectors on average, the second four later: if one
     is free, it is the first with probability 2/3."""
+    # 2 sectors to the first place, 6 to the second
     assert eager.mean_locating_sectors(1, 4, ROW) == pytest.approx(2 * 2 / 3 + 6 * 1 / 3)
 
 
 def test_other_tracks_count_from_the_head_switch_on() -> None:
-    assert eager.start_times(5, 3, 4, 8) == [
-        5,
-        9,
-    ]  # every 4 sectors from 5 on or before, not before 3
+    """More heads, and quicker switches to them, make the next free place come sooner."""
+    # places every 4 sectors, one of them at 5, in a track of 8, from sector 3 on
+    assert eager.start_times(5, 3, 4, 8) == [5, 9]
 
     def mean(heads: int, switch_ns: int) -> float:
         zones = (Zone(0, 9, 80, 2, 0),)
@@ -225,4 +244,6 @@ def test_other_tracks_count_from_the_head_switch_on() -> None:
         return eager.mean_locating_sectors(0.3, 4, row)
 
     assert mean(4, 1000) < mean(2, 1000) < mean(2, 9000) < mean(1, 1000)
-    assert mean(2, 80_000) == pytest.approx(mean(1, 1000), rel=0.01)  # a turn: nearly never
+    assert mean(2, 80_000) == pytest.approx(
+        mean(1, 1000), rel=0.01
+    )  # a switch as long as a rotation

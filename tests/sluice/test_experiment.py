@@ -1,6 +1,12 @@
 """Experiments: files are checked strictly, runs repeat to the last byte, failures stay apart.
 
-Where the machine is not what is tested, the twin makes the runs, in less time.
+SMALL is the experiment's file that most tests change. It has two arms, `async` and `delayed`, which
+differ in the write policy, and two seeds: four runs. Its workload has two jobs, `read` and `write`.
+Fixtures: `small` is SMALL in a file, `sized` has sizes as well, and `made` has SMALL's results. An
+arm is a set of policies; a run is one machine's execution.
+
+The twin, which is the kernel compiled for the host, makes the runs in less time than QEMU's
+machine, except where the machine is what is tested.
 """
 
 import copy
@@ -105,6 +111,7 @@ value = 1000
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
+    """Return the file of the experiment SMALL."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
@@ -118,7 +125,7 @@ def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProces
 
 
 def change_file(path: Path, old: str, new: str) -> int:
-    """Change the file; the number of the line where the change begins."""
+    """Replace `old`, which the file has once, and return the line number at which it began."""
     text = path.read_text()
     assert text.count(old) == 1, old
     path.write_text(text.replace(old, new))
@@ -139,6 +146,8 @@ nr = 50
 
 @pytest.fixture
 def sized(small: Path) -> Path:
+    """Return the file of SMALL with two sizes: full (three seeds, 300 reads) and quick (one seed,
+    50)."""
     change_file(small, "nr=300", "nr={nr}")
     small.write_text(small.read_text() + SIZES)
     return small
@@ -149,6 +158,7 @@ def sized(small: Path) -> Path:
 
 @pytest.mark.xdist_group(shipped.GROUP)
 def test_the_experiments_that_ship_have_no_problems_and_are_listed():
+    """Each file loads in both sizes, and `sluice experiment list` prints its claim."""
     done = subprocess.run(
         [*LINE, "experiment", "list"],
         cwd=ROOT,
@@ -242,6 +252,8 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, said):
+    """`old` in SMALL is replaced by `new`; the message names the line and says what is wrong with
+    it."""
     line = change_file(small, old, new)
     with pytest.raises(BadExperiment) as refused:
         load(small)
@@ -250,6 +262,7 @@ def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, sa
 
 
 def test_expectations_and_figures_that_are_there_twice_are_refused_with_both_lines(small: Path):
+    """SMALL's expectation and a published figure are each in the file twice."""
     text = small.read_text()
     last = text[text.index("[[expectations]]") :]
     figure = '[[published]]\narm = "async"\nmetric = "read.max_ms"\nvalue = "{}"\n'
@@ -267,6 +280,8 @@ def test_expectations_and_figures_that_are_there_twice_are_refused_with_both_lin
 
 
 def test_a_difference_and_a_figure_of_the_sources_model_are_figures_of_their_own(small: Path):
+    """A metric may have a published figure, one that the paper's model gives, and one that is a
+    difference from another arm. None of them is a duplicate of another."""
     one = '[[published]]\narm = "async"\nmetric = "read.p99_ms"\nvalue = "28"\n'
     more = (one + 'whose = "model"\n', one + 'than = "delayed"\n')
     small.write_text(small.read_text() + "".join(more))
@@ -282,6 +297,7 @@ def test_a_difference_and_a_figure_of_the_sources_model_are_figures_of_their_own
 
 
 def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None:
+    """The file has an arm of its own with the name of an arm in experiments/sets/core.toml."""
     line = change_file(small, 'name = "delayed"', 'name = "IPU"')
     small.write_text('sets = "core"\n' + small.read_text())
     why = 'a second arm "IPU"; experiments/sets/core.toml has one, too'
@@ -292,6 +308,7 @@ def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None
 def test_two_sets_of_one_name_are_refused_with_both_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A set is an arm with a name that several experiments use."""
     monkeypatch.setattr(sets, "SETS", tmp_path)
     one = '[[sets]]\nname = "PU"\nabout = "x"\npolicies = {}\n'
     (tmp_path / "a.toml").write_text(one)
@@ -302,6 +319,7 @@ def test_two_sets_of_one_name_are_refused_with_both_places(
 
 
 def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
+    """The name `none` is that of an order policy and of a prefetch policy."""
     why = r"--with=none: several policies have this name, policies/order/none\.c and policies/pref"
     with pytest.raises(BadExperiment, match=why):
         load(small, policy="none")
@@ -323,6 +341,8 @@ def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
     ],
 )
 def test_a_word_that_means_no_experiment_is_refused_in_one_line(tmp_path: Path, word, said):
+    """FOLDER stands for a folder that has a folder `empty`, a folder `folder.toml` and a file
+    `notes`."""
     for name in ("empty", "folder.toml"):
         (tmp_path / name).mkdir()
     (tmp_path / "notes").write_text("notes")
@@ -338,6 +358,7 @@ def test_the_beginning_of_names_may_have_stars():
 
 
 def test_two_experiments_of_one_name_are_refused_and_both_are_named(monkeypatch) -> None:
+    """mogul-2.toml appears to be in the folder wang, too."""
     first = selection.experiments_by_name()["mogul-2"]
     second = first.parent.parent / "wang" / first.name
     monkeypatch.setattr(selection, "experiment_files", lambda: [*experiment_files(), second])
@@ -348,6 +369,7 @@ def test_two_experiments_of_one_name_are_refused_and_both_are_named(monkeypatch)
 
 @pytest.mark.parametrize("find", [find_experiment_files, options.files_of])
 def test_the_folder_experiments_means_all_and_one_of_its_folders_what_is_in_it(find) -> None:
+    """find: the two functions that turn a command's word into files."""
     assert find(f"{EXPERIMENTS}/") == experiment_files()
     there = find(f"{EXPERIMENTS}/mogul/")
     assert there == [path for path in experiment_files() if path.parent.name == "mogul"]
@@ -355,6 +377,7 @@ def test_the_folder_experiments_means_all_and_one_of_its_folders_what_is_in_it(f
 
 
 def test_searches_and_sets_are_no_experiments() -> None:
+    """The folders in OTHERS hold other TOML files, which no command takes for experiments."""
     names = {path.stem for path in experiment_files()}
     for folder in OTHERS:
         others = {path.stem for path in (EXPERIMENTS / folder).glob("*.toml")}
@@ -374,6 +397,7 @@ def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
 
 
 def test_a_tunable_is_known_whatever_words_its_unit_has():
+    """The unit "% of the cache" has several words."""
     found = load_catalogue().tunables["throttled.dirty_percent"]
     assert (found.unit, found.low, found.high) == ("% of the cache", 1, 100)
 
@@ -412,6 +436,8 @@ def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: P
 
 
 def test_lines_are_found_past_text_of_several_lines_and_in_arrays_of_tables():
+    """Lines finds a key's line by its path. The text in lines 1 to 4 looks like a table and is
+    none; a key that is not there has the line of its table."""
     lines = Lines('a = """\n[b]\nc = 1\n"""\n[[d]]\n[[d]]\n"e.f" = 2\ng.h = 3\n')
     assert lines.line(("d", 1, "e.f")) == 7
     assert lines.line(("d", 1, "g", "h")) == 8
@@ -430,12 +456,15 @@ def test_lines_are_found_past_text_of_several_lines_and_in_arrays_of_tables():
     ],
 )
 def test_wrong_sizes_are_refused(sized: Path, old, new, said):
+    """`old` in the experiment with sizes is replaced by `new`."""
     change_file(sized, old, new)
     with pytest.raises(BadExperiment, match=re.escape(said)):
         load(sized)
 
 
 def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path):
+    """Two arms with three seeds are six runs in full, and with one seed two runs in quick. The
+    expectation is of the size full only."""
     change_file(sized, "op = ", 'size = "full"\nop = ')
     full, quick = load(sized), load(sized, "quick")
     assert (full.name, quick.name) == ("small", "small-quick")
@@ -447,6 +476,8 @@ def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path
 
 
 def test_a_size_may_leave_arms_out_with_what_is_expected_of_them(sized: Path):
+    """The size quick has only the arm `delayed`. SMALL's expectation is about `async`, so quick has
+    none."""
     change_file(sized, "seed = [1]\nnr = 50", 'seed = [1]\nnr = 50\narms = ["delayed"]')
     full, quick = load(sized), load(sized, "quick")
     assert (full.arms, quick.arms) == (["async", "delayed"], ["delayed"])
@@ -458,6 +489,7 @@ def test_a_size_may_leave_arms_out_with_what_is_expected_of_them(sized: Path):
 
 
 def test_arms_have_variables_of_their_own(small: Path):
+    """An arm's variables are filled into the machine, and are no variables of the run."""
     change_file(small, "nbuf = 100", 'nbuf = "{n}"')
     change_file(small, 'drive = "rz58"', 'drive = "{drive}"')
     change_file(small, 'name = "async"', 'name = "async"\nvariables = {n = 100, drive = "rz57"}')
@@ -488,7 +520,8 @@ def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has
 
 
 def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
-    """The bytes are the same, too, if the machine makes the runs."""
+    """Two commands at once, whose machines are QEMU's, write results that are equal to the byte and
+    name no folder of the host."""
     change_file(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
     folders = [tmp_path / "a", tmp_path / "b"]
     with ThreadPoolExecutor() as pool:
@@ -504,6 +537,7 @@ def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
 
 def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     def make() -> runner.Outcome:
+        """Execute the experiment; runs whose results are stored are not made again."""
         experiment = load(small) if engine.host_refusal_reason() else twin_variant(load(small))
         return runner.execute(experiment, experiment.runs, 2, lambda step: None, tmp_path)
 
@@ -511,6 +545,7 @@ def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     again = make()
     assert (first.made, again.made) == (4, 0)
     assert again.results == first.results
+    # this tunable is of the arm `delayed` only, which has two of the four runs
     change_file(small, '"1 s"', '"3 s"')
     assert make().made == 2
 
@@ -518,10 +553,13 @@ def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
 def test_runs_of_several_are_one_queue_which_goes_on_while_one_is_looked_at(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    """All eight runs of two experiments are made although the caller took only the first outcome so
+    far."""
     made: list[str] = []
     all_made = threading.Event()
 
     def make(run: Run, console: Path) -> tuple[dict, float]:
+        """Note the experiment of a run that is begun; set `all_made` at the eighth."""
         made.append(run.experiment)
         if len(made) == 8:
             all_made.set()
@@ -557,12 +595,14 @@ echo before
 {command}
 '''
 [sweep]
-nbuf = [100, 99999999]
+nbuf = [100, 99999999]  # buffers: the second is more than the memory holds
 command = ["true", "false", "sleep 2000"]
 """
 
 
 def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
+    """Of six runs, one succeeds. The others end with a status other than 0, take too long, or have
+    no memory for their buffers."""
     path = tmp_path / "failing.toml"
     path.write_text(FAILING)
     done = command(path, tmp_path / "out")
@@ -574,19 +614,17 @@ def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
     where, after, *_ = rest.splitlines()
     console = Path(re.fullmatch(r"    \(the whole console: (.+)\)", where)[1])
     assert "@limit" in console.read_text()
-    assert after.startswith("FAILED "), "counters of the kernel help nobody"
+    assert after.startswith("FAILED "), "the kernel's counters must not be shown"
     assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
     assert "\n1 run made, 5 failed; results in" in done.stdout
-    lines = (
-        (tmp_path / "out" / NAME.replace("small", "failing") / "results.jsonl")
-        .read_text()
-        .splitlines()
-    )
+    lines = (tmp_path / "out" / "failing" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 1
     assert '"command":"true"' in lines[0]
 
 
 def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, tmp_path: Path):
+    """SMALL expects fewer than 1000 writes, which is met. Fewer than 1 is not met. No run is made
+    again for the changed expectation."""
     done = command(small, tmp_path / "out")
     assert done.returncode == 0
     assert "as said  few writes" in done.stdout
@@ -599,6 +637,8 @@ def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, 
 
 
 def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, tmp_path: Path):
+    """An expectation of a paper that is not met makes the command fail, unless the file gives a
+    cause (`differs`)."""
     change_file(small, "value = 1000", 'value = 1000\npaper = "Author 1999: fewer than 1,000"')
     done = command(small, tmp_path / "out")
     assert "as the paper  few writes" in done.stdout
@@ -614,6 +654,7 @@ def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, t
 
 
 def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path: Path):
+    """The cause (`differs`) is shown only if the expectation is not met."""
     change_file(small, "value = 1000", 'value = 1\ndiffers = "the file is longer"')
     done = command(small, tmp_path / "out")
     assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
@@ -625,6 +666,7 @@ def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path:
 
 
 def test_a_finding_needs_its_paper_and_a_check_one_of_two_words(small: Path):
+    """A line is added to the expectation, which has no `paper`."""
     for line, why in (
         ('finding = "Author 1999: few"', 'finding: only with "paper"'),
         ('check = "arithmetics"', "arithmetic"),
@@ -637,6 +679,8 @@ def test_a_finding_needs_its_paper_and_a_check_one_of_two_words(small: Path):
 
 
 def test_the_findings_of_each_paper_are_counted():
+    """Expectations with the same words of a paper are one finding. It is confirmed if all of them
+    are met, in part if some are, and open (met is None) if nothing was measured."""
     rows = [
         ("Author 1999, 2: all of it", True, ""),
         ("Author 1999, 2: all of it", True, ""),
@@ -674,6 +718,8 @@ def test_the_findings_of_each_paper_are_counted():
 
 
 def test_metrics_are_right_on_a_known_distribution():
+    """Of 100 times 90 are 1 ms, 9 are 10 ms and one is 1000 ms, so the 99th percentile is 10 ms and
+    one time in a hundred is over 10 ms."""
     times_ms = [1] * 90 + [10] * 9 + [1000]
     buckets = [[t * 10**6, t * 10**6 + 1000, times_ms.count(t)] for t in sorted(set(times_ms))]
     histogram = {"unit": "ns", "count": 100, "sum": sum(times_ms) * 10**6, "buckets": buckets}
@@ -696,7 +742,8 @@ def test_metrics_are_right_on_a_known_distribution():
     ("percent", "value"), [("99.9", 998), ("99", 989), ("0.1", 0), ("100", 999)]
 )
 def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, value: int):
-    """In floating point 99.9 / 100 * 1000 is more than 999."""
+    """The values are 0 to 999. In floating point 99.9 / 100 * 1000 is more than 999, which must not
+    make the percentile too large."""
     whole = metrics.Series("us", [[one, one + 1, 1] for one in range(1000)], {})
     assert whole.value(f"p{percent}") == value
 
@@ -712,16 +759,21 @@ def test_a_share_is_the_value_up_to_which_values_make_that_part_of_the_sum(
     assert bursts.value(f"share{percent}") == value
 
 
+# Two histograms as /dev/hist prints them. a has 3 values in ns, whose sum is 9: two in the bucket
+# from 1 to 2, one in the bucket from 5 to 6. b is empty.
 HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
 
 
 def test_the_name_of_a_run_may_be_a_files_whatever_its_variables_are():
+    """A slash in an arm's name or in a variable becomes a hyphen."""
     run = load(experiment_file("mogul-4.1-fast"), "quick").runs[0]
     name = replace(run, arm="a/b", variables={"file": "/data/f"}).name
     assert name == "a-b_file=-data-f"
 
 
 def test_the_text_of_dev_hist_is_read_strictly():
+    """A bucket before any head, a line with a field missing, a last line without its end, and a
+    head with a field missing are refused."""
     a = {"unit": "ns", "count": 3, "sum": 9, "buckets": [[1, 2, 2], [5, 6, 1]]}
     b = {"unit": "requests", "count": 0, "sum": 0, "buckets": []}
     assert devtext.parse_histograms(HIST) == {"a": a, "b": b}
@@ -737,6 +789,8 @@ def test_the_text_of_dev_hist_is_read_strictly():
 
 
 def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
+    """The workload's own output has lines that look like the marks @stat, @workload, @end and
+    @done."""
     said = f"@stat\n{HIST}@workload\n@end\nup\n@done\n"
     parts = {"start": "up 1", "stat0": "s 1 n\n", "hist0": HIST, "said": said}
     parts |= {"end": "up 2", "stat1": "s 2 n\n", "hist1": HIST}
@@ -753,6 +807,8 @@ def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
 def test_an_image_is_known_by_all_that_is_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Files, their contents, links and the script each change the digest; equal contents have the
+    same."""
     monkeypatch.setattr(files, "CACHE", tmp_path)
     plain = Content(size="1M", programs=False)
     others = [
@@ -769,6 +825,7 @@ def test_an_image_is_known_by_all_that_is_in_it(
 # ---- time series ----
 
 
+# all tests that use `made` run in one worker, so that it is made once
 its_runs_are_made_once = pytest.mark.xdist_group("experiment")
 
 
@@ -798,10 +855,14 @@ def test_a_file_is_hashed_again_after_each_change_and_only_then(tmp_path: Path):
 
 
 def request(name: str, at_ms: int, sector: int = 0, response_us: int = 0, write: bool = False):
+    """Return an event of disk 1. response_us: the argument of an event "completed"."""
     return Event(at_ms * 10**6, name, 1, sector, 0, response_us * 1000, write)
 
 
 def test_series_are_right_on_known_events():
+    """Events from 1000 to 4500 ms are counted in four bins of 1 s. A queue's length counts also
+    requests that were queued before. A heat bucket is [bin, lowest response time in us, count]; a
+    bin of flushes has [bin, flushes, blocks, largest]."""
     events = [
         request("queued", 500),
         request("queued", 900, write=True),
@@ -830,16 +891,21 @@ def test_series_are_right_on_known_events():
 
 
 def test_series_begin_after_what_was_lost():
+    """The first event that was kept, of three lost before it, is in bin 2. So the first whole bin
+    is 3."""
     found = series.gather_series(packed([request("completed", 2100)]), 3, 0, 5000)
     assert (found["lost"], found["from_bin"]) == (3, 3)
 
 
 def test_there_are_never_more_than_a_thousand_bins():
+    """For runs of 1 to 20,001 s a bin is 1, 2 or 5 times a power of ten of seconds long."""
     widths = [series.bin_width_ms(s * 1000) for s in (1, 1000, 1001, 2001, 5001, 10_001, 20_001)]
     assert widths == [1000, 1000, 2000, 5000, 10_000, 20_000, 50_000]
 
 
 def test_buckets_of_the_heat_map_adjoin():
+    """Where a bucket ends, the next one begins, so each of the first 5000 us belongs to exactly
+    one."""
     low = 0
     for us in range(5000):
         if us == series.bucket_high(low):
@@ -848,17 +914,22 @@ def test_buckets_of_the_heat_map_adjoin():
 
 
 def test_many_response_times_have_the_buckets_of_each():
+    """The function for arrays agrees with that for one time, next to each power of two up to 2^52
+    us."""
     near = [2**n + step for n in range(53) for step in (-1, 0, 1)]
     lows = series.bucket_lows(np.array(near, np.uint64)).tolist()
     assert lows == [series.bucket_low(us) for us in near]
 
 
 def test_a_queue_whose_beginning_was_lost_is_not_negative():
+    """queued: True for a request that is queued, False for one that ends. The first end has no
+    known beginning."""
     queued = np.array([False, True, True, False, False, False, True])
     assert series.queue_lengths(queued).tolist() == [0, 1, 2, 1, 0, 0, 1]
 
 
 def test_without_requests_a_queue_is_empty_in_each_bin():
+    """A hit in the cache is no request. Without events a queue keeps its length."""
     found = series.gather_series(packed([request("queued", 500), request("hit", 1500)]), 0, 0, 3000)
     assert found["disks"] == {} and found["bins"] == 3
     events = [request("queued", 500), request("queued", 1500), request("completed", 1500, 7)]
@@ -868,6 +939,8 @@ def test_without_requests_a_queue_is_empty_in_each_bin():
 
 @its_runs_are_made_once
 def test_series_agree_with_the_kernels_counters(made: Path):
+    """The series come from the trace. Two requests, and the 20 blocks of a flush, may be counted
+    while /dev is being read."""
     for row in result.read(made):
         disk = result.disk_series(row)
         for kind in ("read", "write"):
@@ -882,6 +955,7 @@ def test_series_agree_with_the_kernels_counters(made: Path):
 
 
 def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: Path):
+    """A trace of 1 KiB loses events in each of the four runs, so the series begin late."""
     change_file(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
     done = command(small, tmp_path / "out")
     assert done.stdout.count("events; a larger trace_k keeps them") == 4
@@ -894,6 +968,7 @@ def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: 
 
 @its_runs_are_made_once
 def test_the_terminal_shows_when_writes_are_done(made: Path):
+    """Each bar is the writes of one bin."""
     row = result.read(made)[0]
     writes = [0, 60, 0, 30]
     row["series"] |= {"bins": 4, "disks": {"disk1": {"writes": writes}}}
@@ -907,6 +982,7 @@ def test_the_terminal_shows_when_writes_are_done(made: Path):
 
 @its_runs_are_made_once
 def test_lines_of_results_are_as_documented(made: Path):
+    """Each key of a result is a word of the docstring of sluice/experiment/result.py."""
     results = result.read(made)
     assert len(results) == 4
     documented = re.findall(r"\w+", result.__doc__)
@@ -933,6 +1009,7 @@ def test_lines_of_results_are_as_documented(made: Path):
 def test_a_line_that_is_no_result_is_refused_with_words(
     made: Path, tmp_path: Path, where, value, said
 ):
+    """The value at the path `where` is replaced, or deleted if the new value is None."""
     good = json.loads(made.read_text().splitlines()[0])
     bad = copy.deepcopy(good)
     part = bad
@@ -951,6 +1028,7 @@ def test_a_line_that_is_no_result_is_refused_with_words(
 
 
 def test_a_policy_can_be_measured_beside_those_of_an_experiment(tmp_path: Path) -> None:
+    """The policy sstf gives one more arm: the first arm, with this scheduler."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     alone, more = load(path), load(path, policy="sstf")
@@ -972,6 +1050,7 @@ def test_a_policy_can_be_measured_beside_those_of_an_experiment(tmp_path: Path) 
 def test_a_policy_to_be_measured_too_must_be_there_and_another(
     tmp_path: Path, policy: str, why: str
 ) -> None:
+    """No policy has this name, or the first arm uses the policy already."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     with pytest.raises(BadExperiment) as raised:
@@ -980,6 +1059,8 @@ def test_a_policy_to_be_measured_too_must_be_there_and_another(
 
 
 def test_the_hash_of_an_image_is_that_of_its_bytes_wherever_its_holes_are(tmp_path: Path):
+    """A file with holes and its copy without them have the same hash. Another byte, or a longer
+    file, has another."""
     sparse, full, other = (tmp_path / name for name in ("sparse", "full", "other"))
     for path in (sparse, other):
         with path.open("wb") as file:

@@ -1,4 +1,8 @@
-"""Rows in an experiment's file stand for tables, and what is wrong in a row has its line."""
+"""Rows in an experiment's file stand for tables, and what is wrong in a row has its line.
+
+ROWS writes the first two tables of TABLES as rows: a list of columns, and a list of values for each
+table.
+"""
 
 from pathlib import Path
 
@@ -44,6 +48,7 @@ def test_rows_are_the_tables_that_they_stand_for() -> None:
 
 
 def test_a_key_of_a_row_is_in_the_rows_line_and_a_shared_one_where_it_stands() -> None:
+    """Lines finds the line of a key by its path."""
     lines = Lines(ROWS)
     assert [lines.line(("published", i, "arm")) for i in range(3)] == [5, 7, 11]
     assert [lines.line(("published", i, "where")) for i in range(3)] == [2, 2, 10]
@@ -68,6 +73,7 @@ ARMS = '[[arms]]\ncolumns = ["name", "policies.update"]\nrows = [\n    ["PU", "p
 def test_what_is_wrong_in_rows_is_refused_with_its_line(
     tmp_path: Path, old: str, new: str, at: int, said: str
 ) -> None:
+    """at: the line, counted from the table of arms."""
     assert old in ARMS
     text = random_reads("rows are read", 10, 1)
     first = text.count("\n") + 2  # the line of [[arms]]

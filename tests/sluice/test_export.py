@@ -1,4 +1,9 @@
-"""Exports of a run's trace: the tools the formats are for read them, and agree with the kernel."""
+"""Exports of a run's trace: the tools the formats are for read them, and agree with the kernel.
+
+One small run is made and recorded (`rec`, a Recording: its requests and events). `result` has the
+kernel's own counters and histograms of the run, with which the exported files (`files`, a folder)
+must agree. disk1 has the files that are read and written; disk0 is the root disk.
+"""
 
 import base64
 import csv
@@ -35,6 +40,7 @@ SMALL = reads_beside_writes("a trace can be exported", 500)
 
 @pytest.fixture(scope="module")
 def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the experiment whose one run is exported."""
     path = tmp_path_factory.mktemp("export") / "small.toml"
     path.write_text(SMALL)
     return path
@@ -50,11 +56,13 @@ def recorded(toml: Path) -> tuple[Recording, dict]:
 
 @pytest.fixture(scope="module")
 def rec(recorded: tuple[Recording, dict]) -> Recording:
+    """Return the recording of the run."""
     return recorded[0]
 
 
 @pytest.fixture(scope="module")
 def result(recorded: tuple[Recording, dict]) -> dict:
+    """Return the result of the run."""
     return recorded[1]
 
 
@@ -66,12 +74,13 @@ def files(rec: Recording, toml: Path) -> Path:
     return out
 
 
-def tool(folder: Path, *words: str) -> str:
+def run_tool(folder: Path, *words: str) -> str:
     """Run a tool and return its output."""
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 def counter(result: dict, name: str) -> int:
+    """Return the value of one of the kernel's counters."""
     return result["counters"][name][0]
 
 
@@ -85,6 +94,7 @@ def command(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_recorded_requests_are_those_that_the_kernel_counted(rec, result):
+    """Some requests share a command, so there are fewer commands than requests."""
     for word in ("read", "write"):
         some = [r for r in rec.requests if r.direction == word]
         assert len(some) == counter(result, f"disk.{word}s") > 100
@@ -95,6 +105,9 @@ def test_the_recorded_requests_are_those_that_the_kernel_counted(rec, result):
 
 
 def test_times_between_events_are_those_of_the_kernels_histograms_to_the_ns(rec, result):
+    """Each of the kernel's histograms has the sum and the buckets that follow from the recording.
+    Service is the time from issue to completion; an age is the time from a block's first dirtying
+    to its write."""
     reads, writes = (
         [r for r in rec.requests if r.disk and r.write == write] for write in (False, True)
     )
@@ -137,10 +150,13 @@ def test_every_request_goes_through_its_states_in_time(rec):
 
 
 def event(time_ns: int, name: str, block: int, argument: int, write: bool = False) -> Event:
+    """Return an event of disk 0 and process 7."""
     return Event(time_ns, name, 0, block, 7, argument, write)
 
 
 def test_a_command_that_failed_and_was_split_is_told_by_its_last_try():
+    """Two requests are one command, which fails and is tried again as two commands. The issue times
+    are those of the second try."""
     pairing = pair_requests(
         [
             event(1, "queued", 8, 8),
@@ -153,12 +169,14 @@ def test_a_command_that_failed_and_was_split_is_told_by_its_last_try():
             event(7, "completed", 16, 5),
         ]
     )
-    told = [(r.sector, r.issued_ns, r.completed_ns, r.failed, r.command) for r in pairing.done]
-    assert told == [(8, 4, 5, True, 2), (16, 6, 7, False, 3)]
+    found = [(r.sector, r.issued_ns, r.completed_ns, r.failed, r.command) for r in pairing.done]
+    assert found == [(8, 4, 5, True, 2), (16, 6, 7, False, 3)]
     assert pairing.incomplete_requests() == []
 
 
 def test_a_trace_that_begins_in_the_middle_tells_of_what_it_saw_queued():
+    """The requests for sectors 8 and 16 were queued before the trace began, so they are unknown.
+    That for 32 is whole, that for 40 never ends."""
     pairing = pair_requests(
         [
             event(1, "completed", 8, 1),
@@ -176,6 +194,8 @@ def test_a_trace_that_begins_in_the_middle_tells_of_what_it_saw_queued():
 
 
 def test_requests_for_one_sector_are_told_apart_by_direction_and_order():
+    """Three requests are for sector 8: read 0, write 1, read 2. The first read queued is the first
+    that is done."""
     pairing = pair_requests(
         [
             event(1, "queued", 8, 8),
@@ -198,29 +218,31 @@ def test_requests_for_one_sector_are_told_apart_by_direction_and_order():
 
 
 def test_blkparse_counts_what_the_kernel_counted(files, result):
-    told: Counter[str] = Counter()
+    """blkparse, the standard reader of Linux's block traces, prints totals for each disk."""
+    found: Counter[str] = Counter()
     for disk in ("disk0", "disk1"):
-        text = tool(files, "blkparse", "-i", disk)
+        text = run_tool(files, "blkparse", "-i", disk)
         assert not re.search("skipped|bad|unknown|corrupt", text, re.I)
         total = text[text.rindex("CPU0") :]
         for word, count, size in re.findall(r"(\w+ \w+): +(\d+)(?:, +(\d+)KiB)?", total):
-            told[word] += int(count)
-            told[f"{word} KiB"] += int(size or 0)
+            found[word] += int(count)
+            found[f"{word} KiB"] += int(size or 0)
     for word in ("Read", "Write"):
         reads = f"disk.{word.lower()}"
         for what in (f"{word}s Queued", f"{word}s Completed"):
-            assert told[what] == counter(result, f"{reads}s"), what
-            assert told[f"{what} KiB"] == counter(result, f"{reads}_sectors") // 2
-    assert told["Read Dispatches"] + told["Write Dispatches"] == counter(result, "disk.commands")
+            assert found[what] == counter(result, f"{reads}s"), what
+            assert found[f"{what} KiB"] == counter(result, f"{reads}_sectors") // 2
+    assert found["Read Dispatches"] + found["Write Dispatches"] == counter(result, "disk.commands")
     joined = counter(result, "disk.reads") + counter(result, "disk.writes")
     joined -= counter(result, "disk.commands")
-    assert told["Read Merges"] + told["Write Merges"] == joined > 0
+    assert found["Read Merges"] + found["Write Merges"] == joined > 0
 
 
 def test_blkparse_names_processes_and_directions(files, rec):
-    text = tool(files, "blkparse", "-i", "disk1", "-f", "%T.%t %p %C %a %d %S %n\n", "-q")
-    told = [line.split(" ") for line in text.splitlines()]
-    queued = [line for line in told if "Q" in line]
+    """The first and the last request of disk1 are looked up among blkparse's lines."""
+    text = run_tool(files, "blkparse", "-i", "disk1", "-f", "%T.%t %p %C %a %d %S %n\n", "-q")
+    found = [line.split(" ") for line in text.splitlines()]
+    queued = [line for line in found if "Q" in line]
     some = [r for r in rec.requests if r.disk == 1]
     assert len(queued) == len(some)
     for r in (some[0], some[-1]):
@@ -232,15 +254,17 @@ def test_blkparse_names_processes_and_directions(files, rec):
 def test_what_blkparse_prints_is_read_as_the_trace_that_requests_csv_is(files, tmp_path) -> None:
     """The readers of sluice/trace give the same requests at the same times."""
     text = tmp_path / "blkparse.txt"
-    text.write_text(tool(files, "blkparse", "-i", "disk1"))
+    text.write_text(run_tool(files, "blkparse", "-i", "disk1"))
     ours, theirs = reader.read_requests(files / "requests.csv"), reader.read_requests(text)
     assert len(ours) > 500
     assert ours.tolist() == theirs.tolist()
 
 
 def test_btt_tells_the_mean_times_that_we_do(files, rec):
-    tool(files, "blkparse", "-q", "-i", "disk1", "-d", "disk1.bin", "-O")
-    text = tool(files, "btt", "-i", "disk1.bin")
+    """btt calls the time from queueing to completion Q2C, and that from dispatch to completion
+    D2C."""
+    run_tool(files, "blkparse", "-q", "-i", "disk1", "-d", "disk1.bin", "-O")
+    text = run_tool(files, "btt", "-i", "disk1.bin")
     some = [r for r in rec.requests if r.disk == 1]
     for name, values in {
         "Q2C": [r.completed_ns - r.queued_ns for r in some],
@@ -255,7 +279,7 @@ def test_btt_tells_the_mean_times_that_we_do(files, rec):
 
 
 def test_iowatcher_draws_the_disk(files):
-    tool(files, "iowatcher", "-t", "disk1", "-o", "disk1.svg")
+    run_tool(files, "iowatcher", "-t", "disk1", "-o", "disk1.svg")
     svg = (files / "disk1.svg").read_text()
     assert "<svg" in svg[:500] and svg.rstrip().endswith("</svg>")
     assert len(svg) > 10_000
@@ -265,7 +289,8 @@ def test_iowatcher_draws_the_disk(files):
 
 
 def numbers(data: bytes) -> Iterator[int]:
-    """Signed numbers of ZigZag LEB128, of which the ninth byte, if there is one, has eight bits."""
+    """Yield the signed numbers of ZigZag LEB128. The ninth byte of a number, if there is one, has
+    eight bits."""
     at = 0
     while at < len(data):
         n = 0
@@ -321,6 +346,8 @@ def test_a_histogram_of_the_projects_own_library_is_read_right() -> None:
 
 
 def test_the_histograms_have_the_percentiles_that_we_have(files, rec):
+    """responses.hlog has lines with a histogram each; those of one disk and direction are added up.
+    A percentile agrees to 0.1 %."""
     totals: dict[str, Counter[int]] = {}
     for line in (files / "responses.hlog").read_text().splitlines():
         if line.startswith("Tag="):
@@ -339,6 +366,7 @@ def test_the_histograms_have_the_percentiles_that_we_have(files, rec):
 
 
 def test_each_line_of_the_log_is_of_its_second(files, rec):
+    """Each line has a histogram of the requests that ended in one second."""
     lines = (files / "responses.hlog").read_text().splitlines()
     rows = [line.split(",") for line in lines if line.startswith("Tag=disk1-read,")]
     seconds = Counter(r.completed_ns // 10**9 for r in rec.requests if r.disk and not r.write)
@@ -353,6 +381,7 @@ def test_each_line_of_the_log_is_of_its_second(files, rec):
 
 
 def test_the_csv_has_a_row_for_each_request_with_times_that_agree(files, rec):
+    """Service is from issue to completion, response from queueing to completion."""
     with (files / "requests.csv").open(newline="") as text:
         rows = list(csv.DictReader(text))
     assert len(rows) == len(rec.requests)
@@ -371,6 +400,8 @@ def test_the_csv_has_a_row_for_each_request_with_times_that_agree(files, rec):
 
 
 def test_every_chrome_request_begins_once_and_ends_once_in_order(files, rec):
+    """Chrome's phases b, n and e are the begin, an instant and the end of an asynchronous event; M
+    names a process."""
     rows = json.loads((files / "trace.json").read_text())["traceEvents"]
     life: dict[tuple, list[dict]] = {}
     for row in rows:
@@ -387,6 +418,7 @@ def test_every_chrome_request_begins_once_and_ends_once_in_order(files, rec):
 
 
 def test_chromes_counters_and_flushes_are_the_kernels(files, rec, result):
+    """Phase C is a counter and phase i an instant, which is a flush here."""
     rows = json.loads((files / "trace.json").read_text())["traceEvents"]
     counters: dict[str, list[tuple[float, int]]] = {}
     for row in rows:
@@ -418,8 +450,9 @@ JOB = (
 
 
 def test_the_fio_file_has_the_keys_of_fios(files):
-    told = json.loads((files / "fio.json").read_text())
-    assert list(told) == [
+    """Keys with blanks are written with underscores in JOB."""
+    found = json.loads((files / "fio.json").read_text())
+    assert list(found) == [
         "fio version",
         "timestamp",
         "timestamp_ms",
@@ -428,25 +461,26 @@ def test_the_fio_file_has_the_keys_of_fios(files):
         "jobs",
         "disk_util",
     ]
-    for job in told["jobs"]:
+    for job in found["jobs"]:
         assert {key.replace(" ", "_") for key in job} == set(JOB.split())
         for name in ("read", "write", "trim"):
             assert set(job[name]) == set(DIRECTION.split())
             assert set(job[name]["lat_ns"]) >= {"min", "max", "mean", "stddev", "N"}
-    assert all(set(disk) == set(DISK.split()) for disk in told["disk_util"])
+    assert all(set(disk) == set(DISK.split()) for disk in found["disk_util"])
 
 
 def test_the_fio_file_adds_up_to_the_kernels_counters(files, rec, result):
-    told = json.loads((files / "fio.json").read_text())
+    """The sums over all jobs are the kernel's counters."""
+    found = json.loads((files / "fio.json").read_text())
     for word in ("read", "write"):
-        parts = [job[word] for job in told["jobs"]]
+        parts = [job[word] for job in found["jobs"]]
         assert sum(part["total_ios"] for part in parts) == counter(result, f"disk.{word}s")
         sectors = counter(result, f"disk.{word}_sectors")
         assert sum(part["io_bytes"] for part in parts) == sectors * 512
         assert sum(part["lat_ns"]["N"] for part in parts) == counter(result, f"disk.{word}s")
-    for disk in told["disk_util"]:
+    for disk in found["disk_util"]:
         assert 0 < disk["util"] <= 100
-    merges = sum(d["read_merges"] + d["write_merges"] for d in told["disk_util"])
+    merges = sum(d["read_merges"] + d["write_merges"] for d in found["disk_util"])
     assert merges == len(rec.requests) - counter(result, "disk.commands")
 
 
@@ -454,9 +488,9 @@ def read_as_fio_plot_does(path: Path) -> dict:
     """Return the row that fio-plot 1.1.21 makes of a file with one job (fiolib/jsonimport.py and
     jsonparsing_support.py). fio-plot has no wheel, so it is not pinned and not
     run here: its own reader was run by hand."""
-    told = json.loads(path.read_text())
-    (one,) = told["jobs"]
-    options = one["job options"] | told["global options"]
+    found = json.loads(path.read_text())
+    (one,) = found["jobs"]
+    options = one["job options"] | found["global options"]
     rw = options["rw"]
     mode = rw.removeprefix("rand") if not rw.endswith("rw") else "read"
     assert all(name in one for name in ("latency_ms", "usr_cpu", "sys_cpu"))
@@ -472,11 +506,13 @@ def read_as_fio_plot_does(path: Path) -> dict:
 
 
 def test_fio_plot_finds_each_job_with_what_its_requests_show(files: Path, rec: Recording) -> None:
+    """iodepth is the most requests of a process that are under way at once."""
     rows = [read_as_fio_plot_does(path) for path in (files / "fio-jobs").glob("*.json")]
     jobs = json.loads((files / "fio.json").read_text())["jobs"]
     assert sorted(row["name"] for row in rows) == sorted(job["jobname"] for job in jobs)
     by_name = {row["name"]: row for row in rows}
     pairs = {(r.pid, r.disk): f"{rec.process(r.pid)} on disk{r.disk}" for r in rec.requests}
+    # processes and disks whose name no other has, so that a file belongs to them
     alone = [of for of, name in pairs.items() if list(pairs.values()).count(name) == 1]
     assert alone
     for pid, disk in alone:
@@ -492,18 +528,21 @@ def test_fio_plot_finds_each_job_with_what_its_requests_show(files: Path, rec: R
 
 
 def test_requests_in_sequence_are_no_random_ones() -> None:
-    def made(*sectors: int, write: bool = False) -> list[Request]:
+    """Four requests of 8 sectors (4096 bytes) are queued every 10 ns and take 25 ns, so three are
+    in flight."""
+
+    def build_requests(*sectors: int, write: bool = False) -> list[Request]:
         return [
             Request(i, 1, write, at, 8, 1, 10 * i, 0, 10 * i, i, 10 * i + 25, 25)
             for i, at in enumerate(sectors)
         ]
 
     options = {"rw": "read", "bs": "4096", "iodepth": "3", "numjobs": "1"}
-    assert fio.job_options(made(0, 8, 16, 24)) == options
-    assert fio.job_options(made(0, 80, 16, 24))["rw"] == "randread"
-    assert fio.job_options(made(0, 8, 16, write=True))["rw"] == "write"
-    writes = made(99, 107, 115, write=True)
-    both = [one for two in zip(made(0, 8, 16), writes, strict=True) for one in two]
+    assert fio.job_options(build_requests(0, 8, 16, 24)) == options
+    assert fio.job_options(build_requests(0, 80, 16, 24))["rw"] == "randread"
+    assert fio.job_options(build_requests(0, 8, 16, write=True))["rw"] == "write"
+    writes = build_requests(99, 107, 115, write=True)
+    both = [one for two in zip(build_requests(0, 8, 16), writes, strict=True) for one in two]
     assert fio.job_options(both)["rw"] == "rw"
 
 
@@ -518,9 +557,10 @@ def find_percentile(bins: Counter[int], percent: float) -> int:
 
 
 def test_fios_bins_and_percentiles_are_those_of_the_kernels_histogram(files, result):
-    told = json.loads((files / "fio.json").read_text())
+    """fio's bins are narrower than the kernel's buckets, so percentiles agree to 2 %."""
+    found = json.loads((files / "fio.json").read_text())
     together: Counter[int] = Counter()
-    for job in told["jobs"]:
+    for job in found["jobs"]:
         latency = job["read"]["lat_ns"]
         if not latency["N"] or not job["jobname"].endswith(" on disk1"):
             continue
@@ -536,6 +576,8 @@ def test_fios_bins_and_percentiles_are_those_of_the_kernels_histogram(files, res
 
 
 def test_fios_classes_of_latency_are_shares_of_all(files):
+    """The shares in the classes of ns, us and ms are percentages. Submission latency (slat) and
+    completion latency (clat) sum to the whole (lat)."""
     for job in json.loads((files / "fio.json").read_text())["jobs"]:
         shares = [job[name] for name in ("latency_ns", "latency_us", "latency_ms")]
         assert sum(sum(share.values()) for share in shares) == pytest.approx(100)
@@ -550,6 +592,7 @@ def test_fios_classes_of_latency_are_shares_of_all(files):
 
 
 def test_a_format_is_a_file_and_nothing_else(files):
+    """No other module of sluice/export names a format."""
     names = {path.stem for path in (ROOT / "sluice" / "export" / "formats").glob("[!_]*.py")}
     assert set(find_formats()) == names
     text = "".join(path.read_text() for path in (ROOT / "sluice" / "export").glob("*.py"))
@@ -589,6 +632,7 @@ def test_a_wrong_choice_is_told_with_what_there_is_and_changes_nothing(toml, tmp
 
 
 def test_a_run_that_comes_out_unlike_the_stored_result_is_refused(toml, tmp_path, result):
+    """The stored result is equal first, and then has another virtual time."""
     run = load(toml).runs[0]
     stored = tmp_path / "small" / "runs" / f"{runs.result_key(run)}.json"
     stored.parent.mkdir(parents=True)

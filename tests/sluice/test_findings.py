@@ -1,10 +1,11 @@
-"""Every experiment, in its quick size: nothing is NOT SO, but what differs for a cause it tells.
+"""Every experiment, in its quick size: nothing is NOT SO, except what differs for a cause that the
+file gives.
 
 A run of all tests makes an eighth of the experiments, drawn by the commit; FULL=1 makes all.
 
-The twin makes the runs, in a fifth of the machine's time. Where an expectation is not
-met there, the machine has the last word; with FULL=1 it has the only one. Results that are stored
-are the machine's, of full size, and are judged by test_results.py.
+The twin makes the runs, in a fifth of the machine's time. Where an expectation is not met there,
+the machine decides; with FULL=1 the machine makes all. Results that are stored are the machine's,
+of full size, and are judged by test_results.py.
 
 Experiments of one workload share their runs, so they are judged by one worker.
 """
@@ -62,6 +63,7 @@ UNJUDGED = {
 @pytest.mark.parametrize("size", ["full", SIZE])
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_arms_that_are_compared_share_enough_seeds_for_an_interval(path: Path, size: str):
+    """Each size has at least interval.LEAST seeds, except the quick sizes in UNJUDGED."""
     made = shipped.load_once(path, size)
     compares = made.contest or any(
         row["along"] or (row["than"] not in (None, MODEL_SAYS) and not row["crosses"])
@@ -87,6 +89,7 @@ def is_wrong(verdict: Verdict) -> bool:
 
 @pytest.mark.native
 def test_an_open_verdict_against_which_the_values_speak_is_wrong():
+    """leaning: what the values alone say."""
     assert is_wrong(Verdict("less", None, "", open=NOT_JUDGED, leaning=False))
     assert is_wrong(Verdict("less", None, ""))
     assert not is_wrong(Verdict("less", None, "", open=NOT_JUDGED, leaning=True))
@@ -99,8 +102,8 @@ def made() -> dict[str, dict]:
     return {}
 
 
-def result(run: Run, made: dict[str, dict], console: Path) -> dict:
-    """Return the result of a run, which is made unless an equal run was."""
+def find_result(run: Run, made: dict[str, dict], console: Path) -> dict:
+    """Return the result of a run, which is made unless an equal run was made before."""
     key = runs.result_key(run)
     if key not in made:
         made[key], _ = runs.make_run(run, console)
@@ -109,7 +112,7 @@ def result(run: Run, made: dict[str, dict], console: Path) -> dict:
 
 def wrong_verdicts(experiment: Experiment, made: dict[str, dict], console: Path) -> list[Verdict]:
     """Make the experiment and return its verdicts that are wrong. Its text shows every verdict."""
-    results = [result(run, made, console) for run in experiment.runs]
+    results = [find_result(run, made, console) for run in experiment.runs]
     verdicts = [
         verdict for verdict in expect.judge_experiment(experiment, results) if not verdict.contest
     ]
@@ -121,6 +124,7 @@ def wrong_verdicts(experiment: Experiment, made: dict[str, dict], console: Path)
 
 @pytest.mark.parametrize("path", paths())
 def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, tmp_path: Path):
+    """The twin's verdicts count if none of them is wrong; otherwise the machine's do."""
     experiment, console = load(path, SIZE), tmp_path / "console"
     if (
         not WHOLE

@@ -1,11 +1,16 @@
-"""The pages work in Firefox, too, and say the same there as in Chromium."""
+"""The pages work in Firefox, too, and say the same there as in Chromium.
+
+`firefox` and `browser` are the two programs, each with a page; value(text) evaluates JavaScript in
+it. SLOWEST selects the slowest read in the theatre and returns what the page says of it. SWAPPED
+chooses another update policy in the live page and returns the table of figures.
+"""
 
 from pathlib import Path
 
 import pytest
 from browser import Page
 from firefox import Firefox
-from test_pictures import made_up
+from test_pictures import make_scene
 
 from sluice.host.paths import BUILD
 from sluice.theatre.staging import theatre_page
@@ -27,6 +32,7 @@ SWAPPED = """new Promise(done => {
 
 @pytest.fixture(scope="module")
 def firefox(tmp_path_factory: pytest.TempPathFactory):
+    """Yield a page of Firefox."""
     with Firefox(tmp_path_factory.mktemp("firefox")) as page:
         yield page
 
@@ -36,7 +42,7 @@ def test_the_theatre_says_what_it_says_in_chromium(
 ) -> None:
     html = tmp_path / "theatre.html"
     ripples = dict.fromkeys(range(1000, 4000, 500), 8)
-    html.write_text(theatre_page([made_up("PU", 1, {2000: 48}), made_up("AIPU", 2, ripples)]))
+    html.write_text(theatre_page([make_scene("PU", 1, {2000: 48}), make_scene("AIPU", 2, ripples)]))
     firefox.open(html)
     browser.open(html)
     here, there = firefox.value(SLOWEST), browser.value(SLOWEST)

@@ -1,4 +1,9 @@
-"""The picture of what a power cut loses beside what reads wait (frontier)."""
+"""The picture of what a power cut loses beside what reads wait (frontier).
+
+Each arm of the experiment crash-frontier is a point: the age of its oldest loss in s (AGE) and the
+time of its slow reads in ms (READ), under one of several loads. The front has the arms than which
+no other is better in both. `kept` has the stored results.
+"""
 
 import copy
 import re
@@ -15,10 +20,12 @@ from sluice.results.stored_records import StoredResults, StoredRow
 
 @pytest.fixture(scope="module")
 def kept() -> StoredResults:
+    """Return the stored results of the experiment."""
     return store.read_stored(frontier.EXPERIMENT)
 
 
 def picture_of(kept: StoredResults, load: str) -> Picture:
+    """Return the picture of one load."""
     rows = frontier.load_rows(kept, load)
     return frontier.make_picture(rows, frontier.make_scale(rows))
 
@@ -29,11 +36,13 @@ def point(row: StoredRow) -> tuple[float, float]:
 
 
 def row_of(arm: str, age_s: float, read_ms: float) -> StoredRow:
+    """Return a stored row with these figures, under the load hot."""
     measured = {AGE: age_s, READ: read_ms, frontier.WRITES: 100}
     return {"arm": arm, "at": {"load": "hot"}, "trials": 1, "measured": measured}
 
 
 def test_readmes_picture_is_that_of_the_stored_results(kept: StoredResults) -> None:
+    """The picture in the tree is equal to one that is drawn now."""
     drawn = frontier.draw_frontier(kept, frontier.SHOWN)
     assert frontier.PICTURE.read_text() == drawn, "sluice results tables draws it anew"
 
@@ -42,6 +51,7 @@ def test_readmes_picture_is_that_of_the_stored_results(kept: StoredResults) -> N
 def test_each_arm_has_one_label_and_no_label_touches_another_or_a_mark(
     kept: StoredResults, load: str
 ) -> None:
+    """All labels are inside the picture's frame."""
     shown = picture_of(kept, load)
     arms = [arm for mark in shown.marks for arm in mark.arms]
     assert sorted(arms) == sorted(row["arm"] for row in frontier.load_rows(kept, load))
@@ -60,6 +70,7 @@ def test_each_arm_has_one_label_and_no_label_touches_another_or_a_mark(
 def test_no_arm_is_better_than_one_of_the_front_and_each_other_arm_is_worse_than_one(
     kept: StoredResults, load: str
 ) -> None:
+    """An arm is in the front if and only if no other arm is at least as good in both figures."""
     rows = frontier.load_rows(kept, load)
     front = {row["arm"] for row in frontier.find_front(rows)}
     assert front
@@ -84,6 +95,7 @@ def test_a_mark_is_further_right_the_older_and_higher_the_slower(
 
 
 def test_equal_ratios_are_equal_distances_and_the_drawn_circle_is_where_the_figures_are() -> None:
+    """Both axes are logarithmic. PU has the colour of its family, and HAC that of the best."""
     steps = [frontier.age_position(seconds) for seconds in (1, 10, 100)]
     assert steps[1] - steps[0] == pytest.approx(steps[2] - steps[1])
     scale = frontier.Scale(10, 1000)
@@ -102,6 +114,7 @@ def test_equal_ratios_are_equal_distances_and_the_drawn_circle_is_where_the_figu
 
 
 def test_a_picture_says_as_safe_only_if_it_is_so(kept: StoredResults) -> None:
+    """The words compare PU with 30 s and AIPU with 15 s. They are left out if AIPU loses more."""
     said = "as safe, but slow reads"
     slow = {row["arm"]: point(row)[1] for row in frontier.load_rows(kept, "hot")}
     times = round(slow["PU 30 s"] / slow["AIPU 15 s"])
@@ -116,12 +129,14 @@ def test_a_picture_says_as_safe_only_if_it_is_so(kept: StoredResults) -> None:
 
 
 def test_arms_at_one_place_share_a_mark() -> None:
+    """10 s and 10.01 s are one place."""
     rows = [row_of("HAC", 10, 50), row_of("ACP", 10.01, 50), row_of("IPU", 30, 40)]
     shown = frontier.make_picture(rows, frontier.make_scale(rows))
     assert [mark.label() for mark in shown.marks] == ["HAC, ACP", "IPU"]
 
 
 def test_results_that_cannot_be_drawn_are_refused() -> None:
+    """No results of this load; an age left of the axis; and more labels than there are places."""
     with pytest.raises(BadResult, match="no results of load=mail are stored"):
         frontier.draw_frontier({"rows": [row_of("HAC", 10, 50)]}, "mail")
     with pytest.raises(BadResult, match=r"an age of 0\.1 s is not on the picture's axis"):
@@ -134,6 +149,7 @@ def test_results_that_cannot_be_drawn_are_refused() -> None:
 def test_putting_results_into_documents_draws_the_picture_if_it_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The first time there is no picture, the second time it is equal."""
     path = tmp_path / "front" / "frontier.svg"
     monkeypatch.setattr(frontier, "PICTURE", path)
     update.update_documents({frontier.EXPERIMENT})

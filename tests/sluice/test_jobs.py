@@ -1,4 +1,9 @@
-"""Reports of programs on their jobs: any program's line gives metrics, a wrong one is refused."""
+"""Reports of programs on their jobs: any program's line gives metrics, a wrong one is refused.
+
+A program prints a line with its name and JSON, which names the job. SAID has three such lines: two
+processes of the job `a`, and the job `b` with response times. Metrics are job.NAME.FIELD, or
+NAME.mean_ms and the like of response times.
+"""
 
 import re
 from pathlib import Path
@@ -22,6 +27,7 @@ done
 
 
 def result() -> dict:
+    """Return a result with the lines of SAID and two counters."""
     counters = {"cpu.idle": [500 * 10**6, "ns"], "disk.reads": [7, "requests"]}
     return {
         "arm": "x",
@@ -53,6 +59,7 @@ def test_a_wrong_line_is_refused(line: str, said: str):
 
 
 def test_numbers_of_several_processes_add_up_but_times_are_the_longest():
+    """The two lines of job a have 3 + 4 requests, and 2000 and 5000 ns."""
     assert metrics.evaluate(result(), "job.a.ios") == 7
     assert metrics.evaluate(result(), "job.a.elapsed_ns") == 5000
     assert metrics.evaluate(result(), "job.a.elapsed_us") == 5
@@ -60,6 +67,7 @@ def test_numbers_of_several_processes_add_up_but_times_are_the_longest():
 
 
 def test_numbers_of_all_jobs_add_up():
+    """job.* means all jobs; each must have printed the number. read_bytes is reads times bs."""
     said = 'one {"job":"a","reads":3,"bs":4096}\ntwo {"job":"b","reads":2,"bs":8192,"ios":7}\n'
     both = result() | {"jobs": jobs.parse_job_lines(said)}
     assert metrics.evaluate(both, "job.*.reads") == 5
@@ -87,11 +95,13 @@ def test_a_summary_of_times_is_numbers_too():
     ],
 )
 def test_what_was_not_printed_is_no_metric(metric: str, said: str):
+    """The message names what there is."""
     with pytest.raises(BadResult, match=re.escape(said)):
         metrics.evaluate(result(), metric)
 
 
 def test_a_metric_may_be_one_divided_by_another():
+    """Divided by 0, a metric is 0. Two divisions are refused."""
     units = {"cpu.idle": "ns", "disk.reads": "requests"}
     assert metrics.evaluate(result(), "stat.disk.reads / job.a.ios") == 1
     assert metrics.evaluate(result(), "stat.cpu.idle_s / stat.disk.reads") == pytest.approx(0.5 / 7)
@@ -105,6 +115,7 @@ def test_a_metric_may_be_one_divided_by_another():
 
 
 def test_a_metric_may_be_a_sum() -> None:
+    """The sum is computed before the division."""
     units = {"disk.reads": "requests"}
     assert metrics.evaluate(result(), "stat.disk.reads + job.a.ios") == 14
     assert metrics.evaluate(result(), "stat.disk.reads + job.a.ios / job.a.ios") == 2
@@ -120,6 +131,7 @@ def test_a_metric_may_be_a_sum() -> None:
 
 
 def test_times_that_are_counted_have_units_and_shares():
+    """500 ms of 2000 ms are 25 %."""
     assert metrics.evaluate(result(), "stat.cpu.idle") == 500 * 10**6
     assert metrics.evaluate(result(), "stat.cpu.idle_s") == 0.5
     assert metrics.evaluate(result(), "stat.cpu.idle_percent") == 25
@@ -146,6 +158,7 @@ columns = ["job.k.elapsed_ms", "job.k.reads", "k.max_ms"]
 
 
 def test_a_run_has_the_lines_of_all_its_programs(tmp_path: Path):
+    """The shell's echo is a program, too; kbuild reads and compiles."""
     path = tmp_path / "lines.toml"
     path.write_text(FILE)
     experiment = load(path)
@@ -158,13 +171,14 @@ def test_a_run_has_the_lines_of_all_its_programs(tmp_path: Path):
 
 
 def test_response_times_are_whole_or_not_there(tmp_path: Path):
+    """A line with response times must have their histogram."""
     del (row := jobs.parse_job_lines(SAID)[2])["histogram"]
     with pytest.raises(BadResult, match=re.escape('result.jobs[0] lacks "histogram"')):
         check_line_of([row])
 
 
 def check_line_of(rows: list[dict]) -> None:
-    """Check a result in which everything is right except, perhaps, the jobs' lines."""
+    """Check a result in which everything is right except, perhaps, the lines of jobs."""
     series = {
         **dict.fromkeys(("bin_ms", "bins", "lost", "from_bin"), 0),
         "disks": {},

@@ -1,7 +1,7 @@
 """Every policy that names a source in the literature is measured beside others, and judged.
 
 A policy without a source, such as a reader's own, needs no experiment: adding a policy means only
-adding a file.
+adding a file. The fixture `shipped` has all experiments of the tree, in full or quick size.
 """
 
 import re
@@ -26,7 +26,7 @@ SOURCE = re.compile(r"^ \* Sources?: ", re.M)
 
 
 def policies_with_source(root: Path) -> list[tuple[str, str]]:
-    """Kind and name of each policy of a tree whose head says "Source:"."""
+    """Return kind and name of each policy of a tree whose head says "Source:"."""
     return [
         (kind, path.stem)
         for kind in KINDS
@@ -38,12 +38,13 @@ def policies_with_source(root: Path) -> list[tuple[str, str]]:
 # Arms that others are compared with; these name no source.
 BASELINES = [("sched", "fcfs"), ("prefetch", "none")]
 POLICIES = [*policies_with_source(ROOT), *BASELINES]
-# Only with it are none of its kind's policies measured: there is nothing to judge.
+# Without any update policy nothing is expected, so it is not judged
 NOTHING = {("update", "none")}
 
 
 @pytest.fixture(scope="module", params=["full", "quick"])
 def shipped(request: pytest.FixtureRequest) -> list[Experiment]:
+    """Return all experiments of the tree, in one size."""
     return [load_once(path, request.param) for path in experiment_files()]
 
 
@@ -56,12 +57,14 @@ def arms_with(experiment: Experiment, kind: str, name: str) -> set[str]:
 def test_a_policy_has_its_row_beside_others_of_its_kind(
     shipped: list[Experiment], kind: str, name: str
 ) -> None:
+    """Some experiment has arms with this policy and arms with another."""
     rows = [e for e in shipped if (own := arms_with(e, kind, name)) and own != set(e.arms)]
     assert rows, f"no experiment compares {kind}/{name} with another, and its head names a source"
 
 
 @pytest.mark.parametrize(("kind", "name"), [p for p in POLICIES if p not in NOTHING])
 def test_something_is_expected_of_a_policy(shipped: list[Experiment], kind: str, name: str) -> None:
+    """Some expectation compares an arm with this policy."""
     judged = [
         expectation
         for e in shipped
@@ -73,6 +76,7 @@ def test_something_is_expected_of_a_policy(shipped: list[Experiment], kind: str,
 
 
 def test_a_new_policy_needs_an_experiment_only_if_it_names_a_source(tmp_path: Path) -> None:
+    """A copy of a policy is found if its head names a source, and not otherwise."""
     shutil.copytree(ROOT / "policies", tmp_path / "policies")
     mine = tmp_path / "policies" / "sched" / "mine.c"
     text = (ROOT / "policies" / "sched" / "clook.c").read_text().replace("clook", "mine")
@@ -93,6 +97,7 @@ def words_without_place(toml: dict) -> list[str]:
 
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_a_papers_names_its_place_in_the_paper(path: Path) -> None:
+    """A place is a section, a table or a figure."""
     assert not words_without_place(parse_experiment(path.read_text()))
 
 

@@ -1,4 +1,10 @@
-"""The page with the kernel in it does what the native twin does, to the last byte."""
+"""The page with the kernel in it does what the native twin does, to the last byte.
+
+The kernel, compiled for WebAssembly, runs loads in the browser (`page`); the native twin is the
+same kernel compiled for the host. `page.value(text)` evaluates JavaScript in the page: `shown` has
+the runs on view, `chosenNow` the settings that are chosen, `loads` the loads, and at(id) is an
+element.
+"""
 
 import base64
 import json
@@ -36,7 +42,7 @@ pytestmark = [
 
 SHARED = ("base", "measure", "policy", "disk", "vlog", "cache", "ext2", "file")
 TUNED = {"pu.interval_ms": 5000}
-# Of a load, what is not as the load has it.
+# A load's number, and the policies and tunables that differ from the load's own
 RUNS = [
     (0, {}, {}),
     (0, {"update": "aipu"}, {}),
@@ -91,6 +97,7 @@ def run_natively(load: int, args: str, folder: Path) -> SimpleNamespace:
 def test_a_run_in_the_page_is_that_of_the_native_twin_to_the_last_byte(
     page: Page, tmp_path: Path, load: int, policies: dict, tunables: dict
 ) -> None:
+    """Console and trace are compared."""
     here = run_in(page, load, policies, tunables)
     for name, value in (policies | tunables).items():
         assert f" {name}={value}" in here["args"]
@@ -124,6 +131,8 @@ ALIKE = ("origins", "processes", "platter", "drive", "disk", "start_ns", "length
 def test_the_page_shows_what_the_theatre_shows_of_the_same_run(
     page: Page, tmp_path: Path, load: int, policies: dict, tunables: dict
 ) -> None:
+    """The scene that the page makes from its trace is the one that Python makes from the native
+    twin's."""
     here = run_in(page, load, policies, tunables)
     there = shown_by_python(load, here, tmp_path)
     shown = page.value(
@@ -149,7 +158,8 @@ def test_the_page_loads_nothing_and_is_small(html: Path) -> None:
 
 
 def test_the_kernel_in_the_page_is_made_of_the_kernels_own_sources() -> None:
-    """It has each source of the rooms SHARED, each policy and each drive, and no function twice."""
+    """The page's kernel has each source of the rooms SHARED, each policy and each drive, and its
+    own sources define no function of theirs."""
     sources = [path for room in SHARED for path in (ROOT / "kernel" / room).glob("*.c")]
     sources += [*(ROOT / "policies").glob("*/*.c"), *(ROOT / "drives").rglob("*.c")]
     linked = (BUILT / "live" / "kernel.command").read_text()
@@ -164,10 +174,12 @@ def test_the_kernel_in_the_page_is_made_of_the_kernels_own_sources() -> None:
 
 
 def options(page: Page, name: str) -> list[str]:
+    """Return the values that can be chosen for a policy's kind or the drive."""
     return page.value(f"[...document.querySelectorAll('#choose-{name} option')].map(o => o.value)")
 
 
 def test_what_can_be_chosen_is_what_the_kernel_has(page: Page) -> None:
+    """Policies, drives, and the tunable of the chosen update policy, with its range and default."""
     for kind, names in load_catalogue().policies.items():
         assert options(page, kind) == names
     assert {"rz58", "fixed"} <= set(options(page, "drive")) < set(load_catalogue().drives)
@@ -182,6 +194,7 @@ def test_what_can_be_chosen_is_what_the_kernel_has(page: Page) -> None:
 
 
 def test_a_choice_runs_at_once_and_the_run_before_stands_beside_it(page: Page) -> None:
+    """Under PU the longest read takes more than 5 s, under AIPU less than 0.5 s."""
     longest = "shown.map(r => r.scene.longest / 1e9)"
     assert page.value(f"{longest}")[0] > 5
     page.value(
@@ -206,6 +219,7 @@ def test_a_choice_runs_at_once_and_the_run_before_stands_beside_it(page: Page) -
 
 
 def test_what_a_policy_does_stands_below_its_name(page: Page) -> None:
+    """The line is the policy's own `about`."""
     chosen = page.value("chosenNow.policies")
     for kind, name in chosen.items():
         below = page.value(f"at('choose-{kind}').nextSibling.textContent")
@@ -213,6 +227,7 @@ def test_what_a_policy_does_stands_below_its_name(page: Page) -> None:
 
 
 def test_the_address_holds_what_is_chosen(page: Page, html: Path) -> None:
+    """Opening the address again gives the same settings and run."""
     choice = {"update": "aipu", "sched": "sstf"}
     run_in(page, 0, choice, {"aipu.age_ms": 7000})
     page.value("(remember(), new Promise(r => setTimeout(r, 400)))")  # longer than it waits itself
@@ -238,6 +253,7 @@ def test_the_address_holds_what_is_chosen(page: Page, html: Path) -> None:
 def test_a_wrong_address_is_told_and_left_out(
     page: Page, html: Path, words: str, said: str
 ) -> None:
+    """The right part of the address, sched=scan, is used."""
     page.open(html, f"#{words}&sched=scan")
     assert page.value("at('problem').hidden") is False
     assert f"The address has {said}" in page.value("at('problem').textContent")
@@ -255,6 +271,7 @@ def test_a_wrong_number_is_told_and_moves_nothing(page: Page) -> None:
 
 
 def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
+    """A policy that the kernel lacks is put into the page's list. The next run works again."""
     page.value(
         "new Promise(done => { whenRun = () => done(true);"
         " LIVE.policies.update.push('no_such'); const s = settingsOf(loads[0]);"
@@ -268,6 +285,7 @@ def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
 
 
 def test_keys_move_a_slider_and_leave_the_time(page: Page) -> None:
+    """The left arrow would go back in time if the slider did not have the focus."""
     page.value("at('slide-pu.interval_ms').focus()")
     before = page.value("[now, Number(at('set-pu.interval_ms').value)]")
     page.value("(window.ran = new Promise(done => { whenRun = () => done(true); }), true)")
@@ -284,6 +302,7 @@ def test_keys_move_a_slider_and_leave_the_time(page: Page) -> None:
 def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
     browser: Page, html: Path, width: int
 ) -> None:
+    """The window is as wide as a telephone or a screen."""
     colours = []
     browser.errors.clear()
     for dark in (False, True):
@@ -297,6 +316,7 @@ def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
 
 
 def test_everything_to_be_chosen_has_a_name_for_those_who_do_not_see_it(page: Page) -> None:
+    """A screen reader gets a name for each control."""
     tree = page.do("Accessibility.getFullAXTree")["nodes"]
     roles = ("combobox", "slider", "spinbutton", "button", "image", "form", "table")
     found = [n for n in tree if n.get("role", {}).get("value") in roles and not n["ignored"]]

@@ -1,5 +1,12 @@
 """The data that a power cut loses, and their age (loss.py): by traces made by hand, and by real
-cuts."""
+cuts.
+
+A trace made by hand has events of block 5 of a file (FILE), at times in ms: `dirtied` (or
+`absorbed`, if it was dirty already), `writing`, `write completed`. If the power were cut at a
+moment, the modifications are lost that no completed write has; a modification's age is its time
+until then. Figures: `age` is over all lost modifications, `oldest` is the oldest of a cut, `kib`
+the mean loss, and `nothing_percent` the share of cuts that lose nothing.
+"""
 
 import subprocess
 from pathlib import Path
@@ -26,10 +33,12 @@ pytestmark = pytest.mark.native
 MS = 10**6
 BLOCK, SECTORS = 4096, 8
 FILE = 7  # an inode: an owner of blocks
+# A run, of which only the block's size and the drive matter
 RUN = SimpleNamespace(config={"block": "4K", "data": {"drive": "fixed"}})
 
 
 def event(at_ms: int, name: str, block: int, argument: int = 0, disk: int = 1) -> Event:
+    """Return an event of a block. A name may begin with "write", as "write completed"."""
     write, _, name = name.rpartition(" ")
     at = block * SECTORS if name in ("completed", "failed") else block
     return Event(at_ms * MS, name, disk, at, 3, argument, write == "write")
@@ -45,6 +54,8 @@ def write_events(block: int, dirtied_ms: int, done_ms: int, owner: int = FILE) -
 
 
 def figures_of(events: list[Event], start_ms: int, end_ms: int, lost: int = 0):
+    """Return the figures of losses from start to end, of events in any order. lost: events that the
+    trace lacks."""
     events = sorted(events, key=lambda e: e.time_ns)
     return loss.loss_figures(RUN, events, lost, start_ms * MS, end_ms * MS)
 
@@ -83,6 +94,7 @@ def test_periodic_update_loses_what_theory_says() -> None:
 
 
 def test_interval_periodic_update_always_has_a_block_of_nearly_that_age() -> None:
+    """Each ms a block becomes dirty, and each is written 30 ms later."""
     blocks = [e for at in range(300) for e in write_events(at, at, at + 30)]
     found = figures_of(blocks, 100, 200)
     assert value(found, "oldest.mean") == 29.5
@@ -109,6 +121,8 @@ def test_a_modification_is_safe_when_a_write_that_began_after_it_is_done() -> No
 
 
 def test_a_write_of_a_clean_block_is_a_modification_until_it_is_done() -> None:
+    """A write without a `dirtied` event is a new modification; with one, it is not counted
+    twice."""
     events = [event(10, "writing", 5), event(30, "write completed", 5)]
     assert value(figures_of(events, 0, 40), "age.max") == 20
     of_dirty = [event(10, "dirtied", 5, FILE), event(10, "writing", 5)]
@@ -117,6 +131,7 @@ def test_a_write_of_a_clean_block_is_a_modification_until_it_is_done() -> None:
 
 
 def test_a_write_that_failed_makes_nothing_safe() -> None:
+    """The block is dirty from 10 ms until the end, or until a second write succeeds at 50 ms."""
     failed = [event(30, "write completed", 5), event(30, "write failed", 5)]
     events = [event(10, "dirtied", 5, FILE), event(20, "writing", 5, 10 * MS), *failed]
     again = [event(40, "writing", 5, 30 * MS), event(50, "write completed", 5)]
@@ -125,12 +140,16 @@ def test_a_write_that_failed_makes_nothing_safe() -> None:
 
 
 def test_a_block_that_is_dropped_is_not_lost_and_a_read_saves_none() -> None:
+    """A completed read changes nothing. A block that is cancelled (its file was removed) is no
+    longer at risk."""
     events = [event(10, "dirtied", 5, FILE), event(20, "completed", 5)]
     assert value(figures_of(events, 0, 100), "age.max") == 90
     assert value(figures_of([*events, event(40, "cancelled", 5)], 0, 100), "age.max") == 30
 
 
 def test_the_file_systems_own_blocks_and_other_disks_are_counted_apart() -> None:
+    """Owner 0 is the file system. `data` counts files only, `all` counts both, and disk 0 is not
+    counted."""
     events = [*write_events(5, 10, 20), *write_events(6, 0, 90, owner=0)]
     events += [event(0, "dirtied", 9, FILE, disk=0)]
     found = figures_of(events, 0, 100)
@@ -185,6 +204,7 @@ def test_a_block_that_a_log_has_can_become_anothers_data() -> None:
 
 
 def test_the_measured_part_alone_counts_with_the_ages_that_blocks_have_then() -> None:
+    """The block is dirty from 10 to 60 ms, and the measured part begins at 40 ms."""
     found = figures_of(write_events(5, 10, 60), 40, 140)
     assert value(found, "oldest.max") == 50
     assert value(found, "age.mean") == 40
@@ -192,6 +212,7 @@ def test_the_measured_part_alone_counts_with_the_ages_that_blocks_have_then() ->
 
 
 def test_a_run_that_loses_nothing_has_ages_of_zero() -> None:
+    """A trace without events."""
     found = figures_of([], 0, 100)
     assert {value(found, f"{age}.{of}") for age in ("age", "oldest") for of in ("mean", "p99")} == {
         0
@@ -205,6 +226,7 @@ def test_a_trace_with_a_gap_is_refused() -> None:
 
 
 def test_metrics_of_the_loss_have_words_and_are_known() -> None:
+    """Wrong names: no unit, a percentile above 100, and a unit for KiB."""
     assert metric_words("loss.data.oldest.p95_s").heading == (
         "95th percentile of the age of the oldest loss of files, s"
     )
@@ -246,6 +268,7 @@ columns = ["loss.data.oldest.mean_s"]
 
 
 def test_a_metric_of_the_loss_must_be_asked_for(tmp_path: Path) -> None:
+    """The machine's key loss_ages makes a run compute losses."""
     path = tmp_path / "few.toml"
     path.write_text(EXPERIMENT.replace("loss_ages = 1", ""))
     with pytest.raises(BadExperiment, match=r'"loss\.data\.oldest\.mean_s" needs loss_ages = 1'):
@@ -256,6 +279,7 @@ def test_a_metric_of_the_loss_must_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_drive_with_a_volatile_cache_is_refused(tmp_path: Path) -> None:
+    """The calculation takes a completed write for safe, which it is not in such a cache."""
     assert has_volatile_cache("flash_cb") and not has_volatile_cache("flash_nv")
     path = tmp_path / "few.toml"
     path.write_text(EXPERIMENT.replace("rz58", "flash"))
@@ -273,12 +297,13 @@ def test_without_the_key_a_configuration_is_what_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="no twin for this host")
 def test_a_run_has_the_figures(tmp_path: Path) -> None:
+    """The writer has 10 blocks a second, and PU an interval T of 5 s."""
     path = tmp_path / "few.toml"
     path.write_text(EXPERIMENT)
     made, _ = run.make_run(twin_variant(load(path)).runs[0], tmp_path / "console")
     names = [f"loss.data.{name}" for name in ("oldest.mean_s", "oldest.max_s", "age.mean_s", "kib")]
     mean, most, age, kib = metrics.evaluate_all(made, names).values()
-    assert 2 < mean < 3 and 4.9 < most < 6 and 1.4 < age < 2  # T / 2, T, T / 3
+    assert 2 < mean < 3 and 4.9 < most < 6 and 1.4 < age < 2  # by theory T / 2, T and T / 3
     assert 80 < kib < 120
 
 
@@ -325,6 +350,7 @@ poweroff -n 9
 
 
 def differing_blocks(one: bytes, other: bytes) -> set[int]:
+    """Return the numbers of the blocks in which two disks differ."""
     return {
         at // BLOCK
         for at in range(0, len(one), BLOCK)
@@ -362,9 +388,9 @@ def test_a_real_cut_loses_what_the_calculation_says(policies: str, tmp_path: Pat
         assert here == set(lost)
         for block, modified in lost.items():
             place = place_of(number_in(synced, block))
-            told = [0, *(n for n in range(1, writes + 1) if place_of(n) == place)]
-            assert number_in(synced, block) == told[-1]
-            assert number_in(at_cut, block) == told[-1 - len(modified)]
+            same_block = [0, *(n for n in range(1, writes + 1) if place_of(n) == place)]
+            assert number_in(synced, block) == same_block[-1]
+            assert number_in(at_cut, block) == same_block[-1 - len(modified)]
         sizes.append(len(lost))
     assert max(sizes) > (0 if policies == "update=hac" else 20), sizes
     assert min(sizes) > 0

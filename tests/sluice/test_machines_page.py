@@ -1,6 +1,11 @@
 """The theatre's page of a client and its server: what it has, and what its script draws of that.
 
-The twins make the runs, but for a short one in which their page is compared with the machines'.
+The page's data (`shown`) are bars and frames of the run `lossy` (test_remote_why.py): `reads` of
+programs, `carried` by the client's nfsiod processes, `served` by the server's nfsd processes,
+frames `to_server` and `to_client`, commands of the server's `drive`, and numbers over time. A bar
+is process, begin, end and more; times are in ns on one axis.
+
+The twins make the runs, except a short one in which their page is compared with the machines'.
 """
 
 import base64
@@ -41,23 +46,26 @@ LOSSY = LOAD.format(more="loss_percent = 2\nlate_percent = 2\nlink_seed = 1")
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """Return the experiment with a link that loses frames."""
     path = tmp_path_factory.mktemp("page") / "lossy.toml"
     path.write_text(LOSSY)
     return load_experiment(path)
 
 
 def explain_first(experiment: Experiment) -> RemoteExplainer:
-    """Return the explanation of the first run."""
+    """Return the explainer of the experiment's first run."""
     return RemoteExplainer(find_or_record(experiment.runs[0], FOLDER))
 
 
 @pytest.fixture(scope="module")
 def explained(lossy: Experiment) -> RemoteExplainer:
+    """Return the explainer of the run."""
     return explain_first(lossy)
 
 
 @pytest.fixture(scope="module")
 def shown(explained: RemoteExplainer) -> Machines:
+    """Return the page's data of the run."""
     return build_machines(explained)
 
 
@@ -72,11 +80,13 @@ def test_the_page_of_two_twins_is_that_of_two_machines(tmp_path: Path) -> None:
 
 
 def test_a_number_over_time_is_the_sum_of_its_changes() -> None:
+    """Changes of one time are added up."""
     assert count_steps([(5, 1), (2, 1), (5, 1), (9, -2)]) == [(2, 1), (5, 3), (9, 1)]
 
 
 @pytest.mark.parametrize("bars", ["reads", "carried", "served"])
 def test_a_process_is_at_one_thing_at_a_time(shown: Machines, bars: str) -> None:
+    """The bars of a process do not overlap."""
     found = sorted(shown[bars])
     assert len(found) > 200 if bars != "reads" else len(found) > 150
     for _, own in groupby(found, key=lambda bar: bar[0]):
@@ -93,6 +103,8 @@ def test_a_direction_of_the_wire_has_one_frame_at_a_time(shown: Machines, direct
 
 
 def test_what_belongs_to_a_read_lies_within_it_on_the_one_axis(shown: Machines) -> None:
+    """Bars of nfsiod, calls on the wire, and commands of the drive have the number of their read,
+    or 0."""
     whole = {number: (begin, end) for _, begin, end, _, number in shown["reads"]}
     parts = [(read, begin, end) for _, begin, end, _, read in shown["carried"]]
     parts += [(read, begin, end) for begin, end, _, read, _ in shown["to_server"]]
@@ -104,6 +116,7 @@ def test_what_belongs_to_a_read_lies_within_it_on_the_one_axis(shown: Machines) 
 
 
 def test_numbers_over_time_are_what_the_load_makes(shown: Machines) -> None:
+    """Dirty blocks of the client, its queue, and the calls in the server's queue."""
     assert all(n >= 0 for name in ("dirty", "queue", "server_queue") for _, n in shown[name])
     dirty = [n for _, n in shown["dirty"]]
     assert max(dirty) > 20  # the writer's blocks of a second,
@@ -113,6 +126,7 @@ def test_numbers_over_time_are_what_the_load_makes(shown: Machines) -> None:
 
 
 def test_the_parts_of_the_slowest_reads_add_up(shown: Machines) -> None:
+    """The eight slowest reads; the slowest waited for a lost frame."""
     assert len(shown["slow"]) == 8
     for read in shown["slow"]:
         *parts, (total, words) = read["rows"]
@@ -139,6 +153,8 @@ def draw(shown: Machines, call: str, folder: Path) -> ElementTree.Element:
 
 
 def test_the_script_draws_a_slow_reads_parts_below_each_other(shown, tmp_path) -> None:
+    """The slowest read's bars lie within its whole bar, in at least five lines: read, nfsiod, both
+    directions of the wire, nfsd."""
     call = "machinesPicture(data, ...aroundRead(data, data.slow[0]), 1000, data.slow[0])"
     svg = draw(shown, call, tmp_path)
     own = [e for e in svg.iter(f"{SVG}rect") if "own" in (e.get("class") or "")]
@@ -156,6 +172,7 @@ def test_the_script_draws_a_slow_reads_parts_below_each_other(shown, tmp_path) -
 
 
 def test_the_script_draws_the_whole_run(shown, tmp_path) -> None:
+    """The picture is 1000 pixels wide, of which 170 at the left are names."""
     svg = draw(shown, "machinesPicture(data, 0, data.length_ns, 1000, null)", tmp_path)
     rects = [*svg.iter(f"{SVG}rect")]
     assert all(170 <= float(e.get("x")) <= 1000 for e in rects)
@@ -165,6 +182,7 @@ def test_the_script_draws_the_whole_run(shown, tmp_path) -> None:
 
 
 def test_the_command_writes_the_page(capsys, tmp_path) -> None:
+    """The page has its data packed. There is no animation of two machines."""
     path, out = tmp_path / "remote.toml", tmp_path / "page.html"
     path.write_text(LOAD.format(more=""))
     assert enter("theatre", "--run", "1", "--engine", ENGINE, "--out", out, path) == 0
@@ -181,6 +199,7 @@ def test_the_command_writes_the_page(capsys, tmp_path) -> None:
 def test_a_browser_shows_the_next_slow_read_and_names_each_colour(
     browser: Page, explained: RemoteExplainer, tmp_path: Path
 ) -> None:
+    """Each press of the button shows another read. The key has each colour that is drawn."""
     html = tmp_path / "machines.html"
     html.write_text(machines_page(explained))
     browser.errors.clear()

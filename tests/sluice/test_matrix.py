@@ -1,4 +1,10 @@
-"""`sluice dev matrix`: policies with the fewest misses, and those whose reads take least time."""
+"""`sluice dev matrix`: policies with the fewest misses, and those whose reads take least time.
+
+A setting is a load with one size of the cache. In it each policy has a cell: misses for each block
+read, mean times of reads in ms, and blocks read ahead, each a list over seeds. The policy with the
+fewest misses (`fewest`) loses if the reads of another (`quickest`) take less time; `loss` is by how
+much. `asked` gives the options of the command, and `lru` makes it try LRU only.
+"""
 
 import re
 from collections.abc import Callable
@@ -25,15 +31,19 @@ from sluice.trace.packed import pack_requests
 
 PAGE = ROOT / "book/pages/questions/victim.md"
 STORED = ROOT / "results/matrix.json"
+# Misses, times by seed, and blocks read ahead, for cells made by hand
 FEW, SEEDS, NONE = [0.25] * 5, [1.0, 2.0, 3.0, 4.0, 5.0], [0.0]
 
 
 def setting(*cells: Cell) -> Setting:
+    """Return a setting with these cells."""
     return Setting("load", "64 buffers", list(cells))
 
 
 @pytest.mark.native
 def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take_longer() -> None:
+    """c misses least together with a, and is quicker than a: 1.2 ms. b is quickest with 1 ms, so c
+    loses by 20 %."""
     cells = (("a", [0.2], [1.5]), ("b", [0.3], [1.0]), ("c", [0.2], [1.2]))
     found = setting(*(Cell(*cell, NONE) for cell in cells))
     assert [cell.policy for cell in found.fewest] == ["c", "a"]
@@ -49,6 +59,8 @@ def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take
 
 @pytest.mark.native
 def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_so() -> None:
+    """`slower` takes 0.1 ms more with each seed; `mixed` takes more with some seeds and less with
+    others."""
     slower = Cell("a", FEW, [ms + 0.1 for ms in SEEDS], NONE)
     mixed = Cell("a", FEW, [1.5, 1.9, 3.4, 3.8, 5.3], NONE)
     other = Cell("b", [0.5] * 5, SEEDS, NONE)
@@ -60,6 +72,7 @@ def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_s
 
 @pytest.mark.native
 def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least() -> None:
+    """Misses of 0.2 and 0.2005 count as equal."""
     found = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [0.2005], [1.5], NONE))
     assert len(found.fewest) == 2 and found.quickest is found.fewest[0]
     assert matrix.setting_row(found)[-1] == "-"
@@ -68,6 +81,7 @@ def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least(
 
 @pytest.mark.native
 def test_hits_below_0_are_explained_in_the_text() -> None:
+    """More than one miss for each block read gives hits below 0 %."""
     below = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.2], [1.5], NONE))
     above = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.0], [1.5], NONE))
     assert "Hits are below 0 where" in matrix.summarise_settings([above, below])
@@ -76,6 +90,7 @@ def test_hits_below_0_are_explained_in_the_text() -> None:
 
 @pytest.mark.native
 def test_blocks_that_a_trace_reads_are_counted_once() -> None:
+    """Blocks 0, 1 and 256 are read; the last request writes."""
     requests = build_table(
         [(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)]
     )
@@ -86,7 +101,8 @@ def test_blocks_that_a_trace_reads_are_counted_once() -> None:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
-    """Return the arguments of `sluice dev matrix`; experiments are written to the test's folder."""
+    """Return what gives the options of `sluice dev matrix`, with changes. Experiments are written
+    to the test's folder."""
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
     def choice(**given: object) -> MatrixRequest:
@@ -102,6 +118,7 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
 
 @ON_TWIN
 def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_path, capsys) -> None:
+    """The trace reads 150 blocks in a loop. Half of them are 75 buffers, and 90 % are 135."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i % 150}\n" for i in range(400)) + "*\n7\n")
     assert matrix.execute(asked(traces=str(path), others="prefetch=none|ondemand"))
@@ -135,13 +152,14 @@ def measured_cells(choice: MatrixRequest) -> list[dict[str, Cell]]:
 
 
 def write_trace(path: Path, rows: list[tuple[int, int, int, int]]) -> str:
+    """Write these requests as a trace, and return its path."""
     path.write_bytes(pack_requests(build_table(rows)))
     return str(path)
 
 
 @pytest.fixture
 def lru(monkeypatch) -> None:
-    """Only LRU is tried."""
+    """Have only LRU tried."""
     monkeypatch.setattr(matrix, "policies_axis", lambda: "replace=lru")
 
 
@@ -150,7 +168,8 @@ def lru(monkeypatch) -> None:
 def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads(
     asked, tmp_path
 ) -> None:
-    """The writes go to 96 blocks that no read asks for and that inodes point to directly."""
+    """The writes go to 96 blocks that no read uses and that inodes point to directly. With them,
+    the reads' misses and times stay nearly the same."""
     reads = [(0, i * 65536, 4096, 0) for i in range(400)]
     writes = [(0, (i % 12 << 20) + (1 + i // 12 % 8) * 4096, 4096, 1) for i in range(400)]
     alone = write_trace(tmp_path / "alone.requests", reads)
@@ -169,7 +188,8 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
 def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_part(
     asked, tmp_path
 ) -> None:
-    """No block is cached when it is asked for."""
+    """No block is cached when it is used, so each block is a miss. Blocks of pointers make it
+    somewhat more than one."""
     rows = [(0, i % 40 * 65536, 65536, 0) for i in range(120)]
     large = write_trace(tmp_path / "large.requests", rows)
     parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]
@@ -203,6 +223,8 @@ columns = ["read.mean_ms"]
 def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
     asked, tmp_path
 ) -> None:
+    """The random reader's file is eight times as large as the cache, and the scan uses no block
+    twice, so nearly each block is a miss."""
     path = tmp_path / "two.toml"
     path.write_text(TWO_READERS.replace("\\\n", ""))
     ((*_, cell),) = [one.values() for one in measured_cells(asked(name=str(path)))]
@@ -212,6 +234,7 @@ def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
 @ON_TWIN
 @pytest.mark.usefixtures("lru")
 def test_a_job_that_writes_does_not_stand_for_the_time_of_reads(asked, tmp_path) -> None:
+    """The job `read` reads and writes, so its response times are no times of reads."""
     path = tmp_path / "mixed.toml"
     path.write_text(TWO_READERS.replace("\\\n", "").replace("rw=randread", "rw=randrw"))
     with pytest.raises(BadExperiment, match=r"mixed: job\.read\.writes is not 0"):
@@ -227,6 +250,7 @@ def test_a_trace_that_reads_nothing_is_refused(asked, tmp_path) -> None:
 
 @pytest.mark.native
 def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -> None:
+    """Two traces with one name get digits of a hash of their paths."""
     monkeypatch.setattr(matrix, "trace_load", lambda name, path, choice: SimpleNamespace(name=name))
     words = "/a/w.2020-01.csv /a/w.2020-02.csv /a/cs.trace.gz /b/cs.trace.gz"
     names = [load.name for load in matrix.requested_loads(asked(traces=words))]
@@ -263,11 +287,13 @@ def test_a_matrix_speaks_of_its_own_options(tmp_path: Path, capsys, monkeypatch)
 
 @pytest.mark.parametrize("cache", ["0", "101", "ten", "10;20", ""])
 def test_a_wrong_share_is_refused(cache: str) -> None:
+    """Shares are percentages above 0 and up to 100, with commas between them."""
     with pytest.raises(BadSweep, match=re.escape(f"--cache={cache}: must be percentages")):
         sizes.parse_shares(cache)
 
 
 def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
+    """11 % of 150 blocks are 16 buffers, which is enough; 10 % are 15, which is not."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
     assert sizes.buffer_counts(path, "", None, "11, 50, 100") == [16, 75, 150]
@@ -279,8 +305,8 @@ def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
 @ON_TWIN
 @pytest.mark.usefixtures("lru")
 def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> None:
-    """A setting has the size even if there is only one, or if the experiment has a size of its
-    own."""
+    """The setting shows the size even if there is only one, or if the experiment has a size of its
+    own (128 buffers)."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
     two = tmp_path / "two.toml"
@@ -310,9 +336,11 @@ def replace_settings(found: list[Setting]) -> list[Setting]:
 
 @pytest.mark.native
 def test_the_page_says_what_is_stored() -> None:
+    """The book's page quotes the stored matrix, first with replacement policies only, then with
+    prefetch policies as well."""
     text = PAGE.read_text()
-    both = matrix.lengthen_settings(STORED.read_text())
-    for found in (replace_settings(both), both):
+    combined = matrix.lengthen_settings(STORED.read_text())
+    for found in (replace_settings(combined), combined):
         lost = [one for one in found if one.loses and one.quickest not in one.fewest]
         worst = max(lost, key=lambda one: one.loss)
         assert f"in {len(lost)} of the {len(found)} settings" in text
@@ -322,6 +350,7 @@ def test_the_page_says_what_is_stored() -> None:
 
 @pytest.mark.native
 def test_the_short_form_keeps_all_but_digits() -> None:
+    """Times are stored with five digits."""
     several = [
         Cell("a", [0.25, 0.5], [1.2345678, 2.0], [0.0, 0.1]),
         Cell("b", [0, 1], [2, 3], [0, 0]),

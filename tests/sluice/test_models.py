@@ -1,4 +1,11 @@
-"""Analytic models: their formulas by hand, their parameters checked, measured against them."""
+"""Analytic models: their formulas by hand, their parameters checked, measured against them.
+
+A model (sluice/theory/) computes what figures should be. carson_setia is that of Carson and Setia
+for the response time of reads beside an update policy: rho_r and rho_w are the utilisations by
+reads and writes, s the service time, and C = (1 + cv^2) / 2. MODELLED is an experiment with that
+model, with two arms and two values of `blocks`; `modelled` is its file. In tests, `off` says by
+which factor an arm's results differ from the model.
+"""
 
 from dataclasses import replace
 from math import exp, inf
@@ -23,7 +30,8 @@ LOAD = {"reads_per_s": 40, "writes_per_s": 20, "blocks": inf, "service_ms": 10, 
 
 
 def carson_setia(write: str, update: str, sched: str = "fcfs", **given: float) -> dict[str, float]:
-    """Return what the model says; tunables are given with a point, parameters without."""
+    """Return what the model predicts. A keyword with two underscores is a tunable (pu__interval_ms
+    for pu.interval_ms), another one a parameter."""
     tunables = TUNABLES | {name.replace("__", "."): v for name, v in given.items() if "__" in name}
     parameters = LOAD | {name: v for name, v in given.items() if "__" not in name}
     system = System({"write": write, "update": update, "sched": sched}, tunables, "fixed")
@@ -32,6 +40,7 @@ def carson_setia(write: str, update: str, sched: str = "fcfs", **given: float) -
 
 @pytest.mark.parametrize("name", theory.model_names())
 def test_every_model_says_what_it_needs_and_tells(name: str):
+    """A model's module names its source, its quantities and its parameters."""
     model = theory.load_model(name)
     assert model.__doc__ and "Source" in model.__doc__
     assert model.QUANTITIES and all(model.QUANTITIES.values())
@@ -55,6 +64,7 @@ def test_carson_and_setias_formulas_by_hand(write, update, sched, ms):
 
 
 def test_without_writes_all_policies_are_a_plain_queue():
+    """Reads come at random (M/M/1)."""
     for policies in (("wt", "pu"), ("delayed", "pu"), ("delayed", "ipu"), ("delayed", "aipu")):
         found = carson_setia(*policies, writes_per_s=0, service_cv=1)["read_ms"]
         assert found == pytest.approx(10 / (1 - 0.4))  # exponential service: s / (1 - rho)
@@ -70,15 +80,19 @@ def test_without_writes_all_policies_are_a_plain_queue():
     ],
 )
 def test_what_is_absorbed_by_hand(write, update, per_s):
+    """20 writes in a second go to 100 blocks, so each block is written every 5 s. per_s: how many
+    of them reach the disk."""
     share = carson_setia(write, update, blocks=100)["written_share"]
     assert share * LOAD["writes_per_s"] == pytest.approx(per_s)
 
 
 def test_the_formula_takes_the_tunables_of_what_runs():
+    """PU with an interval of 1 s is AIPU, which checks each second."""
     assert carson_setia("delayed", "pu", pu__interval_ms=1000) == carson_setia("delayed", "aipu")
 
 
 def test_nothing_is_told_of_policies_without_a_formula():
+    """Sprite's policy, asynchronous writes, another scheduler, and PURP with a bound."""
     assert carson_setia("delayed", "sprite") == {}
     assert carson_setia("async", "pu") == {}
     assert carson_setia("delayed", "pu", "clook") == {}
@@ -86,6 +100,7 @@ def test_nothing_is_told_of_policies_without_a_formula():
 
 
 def test_an_overloaded_disk_is_refused_with_words():
+    """90 reads and 20 writes of 10 ms in a second."""
     with pytest.raises(ValueError, match="overloaded: it would be busy 110%"):
         carson_setia("wt", "pu", reads_per_s=90)
 
@@ -137,6 +152,7 @@ op = "=="
 than = "model"
 within_percent = 10
 """
+# An expectation that the curves of two arms over `blocks` meet where the model's do
 CROSSES = """
 [[expectations]]
 says = "they meet where theory says"
@@ -151,13 +167,14 @@ within_percent = 5
 
 @pytest.fixture
 def modelled(tmp_path: Path) -> Path:
+    """Return the file of the experiment MODELLED."""
     path = tmp_path / "modelled.toml"
     path.write_text(MODELLED)
     return path
 
 
 def change_file(path: Path, old: str, new: str) -> int:
-    """Change the file; the number of the line where the change begins."""
+    """Replace `old`, which the file has once, and return the line number at which it began."""
     text = path.read_text()
     assert text.count(old) == 1, old
     path.write_text(text.replace(old, new))
@@ -172,7 +189,7 @@ def make_result(arm: str, blocks: int, seed: int, ms: float) -> dict:
 
 
 def results(experiment: Experiment, off: dict[tuple, float]) -> list[dict]:
-    """Results that are as the model says, times what is given for an arm and blocks."""
+    """Return results that are as the model predicts, times the factor for an arm and blocks."""
     return [
         make_result(
             run.arm,
@@ -185,6 +202,7 @@ def results(experiment: Experiment, off: dict[tuple, float]) -> list[dict]:
 
 
 def test_runs_know_what_the_model_says_of_them(modelled: Path):
+    """The model's parameter `blocks` is a tenth of the variable."""
     runs = load(modelled).runs
     said = {(run.arm, run.variables["blocks"]): run.prediction["read.mean_ms"] for run in runs}
     assert said["PU", 1000] == pytest.approx(carson_setia("delayed", "pu", blocks=100)["read_ms"])
@@ -192,6 +210,7 @@ def test_runs_know_what_the_model_says_of_them(modelled: Path):
 
 
 def test_the_model_knows_an_arms_tunables(modelled: Path):
+    """The arm PU sets an interval of 5 s."""
     own = 'policies = {update = "pu"}\ntunables = {"pu.interval_ms" = "5 s"}'
     change_file(modelled, 'policies = {update = "pu"}', own)
     run = load(modelled).runs[-1]
@@ -200,6 +219,7 @@ def test_the_model_knows_an_arms_tunables(modelled: Path):
 
 
 def test_a_model_has_no_say_in_what_is_run(modelled: Path):
+    """Another parameter of the model changes no run."""
     before = [run.config for run in load(modelled).runs]
     change_file(modelled, "service_ms = 10", "service_ms = 11")
     assert [run.config for run in load(modelled).runs] == before
@@ -244,6 +264,7 @@ def test_a_wrong_model_is_refused_with_line_and_meaning(modelled: Path, old, new
     ],
 )
 def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
+    """PU may differ by 10 % at each point; IPU is not asked about."""
     experiment = load(modelled)
     [verdict] = expect.judge_experiment(experiment, results(experiment, off))
     assert verdict.met is met
@@ -259,6 +280,7 @@ def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
     ],
 )
 def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off, met, why):
+    """Of two points, the median is the mean of their differences."""
     change_file(modelled, "within_percent = 10", "median_percent = 5")
     experiment = load(modelled)
     [verdict] = expect.judge_experiment(experiment, results(experiment, off))
@@ -275,6 +297,7 @@ def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off,
     ],
 )
 def test_a_median_that_makes_no_sense_is_refused(modelled: Path, old, new):
+    """A median is only for a comparison with the model by ==."""
     change_file(modelled, "within_percent = 10", "median_percent = 5")
     change_file(modelled, old, new)
     with pytest.raises(BadExperiment) as refused:
@@ -283,6 +306,7 @@ def test_a_median_that_makes_no_sense_is_refused(modelled: Path, old, new):
 
 
 def test_the_table_shows_the_model_and_by_how_much_it_was_missed(modelled: Path):
+    """A result that is 1.02 times the model's shows +2.0%."""
     experiment = load(modelled)
     rows = summary.table(experiment, results(experiment, {("PU", 1000): 1.02}))
     at = next(i for i, row in enumerate(rows) if row[0] == "PU blocks=1000")
@@ -310,6 +334,8 @@ def test_two_arms_are_compared_point_by_point(modelled: Path, off, met, why):
 
 
 def test_where_two_curves_meet():
+    """Curves are lines in logarithms, given by points. None: they meet nowhere, or more than
+    once."""
     assert expect.crossing_point({1: 1, 2: 2, 3: 4}, {1: 3, 2: 3, 3: 3}) == pytest.approx(
         2.585, abs=1e-3
     )
@@ -320,7 +346,8 @@ def test_where_two_curves_meet():
 
 @pytest.fixture
 def crossing(modelled: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
-    """PU beats IPU nowhere in theory: so its times are made to fall here."""
+    """Return an experiment whose predicted curves meet at 550 blocks. By theory PU beats IPU
+    nowhere, so other predictions are put in."""
     modelled.write_text(MODELLED + CROSSES)
     experiment = load(modelled)
     ms = {("IPU", 100): 20, ("IPU", 1000): 20, ("PU", 100): 10, ("PU", 1000): 40}
@@ -342,12 +369,14 @@ def crossing(modelled: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     ],
 )
 def test_where_two_arms_meet_is_held_against_the_model(crossing: Experiment, off, met, why):
+    """off makes PU slower, so that the curves meet earlier, or not at all."""
     [verdict] = expect.judge_experiment(crossing, results(crossing, off))
     assert verdict.met is met
     assert why in verdict.why, verdict.why
 
 
 def test_all_meetings_are_shown(crossing: Experiment):
+    """The details of a verdict have the place of each meeting."""
     [verdict] = expect.judge_experiment(crossing, results(crossing, {("PU", 100): 1.1}))
     assert verdict.details == ("516.8 (expected 550)",)
     assert f"        {verdict.details[0]}" in summary.expectation_lines(
@@ -366,6 +395,7 @@ def test_all_meetings_are_shown(crossing: Experiment):
     ],
 )
 def test_a_meeting_that_makes_no_sense_is_refused(modelled: Path, old, new, said):
+    """`old` in CROSSES is replaced by `new`."""
     modelled.write_text(MODELLED + CROSSES.replace(old, new))
     with pytest.raises(BadExperiment) as refused:
         load(modelled)
@@ -377,6 +407,7 @@ def test_a_meeting_that_makes_no_sense_is_refused(modelled: Path, old, new, said
     [("a", "3"), ("b", "two words"), ("8 * a", "24"), ("(a + 1) / 8", "0.5"), ("a // 2 - 1", "0")],
 )
 def test_arithmetic_of_variables(text: str, value: str):
+    """a is 3, and b is text."""
     assert arithmetic.substitute(text, {"a": 3, "b": "two words"}) == value
 
 

@@ -1,4 +1,9 @@
-"""`sluice network run --why`: what a remote read of two machines of one's own waited for."""
+"""`sluice network run --why`: what a remote read of two machines of one's own waited for.
+
+PLAN has three machines: machine 1 serves a file by NFS, machine 2 is idle, machine 3 reads the
+file. `made` is the folder with their traces. An explanation has a line for each part of the read's
+time, and sums by place: client, wire, server, server's disk.
+"""
 
 import re
 from dataclasses import replace
@@ -39,6 +44,7 @@ def run_plan(plan: Plan, folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run of PLAN."""
     folder = tmp_path_factory.mktemp("network") / "run"
     run_plan(PLAN, folder)
     return folder
@@ -54,6 +60,7 @@ def sums(said: str) -> tuple[int, int, dict[str, int]]:
 
 
 def test_the_slowest_read_names_the_wire_the_servers_drive_and_adds_up(made: Path) -> None:
+    """The parts, and the sums by place, give the total."""
     said = explain_network_read(PLAN, made, "longest")
     parts, total, places = sums(said)
     assert parts == total == sum(places.values())
@@ -63,6 +70,7 @@ def test_the_slowest_read_names_the_wire_the_servers_drive_and_adds_up(made: Pat
 
 
 def test_some_read_waits_for_the_servers_drive_and_every_one_adds_up(made: Path) -> None:
+    """Every seventh read is explained."""
     found = []
     with pytest.raises(BadInstant, match=r"has remote reads 1 to (\d+);") as refused:
         explain_network_read(PLAN, made, "9999")
@@ -77,6 +85,7 @@ def test_some_read_waits_for_the_servers_drive_and_every_one_adds_up(made: Path)
 
 
 def test_a_time_selects_a_read_that_waits_then(made: Path) -> None:
+    """A time 1 ms after a read was queued."""
     said = explain_network_read(PLAN, made, "3")
     queued_ms = re.search(r"queued at ([\d,.]+) ms", said)
     assert queued_ms
@@ -89,6 +98,7 @@ def test_a_time_selects_a_read_that_waits_then(made: Path) -> None:
 
 
 def test_a_trace_changes_nothing_of_a_run(made: Path, tmp_path: Path) -> None:
+    """With and without a trace, the machines print the same, uptime and ping included."""
     plan = replace(
         PLAN, scripts=(*PLAN.scripts[:2], PLAN.scripts[2] + "; uptime; ping -c 1 10.0.0.1")
     )
@@ -98,6 +108,7 @@ def test_a_trace_changes_nothing_of_a_run(made: Path, tmp_path: Path) -> None:
 
 
 def test_a_memory_without_a_trace_is_refused(tmp_path: Path) -> None:
+    """The magic number alone, at an odd place, is no trace."""
     memory = tmp_path / "memory"
     memory.write_bytes(bytes(12) + trace.MAGIC.to_bytes(8, "little") + bytes(5000))
     with pytest.raises(BadTrace, match="no trace in this memory"):
@@ -105,6 +116,7 @@ def test_a_memory_without_a_trace_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_it_after_the_consoles(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also without any remote read, and with a wrong word."""
     scripts = (
         f"mkdir /x; cp /bin/sh /x/a; nfsd /x & {IDLE}",
         "mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt; cat /mnt/a > /dev/null; umount /mnt",
@@ -122,5 +134,6 @@ def test_the_command_prints_it_after_the_consoles(capfd: pytest.CaptureFixture[s
 
 
 def test_shells_have_no_one_time_and_say_so(capfd: pytest.CaptureFixture[str]) -> None:
+    """Interactive machines run in real time."""
     assert enter("network", "shells", "--why", "longest") == 2
     assert "sluice network run" in capfd.readouterr().err

@@ -36,6 +36,7 @@ columns = ["stat.journal.commits"]
 
 
 def test_disks_get_the_journals_that_a_file_asks_for(tmp_path: Path) -> None:
+    """dumpe2fs, of e2fsprogs, prints the journal's size."""
     path = tmp_path / "few.toml"
     path.write_text(EXPERIMENT, encoding="utf-8")
     one = load(path).runs[0]
@@ -45,6 +46,7 @@ def test_disks_get_the_journals_that_a_file_asks_for(tmp_path: Path) -> None:
 
 
 def test_order_journal_is_refused_on_disks_without_one(tmp_path: Path) -> None:
+    """The data disk has no journal."""
     path = tmp_path / "few.toml"
     path.write_text(EXPERIMENT.replace('journal = "5M"', ""), encoding="utf-8")
     with pytest.raises(BadExperiment, match=r"needs journal = SIZE in \[machine\.data\]"):

@@ -1,4 +1,7 @@
-"""Tables of the book's pages that commands write."""
+"""Tables of the book's pages that commands write.
+
+A comment (MARK) stands before each such table. A row is found by its first cells, its names.
+"""
 
 from pathlib import Path
 
@@ -30,6 +33,7 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_a_row_takes_the_place_of_the_one_with_its_names(page: Path) -> None:
+    """With two names, a row is replaced if both are equal, and added otherwise."""
     page_tables.put_rows(page, MARK, [["`a`", "y", "7"], ["`b`", "x", "8"]], names=2)
     wanted = PAGE.replace("| `a` | y | 2 |\n", "| `a` | y | 7 |\n| `b` | x | 8 |\n")
     assert page.read_text(encoding="utf-8") == wanted
@@ -52,6 +56,8 @@ def test_a_page_without_the_table_is_named_and_stays(page: Path, put) -> None:  
 def test_a_compilers_moves_are_put_in_place_of_its_older_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A row says how much an experiment's results move with another compiler: how many figures,
+    their mean and largest change, and how many verdicts."""
     page = tmp_path / "clock.md"
     page.write_text(f"{repeat.TABLE}\n\n| a | b |\n| --- | --- |\n| `e` | gcc 15.3.0 | old |\n")
     monkeypatch.setattr(repeat, "PAGE", page)

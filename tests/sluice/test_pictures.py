@@ -26,7 +26,7 @@ MOST = 24  # of 255
 OWN_LETTERS = not any(Path("/usr/share/fonts").rglob("LiberationSans-Regular*"))
 LETTERS = MOST if OWN_LETTERS else 40  # Debian 12's, version 1.07, differs by 28
 MS = 10**6
-TURN, CYLINDERS = 20 * MS, 100
+TURN, CYLINDERS = 20 * MS, 100  # a rotation, and the arm's places
 SHOWN_NS = 2_307 * MS  # in the middle of the burst, a third of a turn after its begin
 # Draw the canvases without letters, and give the means of their cells, on the page's own paper.
 DRAWN = """(() => {
@@ -55,9 +55,9 @@ DRAWN = """(() => {
 })()""".replace("CELL", str(CELL))
 
 
-def made_up(name: str, number: int, bursts: dict[int, int]) -> dict:
-    """Return a run of 4 s: a read each 90 ms, and writes in bursts. bursts: how many at which
-    ms."""
+def make_scene(name: str, number: int, bursts: dict[int, int]) -> dict:
+    """Return the scene of a made-up run of 4 s: a read each 90 ms, and writes in bursts. bursts:
+    how many writes at which ms."""
     asked = [(i * 90 * MS, 0, i * 37 % CYLINDERS) for i in range(44)]
     asked += [
         (at * MS + k, 1, (at + k * 7) % CYLINDERS) for at, n in bursts.items() for k in range(n)
@@ -120,13 +120,13 @@ def made_up(name: str, number: int, bursts: dict[int, int]) -> dict:
 
 @pytest.fixture(scope="module")
 def scenes() -> list[dict]:
-    """A burst, and ripples."""
+    """Return two runs: one with a burst of 48 writes, and one with ripples of 8."""
     ripples = dict.fromkeys(range(1000, 4000, 500), 8)
-    return [made_up("PU", 1, {2000: 48}), made_up("AIPU", 2, ripples)]
+    return [make_scene("PU", 1, {2000: 48}), make_scene("AIPU", 2, ripples)]
 
 
 def stack_pictures(parts: list[np.ndarray]) -> np.ndarray:
-    """Pictures below one another."""
+    """Return these pictures below one another, as wide as the widest."""
     widest = max(part.shape[1] for part in parts)
     return np.concatenate(
         [np.pad(part, ((0, 0), (0, widest - part.shape[1]), (0, 0))) for part in parts]
@@ -138,6 +138,7 @@ def stack_pictures(parts: list[np.ndarray]) -> np.ndarray:
 def test_the_theatre_is_drawn_as_it_was(
     browser: Page, scenes: list[dict], width: int, dark: bool, tmp_path: Path
 ) -> None:
+    """Both runs are drawn at SHOWN_NS with a read chosen, in windows of two widths."""
     html = tmp_path / "theatre.html"
     html.write_text(theatre_page(scenes))
     browser.dark(dark)
@@ -155,17 +156,19 @@ def test_the_theatre_is_drawn_as_it_was(
 def test_a_figure_is_drawn_as_it_was(
     scenes: list[dict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The letters are compared, too. Each pixel is a cell."""
+    """The letters are compared, too. The picture is drawn at a quarter of its size, and each pixel
+    is a cell."""
     monkeypatch.setattr(picture, "SCALE", 1 / 4)
     times = [4000 * MS * i // 200 for i in range(201)]
-    told = [motion.lane_curves(scene, times) for scene in scenes]
-    spec = motion.frame_spec(scenes, told, times, len(times))
+    curves = [motion.lane_curves(scene, times) for scene in scenes]
+    spec = motion.frame_spec(scenes, curves, times, len(times))
     svg = picture.add_titles(picture.draw_svg(spec), {"text": "A burst", "subtitle": "and ripples"})
     compare(decoded(picture.render_png(svg)), PICTURES / "figure.png", LETTERS, tmp_path)
 
 
 @pytest.mark.native
 def test_a_picture_comes_back_from_its_file_and_another_is_told_apart(tmp_path: Path) -> None:
+    """A difference of MOST is allowed, one more is not."""
     one = np.arange(5 * 7 * 3, dtype=float).reshape(5, 7, 3)
     assert (decoded(encoded(one)) == one).all()
     path = tmp_path / "stored" / "one.png"

@@ -1,4 +1,9 @@
-"""A command goes on where its output cannot be printed, and its lines fit the terminal."""
+"""A command goes on where its output cannot be printed, and its lines fit the terminal.
+
+Output may go to a terminal or pipe whose locale lacks letters, to a reader that has gone, or to a
+full disk. PRINTS is a program that prints TEXT 2000 times and to stderr, and then writes a file.
+Where a letter cannot be printed, one that looks alike takes its place (ALIKE).
+"""
 
 import errno
 import io
@@ -53,6 +58,7 @@ sys.exit(run_interruptible(main))
 """
 TEXT = "a█▏▂ µ → é 語 \udc80"
 ALIKE = {"iso8859-1": "a#|. µ > é ? ?", "ascii": "a#|. u > e ? ?"}
+# A table with ten columns of wide figures, and heads of two lines
 ROWS = [
     ["", *["some.counter"] * 9],
     ["", *(f"field_{i}" for i in range(9))],
@@ -67,7 +73,7 @@ def program(done: Path, text: str = TEXT[:-2], status: int = 0) -> list[str]:
 
 @pytest.fixture(scope="module")
 def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment whose locale is German with ISO 8859-1."""
+    """Return an environment whose locale is German with ISO 8859-1, which has few letters."""
     folder = tmp_path_factory.mktemp("locales")
     name, charset = LATIN1
     if shutil.which("localedef") is None or not Path(f"/usr/share/i18n/locales/{name}").exists():
@@ -77,6 +83,7 @@ def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def run(line: list[str], **extra: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command with more variables in its environment."""
     env = os.environ | {"PYTHONUTF8": "1"} | extra
     return subprocess.run(line, cwd=ROOT, env=env, capture_output=True, timeout=HANG_S)
 
@@ -93,11 +100,13 @@ def test_in_a_narrow_locale_letters_look_alike_and_files_are_utf8(
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
 def test_where_the_locale_says_nothing_output_is_utf8(locale: str, tmp_path: Path) -> None:
+    """These locales name no language."""
     done = run(program(tmp_path / "file"), LC_ALL=locale)
     assert (done.returncode, done.stdout.decode().splitlines()[0]) == (0, TEXT[:-2])
 
 
 def test_pythons_own_variable_is_obeyed(tmp_path: Path) -> None:
+    """PYTHONIOENCODING takes precedence over the locale."""
     done = run(program(tmp_path / "file"), PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout.decode().splitlines()[0]) == (0, ALIKE["ascii"][:-2])
 
@@ -129,6 +138,7 @@ def test_a_reader_that_goes_away_changes_nothing_but_the_output(
 
 
 def test_output_to_a_full_disk_is_told_and_the_work_is_done(tmp_path: Path) -> None:
+    """/dev/full refuses each write."""
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             program(tmp_path / "file"), cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True
@@ -141,7 +151,7 @@ def test_output_to_a_full_disk_is_told_and_the_work_is_done(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("words", LISTS, ids=" ".join)
 def test_commands_print_whatever_the_locale_and_the_reader(words: tuple[str, ...]) -> None:
-    """With a reader that has gone before the first line, and letters of ASCII alone."""
+    """The reader has gone before the first line, and only letters of ASCII can be printed."""
     module, *rest = words
     line = [sys.executable, "-m", module, *rest]
     env = os.environ | {"PYTHONUTF8": "1", "PYTHONIOENCODING": "ascii"}
@@ -163,6 +173,8 @@ def test_commands_print_whatever_the_locale_and_the_reader(words: tuple[str, ...
 def test_a_full_disk_ends_a_command_in_one_line(
     error: OSError, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The message names the file, and what was kept."""
+
     def fill() -> None:
         raise error
 
@@ -178,7 +190,7 @@ def test_a_full_disk_ends_a_command_in_one_line(
 def test_an_experiment_says_on_a_full_disk_what_is_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In each part of the work, a file that cannot be written gives this message."""
+    """Making the runs fails as if the disk were full, before any of three is done."""
 
     def fill(*_: object) -> bool:
         raise OSError(errno.ENOSPC, "No space left on device", "/disk/results.jsonl")
@@ -196,12 +208,14 @@ def test_an_experiment_says_on_a_full_disk_what_is_kept(
 
 
 def test_other_errors_are_not_taken_for_a_full_disk() -> None:
+    """Permission denied."""
     assert interrupt.describe_full(OSError(errno.EACCES, "Permission denied", "/x")) == ""
     assert interrupt.describe_full(shutil.Error([("/a", "/b", "[Errno 13] denied")])) == ""
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_a_table_fits_and_loses_no_figure(width: int) -> None:
+    """A table that is too wide is split into parts, with blank lines between them."""
     lines = format_table(ROWS, heads=2, width=width)
     assert max(map(len, lines)) <= width
     text = "\n".join(lines)
@@ -211,6 +225,7 @@ def test_a_table_fits_and_loses_no_figure(width: int) -> None:
 
 
 def test_a_row_without_figures_in_a_part_is_not_in_it() -> None:
+    """The second part has a row that the first lacks."""
     rows = [["", "first", "second"], ["all", "1" * 30, "2" * 30], ["  published", "", "3"]]
     assert format_table(rows, width=45) == [
         *[f"{'first':>35}", f"all  {'1' * 30}", ""],
@@ -238,6 +253,7 @@ def on_a_terminal(line: list[str], columns: int) -> str:
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_lists_fit_the_terminal_and_a_pipe_gets_them_plain(columns: int) -> None:
+    """The words are the same; only a terminal gets line breaks and colours."""
     line = [*LINE, "experiment", "list"]
     shown = on_a_terminal(line, columns)
     assert max(map(len, shown.splitlines())) <= columns

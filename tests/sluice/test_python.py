@@ -1,4 +1,9 @@
-"""The Python package sluice (sluice/), and its notebook."""
+"""The Python package sluice (sluice/), and its notebook.
+
+sluice.replay() replays requests on the twin and returns their start and response times, counters,
+and the kernel's events if asked for. `table` has 40 requests far apart. FIXED are options for a
+drive that takes 10 ms for each command.
+"""
 
 import inspect
 import io
@@ -32,7 +37,7 @@ FIXED = {"drive": "fixed", "size_mb": 64, "buffers": 256}
 
 @pytest.fixture(scope="module")
 def table() -> np.ndarray:
-    """Requests far apart, each of one block that is not used again: all miss."""
+    """Return requests far apart, each of one block that is not used again, so that all miss."""
     return sluice.requests(
         time_ns=np.arange(40) * 50_000_000,
         offset=np.arange(40) * 8192,
@@ -41,6 +46,7 @@ def table() -> np.ndarray:
 
 
 def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
+    """Python is started in another folder."""
     words = [sys.executable, "-c", "import sluice; print(sluice.__file__)"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert Path(done.stdout.strip()) == ROOT / "sluice" / "__init__.py"
@@ -48,7 +54,7 @@ def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["drive_parts", "drive_replay", "drive_times", "places"])
 def test_what_commands_start_runs_where_addresses_are_limited(tool: str) -> None:
-    """Clusters limit them by `ulimit -v`: with a sanitizer, the program would not start."""
+    """Clusters limit addresses by `ulimit -v`. A program with a sanitizer would not start."""
     words = ["prlimit", f"--as={2 << 30}", api.NATIVE / f"{tool}_tool", "-l"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "anitizer" not in done.stderr + done.stdout
@@ -58,6 +64,7 @@ def test_what_commands_start_runs_where_addresses_are_limited(tool: str) -> None
 
 
 def test_a_replay_tells_of_each_request(table) -> None:
+    """Each fourth request writes. A second replay gives the same times."""
     result = sluice.replay(table, policies={"write": "through"}, **FIXED)
     assert result.requests.tolist() == table.tolist()
     assert result.start_ns.tolist() == table["time_ns"].tolist()
@@ -73,6 +80,8 @@ def test_a_replay_tells_of_each_request(table) -> None:
 
 
 def test_policies_and_tunables_have_effect(table) -> None:
+    """With an age of 0.1 s blocks are written during the trace, with 60 s few are. In a closed loop
+    the trace's pauses do not count."""
     usual = {"write": "delayed", "update": "aipu"}
     writes = [
         sluice.replay(table, usual, {"aipu.age_ms": age}, **FIXED).counters["disk.writes"]
@@ -84,6 +93,7 @@ def test_policies_and_tunables_have_effect(table) -> None:
 
 
 def test_numbers_may_be_those_of_numpy(table) -> None:
+    """Integers of NumPy give the same times as Python's."""
     given = {"tunables": {"aipu.age_ms": np.int64(100)}, "buffers": np.uint16(256)}
     found = [
         sluice.replay(table, {"update": "aipu"}, **FIXED | of)
@@ -93,7 +103,7 @@ def test_numbers_may_be_those_of_numpy(table) -> None:
 
 
 def test_the_largest_cache_and_the_largest_disk_are_replayed(table) -> None:
-    """These are the limits that the refusals name."""
+    """The limits are those that the refusals name."""
     with pytest.raises(sluice.BadReplay) as refused:
         sluice.replay(table, buffers=0)
     most = int(str(refused.value).split()[-1])
@@ -111,6 +121,7 @@ def test_results_are_compared_as_objects(table) -> None:
 
 
 def test_events_are_the_kernels_trace(table) -> None:
+    """The 30 reads are queued and completed on disk 1."""
     result = sluice.replay(table, {"write": "delayed"}, events=True, **FIXED)
     assert result.lost == 0
     here = result.events[result.events["disk"] == 1]
@@ -163,7 +174,8 @@ def test_a_wrong_argument_is_refused(table, given: dict, why: str) -> None:
 
 
 def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused() -> None:
-    """On a disk that is as large as its files of whole MiB may be."""
+    """room: the MiB of the disk that files of whole MiB may use. One byte more is refused, or
+    folded."""
     for size_mb, room in ((1024, 987), (2, 1)):
         given = FIXED | {"size_mb": size_mb}
         fits, large = (sluice.requests([0, 1], [0, (room << 20) + i]) for i in (-4096, -4095))
@@ -208,13 +220,15 @@ def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused
 )
 @pytest.mark.filterwarnings("error")
 def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
+    """given: the arguments time_ns, offset, bytes and write."""
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.requests(*given)
 
 
 @pytest.mark.native
 def test_what_is_missing_is_built_by_a_command_that_help_lists(monkeypatch) -> None:
-    """One command builds all that is missing."""
+    """Each missing part gives the same command, which `make help` lists and which builds all
+    parts."""
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     words = ["make", "-C", str(ROOT), "-n", "-B", "SETUP=no", "twin"]
     inner = os.environ | {"LOCK": "held", "MAKELEVEL": "1"}  # as the first make starts the second
@@ -235,6 +249,7 @@ def test_what_is_missing_is_built_by_a_command_that_help_lists(monkeypatch) -> N
 
 @pytest.mark.native
 def test_the_docstring_says_what_each_column_of_events_is() -> None:
+    """Each name of a column or event is in pydoc's text, with its meaning."""
     shown = pydoc.plain(pydoc.render_doc(sluice))
     for name in sluice.EVENT.names:
         assert re.search(rf"^ *{name} +\S+ ", shown, re.M), name
@@ -243,6 +258,7 @@ def test_the_docstring_says_what_each_column_of_events_is() -> None:
 
 
 def test_what_is_not_given_is_what_the_docstring_says(table) -> None:
+    """The docstring names the kernel's defaults, and those of `sluice replay`."""
     said = " ".join(sluice.replay.__doc__.split())
     own, _, ours = said.partition("`sluice replay` has")
     usual = kernel.load_catalogue().defaults
@@ -298,6 +314,7 @@ def test_a_column_may_be_of_any_type_of_number(dtype: str) -> None:
 
 @pytest.mark.native
 def test_a_masked_table_is_refused(table) -> None:
+    """A table of NumPy with a hidden row."""
     masked = np.ma.array(table)
     masked[3] = np.ma.masked
     with pytest.raises(sluice.BadReplay, match="requests: a masked array: must be a table"):
@@ -316,6 +333,7 @@ WRONG_ROWS = [
 @pytest.mark.native
 @pytest.mark.parametrize(("field", "value", "why"), WRONG_ROWS)
 def test_a_wrong_row_is_refused_with_its_place(table, field: str, value: int, why: str) -> None:
+    """Row 7 is changed."""
     wrong = table.copy()
     wrong[field][7] = value
     for take in (lambda: sluice.fit(wrong, room=1 << 30), lambda: sluice.replay(wrong, **FIXED)):
@@ -335,12 +353,14 @@ def test_a_wrong_count_of_requests_is_refused(tmp_path: Path, count: object) -> 
 
 @pytest.mark.native
 def test_whole_floats_are_whole_numbers() -> None:
+    """3.0 is 3."""
     found = sluice.requests(np.array([3.0, 1e9]), offset=[4096.0, 0], bytes=512.0, write=[1.0, 0])
     assert found.tolist() == [(3, 4096, 512, 1), (10**9, 0, 512, 0)]
 
 
 def test_the_notebook_executes_from_beginning_to_end() -> None:
-    """Cell by cell in one namespace, as a kernel of Jupyter does; it has no magic words."""
+    """The cells run one after another in one namespace, as in a kernel of Jupyter. The longer
+    blocks may stay dirty, the fewer writes there are."""
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     names, shown = {}, io.StringIO()
     with redirect_stdout(shown):

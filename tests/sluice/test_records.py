@@ -1,4 +1,9 @@
-"""The records of experiments have the keys and types that files are checked for."""
+"""The records of experiments have the keys and types that files are checked for.
+
+schema.py has a table of fields for each table of an experiment's file, by which files are checked;
+records.py has a TypedDict for it, by which mypy checks the code. TABLES pairs them, with keys that
+only the record has.
+"""
 
 import types
 from collections.abc import Mapping
@@ -63,10 +68,12 @@ def wrong_keys(fields: dict[str, schema.Field], record: type, more: set[str]) ->
 
 @pytest.mark.parametrize("fields, record, more", TABLES)
 def test_a_checked_table_is_what_its_record_says(fields, record, more):
+    """more: keys that the loader adds."""
     assert wrong_keys(fields, record, more) == set()
 
 
 def test_every_table_of_the_schema_has_a_record():
+    """TABLES has each dictionary of fields in schema.py."""
     of_schema = [
         value
         for value in vars(schema).values()
@@ -87,6 +94,7 @@ def test_a_record_that_lacks_a_key_or_has_another_type_is_noticed():
 
 
 def test_a_result_has_the_keys_that_are_checked_when_it_is_read():
+    """The same for the results of runs (result.py)."""
     hints = get_type_hints(records.RunResult)
     assert set(hints) == {*result.LINE, *result.OPTIONAL}
     assert set(get_type_hints(records.DiskBins)) == set(result.DISK)

@@ -1,4 +1,9 @@
-"""How long a mount takes after a cut, by what the journal's log has."""
+"""How long a mount takes after a cut, by what the journal's log has.
+
+The time is that of the requests which e2fsck makes when it replays the log, on a model of a drive.
+LOG is the log's range of bytes in recordings made by hand. Mounted(blocks, ms) is a mount with so
+many blocks of the log in use.
+"""
 
 import subprocess
 from pathlib import Path
@@ -34,6 +39,7 @@ def write(block: int, blocks: int = 1, kind: int = 0) -> Event:
 
 
 def test_what_is_in_use_of_a_log_is_what_was_written_since_its_superblock() -> None:
+    """Blocks outside the log do not count."""
     events = [write(11, 3), write(5, 2), Event("flush"), write(14), write(10, 1, SUPERBLOCK)]
     assert list(follow_log([*events, write(15, 2)], LOG, BLOCK)) == [3, 3, 3, 4, 0, 2]
 
@@ -48,6 +54,7 @@ def test_rows_have_the_mean_and_the_worst() -> None:
 
 
 def test_a_line_of_strace_is_a_request() -> None:
+    """(R or W, first sector, sectors). Other files, and reads of nothing, are no requests."""
     text = """pread64(3</a/disk>, "\\0\\1"..., 1024, 1024) = 1024
 pread64(3</etc/other>, "x", 4096, 0) = 4096
 pwrite64(4</a/disk>, "c)\\0, 9", 4096, 8192) = 4096
@@ -57,6 +64,7 @@ pread64(3</a/disk>, "", 1024, 9000000) = 0
 
 
 def test_a_mount_that_takes_too_long_is_noticed() -> None:
+    """One millisecond above the limit."""
     assert is_in_limits([Mounted(0, MOST_MS)])
     assert not is_in_limits([Mounted(0, MOST_MS + 1)])
 
@@ -64,6 +72,7 @@ def test_a_mount_that_takes_too_long_is_noticed() -> None:
 @pytest.mark.native
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="this host cannot run the twin")
 def test_a_mount_takes_longer_with_more_in_the_log() -> None:
+    """100 blocks more take more than 100 ms more."""
     mounted = sorted(measure_mounts(cuts=12), key=lambda one: one.blocks)
     assert is_in_limits(mounted)
     assert mounted[-1].blocks > mounted[0].blocks + 100
@@ -73,6 +82,7 @@ def test_a_mount_takes_longer_with_more_in_the_log() -> None:
 @pytest.mark.native
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="this host cannot run the twin")
 def test_the_page_has_what_is_measured() -> None:
+    """The book's table. Its times of e2fsck are those of version 1.47.0."""
     text = (ROOT / "book/pages/questions/journal.md").read_text()
     table = text[text.index("| blocks in the log |") :].partition("\n\n")[0]
     shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]

@@ -1,4 +1,10 @@
-"""`sluice why` of a read of a remote disk: through the client, the wire and the server."""
+"""`sluice why` of a read of a remote disk: through the client, the wire and the server.
+
+The runs are of LOAD: two readers and a writer of a server's disk by NFS over Ethernet. A chain has
+the parts of a read's time; each has a place (client, wire, server, server's disk). Both machines'
+times are on one axis. Fixtures: `well` is a run without losses; in `lossy` 2 % of the frames are
+lost and 2 % are late; `explained` is either. Each has the explainer and all chains.
+"""
 
 import re
 from pathlib import Path
@@ -19,7 +25,7 @@ from sluice.system.trace import Event
 pytestmark = pytest.mark.xdist_group("remote why")  # they share machines
 
 US, MS = 10**3, 10**6
-REMOTE = 1
+REMOTE = 1  # the number of the remote disk
 # Two readers and a writer of one server, whose blocks are flushed in bursts. In the server's cache
 # there is room for a few.
 LOAD = """\
@@ -61,7 +67,8 @@ iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=100 numjobs=2 --
 
 
 def explain_all(path: Path, more: str) -> tuple[RemoteExplainer, list[RemoteChain]]:
-    """Return the chains of all remote reads of a run."""
+    """Return the explainer of a run, and the chains of all its remote reads. more: lines of its
+    table [network]."""
     path.write_text(LOAD.format(more=more))
     explainer = RemoteExplainer(find_or_record(load_experiment(path).runs[0], FOLDER))
     found = [r for r in reads(explainer.kept) if r.disk == REMOTE]
@@ -71,21 +78,25 @@ def explain_all(path: Path, more: str) -> tuple[RemoteExplainer, list[RemoteChai
 
 @pytest.fixture(scope="module")
 def well(tmp_path_factory) -> tuple[RemoteExplainer, list[RemoteChain]]:
+    """Return the run without losses."""
     return explain_all(tmp_path_factory.mktemp("why") / "remote.toml", "")
 
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory) -> tuple[RemoteExplainer, list[RemoteChain]]:
+    """Return the run in which frames are lost and late."""
     more = "loss_percent = 2\nlate_percent = 2\nlink_seed = 1"
     return explain_all(tmp_path_factory.mktemp("why") / "lossy.toml", more)
 
 
 @pytest.fixture(params=["well", "lossy"])
 def explained(request: pytest.FixtureRequest) -> tuple[RemoteExplainer, list[RemoteChain]]:
+    """Return one of the two runs."""
     return request.getfixturevalue(request.param)
 
 
 def test_the_parts_of_every_remote_read_follow_each_other_and_add_up_to_the_ns(explained) -> None:
+    """There is no gap and no overlap."""
     for chain in explained[1]:
         at_ns = chain.read.queued_ns
         for part in chain.parts:
@@ -97,6 +108,7 @@ def test_the_parts_of_every_remote_read_follow_each_other_and_add_up_to_the_ns(e
 
 
 def test_every_remote_read_has_the_wire_and_the_server_in_it(explained) -> None:
+    """The reply's 4096 bytes take 800 ns each on the wire."""
     for chain in explained[1]:
         assert {"client", "wire", "server"} <= {part.place for part in chain.parts}
         # The reply of 4 KiB alone takes 3 frames at 800 ns a byte.
@@ -104,6 +116,7 @@ def test_every_remote_read_has_the_wire_and_the_server_in_it(explained) -> None:
 
 
 def test_the_run_has_all_that_a_remote_read_waits_for(well) -> None:
+    """Parts of the server's drive, the busy wire, a queue behind writes, and computing."""
     _, chains = well
     words = {part.words for chain in chains for part in chain.parts}
     assert {"seek", "rotation", "transfer"} <= words  # of the server's drive
@@ -119,6 +132,7 @@ def test_the_run_has_all_that_a_remote_read_waits_for(well) -> None:
 
 
 def test_every_frame_arrives_when_the_row_of_the_link_says(well, lossy) -> None:
+    """A frame is late by a multiple of 0.2 ms, up to 20 ms, in the lossy run only."""
     for explainer, _ in (well, lossy):
         for side in (explainer.client, explainer.server):
             late = {f.late_ns for f in side.frames}
@@ -129,6 +143,8 @@ def test_every_frame_arrives_when_the_row_of_the_link_says(well, lossy) -> None:
 
 
 def test_no_message_is_taken_before_it_arrives_on_the_one_axis(explained) -> None:
+    """A message is taken when a process reads it. The clocks of both machines are one axis, so this
+    would notice a shift."""
     explainer, _ = explained
     pairs = ((explainer.client, explainer.server), (explainer.server, explainer.client))
     for sender, receiver in pairs:
@@ -142,6 +158,7 @@ def test_no_message_is_taken_before_it_arrives_on_the_one_axis(explained) -> Non
 
 
 def test_a_retransmission_is_named_with_what_was_lost(lossy) -> None:
+    """A call is sent again after 700 ms or more. The words name the lost frame."""
     explainer, chains = lossy
     again = [chain for chain in chains if chain.tries > chain.calls]
     assert again
@@ -159,6 +176,7 @@ def test_a_retransmission_is_named_with_what_was_lost(lossy) -> None:
 
 
 def test_the_words_name_the_wire_the_servers_disk_and_add_up(well) -> None:
+    """The printed parts of the slowest read, and the times by place, sum to its response time."""
     explainer, chains = well
     slowest = max(chains, key=lambda chain: chain.read.response_ns)
     said = explain_remote_read(explainer, 7, slowest.read)
@@ -173,6 +191,7 @@ def test_the_words_name_the_wire_the_servers_disk_and_add_up(well) -> None:
 
 
 def test_the_command_explains_a_remote_read(capsys, tmp_path) -> None:
+    """`sluice debug` refuses the run, because it has two machines."""
     path = tmp_path / "remote.toml"
     path.write_text(LOAD.format(more=""))
     assert enter("why", "--engine", ENGINE, "--run", "1", path) == 0
@@ -186,11 +205,12 @@ def test_the_command_explains_a_remote_read(capsys, tmp_path) -> None:
 
 # ---- a trace made by hand ----
 
-ROW = read_link_row("ethernet10")
+ROW = read_link_row("ethernet10")  # the link's figures: 800 ns a byte
 XID = int.from_bytes(bytes([0, 0, 0, 9, 0, 0, 0, CALL]), "little")
 
 
 def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) -> Event:
+    """Return an event of disk 0, with process 3 unless another is given."""
     return Event(at_ns, name, 0, block, pid, argument, False)
 
 

@@ -1,4 +1,10 @@
-"""`sluice debug`: the machine stops at any event, in gdb, and the run stays the same."""
+"""`sluice debug`: the machine stops at any event, in gdb, and the run stays the same.
+
+A run is made once and kept with its trace (`kept`, a Kept: its recording, and how many first events
+were lost). For debugging it is made again in QEMU, by its record, up to the event that is asked
+for; gdb's commands `back`, `forth` and `at` go to other events. Events have numbers; read:longest
+and times name events as well.
+"""
 
 import os
 import re
@@ -34,6 +40,7 @@ WRAPS = reads_beside_writes("a run stops at any event", 600, seed=2, machine="tr
 
 @pytest.fixture(scope="module")
 def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the experiment WRAPS."""
     path = tmp_path_factory.mktemp("replay") / "wraps.toml"
     path.write_text(WRAPS)
     return path
@@ -41,7 +48,7 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kept(toml: Path) -> Kept:
-    """Return the run, which is made anew."""
+    """Return the run of WRAPS, made anew."""
     run = load(toml).runs[0]
     shutil.rmtree(find_or_record(run, FOLDER).trace.parent)
     return find_or_record(run, FOLDER)
@@ -99,6 +106,7 @@ def test_a_trace_that_is_not_wholly_removed_is_not_in_the_way(
 def test_what_killed_commands_left_of_traces_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A folder that an earlier command left is removed before the run begins."""
     base = tmp_path / keeping.BASE
     abandoned = base / "abandoned"
     abandoned.mkdir(parents=True)
@@ -121,15 +129,16 @@ def test_what_killed_commands_left_of_traces_is_removed_by_the_next(
 # ---- the machine in gdb ----
 
 
-def longest(kept: Kept) -> Request:
+def find_longest(kept: Kept) -> Request:
+    """Return the read that took longest."""
     return max(reads(kept), key=lambda r: r.response_ns)
 
 
 def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept: Kept) -> None:
     """The queue in the machine is as long as the trace says that it was."""
-    read = longest(kept)
+    read = find_longest(kept)
     numbers = event_numbers(kept, read)
-    # The stop before is in a file that has another variable of the name `disks`.
+    # The event before this one is in a file that has another variable of the name `disks`.
     commands = ("queue 1", "back", "echo ==\\n", "queue 1 all", "echo ==\\n", "forth")
     commands += ("backtrace", "procs", "forth completed")
     done = replay(toml, "read:longest", *commands)
@@ -148,6 +157,8 @@ def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept:
 
 
 def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept) -> None:
+    """Each command goes to the event before or after of some kind. Going back makes the run
+    again."""
     events = kept.recording.events
     last_flush = max(i for i, event in enumerate(events) if event.name == "flush")
     start = last_flush // 2
@@ -184,7 +195,8 @@ def test_a_machine_that_starts_again_leaves_no_descriptor_open(toml: Path, kept:
 
 
 def test_stops_and_steps_change_no_later_event(toml: Path, kept: Kept) -> None:
-    """After stops on the way, steps by instruction, and a breakpoint, the rest is the same."""
+    """Stops, steps by instruction and a breakpoint leave the run as it was, up to its last
+    event."""
     first, last = kept.lost + 5, kept.number(len(kept.recording.events)) - 1
     commands = ("forth 500", "stepi 500", "hbreak bio_burst", "continue", "finish", "delete")
     done = replay(toml, f"event:{first}", *commands, f"at {last}")
@@ -194,6 +206,7 @@ def test_stops_and_steps_change_no_later_event(toml: Path, kept: Kept) -> None:
 
 
 def test_a_machine_that_has_ended_is_started_again_by_back(toml: Path, kept: Kept) -> None:
+    """`at` goes back to the last event after the machine has ended."""
     last = kept.number(len(kept.recording.events)) - 1
     done = replay(toml, f"event:{last}", "continue", f"at {last}")
     assert done.returncode == 0, done.stdout
@@ -201,7 +214,7 @@ def test_a_machine_that_has_ended_is_started_again_by_back(toml: Path, kept: Kep
 
 
 def test_a_run_that_differs_from_the_first_time_is_an_error(toml: Path, kept: Kept) -> None:
-    """The kept trace is changed in one byte."""
+    """One byte of the kept trace is changed."""
     whole = kept.trace.read_bytes()
     number = kept.lost + 100
     at = trace.TRACE_FILE.size + 100 * trace.RECORD.size + 8
@@ -228,6 +241,7 @@ def test_a_machine_that_does_not_start_says_why(toml: Path, kept: Kept) -> None:
 
 
 def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys) -> None:
+    """The first events were overwritten, so the trace has neither event 1 nor the time 0.5 s."""
     for at, said in {
         "later": "--at=later: give a time as 12.345s, read:longest, read:17 or event:48211",
         "event:1": f"--at=event:1: the trace has events {kept.lost} to ",
@@ -246,7 +260,8 @@ def test_the_trace_has_wrapped(kept: Kept) -> None:
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return where a wrong elevator was graded, and what the test says that it fails."""
+    """Return the folder in which a wrong elevator was graded, and the message of its failed
+    test."""
     lab, folder = find_lab("elevator"), tmp_path_factory.mktemp("graded")
     wrong = next(mistake for mistake in load_mistakes(lab) if mistake.name == "sstf")
     files, one = tree.solution_files(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"
@@ -257,6 +272,8 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
     failed: tuple[Path, str],
 ) -> None:
+    """The command in the message stops at the wrong choice of a sector. If the stored trace is
+    changed, it refuses."""
     folder, came = failed
     sector = int(re.match(r"sector (\d+)", came)[1])
     typed = r"`bin/sluice debug --graded build/grade/elevator/(\S+) --at event:(\d+)`"
@@ -278,6 +295,7 @@ def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
 def test_a_folder_without_a_graded_run_says_what_to_give(
     failed: tuple[Path, str], tmp_path: Path
 ) -> None:
+    """An empty folder, and one whose about.json is cut off."""
     nothing = run_debug("--graded", str(tmp_path))
     assert nothing.returncode == 2 and f"{tmp_path}: there is no " in nothing.stdout
     run = failed[0] / "runs" / "crowd"

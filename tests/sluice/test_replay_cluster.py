@@ -1,4 +1,8 @@
-"""Replays by the workers of a Dask cluster (sluice/blocks/cluster.py)."""
+"""Replays by the workers of a Dask cluster (sluice/blocks/cluster.py).
+
+The client's decoded trace is sent to each host once. The results of replays come back and are kept
+on the client.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -7,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
-from test_block_replay import made_table, several, write_packed
+from test_block_replay import four_settings, random_requests, write_packed
 
 from sluice.blocks import batch, cluster
 from sluice.blocks.replayer import ReplayFailed
@@ -33,10 +37,12 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 @pytest.fixture
 def trace(tmp_path: Path) -> batch.Trace:
     """Return a decoded trace of several pieces."""
-    return batch.prepare(write_packed(tmp_path / "t.requests", made_table(3000)), tmp_path / "here")
+    return batch.prepare(
+        write_packed(tmp_path / "t.requests", random_requests(3000)), tmp_path / "here"
+    )
 
 
-def plain(found: list) -> list:
+def drop_host_figures(found: list) -> list:
     """Return figures without those of the host."""
     return [replace(one, cpu_s=0, memory_kb=0) for one in found]
 
@@ -44,7 +50,9 @@ def plain(found: list) -> list:
 def test_workers_get_the_trace_once_and_their_results_are_kept_here(
     client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = batch.plan(trace, [replace(one, slice=10**9) for one in several()])
+    """Figures and slices are those of replays made here. A second sending only finds the copy that
+    is there."""
+    runs = batch.plan(trace, [replace(one, slice=10**9) for one in four_settings()])
     here = batch.make_runs(runs, tmp_path / "other")
     steps: list[batch.Step] = []
     there = batch.make_runs(
@@ -53,7 +61,7 @@ def test_workers_get_the_trace_once_and_their_results_are_kept_here(
         lambda missing, folder, report: cluster.make_by(client, missing, folder, report),
         steps.append,
     )
-    assert plain(there) == plain(here)
+    assert drop_host_figures(there) == drop_host_figures(here)
     assert [step.kept for step in steps if step.figures] == [False] * 4
     for run in runs:
         paths = [batch.slices_path(tmp_path / folder, run) for folder in ("here", "other")]
@@ -74,8 +82,9 @@ def test_workers_get_the_trace_once_and_their_results_are_kept_here(
 def test_a_worker_with_another_replayer_makes_nothing(
     client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = batch.plan(trace, several())
-    monkeypatch.setattr(cluster, "expect_replayer", partial_expect("another"))
+    """A worker compares the hash of its replayer."""
+    runs = batch.plan(trace, four_settings())
+    monkeypatch.setattr(cluster, "expect_replayer", make_expectation("another"))
     with pytest.raises(
         ReplayFailed, match="has another replayer, or none: update it to the commit"
     ):
@@ -83,7 +92,7 @@ def test_a_worker_with_another_replayer_makes_nothing(
     assert not (tmp_path / "here/results").exists()
 
 
-def partial_expect(wanted: str):
+def make_expectation(wanted: str):
     """Return expect_replayer for a worker of which the client has another replayer."""
     expect = cluster.expect_replayer
     return lambda _: expect(wanted)
@@ -105,14 +114,16 @@ def test_a_replay_that_nobody_waits_for_is_ended(
     monkeypatch.setattr(cluster, "measure", run)
 
     def interrupt(step: batch.Step) -> None:
+        """Wait until the replay has begun."""
         assert begun.wait(HANG_S)
 
     def collect(futures):
+        """Stop the command as ^C does, after the replay has begun."""
         assert begun.wait(HANG_S)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cluster, "iterate_completed", collect)
-    runs = batch.plan(trace, several()[:1])
+    runs = batch.plan(trace, four_settings()[:1])
     with pytest.raises(KeyboardInterrupt):
         cluster.make_by(client, runs, tmp_path / "here", interrupt)
     assert ended.wait(HANG_S)

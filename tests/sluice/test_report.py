@@ -1,4 +1,11 @@
-"""Reports: a pure function of results, whole, offline, and right."""
+"""Reports: a pure function of results, whole, offline, and right.
+
+SWEPT is the experiment of most tests: the arms PU (periodic update) and AIPU (each block is written
+when it is old enough), with intervals (wait_s) of 1 and 2 s and two seeds, so eight runs. Fixtures:
+`made` is the folder with SWEPT's results, report and pictures; `experiment` and `results` are
+loaded from there; `shown` is the study, which is what figures are made of. A specification
+(`specs`) is a picture in the language of Vega-Lite.
+"""
 
 import json
 import re
@@ -121,20 +128,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def experiment(made: Path) -> Experiment:
+    """Return the loaded experiment SWEPT."""
     return load(made / "swept.toml")
 
 
 @pytest.fixture
 def results(made: Path) -> list[dict]:
+    """Return the eight results of SWEPT, which a test may change."""
     return result.read(made / "swept" / "results.jsonl")
 
 
 @pytest.fixture
 def shown(experiment: Experiment, results: list[dict]) -> Study:
+    """Return the study of SWEPT."""
     return study.build_study(experiment, results)
 
 
 def specs(shown: Study) -> dict[str, dict]:
+    """Return the specification of each figure by the figure's name."""
     return {figure.name: figure.spec for figure in figures.all_figures(shown)}
 
 
@@ -148,6 +159,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element's links, ids and loads."""
         values = dict(attrs)
         self.inside = tag
         self.ids += [values["id"]] if "id" in values else []
@@ -169,6 +181,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
+    """Of SWEPT's two expectations one is met; "hardly any" writes is not."""
     text = (made / "swept" / "report.html").read_text()
     page = Page(text)
     said = ["larger <the bursts>", "this test", "drive rz58", "seeds 1, 2", "sched fcfs"]
@@ -184,6 +197,8 @@ def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
 def test_page_and_terminal_say_of_which_clock_the_times_are(
     made: Path, experiment: Experiment, results: list[dict]
 ):
+    """In counted time the times depend on the compiler, so the note names all compilers that the
+    results have."""
     words = " ".join(Page((made / "swept" / "report.html").read_text()).words.split())
     assert "Times are virtual, of the charged clock: the same on every machine," in words
     assert "of the charged clock" in " ".join(summary.summary_text(experiment, results).split())
@@ -196,6 +211,7 @@ def test_page_and_terminal_say_of_which_clock_the_times_are(
 
 
 def test_a_result_in_counted_time_names_the_kernel_s_compiler(tmp_path: Path):
+    """The name is that of the compiler on this host."""
     (tmp_path / "counted.toml").write_text(reads_beside_writes("slow", 3, machine=CLOCK))
     assert command("experiment run", tmp_path / "counted.toml", "--folder", tmp_path).stdout
     (one,) = result.read(tmp_path / "counted" / "results.jsonl")
@@ -218,6 +234,7 @@ def test_a_kernel_s_file_names_its_compiler(tmp_path: Path, text: bytes, name: s
 
 
 def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, experiment: Experiment):
+    """The theatre's two runs have the same variables and different arms."""
     said = Page((made / "swept" / "report.html").read_text()).words
     [[name, first, second]] = re.findall(
         r"sluice theatre (\S+) --run=(\d+) --second=(\d+)(?!\d| --animation)", said
@@ -237,6 +254,7 @@ def mogul() -> Experiment:
 
 
 def remove_figures(experiment: Experiment) -> Study:
+    """Return a study of the experiment's runs without results, for what needs only their names."""
     runs = [{"arm": run.arm, "variables": run.variables} for run in experiment.runs]
     return Study(replace(experiment, plot={"columns": []}, expectations=[], contest=None), runs)
 
@@ -252,7 +270,8 @@ def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
 
 
 def test_of_counted_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
-    """There is no theatre beside the report: it would show other times."""
+    """The theatre always shows a machine's run. In counted time it has other times than the twin's
+    run, so there is no theatre with the report."""
     counted = load(experiment_file("mogul-4.4"), "quick")
     twin = remove_figures(twin_variant(counted))
     assert page.run_arguments(twin) == page.run_arguments(remove_figures(counted))
@@ -264,7 +283,7 @@ def test_of_counted_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul:
 
 
 def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
-    """`sluice theatre` has no --with."""
+    """The runs were made with --with=sstf, an option that `sluice theatre` lacks."""
     study = remove_figures(load(mogul.path, "quick", "sstf"))
     assert (
         page.example_runs(study)
@@ -273,8 +292,9 @@ def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
     )
 
 
-def only_writing(results: list[dict]) -> list[dict]:
-    """Return the same results, of a load that has one read of the file system's own blocks."""
+def remove_reads(results: list[dict]) -> list[dict]:
+    """Return these results changed to those of a load that only writes. One read, of the file
+    system's own blocks, is left."""
     for row in results:
         disk = result.disk_series(row)
         disk["reads"] = [1] + [0] * (len(disk["reads"]) - 1)
@@ -288,14 +308,16 @@ def only_writing(results: list[dict]) -> list[dict]:
 def test_of_a_load_that_only_writes_no_slowest_read_is_offered(
     experiment: Experiment, results: list[dict]
 ):
+    """The command `sluice why --read=longest` would find no read."""
     shown = study.build_study(experiment, results)
     assert "--read=longest" in page.commands_section(shown)
-    silent = page.commands_section(study.build_study(experiment, only_writing(results)))
+    silent = page.commands_section(study.build_study(experiment, remove_reads(results)))
     assert "longest" not in silent
     assert "This load only writes, so no read of it waits." in silent
 
 
 def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
+    """The report links to the theatre's page, whose command is also in the report."""
     assert '<a href="theatre.html">Open in the theatre</a>' in (
         (made / "swept" / "report.html").read_text()
     )
@@ -306,6 +328,8 @@ def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
 
 
 def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
+    """No element names a file or an address, and the page's content security policy forbids all
+    loading."""
     text = (made / "swept" / "report.html").read_text()
     page = Page(text)
     assert page.loads == []
@@ -320,6 +344,8 @@ def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
 
 
 def test_every_figure_is_there_as_picture_and_tells_what_it_is_of(made: Path):
+    """Each picture, as PNG and as SVG, is at least 400 pixels wide and high and names the
+    experiment, the drive and the seeds."""
     folder = made / "swept" / "figures"
     names = {f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")}
     assert {path.name for path in folder.iterdir()} == names
@@ -330,13 +356,15 @@ def test_every_figure_is_there_as_picture_and_tells_what_it_is_of(made: Path):
         svg = ElementTree.parse(folder / f"{name}.svg").getroot()
         assert svg.tag == "{http://www.w3.org/2000/svg}svg"
         words = " ".join(svg.itertext())
-        told = ["swept", "drive rz58", "seeds 1, 2"]
-        for part in told:
+        notes = ["swept", "drive rz58", "seeds 1, 2"]
+        for part in notes:
             assert part in words, (name, part)
         assert name != "timeline" or "wait_s = 1, seed = 1" in words
 
 
 def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
+    """A report made again from the results in another folder is equal to the byte, and removes
+    pictures of an earlier experiment."""
     (tmp_path / "swept").mkdir()
     (tmp_path / "swept" / "results.jsonl").write_bytes(
         (made / "swept" / "results.jsonl").read_bytes()
@@ -352,6 +380,8 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
 
 
 def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
+    """What reacts to the mouse is removed before drawing, which makes the timeline's text 10 %
+    shorter at least. The pixels stay the same."""
     for figure in figures.all_figures(shown):
         still = picture.remove_pointer_parts(figure.spec)
         assert "tooltip" not in json.dumps(still), figure.name
@@ -365,6 +395,8 @@ def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(
 
 
 def test_a_large_picture_has_the_same_pixels_in_fewer_bytes(shown: Study):
+    """shrink() saves a fifth at least, and leaves a picture alone that is not in the form that it
+    knows."""
     large = vl_convert.svg_to_png(picture.draw_svg(specs(shown)["lead"]), scale=0.5)
     small = shrink(large)
     assert len(small) < len(large) * 0.8
@@ -383,6 +415,8 @@ def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
 
 
 def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: Study):
+    """The lead sentence is about the metric with the most expectations, at the setting where the
+    arms differ most."""
     assert lead.lead_metric(shown) == "stat.disk.writes"
     writes = dict.fromkeys(product(("PU", "AIPU"), (1, 2)), 0.0)  # means of two trials
     for one in shown.results:
@@ -408,6 +442,7 @@ def test_a_file_may_say_which_metric_comes_first(shown: Study):
 
 @pytest.mark.parametrize("size", ["full", "quick"])
 def test_mogul_s_report_begins_with_the_two_arms_of_its_claim(size: str):
+    """The experiment has more arms; its lead sentence compares these two."""
     mogul = load(experiment_file("mogul-4.1-fast"), size)
     made = Study(mogul, [{"arm": arm} for arm in mogul.arms])
     assert lead.lead_metric(made) == "read.max_ms"
@@ -422,12 +457,14 @@ def metrics_of_all() -> set[str]:
 
 
 def test_every_metric_has_words():
+    """No heading has the syntax of a metric's name, such as hist. or an underscore."""
     for name in metrics_of_all():
         heading = wording.metric_words(name).heading
         assert not re.search(r"hist\.|stat\.|job\.|\w_\w|\w\.[a-z]", heading), (name, heading)
 
 
 def test_counters_have_the_units_that_the_kernel_has():
+    """A unit in a heading is the kernel's own, or `times` or `requests`."""
     units = load_catalogue().counters
     asked = {part for name in metrics_of_all() for part in name.split(metrics.RATIO)}
     for name in asked:
@@ -458,6 +495,7 @@ def test_no_heading_is_the_raw_name_of_a_metric(made: Path):
 
 
 def test_wide_tables_and_figures_scroll_in_boxes_of_their_own(made: Path):
+    """The page itself never scrolls sideways."""
     text = (made / "swept" / "report.html").read_text()
     for table in re.finditer(r"<table class=\"(numbers|arms)\">", text):
         assert text[: table.start()].endswith('<div class="scroll">')
@@ -469,6 +507,7 @@ def test_wide_tables_and_figures_scroll_in_boxes_of_their_own(made: Path):
 
 
 def test_the_first_pictures_are_drawn_for_a_narrow_page_too(shown: Study):
+    """Only the pictures `lead` and `tails` have a narrow form, for telephones."""
     for figure in figures.all_figures(shown):
         assert (figure.narrow is not None) == (figure.name in ("lead", "tails")), figure.name
         if figure.narrow:
@@ -476,6 +515,7 @@ def test_the_first_pictures_are_drawn_for_a_narrow_page_too(shown: Study):
 
 
 def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(made: Path):
+    """Each picture is in the page as an image or as SVG, before any script."""
     text = (made / "swept" / "report.html").read_text()
     body = text[: text.index("<script")]
     for name in PICTURES:
@@ -485,6 +525,7 @@ def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(m
 
 
 def test_two_pictures_of_a_page_share_no_id():
+    """The renderer gives both pictures the id clip0."""
     drawn = '<svg width="9" height="9"><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>'
     one, other = (picture.inline_svg(drawn, name, "a title") for name in ("one", "other"))
     assert 'id="one-clip0"' in one and "url(#one-clip0)" in one
@@ -492,6 +533,8 @@ def test_two_pictures_of_a_page_share_no_id():
 
 
 def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
+    """With 17 arms there are fewer colours than arms. Grey stands for all arms without their own;
+    labels name each arm."""
     many = [f"arm {i}" for i in range(17)]
     results = [{**r, "arm": many[i]} for i in range(17) for r in shown.results if r["arm"] == "PU"]
     crowd = Study(replace(shown.experiment, arms=many, expectations=[]), results)
@@ -522,17 +565,19 @@ def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):
 def test_who_writes_reports_hears_how_far_it_is(
     shown: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The fixture `made` has them drawn; here a picture that takes no time stands for each."""
+    """A report's writer gets a message for each figure. Here no figure is really drawn."""
     monkeypatch.setattr(picture, "draw_svg", lambda spec: EMPTY_SVG)
-    told: list[str] = []
-    write.write_report(shown.experiment, shown.results, tmp_path, told.append)
-    assert told == [f"figure {i} of {len(PICTURES)}" for i in range(1, len(PICTURES) + 1)]
+    notes: list[str] = []
+    write.write_report(shown.experiment, shown.results, tmp_path, notes.append)
+    assert notes == [f"figure {i} of {len(PICTURES)}" for i in range(1, len(PICTURES) + 1)]
 
 
 # ---- the numbers in the figures ----
 
 
 def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
+    """The counts of an arm's bars sum to its reads, and the last bar reaches beyond the longest
+    read."""
     rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "count" in row]
     for arm in ("PU", "AIPU"):
         found = sum(row["count"] for row in rows if row["arm"] == arm)
@@ -543,6 +588,7 @@ def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
 
 
 def test_the_tails_are_the_metrics(shown: Study):
+    """The longest read in the figure is the longest of all trials."""
     panels = specs(shown)["tails"]["concat"]
     rows = {(r["arm"], r["at"]): r for panel in panels for r in panel["data"]["values"]}
     for system in shown.systems:
@@ -562,8 +608,10 @@ def test_the_histogram_marks_the_longest_response_of_each_arm(shown: Study):
 
 
 def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
+    """The figure's points for one run."""
     alone = replace(shown, results=results[:1])
     values = specs(alone)["percentiles"]["data"]["values"]
+    # inverse: one response of so many is longer, such as 100 for the 99th percentile
     by_inverse = {row["inverse"]: row["ms"] for row in values}
     for percent, inverse in (("90", 10), ("99", 100)):
         expected = metrics.evaluate(results[0], f"read.p{percent}_ms")
@@ -572,6 +620,8 @@ def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
 
 
 def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict]):
+    """The curve of bursts gives the percentage of bursts up to a size, and the curve of blocks the
+    percentage of blocks in them."""
     panels = specs(shown)["distribution"]["concat"]
     assert len(panels) == 4
     [bursts, blocks] = panels[:2]
@@ -622,6 +672,8 @@ def evaluate_fields(shown: Study, table: str, rows: Rows) -> list[list[str]]:
 
 
 def test_the_time_line_has_every_bin_of_every_run(shown: Study):
+    """A place in the columns is 0 for none, and otherwise 1 + the distance from the lowest place in
+    units. A row's `a` is the number of its arm."""
     tables = timeline.Tables(shown)
     for point, at in enumerate(shown.points):
         rows = timeline_rows(shown, point)
@@ -652,6 +704,9 @@ def test_the_time_line_has_every_bin_of_every_run(shown: Study):
 def test_what_the_time_line_draws_follows_from_its_columns(
     experiment: Experiment, results: list[dict]
 ):
+    """One bin of 5 s has 7 writes, one read and a place of a read: sector 12345, which is 6.03 MiB.
+    The other numbers are the bin's begin and end in s, writes and reads in a second, and no place
+    of a write."""
     series, disk = results[0]["series"], result.disk_series(results[0])
     series["bin_ms"] = 5000
     disk["writes"][1], disk["reads"][1] = 7, 1
@@ -659,8 +714,8 @@ def test_what_the_time_line_draws_follows_from_its_columns(
     disk["read_heat"] = [[1, 0, 2], [1, 1280, 1]]
     shown = study.build_study(experiment, results)
     rows = timeline_rows(shown, 0)
-    [_, bin, *_] = evaluate_fields(shown, "bins", rows["bins"])
-    assert bin == ["5", "10", "1.4", "0.2", "6.03", "null"]
+    [_, second_bin, *_] = evaluate_fields(shown, "bins", rows["bins"])
+    assert second_bin == ["5", "10", "1.4", "0.2", "6.03", "null"]
     assert evaluate_fields(shown, "heat", rows["heat"])[:2] == [
         ["5", "10", "0.001", "0.001"],
         ["5", "10", "1.28", "1.536"],
@@ -668,6 +723,7 @@ def test_what_the_time_line_draws_follows_from_its_columns(
 
 
 def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
+    """The first run's events of bins 0 and 1 were lost."""
     results[0]["series"] |= {"from_bin": 2, "lost": 7}
     rows = timeline_rows(study.build_study(experiment, results), 0)
     of_first = [row for row in rows["bins"] if row["a"] == 0]
@@ -707,11 +763,13 @@ Object.assign(globalThis, {
   },
 });
 }"""
+# Draw into no window: the pictures are taken as SVG text.
 EMBED = """
 const embedInPage = vegaEmbed;
 globalThis.vegaEmbed = (place, spec, options) =>
   embedInPage(place, spec, {...options, renderer: "none", actions: false});
 """
+# Print for each trial the page's picture and the one drawn from the whole specification.
 DRAW_TRIALS = """
 const {view} = await drawn.timeline, pictures = [];
 for (const [trial, spec] of wholes.entries()) {
@@ -778,10 +836,11 @@ def axis_titles(spec: object) -> set[str]:
 def test_the_time_line_of_a_load_that_only_writes_has_no_panel_of_reads(
     experiment: Experiment, results: list[dict]
 ):
+    """That panel's axis is the only one missing."""
     read = "read response, ms"
     shown = specs(study.build_study(experiment, results))["timeline"]
     assert read in axis_titles(shown)
-    silent = specs(study.build_study(experiment, only_writing(results)))["timeline"]
+    silent = specs(study.build_study(experiment, remove_reads(results)))["timeline"]
     assert axis_titles(shown) - axis_titles(silent) == {read}
     assert "heat-0" not in json.dumps(silent)
     vl_convert.vegalite_to_vega(silent)
@@ -790,6 +849,7 @@ def test_the_time_line_of_a_load_that_only_writes_has_no_panel_of_reads(
 def test_the_axis_of_responses_has_values_even_if_all_are_alike(
     experiment: Experiment, results: list[dict]
 ):
+    """All responses are 160 us long."""
     for row in results:
         result.disk_series(row)["read_heat"] = [[0, 160, 1]]
     alike = study.build_study(experiment, results)
@@ -811,6 +871,7 @@ def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
 
 
 def test_a_moment_without_a_read_has_no_dot_of_one(experiment: Experiment, results: list[dict]):
+    """The only dot of an arm is that of its one write."""
     for row in results:
         disk = result.disk_series(row)
         disk["read_sector"] = [None] * len(disk["read_sector"])
@@ -822,7 +883,8 @@ def test_a_moment_without_a_read_has_no_dot_of_one(experiment: Experiment, resul
 
 
 def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
-    """The longest bar, a gap and its label, whose letters are at most LETTER wide."""
+    """The longest bar, a gap and the five letters of its label, each at most LETTER wide, fit into
+    the picture."""
     found = [{"arm": arm, "v": 4.244, "text": "4.244"} for arm in shown.arms]
     said = wording.metric_words("stat.flash.moved / job.update.ios")
     spec = lead_figure.setting_bars(shown, found, [], said, theme.WHOLE)
@@ -833,6 +895,7 @@ def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
 
 
 def test_the_sweep_shows_what_the_table_shows(shown: Study):
+    """The points "all trials" are the table's means."""
     spec = specs(shown)["sweep-wait_s"]
     [writes] = [p for p in spec["concat"] if p["title"]["text"] == ["writes to the disk, requests"]]
     rows = writes["data"]["values"]
@@ -840,10 +903,11 @@ def test_the_sweep_shows_what_the_table_shows(shown: Study):
     for system in shown.systems:
         expected = metrics.aggregate(system.trials, "stat.disk.writes")
         assert together[system.arm, system.setting["wait_s"]] == expected
-    assert len(rows) == 4 + 8
+    assert len(rows) == 4 + 8  # a mean for each arm and interval, and each run
 
 
 def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: list[dict]):
+    """A study with the results of one arm only gives it the colour that it has among all."""
     whole = theme.colours_by_arm(study.build_study(experiment, results))
     part = study.build_study(experiment, [r for r in results if r["arm"] == "AIPU"])
     assert theme.colours_by_arm(part)["AIPU"] == whole["AIPU"]
@@ -853,6 +917,7 @@ def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: 
 
 
 def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: list[dict]):
+    """Without columns, expectations, series and a swept variable there is no figure."""
     bare = replace(experiment, plot={"columns": []}, expectations=[])
     for row in results:
         row["series"]["disks"] = {}
@@ -878,6 +943,7 @@ def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: 
 def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
     made: Path, results: list[dict], tmp_path: Path, change, said
 ):
+    """The third result is changed."""
     change(results[2])
     (tmp_path / "swept").mkdir()
     path = tmp_path / "swept" / "results.jsonl"
@@ -889,6 +955,7 @@ def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
 
 
 def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
+    """The file of results is missing, or empty."""
     done = command("experiment report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "there are no results" in done.stderr
@@ -902,6 +969,8 @@ def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
 def test_the_script_that_draws_is_bundled_once_in_a_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The library is made by vl_convert once, kept in the folder build, and its end tag is
+    escaped."""
     bundled = ["<script></script>"]
     monkeypatch.setattr(page, "LIBRARY", tmp_path / "build" / "drawing.js")
     monkeypatch.setattr(vl_convert, "javascript_bundle", bundled.pop)

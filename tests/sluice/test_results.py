@@ -1,4 +1,11 @@
-"""Figures in documents are those of the stored results."""
+"""Figures in documents are those of the stored results.
+
+results/ has for each experiment a file in a compact form: rows (an arm in a setting, with what was
+measured), verdicts on expectations, and samples, which are hashes of some runs. A document quotes
+figures by comments: `results:` before a table, and `figures:` for figures in a sentence
+(sluice/results/documents.py). In the tests, TEXT is such a document, and STORED the results of its
+one experiment, `e`.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -22,7 +29,7 @@ from sluice.report.session import Request
 from sluice.results import compact, documents, frontpage, recheck, store, update
 from sluice.results.documents import Figure
 
-read = cache(store.read_stored)
+read = cache(store.read_stored)  # the stored results of an experiment, by its name
 ALL = [figure for path in documents.result_documents() for figure in documents.marked_figures(path)]
 
 STORED = {
@@ -52,24 +59,28 @@ wait for {value} ms at: from=e, arm=PU, age=5, read.max_ms
 
 
 def document(folder: Path, text: str = TEXT) -> Path:
+    """Write a document and return its path."""
     path = folder / "README.md"
     path.write_text(text)
     return path
 
 
 def stored(name: str) -> dict:
+    """Return STORED, the only results that there are."""
     assert name == "e"
     return STORED
 
 
 def wrong_figures(path: Path) -> list[tuple[int, str]]:
-    """Line and text of figures that are not what is stored."""
+    """Return line and text of the figures that are not what is stored."""
     found = documents.marked_figures(path)
     return [(f.line, f.printed) for f in found if documents.current_text(f, stored) != f.printed]
 
 
 @pytest.mark.parametrize("name", sorted({one.source["from"] for one in ALL}))
 def test_documents_say_what_was_measured_last(name: str) -> None:
+    """Each figure of all documents is, as it is printed, the stored one."""
+
     def stale(figure: Figure) -> str:
         new = documents.current_text(figure, read)
         return "" if new == figure.printed else f"{figure.place}: {figure.printed} is {new}"
@@ -81,12 +92,14 @@ def test_documents_say_what_was_measured_last(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
 def test_every_table_of_figures_says_where_they_are_from(path: Path) -> None:
+    """A table with figures has a comment that names its source."""
     lines = [f"{path.name}:{line}" for line in documents.unmarked_tables(path)]
     assert not lines, "put a comment before the table, as sluice/results/documents.py says"
 
 
 @pytest.mark.parametrize("path", documents.result_documents(), ids=lambda path: path.stem)
 def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
+    """The two ends of the interval are quoted in the same paragraph."""
     lacking = [
         f"{figure.place}: {figure.printed}" for figure in documents.figures_without_interval(path)
     ]
@@ -94,6 +107,7 @@ def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
 
 
 def test_readme_says_how_many_experiments_count_instructions() -> None:
+    """The README spells the number, from eight to twelve."""
     counted = [path.stem for path in experiment_files() if not has_charged_time(load(path))]
     numbers = ("eight", "nine", "ten", "eleven", "twelve")
     said = f"({numbers[len(counted) - 8]} experiments count\ninstructions)"
@@ -101,20 +115,24 @@ def test_readme_says_how_many_experiments_count_instructions() -> None:
 
 
 def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
+    """A mean needs both ends of its interval in its own paragraph; one end alone is not enough. A
+    model's figure has no interval."""
+
     def lacking(text: str, *lines: str) -> list[str]:
         marks = "".join(f"{line}: from=e, arm=PU, age=5, read.max_ms\n" for line in lines)
         path = document(tmp_path, f"{text}\n\n<!-- figures:\n{marks}-->\n")
         return [figure.printed for figure in documents.figures_without_interval(path)]
 
-    both, mean = "{low} to {high} ms", "; {value} in the mean"
+    ends, mean = "{low} to {high} ms", "; {value} in the mean"
     assert lacking("; 8 in the mean", mean) == ["8"]
     assert lacking("7 ms", "{low} ms") == ["7"]
-    assert lacking("7 to 9 ms; 8 in the mean", both, mean) == []
-    assert lacking("7 to 9 ms\n\n; 8 in the mean", both, mean) == ["8"]
+    assert lacking("7 to 9 ms; 8 in the mean", ends, mean) == []
+    assert lacking("7 to 9 ms\n\n; 8 in the mean", ends, mean) == ["8"]
     assert lacking("8 ms", "{model} ms") == []
 
 
 def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
+    """{low} and {high} in a source mean the ends of the stored interval, rounded as printed."""
     [row, *_] = STORED["rows"]
     kept = {"rows": [row | {"interval": {"read.max_ms": [7, 9.4]}}]}
     text = "at most 9\n\n<!-- figures:\nmost {high}: from=e, arm=PU, age=5, read.max_ms\n-->\n"
@@ -125,6 +143,8 @@ def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
 
 
 def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+    """8,005 is right for 8004.96, and 12.34 for 12.34. 8,004 and 12.4 are wrong; each is named with
+    its line."""
     path = document(tmp_path)
     assert [f.printed for f in documents.marked_figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
     assert wrong_figures(path) == []
@@ -135,6 +155,7 @@ def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -
 
 
 def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) -> None:
+    """Three wrong figures are replaced, and only those of the experiments that are named."""
     old = TEXT.replace("8,005 ms", "9 ms").replace("12.3", "1.0").replace("55.0", "1,234.0")
     path = document(tmp_path, old)
     text, said = documents.update_figures(path, stored, {"e"})
@@ -171,6 +192,7 @@ def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) ->
 def test_a_source_that_names_nothing_is_told_with_its_place(
     tmp_path: Path, old: str, new: str, why: str
 ) -> None:
+    """`old` in TEXT is replaced by `new`."""
     assert old in TEXT
     path = document(tmp_path, TEXT.replace(old, new))
     with pytest.raises(BadResult, match=rf"README.md:\d+: .*{why}"):
@@ -186,6 +208,7 @@ def test_a_quoted_arm_may_have_commas_in_its_name() -> None:
 
 
 def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
+    """Tables with a source, tables without figures, and tables in a code block are not reported."""
     table = "| | a | b |\n|---|---|---|\n| x | 1.2 s | 3 |\n"
     path = document(tmp_path, f"words\n\n{table}")
     assert documents.unmarked_tables(path) == [3]
@@ -198,7 +221,7 @@ def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
 
 
 def test_stored_results_stay_small() -> None:
-    """Pictures are counted apart."""
+    """Pictures do not count here."""
     texts = [
         path.read_text() for path in store.FOLDER.rglob("*") if path.suffix in (".json", ".md")
     ]
@@ -206,6 +229,8 @@ def test_stored_results_stay_small() -> None:
     assert sum(len(text.encode()) for text in texts) <= 300 * 1024
 
 
+# An expectation, its verdicts' usual fields, and reasons as the judge words them. In the compact
+# form, `@` stands for the other arm's name and `=` for the metric's value.
 EXPECTED = {"says": "less", "paper": "A 1999: less", "arm": "PU", "metric": "m", "than": "WT"}
 JUDGED = {"word": "as the paper", "paper": EXPECTED["paper"], "contest": False}
 WHYS = [
@@ -248,6 +273,7 @@ COMPACT = {
 
 
 def test_the_compact_form_gives_back_all_that_is_stored() -> None:
+    """Decoding gives COMPACT back. The text has the short forms of its reasons."""
     text = compact.encode(COMPACT, [EXPECTED])
     assert compact.decode(text, [EXPECTED]) == COMPACT
     assert '"=5 ms (mean/6~4..6); < 7 ms (@); d -2 (~-3..-1)"' in text
@@ -260,6 +286,7 @@ def test_the_compact_form_gives_back_all_that_is_stored() -> None:
 
 
 def test_samples_are_of_the_arms_of_the_rows() -> None:
+    """Samples are stored in the order of the rows' arms, without their names."""
     text = compact.encode(COMPACT, [EXPECTED])
     assert '"samples":[[5,1,"0f"],[5,1,"0f"]]' in text
     with pytest.raises(BadResult, match="e: its samples are not of the arms of its rows"):
@@ -269,12 +296,15 @@ def test_samples_are_of_the_arms_of_the_rows() -> None:
 
 
 def test_rows_of_other_variables_are_no_table() -> None:
+    """All rows of an experiment have the same variables."""
     rows = [COMPACT["rows"][0], COMPACT["rows"][1] | {"at": {"age": 5}}]
     with pytest.raises(BadResult, match="e: its rows have other variables"):
         compact.encode(COMPACT | {"rows": rows}, [])
 
 
 def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
+    """A figure that a document quotes is stored with six digits, another one with four, and more if
+    two ends would become equal. A drawn figure keeps its digits too."""
     assert store.cut_digits([26.99812345], 4) == [26.998], "not 27, which is printed as 27"
     assert store.cut_digits([44.5312345, 44.5312346], 4) == [44.531234, 44.531235], (
         "no interval of 0"
@@ -298,6 +328,7 @@ def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
 
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> None:
+    """A stored verdict "differs" needs the key `differs` in the experiment's file."""
     rows = {row["says"]: row for row in parse_experiment(path.read_text())["expectations"]}
     kept = store.read_stored(path.stem)["verdicts"]
     bare = [v["says"] for v in kept if v["word"] == DIFFERS and not rows[v["says"]].get("differs")]
@@ -305,6 +336,8 @@ def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> No
 
 
 def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
+    """Two runs write 3 and 6 blocks, so the mean is 4.5 and the expectation "every run fewer than
+    6" is not met. Missing runs, and runs of another kernel, are refused."""
     full = load(experiment_file("mogul-4.1-fast"), "quick")
     says = {"says": "few", "metric": "stat.disk.writes", "arm": "delayed+PU", "op": "<"}
     expected = full.expectations[0] | says | {"value": 6, "of": "every"}
@@ -344,6 +377,7 @@ class BadReport(Exception):
 
 
 def test_a_report_that_cannot_be_drawn_costs_no_result(monkeypatch) -> None:
+    """Results are made and stored before any report is drawn."""
     done: list[object] = []
 
     def make(_experiments: list, request: Request) -> bool:
@@ -368,6 +402,7 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
     written either if the stored results have no marks, or are of other runs."""
     whole = load(experiment_file("mogul-4.1-fast"), "quick")
     writes = {"async+PU": 5, "delayed+PU": 3}
+    # two of the runs of each of these arms, with different seeds
     asked = replace(whole, name="e", runs=[run for run in whole.runs if run.arm in writes][::5])
 
     def result(run: Run, more: int, new: dict) -> dict:
@@ -415,6 +450,8 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
 
 
 def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, capsys) -> None:
+    """Of the stored results, `good` is by another kernel, `old` has no paper, and `bad` was judged
+    by another expectation. `none` has no results."""
     paper = "Author 1999: few"
 
     def read(name: str) -> dict:
@@ -448,6 +485,8 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
 
 
 def test_a_stored_verdict_takes_its_finding_and_check_from_todays_file() -> None:
+    """An expectation may get a finding or a check later. Neither changes its key in the stored
+    results."""
     row = {"says": "few", "paper": "Author 1999: few", "arm": "PU", "metric": "read.mean_ms"}
     line = [compact.key(row), "paper", "=5"]
     plain = compact.decode_verdict(line, {line[0]: row}, None, 5)
@@ -461,6 +500,8 @@ def test_a_stored_verdict_takes_its_finding_and_check_from_todays_file() -> None
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
+    """The picture of the README is drawn from frontpage.DATA, and its longest reads are those of
+    the stored results."""
     shown = frontpage.unpack(frontpage.DATA.read_text())
     assert frontpage.pack(shown) == frontpage.DATA.read_text()
     assert frontpage.PICTURE.read_text() == frontpage.draw_front_page(shown), (
@@ -474,6 +515,8 @@ def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
 
 
 def test_a_long_read_is_a_dot_and_a_short_one_a_cell() -> None:
+    """A read of 459 ms is drawn as a dot, nine of 14 ms as one cell of the heat map, in each of two
+    panels."""
     panel = {"longest_ms": 500, "bin_ms": 1000, "bins": 60, "read_heat": []}
     for heat, dots, cells in [([], 0, 0), ([[3, 14336, 9]], 0, 1), ([[3, 458752, 1]], 1, 0)]:
         made = frontpage.draw_front_page(
@@ -484,5 +527,6 @@ def test_a_long_read_is_a_dot_and_a_short_one_a_cell() -> None:
 
 
 def test_a_picture_wants_a_run_of_each_of_its_sets() -> None:
+    """Without any runs, the first missing arm is named."""
     with pytest.raises(BadResult, match=r"no run of delayed\+PU"):
         frontpage.pick_data([])

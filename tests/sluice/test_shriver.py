@@ -1,4 +1,12 @@
-"""Shriver's model, held against its parts by hand; measured against it: shriver-*."""
+"""Shriver's model, held against its parts by hand; measured against it: shriver-*.
+
+The model predicts the time of programs that read files with prefetching (bsd44) on the drive
+cheetah4lp. Parts: MISS_MS and HIT_MS are the drive's overheads for a command whose data are not, or
+are, in its cache; TURN_MS is a rotation; BUS_MS is the transfer of 64 KiB; 1.16 ms (command_us) is
+a command's way to the drive. A near seek is the mean over the 23 shortest. The equations of the
+paper, as they are printed there, are a second model (shriver_printed), held against the paper's
+tables.
+"""
 
 import pytest
 
@@ -58,6 +66,8 @@ def total(**given: float) -> float:
 def commands(
     kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True, by_block: bool = False
 ) -> list[tuple]:
+    """Return place and length, in blocks, of each command of a program that reads a file of so many
+    KB by calls of call_kb. far: the pointer block lies far away."""
     made = program_steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
     return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
 
@@ -89,12 +99,15 @@ def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.Mon
     ],
 )
 def test_the_formulas_cover_what_they_say(prefetch: str, sched: str, given: dict, covered: bool):
+    """A system that no formula covers has no prediction."""
     assert set(predict_times(prefetch, sched, **given)) == (
         set(shriver.QUANTITIES) if covered else set()
     )
 
 
 def test_an_experiment_sets_bus_way_segments_and_layout():
+    """The run of two adaptive segments and files of 512 KB has these arguments of the kernel and of
+    mkfs."""
     experiment = load(experiment_file("shriver-segments"))
     adaptive = [run for run in experiment.runs if run.arm == "adaptive 2"]
     run = next(run for run in adaptive if run.variables["kb"] == 512)
@@ -109,6 +122,7 @@ def test_an_experiment_sets_bus_way_segments_and_layout():
 
 
 def test_commands_double_up_to_the_cluster_and_jump_with_the_pointer_block():
+    """A file of 16 blocks has 12 direct blocks; then comes its pointer block."""
     far = 1 << 20
     assert commands(64, 8, Bsd44(8)) == [(0, 2), (2, 2), (4, 4)]
     assert commands(64, 64, Bsd44(8)) == [(0, 8)]
@@ -119,12 +133,14 @@ def test_commands_double_up_to_the_cluster_and_jump_with_the_pointer_block():
 
 
 def test_blocks_asked_for_one_by_one_take_four_commands_whatever_the_call():
+    """With prefetching a file of 8 blocks takes commands of 1, 1, 2 and 4 blocks."""
     for call_kb in (8, 16, 64):
         made = commands(64, call_kb, Bsd44(8), by_block=True)
         assert made == [(0, 1), (1, 1), (2, 2), (4, 4)]
 
 
 def test_without_prefetching_each_block_is_a_command_if_blocks_are_asked_for_one_by_one():
+    """Seven more commands cost more than their ways and overheads."""
     for call_kb in (8, 16, 64):
         made = commands(64, call_kb, None, by_block=True)
         assert made == [(k, 1) for k in range(8)]
@@ -133,6 +149,8 @@ def test_without_prefetching_each_block_is_a_command_if_blocks_are_asked_for_one
 
 
 def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
+    """Two calls of two blocks each. The instructions are those of calls, blocks, copying, and 7000
+    of work for each call."""
     made = program_steps(File(32, 16, 8, False, 64, 7000), COST, None)
     kinds = [type(step) for step in made if not isinstance(step, Compute)]
     assert kinds == [Command, Wait] * 2
@@ -145,6 +163,7 @@ def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
 
 
 def test_one_command_is_overheads_a_near_seek_half_a_turn_and_the_bus():
+    """All 64 KB come by one command."""
     near = sum(ROW.seek_ns[1:24]) / 23 / 1e6  # 16 MB are 25 cylinders, of 0.7 MB
     by_hand = 1.16 + MISS_MS + near + TURN_MS / 2 + BUS_MS
     assert total(request_kb=64) == pytest.approx(by_hand, rel=0.01)
@@ -166,8 +185,8 @@ def test_each_further_command_costs_its_way_and_a_hit():
 
 
 def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_hand():
-    """The drive gets the second command while the first one's last sector crosses the bus, and its
-    way; the third and the fourth are cached."""
+    """The drive gets the second command too late for its sector: after the last sector of the first
+    8 KB has crossed the bus, and the command's way. The third and fourth commands are cached."""
     few, many = (total(by_block=1, sequential=s) for s in (0, 1))
     sector_ms = BUS_MS / 128
     elapsed = sector_ms + 1.16 + MISS_MS  # since the last sector of 8 KB has passed
@@ -177,6 +196,8 @@ def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_ha
 
 
 def test_computing_is_free_while_the_drive_is_busy_and_not_otherwise():
+    """Work of 0.512 ms for each of 8 calls adds its full time without prefetching. With
+    prefetching, of 64 calls, it adds less than 60 %."""
     none = [predict_times("none", request_kb=8, work=w)["total_ms"] for w in (0, 16)]
     assert none[1] - none[0] == pytest.approx(8 * 0.512)
     ahead = [predict_times(file_kb=512, work=w)["total_ms"] for w in (0, 16)]
@@ -215,6 +236,7 @@ def test_mean_seeks_by_hand():
 
 
 def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
+    """Eight files by three commands each, with 3 segments of the drive's cache."""
     n = 8
     onward, back, pair = (ns / 1e6 for ns in mean_seeks_ns("cheetah4lp", n))
     each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS
@@ -225,6 +247,7 @@ def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
 
 
 def test_as_many_segments_as_files_save_seeks():
+    """The drive's cache has 3 segments, or 8."""
     few, enough = (
         predict_times("none", files=8, file_kb=512, segments=s)["total_ms"] for s in (3, 8)
     )
@@ -245,6 +268,8 @@ def test_what_the_formulas_do_not_have_is_not_told():
 
 
 def test_a_read_call_by_hand():
+    """A call of two blocks from the cache, and one whose blocks are read, in us: 32 ns for an
+    instruction."""
     p = {"request_kb": 16, "block_kb": 8, "cpu_shift": 5, "service_us": 10000}
     said = read_call.predict(System({}, {}, "fixed"), p)
     call = COUNTED.call + COUNTED.several + COUNTED.block + 16 * COUNTED.copy_kb
@@ -263,7 +288,8 @@ PRINTED = {
 
 
 def printed_ms(prefetch: str = "bsd44", **given: float) -> float:
-    """Return FSRT of platform 1, by the printed equations."""
+    """Return the response time of a request in a file system (FSRT) of the paper's platform 1, by
+    the printed equations."""
     system = System({"prefetch": prefetch}, {}, "cheetah4lp")
     return shriver_printed.predict(system, PRINTED | given)["request_ms"]
 
@@ -290,7 +316,8 @@ def test_the_computed_column_of_table_4_has_one_random_request_more_or_less_than
 
 
 def test_the_printed_equations_do_not_give_the_computed_column_for_128_kb():
-    """The equations count three clusters of 64 KB, which are 192 KB; the column has 21.48 ms."""
+    """The equations count three clusters of 64 KB, which are 192 KB. The paper's column has 21.48
+    ms."""
     assert printed_ms(file_kb=128, request_kb=64) > 1.5 * 21.48
 
 
@@ -305,6 +332,8 @@ def test_by_the_printed_equations_prefetching_and_segments_gain_what_the_figures
 
 
 def test_a_disk_request_by_the_printed_equations_by_hand():
+    """Of 64 KB, the first 8 KB cost a miss, a seek and half a rotation; 0.65 ms are calls and
+    copying."""
     near = sum(ROW.seek_ns[1:24]) / 23 / 1e6
     first = 1.16 + MISS_MS + near + TURN_MS / 2 + BUS_MS / 8
     rest = 3 * (1.16 + HIT_MS) + BUS_MS * 7 / 8

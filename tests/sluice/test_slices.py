@@ -1,5 +1,11 @@
 """Slices of a replay, their intervals, the warm-up, hours, and the drive's time with the optimum's
-misses (sluice/blocks/slices.c, slices.py, offline.py)."""
+misses (sluice/blocks/slices.c, slices.py, offline.py).
+
+A slice is a part of a replay, of SLICE_NS or of so many requests: it has the number of requests,
+hits, bytes, and a histogram of response times. From slices the bootstrap computes intervals of 95
+%. The log has each request's number, start and response time. The optimum is Belady's rule, which
+misses least.
+"""
 
 import csv
 import math
@@ -7,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_block_replay import made_table, type_replay, write_packed
+from test_block_replay import random_requests, type_replay, write_packed
 
 from sluice.blocks import batch
 from sluice.blocks.decoded import BLOCK
@@ -31,7 +37,7 @@ from sluice.blocks.slices import (
 from sluice.sweep import block_replay
 
 pytestmark = pytest.mark.native
-VOLUME = 1 << 30
+VOLUME = 1 << 30  # bytes of the disk
 LOGGED = np.dtype([("number", "<u8"), ("start_ns", "<u8"), ("response_ns", "<u8")])
 SLICE_NS = 2 * 10**9
 
@@ -49,8 +55,9 @@ def replay_slices(
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("warmup", [0, 700])
 def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, warmup: int) -> None:
-    """The sums are compared with the sums over each request's own record."""
-    table = made_table(3000)
+    """The slices are compared with sums over the log, which has each request. closed: a closed
+    loop, whose slices have 250 requests; warmup: how many requests do not count."""
+    table = random_requests(3000)
     length = 250 if closed else SLICE_NS
     settings = Settings(buffers=200, closed=closed, warmup=warmup, slice=length)
     figures, slices, log = replay_slices(tmp_path, table, settings)
@@ -63,6 +70,7 @@ def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, war
             own = np.sort(log["response_ns"][chosen & (at == number)])
             assert kind.count[number] == len(own)
             assert kind.sum_ns[number] == own.sum()
+            # a response time is at most one part in 127 below its histogram's value
             filled = np.repeat(kind.at_ns, kind.counts[number])
             assert (filled >= own).all() and (filled <= own * (1 + 1 / 127) + 1).all()
     assert int(slices.requests.hits.sum()) == figures.all.hits
@@ -74,7 +82,8 @@ def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, war
 
 
 def test_a_warm_up_changes_no_time_and_its_counters_are_known(tmp_path: Path) -> None:
-    table = made_table(3000)
+    """999 requests are the warm-up. A counter's growth is what it counts after the warm-up."""
+    table = random_requests(3000)
     whole, _, log = replay_slices(tmp_path, table, Settings(buffers=200, slice=SLICE_NS))
     late, _, late_log = replay_slices(
         tmp_path, table, Settings(buffers=200, slice=SLICE_NS, warmup=999)
@@ -88,7 +97,9 @@ def test_a_warm_up_changes_no_time_and_its_counters_are_known(tmp_path: Path) ->
 
 
 def test_starts_are_exact_unless_a_request_waits_for_another(tmp_path: Path) -> None:
-    table = made_table(2000)
+    """With 1024 in flight no request waits. With one, and 100 times as fast, a request starts late
+    by the time until the one before ends."""
+    table = random_requests(2000)
     many, _, _ = replay_slices(
         tmp_path, table, Settings(buffers=200, slice=SLICE_NS, inflight=1024)
     )
@@ -117,8 +128,9 @@ def slices_of(responses: np.ndarray) -> Measured:
     )  # fmt: skip
 
 
-def made_responses(draw: np.random.Generator, nslices: int = 216) -> np.ndarray:
-    """Return responses whose level changes from slice to slice, and stays near the last one."""
+def random_responses(draw: np.random.Generator, nslices: int = 216) -> np.ndarray:
+    """Return the responses of 60 requests in each slice, in ns. Their level changes from slice to
+    slice, and stays near the last one."""
     level = np.zeros(nslices)
     for i in range(1, nslices):
         level[i] = 0.5 * level[i - 1] + draw.normal()
@@ -131,9 +143,9 @@ COVERED = (0.85, 1.0)  # of TRACES intervals of 95 %; set before it was measured
 
 
 def test_intervals_cover_the_truth_though_slices_depend_on_each_other() -> None:
-    """The truth is the mean over many made traces."""
+    """The true mean is that over all made traces; the true 99th percentile is their median."""
     draw = np.random.default_rng(3)
-    traces = [made_responses(draw) for _ in range(TRACES)]
+    traces = [random_responses(draw) for _ in range(TRACES)]
     truth = np.mean([trace.mean() for trace in traces])
     high = float(np.median([np.quantile(trace, 0.99) for trace in traces]))
     means = quantiles = 0
@@ -146,7 +158,7 @@ def test_intervals_cover_the_truth_though_slices_depend_on_each_other() -> None:
 
 
 def test_intervals_are_the_same_each_time_and_hold_the_figure() -> None:
-    measured = slices_of(made_responses(np.random.default_rng(4)))
+    measured = slices_of(random_responses(np.random.default_rng(4)))
     found = bootstrap(measured)
     assert found == bootstrap(measured)
     assert found["mean_ns"][0] < measured.mean_ns() < found["mean_ns"][1]
@@ -155,6 +167,7 @@ def test_intervals_are_the_same_each_time_and_hold_the_figure() -> None:
 
 
 def test_few_slices_have_no_interval() -> None:
+    """15 slices are too few, 16 are enough."""
     assert bootstrap(slices_of(np.ones((15, 4), int))) == {}
     assert bootstrap(slices_of(np.ones((16, 4), int)))["mean_ns"] == (1.0, 1.0)
     assert DRAWS >= 1000
@@ -162,13 +175,15 @@ def test_few_slices_have_no_interval() -> None:
 
 @pytest.mark.parametrize("hours", [0.001, 0.5, 3, 47, 48, 24 * 7, 24 * 31, 24 * 400])
 def test_slices_are_enough_and_parts_or_multiples_of_an_hour(hours: float) -> None:
+    """From a few seconds to 400 days, a trace has WANTED to MOST slices."""
     length = slice_length(int(hours * HOUR_NS))
     assert HOUR_NS % length == 0 or length % HOUR_NS == 0
     assert WANTED <= hours * HOUR_NS / length <= MOST
 
 
 def test_slices_that_are_written_are_those_that_were_read(tmp_path: Path) -> None:
-    _, slices, _ = replay_slices(tmp_path, made_table(500), Settings(slice=SLICE_NS))
+    """Slices survive being stored as text."""
+    _, slices, _ = replay_slices(tmp_path, random_requests(500), Settings(slice=SLICE_NS))
     again = parse_slices(dump_slices(slices))
     for kind in ("reads", "writes"):
         one, other = getattr(slices, kind), getattr(again, kind)
@@ -178,7 +193,9 @@ def test_slices_that_are_written_are_those_that_were_read(tmp_path: Path) -> Non
 
 
 def test_hours_are_sums_of_slices() -> None:
-    measured = slices_of(made_responses(np.random.default_rng(5), 12))
+    """Twelve slices of a quarter of an hour are three hours of 240 requests. Slices of two hours
+    give every second hour."""
+    measured = slices_of(random_responses(np.random.default_rng(5), 12))
     found = hours_of(measured, HOUR_NS // 4)
     assert [hour for hour, _ in found] == [0, 1, 2]
     assert [int(one.count.sum()) for _, one in found] == [240, 240, 240]
@@ -193,8 +210,8 @@ def test_hours_are_sums_of_slices() -> None:
 def test_the_optimum_takes_the_drives_time_for_its_misses_alone(
     tmp_path: Path, warmup: int
 ) -> None:
-    """The reads that miss are replayed here on their own, and all other requests take nothing."""
-    table = made_table(4000, 20_000)
+    """The reads that miss are replayed here on their own; hits and writes take no time."""
+    table = random_requests(4000, 20_000)
     trace = batch.prepare(write_packed(tmp_path / "t.requests", table), tmp_path / "kept")
     settings = Settings(buffers=400, slice=SLICE_NS, warmup=warmup)
     planned = plan_optimum(trace, settings)
@@ -222,7 +239,8 @@ def test_the_optimum_takes_the_drives_time_for_its_misses_alone(
 
 
 def test_an_optimum_that_misses_no_read_takes_no_time(tmp_path: Path) -> None:
-    table = made_table(100)
+    """All requests write."""
+    table = random_requests(100)
     table["write"] = 1
     trace = batch.prepare(write_packed(tmp_path / "t.requests", table), tmp_path / "kept")
     figures, _ = make_optimum(plan_optimum(trace, Settings(slice=SLICE_NS)), tmp_path / "kept")
@@ -236,7 +254,7 @@ def test_an_optimum_that_misses_no_read_takes_no_time(tmp_path: Path) -> None:
 def file(tmp_path: Path) -> Path:
     """Return a trace's file whose path has a blank."""
     (tmp_path / "a folder").mkdir()
-    return write_packed(tmp_path / "a folder" / "mine.requests", made_table(6000, 60_000))
+    return write_packed(tmp_path / "a folder" / "mine.requests", random_requests(6000, 60_000))
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -248,6 +266,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def test_the_command_has_intervals_hours_a_warm_up_and_the_optimum(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Of 6000 requests, 5000 count. The optimum's hits have no interval."""
     words = ["--policies=lru|arc", "--sizes=5", "--warmup=1000", "--optimum", "--intervals"]
     words += [f"--out={tmp_path}/all.csv", f"--hours={tmp_path}/hours.csv"]
     assert type_replay(file, *words) == 0
@@ -279,7 +298,8 @@ def test_the_command_has_intervals_hours_a_warm_up_and_the_optimum(
 def test_flash_has_its_write_amplification(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = made_table(4000)
+    """The amplification is 1 + pages moved / pages written."""
+    table = random_requests(4000)
     table["write"] = 1
     table["bytes"] = BLOCK
     file = write_packed(tmp_path / "t.requests", table)

@@ -1,4 +1,9 @@
-"""A command works on a snapshot of what is built: a `make` beside it changes nothing for it."""
+"""A command works on a snapshot of what is built: a `make` beside it changes nothing for it.
+
+A snapshot is a folder in build/snapshots/ with copies of sources and built files, for the time of
+one command. `make` holds a lock on the Makefile while it builds. Fixtures: `tree` is a copy of the
+whole tree as built, and `small` is a tree with four files that a snapshot needs.
+"""
 
 import fcntl
 import json
@@ -19,6 +24,7 @@ from sluice.host import paths, snapshot
 from sluice.host.limits import HANG_S
 from sluice.host.scratch import hold_lock
 
+# A program that prints where it and its child find the kernel and other files
 TELL = """\
 import os, subprocess, sys
 from sluice.host import paths
@@ -48,7 +54,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def wait_for(path: Path) -> None:
-    """Until it is there."""
+    """Wait until this file is there."""
     end_s = time.monotonic() + HANG_S
     while not path.exists():
         assert time.monotonic() < end_s, f"{path} did not come"
@@ -67,6 +73,7 @@ def is_locked(root: Path) -> bool:
 def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
     small: Path,
 ) -> None:
+    """All files are changed after the snapshot was taken."""
     with snapshot.take_snapshot(small) as folder:
         for path in [p for p in small.rglob("*") if p.is_file() and folder not in p.parents]:
             path.write_text("new")
@@ -77,6 +84,8 @@ def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
 
 
 def test_a_command_gets_the_parts_that_it_needs(tree: Path) -> None:
+    """The printed words say if the twin, the kernel and the kernel's sources are in the
+    snapshot."""
     (tree / "build/twin").mkdir(exist_ok=True)
     (tree / "grade/look.py").write_text(
         "from sluice.host.paths import TREE\n"
@@ -95,6 +104,7 @@ def test_a_command_gets_the_parts_that_it_needs(tree: Path) -> None:
 
 
 def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small: Path) -> None:
+    """A snapshot is abandoned if no process holds its lock."""
     abandoned = small / "build/snapshots/abandoned"
     abandoned.mkdir(parents=True)
     with snapshot.take_snapshot(small) as one, snapshot.take_snapshot(small) as other:
@@ -127,6 +137,7 @@ def test_no_other_command_meets_a_snapshot_that_is_half_gone(
 def test_a_run_removes_its_files_and_those_that_killed_runs_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A run's files are in a folder of their own, which is removed also if the run fails."""
     base = tmp_path / "cache" / "under-way"
     abandoned = base / "abandoned"
     abandoned.mkdir(parents=True)
@@ -144,7 +155,8 @@ def test_a_run_removes_its_files_and_those_that_killed_runs_left(
 
 
 def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
-    """A make that builds, as far as its lock tells, changes half of what is built."""
+    """While the lock is held, half of what is built may be changed. The snapshot waits for the
+    end."""
     kernel = small / "build/kernel/kernel.elf"
     seen: list[str] = []
 
@@ -185,6 +197,7 @@ def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
 
 
 def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
+    """The printed paths, also the child's, are in the snapshot. The command's exit status is 3."""
     (tree / "grade/tell.py").write_text(TELL)
     words = ["-m", "sluice.host.snapshot", "-m", "grade.tell", "its", "words"]
     line = [tree / ".venv/bin/python", *words]
@@ -198,6 +211,7 @@ def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
 
 
 def test_a_snapshot_of_another_tree_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment names the snapshot for child processes."""
     monkeypatch.setenv(paths.SNAPSHOT, "/elsewhere/build/snapshots/x")
     assert paths.tree_root() == paths.ROOT
     monkeypatch.setenv(paths.SNAPSHOT, str(paths.SNAPSHOTS / "x"))
@@ -210,6 +224,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
     line = ["make", "grade", "LAB=elevator", "TEST=rise", "NONCE=7", "OUT={}"]
 
     def grading(out: str, beside: bool) -> dict:
+        """Return the result of a grading; beside: sources are changed and built meanwhile."""
         words = [word.format(tree / out) for word in line]
         with subprocess.Popen(
             words, cwd=tree, env=plain_environment(), start_new_session=True

@@ -1,4 +1,11 @@
-"""Sweeps on the twin (sluice/sweep/), and their runs (sluice/experiment/trial.py)."""
+"""Sweeps on the twin (sluice/sweep/), and their runs (sluice/experiment/trial.py).
+
+A sweep measures an experiment at many points. A point has a value for each axis: an arm, a number
+of buffers (nbuf), a tunable, a policy or a variable. `over` is the text that says which
+(`nbuf=32..256:3`: three values from 32 to 256). Measured points are kept in a journal, so that none
+is measured twice. `tiny` is an experiment with two arms and two seeds, and `sweep_over` makes a
+sweep of it; no word about the objective means read.mean_ms.
+"""
 
 import platform
 import re
@@ -66,7 +73,7 @@ columns = ["read.mean_ms"]
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """Return an experiment that takes some milliseconds."""
+    """Return the file of an experiment whose runs take some milliseconds."""
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
     return path
@@ -74,16 +81,17 @@ def tiny(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sweep_over(tiny: Path) -> Callable[..., Sweep]:
-    """Asks for sweeps of it."""
+    """Return a function that makes a sweep of the experiment `tiny`."""
 
-    def asked(over: str, want: str = "read.mean_ms", **more: object) -> Sweep:
+    def parse(over: str, want: str = "read.mean_ms", **more: object) -> Sweep:
         return full_sweep.parse_sweep(str(tiny), over, want=want, **more)
 
-    return asked
+    return parse
 
 
 def make_sweep(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
-    """Return the points of a sweep, and what was wrong with some; the journal is in the folder."""
+    """Return the points of a sweep, and what was wrong with others. The journal is in the
+    folder."""
     with open_measurer(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
         return full_sweep.measure_points(sweep, measurer, done)
 
@@ -92,7 +100,8 @@ def make_sweep(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: No
 
 
 def test_a_run_of_a_resident_twin_has_the_figures_of_a_plain_one(tiny: Path) -> None:
-    """With scripts of two lengths, and with what a run before has left."""
+    """The seeds 1 and 20 make scripts of two lengths. Each run finds what the run before has left
+    in the resident twin."""
     for run in twin_variant(load(tiny)).runs:
         result, _ = runs.make_run(run, tiny.with_suffix(".console"))
         figures = trial.measure_run(run).figures
@@ -101,6 +110,7 @@ def test_a_run_of_a_resident_twin_has_the_figures_of_a_plain_one(tiny: Path) -> 
 
 
 def test_the_disk_of_a_run_is_the_one_that_mkfs_makes(tiny: Path, tmp_path: Path) -> None:
+    """A root disk is made once for many runs, and each run's scripts are put into it."""
     (run, *_) = twin_variant(load(tiny)).runs
     expected = image.make_image(
         tmp_path / "whole.img", runs.content(run, "root", runs.guest_scripts(run))
@@ -114,6 +124,7 @@ def test_the_disk_of_a_run_is_the_one_that_mkfs_makes(tiny: Path, tmp_path: Path
 
 
 def test_a_run_that_fails_says_why(tiny: Path) -> None:
+    """A program that is not there, a status that is not 0, and a run that takes too long."""
     (run, *_) = twin_variant(load(tiny)).runs
     for change, why in (
         ({"commands": "usertests"}, "no program usertests"),
@@ -127,6 +138,7 @@ def test_a_run_that_fails_says_why(tiny: Path) -> None:
 def test_of_a_run_whose_time_is_up_the_console_is_kept_and_not_shown(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The message names the file of the console."""
     monkeypatch.setattr(trial, "CONSOLES", tmp_path / "consoles")
     (run, *_) = twin_variant(load(tiny)).runs
     long = {"commands": "echo so far; sleep 50", "virtual_limit_s": 5}
@@ -141,6 +153,7 @@ def test_of_a_run_whose_time_is_up_the_console_is_kept_and_not_shown(
 
 # ---- points ----
 
+# Axes with 3 arms, 5 values of nbuf in logarithmic steps, and 3 values of a variable
 AXES = [
     Choice("arm", "arm", ("a", "b", "c")),
     Range("nbuf", "machine", 16, 4096, 5, True),
@@ -160,6 +173,8 @@ def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("how", ["random", "quasi"])
 def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> None:
+    """3000 points: each of the three arms has about 1000 of them, and half of the values of nbuf
+    are below 256."""
     first, second = (list(chain.from_iterable(sampling.HOW[how](AXES, 3000, 1))) for _ in range(2))
     assert first == second
     assert len(first) == 3000
@@ -172,6 +187,8 @@ def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> Non
 
 @pytest.mark.native
 def test_quasi_random_points_are_haltons() -> None:
+    """The first numbers of Halton's sequence to the bases 2 and 3. Its points leave smaller holes
+    than random points."""
     assert [sampling.halton_number(i, 2) for i in range(1, 6)] == [
         1 / 2,
         1 / 4,
@@ -189,9 +206,10 @@ def test_quasi_random_points_are_haltons() -> None:
 
 @pytest.mark.native
 def test_a_search_goes_where_results_were_good() -> None:
-    """A search finds the minimum of a bowl, repeats exactly, and tolerates points that failed."""
+    """The result is lowest at nbuf = 90 and share = 0, and points above nbuf = 2000 fail. The
+    search repeats exactly, and most of its last 30 points are near the minimum."""
 
-    def found() -> list[dict]:
+    def search() -> list[dict]:
         ways, points, came = sampling.search_points(AXES[1:], 80, 1), [], None
         while True:
             try:
@@ -204,14 +222,14 @@ def test_a_search_goes_where_results_were_good() -> None:
                 for p in batch
             ]
 
-    points = found()
+    points = search()
     assert len(points) == 80
-    assert points == found()
+    assert points == search()
     near = [abs(np.log2(p["nbuf"] / 90)) < 1 and p["share"] < 0.3 for p in points]
     assert sum(near[-30:]) > 15 > 2 * sum(near[:20])
 
 
-WRONG = {
+WRONG = {  # what is swept over, and the message that refuses it
     "": "--over: say what the sweep goes over",
     "nbux=1..3": r'--over: nbux=1..3: unknown .* "nbux"; did you mean "nbuf"\?',
     "nbuf": "must be NAME=LOW..HIGH or NAME=A|B",
@@ -243,6 +261,7 @@ def test_what_cannot_be_swept_is_refused_with_the_item_and_the_reason(
 
 
 def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    """A word is missing or wrong, or the sweep has 17 axes."""
     for more, why in (
         ({"how": "random"}, "--points: say how many"),
         ({"points": 7}, "--points: a grid takes all"),
@@ -259,6 +278,7 @@ def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep
 
 
 def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) -> None:
+    """An arm, a machine's key, a tunable, a policy and two variables."""
     over = "arm=aipu, nbuf=32, aipu.age_ms=4000, sched=sstf, reads=7, seed=3"
     sweep = sweep_over(over)
     (point,) = chain.from_iterable(sampling.grid_points(sweep.axes, 0, 1))
@@ -271,7 +291,7 @@ def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) ->
 
 
 def test_a_sweep_says_that_its_time_is_charged(tmp_path: Path, tiny: Path) -> None:
-    """The twin has no counted time, whatever the file asks for."""
+    """The twin has no counted time, so the sweep has charged time, whatever the file says."""
     counted = tmp_path / "counted.toml"
     counted.write_text(tiny.read_text().replace("[machine]\n", '[machine]\nclock = "counted"\n', 1))
     assert load(counted).runs[0].config["clock"] == "counted"
@@ -291,7 +311,8 @@ def test_arms_that_are_not_named_are_all_swept(tiny: Path) -> None:
 def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
     sweep_over: Callable[..., Sweep], tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a ^C it goes on; and a sweep of less finds all that it needs."""
+    """After ^C at the third run, the sweep goes on. A sweep that shares a point finds it in the
+    journal. The figures are the means of plain runs."""
     sweep, done = sweep_over("arm=pu, nbuf=32..256:3"), []
     measure, measured = trial.measure_run, []
     monkeypatch.setattr(trial, "measure_run", lambda run: measured.append(run) or measure(run))
@@ -328,6 +349,7 @@ def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
 def test_a_run_that_fails_is_told_and_its_point_is_missing(
     sweep_over: Callable[..., Sweep], tmp_path: Path
 ) -> None:
+    """With code=1 the workload's script fails."""
     points, errors = make_sweep(sweep_over("arm=pu, seed=1, code=0|1"), tmp_path)
     assert [point.point["code"] for point in points] == [0]
     assert len(errors) == 1
@@ -335,6 +357,7 @@ def test_a_run_that_fails_is_told_and_its_point_is_missing(
 
 
 def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    """tree_hash() is a hash of the programs that a run needs."""
     sweep = sweep_over("arm=pu, seed=1")
     (run,) = sweep.maker.runs({"arm": "pu", "seed": 1}, 1)
     assert make_runs({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
@@ -345,6 +368,7 @@ def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep])
 def test_a_twin_that_was_built_anew_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The twin's file changes while workers run."""
     twin = tmp_path / "twin"
     twin.write_bytes(b"old")
     monkeypatch.setattr(engine, "TWIN", twin)
@@ -360,6 +384,7 @@ def test_a_twin_that_was_built_anew_is_noticed(
 
 
 def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> None:
+    """Of the columns of this experiment's table, four need a trace."""
     assert full_sweep.parse_sweep("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
         "update.p99_ms",
         "update.mean_ms",  # of its table this and four of the drive
@@ -369,6 +394,7 @@ def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> N
 def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
     sweep_over: Callable[..., Sweep],
 ) -> None:
+    """At most 100,000 points; 1000 by 101 values for two arms are 202,000."""
     axis = "aipu.age_ms=1..3600000"
     assert sweep_over(axis, how="random", points=100_000).count == 100_000
     for over, more, why in (
@@ -380,7 +406,8 @@ def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
 
 
 def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
-    """The time does not depend on the longest request: 4 GiB once took a million passes."""
+    """The count is that of a set of all blocks of the reads. Its time does not depend on the
+    longest request: 4 GiB once took a million passes."""
     chance = np.random.default_rng(7)
     for reach in (1 << 16, 1 << 20):
         places, lengths = chance.integers(0, reach, 200), chance.integers(1, 20_000, 200)
@@ -394,6 +421,7 @@ def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
 
 
 def test_a_trace_with_fewer_blocks_than_a_cache_needs_has_no_larger_share(tmp_path: Path) -> None:
+    """Half of 15 or 16 blocks are 8 buffers. All of 16 would be enough, all of 15 would not."""
     for blocks, why in ((15, "give no --cache"), (16, "give a larger share")):
         (tmp_path / "w.spc").write_text("".join(f"0,{8 * i},4096,R,0\n" for i in range(blocks)))
         with pytest.raises(BadSweep, match=f"are 8 buffers, and the kernel needs 16: {why}$"):
@@ -408,6 +436,8 @@ def test_a_number_of_points_below_1_is_refused() -> None:
 def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
+    """Two sizes and three seeds for two arms are 12 points. The metrics are two objectives; + means
+    that more is better."""
     words = ["--over", "nbuf=32..256:2, seed=1|2|3", "--metrics", "read.mean_ms, +read.p99_ms"]
     assert enter("sweep", *words, "--folder", tmp_path, tiny) == 0
     said = capsys.readouterr().out
@@ -428,15 +458,18 @@ def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
 
 @pytest.mark.native
 def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() -> None:
+    """a is to be low and b high; b is stored with its sign changed."""
     values = [(1, 9), (2, 5), (2, 6), (3, 5), (4, 1), (1, 9)]
     points = [Measured(i, {}, {"a": a, "b": -b}, []) for i, (a, b) in enumerate(values)]
-    both = [Objective("a", False), Objective("b", True)]
-    sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
+    objectives = [Objective("a", False), Objective("b", True)]  # lower a, higher b
+    sweep = Sweep("", Path(), "", "grid", 0, objectives, [], None)
     assert [point.number for point in full_sweep.pareto_front(sweep, points)] == [0, 5, 1, 4]
 
 
 @pytest.mark.native
 def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
+    """An interval needs several runs that differ in the seed only."""
+
     def texts_of(**variables: list) -> tuple[str, str]:
         """Return the last cell of a point's row for runs with these variables, and the note about
         the runs."""
@@ -460,6 +493,7 @@ def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
 
 @pytest.mark.native
 def test_a_journal_that_was_cut_short_is_read_to_there(tmp_path: Path) -> None:
+    """The process was killed while it wrote the second line."""
     path = tmp_path / "journal.jsonl"
     Journal(path).add("a", {"x": 1})
     with path.open("a") as out:

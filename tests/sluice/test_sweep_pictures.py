@@ -1,4 +1,9 @@
-"""The pictures of a sweep (sluice/sweep/surface.py): labels to be read, and colours that tell."""
+"""The pictures of a sweep (sluice/sweep/surface.py): labels to be read, and colours that tell.
+
+A sweep has points with values of axes (NBUF: 12 numbers of buffers, K: 1 and 2) and two objectives
+in ms (MEAN, MAX), which should be low. The Pareto picture shows the points by both objectives, and
+marks the front: the points that no other beats. Labels of the horizontal axis are at y = 17.
+"""
 
 import re
 from itertools import combinations, pairwise
@@ -13,6 +18,7 @@ from sluice.sweep.full_sweep import Measured, Objective, Sweep
 from sluice.sweep.ranges import Choice, Range
 
 pytestmark = pytest.mark.native
+# A visible text of an SVG: its anchor, place and words
 TEXT = re.compile(
     r'<text text-anchor="(\w+)" transform="translate\(([-\d.]+),([-\d.]+)\)'
     r'(?![^>]*opacity="0")[^>]*>([^<]*)</text>'
@@ -30,6 +36,7 @@ def sweep_over(*axes: Choice | Range, arms: tuple[str, ...] = ("a",)) -> Sweep:
 
 
 def point(number: int, mean_ms: float, max_ms: float, **of: object) -> Measured:
+    """Return a measured point with these objectives. of: its values, if not those of the arm a."""
     figures = {MEAN.metric: mean_ms, MAX.metric: max_ms}
     return Measured(number, {"arm": "a"} | of, figures, [])
 
@@ -41,6 +48,7 @@ def texts(spec: dict) -> list[tuple[float, float, str, str]]:
 
 
 def words_of(spec: dict) -> set[str]:
+    """Return the words that a picture shows."""
     return {words for _, _, words, _ in texts(spec)}
 
 
@@ -54,12 +62,14 @@ def field_over_two(times: float) -> dict:
 
 
 def test_the_labels_of_twelve_values_do_not_cover_each_other() -> None:
+    """Each label has four digits."""
     places = sorted(x for x, y, words, _ in texts(field_over_two(2)) if y == 17 and words.isdigit())
     assert len(places) > 3
     assert all(b - a > DIGIT * 4 for a, b in pairwise(places))
 
 
 def test_colours_are_logarithmic_where_the_greatest_is_far_above_the_least() -> None:
+    """80 times as much is logarithmic, twice as much is linear."""
     colour = field_over_two(80)["spec"]["encoding"]["color"]
     assert colour["scale"]["type"] == "log"
     assert colour["legend"]["values"] == [1, 2, 5, 10, 20, 50]
@@ -71,6 +81,7 @@ def test_colours_are_logarithmic_where_the_greatest_is_far_above_the_least() -> 
 
 
 def pareto(points: list[Measured], *axes: Choice | Range) -> dict:
+    """Return the Pareto picture of these points."""
     arms = tuple(dict.fromkeys(one.point["arm"] for one in points))
     return surface.pareto_spec(sweep_over(*axes, arms=arms), points)
 
@@ -82,6 +93,7 @@ def rings(spec: dict) -> list[tuple[float, float]]:
 
 
 def test_points_are_named_by_the_values_that_were_swept() -> None:
+    """The value of k is the same for both, so it is no part of a name."""
     points = [
         point(i, *ms, arm=arm, nbuf=nbuf, k=1)
         for i, (ms, arm, nbuf) in enumerate([((1, 9), "a", 1000), ((5, 2), "b", 2400)])
@@ -90,11 +102,13 @@ def test_points_are_named_by_the_values_that_were_swept() -> None:
 
 
 def test_the_front_is_marked_even_if_it_is_one_point() -> None:
+    """The point (1, 1) beats both others."""
     points = [point(0, 2, 2), point(1, 1, 1), point(2, 3, 3)]
     assert rings(pareto(points)) == [(1, 1)]
 
 
 def test_of_equal_points_the_first_is_seen_and_says_how_many_there_are() -> None:
+    """Twelve of thirteen points are equal."""
     arms = ["usual", *(f"other{i}" for i in range(11)), "worse"]
     points = [point(i, 2 if arm == "worse" else 1, 1, arm=arm) for i, arm in enumerate(arms)]
     spec = pareto(points)
@@ -106,6 +120,7 @@ def test_of_equal_points_the_first_is_seen_and_says_how_many_there_are() -> None
 
 
 def test_labels_are_inside_the_frame_and_cover_neither_each_other_nor_points() -> None:
+    """Of 121 points, more than 30 get a label."""
     of = [(x, y) for x in range(1, 12) for y in range(1, 12)]
     same = {"front": False, "first": False}
     rows = surface.add_labels(

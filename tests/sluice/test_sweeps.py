@@ -1,4 +1,8 @@
-"""Sweeps: expectations along a variable, jobs of several processes, theory against measurement."""
+"""Sweeps: expectations along a variable, jobs of several processes, theory against measurement.
+
+SWEPT is an experiment whose variable `reads` is 1, 2 and 3; its one expectation gets more rows in
+each test. RESULTS are made by hand: the metric r.count is reads squared, so 1, 4 and 9.
+"""
 
 import math
 from pathlib import Path
@@ -47,6 +51,7 @@ def result(reads: int, histogram: list[list[int]]) -> dict:
 
 RESULTS = [result(n, [[100, n * n]]) for n in (1, 2, 3)]
 SEEDS = (1, 2, 3, 4, 5)
+# The last value is exactly nine times the first
 NINE = ('op = "=="', 'along = "reads"', "times = 9", "within_percent = 0")
 
 
@@ -62,6 +67,8 @@ NINE = ('op = "=="', 'along = "reads"', "times = 9", "within_percent = 0")
     ],
 )
 def test_expectations_follow_a_variable(tmp_path, monkeypatch, rows, met):
+    """With five seeds, so that comparisons have intervals. times: each value is so many times the
+    one before."""
     seeds = SWEPT.replace("[sweep]\n", f"[sweep]\nseed = {[*SEEDS]}\n")
     monkeypatch.setitem(globals(), "SWEPT", seeds)
     trials = [
@@ -80,11 +87,13 @@ def test_expectations_follow_a_variable(tmp_path, monkeypatch, rows, met):
     ],
 )
 def test_expectations_of_a_value_allow_for_percents(tmp_path, rows, met):
+    """The value at reads = 2 is 4; 4.1 is 2.4 % away."""
     [verdict] = expect.judge_experiment(swept(tmp_path, *rows), RESULTS)
     assert verdict.met is met, verdict.why
 
 
 def test_nothing_is_judged_along_a_variable_while_runs_are_lacking(tmp_path):
+    """The run with reads = 3 is missing."""
     [verdict] = expect.judge_experiment(swept(tmp_path, 'op = ">"', 'along = "reads"'), RESULTS[:2])
     assert verdict.met is None
 
@@ -107,6 +116,7 @@ def test_nothing_is_judged_along_a_variable_while_runs_are_lacking(tmp_path):
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path, rows, said):
+    """rows: keys of one expectation."""
     with pytest.raises(BadExperiment) as refused:
         swept(tmp_path, *rows)
     assert said in str(refused.value)
@@ -119,6 +129,8 @@ def test_published_figures_stand_under_the_runs_they_are_of(tmp_path):
 
 
 def test_the_processes_of_a_job_are_measured_together():
+    """Two processes have three and two responses. Their common mean and deviation are those of all
+    five."""
     times = [[10, 20, 30], [1000, 2000]]
     lines = []
     for part in times:

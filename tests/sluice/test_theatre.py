@@ -1,4 +1,12 @@
-"""The theatre's page: in a browser it shows what the trace says, and nothing else is loaded."""
+"""The theatre's page: in a browser it shows what the trace says, and nothing else is loaded.
+
+The page shows two runs of one load (tests/support/small_run.py): under PU, which writes all dirty
+blocks in a burst every 10 s, and under AIPU, which writes each block when it is 8 s old. Fixtures:
+`explainers` has the experiment's file and, for each run, an Explainer, which knows in Python what
+each read waited for; `page` is the open page. `page.value(text)` evaluates JavaScript in the page,
+in which `runs` holds the two runs' columns; `chosen` is the read whose explanation is shown, and
+`now`, `from` and `to` are times in ns from the run's beginning.
+"""
 
 import json
 import random
@@ -26,6 +34,7 @@ pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
 @pytest.fixture(scope="module")
 def explainers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Explainer]]:
+    """Return the experiment's file and the explainers of its two runs."""
     path = tmp_path_factory.mktemp("theatre") / NAME
     return path, explainers_of(path.parent)
 
@@ -55,6 +64,7 @@ def page(browser: Page, html: Path) -> Page:
     "column", [[], [0], [5, 5, 4, -7], [2**53 - 1, -(2**53 - 1), 0], list(range(0, 9000, 7))]
 )
 def test_a_packed_column_comes_back(column: list[int]) -> None:
+    """Numbers up to 2^53, the largest that JavaScript holds, survive packing."""
     assert unpack_column(pack_column(column)) == column
 
 
@@ -82,6 +92,8 @@ def unpack_scene(page: Page, shown: dict) -> dict:
 
 
 def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers) -> None:
+    """The columns that the page unpacks are those that Python packed, and have the recorded
+    times."""
     for explainer in explainers[1]:
         shown = build_scene(explainer, "small", "full")
         found = unpack_scene(page, shown)
@@ -97,12 +109,13 @@ def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers
     assert page.errors == []
 
 
-def made_up(seed: int, turn: int, requests: int = 300, commands: int = 200) -> dict:
-    """Return a scene in which nothing follows from anything, so each guess of packing.py is
-    wrong."""
+def random_scene(seed: int, turn: int, requests: int = 300, commands: int = 200) -> dict:
+    """Return a scene in which nothing follows from anything, so each guess of packing.py is wrong.
+    turn: a rotation of the platter in ns, 0 for a drive without one."""
     chance = random.Random(seed)
 
     def some(n: int, below: int, least: int = 0) -> list[int]:
+        """Return n random numbers from `least` to below `below`."""
         return [chance.randrange(least, below) for _ in range(n)]
 
     late = 10**12
@@ -142,10 +155,17 @@ def made_up(seed: int, turn: int, requests: int = 300, commands: int = 200) -> d
 
 @pytest.mark.parametrize(
     "shown",
-    [made_up(1, 11_111_111), made_up(2, 0), made_up(3, 7, 0, 0), made_up(4, 7, 0, 5)],
+    [
+        random_scene(1, 11_111_111),
+        random_scene(2, 0),
+        random_scene(3, 7, 0, 0),
+        random_scene(4, 7, 0, 5),
+    ],
     ids=["platter", "none", "empty", "own commands"],
 )
 def test_columns_that_cannot_be_guessed_come_back_too(page: Page, shown: dict) -> None:
+    """Packing guesses a column from others and stores the differences. Wrong guesses may cost
+    space, but no number."""
     found = unpack_scene(page, shown)
     for group in GROUPS:
         assert found[group] == shown[group], group
@@ -155,7 +175,8 @@ def test_columns_that_cannot_be_guessed_come_back_too(page: Page, shown: dict) -
 
 @pytest.mark.native
 def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
-    """A drive that serves one read after the other, each of a sector that it had before."""
+    """A drive serves one read after the other, each of a sector that it had before. So times and
+    places of its commands can be computed from the requests."""
     n, turn, service = 3000, 10_000_000, 9_000_000
     chance = random.Random(5)
     sectors = [chance.randrange(50) * 1600 for _ in range(n)]
@@ -169,7 +190,7 @@ def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
         t += seek + rotations[-1] + service
     dones = [a + b + service for a, b in zip(seeks, rotations, strict=True)]
     nothing, alike = [0] * n, [7] * n
-    shown = made_up(1, turn, 0, 0) | {
+    shown = random_scene(1, turn, 0, 0) | {
         "start_ns": 0,
         "requests": {
             **dict.fromkeys(("issued", "write", "origin"), nothing),
@@ -189,6 +210,8 @@ def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
 
 
 def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers) -> None:
+    """The page's explanation of each read has the words and times of the Explainer's (`sluice
+    why`)."""
     for n, explainer in enumerate(explainers[1]):
         here = page.value(
             f"runs[{n}].byDone.map(i => [runs[{n}].requests.number[i],"
@@ -230,14 +253,15 @@ def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explain
 
 
 def difference_text(page: Page) -> str:
+    """Return the page's sentence about how the two runs differ now."""
     return page.value("document.getElementById('told').textContent")
 
 
 def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page) -> None:
-    """15 blocks become dirty in a second. A burst of PU has the blocks of at least 5 s. A burst of
-    AIPU, which looks each second, has the blocks of at most 2 s. The drive writes a block in a
-    rotation of 11 ms or more. One block of a burst is with the drive, and does not wait.
-    """
+    """15 blocks become dirty in a second. A burst of PU has the blocks of at least 5 s, so 75. A
+    burst of AIPU, which checks each second, has the blocks of at most 2 s, so 30. The drive writes
+    a block in a rotation of 11 ms or more. One block of a burst is with the drive, and does not
+    wait."""
     waiting, longest = page.value("[runs.map(r => r.waiting.most), runs.map(r => r.longest / 1e9)]")
     assert waiting[0] >= 75 - 1 > 30 > waiting[1] > 0, waiting
     assert longest[0] > 75 * 0.011 > 0.5 > longest[1]
@@ -275,6 +299,7 @@ def test_the_slowest_reads_come_first_and_those_of_both_runs(page: Page) -> None
 
 
 def test_a_click_into_a_wait_chooses_its_read_and_its_commands_name_it(page: Page) -> None:
+    """The click is in the middle of the slowest read's wait, as it is drawn."""
     page.key("n")
     number = page.value("chosen.run.requests.number[chosen.i]")
     x, y = page.value(
@@ -296,6 +321,7 @@ def test_a_click_into_a_wait_chooses_its_read_and_its_commands_name_it(page: Pag
 def test_without_a_moment_in_its_address_it_opens_on_the_slowest_read(
     page: Page, html: Path
 ) -> None:
+    """The moment shown is when the slowest read was queued."""
     page.open(html, "")
     assert page.value("slowReads[0].run === chosen.run && slowReads[0].i === chosen.i")
     assert page.value("now === chosen.run.requests.queued[chosen.i] && now > 0")
@@ -304,6 +330,7 @@ def test_without_a_moment_in_its_address_it_opens_on_the_slowest_read(
 
 @pytest.mark.native
 def test_a_sentence_says_what_runs_and_how_two_runs_differ() -> None:
+    """Only the policies that differ are named for two runs."""
     one = {"experiment": "reads", "drive": "rz58", "name": "PU", "run": 1}
     one["policies"] = {"update": "pu", "sched": "clook"}
     other = one | {"name": "AIPU", "policies": {"update": "aipu", "sched": "clook"}}
@@ -317,6 +344,8 @@ def test_a_sentence_says_what_runs_and_how_two_runs_differ() -> None:
 def test_one_clock_is_shown_and_that_of_the_terminal_where_the_pointer_rests(
     page: Page, explainers
 ) -> None:
+    """The page's clock begins with the run; the machine's clock (in the tooltip) begins with its
+    boot."""
     start_ns = explainers[1][0].kept.recording.start_ns
     page.key("n")
     own = float(re.fullmatch(r"([\d.]+) s of \d+ s", page.value("at('now').textContent"))[1])
@@ -326,6 +355,7 @@ def test_one_clock_is_shown_and_that_of_the_terminal_where_the_pointer_rests(
 
 
 def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> None:
+    """The first requests that differ in place, size or direction; the key D goes there."""
     one, other = (
         sorted(
             (r.queued_ns - x.kept.recording.start_ns, r.sector, r.sectors, r.write)
@@ -334,8 +364,8 @@ def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> 
         )
         for x in explainers[1]
     )
-    both = enumerate(zip(one, other, strict=False))
-    same = next(i for i, (a, b) in both if a[1:] != b[1:])  # but for the time
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next(i for i, (a, b) in pairs if a[1:] != b[1:])  # all except the time
     assert same > 100  # the policies have nothing to do at first
     assert page.value("differ") == min(one[same][0], other[same][0])
     page.key("d")
@@ -344,6 +374,7 @@ def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> 
 
 
 def test_keys_zoom_play_and_step(page: Page) -> None:
+    """The keys + and 0 zoom, E goes to the next event, and the space bar plays and stops."""
     span = page.value("to - from")
     page.key("+")
     assert page.value("to - from") == pytest.approx(span / 2)
@@ -371,6 +402,7 @@ def test_keys_zoom_play_and_step(page: Page) -> None:
 
 
 def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
+    """The dot of PU's longest read is clicked. The parts of its time sum to the total."""
     box = page.value(
         "(() => { const run = runs[0], r = run.requests, c = document.getElementById('lanes'),"
         " i = run.byDone.find(i => r.completed[i] - r.queued[i] === run.longest),"
@@ -391,6 +423,7 @@ def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
 
 
 def test_the_address_holds_the_moment_and_the_read(page: Page, html: Path) -> None:
+    """The arrow key moves by a hundredth of the 3 s that are shown, so from 5 s to 5.03 s."""
     page.open(html, "#t=5000000000&from=4000000000&to=7000000000&read=0:50")
     assert page.value("[now, from, to]") == [5e9, 4e9, 7e9]
     assert page.value("document.querySelector('#chain h2').textContent").startswith("Read 50 of PU")
@@ -405,6 +438,7 @@ def test_the_address_holds_the_moment_and_the_read(page: Page, html: Path) -> No
 def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
     browser: Page, html: Path, width: int, tmp_path: Path
 ) -> None:
+    """The window is as wide as a telephone or a screen; nothing must be scrolled sideways."""
     colours = []
     for dark in (False, True):
         browser.dark(dark)
@@ -418,6 +452,7 @@ def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
     assert browser.errors == []
 
 
+# Count a canvas's pixels by the names of the page's colours.
 COUNT = """(canvas) => {
   const context = canvas.getContext("2d"), found = {}, names = {};
   const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
@@ -437,7 +472,7 @@ COUNT = """(canvas) => {
 
 
 def pixels(page: Page, canvas: str) -> dict[str, int]:
-    """Return how many pixels of a drawn picture have each of these colours of the page."""
+    """Return how many pixels of a drawn canvas have each of these colours of the page."""
     return page.value(f"({COUNT})({canvas})")
 
 
@@ -445,9 +480,9 @@ def pixels(page: Page, canvas: str) -> dict[str, int]:
 def test_the_pictures_show_the_burst_and_the_ripple(
     browser: Page, html: Path, explainers, dark: bool
 ) -> None:
-    """The colours of the drawing, whatever the fonts: no letter has one of these colours. In the
-    middle of the longest read of PU its queue is full of writes and its cache of blocks that are
-    written; AIPU's are not."""
+    """The pixels of each colour are counted; no letter has one of these colours. In the middle of
+    PU's longest read its queue is full of writes and its cache of blocks that are being written.
+    AIPU's are not."""
     first = explainers[1][0]
     read = max(reads(first.kept), key=lambda r: r.response_ns)
     t = read.queued_ns + read.response_ns // 4 - first.kept.recording.start_ns
@@ -468,6 +503,8 @@ def test_the_pictures_show_the_burst_and_the_ripple(
 
 
 def test_what_differs_is_marked(page: Page) -> None:
+    """The policies that differ are marked always; captions are marked where the runs differ at this
+    moment."""
     marked = "[...document.querySelectorAll('.stage mark')].map(e => e.textContent)"
     assert page.value(marked) == ["update pu", "update aipu"]
     differs = "stages.map(s => Object.values(s.captions).filter(c => c.matches('.differs')).length)"
@@ -480,6 +517,7 @@ def test_what_differs_is_marked(page: Page) -> None:
 
 
 def test_each_moment_has_its_replay_command(page: Page, html: Path, explainers) -> None:
+    """The command has the machine's clock, in s and with all nine digits."""
     page.open(html, "#t=5000000123")
     said = page.value("[...document.querySelectorAll('.replay code')].map(e => e.textContent)")
     at_ns = [x.kept.recording.start_ns + 5_000_000_123 for x in explainers[1]]
@@ -490,6 +528,8 @@ def test_each_moment_has_its_replay_command(page: Page, html: Path, explainers) 
 
 
 def test_two_fingers_zoom_around_their_middle(page: Page) -> None:
+    """The fingers move to twice their distance, so half as much time is shown. 58 pixels at the
+    left are labels."""
     left, top, width = page.value(
         "(() => { const b = document.getElementById('lanes').getBoundingClientRect();"
         " return [b.left, b.top + 60, b.width]; })()"
@@ -524,7 +564,8 @@ def processor_s(page: Page) -> float:
 def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
     browser: Page, explainers, tmp_path: Path
 ) -> None:
-    """On a processor as fast as ours. The runs are repeated up to a million events."""
+    """This is the time on a processor as fast as ours. The small run is repeated until it has a
+    million events."""
     shown = build_scene(explainers[1][0], "small", "full")
     events = len(explainers[1][0].kept.recording.events)
     again, length = -(-1_000_000 // events), shown["length_ns"]
@@ -555,6 +596,7 @@ def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
 
 
 def test_pictures_are_described_for_those_who_do_not_see_them(page: Page) -> None:
+    """Each of the page's ten canvases has a label, which a screen reader reads aloud."""
     labels = page.value(
         "[...document.querySelectorAll('canvas')].map(c => c.getAttribute('aria-label'))"
     )

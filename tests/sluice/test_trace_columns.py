@@ -1,4 +1,9 @@
-"""Tables with named columns: CSV and Parquet, and what is guessed of roles and units."""
+"""Tables with named columns: CSV and Parquet, and what is guessed of roles and units.
+
+A column has a role: time, op (or write, read), offset, sector or block, size, disk, file. --columns
+gives roles by names or numbers. HEADED is a table with a head, BARE one without; both have the two
+requests EXPECTED, as (time in ns, offset, bytes, 1 for a write).
+"""
 
 import re
 from pathlib import Path
@@ -58,6 +63,7 @@ def read(path: Path, text: str | None = None, **given: str) -> list[tuple[int, i
 def test_columns_are_found_by_their_names_or_numbers(
     tmp_path: Path, text: str, columns: str
 ) -> None:
+    """columns: what --columns says; "" guesses the roles from the head."""
     found = read(tmp_path / "w", text, columns=columns)
     wanted = (
         EXPECTED if "block" not in text else [(0, 7014608896, 24576, 0), (1_500_000, 0, 4096, 1)]
@@ -66,13 +72,14 @@ def test_columns_are_found_by_their_names_or_numbers(
 
 
 def test_what_is_missing_is_a_read_of_one_block_without_a_time(tmp_path: Path) -> None:
+    """Only the column block is given."""
     path = tmp_path / "w"
     assert read(path, "7,9\n8,9\n", columns="block") == [(0, 28672, 4096, 0), (0, 32768, 4096, 0)]
     assert reader.find_format(path, "csv:columns=block").TIMELESS
     assert not reader.find_format(path, "csv:columns=block,time").TIMELESS
 
 
-OF_FILES = {  # the second file's place is the next MiB; a part of a file that crosses one is two
+OF_FILES = {  # uses of two files; each MiB of a file has its own place on the disk
     "time": [0.5, 0.5, 1.5, 2.5],
     "path": ["/a", "/b", "/a", "/a"],
     "file_offset": [512, 512, 0, (1 << 20) - 512],
@@ -81,6 +88,8 @@ OF_FILES = {  # the second file's place is the next MiB; a part of a file that c
 
 
 def test_places_within_files_are_not_places_on_one_disk(tmp_path: Path) -> None:
+    """File /b begins at the second MiB, and the second MiB of /a at the third, so its last request
+    becomes two."""
     part = 1 << 20
     wanted = [
         *[(0, 512, 512, 0), (0, part + 512, 512, 0)],
@@ -102,6 +111,7 @@ def test_equal_names_of_files_on_two_disks_are_two_files(tmp_path: Path) -> None
 
 
 def test_the_columns_of_spc_in_another_table_have_their_units(tmp_path: Path) -> None:
+    """LBA is in sectors of 512 bytes; disk 0 comes second, so it begins at 1 MiB."""
     text = "ASU;LBA;Size;Opcode;Timestamp\n1;1;512;W;0.1\n0;1;512;R;0.2\n"
     assert read(tmp_path / "w", text) == [(0, 512, 512, 1), (10**8, (1 << 20) + 512, 512, 0)]
 
@@ -141,6 +151,7 @@ def test_disks_of_a_table_lie_one_after_another(tmp_path: Path) -> None:
 def test_a_wrong_table_is_refused_with_words(
     tmp_path: Path, text: str, columns: str, why: str
 ) -> None:
+    """why: the message, after the file's name."""
     with pytest.raises(
         BadTraceFile, match=f"^{tmp_path / 'w'}.*({re.escape(why) if '--' in why else why})"
     ):
@@ -148,6 +159,8 @@ def test_a_wrong_table_is_refused_with_words(
 
 
 def test_a_table_is_taken_for_one_only_if_it_looks_like_nothing_else(tmp_path: Path) -> None:
+    """The second text is a table of Tencent's format. A table without a column of places is no
+    trace."""
     path = tmp_path / "w"
     for text, name in (
         (HEADED, "csv"),
@@ -185,6 +198,8 @@ def test_a_table_is_taken_for_one_only_if_it_looks_like_nothing_else(tmp_path: P
     ],
 )
 def test_the_unit_of_times_is_guessed_and_said(name: str, values: str, unit: str, why: str) -> None:
+    """The unit is guessed from the name, from years near today's, from fractions, or from the time
+    between requests."""
     found = guess_unit("", name, values.split())
     assert found.name == unit
     assert why in found.why
@@ -195,16 +210,19 @@ def test_the_unit_of_times_is_guessed_and_said(name: str, values: str, unit: str
     ("unit", "step"), [("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1), ("100ns", 100)]
 )
 def test_times_are_taken_in_the_unit_that_is_given(tmp_path: Path, unit: str, step: int) -> None:
+    """step: nanoseconds in the unit."""
     text = "time,offset\n5,0\n7,4096\n"
     assert read(tmp_path / "w", text, unit=unit)[1][0] == 2 * step
 
 
 def test_times_since_1601_fit_a_table(tmp_path: Path) -> None:
+    """Windows counts 100 ns since 1601."""
     text = "timestamp,offset\n128166372003061629,0\n128166372003076629,0\n"
     assert read(tmp_path / "w", text)[1][0] == 1_500_000
 
 
 def test_what_is_guessed_is_told_before_it_is_used(tmp_path: Path) -> None:
+    """What is given is marked "as you say"."""
     path = tmp_path / "w.csv"
     path.write_text(HEADED)
     lines = reader.describe_format(path, "")
@@ -219,6 +237,7 @@ def test_what_is_guessed_is_told_before_it_is_used(tmp_path: Path) -> None:
 
 
 def test_a_simulators_unit_is_asked_for_by_the_name_of_the_option(tmp_path: Path) -> None:
+    """The same columns are those of DiskSim and MQSim, in different units."""
     path = tmp_path / "w"
     path.write_text("0 13 13700410 48 1\n1500 13 1 8 0\n")
     with pytest.raises(
@@ -230,6 +249,7 @@ def test_a_simulators_unit_is_asked_for_by_the_name_of_the_option(tmp_path: Path
 
 
 def test_an_option_that_a_format_does_not_take_is_refused(tmp_path: Path) -> None:
+    """The format SPC has fixed columns and units."""
     path = tmp_path / "w"
     path.write_text("0,13700410,24576,r,0.25\n")
     for given, why in (
@@ -250,6 +270,7 @@ def test_an_option_that_a_format_does_not_take_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("word", ["spc:bad=1%", ":bad=0.01", "spc:bad=.01"])
 def test_lines_may_be_bad_if_a_share_is_given(tmp_path: Path, word: str) -> None:
+    """One of 151 lines is torn; 1 % may be."""
     path = tmp_path / "w"
     path.write_text("0,8,4096,R,0.5\n" * 150 + "torn\n")
     assert len(reader.read_requests(path, word)) == 150
@@ -260,6 +281,7 @@ def test_lines_may_be_bad_if_a_share_is_given(tmp_path: Path, word: str) -> None
 
 
 def test_roles_of_the_heads_of_public_traces_are_known() -> None:
+    """The columns' names are those of public traces."""
     for head in (
         "timestamp,op,offset,size",
         "device_id,opcode,offset,length,timestamp",
@@ -286,6 +308,7 @@ def write_parquet(path: Path, **columns: object) -> None:
 
 
 def test_parquet_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
+    """A column of truth values may say which requests write."""
     path = tmp_path / "w"
     write_parquet(path)
     assert reader.find_format(path, "").__name__.endswith(".parquet")
@@ -304,6 +327,7 @@ def test_a_timestamp_of_parquet_has_its_unit_in_the_file(tmp_path: Path, unit: s
 
 
 def test_a_wrong_row_of_parquet_is_refused_with_its_number(tmp_path: Path) -> None:
+    """If half of the rows may be bad, the other row is read."""
     path = tmp_path / "w"
     for columns, why in (
         ({"rw": ["R", "trim"]}, "row 2: the op 'trim'"),
@@ -325,6 +349,7 @@ def test_a_wrong_row_of_parquet_is_refused_with_its_number(tmp_path: Path) -> No
 
 
 def test_many_groups_of_parquet_are_read_in_order(tmp_path: Path) -> None:
+    """A file has groups of rows, here of 9000."""
     path, count = tmp_path / "w", 70_000
     table = pyarrow.table({"time_us": np.arange(count), "block": np.arange(count)})
     parquet.write_table(table, path, row_group_size=9000)

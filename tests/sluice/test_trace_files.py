@@ -1,4 +1,9 @@
-"""Files of traces: how they are packed, their comments, and lines that cannot be read."""
+"""Files of traces: how they are packed, their comments, and lines that cannot be read.
+
+The traces are in the format SPC; TEXT has the two requests EXPECTED, as (time in ns, offset, bytes,
+1 for a write). PACKERS are the programs that pack. A share says how many of the lines may be
+bad.
+"""
 
 import bz2
 import gzip
@@ -40,7 +45,7 @@ def spc_lines(count: int) -> list[bytes]:
 def test_how_a_trace_is_packed_is_known_by_its_content(
     tmp_path: Path, packer: str, ending: str
 ) -> None:
-    """The name does not matter: browsers and people change names."""
+    """The name's ending does not matter: browsers and people change names."""
     path = tmp_path / f"w.{ending}"
     path.write_bytes(PACKERS[packer](TEXT))
     assert reader.read_requests(path).tolist() == EXPECTED
@@ -62,6 +67,7 @@ def test_parts_that_were_packed_alone_and_joined_are_all_read(tmp_path: Path, pa
 def test_a_packed_trace_that_is_cut_off_is_refused(
     tmp_path: Path, packer: str, left: float
 ) -> None:
+    """left: the part of the file that is there."""
     path = tmp_path / "w"
     data = PACKERS[packer](b"".join(spc_lines(30_000)))
     path.write_bytes(data[: int(left * len(data))])
@@ -71,6 +77,7 @@ def test_a_packed_trace_that_is_cut_off_is_refused(
 
 @pytest.mark.parametrize("packer", PACKERS)
 def test_a_packed_trace_with_a_wrong_byte_is_refused(tmp_path: Path, packer: str) -> None:
+    """64 bytes in the middle are zeros."""
     path = tmp_path / "w"
     data = bytearray(PACKERS[packer](b"".join(spc_lines(30_000))))
     data[len(data) // 2 : len(data) // 2 + 64] = bytes(64)
@@ -93,6 +100,7 @@ def test_zstandard_with_a_long_window_and_frames_to_be_skipped_is_read(tmp_path:
     assert reader.read_requests(path).tolist() == EXPECTED
 
 
+# A program that reads a trace in pieces, and prints the requests and its largest memory in kB
 PEAK = r"""
 import re, sys
 from pathlib import Path
@@ -151,6 +159,7 @@ def write_bad_lines(path: Path, count: int, bad: list[int]) -> None:
 
 
 def test_no_line_may_be_bad_unless_it_is_asked_for(tmp_path: Path) -> None:
+    """Line 1990 of 2000 is torn."""
     path = tmp_path / "w"
     write_bad_lines(path, 2000, [1990])
     with pytest.raises(BadTraceFile, match=rf"^{path}:1990: 1 fields, not 5 or more: 'torn'$"):
@@ -158,21 +167,23 @@ def test_no_line_may_be_bad_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_lines_that_cannot_be_read_are_counted_and_told_with_their_numbers(tmp_path: Path) -> None:
+    """Up to SHOWN numbers are named. Lines that are not read do not count."""
     path = tmp_path / "w"
     write_bad_lines(path, 2000, [3])
     assert read_with(path, 0.01) == (1999, "lines that cannot be read: 1 (line 3)")
     write_bad_lines(path, 2000, [3, 700, 1999])
-    told = "lines that cannot be read: 3 (lines 3, 700, 1999)"
-    assert read_with(path, 0.01) == (1997, told)
+    message = "lines that cannot be read: 3 (lines 3, 700, 1999)"
+    assert read_with(path, 0.01) == (1997, message)
     assert read_with(path, 0.01, 1000)[1] == "lines that cannot be read: 2 (lines 3, 700)"
     bad = list(range(5, 5 * SHOWN + 6, 5))
     write_bad_lines(path, 2000, bad)
-    told = f"lines that cannot be read: {len(bad)} (lines 5, 10, 15, 20, 25, ...)"
-    assert read_with(path, 0.01) == (2000 - len(bad), told)
+    message = f"lines that cannot be read: {len(bad)} (lines 5, 10, 15, 20, 25, ...)"
+    assert read_with(path, 0.01) == (2000 - len(bad), message)
 
 
 def test_too_many_lines_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    """The error comes as soon as there are too many, or at the end of a short file."""
+    """The error comes as soon as there are too many (from SOON lines on), or at the end of a short
+    file."""
     path = tmp_path / "w"
     write_bad_lines(path, 20_000, list(range(1, 20_000, 50)))
     with pytest.raises(

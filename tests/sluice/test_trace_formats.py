@@ -1,4 +1,10 @@
-"""Formats of public traces: small samples of our own, as the tools and sites write them."""
+"""Formats of public traces: small samples of our own, as the tools and sites write them.
+
+A request is (time in ns, offset in bytes, bytes, 1 for a write). The samples begin with two
+requests: FIRST, a read of 48 sectors at sector 13700410, and SECOND, a write of 8 sectors at sector
+1. `sample` writes a format's sample. Several disks in one trace lie one after another, each from a
+whole MiB on (PART).
+"""
 
 import gzip
 import struct
@@ -20,7 +26,8 @@ pytestmark = pytest.mark.native
 PART = 1 << 20
 FIRST, SECOND = (0, 7014609920, 24576, 0), (1_500_000, 512, 4096, 1)
 EXPECTED = [FIRST, SECOND]
-PLACES = [(0, 24576, 0), (24576, 4096, 1)]  # of two uses of one file: it begins the disk
+# Offset, bytes and direction of two uses of one file, which lies at the beginning of the disk
+PLACES = [(0, 24576, 0), (24576, 4096, 1)]
 
 SAMPLES = {
     "alibaba": (
@@ -58,12 +65,14 @@ SAMPLES = {
         b"2026-11-27 23:46:18.700000 connection=1 Disconnect transactions=4\n",
     ),
 }
-TIMES = {"tencent": 500_000_000, "cloudphysics": 500_000_000}  # ns between the first two
+# The time of the second request, where times are whole seconds: two in one second lie half a second
+# apart
+TIMES = {"tencent": 500_000_000, "cloudphysics": 500_000_000}
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Callable[[str], Path]:
-    """Return the file of a format's sample."""
+    """Return a function that writes the sample of a format and returns its path."""
 
     def write(name: str) -> Path:
         file, data = SAMPLES[name]
@@ -80,6 +89,7 @@ def format_of(path: Path) -> str:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_public_trace_is_recognised_and_read_as_its_source_has_it(sample, name: str) -> None:
+    """The sample is read as it is, and packed by gzip."""
     path = sample(name)
     second = (TIMES.get(name, SECOND[0]), *SECOND[1:])
     assert format_of(path) == name
@@ -91,6 +101,7 @@ def test_a_public_trace_is_recognised_and_read_as_its_source_has_it(sample, name
 
 @pytest.mark.parametrize("name", ["alibaba", "tencent", "k5cloud", "iotracer_block"])
 def test_a_head_and_comments_before_it_are_skipped(sample, name: str) -> None:
+    """The format's usual head is skipped. A head with its columns in another order is refused."""
     path = sample(name)
     head = reader.known_formats()[name].HEAD
     path.write_bytes(f"# taken from a site\n{head}\n".encode() + path.read_bytes())
@@ -103,6 +114,7 @@ def test_a_head_and_comments_before_it_are_skipped(sample, name: str) -> None:
 
 
 def test_heads_of_msr_and_spc_are_skipped_too(tmp_path: Path) -> None:
+    """A line with the columns' names, which the original traces lack."""
     path = tmp_path / "w"
     for text in (
         "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
@@ -133,6 +145,7 @@ def test_heads_of_msr_and_spc_are_skipped_too(tmp_path: Path) -> None:
 def test_a_wrong_line_of_a_public_trace_is_refused_with_its_number(
     sample, name: str, old: bytes, new: bytes, why: str
 ) -> None:
+    """`old` in the format's sample is replaced by `new`."""
     path = sample(name)
     assert old in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(old, new, 1))
@@ -154,13 +167,16 @@ def test_a_wrong_line_of_a_public_trace_is_refused_with_its_number(
     ],
 )
 def test_disks_of_a_public_trace_lie_one_after_another(sample, name: str, line: bytes) -> None:
+    """The line is of another disk, whose place 512 comes after the first disk."""
     path = sample(name)
     path.write_bytes(path.read_bytes() + line)
+    # the first whole MiB after the first disk's last request
     end = -(-(FIRST[1] + FIRST[2]) // PART) * PART
     assert reader.read_requests(path).tolist()[-1][1:] == (end + 512, 512, 1)
 
 
 def test_what_a_public_trace_leaves_out_is_counted(sample) -> None:
+    """The samples have a flush and a trim, or a command that is neither read nor write."""
     for name, why in (
         ("iotracer_block", "requests without data: 1; discards: 1"),
         ("nbdkit", "requests without data: 1; discards: 1"),
@@ -172,6 +188,7 @@ def test_what_a_public_trace_leaves_out_is_counted(sample) -> None:
 
 
 def test_requests_of_a_whole_second_are_spread_over_it_whatever_the_pieces() -> None:
+    """The ten requests come in pieces of these sizes, which must not change the times."""
     rows = np.zeros(10, reader.join_tables([]).dtype)
     rows["time_ns"] = np.array([5, 5, 5, 5, 6, 9, 9, 9, 9, 9]) * 10**9
     wanted = [5, 5.25, 5.5, 5.75, 6, 9, 9.2, 9.4, 9.6, 9.8]
@@ -182,6 +199,7 @@ def test_requests_of_a_whole_second_are_spread_over_it_whatever_the_pieces() -> 
 
 
 def test_the_traces_of_arc_have_blocks_of_512_bytes_and_no_times(tmp_path: Path) -> None:
+    """A line is first block, number of blocks, and two fields that are ignored."""
     path = tmp_path / "P1.lis"
     path.write_text("1049 4 0 0\n7 1 0 1\n")
     assert format_of(path) == "arc"
@@ -194,6 +212,7 @@ def test_the_traces_of_arc_have_blocks_of_512_bytes_and_no_times(tmp_path: Path)
 
 # ---- traces of files ----
 
+# The head of Thesios' traces
 THESIOS = (
     "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,"
     "from_flash_cache,cache_hit,request_io_size_bytes,response_io_size_bytes,disk_io_size_bytes,"
@@ -210,7 +229,8 @@ def thesios_line(file: str, at: int, kind: str, size: int, time: str) -> str:
 
 
 def test_thesios_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
-    """Each shard has a head, and files get their places as they come."""
+    """Each part of the trace has a head. Files get their places on the disk in extents of EXTENT
+    bytes, in the order of their first uses. A request across two extents becomes two."""
     path = tmp_path / "data-00000-of-00100"
     lines = [
         THESIOS,
@@ -236,6 +256,8 @@ def test_thesios_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_written_alone_lies_in_one_piece() -> None:
+    """Extents(time, file, offset, bytes, direction) gives the requests on the disk. Here file `a`
+    gets three extents, then `b` one, then `a` a fourth."""
     files = Extents()
     assert files.requests(7, "a", 0, 3 * EXTENT, 1) == [(7, 0, 3 * EXTENT, 1)]
     assert files.requests(7, "b", 5, 2, 0) == [(7, 3 * EXTENT + 5, 2, 0)]
@@ -248,6 +270,7 @@ def test_a_file_that_is_written_alone_lies_in_one_piece() -> None:
         files.requests(7, "c", 1 << 63, 1, 1)
 
 
+# io-tracer's trace of files: time, operation, pid, process, path, bytes, inode, flags, ..., offset
 IOTRACER_FILE = (
     "2024-01-15 10:30:45.123456,READ,1234,python3,/home/u/a,b.txt,24576,77,O_RDWR|O_CREAT,0,0,9\n"
     "2024-01-15 10:30:45.124000,OPEN,1234,python3,/home/u/log,0,78,O_WRONLY|O_APPEND,0,0,9\n"
@@ -256,6 +279,7 @@ IOTRACER_FILE = (
 
 
 def test_io_tracers_files_are_known_by_their_inodes(tmp_path: Path) -> None:
+    """A path may have a comma. An OPEN is left out."""
     path, left = tmp_path / "fs_20240115_103045_123.csv", LeftOut()
     path.write_text(IOTRACER_FILE)
     assert format_of(path) == "iotracer_file"
@@ -267,6 +291,8 @@ def test_io_tracers_files_are_known_by_their_inodes(tmp_path: Path) -> None:
 
 
 def test_io_tracer_without_offsets_is_refused_with_words(tmp_path: Path) -> None:
+    """The lines of an older version lack the offset. A path with commas may make up for the missing
+    field."""
     path = tmp_path / "w"
     path.write_text(
         "2024-01-15 10:30:45.123456,OPEN,1,a,/b,0,77,O_RDWR,0\n"
@@ -304,6 +330,7 @@ IOTRACER_BLOCK = (
 def test_each_version_of_io_tracers_blocks_is_read_with_its_devices(
     tmp_path: Path, text: str
 ) -> None:
+    """The read is on 8:16 and the write on 8:0, which follows on the disk."""
     path = tmp_path / "w"
     path.write_text(text)
     assert format_of(path) == "iotracer_block"
@@ -338,6 +365,7 @@ IOTRACER_FILES = (  # without a head, where a blank offset is 0; and with one, a
 
 @pytest.mark.parametrize("text", IOTRACER_FILES, ids=["blanks", "head", "old head"])
 def test_each_version_of_io_tracers_files_is_read(tmp_path: Path, text: str) -> None:
+    """The third operation has neither an inode nor a path, so its file is unknown."""
     path, left = tmp_path / "w", LeftOut()
     path.write_text(text)
     assert format_of(path) == "iotracer_file"
@@ -352,6 +380,7 @@ def test_each_version_of_io_tracers_files_is_read(tmp_path: Path, text: str) -> 
 
 
 def test_a_failed_read_of_io_tracer_is_left_out(tmp_path: Path) -> None:
+    """A failed read has an errno and no bytes."""
     path, left = tmp_path / "w", LeftOut()
     path.write_text(
         "timestamp,operation,filename,size,offset,inode,bytes_completed,errno\n"
@@ -363,6 +392,7 @@ def test_a_failed_read_of_io_tracer_is_left_out(tmp_path: Path) -> None:
 
 
 def test_files_of_equal_inodes_on_two_devices_are_two(tmp_path: Path) -> None:
+    """Each gets an extent of its own."""
     path = tmp_path / "w"
     head = IOTRACER_FILES[1].splitlines()[0]
     line = "\n2026-11-30 08:00:01.000000,read,9,9,cat,/a,4096,0,4096,77,8:{},"
@@ -373,6 +403,7 @@ def test_files_of_equal_inodes_on_two_devices_are_two(tmp_path: Path) -> None:
 def test_old_files_of_io_tracer_are_known_so_that_the_message_tells_what_is_missing(
     tmp_path: Path,
 ) -> None:
+    """The format is recognised, although it cannot be read."""
     path = tmp_path / "w"
     path.write_text("2024-01-15 10:30:45.123456,READ,1,a,/b,4096,77,O_RDWR|O_CREAT,0\n")
     with pytest.raises(BadTraceFile, match=":1: no offset: this version of io-tracer does not say"):
@@ -381,6 +412,7 @@ def test_old_files_of_io_tracer_are_known_so_that_the_message_tells_what_is_miss
 
 # ---- blktrace and blkparse ----
 
+# Text of blkparse, with the stages of both requests to fill in
 YCSB = (
     "259,2    0        1     0.000000000  4020  {}   R 13700410 + 48 [java]\n"
     "259,2    0        2     0.000000500  4020  C   R 13700410 + 48 [0]\n"
@@ -390,7 +422,7 @@ YCSB = (
 
 @pytest.mark.parametrize("stage", ["Q", "D", "I"])
 def test_ycsbs_trace_of_rocksdb_is_text_of_blkparse(tmp_path: Path, stage: str) -> None:
-    """A purged copy has only the requests that reached the device."""
+    """The stage is queued (Q), inserted (I) or dispatched (D). A file may lack earlier stages."""
     path = tmp_path / "ssdtrace-00"
     path.write_text(YCSB.format(stage, stage))
     assert format_of(path) == "blkparse"
@@ -400,6 +432,8 @@ def test_ycsbs_trace_of_rocksdb_is_text_of_blkparse(tmp_path: Path, stage: str) 
 
 
 def test_the_stage_of_blkparse_is_that_of_the_beginning_and_no_line_is_lost(tmp_path: Path) -> None:
+    """The stage is chosen from the first HEAD bytes, which may end anywhere in a line. A later line
+    of an earlier stage is not read."""
     path = tmp_path / "w"
     line = "8,0 0 1 {}.5 9 D W 8 + 8 [a]\n"
     text = "".join(line.format(i) for i in range(9000))
@@ -412,8 +446,10 @@ def test_the_stage_of_blkparse_is_that_of_the_beginning_and_no_line_is_lost(tmp_
     assert len(reader.read_requests(path)) == 9000
 
 
-RECORD = struct.Struct("<IIQQIIIIIHH")  # magic, sequence, time, sector, bytes, action, pid,
-QUEUED = 1 << 20 | 1  # device, CPU, error, further bytes
+# A record of blktrace: magic, sequence, time, sector, bytes, action, pid, device, CPU, error,
+# further bytes. An action has its class in the upper half: queue (1 << 4), read (1) or write (2).
+RECORD = struct.Struct("<IIQQIIIIIHH")
+QUEUED = 1 << 20 | 1
 READ_QUEUED, WRITE_QUEUED = 1 << 16 | QUEUED, 2 << 16 | QUEUED
 
 
@@ -430,6 +466,7 @@ BLK_ROWS = [(250, 13700410, 24576, READ_QUEUED), (1_500_250, 1, 4096, WRITE_QUEU
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_binary_of_blktrace_is_read_by_blkparse(tmp_path: Path, pack) -> None:
+    """blkparse is a program of the package blktrace."""
     path = tmp_path / "w"
     path.write_bytes(pack(blktrace_file(BLK_ROWS)))
     assert format_of(path) == "blktrace"
@@ -437,6 +474,7 @@ def test_a_binary_of_blktrace_is_read_by_blkparse(tmp_path: Path, pack) -> None:
 
 
 def test_the_files_of_all_cpus_are_read_together(tmp_path: Path) -> None:
+    """blktrace writes a file for each CPU; the other is found by its name."""
     for cpu in (0, 1):
         path = tmp_path / f"sda.blktrace.{cpu}"
         path.write_bytes(blktrace_file(BLK_ROWS[cpu : cpu + 1], cpu))

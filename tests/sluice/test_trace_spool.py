@@ -1,5 +1,10 @@
 """Formats in which the end of a file must be known first are read in memory that does not grow with
-the trace (sluice/trace/spool.py)."""
+the trace (sluice/trace/spool.py).
+
+Such a reader writes requests to a temporary file in pieces. In oracleGeneral, a trace of uses of
+objects, an object's space is that of its largest use; in an export, the disk to replay is the last
+one that the file names.
+"""
 
 import io
 import tracemalloc
@@ -23,8 +28,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "PIECE", SMALL)
 
 
-def made_uses(count: int, disorder: int, seed: int = 3) -> np.ndarray:
-    """Return uses of 200 objects in oracleGeneral's records, some of them without bytes."""
+def random_uses(count: int, disorder: int, seed: int = 3) -> np.ndarray:
+    """Return uses of 200 objects in oracleGeneral's records, some without bytes. disorder: by how
+    many seconds times may be out of order."""
     draw = np.random.default_rng(seed)
     uses = np.zeros(count, oraclegeneral.RECORD)
     uses["time_s"] = np.sort(draw.integers(0, 40, count)) + draw.integers(0, disorder + 1, count)
@@ -56,7 +62,8 @@ def oracle_model(uses: np.ndarray) -> list[tuple[int, int, int, int]]:
 
 @pytest.mark.parametrize("disorder", [0, 3, 40])
 def test_oraclegeneral_in_pieces_is_that_of_a_model(small_pieces: None, disorder: int) -> None:
-    uses = made_uses(5000, disorder)
+    """There are 5000 uses, so more than five pieces of 512."""
+    uses = random_uses(5000, disorder)
     left = LeftOut()
     pieces = list(oraclegeneral.read(Path("t"), io.BytesIO(uses.tobytes()), left))
     assert len(pieces) > 5
@@ -76,6 +83,7 @@ def export_text(count: int) -> bytes:
 
 
 def test_an_export_in_pieces_has_the_last_disks_requests(small_pieces: None) -> None:
+    """disk1 comes after half of the lines; requests to disk0 are left out."""
     left = LeftOut()
     rows = np.concatenate(list(export.read(Path("t"), io.BytesIO(export_text(3000)), left)))
     wanted = [i for i in range(3000) if i > 1500 and i % 3 > 0]
@@ -86,9 +94,10 @@ def test_an_export_in_pieces_has_the_last_disks_requests(small_pieces: None) -> 
 
 @pytest.mark.parametrize("name", ["oraclegeneral", "export"])
 def test_memory_does_not_grow_with_the_trace(small_pieces: None, name: str) -> None:
+    """Four times as many requests take less than 1.2 times the memory."""
     peaks = []
     for count in (20_000, 80_000):
-        data = made_uses(count, 3).tobytes() if name == "oraclegeneral" else export_text(count)
+        data = random_uses(count, 3).tobytes() if name == "oraclegeneral" else export_text(count)
         module = oraclegeneral if name == "oraclegeneral" else export
         file = io.BytesIO(data)
         tracemalloc.start()

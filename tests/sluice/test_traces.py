@@ -1,4 +1,16 @@
-"""Traces of real disks: formats, fitting, and their replay (sluice/trace/)."""
+"""Traces of real disks: their formats, how they are fitted to a drive, and their replay
+(sluice/trace/).
+
+A request is a row (time_ns, offset, bytes, write): offset and size in bytes, and write is 1 for a
+write and 0 for a read. The program `ioplay` of Sluice's machine makes a trace's requests: it reads
+them from one disk and makes them on the files /trace0, /trace1, ... of PART bytes each. A drive
+called `fixed` takes 10 ms for each command; cheetah4lp and lps540s are models of real drives.
+
+Fixtures: `play` replays requests in a machine; `sample` writes a small file of a format, whose two
+requests are EXPECTED; `traced` is an experiment that replays a trace; `asked` gives the options of
+`sluice replay`, and `gap` is a trace of two hours with two requests. `LeftOut` counts what a reader
+skips.
+"""
 
 import bz2
 import gzip
@@ -46,20 +58,22 @@ from sluice.trace.packed import pack_requests, packed_bytes
 from sluice.trace.stream import HEAD, PIECE, LeftOut, read_head
 from sluice.twin import engine
 
-PART = 1 << 20
-PARTS = 8
+PART = 1 << 20  # bytes of one file that a trace is replayed on
+PARTS = 8  # such files in a test
 ON_TWIN = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
 
 
 def draw_requests(seed: int, count: int, rate: float = 50, reach: int = PARTS * PART) -> np.ndarray:
-    """Requests at random: reads and writes of whole and part blocks, some across parts."""
+    """Return random requests: reads and writes of whole and partial blocks, some across two parts.
+    rate: requests in a second; reach: the end of the last one at most, in bytes."""
     chance = np.random.default_rng(seed)
     found = np.zeros(count, REQUEST)
     found["time_ns"] = np.cumsum(chance.exponential(1e9 / rate, count))
     found["bytes"] = 512 * chance.integers(1, 65, count)
     found["offset"] = chance.integers(0, reach - 65 * 512, count) // 512 * 512
+    # 40 % writes
     found["write"] = chance.random(count) < 0.4
     return found
 
@@ -69,7 +83,7 @@ def draw_requests(seed: int, count: int, rate: float = 50, reach: int = PARTS * 
 
 @dataclass(frozen=True)
 class Played:
-    """The result of a replay: exit status, console, and the root disk as it is afterwards."""
+    """What a replay left: exit status, console text, and the root disk's image."""
 
     status: int
     console: str
@@ -77,12 +91,13 @@ class Played:
 
     @property
     def job(self) -> dict:
+        """Return the figures that ioplay printed at the end."""
         (line,) = re.findall(r"^ioplay (\{.*\})$", self.console, re.M)
         return json.loads(line)
 
     @property
     def log(self) -> np.ndarray:
-        """Rows of number, start and response, in ns."""
+        """Return a row for each request: its number, its start and its response time, in ns."""
         lines = re.findall(r"^(\d+) (\d+) (\d+)$", self.console, re.M)
         return np.array(lines, "<i8")
 
@@ -107,6 +122,7 @@ def play(tmp_path: Path) -> Play:
     """play(requests, "loop=closed"): the image is judged by e2fsck afterwards."""
 
     def run(requests: np.ndarray | bytes, words: str = "", args: str = "drive=fixed") -> Played:
+        """Replay the requests with more options for ioplay (words) and for the kernel (args)."""
         packed = requests if isinstance(requests, bytes) else pack_requests(requests)
         script = f"set -e\nioplay {WORDS} log=/dev/console {words}\nsync\n"
         both = disks(tmp_path, packed, script)
@@ -119,6 +135,7 @@ def play(tmp_path: Path) -> Play:
 
 
 def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
+    """Counters, times and written bytes are compared with the trace's 300 requests."""
     requests = draw_requests(1, 300)
     played = play(requests)
     writes = requests[requests["write"] == 1]
@@ -126,6 +143,7 @@ def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None
     assert job["errors"] == 0
     assert (job["reads"], job["writes"]) == (300 - len(writes), len(writes))
     assert job["bytes"] == requests["bytes"].sum()
+    # the first and last byte of each request, and how many blocks of 4096 bytes it touches
     first, last = (requests["offset"] + end for end in (0, requests["bytes"].astype("<u8") - 1))
     blocks = last // 4096 - first // 4096 + 1
     assert job["write_blocks"] == blocks[requests["write"] == 1].sum()
@@ -153,16 +171,19 @@ def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
     requests = draw_requests(2, 48)
     requests["write"] = 0
     requests["bytes"] = 512
+    # 48 places in a fixed shuffled order (37 and 48 have no common factor), far apart
     requests["offset"] = np.arange(48) * 37 % 48 * 4096 * 37
     for inflight in (1, 8):
         log = play(requests, f"loop=closed inflight={inflight}").log
-        took = log[inflight * 2 :, 2] / 10e6
+        took = log[inflight * 2 :, 2] / 10e6  # in commands of the fixed drive, 10 ms each
         assert (0.9 * inflight < took).mean() > 0.5
         assert (took < 2.2 * inflight).all()  # at times the block that says where it is, too
         assert log[-1, 1] < 48 * 30e6
 
 
 def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> None:
+    """All 20 requests are due at 0 ms and there is one process, so each response takes at least one
+    command of the drive (10 ms) longer than the one before."""
     requests = draw_requests(3, 20)
     requests["time_ns"] = 0
     requests["write"], requests["bytes"] = 0, 512
@@ -200,6 +221,8 @@ def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> 
     ],
 )
 def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: str) -> None:
+    """ioplay checks all requests first: it exits with 2, and no byte of its files has been
+    written."""
     requests = draw_requests(4, 40)
     requests["write"] = 1
     played = play(change(requests))
@@ -212,7 +235,7 @@ def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: 
 def test_as_many_parts_are_replayed_as_an_experiment_makes_and_more_are_refused(
     tmp_path: Path, more: int
 ) -> None:
-    """A process has descriptors for these only."""
+    """A process can have trace_disk.PARTS files open. One file more is refused."""
     words = "requests=/dev/disk1 filename=/trace part=4k"
     parts = trace_disk.PARTS + more
     requests = sluice.requests(0, np.arange(parts) * 4096, write=np.arange(parts) % 2)
@@ -233,6 +256,8 @@ def ahead(requests: np.ndarray, **given: object) -> tuple[int, int]:
 
 @ON_TWIN
 def test_a_stream_is_read_ahead_whoever_of_the_workers_reads_it() -> None:
+    """One process, 8 or 64 read a sequential stream of 600 blocks: the blocks read ahead and the
+    windows opened are the same."""
     requests = sluice.requests(np.arange(600) * 6_000_000, np.arange(600) * 4096)
     alone = ahead(requests, inflight=1)
     assert alone[0] > 500
@@ -241,17 +266,20 @@ def test_a_stream_is_read_ahead_whoever_of_the_workers_reads_it() -> None:
 
 @ON_TWIN
 def test_two_streams_are_read_ahead_in_different_parts_as_in_one() -> None:
-    def both(apart: int, inflight: int) -> int:
+    """The two streams, of 120 blocks each, begin half a part apart (one file) or 40 parts apart."""
+
+    def blocks_ahead(apart: int, inflight: int) -> int:
         places = np.add.outer(np.arange(120) * 4096, [0, apart])
         return ahead(sluice.requests(0, places.ravel()), loop="closed", inflight=inflight)[0]
 
-    assert all(both(apart, n) > 200 for apart in (PART // 2, 40 * PART) for n in (1, 8))
+    assert all(blocks_ahead(apart, n) > 200 for apart in (PART // 2, 40 * PART) for n in (1, 8))
 
 
 @ON_TWIN
 @pytest.mark.parametrize("burst", [2, 4, 16])
 def test_requests_that_are_due_at_one_moment_start_in_their_order(burst: int) -> None:
-    """The requests are a sequential stream: another order would begin new streams."""
+    """The requests are a sequential stream, `burst` of them due at once. In another order they
+    would begin new streams, which prefetching would show."""
     place = np.arange(480)
     requests = sluice.requests(place // burst * burst * 6_000_000, place * 4096)
     assert ahead(requests, inflight=64) == ahead(requests, inflight=1)
@@ -272,7 +300,8 @@ def root_events(events: list[trace.Event], of_drive: bool) -> list[trace.Event]:
 @ON_TWIN
 @pytest.mark.xdist_group("twin")
 def test_machine_and_twin_decide_alike_what_a_trace_asks_for(tmp_path: Path) -> None:
-    """Each hit, miss, victim, and queued and issued request, under a drive that turns."""
+    """QEMU's machine and the twin (the kernel compiled for the host) have the same hits, misses,
+    victims, and queued and issued requests, on a model of a drive that rotates."""
     script = f"""policy use update none
 ioplay {WORDS} inflight=8 log=/dev/console
 sync
@@ -287,15 +316,16 @@ sync
         machine, twin = (root_events(end.events, of_drive) for end in ends)
         expect_alike([decision(e) for e in machine], [decision(e) for e in twin], 1000)
         apart = [abs(one.time_ns - other.time_ns) for one, other in zip(machine, twin, strict=True)]
-        assert max(apart) < 3e6  # half a turn: the arm waits for the same one
+        assert max(apart) < 3e6  # half a rotation: the arm waits for the same sector
     machine, twin = (Played(0, end.console, tmp_path).log for end in ends)
     assert (machine[:, :2] == twin[:, :2]).all()
     apart_ns = np.abs(machine[:, 2] - twin[:, 2])
-    assert apart_ns.max() < 1e6  # a turn takes 6 ms
+    assert apart_ns.max() < 1e6  # far less than a rotation, which takes 6 ms
 
 
 # ---- formats ----
 
+# The two requests of each sample. 7014609920 is sector 13700410, and 24576 bytes are 48 sectors.
 EXPECTED = [(0, 7014609920, 24576, 0), (1_500_000, 512, 4096, 1)]
 SAMPLES = {
     "msr": (
@@ -374,7 +404,7 @@ SAMPLES = {
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Callable[[str], Path]:
-    """Return the file of a format's sample."""
+    """Return a function that writes the sample of a format and returns its path."""
 
     def write(name: str) -> Path:
         file, data = SAMPLES[name]
@@ -387,6 +417,7 @@ def sample(tmp_path: Path) -> Callable[[str], Path]:
 @pytest.mark.native
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str) -> None:
+    """The sample of each format gives EXPECTED, whether its format is recognised or given."""
     path = sample(name)
     assert reader.find_format(path, "").__name__.endswith(f".{name}")
     assert reader.read_requests(path).tolist() == EXPECTED
@@ -396,14 +427,14 @@ def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str)
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("name", "time"),
-    [("mqsim_ps", 10**9), ("mqsim_ns", 1_500_000), ("mqsim_us", 1500), ("disksim", 1.5)],
+    [("mqsim_ps", 1_500_000_000), ("mqsim_ns", 1_500_000), ("mqsim_us", 1500), ("disksim", 1.5)],
 )
 def test_a_simulators_trace_does_not_tell_its_unit_so_format_must(
     tmp_path: Path, name: str, time: float
 ) -> None:
-    """A type of 0 is a write."""
+    """The simulators MQSim and DiskSim have the same columns, and times in different units. time:
+    1.5 ms in the format's unit; a type of 0 is a write."""
     path = tmp_path / "w.trace"
-    time = 1_500_000_000 if name == "mqsim_ps" else time
     path.write_text(f"0 13 13700410 48 1\n{time} 13 1 8 0\n")
     assert reader.read_requests(path, name).tolist() == EXPECTED
     with pytest.raises(BadTraceFile, match=r"looks like disksim and mqsim_ns and .* say which"):
@@ -412,7 +443,7 @@ def test_a_simulators_trace_does_not_tell_its_unit_so_format_must(
 
 @pytest.mark.native
 def test_a_simulators_time_with_a_fraction_tells_that_it_is_of_disksim(tmp_path: Path) -> None:
-    """MQSim's times are whole numbers."""
+    """MQSim's times are whole numbers, so the fraction shows that DiskSim's format is meant."""
     path = tmp_path / "w.trace"
     path.write_text("0.250000\t13\t13700410\t48\t1\n1.750000\t13\t1\t8\t0\n")
     assert reader.read_requests(path).tolist() == EXPECTED
@@ -440,7 +471,9 @@ def test_ftrace_is_read_as_trace_cmd_and_perf_script_print_it(tmp_path: Path, be
     assert reader.read_requests(path).tolist() == EXPECTED
 
 
+# A line of ftrace about a request of 8 sectors, with its time, direction and sector to fill in
 WHOLE = "cat-7 [001] d..1         {}: block_bio_queue: 8,0 {} {} + 8 [cat]\n"
+# A line of ftrace that is not about requests
 OTHERS = "cat-7 [001] d..1         1: sched_switch: cat:7 [120] D ==> swapper/1:0 [120]\n"
 
 
@@ -472,12 +505,15 @@ def test_ftrace_of_a_clock_without_seconds_is_read_in_the_unit_that_is_given(
 def test_whole_times_of_ftrace_without_a_unit_are_refused(
     tmp_path: Path, times: tuple[str, str], word: str, said: str
 ) -> None:
+    """A unit must be given for whole numbers only, and must be given where all times are whole."""
     path = tmp_path / "w"
     path.write_text(OTHERS + "".join(WHOLE.format(time, "R", 8) for time in times))
     with pytest.raises(BadTraceFile, match=said):
         reader.read_requests(path, word)
 
 
+# Lines of ftrace, with a time and a sector to fill in: its blk tracer (stage Q, G, I or D), and the
+# events block_rq_issue and block_rq_insert
 BLK = "zsh-3158    [015] d..1.  5758.12{:04}: 249,1    {}   R {} + 8 [zsh]\n"
 ISSUE = "zsh-3158    [015] 5758.125{:03}: block_rq_issue: 8,0 R 4096 () {} + 8 none,0,0 [zsh]\n"
 INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")
@@ -485,7 +521,9 @@ INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")
 
 @pytest.mark.native
 def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
-    """The first of the stages that the file has counts, whatever the order of its lines."""
+    """A file can show a request at several stages. Only the earliest stage that the file has is
+    read: queued (Q) before inserted, inserted before issued (D), in whatever order its lines
+    are."""
     path = tmp_path / "w"
     for text, sectors in (
         (BLK.format(1, "Q", 8) + BLK.format(2, "G", 8) + BLK.format(3, "D", 8), [8]),
@@ -502,7 +540,8 @@ def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
 def test_ftrace_is_read_in_pieces_whatever_its_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So memory does not grow with the trace, although the stage is known at its end."""
+    """Memory does not grow with the trace, although the stage to read is known only at its end.
+    Here a piece has 4 requests, and there are 10."""
     monkeypatch.setattr(ftrace, "PIECE", 4)
     monkeypatch.setattr(spool, "PIECE", 4)
     add, added = spool.Spool.add, []
@@ -530,6 +569,7 @@ def test_ftrace_is_read_in_pieces_whatever_its_stage(
 
 @pytest.mark.native
 def test_ftrace_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> None:
+    """Device 253,0 passes its requests on to 8,0, so each would be counted twice."""
     path = tmp_path / "w"
     line = "a-1 [000] d.. 1.1: block_bio_{}\n"
     path.write_text(
@@ -543,7 +583,8 @@ def test_ftrace_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.native
 def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
-    """Where times fall back, another job's lines begin."""
+    """A time lower than the one before begins another job, whose times count from the same
+    start."""
     path = tmp_path / "w"
     job = "fio version 3 iolog\n5 f add\n{} f read {} 512\n{} f read {} 512\n"
     path.write_text(job.format(10, 0, 30, 512) + job.format(20, 1024, 40, 1536))
@@ -557,6 +598,7 @@ def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
+    """A line is the number of a block of 4096 bytes, which is read. A line with `*` is skipped."""
     path = tmp_path / "cs.trace"
     path.write_bytes(b"1\r\n0\n*\n1 \n")
     assert reader.find_format(path, "").__name__.endswith(".lirs")
@@ -577,7 +619,8 @@ def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: Path) -> None:
-    """Each has room for its largest use, in whole blocks; a second's uses are spread over it."""
+    """Each object gets as many whole blocks as its largest use needs. Times are in whole seconds,
+    so the uses of one second are spread over it. A row is time in s, object, bytes, next use."""
     far = 1 << 60
     rows = [(9, 6, 1, -1), (9, far, 8000, 3), (7, far, 5000, 3), (7, 5, 9000, -1), (9, 5, 100, -1)]
     path = tmp_path / "w.oracleGeneral.bin"
@@ -605,6 +648,7 @@ def lcs_file(version: int, rows: list[tuple[int, int, int, int]]) -> bytes:
     size, others = LCS[version]
     ends = ["<u4"] * 16 * (version == 8)
     record = ",".join(["<u4", "<u8", size, *others, "<i8", *ends])
+    # the operation in the low byte, tenant 9 above it, then 60: a time to live
     kinds = [(9 << 8 | row[3], 60)[: len(others)] for row in rows]  # tenant 9
     data = [(*row[:3], *kind, -1, *[5] * len(ends)) for row, kind in zip(rows, kinds, strict=True)]
     head = magic + version.to_bytes(8, "little") + bytes(8168) + magic
@@ -616,7 +660,8 @@ def lcs_file(version: int, rows: list[tuple[int, int, int, int]]) -> bytes:
 def test_each_version_of_lcs_has_objects_as_oraclegeneral_and_operations(
     tmp_path: Path, version: int
 ) -> None:
-    """Version 1 has no operations: there all are reads. 12: READ, 13: WRITE, 9: DELETE."""
+    """Operation 12 reads, 13 writes, 9 deletes. Version 1 has no operations, so all its uses are
+    reads."""
     path, left = tmp_path / "w", LeftOut()
     rows = [(7, 1 << 60, 5000, 12), (7, 5, 4096, 13), (8, 5, 0, 3), (8, 5, 100, 0)]
     path.write_bytes(lcs_file(version, [*rows, (9, 5, 1, 9)] if version > 1 else rows))
@@ -632,6 +677,7 @@ def test_each_version_of_lcs_has_objects_as_oraclegeneral_and_operations(
 
 @pytest.mark.native
 def test_a_wrong_head_or_record_of_lcs_is_refused_with_its_place(tmp_path: Path) -> None:
+    """A head has 8192 bytes, a record of version 3 has 36."""
     path = tmp_path / "w"
     whole = lcs_file(3, [(7, 1, 1, 12), (7, 1, 1 << 32, 12)])
     for data, why in (
@@ -647,7 +693,7 @@ def test_a_wrong_head_or_record_of_lcs_is_refused_with_its_place(tmp_path: Path)
 
 @pytest.mark.native
 def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> None:
-    """Such a use takes no place, and no part of its second."""
+    """Such a use (size 0) gets no block on the disk and no share of its second."""
     path = tmp_path / "w.oracleGeneral.bin"
     rows = [(9, 7, 0, -1), (9, 6, 1, -1), (9, 5, 0, -1), (9, 8, 2, -1)]
     path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
@@ -659,6 +705,8 @@ def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> Non
 
 @pytest.mark.native
 def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None:
+    """A line of SPC is unit, block of 512 bytes, size, direction and time in s. Unit 0 ends within
+    1 MiB, so unit 2 begins at 1 MiB. Unit 2 ends within 3 MiB, so unit 7 begins at 4 MiB."""
     path = tmp_path / "w.spc"
     path.write_text("7,9,512,w,5.3\n2,0,512,w,5\n0,3,1024,r,5.1\n2,5000,4096,r,5.2\n")
     assert reader.read_requests(path).tolist() == [  # in the order of time, from the first on
@@ -690,6 +738,7 @@ SEVERAL = {  # two disks each: both have a request at byte 1024, and the first e
 @pytest.mark.native
 @pytest.mark.parametrize("name", SEVERAL)
 def test_disks_of_one_trace_do_not_overlap(tmp_path: Path, name: str) -> None:
+    """The first request ends in the second MiB of its disk, so the other disk begins at 2 MiB."""
     path = tmp_path / "w"
     path.write_text(SEVERAL[name])
     first = (0, 1024, 1048576, 0)
@@ -699,6 +748,8 @@ def test_disks_of_one_trace_do_not_overlap(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.native
 def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
+    """A disk of a trace may have 2^48 bytes. Two disks of that size are read, and one sector more
+    is refused."""
     path, end = tmp_path / "w", (1 << 48) // 512
     lines = [f"8,{16 * i} 0 1 0.1 9 Q R {end - 8} + 8 [cat]" for i in range(2)]
     path.write_text("\n".join(lines))
@@ -710,6 +761,7 @@ def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_files_of_a_log_of_fio_do_not_overlap(tmp_path: Path) -> None:
+    """File b ends in its second MiB, so file a begins at 2 MiB."""
     path = tmp_path / "w"
     for text in (
         "fio version 2 iolog\nb read 1024 1048576\na wait 9 0\na write 1024 512\n",
@@ -722,6 +774,8 @@ def test_files_of_a_log_of_fio_do_not_overlap(tmp_path: Path) -> None:
         ]
 
 
+# Events of blkparse: a request to device 253,0 (UPPER), which is remapped (A) to partition 8,1 and
+# then queued at 8,0 (LOWER); and a request to a partition alone (PARTITION)
 UPPER = "253,0 0 1 0.1 9 Q W 50 + 8 [cat]\n"
 LOWER = "8,1 0 2 0.2 9 A W 100 + 8 <- (253,0) 50\n8,0 0 3 0.3 9 Q W 2148 + 8 [cat]\n"
 PARTITION = "8,1 0 1 0.1 9 A R 7 + 8 <- (8,1) 7\n8,1 0 2 0.2 9 Q R 7 + 8 [cat]\n"
@@ -729,7 +783,8 @@ PARTITION = "8,1 0 1 0.1 9 A R 7 + 8 <- (8,1) 7\n8,1 0 2 0.2 9 Q R 7 + 8 [cat]\n
 
 @pytest.mark.native
 def test_blkparse_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> None:
-    """Each request is in the file twice. One layer alone may have been remapped, too."""
+    """Such a file has each request twice. Either device alone is read, also if it remaps
+    requests."""
     path = tmp_path / "w"
     for text in (UPPER + LOWER, LOWER + UPPER + LOWER, UPPER + PARTITION + LOWER):
         path.write_text(text)
@@ -743,6 +798,7 @@ def test_blkparse_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -
 
 @pytest.mark.native
 def test_spc_is_recognised_with_white_space_and_either_end_of_lines(tmp_path: Path) -> None:
+    """Windows' line ends, blanks and tabs."""
     path = tmp_path / "w"
     for text in (
         b"0,13700410,24576,r,0.25\r\n0,1,4096,W,0.2515\r\n",
@@ -755,6 +811,7 @@ def test_spc_is_recognised_with_white_space_and_either_end_of_lines(tmp_path: Pa
 
 @pytest.mark.native
 def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
+    """Version 1 has the fields of version 2 in another order."""
     rows = [(1, 24576, 1, 0x28, 0x100, 13700410, 250000), (2, 4096, 1, 0x2A, 0x100, 1, 251500)]
     path = tmp_path / "w.vscsi"
     path.write_bytes(np.array(rows, "<u4,<u4,<u4,<u2,<u2,<u8,<u8").tobytes())
@@ -765,7 +822,7 @@ def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
 def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An experiment installs only what experiments need."""
+    """A setup for experiments only does not install zstandard, which unpacks this trace."""
     (tmp_path / "a.csv").write_bytes(zstandard.compress(b"packed"))
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(
@@ -777,6 +834,7 @@ def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
 @pytest.mark.native
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
+    """With .gz and .zst a trace reads as without. Half of a packed file is refused."""
     path = sample(name)
     packed = {
         ".gz": gzip.compress(path.read_bytes()),
@@ -850,6 +908,8 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
     ],
 )
 def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) -> None:
+    """`old` in the format's sample is replaced by `new`; the refusal names the file, the line and
+    what is wrong."""
     path = sample(name)
     assert old in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(old, new, 1))
@@ -859,6 +919,8 @@ def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) ->
 
 @pytest.mark.native
 def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path, sample) -> None:
+    """The fifth record of vscsi begins at byte 160; the requests of Sluice's own file begin at byte
+    32."""
     path = sample("vscsi")
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(BadTraceFile, match="at byte 160: the last record has 39 bytes of 40"):
@@ -871,7 +933,8 @@ def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path,
 
 @pytest.mark.native
 def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
-    """The trace is read in pieces, and the last piece is wrong."""
+    """A trace is read in pieces of PIECE lines. With a wrong line in the second piece, the first
+    can be read and the whole cannot."""
     path, lines = tmp_path / "w.csv", PIECE + 9
     text = f"{systor17.HEAD}\n" + "".join(f"{i},,R,0,{512 * i},512\n" for i in range(lines))
     path.write_text(text)
@@ -896,7 +959,7 @@ BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head'
     ],
 )
 def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why) -> None:
-    """The byte may be beyond the first piece that is read."""
+    """The wrong record is beyond the first PIECE records, which are read at once."""
     path = sample(name)
     head, record = BINARY[name]
     data, wrong = path.read_bytes(), PIECE + 3
@@ -913,6 +976,7 @@ def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why
 
 @pytest.mark.native
 def test_a_binary_trace_of_another_form_is_refused(sample) -> None:
+    """A version number that no reader knows is put into the head or the first record."""
     for name, at, value, why in (
         ("vscsi", 2, 0x300, "no record of version 1 or 2 of vscsi"),
         ("sluice", 16, 2, "no file of requests of form 1"),
@@ -927,15 +991,16 @@ def test_a_binary_trace_of_another_form_is_refused(sample) -> None:
 
 @pytest.mark.native
 def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_path) -> None:
+    """name: the format that is given."""
     path = tmp_path / "x"
-    for make, name, why in (
+    for prepare, name, why in (
         (lambda: None, "", "there is no such file"),
         (lambda: path.write_bytes(b"hello"), "", "looks like no known format.* msr, "),
         (lambda: None, "mrs", 'unknown format "mrs"; did you mean "msr"'),
         (lambda: path.write_bytes(b""), "msr", "has no request"),
         (lambda: (path.unlink(), path.mkdir()), "msr", "is a folder"),
     ):
-        make()
+        prepare()
         with pytest.raises(BadTraceFile, match=why):
             reader.read_requests(path, name)
 
@@ -943,6 +1008,7 @@ def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_p
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["", "spc"])
 def test_a_file_without_a_request_is_said_to_have_none(tmp_path: Path, name: str) -> None:
+    """The mark EF BB BF is UTF-8's byte order mark."""
     path, packed = tmp_path / "x", tmp_path / "x.gz"
     for data, why in (
         (b"", "is empty"),
@@ -1012,7 +1078,7 @@ FIO_WRITTEN = {
     "fio2": [b"/dev/sda  WRITE\t512.0 4.096e3 ,", b'"/dev/sda" "write" "512" "4096"'],
     "fio3": [b"2.378e3 /dev/sda Write 512 4096.0,", b'"2378" "/dev/sda" "write" "512" "4096"'],
 }
-SECOND = {  # the same as the samples have it
+SECOND = {  # the second request of each sample, as the sample has it
     "msr": b"128166372003076629,usr,0,Write,512,4096,3",
     "systor17": b"1455592800.006708015,,W,4,512,4096",
     "spc": b"0,1,4096,W,0.2515,x",
@@ -1023,6 +1089,7 @@ SECOND = {  # the same as the samples have it
 @pytest.mark.native
 @pytest.mark.parametrize(("name", "written"), [(n, w) for n, all in WRITTEN.items() for w in all])
 def test_a_field_may_be_written_in_many_ways_in_every_text(sample, name, written) -> None:
+    """Spaces, quotes, upper case, a trailing comma and exponents change nothing."""
     path = sample(name)
     data = path.read_bytes()
     assert SECOND[name] in data
@@ -1032,6 +1099,7 @@ def test_a_field_may_be_written_in_many_ways_in_every_text(sample, name, written
 
 @pytest.mark.native
 def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
+    """The fields of fio's logs are separated by white space."""
     for name, written in FIO_WRITTEN.items():
         path = sample(name)
         data = path.read_bytes()
@@ -1047,7 +1115,8 @@ def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize(("name", "written"), [(n, w) for n, all in WRITTEN.items() for w in all])
 def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: bytes) -> None:
-    """The record is the only line, or in a line that is longer than the part that is examined."""
+    """A format is recognised from the first HEAD bytes. The record is alone, between blank lines,
+    or before a line that is longer than HEAD."""
     path = tmp_path / "w"
     for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * HEAD):
         path.write_bytes(data)
@@ -1056,6 +1125,8 @@ def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: byte
 
 @pytest.mark.native
 def test_heads_are_recognised_however_they_are_written(sample) -> None:
+    """The line with the columns' names may be in upper case, or have spaces, quotes or a trailing
+    comma."""
     for name in ("systor17", "export"):
         path = sample(name)
         head, _, rest = path.read_bytes().partition(b"\n")
@@ -1082,7 +1153,8 @@ def test_heads_are_recognised_however_they_are_written(sample) -> None:
 def test_quotes_that_cannot_be_read_are_refused_with_words(
     tmp_path: Path, data: bytes, why: str
 ) -> None:
-    """Such quotes are refused while the format is being recognised, too."""
+    """A quote is open at the end, holds a bare carriage return, or is longer than a field may be
+    (131,072 bytes). With no format given, no format is recognised."""
     path = tmp_path / "x"
     path.write_bytes(data)
     with pytest.raises(BadTraceFile, match="looks like no known format"):
@@ -1103,12 +1175,13 @@ def test_one_line_of_lirs_and_a_preamble_of_blkparse_are_recognised(tmp_path: Pa
 
 @pytest.mark.native
 def test_vscsi_is_recognised_whatever_its_name(tmp_path: Path) -> None:
+    """vscsi is binary: its contents are recognised, also without the ending .vscsi."""
     (tmp_path / "w01.bin").write_bytes(SAMPLES["vscsi"][1])
     assert reader.read_requests(tmp_path / "w01.bin").tolist() == EXPECTED
 
 
 def left_out(path: Path, name: str = "", count: int | None = None) -> tuple[int, str]:
-    """Return how many requests were read, and what was left out."""
+    """Return how many requests were read, and the text that says what was left out."""
     left = LeftOut()
     return len(reader.read_requests(path, name, count, left_out=left)), str(left)
 
@@ -1129,6 +1202,8 @@ EMPTY = {  # a request of size 0
 @pytest.mark.native
 @pytest.mark.parametrize("name", EMPTY)
 def test_requests_of_size_0_are_left_out_of_every_format_and_counted(sample, name: str) -> None:
+    """Two requests without data follow the sample's own. They are counted only if the reader gets
+    that far."""
     path = sample(name)
     usual = left_out(path)[1]
     before = int((re.search(r"without data: (\d+)", usual) or [0, 0])[1])
@@ -1149,6 +1224,8 @@ def test_rows_of_size_0_in_our_own_file_are_left_out_and_counted(sample) -> None
 
 @pytest.mark.native
 def test_all_that_is_left_out_is_counted_by_why(sample, tmp_path: Path) -> None:
+    """The samples hold discards, flushes, verifications, lost events and requests to other
+    disks."""
     assert left_out(sample("blkparse")) == (2, "discards: 1; requests without data: 5")
     lost = "places where ftrace lost events: 1"
     assert left_out(sample("ftrace")) == (2, f"{lost}; discards: 1; requests without data: 1")
@@ -1171,6 +1248,8 @@ def test_all_that_is_left_out_is_counted_by_why(sample, tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_both_doors_say_what_was_left_out(sample, asked, capsys) -> None:
+    """The command prints it and sluice.read() warns, unless `count` requests were read before
+    it."""
     path = sample("spc")
     path.write_bytes(path.read_bytes() + EMPTY["spc"])
     replay.write_experiment(asked(trace=path, fit="pack"))
@@ -1185,6 +1264,7 @@ def test_both_doors_say_what_was_left_out(sample, asked, capsys) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("ending", ["bz2", "xz", "GZ"])
 def test_other_packers_are_known_too(sample, ending: str) -> None:
+    """Known by the name's ending, in capitals as well."""
     path = sample("msr")
     module = {"bz2": bz2, "xz": lzma, "GZ": gzip}[ending]
     other = path.with_name(f"{path.name}.{ending}")
@@ -1198,7 +1278,8 @@ def test_other_packers_are_known_too(sample, ending: str) -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("packer", [gzip, bz2, lzma, None])
 def test_what_is_packed_is_known_without_its_ending(sample, packer: ModuleType | None) -> None:
-    """packer: the module that packs the trace; None: Zstandard packs it."""
+    """A packed file is recognised by its first bytes. packer: the module that packs the trace;
+    None: Zstandard packs it."""
     path = sample("spc")
     data = path.read_bytes()
     zstd = pyarrow.compress(data, "zstd", asbytes=True)
@@ -1277,6 +1358,8 @@ def test_columns_in_another_order_are_recognised_and_refused_with_the_order(samp
 
 @pytest.mark.native
 def test_a_wrong_line_says_what_may_be_wrong_with_it(sample) -> None:
+    """Other separators, and a file that was cut off. A wrong line in the middle is not called cut
+    off."""
     path = sample("spc")
     whole = path.read_bytes()
     for change, why in (
@@ -1288,14 +1371,15 @@ def test_a_wrong_line_says_what_may_be_wrong_with_it(sample) -> None:
         with pytest.raises(BadTraceFile, match=why):
             reader.read_requests(path, "spc")
     path.write_bytes(whole[:30] + b"x\n" + whole)
-    with pytest.raises(BadTraceFile) as told:
+    with pytest.raises(BadTraceFile) as found:
         reader.read_requests(path, "spc")
-    assert "cut off" not in str(told.value)
+    assert "cut off" not in str(found.value)
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "lirs"])
 def test_a_text_is_recognised_though_it_begins_with_many_empty_lines(tmp_path, name) -> None:
+    """5000 blank lines are more than the HEAD bytes that are examined otherwise."""
     path = tmp_path / "w"
     path.write_bytes(b" \r\n" * 5000 + {**SECOND, "blkparse": LOWER.encode(), "lirs": b"7"}[name])
     assert reader.find_format(path, "").__name__.endswith(f".{name}")
@@ -1304,7 +1388,7 @@ def test_a_text_is_recognised_though_it_begins_with_many_empty_lines(tmp_path, n
 @pytest.mark.native
 @pytest.mark.parametrize("code", [0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E, 0x89, 0x8B, 0x9A, 0x9C])
 def test_all_commands_of_scsi_that_write_are_writes(tmp_path: Path, code: int) -> None:
-    """WRITE, WRITE AND VERIFY, COMPARE AND WRITE, and their kin."""
+    """The codes are those of WRITE, WRITE AND VERIFY, COMPARE AND WRITE and their variants."""
     rows = [(0x28, 0x200, 1, 512, 1, 1, 0, 9), (code, 0x200, 1, 512, 1, 9, 5, 9)]
     (tmp_path / "w.vscsi").write_bytes(np.array(rows, vscsi.VERSIONS[2]).tobytes())
     assert reader.read_requests(tmp_path / "w.vscsi")["write"].tolist() == [0, 1]
@@ -1313,8 +1397,9 @@ def test_all_commands_of_scsi_that_write_are_writes(tmp_path: Path, code: int) -
 # ---- fitting ----
 
 
-def bytes_of(requests: np.ndarray) -> np.ndarray:
-    """Return every byte that is asked for, in order: time, place, direction."""
+def sectors_of(requests: np.ndarray) -> np.ndarray:
+    """Return a row (time, place, direction) for each sector of 512 bytes, in the order of the
+    requests."""
     rows = []
     for time_ns, offset, size, write in requests.tolist():
         rows += [(time_ns, offset + i, write) for i in range(0, size, 512)]
@@ -1324,19 +1409,23 @@ def bytes_of(requests: np.ndarray) -> np.ndarray:
 @pytest.mark.native
 @pytest.mark.parametrize("seed", range(3))
 def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
+    """Requests are split into pieces of at most 3072 bytes and joined again."""
     requests = draw_requests(seed, 400)
+    # whole KiB, because pieces of 3072 bytes must have whole sectors
     requests["bytes"] = -(-requests["bytes"] // 1024) * 1024
     pieces = fit.split_requests(requests, 3072)
     assert pieces["bytes"].max() <= 3072 < requests["bytes"].max()
-    assert (bytes_of(pieces) == bytes_of(requests)).all()
+    assert (sectors_of(pieces) == sectors_of(requests)).all()
     whole = fit.join_requests(pieces, 1 << 20, 0)
-    assert (bytes_of(whole)[:, 1:] == bytes_of(requests)[:, 1:]).all()
+    assert (sectors_of(whole)[:, 1:] == sectors_of(requests)[:, 1:]).all()
     assert len(whole) <= len(requests)
     assert fit.join_requests(pieces, 6144, 0)["bytes"].max() == 6144
 
 
 @pytest.mark.native
 def test_joined_are_neighbours_of_one_direction_and_come_with_the_first() -> None:
+    """At most 1024 bytes are joined, within 1 ns of the first request, whose time the joined
+    request has."""
     rows = [(1, 0, 512, 0), (2, 512, 512, 1), (3, 1024, 512, 1)]
     rows += [(5, 4096, 512, 1), (6, 4608, 512, 1), (7, 5120, 512, 1)]
     assert fit.join_requests(build_table(rows), 1024, 1).tolist() == [
@@ -1348,7 +1437,8 @@ def test_joined_are_neighbours_of_one_direction_and_come_with_the_first() -> Non
 
 @pytest.mark.native
 def test_no_request_is_joined_to_one_that_came_long_before() -> None:
-    """The time counts from the first of those that are joined, not from the neighbour."""
+    """Requests come every 2 ms, and 4 ms are allowed. The time counts from the first of the joined
+    requests, so three are joined and not five."""
     rows = [(2_000_000 * i, 512 * i, 512, 0) for i in range(5)]
     assert fit.join_requests(build_table(rows), 1 << 20, 4_000_000).tolist() == [
         (0, 0, 3 * 512, 0),
@@ -1361,6 +1451,7 @@ def test_no_request_is_joined_to_one_that_came_long_before() -> None:
 
 @pytest.mark.native
 def test_the_time_for_joining_is_that_of_the_trace_whatever_its_scale() -> None:
+    """Two requests 2 ms apart are joined, also if the replay is ten times as slow or as fast."""
     rows = build_table([(0, 0, 512, 0), (2_000_000, 512, 512, 0)])
     for scale in (0.1, 10):
         assert len(fit.fit_requests("t", rows, Fit(scale=scale, join_kb=64), 1 << 30)) == 1
@@ -1368,6 +1459,8 @@ def test_the_time_for_joining_is_that_of_the_trace_whatever_its_scale() -> None:
 
 @pytest.mark.native
 def test_a_request_across_two_parts_has_both() -> None:
+    """Packing leaves out the unused MiB of a disk. Parts 7, 8 and 99 are used here, and become 0, 1
+    and 2."""
     end = 8 * PART
     requests = build_table([(0, end - 512, 1024, 0), (1, 99 * PART, 512, 0)])
     assert fit.pack_used_parts(requests).tolist() == [
@@ -1378,12 +1471,15 @@ def test_a_request_across_two_parts_has_both() -> None:
 
 @pytest.mark.native
 def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
+    """A disk's image has whole sectors of 512 bytes."""
     for count in (1, 20, 21):
         assert len(pack_requests(draw_requests(1, count))) % 512 == 0
 
 
 @pytest.mark.native
 def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
+    """A trace that reaches to 4 GiB is fitted to a disk of 512 MiB (room), and of 16 MiB, which is
+    too small for packing."""
     requests = draw_requests(7, 500, reach=1 << 32)
     room = 1 << 29
     with pytest.raises(BadTraceFile, match=r"t: reaches to 4\.00 GiB, of which .* are used"):
@@ -1407,7 +1503,7 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("room", [3 << 20, (3 << 20) + 1000, 4 << 30, 5 << 30])
 def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: int) -> None:
-    """Places count from 0 again at the last whole MiB of the room."""
+    """Places beyond the last whole MiB of the room count from 0 again."""
     requests = draw_requests(7, 500, reach=1 << 36)
     requests["offset"] -= requests["offset"] % 4096
     requests["bytes"] = -(-requests["bytes"] // 4096) * 4096
@@ -1430,6 +1526,8 @@ def test_a_disk_without_a_whole_mib_is_refused(way: str) -> None:
 
 @pytest.mark.native
 def test_what_is_just_too_large_is_not_said_to_be_as_large_as_the_room() -> None:
+    """Sizes are rounded for the message, the trace's up and the disk's down, so that the message
+    never says "5.0 of 5.0"."""
     for room, said in ((5 << 20, "5.1 MiB.*5.0 MiB"), (5 << 30, "5.01 GiB.*5.00 GiB")):
         with pytest.raises(BadTraceFile, match=f"reaches to {said}"):
             fit.fit_requests("t", build_table([(0, room, 512, 0)]), Fit(), room)
@@ -1437,6 +1535,8 @@ def test_what_is_just_too_large_is_not_said_to_be_as_large_as_the_room() -> None
 
 @pytest.mark.native
 def test_a_file_of_requests_is_as_long_as_is_said_of_so_many() -> None:
+    """packed_bytes() predicts the length of the file. 20 requests fit into one sector, 21 do
+    not."""
     for count in (1, 20, 21, 64):
         assert len(pack_requests(draw_requests(count, count))) == packed_bytes(count)
     assert (packed_bytes(20), packed_bytes(21)) == (512, 1024)
@@ -1444,6 +1544,7 @@ def test_a_file_of_requests_is_as_long_as_is_said_of_so_many() -> None:
 
 @pytest.mark.native
 def test_scaled_time_is_that_many_times_as_fast() -> None:
+    """Times are halved, up to rounding; places stay."""
     requests = draw_requests(8, 50)
     twice = fit.fit_requests("t", requests, Fit(scale=2), 1 << 30)
     assert np.abs(twice["time_ns"] * 2.0 - requests["time_ns"]).max() <= 1
@@ -1452,6 +1553,7 @@ def test_scaled_time_is_that_many_times_as_fast() -> None:
 
 @pytest.mark.native
 def test_a_scale_at_which_times_are_too_large_is_refused() -> None:
+    """One second at a scale of 1e-9 is 10^18 ns, which is still below the limit of 2^62 ns."""
     requests = build_table([(0, 0, 512, 0), (10**9, 0, 512, 0)])
     assert fit.fit_requests("t", requests, Fit(scale=1e-9), 1 << 20)["time_ns"][1] == 10**18
     for scale in (1e-10, 1e-320):
@@ -1495,6 +1597,8 @@ def traced(tmp_path: Path) -> Path:
 
 @ON_TWIN
 def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(traced) -> None:
+    """A plain twin is a new process for each run; a resident one makes many. The second run, at
+    scale 2, takes half as long as the first."""
     elapsed = []
     for run in twin_variant(load(traced)).runs:
         result, _ = runs.make_run(run, traced.with_suffix(".console"))
@@ -1506,6 +1610,7 @@ def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(t
 
 @ON_TWIN
 def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
+    """The trace's file is replaced between two loads of the experiment."""
     first = load(traced).runs[0].config["trace"]
     (traced.parent / "mine.requests").write_bytes(pack_requests(draw_requests(10, 100, rate=40)))
     second = load(traced).runs[0].config["trace"]
@@ -1559,7 +1664,9 @@ def fitting(folder: Path, size: int, block: str, data: dict | None = None) -> li
 @pytest.mark.native
 @pytest.mark.parametrize("block", ["1K", "2K", "4K", "8K"])
 def test_what_a_disk_is_said_to_have_room_for_mkfs_lays_down(tmp_path: Path, block: str) -> None:
-    """Files of whole MiB, 48 at most, leave a part of a disk unused."""
+    """trace_capacity() never promises more than mkfs can lay out, with small block groups or with
+    other files on the disk either."""
+    # in MiB: all small ones, and those around powers of two and of real drives
     sizes = [*range(1, 70), 100, 541, 1019, 1024, 1316, 4339]
     assert not [wrong for size in sizes for wrong in fitting(tmp_path, size, block)]
     assert not [w for n in range(28, 40) for w in fitting(tmp_path, n, block, {"group": "1M"})]
@@ -1569,6 +1676,8 @@ def test_what_a_disk_is_said_to_have_room_for_mkfs_lays_down(tmp_path: Path, blo
 
 @pytest.mark.native
 def test_the_room_of_a_disk_is_in_whole_mib_and_all_below_it_fits() -> None:
+    """For disks of 1 to 5999 MiB, a trace gets all but 6 % and 2 MiB of the disk, and its files
+    never take more than 97 % of it."""
     for size in range(1, 6000):
         room, most = trace_disk.trace_capacity({"size": f"{size}M"}), size * 0.97
         assert room % PART == 0
@@ -1580,6 +1689,7 @@ def test_the_room_of_a_disk_is_in_whole_mib_and_all_below_it_fits() -> None:
 
 
 def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> None:
+    """ioplay is put onto the root disk of a run that has a trace, and is in no other image."""
     assert not (BUILT / "root" / "bin" / "ioplay").exists()
     run = load(traced).runs[0]
     assert "/bin/ioplay" in runs.content(run, "root").files
@@ -1592,7 +1702,7 @@ def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> Non
 
 @pytest.fixture
 def gap(tmp_path: Path) -> Path:
-    """Return a trace that lasts 7,201 s."""
+    """Return a trace that lasts 7,201 s, one second longer than other runs may take."""
     path = tmp_path / "gap.requests"
     path.write_bytes(pack_requests(build_table([(0, 0, 4096, 0), (7201 * 10**9, 4096, 4096, 0)])))
     return path
@@ -1600,8 +1710,8 @@ def gap(tmp_path: Path) -> Path:
 
 @ON_TWIN
 def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: Path, capsys):
-    """Both by command and by experiment. With the limit of other runs, slow policies would be
-    missing."""
+    """The command and sluice.replay() replay it. Under the limit of other runs, slow policies would
+    be missing from the table."""
     assert replay.execute(asked(trace=gap, policies="replace=lru|arc"))
     assert len(re.findall(r"^(?:lru|arc) +\d", capsys.readouterr().out, re.M)) > 1
     assert (sluice.replay(sluice.read(gap)).response_ns > 0).all()
@@ -1609,7 +1719,8 @@ def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: P
 
 @ON_TWIN
 def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path) -> None:
-    """The replay takes longer than the trace, and than a limit that the trace itself keeps."""
+    """The trace lasts 0.8 s, and its replay takes more than 2 s. It ends only without a limit of 2
+    s."""
     requests = draw_requests(11, 800, rate=1000, reach=40 * PART)
     requests["write"] = 0
     path = tmp_path / "mine.requests"
@@ -1644,6 +1755,8 @@ def test_a_replay_is_open_if_any_of_its_commands_is(commands: str, is_open: bool
 
 @pytest.mark.native
 def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
+    """A scale of 0.1 makes the trace last ten times as long. Above that there are 7200 s of virtual
+    time, and 2 ms of host time for a request; 2^61 ns are nearly the longest time of a trace."""
     for given, least in (
         ({"loop": "open"}, 7201),
         ({"scale": "0.1"}, 72010),
@@ -1662,6 +1775,8 @@ def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
 
 @pytest.mark.native
 def test_a_limit_that_ends_before_the_trace_is_refused_before_the_run(traced: Path, gap: Path):
+    """The trace lasts 7201 s. In a closed loop its times do not count, so any limit is accepted."""
+
     def text(limit: int, loop: str) -> str:
         made = TRACED.replace("mine.requests", gap.name).replace(
             "part={part_mb}m", f"part={{part_mb}}m {loop}"
@@ -1688,11 +1803,13 @@ def test_a_limit_of_a_replay_may_be_a_variable(traced: Path) -> None:
         load(traced)
 
 
+# A file's name with what has a meaning in a template, TOML, a shell, HTML or a terminal's markup
 NASTY = "a {scale} {2 * x} %s $claim ${file} [red] \\1 fit = pack é 'q' \"d\" #.requests"
 
 
 @ON_TWIN
 def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
+    """Experiment and page show the name as it is. A message about the file begins with the name."""
     folder = tmp_path / NASTY
     folder.mkdir()
     path = folder / NASTY
@@ -1703,13 +1820,14 @@ def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
     assert html.escape(NASTY, quote=False) in html.escape(html.unescape(page), quote=False)
     path.write_bytes(b"nothing")
-    with pytest.raises(BadTraceFile) as told:
+    with pytest.raises(BadTraceFile) as found:
         replay.write_experiment(asked(trace=path))
-    assert replay.describe_error(told.value, path=path).startswith(f"{path}: ")
+    assert replay.describe_error(found.value, path=path).startswith(f"{path}: ")
 
 
 @pytest.mark.native
 def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(asked, monkeypatch):
+    """Too many requests, or too large a cache, for the memory of a machine."""
     most = api.max_requests()
     assert trace_disk.memory_mb(most) <= trace_disk.MOST_MB < trace_disk.memory_mb(most + 4096)
     many = sluice.requests(np.arange(most + 4097), 0)
@@ -1731,12 +1849,15 @@ def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(ask
 
 @pytest.mark.native
 def test_a_large_cache_gets_memory(asked) -> None:
+    """The experiment's largest cache, of 100,000 buffers of 4 KiB, determines the memory of all its
+    runs."""
     written = replay.write_experiment(asked(policies="replace=lru|arc, nbuf=64..100000:3"))
     (memory,) = {run.config["memory"] for run in load(written).runs}
     assert int(memory[:-1]) > trace_disk.LEAST_MB + (100_000 - trace_disk.BUFFERS) * 4096 // PART
 
 
 def test_both_doors_have_the_program_s_most_requests_in_flight() -> None:
+    """The command and sluice.replay() allow as many as ioplay's source has room for."""
     source = (ROOT / "sluice/programs/ioplay.c").read_text()
     assert f"#define INFLIGHT_MAX {trace_disk.INFLIGHT}\n" in source
 
@@ -1750,6 +1871,7 @@ def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., replay.Rep
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
     def choice(**given: object) -> replay.ReplayRequest:
+        """Return the usual options of `sluice replay`, with these changes."""
         usual = {"format": "", "policies": "", "drive": "cheetah4lp", "scale": "1", "count": None}
         usual |= {"fit": "refuse", "loop": "open", "metrics": replay.METRICS, "jobs": 1}
         usual |= {"inflight": None, "cache": ""}
@@ -1760,13 +1882,15 @@ def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., replay.Rep
 
 
 def test_a_trace_may_come_very_slowly(asked) -> None:
-    """Python shows so small a number with an exponent."""
+    """Python prints this small scale as 1e-05, which the experiment's file must hold as a
+    number."""
     written = replay.write_experiment(asked(scale="0.00001"))
     assert {run.variables["scale"] for run in load(written).runs} == {1e-05}
 
 
 @ON_TWIN
 def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_path, capsys) -> None:
+    """Two policies of two kinds are four rows of the table."""
     assert replay.execute(
         asked(drive="lps540s", policies="replace=lru|arc, write=delayed|async", count=60)
     )
@@ -1780,12 +1904,15 @@ def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_pa
     (written,) = (tmp_path / "written").glob("*.toml")
     assert re.fullmatch(r"mine-[0-9a-f]{6}-lps540s-60", written.stem)
     names = {run.arm for run in load(written).runs}
+    # without --policies each policy is an arm, except the defaults and those that do nothing here
     assert {"usual", "sched=sluice", "replace=2q", "update=pu", "prefetch=stride"} <= names
     assert not {"replace=lru", "place=eager", "write=delayed"} & names
 
 
 @pytest.mark.native
 def test_traces_of_different_paths_are_different_experiments_and_have_their_names(asked) -> None:
+    """An experiment's name has the trace's name, six digits of a hash of its path, and the
+    drive."""
     paths = ("/a/trace.2020-01.csv", "/a/trace.2020-02.csv", "/b/trace.csv.gz", "/a/trace.csv")
     names = [replay.name_of(asked(inflight=64), Path(path)) for path in paths]
     plain = [re.sub(r"-[0-9a-f]{6}-cheetah4lp$", "", name) for name in names]
@@ -1821,6 +1948,8 @@ def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> N
 
 @pytest.mark.native
 def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
+    """At most 48 files: a trace of 48 MiB has files of 1 MiB, and with one byte more it has 25 of 2
+    MiB."""
     for end, part, parts in ((1, 1, 1), (48 << 20, 1, 48), ((48 << 20) + 1, 2, 25)):
         found = trace_disk.describe_requests("", 1, end)
         assert (found["part_mb"], found["parts"]) == (part, parts)
@@ -1835,20 +1964,23 @@ def test_a_trace_that_was_read_before_has_the_program_of_today(
     path = tmp_path / "cs.trace"
     path.write_text("1\n0\n1\n")
     file = replay.write_experiment(asked(trace=path, loop=""))
-    told = []
+    found = []
     for program in ("old", "new"):
         monkeypatch.setattr(trace_disk, "program_hash", lambda program=program: program)
         trace_disk.fit_trace.cache_clear()
-        told.append({run.config["trace"]["program"] for run in load(file).runs})
-    assert told == [{"old"}, {"new"}]
+        found.append({run.config["trace"]["program"] for run in load(file).runs})
+    assert found == [{"old"}, {"new"}]
 
 
 @pytest.mark.native
 def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path) -> None:
+    """The format lirs has no times, so the loop is closed, with one request in flight unless told
+    otherwise. With times it is open, with 64."""
     path = tmp_path / "cs.trace"
     path.write_text("1\n0\n1\n")
 
     def settled(**given: object) -> tuple[str, int]:
+        """Return the loop and the requests in flight that these options lead to."""
         choice = asked(**{"trace": path, "loop": ""} | given)
         replay.write_experiment(choice)
         choice = replay.settle(choice)
@@ -1872,8 +2004,8 @@ def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path
 def test_the_machine_has_memory_for_the_requests_that_there_are(
     asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int | None
 ) -> None:
-    """However well the trace is packed, and if --count is more. It is read once for this and for
-    all runs."""
+    """The trace's 300,000 requests count, not its packed size and not --count if that is more. The
+    trace is read once for this check and for all runs."""
     path = tmp_path / "cs.trace.gz"
     path.write_bytes(gzip.compress(b"7\n" * 300_000))
     given = asked(trace=path, loop="", count=count)
@@ -1889,6 +2021,7 @@ def test_the_machine_has_memory_for_the_requests_that_there_are(
 
 @pytest.mark.native
 def test_the_machine_has_memory_for_the_parts_of_long_requests(asked, tmp_path: Path) -> None:
+    """Each of the 1000 requests of 100 MiB is split into 100 parts of 1 MiB."""
     path = tmp_path / "long.requests"
     path.write_bytes(pack_requests(build_table([(i, 0, 100 << 20, 0) for i in range(1000)])))
     text = replay.write_experiment(asked(trace=path)).read_text()
@@ -1897,6 +2030,8 @@ def test_the_machine_has_memory_for_the_parts_of_long_requests(asked, tmp_path: 
 
 @pytest.mark.native
 def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> None:
+    """The figure is the part of blocks that were missed, 0.25 and 0.5; the table shows hits, 75 %
+    and 50 %."""
     figures = dict.fromkeys(replay.HEADS, 7.0) | {replay.LATE: 3.0}
     ratio = next(m for m, head in replay.HEADS.items() if head == replay.HITS)
     points = [
@@ -1916,6 +2051,9 @@ def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> Non
 
 @pytest.mark.native
 def test_waits_for_a_process_are_told_of_an_open_loop() -> None:
+    """A note says how long a request waited for one of the 64 processes, if that is 1 ms or more
+    and the loop is open."""
+
     def note(late_ms: float, loop: str = "open") -> list[str]:
         points = [SimpleNamespace(figures={replay.LATE: ms}) for ms in (0, late_ms)]
         return replay.late_requests_note(points, loop, 64)
@@ -1926,6 +2064,9 @@ def test_waits_for_a_process_are_told_of_an_open_loop() -> None:
 
 @pytest.mark.native
 def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
+    """dirty: how many blocks were left dirty in each run. Runs without any, or that wrote nothing,
+    get no note."""
+
     def note(*dirty: float, wrote: int = 9999) -> list[str]:
         named = (replay.DIRTY, replay.WROTE)
         figures = [dict(zip(named, (left, wrote), strict=True)) for left in dirty]
@@ -1938,6 +2079,9 @@ def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
 
 @pytest.mark.native
 def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
+    """If no run with a size of the cache evicts a block, replacement policies cannot differ
+    there."""
+
     def note(rows: list[tuple[int, int]]) -> list[str]:
         """Return the notes about points with these numbers of buffers and of evicted blocks."""
         named = (replay.EVICTIONS, replay.DIRTY_VICTIMS)
@@ -1957,6 +2101,7 @@ def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
 def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
     asked, tmp_path, capsys
 ) -> None:
+    """Notes below the table, which the page has as well."""
     assert replay.execute(asked(policies="replace=lru|arc, write=delayed|through", count=60))
     said = capsys.readouterr().out
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
@@ -1972,6 +2117,7 @@ def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
 
 @pytest.mark.native
 def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Path) -> None:
+    """--cache is in percent of the 200 blocks that the trace reads."""
     path = tmp_path / "cs.trace"
     path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
     given = {"trace": path, "policies": "replace=lru|arc"}

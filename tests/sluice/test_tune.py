@@ -1,4 +1,11 @@
-"""The search for tunables: what it tries, what it believes, and what a file may ask of it."""
+"""The search for tunables: what it tries, what it believes, and what a file may ask of it.
+
+A search tries candidates, which are values of policies and tunables (CHOICES), with the first
+seeds; the best of them, the finalists, are tried with the other seeds, and the best is believed
+only if it is better than the arm `by hand` with all of them. In these tests no run is made: a
+function of the run's variables gives its mean time in ms, so each test says what would be
+better.
+"""
 
 import random
 import re
@@ -33,7 +40,8 @@ def small(**more: object) -> Search:
 
 
 class Measurer:
-    """Has what is measured from a function."""
+    """Replacement for the runs: a function gives their results. Notes the runs that would be
+    made."""
 
     def __init__(self, mean_ms: MeanMs) -> None:
         self.mean_ms = mean_ms
@@ -50,12 +58,14 @@ class Measurer:
         return [f"{run.name}: ended" for run in runs if self.find(run) is None]
 
 
-def found(mean_ms: MeanMs, **more: object) -> Found:
+def search_by(mean_ms: MeanMs, **more: object) -> Found:
+    """Return what the search finds if runs take what this function says; None means that a run
+    fails."""
     return tuning.run_search(small(**more), Measurer(mean_ms), lambda: None)
 
 
 def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy() -> None:
-    came = found(
+    came = search_by(
         lambda v: 10 + v["sluice.free"] / 10 + v["sluice.gap"] + 5 * (v["update"] == "ipu")
     )
     best = came.best.point
@@ -65,18 +75,21 @@ def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy(
 
 
 def test_what_is_less_with_the_first_seed_alone_is_not_believed() -> None:
+    """All finalists have free = 0, which is better by luck, with the first seed."""
     first = tuning.read_search(FILE).seeds[0][0]
-    came = found(lambda v: 10 - 5 * (v["seed"] == first and v["sluice.free"] == 0))
+    came = search_by(lambda v: 10 - 5 * (v["seed"] == first and v["sluice.free"] == 0))
     assert came.best is None and came.settings == {}
     assert [c.point["sluice.free"] for c in came.finalists] == [0, 0, 0, 0]
 
 
 def test_what_is_less_with_most_seeds_is_not_told_apart() -> None:
-    came = found(lambda v: 10 - (v["sluice.gap"] == 10) * (0.1 if v["seed"] % 5 else -0.2))
+    """gap = 10 is better with four of five seeds."""
+    came = search_by(lambda v: 10 - (v["sluice.gap"] == 10) * (0.1 if v["seed"] % 5 else -0.2))
     assert came.best is None
 
 
 def test_candidates_are_screened_with_the_first_seeds_and_finalists_get_the_others() -> None:
+    """Two loads, 24 candidates, 4 finalists, and the arm by hand."""
     measurer, search, count = Measurer(lambda v: 10 + v["sluice.free"]), small(), []
     tuning.run_search(search, measurer, lambda: count.append(1))
     first, others = search.seeds
@@ -88,40 +101,45 @@ def test_candidates_are_screened_with_the_first_seeds_and_finalists_get_the_othe
 
 
 def test_a_candidate_that_fails_is_none() -> None:
-    came = found(lambda v: None if v["sluice.free"] == 0 else 10 + v["sluice.free"])
+    """Candidates with free = 0 fail, so 50 is the best."""
+    came = search_by(lambda v: None if v["sluice.free"] == 0 else 10 + v["sluice.free"])
     assert came.best.point["sluice.free"] == 50
     assert 0 < len(came.candidates) < 24
 
 
 def test_an_arm_that_fails_is_said() -> None:
+    """All runs fail, also those of the arm by hand."""
     with pytest.raises(RunFailed, match="ended"):
-        found(lambda v: None)
+        search_by(lambda v: None)
 
 
 def test_equal_files_give_equal_candidates() -> None:
+    """Times are random, and the same for the same values; two searches try the same candidates."""
     chance = random.Random(1)
     values: dict[tuple, float] = {}
 
     def by_chance(v: dict) -> float:
         return values.setdefault(tuple(v.items()), 5 + chance.random())
 
-    one, again = found(by_chance), found(by_chance)
+    one, again = search_by(by_chance), search_by(by_chance)
     assert one == again
     assert len({tuple(c.point.items()) for c in one.candidates}) > 4
 
 
 def test_the_search_says_in_which_settings_it_gains() -> None:
-    came = found(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
+    """gap = 10 halves the time under the load `log` only."""
+    came = search_by(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
     assert all(len(row["read.mean_ms"]) == 5 for row in came.settings.values())
     text = "\n".join(tune.search_summary(small(), came))
     assert "| steady, rz58 | +0.0 % (+0.0 to +0.0) |" in text
     assert "| log, rz58 | **-50.0 % (-50.0 to -50.0)** |" in text
     assert "gap 10" in text
-    nothing = "\n".join(tune.search_summary(small(), found(lambda v: 1)))
+    nothing = "\n".join(tune.search_summary(small(), search_by(lambda v: 1)))
     assert "None of them is significantly better" in nothing
 
 
 def test_what_was_found_becomes_an_arm() -> None:
+    """Values that were not searched stay those of the arm by hand."""
     point = {"arm": "by hand", "update": "aipu", "sluice.free": 0, "sluice.gap": 30}
     arm = small().to_arm(point, "found")
     assert (arm["name"], arm["policies"]["update"]) == ("found", "aipu")
@@ -131,6 +149,9 @@ def test_what_was_found_becomes_an_arm() -> None:
 
 
 def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
+    """Twice as much under one load and half as much under the other cancel out: differences are
+    logarithms, and log 2 is 0.6931."""
+
     def trials(scales: tuple) -> dict:
         return {
             (("load", name), ("seed", seed)): {"read.mean_ms": 10 * scale * seed}
@@ -155,10 +176,12 @@ def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
     ],
 )
 def test_a_difference_is_bold_if_it_is_told_apart_from_none(trials: list, text: str) -> None:
+    """trials: the logarithms of the ratios. Two trials have no interval."""
     assert tune.format_difference(trials) == text
 
 
 def test_what_is_held_back_is_in_no_part_of_the_search() -> None:
+    """The size `HELD` has other loads, drives and seeds, with which the found arm is judged."""
     sizes = read_toml(FILE)[0]["sizes"]
     for name in ("load", "drive", "seed"):
         assert not set(sizes["full"][name]) & set(sizes[tune.HELD][name]), name

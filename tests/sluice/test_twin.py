@@ -1,4 +1,11 @@
-"""The twin does what the machine does (sluice/twin/)."""
+"""The twin does what the machine does (sluice/twin/).
+
+The machine is Sluice under QEMU. The twin is the same kernel and programs compiled for the host, a
+process that ends with its run. A resident twin boots once and forks a process, its worker, for
+trials; a trial may begin with bytes that are put onto its disks (`Put`). Each must give the same
+consoles, times and traces. A clock is charged (computing costs what a table says) or counted
+(instructions are counted).
+"""
 
 import os
 import platform
@@ -37,7 +44,7 @@ pytestmark = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
 
-KERNEL_END = 0x80200000  # in the twin (tools/rules/twin.mk): there the kernel's memory begins
+KERNEL_END = 0x80200000  # of the twin's kernel (tools/rules/twin.mk); its memory begins there
 IN_TRIAL_NS = 50_000_000  # of a processor: no twin boots for so long
 
 # Rooms whose sources the twin shares with the machine, whole.
@@ -56,7 +63,7 @@ class Ended:
 
 @pytest.fixture
 def twin(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
-    """Runs a script in the twin. Its disk is judged by e2fsck afterwards."""
+    """Return a function that runs a script in the twin. e2fsck checks the disk afterwards."""
 
     def run(script: str, args: str = "drive=fixed", **content: object) -> Ended:
         root = image.make_image(tmp_path / "root.img", Content(rc=script, **content))
@@ -73,13 +80,15 @@ def twin(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
 
 @pytest.mark.native
 def test_the_twin_is_made_of_the_kernels_own_sources() -> None:
-    """It has each source of the rooms SHARED and each policy, and no function twice."""
+    """The twin has each source of the rooms SHARED and each policy, and its own sources define no
+    function of theirs."""
     sources = [path for room in SHARED for path in (ROOT / "kernel" / room).glob("*.c")]
     sources += (ROOT / "policies").glob("*/*.c")
     assert len(sources) > 60
     linked = (BUILT / "twin" / "link.command").read_text()
     missing = [p for p in sources if str(p.relative_to(ROOT).with_suffix(".o")) not in linked]
     assert not missing
+    # a function's definition at the begin of a line, which is not static
     function = re.compile(r"^(?!static)[a-z].*?\b\*?(\w+)\([^;]*?\)\n\{", re.M)
     ours = {n for p in (ROOT / "sluice/twin").glob("*.c") for n in function.findall(p.read_text())}
     theirs = {name for path in sources for name in function.findall(path.read_text())}
@@ -90,6 +99,7 @@ def test_the_twin_is_made_of_the_kernels_own_sources() -> None:
 
 @pytest.mark.native
 def test_programs_run_fork_and_exit_as_in_the_machine(twin) -> None:
+    """Pipes, exit statuses, background processes, files, and a command that does not exist."""
     script = """echo one > /a; cat /a /a /a | wc -l
 sh -c 'exit 3' || echo status $?
 for i in 1 2 3; do (x=$i; sleep 0.$((4 - i)); echo child $x of $i) & done; wait
@@ -105,6 +115,7 @@ nothing; echo $?
 
 @pytest.mark.native
 def test_a_run_of_the_twin_is_the_same_each_time(twin) -> None:
+    """Counters and time are equal after a load of three processes."""
     script = """iogen bs=4k name=a rw=randrw filename=/f nr=300 numjobs=3 fsync=9
 cat /dev/stat; uptime
 """
@@ -123,10 +134,12 @@ def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
 
 @pytest.mark.native
 def test_two_block_numbers_side_by_side_are_no_pointer(tmp_path: Path) -> None:
-    """Some neighbouring numbers that this run draws look like an address when read as one word."""
+    """Some neighbouring numbers that this run draws look like an address when they are read as one
+    word. A fork moves pointers, and must leave these numbers."""
     experiment = load(experiment_file("flash-clean"), "quick")
     found = []
     for number, each in enumerate((experiment, twin_variant(experiment))):
+        # the run of the arm cost-benefit with this load
         run = each.runs[9]
         assert (run.arm, run.variables["rw"]) == ("cost-benefit", "zipfwrite")
         runs.result_key(run)
@@ -135,7 +148,7 @@ def test_two_block_numbers_side_by_side_are_no_pointer(tmp_path: Path) -> None:
 
 
 def test_a_program_forks_where_addresses_are_few(twin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `ulimit -v`, spaces are narrow, as on hosts with 39 bits of address."""
+    """The twin may use 3 GiB of addresses, as on a host whose addresses have 39 bits."""
     script = "for i in 1 2 3; do (x=$i; echo $x) ; done; seq 2000 | sort -r | head -1; uptime\n"
     wide = twin(script)
     assert wide.console.startswith("1\n2\n3\n999\n")
@@ -145,6 +158,7 @@ def test_a_program_forks_where_addresses_are_few(twin, monkeypatch: pytest.Monke
     assert twin(script) == wide
 
 
+# A library that prints in which file each of five functions is
 PRELOADED = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -180,6 +194,7 @@ def test_a_preloaded_library_calls_the_c_librarys_functions(tmp_path: Path) -> N
 
 @pytest.mark.native
 def test_a_machine_that_the_twin_cannot_be_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """The twin has one hart and RAM disks, in virtual time, and lacks some programs."""
     disks = (Disk(image.make_image(tmp_path / "root.img", Content())),)
     assert engine.refusal_reason(Config(disks, lab=True), "iogen") is None
     assert "one hart" in engine.refusal_reason(Config(disks, lab=True, harts=2), "iogen")
@@ -190,6 +205,7 @@ def test_a_machine_that_the_twin_cannot_be_is_refused_with_the_reason(tmp_path: 
 
 @pytest.mark.native
 def test_a_run_that_the_twin_cannot_make_fails_with_the_reason(tmp_path: Path) -> None:
+    """The run's command is a program that the twin lacks."""
     experiment = twin_variant(load(experiment_file("mogul-4.1-fast"), "quick"))
     run = experiment.runs[0]
     run.config["commands"] = "usertests"
@@ -197,15 +213,16 @@ def test_a_run_that_the_twin_cannot_make_fails_with_the_reason(tmp_path: Path) -
         runs.make_run(run, tmp_path / "console")
 
 
-# Programs that one policy after the other answers for: all policies of these kinds.
+# The loads under which all policies of these kinds are tried, one after another
 KINDS = ("write", "replace", "prefetch", "sched")
 RANDOM = "iogen output=text name=x filename=/f bs=4k nr=150 rw=randrw seed={}"
 STREAMS = "iogen output=text name=x filename=/f bs=4k nr=100 rw=read streams=3 step=2"
 
 
-def one_by_one() -> str:
-    """Return the script with a pause before each command, because the second in which the shell
-    reads the script is written into its inode."""
+def policies_script() -> str:
+    """Return a script that uses all policies of KINDS, one after another, with two loads each. A
+    pause comes before each command, because the second in which the shell reads the script is
+    written into its inode."""
     policies = [p for kind in KINDS for p in sorted((ROOT / "policies" / kind).glob("*.c"))]
     uses = [f"{path.parent.name} {path.stem}" for path in policies]
     lines = ["policy use update none"]
@@ -216,8 +233,9 @@ def one_by_one() -> str:
 
 @pytest.mark.xdist_group("twin")
 def test_the_twin_does_what_the_machine_does_at_the_same_times(tmp_path: Path) -> None:
-    """Each event of a long run, with its time in ns, on a drive that turns."""
-    content = Content(rc=one_by_one(), size="24M", options=("--file", "/f=8M"))
+    """Each event of a long run, with its time in ns, on a drive that rotates. There are more than
+    20,000."""
+    content = Content(rc=policies_script(), size="24M", options=("--file", "/f=8M"))
     disks = (Disk(image.make_image(tmp_path / "root.img", content)),)
     args = "drive=cheetah4lp nbuf=512 trace_k=256"
     config = Config(disks, memory="64M", args=args, lab=True)
@@ -230,7 +248,8 @@ ARMS = ("async+PU", "delayed+PU", "delayed+AIPU")
 
 @pytest.fixture(scope="module")
 def mogul() -> Experiment:
-    """Return one trial of three arms of Mogul's experiment, of which nothing is expected."""
+    """Return three runs of Mogul's experiment, of three arms with one seed, without
+    expectations."""
     whole = load(experiment_file("mogul-4.1-fast"), "quick")
     kept = [run for run in whole.runs if run.arm in ARMS and run.variables["seed"] == 1]
     return replace(whole, arms=list(ARMS), runs=kept, expectations=[])
@@ -254,6 +273,8 @@ def test_results_are_those_of_the_machine_to_the_byte(both) -> None:
 
 
 def test_a_copy_with_another_clock_than_the_file_says_has_another_name() -> None:
+    """The twin has no counted clock, so the twin's variant of an experiment with that clock is
+    another experiment. It is not chosen automatically, and neither is the twin for a large disk."""
     charged = load(experiment_file("mogul-4.1-fast"), "quick")
     counted = load(experiment_file("mogul-4.4"), "quick")
     assert choose_engine(charged, "auto") == twin_variant(charged)
@@ -271,8 +292,8 @@ def large_config(experiment: Experiment) -> dict:
     return config | {"root": config["root"] | {"size": "7G"}}
 
 
-def plain_and_trace(machine: Config) -> tuple[subprocess.CompletedProcess, tuple]:
-    """Return a plain run of the twin, and its trace."""
+def run_plain_twin(machine: Config) -> tuple[subprocess.CompletedProcess, tuple]:
+    """Run a twin that is not resident. Return its ended process, and its trace."""
     with machine.guest() as guest:
         pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
         done = subprocess.run(engine.twin_command(machine, guest), timeout=HANG_S, **pipes)
@@ -294,7 +315,8 @@ def test_a_resident_twin_refuses_boot_arguments_of_its_own(tmp_path: Path) -> No
 
 @pytest.mark.native
 def test_a_trial_of_a_resident_twin_is_a_plain_run_to_the_byte(tmp_path: Path) -> None:
-    """Console, exit status and trace, under two sets of boot arguments, and after another trial."""
+    """Console, exit status and trace are compared, under two sets of boot arguments, and after
+    another trial."""
     script = f"""{RANDOM.format(7)}
 rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
 """
@@ -308,7 +330,7 @@ rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
     with machines[0].guest() as guest, Resident(guest, trace=kept) as resident:
         for machine in (*machines, machines[0]):
             made = resident.trial(machine.charged_arguments(), limit_s=HANG_S)
-            expected, expected_trace = plain_and_trace(machine)
+            expected, expected_trace = run_plain_twin(machine)
             assert "disk.writes" in made.console
             assert (made.status, made.console) == (expected.returncode, expected.stdout)
             assert trace.read_ring(kept, phys_of(made.console)) == expected_trace
@@ -316,7 +338,8 @@ rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
 
 @pytest.mark.xdist_group("twin")
 def test_a_full_run_of_a_resident_twin_is_a_plain_one_to_the_byte(tmp_path: Path) -> None:
-    """Results with series and losses, consoles; the second run has the first one's resident."""
+    """Results with series and losses, and consoles, are compared. The second run uses the first
+    run's resident twin."""
     experiment = twin_variant(load(experiment_file("order-small"), "quick"))
     for run in experiment.runs[:2]:
         made = trial.make_run(run, tmp_path / "resident")
@@ -331,6 +354,8 @@ def test_a_full_run_of_a_resident_twin_is_a_plain_one_to_the_byte(tmp_path: Path
 def test_a_run_whose_resident_dies_is_made_by_a_plain_twin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """If an interrupt stopped the resident twin, the run fails instead."""
+
     def die(*_: object) -> None:
         raise TwinDied("it was killed")
 
@@ -348,6 +373,7 @@ def test_a_run_whose_resident_dies_is_made_by_a_plain_twin(
 def test_a_trial_ends_soon_after_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The script would never end."""
     path = image.make_image(tmp_path / "root.img", Content(rc="while true; do true; done\n"))
     monkeypatch.setattr(stopped, "is_set", lambda: True)
     began_s = time.monotonic()
@@ -362,8 +388,8 @@ def test_a_trial_ends_soon_after_an_interrupt(
 
 @pytest.mark.native
 def test_pages_of_a_disk_with_equal_contents_are_changed_alone(tmp_path: Path) -> None:
-    """A resident twin has them in memory once. The files are larger than the cache; the second disk
-    is written past it, by sectors."""
+    """A resident twin has pages of disks with equal contents in memory once, until one is changed.
+    The files are larger than the cache; the second disk is written past the cache, by sectors."""
     script = """cp /f /a; sync; cp /f /b; sync; cp /f /c; sync; cksum /a /b /c
 dd if=/g of=/b bs=8k count=2 seek=4 conv=notrunc; sync; cksum /a /b /c
 rm /a; cp /g /d; sync; cp /f /a; sync; cksum /a /b /c /d
@@ -378,8 +404,9 @@ cat /dev/stat
     machine = Config(
         (Disk(root), Disk(other)), 1, "64M", "drive=fixed nbuf=64 trace_k=64", lab=True
     )
-    expected, _ = plain_and_trace(machine)
+    expected, _ = run_plain_twin(machine)
     sums = [int(number) for number in re.findall(r"^(\d+) \d+ /\w$", expected.stdout, re.M)]
+    # the three copies are equal at first; then the second copy differs from the others
     assert (len(set(sums[:3])), len(set(sums[3:6]))) == (1, 2)
     with machine.guest() as guest, Resident(guest) as resident:
         made = resident.trial(machine.charged_arguments(), limit_s=HANG_S)
@@ -410,7 +437,8 @@ def read_memory(process: int, at: int, n: int) -> bytes:
 
 @pytest.mark.native
 def test_trials_of_one_worker_begin_with_the_same_memory_and_disks(tmp_path: Path) -> None:
-    """Each trial changes disks and leaves processes, dirty blocks, and memory that was freed."""
+    """Each of four trials changes disks and leaves processes, dirty blocks, and memory that was
+    freed. Later trials need far fewer page faults, and afterwards the kernel's memory is zero."""
     script = f"""cksum /f /g; ls /; cat /dev/stat
 {RANDOM.format(7)}
 (sleep 100; echo late) & (sleep 100; cat /f) & dd if=/f bs=1m of=/dev/disk1
@@ -423,7 +451,7 @@ rm /f; mkdir /new; cp /g /new/g; cat /dev/stat; cksum /g /dev/disk1; uptime; pow
     machine = Config(
         (Disk(root), Disk(other)), 1, "64M", "drive=rz58 nbuf=256 trace_k=64", lab=True
     )
-    expected, _ = plain_and_trace(machine)
+    expected, _ = run_plain_twin(machine)
     assert "disk.writes" in expected.stdout
     with machine.guest() as guest, Resident(guest) as resident:
         made, workers, mappings = [], set(), []
@@ -440,13 +468,15 @@ rm /f; mkdir /new; cp /g /new/g; cat /dev/stat; cksum /g /dev/disk1; uptime; pow
 
 @pytest.mark.native
 def test_a_trial_that_ends_badly_harms_none_after_it(tmp_path: Path) -> None:
-    """A panic, a status that is not 0, and a signal in the middle: each has a worker of its own."""
+    """A panic, a status that is not 0, and a signal in the middle of a trial: each trial that
+    follows has another worker and its usual result."""
     normal = "echo one >> /f; sync; cksum /f; cat /dev/stat\n"
     path = image.make_image(tmp_path / "root.img", Content(rc=normal))
     at = path.read_bytes().find(normal.encode())
     args = "drive=rz58 charged_ns=32"
 
     def script(text: str) -> list[Put]:
+        """Return what puts this script in the place of the usual one."""
         return [Put(0, at, text.ljust(len(normal) - 1).encode() + b"\n")]
 
     with (
@@ -458,18 +488,19 @@ def test_a_trial_that_ends_badly_harms_none_after_it(tmp_path: Path) -> None:
         assert expected.status == 0 and "disk.writes" in expected.console
         worker = find_worker(resident)
 
-        def again() -> None:
+        def expect_usual_trial() -> None:
             nonlocal worker
             made = resident.trial(args, limit_s=HANG_S)
             assert (made.status, made.console) == (0, expected.console)
             old, worker = worker, find_worker(resident)
             assert worker != old
 
+        # a byte that is put on no disk makes the kernel panic, which is status 101
         panicked = resident.trial(args, [Put(0, guest.size, b"x")], HANG_S)
         assert (panicked.status, "panic: " in panicked.console) == (101, True)
-        again()
+        expect_usual_trial()
         assert resident.trial(args, script("rm /rc; poweroff 7"), HANG_S).status == 7
-        again()
+        expect_usual_trial()
         for number in (signal.SIGKILL, signal.SIGSEGV):
             endless = script("while true; do echo >> /f; done")
             began_ns = cpu_ns(worker)
@@ -478,11 +509,12 @@ def test_a_trial_that_ends_badly_harms_none_after_it(tmp_path: Path) -> None:
                 os.sched_yield()
             os.kill(worker, number)
             assert killed.result().status == -number
-            again()
+            expect_usual_trial()
 
 
 @pytest.mark.native
 def test_a_worker_whose_trial_took_much_memory_ends(tmp_path: Path) -> None:
+    """A program allocates 280 MB in each of two trials, so the second one has another worker."""
     script = "dd if=/dev/zero of=/dev/null bs=280m count=1; echo done\n"
     path = image.make_image(tmp_path / "root.img", Content(rc=script))
     with Config((Disk(path),), 1, "512M", lab=True).guest() as guest, Resident(guest) as resident:
@@ -497,6 +529,7 @@ def test_a_worker_whose_trial_took_much_memory_ends(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_trial_finds_what_was_put_on_its_disk(tmp_path: Path) -> None:
+    """The script is overwritten for the second of three trials only."""
     path = image.make_image(tmp_path / "root.img", Content(rc="echo one\n"))
     at = path.read_bytes().find(b"echo one\n")
     with Config((Disk(path),), lab=True).guest() as guest, Resident(guest) as resident:
@@ -509,6 +542,7 @@ def test_a_trial_finds_what_was_put_on_its_disk(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_resident_twin_that_ends_says_why(tmp_path: Path) -> None:
+    """A trial takes too long, has too many puts, or puts a byte on no disk."""
     path = image.make_image(tmp_path / "root.img", Content(rc="while true; do true; done\n"))
     for puts, why in (([], "killed"), ([Put(0, 0, b"")] * 2049, "want PUTS BOOT ARGUMENTS")):
         with (
@@ -540,6 +574,7 @@ def test_a_resident_twin_that_was_killed_says_so_and_leaves_nothing_open(tmp_pat
 
 @pytest.mark.native
 def test_a_resident_twin_outlives_the_thread_that_asked_for_it(tmp_path: Path) -> None:
+    """Linux can end a child with the thread that started it, which must not happen here."""
     path = image.make_image(tmp_path / "root.img", Content(rc="echo one\n"))
     with Config((Disk(path),), lab=True).guest() as guest, ExitStack() as stack:
         residents, ids = [], []

@@ -1,4 +1,9 @@
-"""Experiments with a client and a server in one virtual time."""
+"""Experiments with a client and a server in one virtual time.
+
+The runs are of Mogul's experiment 4.2 and of others with NFS: the client's programs read and write
+the server's disk over a link. The twin makes such a run by two processes, QEMU by two machines.
+NVRAM is memory of the server that keeps writes over a power cut.
+"""
 
 import re
 import shutil
@@ -23,6 +28,7 @@ from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, Machine
 from sluice.twin import engine
 
+# Mogul's experiment 4.2 with random reads
 RANDOM = ROOT / "experiments" / "mogul" / "mogul-4.2-random.toml"
 MEBI = 1 << 20
 
@@ -36,12 +42,13 @@ def short_run(arm: str) -> Run:
 
 
 def test_a_run_is_equal_to_the_byte_when_repeated(tmp_path: Path) -> None:
+    """Result and consoles of two runs. The server's disk and NVRAM have work to do."""
     one = short_run("delayed+AIPU NVRAM")
     made = [run.make_run(one, tmp_path / name)[0] for name in "ab"]
     assert made[0] == made[1]
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert metrics.evaluate(made[0], "job.read.reads") == 1000
-    # Else the server's cache has the blocks, and its NVRAM nothing to do.
+    # Most reads reach the server's disk, so its cache is not large enough for all blocks.
     assert metrics.evaluate(made[0], "stat.server.disk.reads") > 700
     assert int(made[0]["counters"]["server.nvram.writes"][0]) > 0
 
@@ -54,8 +61,8 @@ def read_events(console: str, memory: Path) -> tuple[int, list[trace.Event]]:
 
 
 def run_by(name: str, arm: str, faults: dict[str, int], maker: str, folder: Path, **chosen: str):
-    """Make a quick run of an arm with few reads, by an engine. Returns its result and the events of
-    the client and of the server."""
+    """Make a quick run of an arm with 300 reads, by an engine. Return its result, and what
+    read_events() gives for the client and for the server."""
     folder.mkdir()
     runs = load.load(experiment_file(name), "quick").runs
     found = next(one for one in runs if one.arm == arm and chosen.items() <= one.variables.items())
@@ -87,7 +94,8 @@ LOSSES = {"loss_percent": 3, "late_percent": 5, "seed": 7}
 def test_the_twin_decides_as_the_machine_does_one_by_one(
     name: str, arm: str, faults: dict[str, int], chosen: dict, tmp_path: Path
 ) -> None:
-    """The results are equal, and so is each event of both machines, with its time in ns."""
+    """The results are equal, and so is each event of both machines, with its time in ns. faults:
+    frames that are lost or late."""
     machine, twin = (
         run_by(name, arm, faults, maker, tmp_path / maker, **chosen)
         for maker in (MACHINE_ENGINE, TWIN)
@@ -102,6 +110,7 @@ def test_the_twin_decides_as_the_machine_does_one_by_one(
 
 @pytest.mark.skipif(bool(engine.host_refusal_reason()), reason="there is no twin here")
 def test_a_twin_that_is_a_server_and_does_not_boot_is_named(tmp_path: Path) -> None:
+    """The server's arguments name a disk that is not there."""
     one = short_run("delayed+PU")
     server = one.config["server"].copy()
     server["args"] += " nvram_of=disk9"
@@ -111,6 +120,7 @@ def test_a_twin_that_is_a_server_and_does_not_boot_is_named(tmp_path: Path) -> N
 
 
 def test_the_twin_refuses_a_server_whose_disks_are_too_large(tmp_path: Path) -> None:
+    """An NVRAM of 7 GB."""
     one = short_run("delayed+PU")
     server = {**one.config["server"], "nvram": "7G"}
     config = {**one.config, "server": server, "engine": TWIN}
@@ -119,6 +129,7 @@ def test_the_twin_refuses_a_server_whose_disks_are_too_large(tmp_path: Path) -> 
 
 
 def test_a_server_that_does_not_boot_is_named(tmp_path: Path) -> None:
+    """The same wrong argument, in QEMU's machine."""
     one = short_run("delayed+PU")
     server = one.config["server"].copy()
     server["args"] += " nvram_of=disk9"
@@ -152,6 +163,8 @@ def lab_machine(disks: tuple[Path, ...], args: str) -> Config:
 
 
 def test_the_servers_nvram_keeps_over_a_power_cut_what_was_answered(tmp_path: Path) -> None:
+    """A file is written and closed over NFS, then the server loses power. Without its NVRAM the
+    disk lacks the file; with it, the file is whole."""
     data, nvram = tmp_path / "data.img", tmp_path / "nvram.img"
     image.make_image(data, Content(programs=False, size="32M"))
     with nvram.open("wb") as file:
@@ -189,6 +202,7 @@ def test_the_servers_nvram_keeps_over_a_power_cut_what_was_answered(tmp_path: Pa
 
 
 def test_counters_that_only_a_network_shows_have_names_in_experiments() -> None:
+    """The kernel's counters of these rooms are those that experiments know."""
     rooms = ("leases", "net", "nfs", "nvram", "remote", "spritely")
     text = "".join(f.read_text() for room in rooms for f in (ROOT / "kernel" / room).glob("*.c"))
     rows = re.findall(r'COUNTER_WITH\(\s*\w+,\s*"([\w.]+)",\s*"(\w+)"', text)

@@ -1,4 +1,11 @@
-"""`sluice why`: what a read waited for, by a trace made by hand and by runs."""
+"""`sluice why`: what a read waited for, by a trace made by hand and by runs.
+
+A chain is the explanation of a read: links that follow one another from its queueing to its end. A
+link is a wait for a command of other requests, the drive's service, or something else. An origin
+says who caused a command; a burst is a flush of the update daemon. In traces made by hand (`event`,
+times in ns) all is on disk 1, whose drive takes 10 ms for each command. The fixture `explainer` has
+the runs of MIXED on three drives.
+"""
 
 import re
 from dataclasses import replace
@@ -65,6 +72,7 @@ iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=150 numjobs=3 --
 
 
 def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) -> Event:
+    """Return an event of disk 1. A name may begin with "write", as "write queued"."""
     write, _, name = name.rpartition(" ")
     return Event(at_ns, name, 1, block, pid, argument, write == "write")
 
@@ -99,11 +107,12 @@ BY_HAND = [
 
 @pytest.mark.native
 def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
+    """The read waits for the two writes of the burst, and is then served."""
     kept = make_run(BY_HAND)
     (read,) = reads(kept)
     chain = Explainer(kept).explain(read)
-    told = [(link.kind, link.begin_ns - 105 * MS, link.ns) for link in chain.links]
-    assert told == [
+    found = [(link.kind, link.begin_ns - 105 * MS, link.ns) for link in chain.links]
+    assert found == [
         ("wait", 0, 6 * MS + 7000),  # for the write at 40, until the kernel knows of its end
         ("other", 6 * MS + 7000, 2000),
         ("wait", 6 * MS + 9000, 10 * MS + 10000),
@@ -114,12 +123,13 @@ def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
     waits = [link for link in chain.links if link.kind == WAIT]
     assert [link.command.physical for link in waits] == [40, 72]
     origins = {link.origin for link in waits}
-    found = [(o.words, o.burst, o.blocks) for o in origins]
-    assert found == [("the update daemon (update policy pu)", 6, 2)]
+    described = [(o.words, o.burst, o.blocks) for o in origins]
+    assert described == [("the update daemon (update policy pu)", 6, 2)]
 
 
 @pytest.mark.native
 def test_the_words_for_it_name_the_burst_and_add_up() -> None:
+    """The read's 26.027 ms are the sum of the parts that are printed."""
     kept = make_run(BY_HAND)
     said = explain_read(Explainer(kept), 1, reads(kept)[0])
     assert (
@@ -148,7 +158,7 @@ def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
 
 @pytest.mark.native
 def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
-    """A process writes block 6 at once, and that joins the write of block 5 from a burst."""
+    """A process writes block 6 at once, and this write joins that of block 5 from a burst."""
     events = [
         event(100 * MS, "writing", 5, 80 * MS, pid=2),
         event(100 * MS, "write queued", 40, 8, pid=2),
@@ -172,7 +182,8 @@ def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
 
 @pytest.mark.native
 def test_a_command_that_the_model_contradicts_is_one_piece() -> None:
-    """The drive seems to be done with the read after 3 ms: the model, with 10 ms, is not asked."""
+    """The drive seems to be done with the read after 3 ms, where the model says 10 ms. So the
+    command has no parts such as seek and rotation."""
     early = [replace_time(e, -7 * MS) if e is BY_HAND[-1] else e for e in BY_HAND]
     chain = Explainer(make_run(early)).explain(reads(make_run(early))[0])
     assert not chain.command.parts
@@ -181,11 +192,14 @@ def test_a_command_that_the_model_contradicts_is_one_piece() -> None:
 
 
 def replace_time(e: Event, by_ns: int) -> Event:
+    """Return the event moved by this time, with its response time changed as much."""
     return e._replace(time_ns=e.time_ns + by_ns, argument=e.argument + by_ns)
 
 
 @pytest.mark.native
 def test_a_time_a_number_and_the_longest_name_a_read_and_an_event() -> None:
+    """read_number() finds a read, find() an event. A time names the first event or the read at or
+    after it."""
     kept = make_run(BY_HAND)
     assert parse_time_ns("12.345s") == 12_345_000_000
     assert parse_time_ns("105ms") == 105 * MS
@@ -213,6 +227,7 @@ def test_the_longest_is_of_the_disk_that_is_measured() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("option", ["--read=", "--at=read:"])
 def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
+    """The load's own lines say that it read nothing, although the system read once."""
     writes = [
         event(200 * MS + n, f"write {name}", 40, 8)
         for i in range(120)
@@ -232,11 +247,12 @@ def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
 
 @pytest.mark.native
 def test_ms_have_all_their_digits() -> None:
+    """Down to the nanosecond, with commas between thousands."""
     assert format_ms(7_418_918_400) == "7,418.918400"
     assert format_ms(5) == "0.000005"
 
 
-TRACKS = 'drive_ahead = "track"'
+TRACKS = 'drive_ahead = "track"'  # the drive reads ahead to the track's end
 
 
 @pytest.fixture(
@@ -244,6 +260,7 @@ TRACKS = 'drive_ahead = "track"'
     params=[(1, "rz58", "clook", ""), (4, "cheetah4lp", "fcfs", ""), (1, "rz58", "fcfs", TRACKS)],
 )
 def explainer(request: pytest.FixtureRequest, tmp_path_factory) -> Explainer:
+    """Return the explainer of a run of MIXED."""
     depth, drive, sched, more = request.param
     path = tmp_path_factory.mktemp("why") / "mixed.toml"
     path.write_text(MIXED.format(depth=depth, drive=drive, sched=sched, more=more))
@@ -251,6 +268,7 @@ def explainer(request: pytest.FixtureRequest, tmp_path_factory) -> Explainer:
 
 
 def test_the_links_of_every_read_follow_each_other_and_add_up_to_the_ns(explainer) -> None:
+    """There is no gap and no overlap."""
     chains = [explainer.explain(read) for read in reads(explainer.kept)]
     assert len(chains) > 500
     for chain in chains:
@@ -276,6 +294,8 @@ def assert_all_cases(chains: list[Chain]) -> None:
 
 
 def test_the_models_agree_with_the_trace_for_every_command(explainer) -> None:
+    """Each command has parts that sum to its time. It is issued before it begins, and its end is
+    known within 1.8 ms."""
     commands = [c for cs in explainer.commands.values() for c in cs]
     assert all(c.parts for c in commands)
     assert sum(len(c.requests) for c in commands) == len(
@@ -295,7 +315,8 @@ def test_no_two_commands_are_in_one_drive_at_a_time(explainer) -> None:
 
 
 def test_a_run_without_the_models_argument_would_be_noticed(explainer) -> None:
-    """The same trace, served by another drive, is not explained."""
+    """The same trace, explained by the model of another drive, contradicts that model in most
+    commands."""
     config = explainer.kept.run.config
     other = config | {"data": config["data"] | {"drive": "st31230n"}}
     run = replace(explainer.kept.run, config=other)
@@ -304,6 +325,7 @@ def test_a_run_without_the_models_argument_would_be_noticed(explainer) -> None:
 
 
 def test_the_command_prints_the_chain_and_how_to_see_it(capsys, tmp_path) -> None:
+    """A read that does not exist is refused with their number."""
     path = tmp_path / "mixed.toml"
     path.write_text(MIXED.format(depth=1, drive="rz58", sched="clook", more=""))
     assert enter("why", "--engine", ENGINE, "--run", "1", "--read", "longest", path) == 0

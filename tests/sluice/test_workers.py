@@ -1,4 +1,8 @@
-"""Runs made by a Dask cluster: the same bytes, whoever makes them and whoever dies."""
+"""Runs made by a Dask cluster: the same bytes, whoever makes them and whoever dies.
+
+A scheduler hands runs to workers, which are processes. The `experiment` has five runs. `dask`
+starts Dask's own commands, as the guide has it, and `scheduler` is one with two workers.
+"""
 
 import gc
 import json
@@ -30,6 +34,7 @@ FILE = random_reads(
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
+    """Return an experiment of five runs."""
     path = tmp_path / "five.toml"
     path.write_text(FILE)
     return load(path)
@@ -37,13 +42,14 @@ def experiment(tmp_path: Path) -> Experiment:
 
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
-    """dask("scheduler", ...): the command as the guide has it, until the test's end."""
+    """Yield a function that starts `dask` with these words, until the test's end."""
     started = []
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def start(
         *words: str, program: Path = ROOT / ".venv/bin/dask", extra: dict[str, str] | None = None
     ) -> subprocess.Popen:
+        """Start a program of Dask, whose output goes to a file."""
         with (tmp_path / f"dask-{len(started)}.txt").open("wb") as log:
             process = subprocess.Popen(
                 [program, *words],
@@ -86,6 +92,8 @@ def make(experiment: Experiment, folder: Path, scheduler: str = "", report=None)
 def test_a_cluster_makes_the_same_bytes_and_goes_on_when_a_worker_is_killed(
     experiment: Experiment, scheduler: str, tmp_path: Path
 ) -> None:
+    """A worker is killed after the first step. The results are those that this process makes
+    alone."""
     killed: list[int] = []
 
     def kill_one_at_work(step: Step) -> None:
@@ -116,6 +124,8 @@ def test_a_cluster_makes_the_same_bytes_and_goes_on_when_a_worker_is_killed(
 def test_a_worker_in_another_tree_makes_nothing(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A job has hashes of the run's inputs and of the code; a worker whose own hashes differ
+    refuses it."""
     run = experiment.runs[0]
     job = runner.Job(run, runs.result_key(run), runner.code_hash())
     runner.expect_same_tree(job, "is right")
@@ -132,6 +142,7 @@ def test_a_worker_in_another_tree_makes_nothing(
 def test_a_run_beside_which_the_kernel_was_built_is_not_kept(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The kernel's hash changes while the run is made."""
     really_make = runs.make_run
 
     def build_and_make(*words: object) -> tuple[dict, float]:
@@ -147,6 +158,7 @@ def test_a_run_beside_which_the_kernel_was_built_is_not_kept(
 def test_a_worker_that_outlives_a_build_sees_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The hash of mkfs is computed again for each job."""
     mkfs = tmp_path / "mkfs"
     monkeypatch.setattr(files, "MKFS", mkfs)
     hashes = []
@@ -162,6 +174,7 @@ def test_a_worker_that_outlives_a_build_sees_the_new_one(
 def test_a_cluster_that_is_not_there_or_is_empty_is_named(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nobody listens at port 1; `nonsense` and `x` are no addresses."""
     monkeypatch.setattr(workers, "CONNECT_S", 0.5)
     nobody = "127.0.0.1:1"
     for address in (f"tcp://{nobody}", f"tls://{nobody}", f"ws://{nobody}", "nonsense://x", "x"):
@@ -182,7 +195,8 @@ def test_a_cluster_that_is_not_there_or_is_empty_is_named(
 def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
     said: bool, dask: Callable[..., subprocess.Popen], tmp_path: Path, monkeypatch
 ) -> None:
-    """The worker's locale has ASCII, which Python otherwise changes to UTF-8 by itself."""
+    """The worker's locale has ASCII, which Python otherwise changes to UTF-8 by itself. said:
+    PYTHONUTF8=1 is set."""
     where = tmp_path / "scheduler.json"
     words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
     dask("scheduler", *words)
@@ -224,6 +238,8 @@ def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
 
 
 def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) -> None:
+    """The arm and a variable are renamed after the runs were made. The runs are the same, so none
+    is made again."""
     path = tmp_path / "five.toml"
     for arm, variable in (("only", "seed"), ("sole", "start")):
         path.write_text(FILE.replace('"only"', f'"{arm}"').replace("seed", variable))

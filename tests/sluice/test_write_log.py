@@ -1,5 +1,9 @@
 """QEMU's log of a disk's writes, read as events: logs made here, and one of Sluice's own disk,
-which must be what the twin kept of the same workload."""
+which must be what the twin kept of the same workload.
+
+A log begins with a superblock (HEAD). An entry is a sector with place, length and flags, followed
+by the data.
+"""
 
 import struct
 from dataclasses import replace
@@ -29,6 +33,7 @@ def entry(sector: int, data: bytes = b"", flags: int = 0) -> bytes:
 
 
 def test_a_log_is_read_as_writes_and_flushes_in_order() -> None:
+    """FUA is a write that is flushed at once, so a flush follows it."""
     one, two = b"1" * SECTOR, b"2" * 3 * SECTOR
     log = HEAD + entry(5, one) + entry(0, flags=FLUSH) + entry(7, two) + entry(5, two, FUA)
     assert parse_log(log) == [
@@ -42,6 +47,7 @@ def test_a_log_is_read_as_writes_and_flushes_in_order() -> None:
 
 
 def test_a_log_whose_machine_was_killed_is_read_to_its_last_whole_entry() -> None:
+    """The superblock may be zeros, because it is written last."""
     log = bytes(SECTOR) + entry(5, b"1" * SECTOR) + entry(6, b"2" * SECTOR)
     assert [event.at for event in parse_log(log)] == [5 * SECTOR, 6 * SECTOR]
     assert [event.at for event in parse_log(log[:-1])] == [5 * SECTOR]
