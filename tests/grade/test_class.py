@@ -138,7 +138,7 @@ def test_each_submission_has_its_row_and_its_results(
 def test_what_is_scored_already_is_not_scored_again(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
-    """A submission is scored again if its text, the nonce or the stored result changes."""
+    """A submission is scored again if its text or the nonce changes."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10}), tmp_path / "out"
     assert not any(step.resumed for step in score(client, folder, out))
     first = (out / "class.csv").read_text()
@@ -150,6 +150,13 @@ def test_what_is_scored_already_is_not_scored_again(
         "bob": False,
     }
     assert not any(step.resumed for step in score(client, folder, out, "another"))
+
+
+def test_a_submission_whose_result_is_damaged_is_scored_again(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 20}), tmp_path / "out"
+    score(client, folder, out, "another")
     (out / "ada/result.json").write_text("{}")
     assert [step.name for step in score(client, folder, out, "another") if not step.resumed] == [
         "ada"

@@ -336,9 +336,9 @@ def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
         submission.take_files(tmp_path / "out", lab.files, known)
 
 
-def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -> None:
+def test_a_skeleton_hides_what_students_must_not_see(tmp_path: Path) -> None:
     """The skeleton has no hidden tests, wrong answers and attacks, and no solution of the later lab
-    `elevator`. Its kernel copies a file with the lab's functions unwritten."""
+    `elevator`. A second skeleton in the same folder is refused."""
     lab, out = find_lab("delayed-write"), tmp_path / "out"
     tree.make_skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
@@ -351,6 +351,11 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
     assert later.stub.strip() in (out / later.file).read_text()
     with pytest.raises(BadLab, match="not empty: give an empty folder"):
         tree.make_skeleton(lab, out, {})
+
+
+def test_the_kernel_of_a_skeleton_boots_and_copies_a_file(tmp_path: Path) -> None:
+    """The lab's functions are not written yet."""
+    lab = find_lab("delayed-write")
     kernel = tree.build_kernel(
         tmp_path / "tree", lab, {f: tree.cut_holes(lab, {})[f] for f in lab.files}
     )

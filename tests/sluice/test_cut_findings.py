@@ -203,33 +203,49 @@ def test_each_free_block_of_the_base_shows_a_removed_file() -> None:
     assert read_tree(make_base(has_journal=True))["/f"].data == tree["/f"].data == F
 
 
+# The place on the disk of the superblock's state: 0 while the disk is mounted, 1 when it is clean
+STATE = 1024 + 58
+
+
 @twin
-def test_the_judges_find_what_is_planted() -> None:
-    """Planted are a root directory without its block, about which e2fsck asks; a block in use that
-    the bitmap calls free; and an fsynced file without its data."""
+def test_a_root_directory_without_its_block_is_found() -> None:
+    """e2fsck -p asks about it on a disk that was not unmounted. It believes a disk that is marked
+    clean, which the second check of e2fsck finds unclean."""
     base = make_base(has_journal=False)
-    reader, tree = Reader(base), read_tree(base)
     with Judging(base) as judging:
         assert judging.judge(base).kinds == frozenset()
         lost = bytearray(base)
-        lost[1024 + 58] = 0  # not unmounted: else e2fsck -p believes it
-        # byte 58 of the superblock is the state: 0 while mounted, 1 when clean
-        at = reader.inode_place(2)
-        lost[at + 40 : at + 44] = bytes(4)  # the root has no block
+        lost[STATE] = 0
+        at = Reader(base).inode_place(2)
+        lost[at + 40 : at + 44] = bytes(4)  # the root's first block
         assert "asks" in judging.judge(bytes(lost)).kinds
-        lost[1024 + 58] = 1
+        lost[STATE] = 1
         assert judging.judge(bytes(lost)).kinds == {"unclean"}
-        free = bytearray(base)  # a block in use, which the bitmap calls free
+
+
+@twin
+def test_a_block_in_use_that_the_bitmap_calls_free_is_found() -> None:
+    base = make_base(has_journal=False)
+    reader, tree = Reader(base), read_tree(base)
+    with Judging(base) as judging:
+        free = bytearray(base)
         free[reader.block_bitmap_place(0)] &= 0xFE
         verdict = judging.judge(bytes(free))
         assert verdict.kinds == {"unclean"}
         assert verdict.tree == tree  # so only e2fsck has found it
+
+
+@twin
+def test_an_fsynced_file_without_its_data_and_a_failed_operation_are_found() -> None:
+    base = make_base(has_journal=False)
+    reader, tree = Reader(base), read_tree(base)
+    with Judging(base) as judging:
         block = reader.blocks_of(reader.inode(tree["/f"].inode))[0] * 4096
         event = Event("write", 0, block, b"\0" * 4096)
-        began, done = Event("began", mark_event=1), Event("returned", mark_event=1)
+        began, done = Event("began", mark=1), Event("returned", mark=1)
         count = judging.count(find_workload("fsync /f"), [began, event, done], 0)
         assert count.cuts - 1 <= count.kinds["synced"]  # one leaves only the block's last sector
-        failed = [began, Event("returned", mark_event=1, error=5)]
+        failed = [began, Event("returned", mark=1, error=5)]
         assert "error 5" in judging.count(find_workload("fsync /f"), failed, 0).wrong
 
 

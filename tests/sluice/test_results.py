@@ -302,14 +302,18 @@ def test_rows_of_other_variables_are_no_table() -> None:
         compact.encode(COMPACT | {"rows": rows}, [])
 
 
-def test_a_stored_figure_has_the_digits_that_documents_print() -> None:
-    """A figure that a document quotes is stored with six digits, another one with four, and more if
-    two ends would become equal. A drawn figure keeps its digits too."""
+def test_digits_are_cut_unless_another_figure_would_be_printed_or_an_interval_would_be_a_point():
+    """cut_digits(values, digits) keeps more digits where that is needed."""
     assert store.cut_digits([26.99812345], 4) == [26.998], "not 27, which is printed as 27"
     assert store.cut_digits([44.5312345, 44.5312346], 4) == [44.531234, 44.531235], (
         "no interval of 0"
     )
     assert store.cut_digits([8101.97921], 6) == [8101.98]
+
+
+def test_figures_that_documents_quote_or_pictures_show_are_stored_with_more_digits() -> None:
+    """Of this row (arm PU, age 5) the metric m is quoted, o is drawn, and the model's n is quoted.
+    The other quotations are of another arm or age."""
     figures = {"m": 1.23456789, "n": 1.23456789, "o": 1.23456789}
     row = {"arm": "PU", "at": {"age": 5}, "trials": 2, "measured": figures, "published": {}}
     row |= {"interval": {name: [1.2345678, 1.3] for name in figures}, "model": figures}
@@ -335,25 +339,33 @@ def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> No
     assert not bare, f"sluice results store {path.stem}: {bare}"
 
 
-def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
-    """Two runs write 3 and 6 blocks, so the mean is 4.5 and the expectation "every run fewer than
-    6" is not met. Missing runs, and runs of another kernel, are refused."""
+def experiment_of_two_runs() -> Experiment:
+    """Return an experiment of two runs of one arm, each of which should write fewer than 6
+    blocks."""
     full = load(experiment_file("mogul-4.1-fast"), "quick")
     says = {"says": "few", "metric": "stat.disk.writes", "arm": "delayed+PU", "op": "<"}
     expected = full.expectations[0] | says | {"value": 6, "of": "every"}
-    experiment = replace(
+    return replace(
         full,
         plot={"columns": ["stat.disk.writes"]},
         runs=full.runs[:2],
         expectations=[expected],
     )
 
-    def result(seed: int, writes: int, kernel: str) -> dict:
-        counters = {"disk.writes": (writes, "requests"), "disk.reads": (2 * writes, "requests")}
-        about = {"arm": "delayed+PU", "variables": {"seed": seed}, "kernel": kernel}
-        return {**about, "counters": counters, "virtual_ms": 1000}
 
-    results = [result(seed, writes, kernel_hash()) for seed, writes in ((1, 3), (2, 6))]
+def result_of(seed: int, writes: int, kernel: str) -> dict:
+    """Return the result of a run with this seed, by this kernel; it reads twice as many blocks."""
+    counters = {"disk.writes": (writes, "requests"), "disk.reads": (2 * writes, "requests")}
+    about = {"arm": "delayed+PU", "variables": {"seed": seed}, "kernel": kernel}
+    return {**about, "counters": counters, "virtual_ms": 1000}
+
+
+def test_means_and_verdicts_are_stored_of_the_columns_and_of_what_documents_quote(
+    tmp_path: Path,
+) -> None:
+    """The runs write 3 and 6 blocks. A document quotes the reads, which are no column."""
+    experiment = experiment_of_two_runs()
+    results = [result_of(1, 3, kernel_hash()), result_of(2, 6, kernel_hash())]
     kept = store.shorten_results(experiment, results, ["stat.disk.reads"])
     assert store.read_stored(experiment.name, store.write_stored(kept, tmp_path).parent) == kept
     [row] = kept["rows"]
@@ -364,10 +376,15 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
     [finding] = store.stored_findings(kept)
     assert (finding.paper, finding.word) == (findings.OURS, "NOT SO")
     assert kept["contest"] == []
+
+
+def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
+    experiment = experiment_of_two_runs()
+    results = [result_of(1, 3, kernel_hash()), result_of(2, 6, kernel_hash())]
     with pytest.raises(BadResult, match="1 of 2 runs are there"):
         store.shorten_results(experiment, results[:1], [])
     with pytest.raises(BadResult, match="another kernel"):
-        store.shorten_results(experiment, [results[0], result(2, 6, "older")], [])
+        store.shorten_results(experiment, [results[0], result_of(2, 6, "older")], [])
     with pytest.raises(BadResult, match="sluice results store none"):
         store.read_stored("none", tmp_path)
 

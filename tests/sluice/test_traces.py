@@ -134,35 +134,44 @@ def play(tmp_path: Path) -> Play:
     return run
 
 
-def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
-    """Counters, times and written bytes are compared with the trace's 300 requests."""
-    requests = draw_requests(1, 300)
-    played = play(requests)
-    writes = requests[requests["write"] == 1]
-    job, log = played.job, played.log
+def expect_job(job: dict, requests: np.ndarray) -> None:
+    """Compare what ioplay counted with the requests: their numbers, bytes and blocks."""
+    writes = requests["write"] == 1
     assert job["errors"] == 0
-    assert (job["reads"], job["writes"]) == (300 - len(writes), len(writes))
+    assert (job["reads"], job["writes"]) == ((~writes).sum(), writes.sum())
     assert job["bytes"] == requests["bytes"].sum()
     # the first and last byte of each request, and how many blocks of 4096 bytes it touches
     first, last = (requests["offset"] + end for end in (0, requests["bytes"].astype("<u8") - 1))
     blocks = last // 4096 - first // 4096 + 1
-    assert job["write_blocks"] == blocks[requests["write"] == 1].sum()
+    assert job["write_blocks"] == blocks[writes].sum()
     assert job["read_blocks"] == blocks.sum() - job["write_blocks"]
     ends = np.stack([first, last + 1])
     cut = ends % 4096 != 0  # a block that is cut at both ends is one block
     partial = np.where(blocks == 1, cut.any(axis=0), cut.sum(axis=0))
-    assert job["partial_blocks"] == partial[requests["write"] == 1].sum() > 0
+    assert job["partial_blocks"] == partial[writes].sum() > 0
+
+
+def expect_written(root: Path, requests: np.ndarray) -> None:
+    """Check that the files on this root disk have data where requests write, and nowhere else."""
+    expected = np.zeros(PARTS * PART, bool)
+    for row in requests[requests["write"] == 1]:
+        expected[int(row["offset"]) : int(row["offset"] + row["bytes"])] = True
+    parts = [image.read_file(root, f"/trace{i}") for i in range(PARTS)]
+    written = np.frombuffer(b"".join(parts), "u1") != 0
+    assert not (written & ~expected).any()
+    assert (written & expected).sum() > 0.99 * expected.sum()  # one byte in 256 is a zero
+
+
+def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
+    requests = draw_requests(1, 300)
+    played = play(requests)
+    job, log = played.job, played.log
+    expect_job(job, requests)
+    expect_written(played.root, requests)
     assert log[:, 0].tolist() == list(range(300))
     assert log[:, 1].tolist() == requests["time_ns"].tolist()
     assert job["response_ns"]["max"] == log[:, 2].max()
     assert job["response_ns"]["mean"] == log[:, 2].sum() // 300
-    expected = np.zeros(PARTS * PART, bool)
-    for row in writes:
-        expected[int(row["offset"]) : int(row["offset"] + row["bytes"])] = True
-    parts = [image.read_file(played.root, f"/trace{i}") for i in range(PARTS)]
-    written = np.frombuffer(b"".join(parts), "u1") != 0
-    assert not (written & ~expected).any()
-    assert (written & expected).sum() > 0.99 * expected.sum()  # one byte in 256 is a zero
 
 
 def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
@@ -607,6 +616,13 @@ def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
         (0, 0, 4096, 0),
         (0, 4096, 4096, 0),
     ]
+
+
+@pytest.mark.native
+def test_a_block_of_lirs_that_is_no_number_or_too_far_is_refused_with_its_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "cs.trace"
     for block in ("1.5", "-1", "+1"):
         path.write_text(f"1\n0\n{block}\n")
         why = re.escape(f":3: the block '{block}': must be a whole number from 0")
@@ -1476,16 +1492,26 @@ def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
         assert len(pack_requests(draw_requests(1, count))) % 512 == 0
 
 
+# Bytes of a disk onto which a trace that reaches to 4 GiB can be packed, and of one too small
+ROOM, TOO_SMALL = 1 << 29, 1 << 24
+
+
 @pytest.mark.native
-def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
-    """A trace that reaches to 4 GiB is fitted to a disk of 512 MiB (room), and of 16 MiB, which is
-    too small for packing."""
+def test_a_trace_that_does_not_fit_is_refused_with_the_ways_to_make_it_fit() -> None:
     requests = draw_requests(7, 500, reach=1 << 32)
-    room = 1 << 29
-    with pytest.raises(BadTraceFile, match=r"t: reaches to 4\.00 GiB, of which .* are used"):
-        fit.fit_requests("t", requests, Fit(), room)
-    with pytest.raises(BadTraceFile, match="take a larger drive, or fit = fold"):
-        fit.fit_requests("t", requests, Fit(), 1 << 24)  # packing would not help
+    for way, room, why in (
+        ("refuse", ROOM, r"t: reaches to 4\.00 GiB, of which .* are used"),
+        ("refuse", TOO_SMALL, "take a larger drive, or fit = fold"),  # packing would not help
+        ("pack", TOO_SMALL, "take a larger drive or fewer requests, or fit = fold"),
+    ):
+        with pytest.raises(BadTraceFile, match=why):
+            fit.fit_requests("t", requests, Fit(way=way), room)
+
+
+@pytest.mark.native
+def test_packing_keeps_the_order_of_places_and_the_distance_of_neighbours() -> None:
+    """Requests that lie less than a part from each other stay as far apart as they were."""
+    requests, room = draw_requests(7, 500, reach=1 << 32), ROOM
     packed = fit.fit_requests("t", requests, Fit(way="pack"), room)
     assert fit.highest_byte(packed) <= room
     order = np.argsort(requests["offset"], kind="stable")
@@ -1494,10 +1520,13 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
     same = np.diff(packed["offset"][order]) == np.diff(requests["offset"][order])
     assert near.any()
     assert same[near].all()
-    folded = fit.fit_requests("t", requests, Fit(way="fold"), 1 << 24)
-    assert fit.highest_byte(folded) <= 1 << 24
-    with pytest.raises(BadTraceFile, match="take a larger drive or fewer requests, or fit = fold"):
-        fit.fit_requests("t", requests, Fit(way="pack"), 1 << 24)
+
+
+@pytest.mark.native
+def test_folding_stays_inside_a_disk_that_is_too_small_for_packing() -> None:
+    requests = draw_requests(7, 500, reach=1 << 32)
+    folded = fit.fit_requests("t", requests, Fit(way="fold"), TOO_SMALL)
+    assert fit.highest_byte(folded) <= TOO_SMALL
 
 
 @pytest.mark.native
@@ -1754,9 +1783,8 @@ def test_a_replay_is_open_if_any_of_its_commands_is(commands: str, is_open: bool
 
 
 @pytest.mark.native
-def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
-    """A scale of 0.1 makes the trace last ten times as long. Above that there are 7200 s of virtual
-    time, and 2 ms of host time for a request; 2^61 ns are nearly the longest time of a trace."""
+def test_the_limit_of_virtual_time_grows_with_the_length_of_the_trace(asked, gap: Path) -> None:
+    """It is 7200 s more than the trace lasts, whose times are divided by the scale."""
     for given, least in (
         ({"loop": "open"}, 7201),
         ({"scale": "0.1"}, 72010),
@@ -1764,10 +1792,21 @@ def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
     ):
         (run, *_) = load(replay.write_experiment(asked(trace=gap, **given))).runs
         assert run.config["virtual_limit_s"] > least + 7200
+
+
+@pytest.mark.native
+def test_the_limits_of_a_replay_grow_with_the_number_of_requests(asked, gap: Path) -> None:
+    """Each of 100,000 requests may take 2 ms of the host's time, and more than 50 s of virtual
+    time."""
     gap.write_bytes(pack_requests(build_table([(i, 0, 512, 0) for i in range(100_000)])))
     (run, *_) = load(replay.write_experiment(asked(trace=gap))).runs
     assert run.host_limit_s == HANG_S + 200
     assert run.config["virtual_limit_s"] > 5e6
+
+
+@pytest.mark.native
+def test_the_limit_of_the_longest_trace_is_still_a_number_of_64_bits(asked, gap: Path) -> None:
+    """2^61 ns are nearly the longest time that a trace may have."""
     gap.write_bytes(pack_requests(build_table([(0, 0, 512, 0), (1 << 61, 0, 512, 0)])))
     (run, *_) = load(replay.write_experiment(asked(trace=gap))).runs
     assert 1 << 61 < run.config["virtual_limit_s"] * 10**9 < 1 << 63
@@ -1826,8 +1865,8 @@ def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.native
-def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(asked, monkeypatch):
-    """Too many requests, or too large a cache, for the memory of a machine."""
+def test_python_refuses_what_no_machine_has_memory_for_with_the_argument_to_change() -> None:
+    """Too many requests, and too many buffers."""
     most = api.max_requests()
     assert trace_disk.memory_mb(most) <= trace_disk.MOST_MB < trace_disk.memory_mb(most + 4096)
     many = sluice.requests(np.arange(most + 4097), 0)
@@ -1837,9 +1876,16 @@ def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(ask
         sluice.replay(many)
     with pytest.raises(sluice.BadReplay, match=r"buffers=2000000: must be .*, 16 to \d{6}$"):
         sluice.replay(many[:10], buffers=2_000_000)
-    for given, name in (({"policies": "nbuf=64..2000000"}, "--policies"),):
-        with pytest.raises(BadSweep, match=f"^{name}: a cache of 2000000 buffers and 200 requests"):
-            replay.write_experiment(asked(**given))
+
+
+@pytest.mark.native
+def test_the_command_refuses_a_cache_that_no_machine_has_memory_for_with_the_option_to_change(
+    asked, monkeypatch
+) -> None:
+    """--cache is a part of the trace's blocks, which are 3,000,000 in the second case."""
+    why = "^--policies: a cache of 2000000 buffers and 200 requests"
+    with pytest.raises(BadSweep, match=why):
+        replay.write_experiment(asked(policies="nbuf=64..2000000"))
     monkeypatch.setattr(replay, "buffer_counts", lambda *of: [16, 3_000_000])
     with pytest.raises(
         BadSweep, match=r"^--cache: a cache of 3000000 buffers .*: give a smaller cache"
