@@ -444,6 +444,7 @@ class Desk:
         jobs = {self.folder / one.name: self.make_job(one, nonce) for one in handed}
 
         def report(name: str, record: Record, resumed: bool) -> None:
+            """Add a submission's record to the table, and report it."""
             sheet.add_result(name, record)
             self.report(Step(name, record, resumed))
 
@@ -461,6 +462,7 @@ class Desk:
         number = count(1)
 
         def report(name: str, record: Record, resumed: bool) -> None:
+            """Report a grading that was made for the comparison."""
             self.report(Step(name, record, resumed, f"{next(number)} of {len(jobs)}"))
 
         found = score_all(jobs, self.client_of, report)

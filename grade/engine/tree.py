@@ -458,6 +458,7 @@ def allowed_contents(lab: Lab) -> Callable[[str], set[bytes]]:
     holes = {other.name: foreign_holes(other) for other in other_labs(lab)}
 
     def contents(path: str) -> set[bytes]:
+        """Return all contents of this file in a student's tree, with any of its holes filled."""
         here = TREE / path
         known = {here.read_bytes()} if here.is_file() else set()
         about = [name for name in holes if any(hole.file == path for hole in holes[name])]
@@ -516,6 +517,7 @@ def make_copy_filter(making: Path) -> Callable[[str, list[str]], set[str]]:
     """
 
     def names(folder: str, there: list[str]) -> set[str]:
+        """Return which of a folder's names are not copied."""
         paths = [Path(folder, name) for name in there]
         trees = {path.name for path in paths if path == making or (path / ".git").exists()}
         return NOT_HANDED_OUT(folder, there) | trees

@@ -115,12 +115,17 @@ class OnTwin(Workbench):
         )
 
     def _make_machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
+        """Return the configuration; QEMU logs the writes only if a machine runs the scenario."""
         by_qemu = scenario.logged and scenario.computes
         return super()._make_machine(replace(scenario, logged=by_qemu), kernel, disks)
 
     def _run_machine(
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
     ) -> Run:
+        """Run a scenario in the twin, or in a machine if the twin cannot run it.
+
+        The trace of the twin is checked.
+        """
         if scenario.computes or engine.refusal_reason(config, scenario.script):
             kernel = self.machine_kernel(kernel)
             config = replace(config, kernel=kernel)
@@ -149,6 +154,7 @@ def make_bench(lab: Lab, twin: Path, runs: Path, nonce: str, files: Mapping[str,
     """Return a workbench for a twin that was built from these files in its own folder."""
 
     def machine_kernel(kernel: Path) -> Path:
+        """Return the same kernel for a machine; it is built if it is not there yet."""
         if kernel == engine.TWIN:
             return lab.reference
         made = kernel.with_name("kernel.elf")

@@ -326,6 +326,7 @@ class Workbench:
         return not CACHE & self.files.keys() and not scenario.journal
 
     def _run_once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
+        """Return a run of this kernel, made at most once; raise what it raised the first time."""
         key = (kernel, f"{prefix}{scenario.name}")
         self.asked.append(key[1])
         if key not in self.made:
@@ -339,6 +340,7 @@ class Workbench:
         return made
 
     def _make_run(self, kernel: Path, folder: Path, scenario: Scenario) -> Run:
+        """Make disks and a machine for a scenario, and run it."""
         if self.budget_s <= 0:
             raise Wrong("a run within the time for all runs", "earlier runs had used up this time")
         folder.mkdir(parents=True, exist_ok=True)
@@ -364,6 +366,7 @@ class Workbench:
                     store_rerun_files(kernel, config, guest, fresh, folder)
 
     def _make_machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
+        """Return the configuration of a scenario's machine."""
         return make_machine(scenario, kernel, disks, "-nic", "none")
 
     def _run_machine(

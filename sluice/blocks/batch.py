@@ -239,6 +239,7 @@ def make_here(jobs: int = 1, memory: float = math.inf) -> Make:
     """
 
     def make(runs: list[Planned], folder: Path, report: Report) -> None:
+        """Make the runs, several at a time, as many as fit into the memory."""
         waiting = sorted(runs, key=lambda run: -run.settings.buffers)
         running, used = Running(), dict[Future[Figures], int]()
         with ThreadPoolExecutor(jobs) as pool:

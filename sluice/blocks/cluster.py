@@ -90,6 +90,7 @@ def replay_there(planned: Planned, wanted: str) -> tuple[Figures, bytes]:
     os.utime(path)
 
     def progress(done: int) -> None:
+        """Report how far the replay is, and end it if nobody waits for its result any more."""
         known = worker.state.tasks.get(task)
         if known is None or known.state == "cancelled":
             running.end_all()
@@ -121,6 +122,7 @@ def show_progress(client: Client, runs: list[Planned], report: Report) -> None:
     known = {run.key: run for run in runs}
 
     def heed(event: tuple[Any, dict[str, Any]]) -> None:
+        """Report a worker's progress, if it is of one of these replays."""
         told = event[1]
         if told["key"] in known:
             report(Step(known[told["key"]], told["done"]))
@@ -132,6 +134,7 @@ def make_there(scheduler: str) -> Make:
     """Return what makes replays by the workers of the cluster whose scheduler is at the address."""
 
     def make(runs: list[Planned], folder: Path, report: Report) -> None:
+        """Make the missing runs by the workers of the scheduler."""
         if runs:
             with open_workers(0, scheduler) as client:
                 make_by(client, runs, folder, report)

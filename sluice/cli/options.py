@@ -90,6 +90,7 @@ def value_callback(check: Check) -> Callable[[typer.Context, Any], Any]:
     """Return a callback of typer that checks a value, if one was given."""
 
     def callback(context: typer.Context, value: Any) -> Any:
+        """Check a value that was given."""
         if value is None or value == "" or context.resilient_parsing:
             return value
         return check(value)
@@ -101,6 +102,8 @@ def check_among(what: str, names: Callable[[], Iterable[str]]) -> Check:
     """Return a check that a value is one of some names."""
 
     def check(value: str) -> str:
+        """Return the name if there is such a one; raise BadParameter, with the nearest,
+        otherwise."""
         there = list(names())
         if value not in there:
             raise typer.BadParameter(f"{value}: there is no such {what}; {suggest(value, there)}")
@@ -113,6 +116,7 @@ def beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """Return a function that completes the beginning of a name for the shell."""
 
     def complete(incomplete: str) -> list[str]:
+        """Return the names that begin so."""
         return [name for name in names() if name.startswith(incomplete)]
 
     return complete

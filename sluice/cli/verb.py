@@ -91,9 +91,11 @@ def verb(
     typer.BadParameter if values do not go together."""
 
     def find_needs(values: Values) -> Needs:
+        """Return what the verb needs with these values of its options."""
         return needs(values) if callable(needs) else needs
 
     def mark(function: Callable[..., int]) -> Work:
+        """Return the function with its description."""
         work = cast(Work, function)
         work.about = About(find_needs, example, kept, check)
         return work

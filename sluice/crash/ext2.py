@@ -134,6 +134,7 @@ class Reader:
         pointers: list[int] = []
 
         def follow(number: int, level: int) -> None:
+            """Note the blocks to which a pointer leads, through so many levels of pointers."""
             if number and level:
                 pointers.append(number)
                 inner = self.block(number, f"inode {inode.number}")

@@ -112,26 +112,32 @@ class Fault:
 
 
 def no_flushes(p: Planter) -> Events:
+    """Drop all flushes of the recording."""
     return p.drop_events(i for i, event in enumerate(p.events) if event.kind == "flush")
 
 
 def flush_lies(p: Planter) -> Events:
+    """Drop the flushes of the first operation."""
     return p.drop_events(i for i in p.span(1) if p.events[i].kind == "flush")
 
 
 def fsync_without_data(p: Planter) -> Events:
+    """Drop the writes of /f's first block."""
     return p.drop_events(p.covering(p.block_of("/f")[0], p.writes(1) + p.writes(2)))
 
 
 def fsync_without_inode(p: Planter) -> Events:
+    """Drop the writes of /f's inode."""
     return p.drop_events(p.covering(p.place_of("/f"), p.writes(1) + p.writes(2)))
 
 
 def fdatasync_without_size(p: Planter) -> Events:
+    """Drop the writes of /f's inode, which has the size."""
     return p.drop_events(p.covering(p.place_of("/f"), p.writes(2) + p.writes(3)))
 
 
 def fdatasync_without_pointers(p: Planter) -> Events:
+    """Drop the writes of /f's block of pointers."""
     at = p.place_of("/f") + POINTERS + 4 * INDIRECT
     inode = p.events[p.covering(at)[-1]]
     block = struct.unpack_from("<I", inode.data, at - inode.at)[0]
@@ -139,47 +145,57 @@ def fdatasync_without_pointers(p: Planter) -> Events:
 
 
 def fsync_without_flush(p: Planter) -> Events:
+    """Drop the flushes of the second operation."""
     return p.drop_events(i for i in p.span(2) if p.events[i].kind == "flush")
 
 
 def returns_early(p: Planter) -> Events:
+    """Move the return of the second operation to right after its beginning."""
     return p.return_at_once(2)
 
 
 def wrong_size(p: Planter) -> Events:
+    """Write a size of 10,000 bytes into /f's inode."""
     at = p.place_of("/f")
     return p.patch_writes(p.covering(at), at + SIZE, (10_000).to_bytes(4, "little"))
 
 
 def name_is_not_written(p: Planter) -> Events:
+    """Drop the writes of the first block of the directory /d."""
     return p.drop_events(p.covering(p.block_of("/d")[0]))
 
 
 def stale_directory(p: Planter) -> Events:
+    """Write the old contents of the directory /d again."""
     at, size = p.block_of("/d")
     return p.patch_writes(p.covering(at), at, p.disk[at : at + size])
 
 
 def name_before_inode(p: Planter) -> Events:
+    """Swap the first two writes of the first operation."""
     return p.swap_events(*p.writes(1)[:2])
 
 
 def old_name_goes_first(p: Planter) -> Events:
+    """Swap a rename's first write of the new name with its last write of the old name."""
     old = p.covering(p.block_of("/d")[0], p.writes(1))
     new = p.covering(p.block_of("")[0], p.writes(1))
     return p.swap_events(new[0], old[-1])
 
 
 def no_intent(p: Planter) -> Events:
+    """Drop the first operation's writes of the superblock, which announce a rename."""
     return p.drop_events(p.covering(SUPER, p.writes(1)))
 
 
 def links_too_few(p: Planter) -> Events:
+    """Write a count of one link into /f's inode."""
     at = p.place_of("/f")
     return p.patch_writes(p.covering(at), at + LINKS, (1).to_bytes(2, "little"))
 
 
 def goes_astray(p: Planter) -> Events:
+    """Write /f's data to the block of /h."""
     found = list(p.events)
     for i in p.covering(p.block_of("/f")[0]):
         found[i] = replace(found[i], at=p.block_of("/h")[0])
@@ -187,6 +203,7 @@ def goes_astray(p: Planter) -> Events:
 
 
 def half_a_block(p: Planter) -> Events:
+    """Write only the first sector of /f's data."""
     found = list(p.events)
     for i in p.covering(p.block_of("/f")[0]):
         at = found[i].at
@@ -196,35 +213,42 @@ def half_a_block(p: Planter) -> Events:
 
 
 def rotten_inode(p: Planter) -> Events:
+    """Write no kind of file into /f's inode."""
     at = p.place_of("/f")
     return p.patch_writes(p.covering(at), at + MODE, b"\0\0")
 
 
 def rotten_directory(p: Planter) -> Events:
+    """Write a wrong length into the first entry of /d."""
     at = p.block_of("/d")[0]
     return p.patch_writes(p.covering(at), at + 4, b"\7\0")
 
 
 def rotten_bitmap(p: Planter) -> Events:
+    """Call the first 64 blocks free in the bitmap."""
     at = p.reader.block_bitmap_place(0)
     return p.patch_writes(p.covering(at), at, b"\0\0\0\0\0\0\0\0")
 
 
 def rotten_pointers(p: Planter) -> Events:
+    """Write a pointer beyond the disk into /f's inode."""
     at = p.place_of("/f") + POINTERS + 4 * INDIRECT
     return p.patch_writes(p.covering(at), at, b"\xff\xff\xff\x7f")
 
 
 def shared_block(p: Planter) -> Events:
+    """Point /f's inode to a block of /h."""
     at = p.place_of("/f") + POINTERS
     return p.patch_writes(p.covering(at), at, p.inode_of("/h").block[:4])
 
 
 def clean_too_early(p: Planter) -> Events:
+    """Mark the disk as clean in each write of the superblock."""
     return p.patch_writes(p.covering(SUPER), SUPER + STATE, bytes([CLEAN, 0]))
 
 
 def zeros_for_data(p: Planter) -> Events:
+    """Write zeros for /f's data."""
     at, size = p.block_of("/f")
     return p.patch_writes(p.covering(at), at, bytes(size))
 

@@ -238,6 +238,7 @@ def limit_of_inode(size: int, block_bytes: int) -> Callable[[int, int], Limit]:
     high = max_file_bytes(block_bytes).bit_length() - 32  # bits of the size's upper half
 
     def limit(byte: int, bit: int) -> Limit:
+        """Return the harm that a flip of this bit may do unseen."""
         if SIZE_AT <= byte < SIZE_AT + 4 or (byte == SIZE_HIGH_AT and bit < high):
             return F_SILENT
         return F_POINTER if 0 <= byte - POINTERS_AT < 4 * pointers else NOTHING
@@ -255,6 +256,7 @@ def limit_of_bitmap(disk: bytes, at: int, owners: dict[int, str]) -> Callable[[i
     """Return what the bits of a bitmap may do. at: its first byte on the disk. owners: of bits."""
 
     def limit(byte: int, bit: int) -> Limit:
+        """Return the harm that a flip of this bit may do unseen."""
         owner = owners.get(8 * byte + bit)
         return Limit((owner,)) if owner and disk[at + byte] >> bit & 1 else NOTHING
 

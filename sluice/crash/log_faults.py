@@ -76,29 +76,35 @@ def log_fault(change: Callable[[LogPlanter], Events]) -> Callable[[Planter], Eve
 
 
 def no_barrier(p: LogPlanter) -> Events:
+    """Drop the flush before the last commit block."""
     return p.drop_events([p.last_commit() - 1])
 
 
 def commit_is_cached(p: LogPlanter) -> Events:
+    """Drop the flush after the last commit block."""
     return p.drop_events([p.last_commit() + 1])
 
 
 def home_first(p: LogPlanter) -> Events:
+    """Write the block of /d home before it is in the log."""
     home = p.covering(p.block_of("/d")[0])
     return p.insert_before(p.logged(), [p.events[home[0]]])
 
 
 def given_out_early(p: LogPlanter) -> Events:
+    """Write another file's data into a freed block of /h before the log has the change."""
     at, size = p.block_of("/h")
     return p.insert_before(p.logged(), [Event("write", 0, at, pattern(0, size, 77))])
 
 
 def data_last(p: LogPlanter) -> Events:
+    """Write a file's data after the commit of its metadata."""
     data = [i for i in p.writes(1) + p.writes(2) if i < p.logged()]
     return p.insert_before(p.last_commit() + 2, [p.events[i] for i in data], data)
 
 
 def no_copies(p: LogPlanter) -> Events:
+    """Write zeros in place of the log's copies of blocks."""
     first = p.logged()
     found = list(p.events)
     for i in range(first, p.last_commit() - 1):
@@ -108,18 +114,21 @@ def no_copies(p: LogPlanter) -> Events:
 
 
 def wrong_home(p: LogPlanter) -> Events:
+    """Write the number of another block into the log's descriptor."""
     home = p.block_of("/h")[0] // p.block_bytes
     at = p.events[p.writes_of_type(DESCRIPTOR)[-1]].at + HEAD.size
     return p.patch_writes([p.writes_of_type(DESCRIPTOR)[-1]], at, home.to_bytes(4, "big"))
 
 
 def wrong_number(p: LogPlanter) -> Events:
+    """Write the next transaction's number into the commit block."""
     commit = p.last_commit()
     number = find_sequence(p.events[commit]) + 1
     return p.patch_writes([commit], p.events[commit].at + 8, number.to_bytes(4, "big"))
 
 
 def not_marked(p: LogPlanter) -> Events:
+    """Clear the superblock's request for recovery before the last commit."""
     at, early = SUPER + INCOMPAT, range(p.last_commit())
     writes = p.covering(at, early)
     clear = bytes([p.events[writes[-1]].data[at % p.block_bytes] & ~RECOVER])
@@ -127,17 +136,20 @@ def not_marked(p: LogPlanter) -> Events:
 
 
 def forgotten_early(p: LogPlanter) -> Events:
+    """Write the log's superblock, which forgets the transaction, right after the commit."""
     empty = p.writes_of_type(SUPERBLOCK)[-1]
     return p.insert_before(p.last_commit() + 2, [p.events[empty]], [empty])
 
 
 def no_revoke(p: LogPlanter) -> Events:
+    """Make the log's lists of revoked blocks empty: no longer than their heads."""
     revokes = p.writes_of_type(REVOKE)
     at = p.events[revokes[-1]].at + HEAD.size
     return p.patch_writes(revokes, at, (HEAD.size + 4).to_bytes(4, "big"))
 
 
 def returns_early(p: LogPlanter) -> Events:
+    """Move the return of the second operation to right after its beginning."""
     return p.return_at_once(2)
 
 

@@ -48,6 +48,7 @@ class Image:
         return bytes(self.data[number * self.block_bytes : (number + 1) * self.block_bytes])
 
     def _pointers(self, block: int, depth: int) -> list[int]:
+        """Return the blocks to which a block of pointers leads, through so many levels."""
         if depth == 0 or not block:
             return [block]
         words = struct.unpack(f"<{self.block_bytes // 4}I", self.block(block))
@@ -127,6 +128,8 @@ class Log:
             self.put(HEAD.pack(MAGIC, COMMIT, (sequence + t.commit_off_by) & 0xFFFFFFFF))
 
     def _describe(self, t: Transaction, homes: list[int], sequence: int) -> list[int]:
+        """Write a descriptor and the copies of blocks that fit into it; return the homes that are
+        left."""
         room = self.image.block_bytes - HEAD.size - (16 if t.with_uuid else 0)
         now, rest = homes[: room // TAG.size], homes[room // TAG.size :]
         tags = b""

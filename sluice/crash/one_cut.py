@@ -62,6 +62,7 @@ def show_cut(
     lost. out: where the cut's image goes."""
 
     def show(story: Story, laboratory: Laboratory, options: str) -> bool:
+        """Print the story, keep the disk if asked to; return whether nothing was lost."""
         print(format_story(story, laboratory, options))
         if out:
             out.write_bytes(story.image)

@@ -172,6 +172,7 @@ class History:
         return self.files[node].data[-1][1]
 
     def _do_creat(self, op: Operation) -> None:
+        """Add an empty file."""
         node = self._add(op.words[0], "f")
         self.files[node] = Versions([(self.now, b"")], [(0, 0)])
 
@@ -185,29 +186,36 @@ class History:
         return node
 
     def _do_write(self, op: Operation) -> None:
+        """Put data at a place of a file."""
         self._put(op.words[0], op.number(1), op.number(2), op.number(3))
 
     def _do_through(self, op: Operation) -> None:
+        """Put data and make it durable, as O_SYNC does."""
         self._settle(self._put(op.words[0], op.number(1), op.number(2), op.number(3)))
 
     def _do_hold(self, op: Operation) -> None:
+        """Keep a file open, so that it outlives its names."""
         self.held = self._file(op.words[0])
 
     def _do_grow(self, op: Operation) -> None:
+        """Append data to the file that is held."""
         data = self._data(self.held)
         self._change(self.held, data + pattern(len(data), op.number(0), op.number(1)))
 
     def _do_drop(self, op: Operation) -> None:
-        pass
+        """Close the file that is held: no name and no data changes."""
 
     def _do_append(self, op: Operation) -> None:
+        """Append data to a file."""
         self._put(op.words[0], None, op.number(1), op.number(2))
 
     def _do_truncate(self, op: Operation) -> None:
+        """Cut a file to a size, or lengthen it with zeros."""
         node, size = self._file(op.words[0]), op.number(1)
         self._change(node, self._data(node)[:size].ljust(size, b"\0"))
 
     def _do_link(self, op: Operation) -> None:
+        """Give a file another name."""
         old, new = op.words
         if self.after.get(old, ("d", 0))[0] == "d":
             raise Refused
@@ -215,23 +223,29 @@ class History:
         self.after[new] = self.after[old]
 
     def _do_symlink(self, op: Operation) -> None:
+        """Add a symbolic link."""
         self.texts[self._add(op.words[1], "l")] = op.words[0].encode()
 
     def _do_unlink(self, op: Operation) -> None:
+        """Remove a name that is no directory's."""
         if self.after.get(op.words[0], ("d", 0))[0] == "d":
             raise Refused
         del self.after[op.words[0]]
 
     def _do_mkdir(self, op: Operation) -> None:
+        """Add a directory."""
         self._add(op.words[0], "d")
 
     def _do_rmdir(self, op: Operation) -> None:
+        """Remove an empty directory."""
         path = op.words[0]
         if self.after.get(path, ("", 0))[0] != "d" or Names(self.after).paths_under(path):
             raise Refused
         del self.after[path]
 
     def _do_rename(self, op: Operation) -> None:
+        """Give a file or a directory another name, which may replace a file or an empty
+        directory."""
         old, new = op.words
         if old not in self.after or not self._is_directory(parent(new)):
             raise Refused
@@ -256,6 +270,7 @@ class History:
             raise Refused
 
     def _do_fsync(self, op: Operation) -> None:
+        """Make a file durable; a directory has no contents of its own here."""
         if op.words[0] in self.after and self.after[op.words[0]][0] == "d":
             return
         self._settle(self._file(op.words[0]))
@@ -263,20 +278,23 @@ class History:
     _do_fdatasync = _do_fsync
 
     def _do_store(self, op: Operation) -> None:
+        """Write and fdatasync: make the written data durable."""
         self._do_through(op)
 
     def _do_sync(self, op: Operation) -> None:
+        """Make all files durable."""
         for node in self.files:
             self._settle(node)
 
     _do_umount = _do_sync
 
     def _do_mount(self, op: Operation) -> None:
-        pass
+        """Change nothing."""
 
     _do_sleep = _do_fault = _do_order = _do_mount
 
     def _do_read(self, op: Operation) -> None:
+        """Check that there is such a file."""
         self._file(op.words[0])
 
     # ---- what a cut may leave ----

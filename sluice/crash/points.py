@@ -41,6 +41,8 @@ def sample_points(workload: Workload, volatile: bool) -> Sample:
     points = {mark for mark, op in enumerate(operations) if op.name in CONFIRMS}
 
     def sample(events: Sequence[Event]) -> Callable[[Cut], bool]:
+        """Return a test of a cut: whether it is at a point, with all writes that are pending
+        there."""
         pending: list[int] = []
         whole: dict[int, tuple[int, ...]] = {}  # by a point's event: all writes that are pending
         for number, event in enumerate(events):

@@ -24,6 +24,7 @@ def stage_cut(
     true. out: the file, if not the usual one."""
 
     def stage(story: Story, laboratory: Laboratory, options: str) -> bool:
+        """Write the page of the cut."""
         path = out or PAGE
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, cut_page(story, laboratory, list_commands(story, options)))

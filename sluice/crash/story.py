@@ -206,6 +206,7 @@ def describe_certainty(story: Story, operations: Sequence[Operation], places: Pl
         return []
 
     def describe_number(number: int) -> str:
+        """Return the words for the event with this number."""
         return describe_numbered(number, story.events, operations, places)
 
     return format_certainty(story.certain, story.failure.cut, describe_number)

@@ -222,6 +222,7 @@ class RemoteExplainer:
         return None
 
     def _parts(self, read: Request, own: Carried | None, xids: list[int]) -> Iterator[Part]:
+        """Yield the parts of a read's time, from its queue to its end, one after another."""
         yield from self._queue_parts(read)
         at_ns = read.issued_ns
         if own:

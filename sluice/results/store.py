@@ -188,6 +188,7 @@ def cut_digits(values: list[float], digits: int) -> list[float]:
     text and keep different values different."""
 
     def printed_form(found: list[float]) -> tuple[list[str], int]:
+        """Return the figures as they are printed, and how many of them differ."""
         return [summary.format_number(value) for value in found], len(set(found))
 
     for enough in range(digits, ALL_DIGITS):
@@ -210,9 +211,11 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
         return used.get(metric, set()) - {*compact.OTHERS}
 
     def digits(metric: str) -> int:
+        """Return how many digits of this metric are stored."""
         return QUOTED_DIGITS if ours(metric) else SHOWN_DIGITS
 
     def quoted_figures(kind: compact.Other) -> dict[str, float]:
+        """Return the figures of this kind that documents quote."""
         return {name: v for name, v in row[kind].items() if kind in used.get(name, ())}
 
     return {

@@ -226,6 +226,7 @@ def experiment_load(path: Path, request: MatrixRequest) -> Load:
     block = size_bytes(of.top["machine"].get("block", "4K"))
 
     def blocks(row: full_sweep.Row) -> float:
+        """Return how many blocks a run's jobs have read: at least one for each request."""
         found: float = max(row[JOBS_READS], row[JOBS_BYTES] / block)
         return found
 
@@ -414,6 +415,7 @@ def shorten_settings(found: list[Setting]) -> str:
     any, or null if its runs failed. Several seeds are a list."""
 
     def figures(values: list[float]) -> float | list[float]:
+        """Return the figures with fewer digits; a single one without a list."""
         short = [float(f"{value:.{DIGITS}g}") for value in values]
         return short if len(short) > 1 else short[0]
 
@@ -433,6 +435,7 @@ def lengthen_settings(text: str) -> list[Setting]:
     """Return the settings from the text that `shorten_settings` returned."""
 
     def cell(policy: str, figures: list[Any]) -> Cell:
+        """Return the cell that a policy's stored figures stand for."""
         misses, ms, ahead = (v if isinstance(v, list) else [v] for v in (*figures, 0.0)[:3])
         return Cell(policy, misses, ms, ahead if any(ahead) else [0.0] * len(ms))
 

@@ -48,6 +48,7 @@ def format_difference(trials: list[float]) -> str:
     """Return a mean difference as percent, with its interval; in bold if that excludes 0."""
 
     def percent(value: float) -> str:
+        """Return the difference whose logarithm this is, in percent."""
         return f"{100 * (math.exp(value) - 1):+.1f}"
 
     sure = interval.mean_interval(trials)

@@ -411,6 +411,7 @@ def execute(request: ReplayRequest) -> bool:
     print(f"experiment: {path}")
 
     def remarks(points: list[Measured]) -> list[str]:
+        """Return the notes below the table of these points."""
         return [
             usual_settings_note(sweep),
             *roomy_caches_note(points, usual_buffers(sweep)),

@@ -54,6 +54,7 @@ class Bound:
         inner = self.read
 
         def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+            """Read the trace with the share of lines that may be bad."""
             left.bad.share = share
             yield from inner(path, stream, left)
 

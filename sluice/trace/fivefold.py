@@ -58,6 +58,8 @@ def make_looks_like(unit_ps: int, fractions: bool = False) -> Callable[[str, byt
     have them."""
 
     def parse_likely(line: str) -> Row:
+        """Return the request of a line; raise ValueError for a time that this simulator does not
+        write."""
         if not fractions and "." in line.split()[0]:
             raise ValueError("a time with a fraction")
         return parse_row(line, unit_ps)

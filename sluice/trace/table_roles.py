@@ -216,6 +216,7 @@ def make_row_of(roles: Roles, unit: Unit) -> Callable[[Sequence[str]], Line]:
     several, within_files = "disk" in places, "file" in places
 
     def parse_write(words: Sequence[str]) -> int:
+        """Return 1 if a row is a write, by the column that says so, and 0 otherwise."""
         if "op" in places:
             return parse_direction(words[places["op"]])
         if "write" in places:
@@ -223,6 +224,7 @@ def make_row_of(roles: Roles, unit: Unit) -> Callable[[Sequence[str]], Line]:
         return 1 - parse_flag(words[places["read"]], "read") if "read" in places else 0
 
     def parse_row(words: Sequence[str]) -> Line:
+        """Return the request of a row, or its requests if the row is about a file."""
         at = parse_whole(words[places[at_role]], f"the {at_role}") * PLACES[at_role]
         size = BLOCK
         if size_role:

@@ -28,6 +28,7 @@ US_NS = 1000
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_of_disks(head, HEAD, parse_row)
 
 

@@ -15,6 +15,7 @@ BLOCK = 512
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_readable_as(head, parse_row)
 
 

@@ -50,6 +50,7 @@ NO_EVENTS = "lines that are no events of blkparse"
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return any(EVENT.fullmatch(line.strip()) for line in head.decode(errors="replace").split("\n"))
 
 
@@ -115,6 +116,7 @@ def parse_row(line: str, devices: Devices, stage: str = QUEUED) -> Line:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     devices = Devices()
     head = stream.read(HEAD) + stream.readline()
     stage = first_stage(head)

@@ -27,6 +27,7 @@ OF_CPU = re.compile(r"(?P<base>.+)\.blktrace\.\d+")
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return head[:4] in ((MAGIC | VERSION).to_bytes(4, order) for order in ("little", "big"))
 
 
@@ -44,6 +45,7 @@ def parse_command(path: Path) -> list[str]:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     command = parse_command(path)
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as whole:
         if command[-1] == "-":

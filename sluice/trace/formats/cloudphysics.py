@@ -35,6 +35,7 @@ SECOND_NS = 10**9
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return begins_with_head(head, HEAD) or is_readable_as(head, parse_row)
 
 
@@ -60,4 +61,5 @@ def parse_row(line: str) -> Line:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from spread_seconds(tables_of_lines(path, stream, left, parse_row))

@@ -36,6 +36,7 @@ SEPARATORS = (",", ";", "\t", "")  # "": white space
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     try:
         table = read_table(head, Word("csv"))
     except ValueError:
@@ -104,6 +105,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
     row_of, width = make_row_of(table.roles, table.unit), max(table.roles.places.values()) + 1
 
     def parse_row(line: str) -> Line:
+        """Return the request of a line, or None for the head."""
         if line == table.head:
             return None
         words: Sequence[str] = split_fields(line, table.separator)
@@ -112,6 +114,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
         return row_of(words)
 
     def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+        """Yield tables of the file's requests, and count in `left` what is left out."""
         yield from tables_of_lines(path, stream, left, parse_row, names=True)
 
     return Bound.bind_table(__name__, ABOUT, SOURCE, table.roles, table.unit, read)

@@ -36,6 +36,7 @@ PLACE = 1 << 56  # of a disk among the bytes of all, while the file is read
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return begins_with_head(head, HEAD) or is_readable_as(head, parse_row)
 
 

@@ -33,6 +33,7 @@ WAIT = "wait"
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return begins_with_version(head, VERSION)
 
 
@@ -53,4 +54,5 @@ class Waits(Log):
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, Waits().parse_row)

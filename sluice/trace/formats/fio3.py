@@ -32,6 +32,7 @@ VERSION = 3
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return begins_with_version(head, VERSION)
 
 
@@ -44,4 +45,5 @@ def parse_row(line: str, log: Log) -> Line:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, partial(parse_row, log=Log()))

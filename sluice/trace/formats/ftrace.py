@@ -112,6 +112,7 @@ def parse_time(text: str, unit_ps: int | None) -> int:
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     lines = head.decode(errors="replace").split("\n")
     return any(split_event(line.strip()) for line in lines)
 

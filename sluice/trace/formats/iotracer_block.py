@@ -62,6 +62,7 @@ MS_IN_S = 1000
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     heads = (HEAD, ",".join(COLUMNS))
     return any(begins_with_head(head, one) for one in heads) or is_readable_as(
         head, Table().parse_row
@@ -116,4 +117,5 @@ class Table:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, Table().parse_row)

@@ -62,9 +62,11 @@ class NoOffsetError(ValueError):
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     table = Table()
 
     def parse_row(line: str) -> Line:
+        """Return the request of a line, or the reason why its version cannot be read."""
         try:
             return table.parse_row(line)
         except NoOffsetError as error:
@@ -136,4 +138,5 @@ class Table:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, Table().parse_row, names=True)

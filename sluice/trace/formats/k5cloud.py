@@ -27,6 +27,7 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_of_disks(head, HEAD, parse_row)
 
 

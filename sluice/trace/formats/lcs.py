@@ -32,6 +32,7 @@ OPERATION = 0xFF  # the part of the field "kind" that is the operation, not the 
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return head.startswith(MAGIC)
 
 
@@ -76,5 +77,6 @@ def split_uses(
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     record = record_type(read_version(path, stream.read(HEAD_BYTES)))
     yield from read_uses(split_uses(path, stream, left, record), left)

@@ -25,6 +25,7 @@ PART = "*"
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_readable_as(head, parse_row)
 
 
@@ -34,4 +35,5 @@ def parse_row(line: str) -> Row | None:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, parse_row)

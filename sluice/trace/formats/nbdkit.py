@@ -37,6 +37,7 @@ TRIM, CONNECT = "Trim", "Connect"
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     lines = head.decode(errors="replace").split("\n")
     return any(EVENT.fullmatch(line.strip()) for line in lines)
 
@@ -74,4 +75,5 @@ class Log:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, Log().parse_row)

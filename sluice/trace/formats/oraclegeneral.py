@@ -21,8 +21,10 @@ RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("bytes", "<u4"), ("nex
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return "oraclegeneral" in name.lower()
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from read_uses((records for _, records in read_records(path, stream, RECORD)), left)

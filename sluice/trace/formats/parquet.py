@@ -31,6 +31,7 @@ ROWS = 8192  # that are turned into requests at once
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return head.startswith(MAGIC)
 
 
@@ -85,6 +86,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
     compact = type(roles)({role: i for i, role in enumerate(roles.places)}, roles.named)
 
     def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+        """Yield tables of the file's requests, and count in `left` what is left out."""
         yield from build_tables(path, rows_of(path, left, used, make_row_of(compact, unit)))
 
     return Bound.bind_table(__name__, ABOUT, SOURCE, roles, unit, read)

@@ -17,10 +17,12 @@ PIECE = 65536  # requests
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return head.startswith(MAGIC)
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size or HEAD.unpack(head)[:2] != (MAGIC, FORM):
         raise BadTraceFile(f"{path}: at byte 0: no file of requests of form {FORM}")

@@ -32,6 +32,7 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_readable_as(head, parse_row) or begins_with_head(head, HEAD)
 
 

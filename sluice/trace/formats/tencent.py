@@ -35,6 +35,7 @@ SECOND_NS = 10**9
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return is_of_disks(head, HEAD, parse_row)
 
 
@@ -52,4 +53,5 @@ def parse_row(line: str, disks: Disks) -> Line:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from spread_seconds(tables_of_disks(path, stream, left, parse_row))

@@ -37,6 +37,7 @@ WRITES = {"READ": 0, "WRITE": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return begins_with_head(head, ",".join(COLUMNS))
 
 
@@ -73,4 +74,5 @@ class Table:
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     yield from tables_of_lines(path, stream, left, Table().parse_row)

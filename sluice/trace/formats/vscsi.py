@@ -44,10 +44,12 @@ def record_version(head: bytes) -> int | None:
 
 
 def looks_like(name: str, head: bytes) -> bool:
+    """Return whether a file with this name and beginning looks like this format."""
     return record_version(head) is not None
 
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
     head = stream.peek(TRIED * VERSIONS[2].itemsize) if hasattr(stream, "peek") else b""
     number = record_version(head)
     if number is None:
