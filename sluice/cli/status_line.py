@@ -17,6 +17,7 @@ def show_step(words: str) -> Iterator[Callable[[str], None]]:
         return
 
     def show(words: str) -> None:
+        """Replace the words of the line."""
         print(f"\033[K{words}", end="\r", file=sys.stderr, flush=True)
 
     show(words)

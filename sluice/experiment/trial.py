@@ -62,6 +62,7 @@ class Ready:
     rest: ExitStack
 
     def close(self) -> None:
+        """End the twin, and free its memory."""
         self.rest.close()
 
 

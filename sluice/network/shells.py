@@ -164,6 +164,7 @@ def end_by_signals() -> Iterator[None]:
     again."""
 
     def stop(number: int, frame: object) -> None:
+        """End the session as ^C does."""
         raise KeyboardInterrupt
 
     before = [signal.signal(number, stop) for number in ENDS]

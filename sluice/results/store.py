@@ -208,6 +208,8 @@ def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
             used.setdefault(words["metric"], set()).add(words.get("is", "measured"))
 
     def ours(metric: str) -> set[str]:
+        """Return which kinds of this metric's own figures are quoted, not the model's or the
+        paper's."""
         return used.get(metric, set()) - {*compact.OTHERS}
 
     def digits(metric: str) -> int:

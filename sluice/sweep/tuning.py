@@ -201,7 +201,7 @@ def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> 
         maker = search.maker(seeds, axes)
         runs = [maker.runs(point, i + 1) for i, point in enumerate(points)]
         errors = measurer.measure([run for of_point in runs for run in of_point], done)
-        came: list[Trials | None] = []
+        found: list[Trials | None] = []
         for of_point in runs:
             answers = [measurer.find(run) for run in of_point]
             figures = [answer for answer in answers if answer is not None]
@@ -211,10 +211,10 @@ def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> 
             ]
             whole = len(figures) == len(answers)
             whole = whole and all(row[n] > 0 for row in figures for n in names)
-            came.append(dict(zip(variables, figures, strict=True)) if whole else None)
-        if axes == [search.first_point] and None in came:
+            found.append(dict(zip(variables, figures, strict=True)) if whole else None)
+        if axes == [search.first_point] and None in found:
             raise RunFailed("\n".join(errors) or f'"{search.arm}": a metric is 0')
-        return came
+        return found
 
     first, others = search.seeds
     names = search.metrics
@@ -225,17 +225,17 @@ def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> 
     ways = sampling.search_points(search.axes, search.tune["candidates"], 1)
     batch, number = next(ways), 0
     while batch:
-        came: Came = []
+        objectives: Came = []
         for point, mine in zip(batch, measure_trials(batch, first, search.axes), strict=True):
             number += 1
             if mine is None:
-                came.append(None)
+                objectives.append(None)
                 continue
             screened = list(differences_by_seed(mine, base, names).values())
             candidates.append(Candidate(number, point, screened, []))
-            came.append((mean(screened),))
+            objectives.append((mean(screened),))
         try:
-            batch = ways.send(came)
+            batch = ways.send(objectives)
         except StopIteration:
             break
     return judge_finalists(search, candidates, measure_trials, others)
@@ -252,13 +252,13 @@ def judge_finalists(
     chosen = list(by_point.values())[: search.tune["finalists"]]
     (base,) = trials([{ARM: search.arm}], others, [search.first_point])
     assert base is not None  # or it has raised RunFailed
-    came = trials([c.point for c in chosen], others, search.axes)
+    measured = trials([c.point for c in chosen], others, search.axes)
     finalists = [
         replace(c, others=list(differences_by_seed(mine, base, names).values()))
-        for c, mine in zip(chosen, came, strict=True)
+        for c, mine in zip(chosen, measured, strict=True)
         if mine is not None
     ]
     better = [c for c in finalists if c.is_surely_less]
     best = min(better, key=lambda c: mean(c.others)) if better else None
-    mine = came[[c.point for c in chosen].index(best.point)] if best else None
-    return Found(candidates, finalists, best, differences_by_setting(mine or {}, base, names))
+    of_best = measured[[c.point for c in chosen].index(best.point)] if best else None
+    return Found(candidates, finalists, best, differences_by_setting(of_best or {}, base, names))

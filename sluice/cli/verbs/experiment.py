@@ -51,6 +51,7 @@ def run(
     from sluice.report.session import Request, make_experiments
 
     def run_asked() -> bool:
+        """Make the runs of the experiments that are named."""
         loaded = load_experiments(name, size or None, policy)
         asked = [choose_engine(experiment, engine) for experiment in loaded]
         request = Request(run, jobs, scheduler, folder or FOLDER, with_report=not no_report)
@@ -71,6 +72,7 @@ def list_(name: options.ExperimentsName = "", size: options.Size = "") -> int:
     from sluice.experiment.selection import list_experiments, list_runs, load_experiments
 
     def show() -> bool:
+        """Print the experiments, or the runs of those that are named."""
         if not name:
             list_experiments()
         for experiment in load_experiments(name, size or None) if name else []:

@@ -122,6 +122,7 @@ def export(
     from sluice.experiment.files import FOLDER
 
     def list_or_export() -> bool:
+        """Print what there is to export, if asked to, or export a run."""
         if list_:
             return print_runs(name, size) if name else print_formats()
         return export_run(name, run, size, format, out, folder or FOLDER)

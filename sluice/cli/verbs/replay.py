@@ -209,6 +209,7 @@ def replay_blocks(given: dict[str, Any]) -> int:
     from sluice.trace.errors import BadTraceFile
 
     def make() -> bool:
+        """Make the replay that was asked for. Returns whether all of it succeeded."""
         names = ["trace", "policies", "sizes", "drive", "count", "inflight", "jobs"]
         names += ["memory", "scheduler", "warmup", "optimum", "intervals", "out", "hours"]
         asked = block_replay.BlockReplay(
@@ -233,6 +234,7 @@ def replay_files(given: dict[str, Any]) -> int:
     from sluice.trace.errors import BadTraceFile
 
     def make() -> bool:
+        """Make the replay that was asked for. Returns whether all of it succeeded."""
         names = ("trace", "policies", "drive", "scale", "count", "loop", "inflight", "jobs")
         asked = trace_replay.ReplayRequest(
             **{name: given[name] for name in (*names, "scheduler")},

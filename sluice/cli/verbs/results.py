@@ -49,6 +49,7 @@ def store(
     from sluice.results import update
 
     def measure_asked() -> bool:
+        """Measure the named experiment in full, or all that documents quote."""
         names = [name] if name else sorted(update.quoted_metrics())
         loaded = [one for word in names for one in load_experiments(word, FULL)]
         asked = [choose_engine(one, AUTO) for one in loaded]
@@ -87,6 +88,7 @@ def tables(name: options.ExperimentsName = "") -> int:
     from sluice.results import update
 
     def update_asked() -> bool:
+        """Put the stored results of the named experiment, or of all, into the documents."""
         words = [name] if name else sorted(update.quoted_metrics())
         names = {path.stem for word in words for path in find_experiment_files(word)}
         update.update_documents(names)

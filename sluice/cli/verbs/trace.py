@@ -83,6 +83,7 @@ def look(
     from sluice.trace.format_words import format_word
 
     def show() -> bool:
+        """Print the trace's format, and what is in it."""
         word = format_word(format, columns, time_unit, bad_lines)
         print("\n".join(reader.describe_format(trace, word)), flush=True)
         with show_passed(f"reading {trace.name}", "requests") as seen:
@@ -145,6 +146,7 @@ def curve(
     from sluice.trace.format_words import format_word
 
     def make() -> bool:
+        """Make the curves, their files and their picture."""
         word = format_word(format, columns, time_unit, bad_lines)
         print("\n".join(reader.describe_format(trace, word)), flush=True)
         return curves.execute(
@@ -180,6 +182,7 @@ def generate(
     from sluice.trace.errors import BadTraceFile
 
     def make() -> bool:
+        """Write the trace, and print where."""
         with show_passed(f"writing {out.name}", "requests") as seen:
             generating.write_trace(out, requests, seed, seen)
         print(out)

@@ -81,6 +81,7 @@ def repeat(
     from sluice.experiment.selection import load_experiments
 
     def compare_ways() -> bool:
+        """Make the experiments in each of the chosen ways, and compare the results."""
         chosen = ways.choose_ways(qemu, compiler, twin)
         experiments = load_experiments(name, size)
         drawn = ways.Draw(draw, seed)
