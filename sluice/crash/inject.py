@@ -333,7 +333,11 @@ def list_log_structures(disk: bytes, folder: Path) -> Iterator[Structure]:
 def judge_use(
     laboratory: Laboratory, row: Row, disk: bytes, what: str, limit: Limit, repairable: bool
 ) -> None:
-    """Mount a disk, read its files, write one, mount it again and read all, and repair it."""
+    """Mount a disk, read its files, write one, mount it again and read all, and repair it. Add what
+    was found to the row.
+
+    what: the damage in words; limit: the harm that it may do; repairable: e2fsck must repair it.
+    """
     row.tries += 1
     puts = difference(laboratory.machine.start_disk(), disk)
     done = laboratory.machine.run_operations(USE, puts)

@@ -72,7 +72,7 @@ class Judge:
         return found
 
     def judge(self, disk: bytes) -> Verdict:
-        """Judge a disk."""
+        """Return the verdict of our mount on a disk, and of e2fsck with a mount after it."""
         verdict = Verdict()
         mounted = self._mount(disk, "mount", verdict, USE)
         if mounted is not None:

@@ -50,12 +50,12 @@ def make_disk(mkfs: Path, path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def fit_setup(setup: Setup) -> Setup:
-    """Return a machine for such a disk."""
+    """Return the machine with the block size of the disk that make_disk makes."""
     return replace(setup, block=BLOCK)
 
 
 def changed_blocks(events: list[Event], size: int) -> dict[int, bytes]:
-    """Return the blocks that events write, each as it is then."""
+    """Return the blocks that events write, by their numbers, each as it is at the end."""
     found: dict[int, bytes] = {}
     for event in events:
         for at in range(0, len(event.data), size):
@@ -64,7 +64,7 @@ def changed_blocks(events: list[Event], size: int) -> dict[int, bytes]:
 
 
 def split_events(events: list[Event], counts: list[int]) -> list[list[Event]]:
-    """Return the events of so many operations each."""
+    """Return the writes of each transaction. counts: of how many operations each one consists."""
     parts: list[list[Event]] = [[] for _ in counts]
     ends = [sum(counts[: i + 1]) for i in range(len(counts))]
     for event in events:

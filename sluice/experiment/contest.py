@@ -139,8 +139,8 @@ def play_match(
 
 
 def play_matches(experiment: Experiment, results: list[RunResult]) -> list[Match]:
-    """Return a match for each metric and each setting in which all runs of the arm have been made.
-    None if the experiment is no contest."""
+    """Return a match for each metric and each setting in which all runs of the arm have been made;
+    none if the experiment is no contest."""
     row = experiment.contest
     found: list[Match] = []
     if not row:

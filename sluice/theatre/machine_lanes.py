@@ -225,7 +225,7 @@ def build_machines(explainer: RemoteExplainer) -> Machines:
 
 
 def machines_page(explainer: RemoteExplainer) -> str:
-    """Return the page."""
+    """Return the page of a client and its server as HTML."""
     kept = explainer.kept
     assert kept.server
     shown = build_machines(explainer)

@@ -62,7 +62,7 @@ def page_style(more: str = "") -> str:
 
 
 def theatre_page(scenes: list[Scene]) -> str:
-    """Return the page."""
+    """Return the theatre's page of some runs as HTML."""
     runs = [pack_run(scene) for scene in scenes]
     data = json.dumps(runs, separators=(",", ":")).replace("</", "<\\/")
     return Template((HERE / "theatre.html").read_text(encoding="utf-8")).substitute(

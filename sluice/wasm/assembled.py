@@ -40,7 +40,7 @@ def page_parts() -> dict[str, object]:
 
 
 def live_page() -> str:
-    """Return the page."""
+    """Return the page in which a reader runs the kernel, as HTML."""
     data = json.dumps(page_parts(), separators=(",", ":")).replace("</", "<\\/")
     theatre = Path(staging.__file__).parent
     return Template((HERE / "live.html").read_text(encoding="utf-8")).substitute(
