@@ -68,9 +68,11 @@ def test_only_one_that_does_not_even_wait_for_the_host_is_stopped(
     monkeypatch.setattr(watchdog, "IDLE_S", 0.1)
     monkeypatch.setattr(watchdog, "process_activity", lambda pid: (7, busy))
     with watchdog.watch_in_context(asleep) as watching:
-        began_s = time.monotonic()
-        wait_until(lambda: watching.stopped or time.monotonic() > began_s + 1)
-    assert bool(watching.stopped) == (not busy)
+        if busy:
+            time.sleep(1)
+            assert not watching.stopped
+        else:  # a look takes long on a host with much to do, and counts as 2 * LOOK_S at most
+            wait_until(lambda: watching.stopped)
 
 
 def test_one_that_neither_ends_nor_gets_stuck_is_stopped_in_the_end(
