@@ -292,5 +292,6 @@ int depend_settle(struct disk *d, u64 owner)
 
 int depend_flush(struct disk *d)
 {
-    return bflush(d) ?: depend_settle(d, 0);
+    int error = bflush(d);
+    return depend_settle(d, 0) ?: error;
 }

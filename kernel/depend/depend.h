@@ -47,5 +47,6 @@ int depend_write(struct buf *);
  * data that these have written, and wait. 0 or -EIO. */
 int depend_settle(struct disk *, u64 owner);
 
-/* bflush of all of the disk, then depend_settle. 0 or -EIO. */
+/* bflush of all of the disk, then depend_settle: what cannot be written keeps
+ * nothing else from the disk. 0 or -EIO. */
 int depend_flush(struct disk *);

@@ -157,10 +157,19 @@ TEST(a_new_block_that_cannot_be_written_holds_up_nothing)
     boot_waiting("nbuf=64 cluster_kb=0");
     fail_sector(0, 40, true, 1000);
     check_eq(depend_flush(disk0()), -EIO);
-    check_commands("W0:40+2 W0:42+2");
-    run_to_ns(3 * S);
-    end_commands();
+    check_commands("W0:40+2 W0:42+2 W0:60+2 W0:40+2");
     check(!is_pinned(30) && !is_dirty(30));
+}
+
+TEST(a_flush_writes_what_waits_even_if_another_files_block_cannot_be_written)
+{
+    boot_waiting("nbuf=64 cluster_kb=0");
+    dirty(50, 2);
+    fail_sector(0, 100, true, 1000);
+    check_eq(depend_flush(disk0()), -EIO);
+    check(!is_pinned(30) && !is_dirty(30) && is_dirty(50));
+    check_eq(*(u32 *)on_device(0, 60), 21);
+    check_at_rest();
 }
 
 TEST(if_the_drive_cannot_flush_what_waits_goes_on_waiting)
