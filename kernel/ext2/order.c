@@ -89,9 +89,12 @@ int order_settle(struct fs *fs, bool metadata)
 {
     if (!__atomic_load_n(&fs->delays, __ATOMIC_RELAXED))
         return 0;
-    /* What waits for a new block (kernel/depend) is not dirty. */
-    int error = metadata && !bpinned(fs->disk) ? bflush_kind(fs->disk, true)
-                                               : depend_flush(fs->disk);
+    /* What waits for a new block (kernel/depend) is not dirty. Data that cannot
+     * be written is told by sync and by its file's fsync, and does no harm. */
+    bool all = !metadata || bpinned(fs->disk);
+    int error = all ? depend_flush(fs->disk) : 0;
+    if (!all || (error && !bpinned(fs->disk)))
+        error = bflush_kind(fs->disk, true);
     if (error < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;

@@ -157,7 +157,8 @@ int journal_free(struct journal *, u32 first, u32 n);
 bool journal_has_room(const struct journal *);
 
 /* Commit: on return the changes of ended operations are on the disk, and what
- * was written before the call. 0, -EIO or -ENOMEM; then a later call tries it
+ * was written before the call, except data whose writes fail: sync and an fsync
+ * of the file tell of that. 0, -EIO or -ENOMEM; then a later call tries it
  * again, unless the journal has failed. In no operation. asked: a process asks
  * for it, and waits a while for others to ask; else it is due, or room is
  * needed. */

@@ -198,8 +198,7 @@ static int replay(struct replay *r)
         r->slots *= 2;
     u64 bytes = r->slots * sizeof(*r->revokes);
     r->revokes = mem_clear(mem_reserve(bytes), bytes);
-    if (!r->revokes)
-        return -ENOMEM;
+    TRY(r->revokes ? 0 : -ENOMEM);
     int error = walk(r, &gathering) ?: walk(r, &replaying);
     mem_release(r->revokes, bytes);
     return error;

@@ -13,6 +13,9 @@
  * - A block that the running transaction has changed is pinned in the cache, so
  *   it cannot be written home before its commit.
  * - Ordered data: file data is written before the transaction that leads to it.
+ *   A block of data whose write fails counts as written, as in kernel/depend:
+ *   one bad sector shall not hold up the other files. If the log cannot be
+ *   written either, nothing is done, and a later commit tries it all again.
  * - A freed block is given out only when its transaction is on the disk: until
  *   then its bit in the bitmap stays set. Else new data might be written over a
  *   file that a power cut brings back. If the log has a copy of the block, the
@@ -241,10 +244,11 @@ static u32 ring_blocks(const struct journal *j)
 }
 
 /* Write all blocks home. From then on, recovery begins at the log's head; if
- * `empty`, it finds an empty log. */
+ * `empty`, it finds an empty log. The log has metadata alone, so dirty data may
+ * wait. */
 static int checkpoint(struct journal *j, bool empty)
 {
-    TRY(bflush(j->log.disk) ?: disk_order(j->log.disk));
+    TRY(bflush_kind(j->log.disk, true) ?: disk_order(j->log.disk));
     TRY(write_super(j, empty ? 0 : j->ring.head));
     j->ring.free = ring_blocks(j);
     memset(j->logged, 0, logged_bytes(j));
@@ -316,7 +320,7 @@ static int append_all(struct journal *j, struct batch *b)
 static int commit_all(struct journal *j, bool close)
 {
     struct batch b = {0};
-    TRY(bflush_kind(j->log.disk, false));
+    bflush_kind(j->log.disk, false); /* commit() has looked at errors */
     TRY(reserve(j, &b));
     myproc()->operations++;
     int error = give_back(j) ?: append_all(j, &b);
@@ -332,7 +336,9 @@ static int commit_all(struct journal *j, bool close)
 static int commit(struct journal *j, bool close)
 {
     /* Most, before others must wait. */
-    TRY(bflush_kind(j->log.disk, false));
+    if (bflush_kind(j->log.disk, false))
+        TRY(journal_write_super(&j->log, &j->super, be32(j->super.start),
+                                be32(j->super.sequence)));
     set_gate(j, true);
     int error = j->failed ? -EIO : commit_all(j, close);
     if (!error) {
@@ -426,8 +432,7 @@ int journal_open(struct journal *j, struct journal_user user)
     j->user = user;
     j->failed = false;
     j->logged = mem_clear(mem_reserve(logged_bytes(j)), logged_bytes(j));
-    if (!j->logged)
-        return -ENOMEM;
+    TRY(j->logged ? 0 : -ENOMEM);
     set_gate(j, true);
     int error = begin(j);
     set_gate(j, false);

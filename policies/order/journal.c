@@ -7,6 +7,7 @@
  * unlink or a rename needs no step that is waited for. What was not fsynced may
  * be lost, up to commit_ms before the cut; file data is written before the
  * transaction that leads to it, so no file has blocks with another one's data.
+ * Only a block that the disk cannot write may be what it was before.
  * Each disk must have a journal, as ext3 has it (mkfs --journal, mke2fs -j).
  *
  * Tweedie describes it ("Journaling the Linux ext2fs Filesystem", LinuxExpo

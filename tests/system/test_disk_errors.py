@@ -115,3 +115,73 @@ def test_a_read_only_disk_is_mounted_read_only(
     machine.check("cat /mnt/good > /dev/null")
     assert "read-only" in machine.run("echo text > /mnt/new").text
     machine.check("umount /mnt")
+
+
+# ---- one block of data that cannot be written ----
+
+JOURNAL = ("--journal", "4M")
+FSYNC = "dd if=/dev/null conv=notrunc,fsync 2> /dev/null of="
+
+
+def boot_bad_block(boot: Boot, make_image: MakeImage, order: str) -> tuple[Machine, Path]:
+    """Return a machine where a block of /mnt/bad is dirty and cannot be written, and the image of
+    its disk. Zeros of /mnt/holes are confirmed."""
+    data = make_image(files={"/bad": b"b" * 40_000}, programs=False, options=JOURNAL, damaged=True)
+    disk = failing(data, "write", sector_of(data, "/bad", 4))
+    machine = boot(disks=(Disk(make_image(options=JOURNAL)), disk), args=f"order={order}")
+    machine.check("mkdir /mnt && mount disk1 /mnt")
+    machine.check(f"truncate -s 60000 /mnt/holes && {FSYNC}/mnt/holes")
+    machine.check("dd if=/dev/zero of=/mnt/bad bs=4k count=9 conv=notrunc 2> /dev/null")
+    return machine, data
+
+
+@pytest.mark.parametrize("order", ["sync", "none", "journal"])
+def test_a_power_off_writes_all_but_the_block_that_cannot_be_written(
+    boot: Boot, make_image: MakeImage, order: str
+) -> None:
+    machine, data = boot_bad_block(boot, make_image, order)
+    machine.check(f"echo new > /mnt/new && {FSYNC}/mnt/new")
+    machine.check("echo last > /mnt/last")
+    # Behind the direct blocks, so no other change writes the pointer.
+    machine.check("echo hole | dd of=/mnt/holes bs=4k seek=13 conv=notrunc 2> /dev/null")
+    result = machine.power_off()
+    assert result.status == 1
+    assert "poweroff: not everything was written" in result.console
+    image.run_command("e2fsck", "-fp", data, check=False)
+    image.check_image(data)
+    assert image.read_file(data, "/new") == b"new\n"
+    assert image.read_file(data, "/last") == b"last\n"
+    assert image.read_file(data, "/holes") == (bytes(13 * 4096) + b"hole\n").ljust(60000, b"\0")
+
+
+@pytest.mark.parametrize(("old", "new"), [("none", "sync"), ("journal", "sync")])
+def test_a_swap_of_order_with_a_block_that_cannot_be_written_goes_on(
+    boot: Boot, make_image: MakeImage, old: str, new: str
+) -> None:
+    """What the old policy has delayed or logged is on the disk, and the disk can still be used."""
+    machine, data = boot_bad_block(boot, make_image, old)
+    machine.check("echo old > /mnt/old && mkdir /mnt/d")
+    machine.check(f"policy use order {new}")
+    machine.check(f"echo new > /mnt/d/new && {FSYNC}/mnt/d/new")
+    machine.kill()
+    assert "read-only" not in machine.console
+    image.run_command("e2fsck", "-fp", data, check=False)
+    image.check_image(data)
+    assert image.read_file(data, "/old") == b"old\n"
+    assert image.read_file(data, "/d/new") == b"new\n"
+
+
+def test_a_log_goes_round_although_a_block_of_data_cannot_be_written(
+    boot: Boot, make_image: MakeImage
+) -> None:
+    """Each fsync commits some blocks; the log has 1024."""
+    machine, data = boot_bad_block(boot, make_image, "journal")
+    loop = f"for i in $(seq 300); do echo $i > /mnt/f$i && {FSYNC}/mnt/f$i || exit 1; done"
+    machine.check(f"( {loop} )")
+    checkpoints = machine.check("grep journal.checkpoints /dev/stat").split()[1]
+    assert int(checkpoints) > 1
+    machine.kill()
+    assert "read-only" not in machine.console
+    image.run_command("e2fsck", "-fp", data, check=False)
+    image.check_image(data)
+    assert image.read_file(data, "/f300") == b"300\n"
