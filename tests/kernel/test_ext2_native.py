@@ -31,7 +31,7 @@ def command(*words: str | Path, check: int = 0) -> str:
     """Run a program of e2fsprogs; a status above `check` is a failure."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     line = " ".join(str(word) for word in words)
-    assert done.returncode <= check, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
+    assert 0 <= done.returncode <= check, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 

@@ -37,7 +37,7 @@ def run(*words: str | Path, script: str = "", check: int = 0) -> str:
         check=False,
     )
     said = done.stdout.decode() + done.stderr.decode()
-    assert done.returncode <= check, f"{words}: {done.returncode}\n{said}"
+    assert 0 <= done.returncode <= check, f"{words}: {done.returncode}\n{said}"
     return said
 
 

@@ -425,11 +425,14 @@ void sleep_on(const void *chan, struct spinlock *lk)
     spin_lock(lk);
 }
 
+/* Let others run once. If there is a deadline, it has passed by then. */
 int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
 {
-    (void)deadline_ns;
-    sleep_on(chan, lk);
-    return 0;
+    (void)chan;
+    spin_unlock(lk);
+    reschedule(!deadline_ns);
+    spin_lock(lk);
+    return deadline_ns != 0;
 }
 
 void wakeup(const void *chan)
