@@ -326,9 +326,7 @@ int ext2_truncate(struct inode *ip, u64 size)
     struct fs *fs = ip->fs;
     bool shorter = size < ip->size;
     TRY(check_file(ip));
-    if (size > fs->max_bytes)
-        return -EFBIG;
-    TRY(fs_writable(fs));
+    TRY(size > fs->max_bytes ? -EFBIG : fs_writable(fs));
     if (fs->elsewhere)
         return fs->elsewhere->set_size(ip, size);
     TRY(fs_allow_size(fs, size));

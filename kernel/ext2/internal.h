@@ -249,7 +249,9 @@ int iget(struct fs *, u32 ino, struct inode **);
 int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy a locked inode to its block's buffer; wait: then write_now. */
 int inode_write(struct inode *, bool wait);
-/* Then write_stable. Before it, pointers that wait for the file's data. */
+/* Then write_stable. Before it, pointers that wait for the file's data. If a
+ * swap has just opened the journal, it has written all that was dirty, the
+ * inode too. */
 int inode_sync(struct inode *);
 u32 inode_block(const struct inode *); /* the disk's block that has it */
 int inode_write_husk(struct inode *);  /* and wait; the inode stays as it is */

@@ -1,5 +1,6 @@
 """Transactions of the kernel's journal, natively, with e2fsck as the judge."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from test_recovery import TOOL, run
 
 from sluice.host.paths import MKFS
+from sluice.system.image import debugfs
 
 pytestmark = pytest.mark.native
 LOGGED = "delays=2"
@@ -42,3 +44,33 @@ def test_a_commit_without_memory_frees_nothing_twice(empty: Path, tmp_path: Path
         assert "sync: -12" in said
         failed += 1
     assert 1 <= failed < 49
+
+
+def test_an_fsync_that_meets_a_swap_to_a_journal_confirms_what_is_on_the_disk(
+    empty: Path, tmp_path: Path
+) -> None:
+    """The swap comes in each step of the fsync, and then an inode of the same block changes."""
+    image, cuts = tmp_path / "image", tmp_path / "cuts"
+    cuts.mkdir()
+    shutil.copy(empty, image)
+    script = f"write /d/a 3000 1\nwrite /d/b 100 1\nsync\nmeet /d/a /d/b {cuts}\n"
+    said = run(TOOL, "flush=0", image, script=script)
+    assert "read-only" not in said and "meet" not in said
+    run("e2fsck", "-fn", image)
+    sizes = {}
+    for cut in cuts.iterdir():
+        run("e2fsck", "-E", "journal_only", "-p", cut, check=1)
+        sizes[int(cut.name)] = int(re.search(r"Size: (\d+)", debugfs(cut, "stat /d/a"))[1])
+    assert len(sizes) > 20
+    assert sizes == {n: 3000 + n for n in sizes}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_processes_that_swap_the_order_policy_lose_and_leak_nothing(
+    empty: Path, tmp_path: Path, seed: int
+) -> None:
+    image = tmp_path / "image"
+    shutil.copy(empty, image)
+    said = run(TOOL, f"seed={seed}", image, script="processes 4 300 swaps\nsync\n")
+    assert "read-only" not in said and "sync" not in said
+    run("e2fsck", "-fn", image)

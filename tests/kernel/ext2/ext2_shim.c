@@ -934,6 +934,8 @@ u64 bio_ahead_most(void)
 
 static void make_dirty(struct buf *b)
 {
+    if (b->flags & B_PINNED)
+        panic("block %lu is written before its transaction", b->block.blkno);
     dirty += !(b->flags & B_DELWRI);
     b->flags |= B_DELWRI | B_VALID;
     if (shim_on_change)

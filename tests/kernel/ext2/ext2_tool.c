@@ -214,6 +214,7 @@ static int cmd_abuse(char **w)
 /* ---- several processes ---- */
 
 static u64 steps_each;
+static bool swaps; /* processes also swap the order policy */
 
 /* Paths chosen from few, so that processes meet. */
 static void any_path(char *path)
@@ -231,7 +232,7 @@ static void busy_process(u32 i)
     for (u64 n = 0; n < steps_each; n++) {
         any_path(a);
         any_path(b);
-        switch (shim_random(12)) {
+        switch (shim_random(swaps ? 13 : 12)) {
         case 0:
         case 1:
             ext2_mkdir(a, 0755);
@@ -272,26 +273,75 @@ static void busy_process(u32 i)
         case 11:
             ext2_symlink(b, a);
             break;
+        case 12:
+            shim_use_order(shim_random(3));
+            break;
         }
         shim_check_idle("after a step");
     }
 }
 
-/* processes N STEPS */
+/* processes N STEPS [swaps] */
 static int cmd_processes(char **w)
 {
     steps_each = command_number(w[2]);
+    swaps = w[3];
     shim_fibres(command_number(w[1]), busy_process, 0);
+    return 0;
+}
+
+static char **meeting; /* the command's words */
+
+/* Process 1 calls fsync; process 2 swaps to a journal, and then changes an
+ * inode, which may be in the same block as the inode of process 1. */
+static void fsync_or_swap(u32 i)
+{
+    struct inode *ip;
+    if (i == 2)
+        shim_use_order(ORDERS_LOGGED);
+    int error = command_open(meeting[i], false, &ip);
+    error = error ?: i == 2 ? ext2_chmod(ip, 0600) : ext2_fsync(ip);
+    if (error)
+        panic("fsync or chmod: error %d", error);
+    command_close(ip);
+}
+
+/* meet FILE OTHER DIR: append a byte to the file, then fsync it while another
+ * process swaps the order policy and changes the other file, again and again:
+ * that process runs instead of the fsync's first step, its second one, ... The
+ * image DIR/N is what a power cut leaves after the N-th. */
+static int cmd_meet(char **w)
+{
+    char line[2 * PATH_BYTES];
+    bool more = true;
+    meeting = w;
+    for (u64 n = 1; more; n++) {
+        shim_use_order(ORDERS_NOW);
+        snprintf(line, sizeof(line), "append %s 1 1", w[1]);
+        int error = command_run(line, NULL);
+        if (error)
+            return error;
+        shim.spin_switches = true;
+        more = shim_fibres(2, fsync_or_swap, n);
+        shim.spin_switches = false;
+        snprintf(line, sizeof(line), "%s/%lu", w[3], n);
+        shim_save(disk0, line);
+    }
     return 0;
 }
 
 /* ---- the program ---- */
 
 static const struct command own_commands[] = {
-    {"abuse", 1, cmd_abuse},       {"crash", 1, cmd_crash},
-    {"cuts", 3, cmd_cuts},         {"facts", 4, cmd_facts},
-    {"nomemory", 2, cmd_nomemory}, {"processes", 3, cmd_processes},
-    {"random", 2, cmd_random},     {0},
+    {"abuse", 1, cmd_abuse},
+    {"crash", 1, cmd_crash},
+    {"cuts", 3, cmd_cuts},
+    {"facts", 4, cmd_facts},
+    {"meet", 4, cmd_meet},
+    {"nomemory", 2, cmd_nomemory},
+    {"processes", 3, cmd_processes},
+    {"random", 2, cmd_random},
+    {0},
 };
 
 static void run_line(char *line)
