@@ -9,9 +9,9 @@ import shutil
 import struct
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from sluice.host.closing import Closing
 from sluice.host.fault import HostFault
 from sluice.host.paths import BUILT
 
@@ -83,7 +83,7 @@ class Checker:
         return "; ".join(line for line in lines if line)[:400]
 
 
-class ServedCommand:
+class ServedCommand(Closing):
     """e2fsck with these options on a file, started once for many runs (served.c). What it prints
     goes to the file `said`. A context manager."""
 
@@ -114,14 +114,6 @@ class ServedCommand:
             raise HostFault(f"{E2FSCK} {' '.join(self.options)} ended where it should have waited")
         self.head = os.fstat(self.out).st_size  # what it prints before it opens the disk
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the command."""

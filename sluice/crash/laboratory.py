@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import TracebackType
 
 from sluice.crash.cuts import Base, Cut, Image, iterate_cuts
 from sluice.crash.disk_events import Event
@@ -20,6 +19,7 @@ from sluice.crash.order_rules import check_rules
 from sluice.crash.together import States, check_worker, follow_workers, histories_of_workers
 from sluice.crash.workloads import SETUP, Workload, moves_directory
 from sluice.crash.written_disk import Checked
+from sluice.host.closing import Closing
 from sluice.twin.engine import TWIN
 
 ORDER = re.compile(r"(?:^|\s)order=(\S+)")  # the order policy among boot arguments
@@ -54,7 +54,7 @@ class Outcome:
     tried: list[Cut] = field(default_factory=list)
 
 
-class Laboratory:
+class Laboratory(Closing):
     """A context manager: everything that judging workloads on one kind of machine needs. prunes:
     writes that an order rule guards are not permuted."""
 
@@ -85,13 +85,9 @@ class Laboratory:
             made = maker.record(SETUP)
             return apply_writes(maker.start_disk(), made), History(SETUP)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.machine.__exit__(kind, value, trace)
+    def close(self) -> None:
+        """End the machine."""
+        self.machine.close()
 
     def record(self, workload: Workload) -> list[Event]:
         """Do a workload. Returns the events."""

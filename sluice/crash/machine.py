@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from types import TracebackType
 
 from sluice.crash.disk_events import BadRecording, Event, parse_events
 from sluice.crash.operations import MOUNTED, TEXT_BYTES, Operation, describe, machine_text
+from sluice.host.closing import Closing
 from sluice.host.paths import BUILT
 from sluice.system import image
 from sluice.system.qemu import Config, Disk
@@ -69,7 +69,7 @@ def memory_folder() -> tempfile.TemporaryDirectory[str]:
     )
 
 
-class CrashMachine:
+class CrashMachine(Closing):
     """A context manager: the machine, with `disk` as the disk that is watched, or an empty one, and
     a folder in memory for files."""
 
@@ -115,12 +115,8 @@ class CrashMachine:
         disk.write_bytes(self.disk)
         return tuple(map(Disk, (root, text, disk)))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the machine, and remove its files."""
         self.stack.close()
 
     def start_disk(self) -> bytes:

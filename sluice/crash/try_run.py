@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from types import TracebackType
 
 from sluice.crash.crews import try_tasks
 from sluice.crash.disk_events import BadRecording
@@ -23,6 +22,7 @@ from sluice.crash.machine import limit_trials
 from sluice.crash.source_faults import load_faults
 from sluice.crash.story import format_story, reduce_workload, tell
 from sluice.crash.workloads import all_workloads, find_workload, random_workload
+from sluice.host.closing import Closing
 
 BLOCKS = ("4K", "1K")
 
@@ -44,7 +44,7 @@ class Tried:
     wrong: str
 
 
-class Laboratories:
+class Laboratories(Closing):
     """A context manager that makes a laboratory for each kind of disk when `find` first needs the
     laboratory, and closes all laboratories at the end."""
 
@@ -62,12 +62,8 @@ class Laboratories:
             self.made[key] = laboratory
         return self.made[key]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close all laboratories."""
         self.stack.close()
 
 

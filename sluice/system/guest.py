@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.host.closing import Closing
 from sluice.host.quoting import descriptor_path, quote_qemu
 
 MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
@@ -108,7 +109,7 @@ def subtract_ranges(
             at = to
 
 
-class Guest:
+class Guest(Closing):
     """A machine's memory; a context manager that releases it.
 
     images: the disks that are to be RAM disks, in order; log: how many moves are kept; kept: a file
@@ -152,9 +153,6 @@ class Guest:
 
     def __enter__(self) -> "Guest":
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the memory. A second call does nothing."""

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
+from sluice.host.closing import Closing
 from sluice.host.limits import HANG_S
 from sluice.host.paths import KERNEL
 from sluice.host.quoting import quote_qemu
@@ -199,7 +199,7 @@ def start(
 
 
 @dataclass
-class Machine:
+class Machine(Closing):
     """A running machine; a context manager that ends it.
 
     In virtual time its memory is a file, `guest`. After its end, however that came, its disks'
@@ -246,12 +246,8 @@ class Machine:
         assert self.process.stdout
         return self.process.stdout
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the machine at once, and release its memory."""
         self.kill()
         if self.guest:
             self.guest.close()

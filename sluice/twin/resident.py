@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
+from sluice.host.closing import Closing
 from sluice.host.interrupt import stopped
 from sluice.system.guest import Guest
 from sluice.system.qemu import die_with_parent
@@ -63,7 +63,7 @@ def starter_thread(_: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "starts residents")
 
 
-class Resident:
+class Resident(Closing):
     """A process that makes trials on these disks, one at a time; a context manager that ends it.
 
     guest: memory with the disks in it; it may be closed after the first trial. trace: a file to
@@ -103,14 +103,6 @@ class Resident:
         """Start the process. Returns it."""
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
         return subprocess.Popen(self.line, preexec_fn=die_with_parent, **pipes)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process at once, with a trial that it is making. A second call does nothing."""

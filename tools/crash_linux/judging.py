@@ -26,6 +26,7 @@ from sluice.crash.laboratory import compare_results
 from sluice.crash.machine import CrashMachine, Setup, apply_writes, difference, memory_folder
 from sluice.crash.oracle import FoundTree, History
 from sluice.crash.workloads import SETUP, Workload
+from sluice.host.closing import Closing
 
 GRAIN = 8  # sectors of a block: larger writes are torn between blocks
 Task = tuple[Workload, Sequence[Event]]
@@ -60,7 +61,7 @@ class Count:
     first: dict[str, tuple[Cut, str]] = field(default_factory=dict)
 
 
-class Judging:
+class Judging(Closing):
     """Judges the images of one base; equal ones once. A context manager.
 
     setup: our machine, if the images are of its disks.
@@ -80,7 +81,8 @@ class Judging:
             self.machine = self.stack.enter_context(machine)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End our machine, and remove the files."""
         self.stack.close()
 
     def verdict(self, image: Image) -> Verdict:
