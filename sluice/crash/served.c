@@ -46,9 +46,11 @@ static void serve(void)
     if (!answer("", 1))
         _exit(1);
     while (read(STDIN_FILENO, &request, 1) == 1) {
-        pid_t child = fork();
+        pid_t parent = getpid(), child = fork();
         if (!child) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent)
+                _exit(1); /* the parent ended before that call */
             close(answers);
             return;
         }

@@ -6,12 +6,14 @@ run.
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from sluice.crash import checker
 from sluice.crash.checker import Checker, ServedChecker
 from sluice.crash.disk_kinds import FILES, JOURNAL, open_laboratory
 from sluice.crash.workloads import find_workload
@@ -22,6 +24,26 @@ pytestmark = pytest.mark.skipif(
     bool(engine.host_refusal_reason()), reason="this host cannot run the twin"
 )
 
+# Comes before served.so: a child asks for a signal at its parent's end when the parent has ended.
+LATE = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int prctl(int option, ...)
+{
+    pid_t parent = getppid();
+    if (option != PR_SET_PDEATHSIG)
+        return syscall(SYS_prctl, option, 0, 0, 0, 0);
+    kill(parent, SIGKILL);
+    while (getppid() == parent)
+        sched_yield();
+    return 0;
+}
+"""
 # The options of the runs that judges make
 RUNS = (("-E", "journal_only", "-p"), ("-p",), ("-fn",))
 MOST_DISKS = 40
@@ -93,3 +115,20 @@ def test_what_is_served_ends_with_its_laboratory(served: ServedChecker) -> None:
     served.stack.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_run_does_nothing_if_its_e2fsck_ended_before_the_run_could_ask_for_a_signal(
+    served: ServedChecker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, late = tmp_path / "late.c", tmp_path / "late.so"
+    source.write_text(LATE, encoding="utf-8")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", late, source], check=True)
+    monkeypatch.setattr(checker, "SERVED", f"{late}:{checker.SERVED}")
+    served.path.write_bytes(list_disks(FILES)[0])
+    with pytest.raises(HostFault, match="e2fsck -fn has ended between two runs"):
+        served.run("-fn")
+    command = served.commands["-fn",]
+    with pytest.raises(BrokenPipeError):  # when the run has ended, nothing reads the requests
+        while True:
+            os.write(command.requests, b" ")
+    assert os.fstat(command.out).st_size == command.head
