@@ -132,7 +132,8 @@ def executed_commands(run: Run, with_last: bool = False) -> list[Request]:
     """Return the commands that the drives carried out: of each disk, in the order of completion.
 
     Their sectors are those on the platters. with_last: include a command that a power cut ended, on
-    a data disk with a log. Of such a disk the log has the commands, and they come last.
+    a data disk with a log. The commands of such a disk are taken from its log, and come after those
+    of the other disks.
     """
     if not run.scenario.on_log:
         return run.requests

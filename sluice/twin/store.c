@@ -187,8 +187,9 @@ void store_load(int file, u64 from, u64 end)
 
 /* ---- many trials ---- */
 
-/* Count one more use of each slot that is there now, which no page has. So no
- * trial changes or frees such a slot. */
+/* Count one more use of each slot that is there now. This use belongs to no
+ * page, so the count never falls to 0, and no trial changes or frees the slot.
+ */
 void store_save(void)
 {
     first_uses = reserve((first_slots + 1) * sizeof *uses);
