@@ -147,6 +147,10 @@ static int open_found(struct fs *fs, struct log *log, const char **why)
     struct journal_user user = {blocks_give_back, wake_thread, fs,
                                 2 * fs->groups};
     TRY(journal_look(&fs->journal, log, why));
+    /* A commit pins what giving back changes, and half of the cache may be
+     * pinned before it. */
+    *why = "a commit may change blocks of too many groups: raise nbuf";
+    TRY(user.changes > bio_buffers() / 2 ? -ENOMEM : 0);
     *why = "the disk failed, or no memory";
     TRY(super_needs_recovery(fs, true));
     return journal_open(&fs->journal, user);

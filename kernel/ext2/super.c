@@ -602,8 +602,7 @@ static int shut_one(struct fs *fs)
 {
     if (!fs->elsewhere)
         inodes_settle(fs, true);
-    int error = fs_mark_clean(fs);
-    return error ?: lost_tell_sync(fs->disk);
+    return fs_mark_clean(fs) ?: lost_tell_sync(fs->disk);
 }
 
 int ext2_shutdown(void)
@@ -639,8 +638,7 @@ int ext2_probe(struct disk *d)
 {
     PAGE_OWNED char *page = page_alloc();
     const struct ext2_super *sb = (struct ext2_super *)page;
-    if (!page)
-        return -ENOMEM;
+    TRY(page ? 0 : -ENOMEM);
     struct io io = {
         .request = {.sector = EXT2_SUPER_OFFSET / SECTOR_BYTES,
                     .nsectors = EXT2_SUPER_BYTES / SECTOR_BYTES},

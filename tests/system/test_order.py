@@ -98,6 +98,35 @@ def test_a_cache_with_too_few_buffers_refuses_that_policy(run_script) -> None:
     assert result.status != 0 and "order=journal: it needs 64 buffers" in result.console
 
 
+MANY_GROUPS = """set -e
+mkdir /mnt
+mount disk1 /mnt
+dd if=/dev/zero of=/mnt/big bs=64k count=320 2> /dev/null
+sync
+rm /mnt/big
+sync
+umount /mnt
+echo all done
+"""
+
+
+@pytest.mark.parametrize(("buffers", "used"), [(64, False), (1024, True)])
+def test_blocks_of_many_groups_are_freed_by_a_commit_that_fits_the_cache_or_without_a_journal(
+    make_image: MakeImage, tmp_path: Path, buffers: int, used: bool
+) -> None:
+    """The file lies in 80 of the 128 groups; a commit that frees it changes a bitmap of each."""
+    data = tmp_path / "data"
+    image.run_command("truncate", "-s", "32M", data)
+    options = ("-b", "1024", "-g", "256", "-N", "512", "-O", "^resize_inode,^dir_index,^ext_attr")
+    image.run_command("mke2fs", "-q", "-F", *options, "-J", "size=1", data)
+    root = make_image(rc=MANY_GROUPS, block="1K", options=JOURNAL)
+    args = f"nbuf={buffers} order=journal drive=fixed"
+    result = run_rc(Config((Disk(root), Disk(data)), lab=True, args=args))
+    assert result.status == 0 and "all done" in result.console
+    assert ("disk1: the journal is not used" in result.console) != used
+    image.check_image(data)
+
+
 @pytest.fixture
 def logged(tmp_path: Path) -> Path:
     """Return a disk with a file that only its journal holds."""
