@@ -193,9 +193,12 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
     sleep_lock(&fs->lock);
     fs->free_blocks += n;
     sleep_unlock(&fs->lock);
-    if (journal_is_open(&fs->journal))
-        return journal_free(&fs->journal, first, n);
-    return blocks_give_back(fs, first, n);
+    if (!journal_is_open(&fs->journal))
+        return blocks_give_back(fs, first, n);
+    int error = journal_free(&fs->journal, first, n);
+    if (error) /* they stay in use: have e2fsck free them */
+        fs->found_state &= ~EXT2_VALID_FS;
+    return error;
 }
 
 int blocks_give_back(void *arg, u32 first, u32 n)
@@ -244,8 +247,7 @@ static int take_ino(struct fs *fs, u32 g, bool directory, u32 *ino)
     if (gd->free_inodes_count == 0)
         return -ENOSPC;
     struct buf *b = bread(fs->disk, gd->inode_bitmap);
-    if (!b)
-        return -EIO;
+    TRY(b ? 0 : -EIO);
     u32 bit = find_clear(b->data, 0, fs->inodes_per_group);
     *ino = g * fs->inodes_per_group + bit + 1;
     if (bit == NO_BIT || *ino < fs->first_ino) {
@@ -300,8 +302,7 @@ int ino_free(struct fs *fs, u32 ino, bool directory)
 static int claim_bit(struct fs *fs, u32 bitmap, u32 bit)
 {
     struct buf *b = bread(fs->disk, bitmap);
-    if (!b)
-        return -EIO;
+    TRY(b ? 0 : -EIO);
     if (bit_get(b->data, bit)) {
         brelse(b);
         return 0;
@@ -329,8 +330,7 @@ int ino_claim(struct fs *fs, u32 ino)
 static int count_clear(struct fs *fs, u32 bitmap, u32 n, u32 *clear)
 {
     struct buf *b = bread(fs->disk, bitmap);
-    if (!b)
-        return -EIO;
+    TRY(b ? 0 : -EIO);
     *clear = 0;
     for (u32 i = 0; i < n; i++)
         *clear += !bit_get(b->data, i);

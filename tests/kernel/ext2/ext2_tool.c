@@ -292,13 +292,13 @@ static int cmd_processes(char **w)
 
 static char **meeting; /* the command's words */
 
-/* Process 1 calls fsync; process 2 swaps to a journal, and then changes an
+/* Process 1 calls fsync; process 2 swaps the order policy, and then changes an
  * inode, which may be in the same block as the inode of process 1. */
 static void fsync_or_swap(u32 i)
 {
     struct inode *ip;
     if (i == 2)
-        shim_use_order(ORDERS_LOGGED);
+        shim_use_order(command_number(meeting[5]));
     int error = command_open(meeting[i], false, &ip);
     error = error ?: i == 2 ? ext2_chmod(ip, 0600) : ext2_fsync(ip);
     if (error)
@@ -306,17 +306,17 @@ static void fsync_or_swap(u32 i)
     command_close(ip);
 }
 
-/* meet FILE OTHER DIR: append a byte to the file, then fsync it while another
- * process swaps the order policy and changes the other file, again and again:
- * that process runs instead of the fsync's first step, its second one, ... The
- * image DIR/N is what a power cut leaves after the N-th. */
+/* meet FILE OTHER DIR FROM TO: append a byte to the file, then fsync it while
+ * another process swaps the order policy and changes the other file, again and
+ * again: that process runs before the fsync's first step, its second one, ...
+ * The image DIR/N is what a power cut leaves after the N-th. */
 static int cmd_meet(char **w)
 {
     char line[2 * PATH_BYTES];
     bool more = true;
     meeting = w;
     for (u64 n = 1; more; n++) {
-        shim_use_order(ORDERS_NOW);
+        shim_use_order(command_number(w[4]));
         snprintf(line, sizeof(line), "append %s 1 1", w[1]);
         int error = command_run(line, NULL);
         if (error)
@@ -337,7 +337,7 @@ static const struct command own_commands[] = {
     {"crash", 1, cmd_crash},
     {"cuts", 3, cmd_cuts},
     {"facts", 4, cmd_facts},
-    {"meet", 4, cmd_meet},
+    {"meet", 6, cmd_meet},
     {"nomemory", 2, cmd_nomemory},
     {"processes", 3, cmd_processes},
     {"random", 2, cmd_random},
