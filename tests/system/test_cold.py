@@ -1,4 +1,9 @@
-"""cold: reads with nothing cached, again and again; and what it needs of kernel and images."""
+"""The program `cold`: it reads files with nothing cached, again and again. And what it needs of the
+kernel and of the images.
+
+In each run, processes read `files` of the `pool` of files on a second disk, which has the drive
+cheetah4lp. Before a run, cold has the files' blocks evicted from the cache.
+"""
 
 import json
 import re
@@ -20,7 +25,8 @@ MOUNT = "mkdir /data; mount disk1 /data\n"
 
 @pytest.fixture
 def cold(make_image: MakeImage, tmp_path):
-    """cold("pool=3 files=2", "3:64K"): the program's line, and how many commands it made."""
+    """Return a function that runs cold: cold("pool=3 files=2", "3:64K") makes a pool of three files
+    of 64 KB. It returns cold's line of figures, and how many disk commands it made."""
 
     def run(words: str, scatter: str, args: str = "", expect: int = 0) -> tuple[dict, int, Result]:
         rc = f"{MOUNT}{TELL}cold {words} || poweroff 9\n{TELL}"
@@ -45,9 +51,12 @@ def cold(make_image: MakeImage, tmp_path):
 
 @pytest.mark.parametrize("prefetch", ["none", "bsd44"])
 def test_each_run_reads_the_file_again_and_joins_its_blocks_again(cold, prefetch: str):
-    """Though the blocks' numbers are still in the cache, where they have been invalidated."""
+    """The blocks' numbers are still in the cache for the second run, where they have been
+    invalidated. A second run of a file of eight blocks still makes as many commands as of one
+    block: one."""
 
     def second(kb: int) -> int:
+        """Return how many commands the second run makes, for a file of this size."""
         once, twice = (
             cold(f"bs=64k runs={n}", f"1:{kb}K", f"prefetch={prefetch}")[1] for n in (1, 2)
         )
@@ -57,6 +66,8 @@ def test_each_run_reads_the_file_again_and_joins_its_blocks_again(cold, prefetch
 
 
 def test_a_drive_whose_cache_adapts_is_divided_when_the_files_are_open_before_they_are_read(cold):
+    """The drive's cache is divided into segments, one for each stream. Six streams are as fast with
+    adaptive segments as with six, and slower with three."""
     words = "pool=6 files=6 bs=8k runs=3"
     three, six, adapts = (
         cold(words, "6:64K", f"prefetch=bsd44 bsd44.by_block=1 drive_segments={n}")[0]
@@ -73,7 +84,7 @@ def test_a_runs_reads_wait_for_the_drive_and_end_with_the_last_process(cold):
     assert row["response_ns"]["min"] > 7_000_000  # no read has found anything
     assert row["response_ns"]["max"] <= row["run_ns"]["max"]
     assert row["request_ns"] == pytest.approx(row["run_ns"]["mean"], rel=1e-6)
-    rate = 3 * 65536 * 1e9 / row["run_ns"]["mean"]
+    rate = 3 * 65536 * 1e9 / row["run_ns"]["mean"]  # bytes of three files, a second
     assert row["throughput"] == pytest.approx(rate, rel=1e-3)
 
 
@@ -83,6 +94,8 @@ def test_the_seed_chooses_and_the_same_words_give_the_same(cold):
 
 
 def test_a_process_computes_after_each_read(cold):
+    """A unit of work takes 32 us. A file of 64 KB is four reads of 16 KB, so work=1000 adds four
+    times 32 ms."""
     plain, busy = (cold(f"bs=16k work={n}", "1:64K")[0]["run_ns"]["mean"] for n in (0, 1000))
     assert busy - plain == pytest.approx(4 * 32e6, rel=0.001)  # nothing is read meanwhile
 
@@ -96,12 +109,12 @@ def test_a_process_computes_after_each_read(cold):
         ("disk=disk7", "disk7 at /data: no such device"),
     ],
 )
-def test_what_cannot_be_is_refused(cold, words: str, says: str):
+def test_impossible_words_are_refused_by_name(cold, words: str, says: str):
     _, _, result = cold(words, "3:64K", expect=9)
     assert f"cold: {says}" in result.console
 
 
-# ---- what a reader does: the model's list, and the kernel ----
+# ---- the commands that a reader makes: by the model of sluice/theory, and by the kernel ----
 
 CASES = [
     (policy, kb, bs) for policy in ("none", "bsd44") for kb in (64, 128, 512) for bs in (8, 10, 64)
@@ -110,6 +123,10 @@ CASES = [
 
 @pytest.mark.parametrize(("policy", "kb", "bs"), CASES)
 def test_the_model_of_a_reader_makes_the_kernels_commands(cold, policy: str, kb: int, bs: int):
+    """The model lists the commands for a file of kb KB that is read by bs KB. The kernel makes as
+    many, compared with a file of one block, which the model reads by one command. A file of more
+    than 96 KB has an indirect block, which is read, too."""
+
     def commands(size: int, call: int) -> int:
         return cold(f"bs={call}k", f"1:{size}K", f"prefetch={policy}")[1]
 
@@ -120,15 +137,19 @@ def test_the_model_of_a_reader_makes_the_kernels_commands(cold, policy: str, kb:
     assert commands(kb, bs) - commands(8, 8) == len(mine) - 1
 
 
-# ---- a command's way to the drive ----
+# ---- drive_command_us: how long a command travels to the drive ----
 
 
 def mean_ms(result: Result) -> float:
+    """Return the mean response time that iogen printed first."""
     [line] = re.findall(r"^iogen (\{.*\})$", result.console, re.M)[:1]
     return json.loads(line)["response_ns"]["mean"] / 1e6
 
 
 def test_a_commands_way_is_part_of_its_service_but_not_of_the_one_before(run_script):
+    """A command that finds the drive idle takes longer by the whole way. If four commands are in
+    the drive, the way of the next one passes while the drive still serves the one before."""
+
     def read(words: str, args: str) -> float:
         rc = f"iogen rw=randread bs=4k filename=/dev/disk0 nr=40 {words}"
         return mean_ms(run_script(rc, args=f"drive=fixed {args}", lab=True))
@@ -136,7 +157,6 @@ def test_a_commands_way_is_part_of_its_service_but_not_of_the_one_before(run_scr
     for more_ms in (1, 7):
         way = f"drive_command_us={more_ms}000"
         assert read("", way) - read("", "") == pytest.approx(more_ms, abs=0.001)
-    # Commands that wait in the drive have come their way before.
     waiting = [read("numjobs=4", f"drive_depth=4 {way}") for way in ("", "drive_command_us=1000")]
     assert waiting[1] == pytest.approx(waiting[0], rel=0.01)
 

@@ -1,5 +1,11 @@
-"""`sluice network run`: machines in one virtual time, their consoles on one axis, and their frames
-as pcap."""
+"""`sluice network run`: machines in one virtual time, their consoles on one axis of time, and their
+frames as a pcap capture.
+
+Machine 1 has the address 10.0.0.1, machine 2 has 10.0.0.2, and so on. A machine's commands run at
+its boot, and then it powers off. The kernels send `notes`, one for each frame, with the times when
+the frame began and arrived; the host reads frames from these. The first machine is the hub: it
+hands on the frames of all others, so it stays when its own commands are done.
+"""
 
 import json
 import os
@@ -31,6 +37,8 @@ from sluice.system.guest import Guest
 from sluice.system.qemu import Config
 from sluice.twin import engine
 
+# The server answers two datagrams, and then pings the client with 8000 bytes, in six fragments. The
+# client pings with 3000 bytes, in three fragments, and sends the two datagrams.
 SERVER = "udpecho -l -c 2; ping -c 2 -s 8000 10.0.0.2"
 CLIENT = "ping -c 2 -s 3000 10.0.0.1; udpecho 10.0.0.1 hello; udpecho 10.0.0.1 world; sleep 9"
 
@@ -41,7 +49,8 @@ def build_plan(*scripts: str, args: str = "drive=rz58", link: Link | None = None
 
 
 def run(folder: Path, plan: Plan) -> tuple[list[str], list[Frame], list[int]]:
-    """Run machines. Returns the lines of their consoles, their frames and their statuses."""
+    """Run a plan's machines in a new folder. Returns the lines of their consoles, their frames and
+    their exit statuses."""
     folder.mkdir()
     lines: list[Line] = []
     statuses = run_network(plan, folder, lines.append, folder / "notes")
@@ -52,7 +61,7 @@ def run(folder: Path, plan: Plan) -> tuple[list[str], list[Frame], list[int]]:
 def test_both_consoles_are_on_one_axis_of_time(tmp_path: Path) -> None:
     lines, _, statuses = run(tmp_path / "run", build_plan(SERVER, CLIENT))
     assert statuses == [0, 0]
-    words = [line.split(maxsplit=2) for line in lines]
+    words = [line.split(maxsplit=2) for line in lines]  # time, machine, text
     said = {number: [w[2] for w in words if w[1] == number] for number in ("1", "2")}
     assert [line.split(" from")[0] for line in said["1"][:2]] == ["8000 bytes", "8000 bytes"]
     assert said["1"][2:] == ["2 of 2 answered"]
@@ -62,6 +71,8 @@ def test_both_consoles_are_on_one_axis_of_time(tmp_path: Path) -> None:
 
 
 def test_times_are_the_machines_own(tmp_path: Path) -> None:
+    """A line has the time of the machine that printed it. `uptime` prints this time, too, so both
+    agree to a tenth of a second."""
     lines, _, _ = run(
         tmp_path / "run", build_plan("sleep 2; uptime", "uptime; sleep 1; uptime; sleep 2")
     )
@@ -72,6 +83,9 @@ def test_times_are_the_machines_own(tmp_path: Path) -> None:
 
 
 def test_repeated_and_loaded_and_parallel_runs_are_the_same(tmp_path: Path) -> None:
+    """A link that loses 10 % and delays 20 % of the frames, by a seed, loses the same ones in each
+    run, also when the host is busy and runs two networks at once. Another seed loses other frames.
+    """
     link = Link(loss_percent=10, late_percent=20, seed=3)
     plan = build_plan(SERVER + "; sleep 30", CLIENT, link=link)
     alone = run(tmp_path / "alone", plan)
@@ -95,6 +109,9 @@ def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 
 # ---- in the twin ----
+
+
+# A twin is the same kernel, compiled for the host, in the place of a machine in QEMU.
 
 
 def as_twins(plan: Plan) -> Plan:
@@ -126,7 +143,7 @@ def test_four_twins_print_and_send_what_four_machines_do(tmp_path: Path) -> None
     assert run(tmp_path / "twins", as_twins(plan)) == machines
 
 
-HUB_LINE = f"1  {HUB}"  # the last one of the first machine
+HUB_LINE = f"1  {HUB}"  # what the first machine prints last: it stays as the hub
 
 
 @pytest.mark.parametrize("twins", [False, True], ids=["machines", "twins"])
@@ -151,6 +168,7 @@ def test_machines_go_on_when_the_first_of_them_is_off(tmp_path: Path, twins: boo
 def test_a_first_machine_that_is_off_ends_when_the_others_are_quiet(
     tmp_path: Path, twins: bool
 ) -> None:
+    """The others wait for frames for ever, so they end with status 102, which says so."""
     plan = build_plan("true", "udpecho -l", "udpecho -l", args="update=none")
     lines: list[Line] = []
     plan = as_twins(plan) if twins else plan
@@ -159,7 +177,8 @@ def test_a_first_machine_that_is_off_ends_when_the_others_are_quiet(
 
 
 def test_a_twin_and_a_machine_are_on_one_link(tmp_path: Path) -> None:
-    """Neither of the two knows whether the other is a twin or a machine."""
+    """Machine 1 runs in QEMU, machine 2 is a twin. Their output and frames are those of two
+    machines in QEMU."""
     plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, 3))
     machines = run(tmp_path / "machines", plan)
 
@@ -177,6 +196,7 @@ def test_a_twin_that_does_not_boot_is_named(tmp_path: Path) -> None:
 
 
 def test_the_command_has_twins_run_if_it_is_asked_to() -> None:
+    """With --engine twin the command prints the same as without."""
     as_twins(build_plan())
     words = ("udpecho -l -c 1", "udpecho 10.0.0.1 hi; false")
     made = [command(*words, frames=True, **how) for how in ({}, {"engine": "twin"})]
@@ -185,7 +205,7 @@ def test_the_command_has_twins_run_if_it_is_asked_to() -> None:
     assert "hi" in machines[0]
 
 
-# ---- of more than two machines ----
+# ---- more than two machines, and how a network ends ----
 
 
 def test_four_machines_are_on_one_link(tmp_path: Path) -> None:
@@ -207,11 +227,12 @@ def test_a_machine_that_waits_for_frames_only_is_found_by_one_that_comes(tmp_pat
 
 
 def test_a_network_that_is_quiet_for_ever_ends_and_says_so(tmp_path: Path) -> None:
-    """Both machines wait for a frame, or one of them is off, and no daemon has a timer."""
+    """Both machines wait for a frame, or one of them is off and the other waits. With update=none
+    no daemon has a timer that would wake a machine."""
     for number, scripts in enumerate((("udpecho -l", "udpecho -l"), ("udpecho -l", "sleep 3"))):
         plan = build_plan(*scripts, args="update=none")
         lines, _, statuses = run(tmp_path / f"{number}", plan)
-        quiet = [line.split(maxsplit=1) for line in lines]
+        quiet = [line.split(maxsplit=1) for line in lines]  # time; machine and text
         text = "  link: all machines wait for frames, and none can send one"
         assert [one[1] for one in quiet] == [f"{n}{text}" for n in (1, 2)[: 2 - number]]
         assert len({one[0] for one in quiet}) == 1  # in the same instant
@@ -285,15 +306,17 @@ def test_an_interrupt_ends_all_machines_and_shows_what_they_printed() -> None:
 def test_a_server_that_listens_for_ever_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """If no machine prints a line for SILENCE_S, run_network calls the function that it was given
+    with the numbers of the machines that still run."""
     monkeypatch.setattr(virtual, "SILENCE_S", 1)
 
-    class Enough(Exception):
+    class Silent(Exception):
         pass
 
     def stop(numbers: list[int]) -> None:
-        raise Enough(numbers)
+        raise Silent(numbers)
 
-    with pytest.raises(Enough, match=r"\[1\]"):
+    with pytest.raises(Silent, match=r"\[1\]"):
         run_network(build_plan("udpecho -l", "true"), tmp_path, lambda line: None, None, stop)
 
 
@@ -347,7 +370,7 @@ def test_every_frame_is_in_the_capture_with_its_virtual_time(tmp_path: Path) -> 
     told = [describe_frame(packet.data) for packet in packets]
     assert told[0] == "ARP: who has 10.0.0.1? Tell 10.0.0.2"
     assert told[1] == "ARP: 10.0.0.1 is at 52:54:00:00:00:01"
-    # Four echoes in three and in six fragments, each answered.
+    # Two pings in three fragments and two in six; each of the four is answered by as many.
     assert sum("fragment" in text for text in told) == 2 * 2 * 3 + 2 * 2 * 6
     assert next(t for t in told if "UDP" in t).endswith("> 7, 5 bytes")
     # A reply's last fragment arrives before the program prints it.
@@ -357,12 +380,14 @@ def test_every_frame_is_in_the_capture_with_its_virtual_time(tmp_path: Path) -> 
 
 
 def test_the_identifications_of_cut_datagrams_are_never_used_twice(tmp_path: Path) -> None:
+    """The receiver joins fragments by their identification and addresses. If a sender used an
+    identification twice, fragments of two datagrams could be joined."""
     _, frames, _ = run(tmp_path / "run", build_plan(SERVER, CLIENT))
     packets = [f.data for f in frames if f.data[12:14] == b"\x08\x00"]  # of IP
     cut = [data for data in packets if data[20:22] != b"\x40\x00"]  # not "don't fragment"
     firsts = [data for data in cut if not data[21] and not data[20] & 0x1F]  # offset 0
     keys = [data[18:20] + data[26:34] for data in firsts]  # identification and both addresses
-    assert len(keys) == 8
+    assert len(keys) == 8  # four pings and four answers
     assert len(set(keys)) == len(keys)
 
 
@@ -377,22 +402,24 @@ def test_tshark_decodes_a_capture_without_a_complaint(tmp_path: Path) -> None:
     packets = [packet["_source"]["layers"] for packet in json.loads(done.stdout)]
     assert len(packets) == len(frames)
     assert "_ws.malformed" not in done.stdout and "_ws.expert" not in done.stdout
-    assert sum("icmp" in packet for packet in packets) == 8
+    assert sum("icmp" in packet for packet in packets) == 8  # four pings and four answers
     times = [float(packet["frame"]["frame.time_relative"]) for packet in packets]
     assert times == [(f.begin_ns - frames[0].begin_ns) / 1e9 for f in frames]
 
 
-# ---- without a machine ----
+# ---- notes, captures and lines, without a machine ----
 
 
 def note(begin_ns: int, kind: int = KIND_FRAME, machine: int = 0, size: int = 4) -> Frame:
-    """Return a note as a frame of a capture, which has another time."""
+    """Return the frame that carries this note. The frame's own time, 0, is not the note's."""
     head = bytearray(NOTE.pack(machine, kind, 1, size, begin_ns, begin_ns + 9))
     head[12:14] = NOTE_TYPE.to_bytes(2, "big")
     return Frame(0, 1, 0, bytes(head) + b"data")
 
 
 def test_frames_are_in_order_whatever_the_order_of_their_notes(tmp_path: Path) -> None:
+    """Frames are sorted by the time when they began, then by machine. A note of another kind is no
+    frame. The notes' machines count from 0, the frames' from 1."""
     notes = [note(7), note(9, kind=2), note(5, machine=1), note(5)]
     write_capture(tmp_path / "notes", notes)
     frames = read_notes(tmp_path / "notes")
@@ -418,13 +445,15 @@ def test_damaged_notes_and_captures_are_refused(tmp_path: Path) -> None:
 
 
 def test_lines_wait_for_the_lines_before_them() -> None:
+    """A line is shown when no machine can still print an earlier one. Output comes in pieces that
+    may end within a line; the empty piece is the end of a machine's output."""
     merger = Merger(2)
 
     def texts(machine: int, data: bytes) -> list[str]:
         return [line.text for line in merger.feed(machine, data)]
 
     assert texts(1, b"[5] a\r\n[9] b\r\n[1") == []
-    assert texts(2, b"[7] x\n[9] y\n") == ["a", "x", "b"]  # 1's next line may be of 9, too
+    assert texts(2, b"[7] x\n[9] y\n") == ["a", "x", "b"]  # machine 1 may print another at 9
     assert texts(1, b"2") == []
     assert texts(1, b"] c\n") == ["y"]
     assert texts(1, b"") == []
@@ -433,6 +462,7 @@ def test_lines_wait_for_the_lines_before_them() -> None:
 
 
 def test_a_machine_that_stays_as_the_hub_holds_back_no_line() -> None:
+    """The hub prints nothing more, so the lines of others need not wait for its next line."""
     merger = Merger(2)
     assert merger.feed(2, b"[7] x\n") == []
     hub = merger.feed(1, f"[3] {HUB}\n".encode())
@@ -442,6 +472,7 @@ def test_a_machine_that_stays_as_the_hub_holds_back_no_line() -> None:
 
 
 def test_the_book_has_the_rows_of_the_links() -> None:
+    """The book's table of links has a column for each link and the figures of its file."""
     page = (ROOT / "book/pages/inside/network.md").read_text()
     names = re.findall(r"`(\w+)`", re.findall(r"^\| figure .*", page, re.M)[0])
     assert names == sorted(path.stem for path in FOLDER.glob("*.c") if path.stem != "link")

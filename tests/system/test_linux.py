@@ -1,5 +1,9 @@
-"""`make bench LINUX=1`: what of it needs neither a network nor Linux; and a boot, where Linux has
-been fetched."""
+"""`make bench LINUX=1`, which measures Sluice and a Linux guest by turns.
+
+Most tests need neither a network nor Linux: the programs that would fetch Debian's kernel (apt-get,
+apt-cache, dpkg-deb) are shell scripts that a test writes. The last tests boot Linux where it has
+been fetched. The archive is the initial RAM disk, in cpio's format `newc`, that Linux starts with.
+"""
 
 import json
 import lzma
@@ -24,13 +28,13 @@ from tools.bench.debian import Kernel, Missing
 from tools.bench.linux import LinuxMachine
 
 PACKAGE = "linux-image-6.12.9-riscv64"
-WANTED = (  # of issue 20
+WANTED = (  # the lines of the table that issue 20 asks for
     *("cold sequential read", "cold random 4 KiB reads", "cached 4 KiB reads"),
     *("sequential write and fsync", "create and unlink", "null system calls"),
     *("fork, exec and wait", "device, random 4 KiB, 1 process", "device, 64 KiB requests"),
 )
 
-# ---- the archive ----
+# ---- the archive (cpio's format newc: 6 bytes of magic, 13 numbers of 8 digits, name, data) ----
 
 ENTRIES = [
     cpio.folder("dev"),
@@ -45,12 +49,12 @@ def read_back(data: bytes) -> Iterator[tuple[cpio.Entry, list[int]]]:
     """Yield each entry of an archive, and the fields of its header."""
     at = 0
     while True:
-        assert at % 4 == 0 and data[at : at + 6] == b"070701"
+        assert at % 4 == 0 and data[at : at + 6] == b"070701"  # the magic; all parts are aligned
         fields = [int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
         size, length = fields[6], fields[11]
         name = data[at + 110 : at + 110 + length]
         assert name.endswith(b"\0")
-        start = (at + 110 + length + 3) & ~3
+        start = (at + 110 + length + 3) & ~3  # of the data, behind the header of 110 bytes
         path = name[:-1].decode()
         if path == "TRAILER!!!":
             assert len(data) == start
@@ -63,9 +67,10 @@ def read_back(data: bytes) -> Iterator[tuple[cpio.Entry, list[int]]]:
 def test_an_archive_holds_what_was_put_in() -> None:
     found = list(read_back(cpio.archive(ENTRIES)))
     assert [entry for entry, _ in found] == ENTRIES
-    numbers = [fields[0] for _, fields in found]
-    assert len(set(numbers)) == len(numbers)
-    assert [fields[4] for _, fields in found] == [2, 1, 1, 1, 1]
+    inode_numbers = [fields[0] for _, fields in found]
+    assert len(set(inode_numbers)) == len(inode_numbers)
+    link_counts = [fields[4] for _, fields in found]
+    assert link_counts == [2, 1, 1, 1, 1]  # the first entry is a folder
 
 
 @pytest.mark.parametrize("program", ["cpio", "bsdcpio"])
@@ -83,7 +88,7 @@ def test_programs_read_the_archive(program: str, tmp_path: Path) -> None:
 
 
 def fake(folder: Path, name: str, does: str) -> None:
-    """Add a program."""
+    """Write a shell script of this name, which does these commands, into the folder."""
     (folder / name).write_text(f"#!/bin/sh\n{does}\n")
     (folder / name).chmod(0o755)
 
@@ -118,6 +123,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_kernel_is_fetched_once(programs: Path, tmp_path: Path) -> None:
+    """The second time, the programs that fetch it are gone, and the kernel is still found."""
     folder = tmp_path / "linux" / "kernel"
     found = debian.get_kernel(folder)
     assert (found.release, found.modules.name) == ("6.12.9-riscv64", "6.12.9-riscv64")
@@ -127,6 +133,8 @@ def test_the_kernel_is_fetched_once(programs: Path, tmp_path: Path) -> None:
 
 
 def test_apt_is_asked_for_signed_lists_of_the_system_s_archive(tmp_path: Path) -> None:
+    """The list of sources names Debian's key and trusts no unsigned archive. All folders of apt are
+    below the test's, so the system's lists stay as they are."""
     apt = debian.Apt(tmp_path)
     apt.prepare("http://archive.example/debian")
     said = (tmp_path / "sources.list").read_text()
@@ -158,11 +166,13 @@ def test_apt_is_asked_for_signed_lists_of_the_system_s_archive(tmp_path: Path) -
 def test_a_kernel_that_is_not_to_be_had_is_named(
     programs: Path, tmp_path: Path, program: str, does: str, why: str
 ) -> None:
+    """One of the programs fails, or prints something else. The message says what, and nothing half
+    fetched stays in the folder."""
     fake(programs, program, does)
     with pytest.raises(Missing, match=why):
         debian.get_kernel(tmp_path / "linux" / "kernel")
     assert not (tmp_path / "linux" / "kernel").exists()
-    if program != "dpkg-deb":  # which is asked when all has been fetched
+    if program != "dpkg-deb":  # it runs when all has been fetched, and that is kept
         assert not (tmp_path / "linux").exists()
 
 
@@ -240,6 +250,8 @@ def test_init_finds_each_module_that_it_is_to_load() -> None:
 
 
 def test_both_machines_have_the_same_hardware(kernel: Kernel, tmp_path: Path) -> None:
+    """QEMU's command lines for Sluice and Linux differ only in the kernel, its arguments, the
+    initial RAM disk, and the name of the disk's image. Neither counts instructions (-icount)."""
     (tmp_path / "boot").mkdir()
     (tmp_path / "boot/vmlinux-6.12.9").touch()
     fresh = {system: tmp_path / f"{system}.fresh" for system in beside.SYSTEMS}
@@ -261,6 +273,8 @@ def test_both_machines_have_the_same_hardware(kernel: Kernel, tmp_path: Path) ->
 
 
 def test_both_systems_run_one_object_file() -> None:
+    """Linux's program `bench` is linked from the object files of Sluice's. Only the system calls
+    (calls.o) are its own."""
     said = make(ROOT, "-n", "-B", "LOCK=held", "SETUP=no", "V=1", "build/guest/bench").stdout
     (link,) = [line.split() for line in said.splitlines() if " -o build/guest/bench " in line]
     objects = [word for word in link if word.endswith((".o", ".a"))]
@@ -277,6 +291,8 @@ def test_both_systems_have_all_lines_that_are_wanted() -> None:
 
 
 def test_a_line_has_its_read_ahead_in_sluice_only() -> None:
+    """A line of the table may name a prefetch policy. Sluice uses it during that line; Linux is
+    given no such command."""
     line = real_time.Line("a line", "read /file", "MB/s", 1, prefetch="ondemand")
     sluice, other = (mock.create_autospec(kind, instance=True) for kind in (Machine, LinuxMachine))
     for machine in (sluice, other):
@@ -291,8 +307,9 @@ def test_a_line_has_its_read_ahead_in_sluice_only() -> None:
 
 
 def test_a_ratio_is_of_two_speeds_of_one_round() -> None:
-    row = beside.Row("a line", "MB/s", [10, 40, 90], [5, 80, 30])
+    row = beside.Row("a line", "MB/s", [10, 40, 90], [5, 80, 30])  # Sluice's, Linux's by rounds
     assert row.ratios() == [2, 0.5, 3]
+    # The cells: both medians, then the ratios' median, least and greatest.
     assert row.format_cells()[:7] == ["a line", "40", "30", "MB/s", "2.00", "0.50", "3.00"]
 
 
@@ -303,6 +320,7 @@ def test_a_ratio_is_of_two_speeds_of_one_round() -> None:
 def test_a_system_is_faster_only_if_it_was_so_in_every_round(
     ours: list[float], verdict: str
 ) -> None:
+    """Linux reached 2 and 1.5 in the two rounds. "behind" and "ahead" are in both rounds."""
     row = beside.Row("a line", "calls/s", ours, [2, 1.5])
     head, line = beside.format_rows([row]).splitlines()
     assert head.split("  ")[-1] == "Sluice is"
@@ -317,9 +335,11 @@ def round_of(ours: float, theirs: float) -> beside.Round:
 def test_what_was_measured_before_a_stop_is_kept(
     tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Control-C stops the third round of five. The file then has the figures of two rounds, in
+    which Sluice was twice as fast, and the systems took turns in being first."""
     (tmp_path / "boot").mkdir()
     (tmp_path / "boot/vmlinux-6.12.9").touch()
-    orders = []
+    orders = []  # for each round, which system was measured first
 
     def one_round(guests: object, order: tuple[str, ...], report: object) -> beside.Round:
         orders.append(order)
@@ -358,6 +378,8 @@ def test_a_stop_before_the_first_round_says_so() -> None:
 def test_what_was_asked_of_the_journal_is_of_the_median_round(
     ratios: tuple[float, ...], said: str
 ) -> None:
+    """In the line SHARED, the median of the rounds' ratios of Sluice to ext3 must be 2 or more. The
+    other lines have no target. A cell shows the median, and the least and greatest ratio."""
     rounds = [
         {name: {"Sluice": 4 * r, "ext3": 4, "ext4": 2} for name in (journaled.SHARED, "other")}
         for r in ratios
