@@ -33,9 +33,11 @@ class LabRun:
     stat: devtext.Counters
 
     def of_files(self) -> list[Write]:
+        """Return the writes of file data."""
         return [write for write in self.writes if write.owner]
 
     def of_structure(self) -> list[Write]:
+        """Return the writes of the file system's metadata."""
         return [write for write in self.writes if not write.owner]
 
     def most_in_a_second(self) -> int:
@@ -46,6 +48,7 @@ class LabRun:
         return max(seconds.values())
 
     def count(self, name: str) -> int:
+        """Return a counter of /dev/stat after the script."""
         return self.stat[name][0]
 
 
@@ -69,7 +72,8 @@ Lab = Callable[..., LabRun]
 
 
 def lab_of(make_image: MakeImage) -> Lab:
-    """lab(SCRIPT, "update=ipu nbuf=600"): a run of it, with files SIZES."""
+    """Return a function that makes runs: lab(SCRIPT, "update=ipu nbuf=600") runs the script with
+    the files SIZES, and returns its LabRun."""
 
     def run(script: str, args: str) -> LabRun:
         path = make_image(rc=script + TELL, options=FILES)

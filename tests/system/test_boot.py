@@ -28,6 +28,7 @@ def test_in_less_memory_than_it_needs_the_kernel_says_so_and_stops(run_script: R
 
 
 def test_of_more_memory_than_it_can_map_the_kernel_uses_a_part_and_says_so(boot: Boot) -> None:
+    """The kernel maps at most 8 GiB, which are 2^21 pages of 4096 bytes."""
     machine = boot(memory="12G")
     assert f"mem.total {(8 << 30) // 4096} " in machine.check("cat /dev/stat")
     said = "boot: the machine has 12288 MiB of memory: Sluice uses 8192\n"
@@ -45,7 +46,7 @@ def test_of_more_harts_than_it_has_room_for_the_kernel_uses_8_and_says_so(
 
 
 def boot_cpu_s(run_script: Run, memory: str) -> float:
-    """Processor time of QEMU for a boot and a power-off, the least of ten."""
+    """Return the processor time of QEMU for a boot and a power-off, the least of ten."""
     times = []
     for _ in range(10):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -64,11 +65,12 @@ def test_boot_time_does_not_depend_on_memory(run_script: Run) -> None:
 
 @pytest.mark.parametrize("status", [0, 1, 7, 255])
 def test_the_status_of_rc_is_the_machines(run_script: Run, status: int) -> None:
+    """A machine that has an /rc runs it and powers off with its exit status."""
     assert run_script(f"echo from rc\nexit {status}\n").status == status
 
 
 @pytest.mark.parametrize(
-    ("args", "complaint"),
+    ("args", "complaint"),  # complaint: a part of the message
     [
         ("nosuch=1", "nosuch"),
         ("nbuf=15", "nbuf=15"),
@@ -96,6 +98,7 @@ def test_a_bad_boot_argument_stops_the_boot_and_is_named(
 
 
 def test_a_root_disk_without_a_file_system_stops_the_boot(make_image: MakeImage) -> None:
+    """The disk has a mebibyte of zeros."""
     path = make_image(damaged=True)
     path.write_bytes(b"\0" * (1 << 20))
     result = run_rc(Config((Disk(path),)))

@@ -1,4 +1,9 @@
-"""Where a machine's time goes, as /dev/stat has it: idle, the update daemon, the others."""
+"""Where a machine's time goes, by the counters of /dev/stat: the processor is idle (cpu.idle), the
+update daemon computes (updated.cpu), or a program does.
+
+The fixture `console` is what one machine printed, which slept, computed, and then wrote dirty
+blocks, with the counters printed after each part.
+"""
 
 import re
 
@@ -29,6 +34,7 @@ COUNTER = re.compile(r"^(\S+) (\d+) +ns$", re.M)
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return what the machine that runs SCRIPT printed."""
     root = image.make_image(tmp_path_factory.mktemp("cpu") / "root.img", Content(rc=SCRIPT))
     args = "drive=fixed check=1 write=delayed update=pu"
     result = run_rc(Config((Disk(root),), args=args, lab=True))
@@ -59,6 +65,7 @@ def test_a_machine_that_computes_is_not_idle(console: str):
     assert grown_s(console, "computing")["cpu.idle"] < 0.1 * real_s
 
 
-def test_what_the_update_daemon_computes_is_told(console: str):
+def test_the_update_daemons_computing_is_counted(console: str):
+    """The daemon writes 200 blocks, which takes it some milliseconds of computing."""
     grown = grown_s(console, "updating")
     assert 0.001 < grown["updated.cpu"] < 0.1

@@ -1,4 +1,9 @@
-"""`sluice crash debug`: gdb stops where a cut's last command goes to the disk."""
+"""`sluice crash debug`: gdb stops where the last disk command before a power cut is issued.
+
+The crash laboratory records what a workload does to the disk as a list of events: operations that
+begin and return, writes, and flushes. A cut is a number: it stands for a power cut behind one of
+these events (cut.after).
+"""
 
 import re
 import subprocess
@@ -22,6 +27,7 @@ needs_twin = pytest.mark.skipif(
 
 
 def run_sluice(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run `sluice crash debug` with these words."""
     line = [str(TREE / "bin" / "sluice"), "crash", "debug", *words]
     return subprocess.run(
         line, capture_output=True, encoding="utf-8", timeout=HANG_S, check=False, cwd=TREE
@@ -29,6 +35,8 @@ def run_sluice(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_commands_of_the_disk_are_counted_up_to_the_cut() -> None:
+    """A write and a flush are commands; the beginning, the return and the end of an operation are
+    not. last_command is the index of the last command up to the cut, or -1."""
     kinds = ["began", "write", "flush", "returned", "began", "write", "end"]
     events = [Event(kind) for kind in kinds]
     assert [count_commands(events, after) for after in range(7)] == [0, 1, 2, 2, 2, 3, 3]
@@ -46,7 +54,8 @@ def test_commands_of_the_disk_are_counted_up_to_the_cut() -> None:
 def test_gdb_stops_where_the_last_write_before_the_cut_is_issued(
     text: str, args: str, block: str, operation: int, caller: str
 ) -> None:
-    """caller: a function that the stack must have, if the drive takes the write at once."""
+    """operation: which operation of the workload made the write. caller: a function that the stack
+    must have, if the drive takes the write at once."""
     with Laboratory(Setup(args, block=block)) as laboratory:
         workload = find_workload(text)
         events = laboratory.record(workload)

@@ -1,4 +1,8 @@
-"""A damaged disk gives errors: never a panic, never a hang, nothing lost elsewhere."""
+"""A damaged disk gives errors: never a panic, never a hang, nothing lost elsewhere.
+
+A machine mounts seven damaged copies of one file system by turns, and tries all kinds of commands
+on each. A kind of damage names the metadata that a seed changes at random.
+"""
 
 import random
 from pathlib import Path
@@ -11,7 +15,7 @@ from sluice.host.paths import DEBUG_KERNEL, KERNEL
 from sluice.system.damage import KINDS, damage_file
 from sluice.system.qemu import Config, Disk, run_rc
 
-DISKS = 7  # damaged ones at a time, beside the root
+DISKS = 7  # damaged ones at a time, in addition to the root disk
 BATCHES = 5  # boots for each kind of metadata: 7 * 5 * 7 = 245 seeds
 
 # The commands tried on each: read all, change some, remove some. Each may fail.
@@ -54,11 +58,13 @@ def victim(make_image: MakeImage) -> Path:
 def test_damage_never_crashes_the_kernel(
     make_image: MakeImage, victim: Path, tmp_path: Path, kind: str, batch: int
 ) -> None:
+    """The commands of WALK may fail, but each disk's commands come to their end, and the machine
+    powers off with status 0."""
     seeds = range(batch * DISKS, (batch + 1) * DISKS)
     disks = [damage_file(victim, tmp_path / f"{seed}.damaged", kind, seed) for seed in seeds]
     script = "mkdir /mnt\n" + "".join(WALK.format(n=n + 1) for n in range(DISKS))
     root = make_image(rc=script + "sync\nexit 0\n")
-    kernel = DEBUG_KERNEL if batch % 2 else KERNEL
+    kernel = DEBUG_KERNEL if batch % 2 else KERNEL  # by turns
     result = run_rc(Config((Disk(root), *(Disk(disk) for disk in disks)), kernel=kernel))
     assert result.status == 0, f"seeds {seeds}\n{result.console[-3000:]}"
     assert f"disk{DISKS} done" in result.console

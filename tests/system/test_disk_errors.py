@@ -1,6 +1,7 @@
 """Errors of the disk reach the program that asked, and flushes reach the disk.
 
-QEMU's blkdebug driver fails chosen transfers of an image.
+QEMU's blkdebug driver fails chosen transfers of an image, with the error EIO (number 5). The file
+systems have blocks of 4 KiB, so the files /bad and /good of the fixture `data` have ten blocks.
 """
 
 from pathlib import Path
@@ -15,7 +16,8 @@ EIO = "input/output error"
 
 
 def failing(path: Path, iotype: str, sector: int | None = None) -> Disk:
-    """Return a disk whose transfers of that type fail; of one sector or of all."""
+    """Return a disk whose transfers of that type (read, write or flush) fail: those that have this
+    sector, or all of them."""
     rule = f"inject-error.0.event=none,file.inject-error.0.iotype={iotype}"
     if sector is not None:
         rule += f",file.inject-error.0.sector={sector}"
@@ -29,6 +31,7 @@ def sector_of(path: Path, inside: str, index: int = 0) -> int:
 
 
 def second_disk(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Machine:
+    """Return a machine that has the disk mounted at /mnt."""
     machine = boot(disks=(Disk(make_image()), disk), args=args)
     machine.check("mkdir /mnt && mount disk1 /mnt")
     return machine
@@ -36,6 +39,7 @@ def second_disk(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -
 
 @pytest.fixture
 def data(make_image: MakeImage) -> Path:
+    """Return the image of a disk with the files /bad and /good."""
     files = {"/bad": b"b" * 40_000, "/good": b"g" * 40_000}
     return make_image(files=files, programs=False)
 
@@ -43,6 +47,7 @@ def data(make_image: MakeImage) -> Path:
 def test_a_failed_read_is_eio_to_the_reader_and_harms_no_other(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
+    """A sector of /bad's block 4 fails. The four blocks before it can be read, and so can /good."""
     disk = failing(data, "read", sector_of(data, "/bad", 4) + 3)
     machine = second_disk(boot, make_image, disk)
     output = machine.run("cat /mnt/bad > /dev/null")
@@ -56,6 +61,7 @@ def test_a_failed_read_is_eio_to_the_reader_and_harms_no_other(
 def test_a_failed_write_is_eio_to_fsync_and_to_sync(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
+    """Writes to block 4 of /bad fail. The machine and the other file go on."""
     disk = failing(data, "write", sector_of(data, "/bad", 4))
     machine = second_disk(boot, make_image, disk)
     output = machine.run("dd if=/dev/zero of=/mnt/bad bs=4k count=9 conv=notrunc,fsync")
@@ -81,6 +87,8 @@ def test_a_failed_flush_is_eio_to_fsync_so_fsync_flushes(
 def test_where_the_order_of_writes_needs_a_flush_and_it_fails_nothing_is_changed(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
+    """The flush fails before the new file's metadata is changed. The file system becomes
+    read-only."""
     machine = second_disk(boot, make_image, failing(data, "flush"))
     output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1")
     assert output.status != 0
@@ -100,7 +108,7 @@ def test_metadata_that_cannot_be_read_is_eio(boot: Boot, make_image: MakeImage, 
 def test_a_disk_whose_superblock_cannot_be_read_is_not_mounted(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
-    machine = boot(disks=(Disk(make_image()), failing(data, "read", 2)))
+    machine = boot(disks=(Disk(make_image()), failing(data, "read", 2)))  # ext2's superblock
     output = machine.run("mkdir /mnt && mount disk1 /mnt")
     assert output.status != 0
     assert EIO in output.text

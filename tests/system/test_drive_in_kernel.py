@@ -9,6 +9,8 @@ from sluice.system.qemu import Disk
 
 
 def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:
+    """The disk has 1 GiB, and the drive LPS540S some 516 MiB. The message counts
+    sectors of 512 bytes."""
     disk = Disk(drive="driver=null-co,size=1G")
     result = run_script("echo must not run", disks=(disk,), args="disk1.drive=lps540s")
     assert result.status != 0
@@ -24,6 +26,8 @@ def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:
 def test_a_disk_may_be_a_part_of_a_drive(
     run_script: Run, drive: str, cylinders: int, sectors: int
 ) -> None:
+    """A disk with as many sectors as the part has boots, and one with a sector more is refused. For
+    cheetah4lp only the latter is tried: 0 stands for a number that is not known."""
     args = f"disk1.drive={drive} drive_cylinders={cylinders}"
     for size in filter(None, (sectors, sectors + 1)):
         disk = Disk(drive=f"driver=null-co,size={512 * size}")
@@ -33,12 +37,13 @@ def test_a_disk_may_be_a_part_of_a_drive(
 
 
 def test_a_drive_that_reads_whole_tracks_has_what_lies_before_a_request(run_script: Run) -> None:
-    """Eight blocks of a file, the last first, which are on two tracks at most.
+    """Eight blocks of a file are read, the last one first. They are on two tracks at most.
 
-    With whole tracks there are two turns of 15 ms, two seeks, which take 8 ms at most over so small
-    a disk, and eight commands of 2.6 ms: 67 ms at most. By its row, hp97560 comes back to where the
-    block before begins a turn less 8 of its 72 sectors later, six times at least on the same track:
-    80 ms at least. The fast processor needs 1 ms at most of each turn for dd, which makes 74 ms.
+    A drive that reads whole tracks needs two rotations of 15 ms, two seeks of 8 ms at most over so
+    small a disk, and eight commands of 2.6 ms: 67 ms at most. As its row says, hp97560 reads no
+    whole tracks. The block before begins 8 of its 72 sectors earlier, so the drive waits for a
+    rotation minus 8 sectors, at least six times on the same track: at least 80 ms. The fast
+    processor uses at most 1 ms of each such rotation for dd, so the limit is 74 ms.
     """
     again = [f"dd if=/f of=/dev/null bs=4k count=1 skip={i}\n" for i in range(7, -1, -1)]
     script = f"dd if=/g of=/dev/null\ncat /dev/hist\n{''.join(again)}cat /dev/hist\n"
@@ -52,7 +57,7 @@ def test_a_drive_that_reads_whole_tracks_has_what_lies_before_a_request(run_scri
         (n, ns), (all_n, all_ns) = re.findall(pattern, result.console, re.M)
         assert int(all_n) - int(n) == 8
         sums[how] = (int(all_ns) - int(ns)) / 10**6
-    assert sums["drive_ahead=track"] < 67
+    assert sums["drive_ahead=track"] < 67  # ms
     assert sums[""] > 74
 
 
@@ -72,14 +77,17 @@ def test_a_drive_that_reads_whole_tracks_has_what_lies_before_a_request(run_scri
         ),
     ],
 )
-def test_whole_tracks_are_refused_with_the_reason(run_script: Run, args: str, said: str) -> None:
+def test_reading_whole_tracks_is_refused_with_the_reason(
+    run_script: Run, args: str, said: str
+) -> None:
     result = run_script("true", args=args, lab=True)
     assert result.status == 100
     assert f"boot: {said}" in result.console
 
 
 def test_a_drive_that_queues_commands_itself_answers_sooner(run_script: Run) -> None:
-    """Six readers read six files. Only the drive changes the order of their requests."""
+    """Six readers read six files. The scheduler fcfs keeps the order of their requests, and the
+    drive, which holds up to eight of them, chooses a better one."""
     readers = "".join(f"dd if=/f{i} of=/dev/null &\n" for i in range(5))
     script = f"{readers}dd if=/f5 of=/dev/null\nwait\ncat /dev/hist\n"
     files = {f"f{i}": bytes(200_000) for i in range(6)}

@@ -1,9 +1,12 @@
 """Eager writing with a virtual log beside update in place, on models of the paper's drives.
 
-No kernel runs: kernel/vlog, policies/lib/nearest.c and the drive's model do, as the kernel
-is to use them (eager_tool). The expectations are the shape of figure 8 of Wang, Anderson and
-Patterson 1999: eager writing rises gently with utilisation and stays below update in place. Gently:
-a time to locate a place, of the two that a write needs, stays below one turn of the platters.
+No kernel runs. The program eager_tool links kernel/vlog, policies/lib/nearest.c and the drive's
+model as the kernel uses them. Eager writing puts a block into the free place that the head reaches
+first, and writes a sector of the map, which says where the block is. Update in place overwrites it.
+
+The expectations are the shape of figure 8 of Wang, Anderson and Patterson 1999: the time of an
+eager write rises gently with utilisation and stays below that of update in place. "Gently" means
+that each of the two parts of a write, data and map, waits less than one rotation for its place.
 """
 
 import subprocess
@@ -16,9 +19,10 @@ from sluice.system import virtual_log
 
 pytestmark = pytest.mark.native
 
-PART = {"hp97560": (36, 60e6 / 4002), "st19101": (11, 60e6 / 10000)}  # cylinders, us a turn
-PLACES = 36 * 19 * 72 // 8  # of the HP 97560's part
-USED = (30, 50, 70, 90)
+# The part of each drive that the paper uses: cylinders, and us of a rotation (60e6 / rpm).
+PART = {"hp97560": (36, 60e6 / 4002), "st19101": (11, 60e6 / 10000)}
+PLACES = 36 * 19 * 72 // 8  # of the HP 97560's part: cylinders, heads, sectors; 8 for a place
+USED = (30, 50, 70, 90)  # percent of the places
 WRITES = 4000
 
 
@@ -53,6 +57,8 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_a_reader_of_the_image_alone_finds_every_block(disk: bytes):
+    """eager_tool writes each block's number into its first bytes. The host's reader finds them by
+    the map that is on the disk; the other 30 % of the blocks are zeros."""
     found = virtual_log.read_logical_disk(disk)
     written = len(virtual_log.block_places(disk))
     assert written == len(found) // virtual_log.PLACE * 70 // 100
@@ -63,6 +69,8 @@ def test_a_reader_of_the_image_alone_finds_every_block(disk: bytes):
 
 
 def test_the_reader_takes_no_damaged_image(disk: bytes):
+    """First the label is damaged. Then a sector of the map is changed, so that two blocks are in
+    one place. Its sequence number and checksum are made to fit, so that it is the newest one."""
     with pytest.raises(virtual_log.DamagedLogError, match="no label"):
         virtual_log.block_places(b"\1" + disk[1:])
     twice = bytearray(disk)
@@ -85,5 +93,6 @@ def test_the_reader_takes_no_damaged_image(disk: bytes):
 
 @pytest.mark.parametrize("drive", PART)
 def test_a_write_of_data_is_followed_by_little_more_than_one_of_the_map(drive: str):
-    # At random, each of some 55 pieces seldom has more children than a sector has pointers.
+    # The map has some 55 pieces. A write of data needs a second sector of the map only if a piece
+    # has more children than a sector has pointers, which is rare with random writes.
     assert 1 <= measure(drive, "eager", 80)["maps"] < 1.05

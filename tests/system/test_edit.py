@@ -1,4 +1,8 @@
-"""The editor, as a user sees it: a model of the terminal takes what the console shows."""
+"""The editor, as a user sees it: a model of a terminal shows what the console prints.
+
+A test types keys, waits for a text at the bottom of the screen, and looks at the screen's rows. Row
+-1 is for messages; row -2 has the file's name and the cursor's line and column.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,6 +21,7 @@ SAVE, QUIT, FIND, GO, CUT, PASTE, CANCEL = (chr(ord(c) & 31) for c in "SQFGKYC")
 LINES = "".join(f"line {i}\n" for i in range(1, 301))
 WIDE = "begin " + "".join(f"{i:04} " for i in range(100)) + "end\n"
 BYTES = b"\ttab\x01\xff\xc3\xa9\n\nno newline at the end"
+# A control sequence with its numbers and its letter, or one character of text.
 PIECES = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|\x1b[78]|([^\x1b])", re.S)
 
 
@@ -74,12 +79,14 @@ class Editor:
 
 @pytest.fixture
 def machine(boot: Boot, make_image) -> Iterator[Machine]:
+    """Return a machine at its prompt, with the files /lines, /wide and /bytes."""
     files = {"/lines": LINES.encode(), "/wide": WIDE.encode(), "/bytes": BYTES}
     return boot(disks=(Disk(make_image(files=files)),))
 
 
 def test_the_editor(machine: Machine) -> None:
-    """All parts use one machine. Each part leaves the editor, and looks at the file."""
+    """The parts are the functions below. All of them use one machine, because a boot takes longer
+    than a part. Each part leaves the editor and looks at the file that was saved."""
     for part in [new_file, long_file, wide_line, other_bytes, leaving, refusals]:
         part(machine)
     path = machine.config.disks[0].image
@@ -89,6 +96,7 @@ def test_the_editor(machine: Machine) -> None:
 
 
 def new_file(machine: Machine) -> None:
+    """Type two lines into a new file, insert between them, and save."""
     editor = Editor(machine, "/new")
     screen = editor.type("one\rthree\x1b[A\x1b[Ftwo", "column 7")
     assert [screen.text(row) for row in range(3)] == ["onetwo", "three", "~"]
@@ -100,6 +108,7 @@ def new_file(machine: Machine) -> None:
 
 
 def long_file(machine: Machine) -> None:
+    """Move through 300 lines by keys, by number and by searching; then cut and paste lines."""
     editor = Editor(machine, "/lines")
     screen = editor.type(DOWN * (ROWS - 2), "line 23 of 301")
     assert screen.text(ROWS - 3) == "line 23"
@@ -121,6 +130,7 @@ def long_file(machine: Machine) -> None:
 
 
 def wide_line(machine: Machine) -> None:
+    """Edit a line that is wider than the screen, which then shows a part of it."""
     editor = Editor(machine, "/wide")
     screen = editor.type(RIGHT, "column 2")
     assert screen.text(0) == WIDE[:79] + ">"
@@ -135,6 +145,7 @@ def wide_line(machine: Machine) -> None:
 
 
 def other_bytes(machine: Machine) -> None:
+    """Edit a file with a tab, control characters and letters of two bytes."""
     editor = Editor(machine, "/bytes")
     screen = editor.type(RIGHT + "x", "column 10")
     assert screen.text(0).startswith(" " * 8 + "xtab^A")
@@ -144,6 +155,7 @@ def other_bytes(machine: Machine) -> None:
 
 
 def leaving(machine: Machine) -> None:
+    """Leave with changes: cancel the question, answer no, and answer yes."""
     editor = Editor(machine, "/new")
     editor.type("lost", "column 5")
     assert "Save the changes?" in editor.type(QUIT, "Save the changes").text(-1)
@@ -159,6 +171,7 @@ def leaving(machine: Machine) -> None:
 
 
 def refusals(machine: Machine) -> None:
+    """Open what the editor refuses: a directory, too large a file, and not at the console."""
     machine.check("dd if=/dev/zero of=/large bs=1k count=4097 2> /dev/null")
     said = {
         "edit /dir": "edit: /bin: not a regular file",
@@ -175,7 +188,8 @@ def refusals(machine: Machine) -> None:
 
 
 def test_a_save_without_room_loses_nothing(boot: Boot, make_image: MakeImage) -> None:
-    """The name under which the editor first tries to write the text may be taken."""
+    """The editor writes the text to a new file and renames it. The disk is full, and the names that
+    the editor tries first, t.new and t.new0, are taken. The old text and both files stay."""
     machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
     machine.check("mkdir /m; mount disk1 /m; seq 20000 | head -c 81920 > /m/t")
     machine.check("echo stale > /m/t.new; echo stale > /m/t.new0")
