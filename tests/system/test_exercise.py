@@ -1,5 +1,11 @@
 """Files under drawn policies hold what a model of them says (tools/exercise/), and the programs
-that compare them notice when they do not."""
+that compare them notice when they do not.
+
+A seed draws a Setting: a machine, its policies and tunables, its disks, and loads for two boots.
+Two programs change files and compare them with their own model of the contents: scribble one file,
+churn the names of a directory. Their options excuse a fault that may be there: -f a full disk, -l a
+loss that the kernel reports. outcome.py makes the run, and returns a Wrong if anything differs.
+"""
 
 import os
 import platform
@@ -41,7 +47,9 @@ def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: 
 
 @pytest.mark.drawn(8)
 @pytest.mark.parametrize("seed", LIVE_SEEDS)
-def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
+def test_files_hold_what_the_model_says_on_two_harts_with_disks_of_qemu(
+    seed: int, tmp_path: Path
+) -> None:
     wrong = outcome.make_run(
         draw_setting(seed, load_catalogue(), 600, live=True), tmp_path, live=True
     )
@@ -49,7 +57,9 @@ def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.native
-def test_sums_are_compared_but_for_what_may_be_lost() -> None:
+def test_sums_are_compared_except_those_of_files_that_may_be_lost() -> None:
+    """A sum is a line of cksum between two marks. Messages of the kernel among them are left out,
+    and so are the files of folders that may have lost something."""
     text = f"x\n{drawn.SUMS}\n1 5 /data/w1\next2: disk1: inode 18 is damaged\n2 5 /work/a b\n"
     text += f"{drawn.END}\n3 5 /no\n"
     assert outcome.parse_sums(text, []) == ["1 5 /data/w1", "2 5 /work/a b"]
@@ -61,6 +71,8 @@ def test_sums_are_compared_but_for_what_may_be_lost() -> None:
 def test_e2fsck_may_mend_only_where_the_machine_said_that_something_lacks(
     said: str, tmp_path: Path
 ) -> None:
+    """The disk is damaged: a file's count of blocks (i_blocks) is wrong. That is a complaint unless
+    the machine printed that it could not write everything."""
     disk = image.make_image(
         tmp_path / "disk.img", Content(files={"/f": b"x" * 9000}, programs=False)
     )
@@ -78,7 +90,7 @@ def test_a_run_that_goes_on_past_its_limit_of_virtual_time_is_ended_and_says_its
     monkeypatch.setattr(drawn, "LIMIT_S", 1)
     setting = draw_setting(1, load_catalogue(), 10_000)
     wrong = outcome.make_run(setting, tmp_path)
-    assert wrong
+    assert wrong  # 10,000 operations take more than a second
     said = re.fullmatch(r"first boot: .* limit of virtual time was over, under (.*)", wrong.what)
     assert said, wrong.what
     in_use = dict(pair.split("=") for pair in said[1].split(", "))
@@ -92,10 +104,13 @@ def test_a_seed_draws_the_same_machine_each_time() -> None:
 
 
 def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_programs() -> None:
+    """A load has the option -f exactly if its disk is full or has few inodes, and -l exactly if its
+    disk fails for a while."""
     settings = [draw_setting(seed, load_catalogue(), 100) for seed in range(100)]
     for s in settings:
         loads = s.files["/loads"].decode()
         for folder, disk in zip((drawn.WORK, drawn.DATA), s.disks, strict=False):
+            # The options of the programs that work in this folder.
             mine = re.findall(rf"^\((?:.* )?(?:scribble|churn) (.*)-s .* {folder}/", loads, re.M)
             assert mine or f" {folder}/w" not in loads
             is_full = f"{folder}/fill" in s.files["/first"].decode() or disk.inode_bytes > 8192
@@ -111,6 +126,7 @@ def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_progr
 
 
 def test_all_policies_tunables_and_drives_are_drawn() -> None:
+    """300 seeds are enough to draw each name at least once."""
     texts = [
         f"{s.args}\n{b''.join(s.files.values()).decode()}"
         for s in (draw_setting(seed, load_catalogue(), 100) for seed in range(300))
@@ -128,6 +144,7 @@ def test_all_policies_tunables_and_drives_are_drawn() -> None:
 def test_no_run_begins_after_the_command_was_stopped(
     stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The first of 50 runs is stopped. Those that have begun meanwhile end, and no other begins."""
     tried: list[int] = []
 
     def make(seed: int, live: bool) -> tuple[None, None]:
@@ -151,6 +168,9 @@ def test_a_wrong_run_is_kept_with_its_command_unless_it_was_stopped(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """A run that differs prints its seed, what differs and the command that repeats it, and keeps
+    its files. A run that the user stopped is no finding, so it leaves nothing."""
+
     def run(setting: Setting, folder: Path, live: bool) -> Wrong:
         folder.mkdir()
         if is_stopped:
@@ -178,7 +198,7 @@ def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[i
     return *outcome.boot_twin(machine), root
 
 
-# While the program runs, something else changes what is its own.
+# While a program (key) runs, other commands change its file or directory; then what it prints.
 MEDDLED = {
     "scribble -s 5 -n 1000000 /f": (
         "for i in $(seq 100); do echo meddled >> /f; done",
@@ -189,7 +209,7 @@ MEDDLED = {
         r"/d: seed 5, operation \d+, \w+ of '.*' '.*': expected: .*, got: .*",
     ),
 }
-# A fault that may be there excuses no other difference.
+# With an option that excuses a fault, the program still reports any other difference.
 MEDDLED |= {
     command.replace(" -s", f" {option} -s"): of
     for command, of in MEDDLED.items()
@@ -208,6 +228,7 @@ def test_a_difference_ends_the_program_with_what_was_expected(command: str, tmp_
     assert re.fullmatch(rf"\w+: {said}\n", console)
 
 
+# What the disk has too few of, by mkfs's option -i: bytes of the disk for each inode.
 SMALL = {"blocks": ("-i", "8192"), "inodes": ("-i", "262144")}
 BOTH = "scribble {0} -s 5 -n 2000 -m 2000000 /m/f & churn {0} -s 5 -n 2000 /m/d; wait"
 
@@ -229,7 +250,8 @@ def boot_two(
 @pytest.mark.native
 @pytest.mark.parametrize("full", SMALL)
 def test_nothing_else_changes_on_a_disk_that_is_full(full: str, tmp_path: Path) -> None:
-    """Without -f the same work ends with the error, or with a write that is too short."""
+    """With -f both programs come to their end on a full disk. Without -f the same work ends with
+    the error, or with a write that is too short."""
     args, options = "drive=rz58 nbuf=64 check=1", SMALL[full]
     status, console, _ = boot_two(BOTH.format(""), tmp_path, args, "1M", options)
     assert re.search("no space left on the disk|bytes written, got", console), console
@@ -239,6 +261,7 @@ def test_nothing_else_changes_on_a_disk_that_is_full(full: str, tmp_path: Path) 
     image.check_image(data)
 
 
+# What the kernel prints when it gives a block up.
 LOST = "bio: disk1: block 7 cannot be written and is lost: fsync, close and sync will say so"
 LOSSES = {"scribble": "scribble {} -s 5 -n 4000 /m/f", "churn": "churn {} -s 5 -n 4000 /m/d"}
 
@@ -249,6 +272,9 @@ LOSSES = {"scribble": "scribble {} -s 5 -n 4000 /m/f", "churn": "churn {} -s 5 -
 def test_a_loss_that_is_told_ends_the_program_and_an_untold_one_is_wrong(
     program: str, tmp_path: Path
 ) -> None:
+    """The disk takes no writes from second 5 to second 65, so the kernel loses blocks. With -l the
+    program ends when a call reports this. If the report were missing, find_complaint would say so.
+    Without -l the error itself is reported as a difference."""
     args = "drive=rz58 nbuf=48 full_from_s=5 full_for_s=60"
     _, console, _ = boot_two(LOSSES[program].format("-l"), tmp_path, args, "16M")
     path = LOSSES[program].split()[-1]

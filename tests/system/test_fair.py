@@ -8,7 +8,7 @@ from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
 
-SERVICE_MS = 10  # of the drive `fixed`
+SERVICE_MS = 10  # of a command, on the drive `fixed`
 DATA = ("--file", "/data=8M", "--file", "/a=4K", "--file", "/b=4K")
 
 
@@ -26,13 +26,15 @@ def contend(tmp_path, words: str, args: str) -> list[tuple[int, float]]:
 @pytest.mark.parametrize(
     ("words", "args", "most_services"),
     [
-        # A call moves 16 blocks, the other's before it as many, and names are
-        # looked up first. With 64 buffers little stays in the cache.
+        # Up to 36 commands: a call moves 16 blocks, the other process's call before it as many,
+        # and names are looked up first. With 64 buffers little stays in the cache.
         pytest.param("file 20 /data /data", "nbuf=64 write=through", 36, id="a_files_lock"),
         pytest.param("block 5 /a /b", "", 4, id="a_buffer"),
     ],
 )
 def test_two_that_want_one_thing_take_turns(tmp_path, words, args, most_services):
+    """Two processes want the same lock or buffer again and again. Both get it about as often, and
+    neither waits longer than most_services commands of the disk take."""
     (n0, longest0), (n1, longest1) = contend(tmp_path, words, args)
     assert abs(n0 - n1) <= max(n0, n1) / 10, (n0, n1)
     assert max(longest0, longest1) <= most_services * SERVICE_MS

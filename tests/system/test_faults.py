@@ -1,4 +1,8 @@
-"""A policy's wrong answer is caught, named and counted; the default or the kernel goes on."""
+"""A policy's wrong answer is caught, named and counted; the default or the kernel goes on.
+
+The fixture `kernel` is this tree's kernel with more policies, whose sources are texts below. Each
+policy of WRONG answers wrongly, and each of REFUSED lacks a hook that its kind needs.
+"""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +17,8 @@ from sluice.system.qemu import Config, Disk, run_rc
 
 @dataclass(frozen=True)
 class Wrong:
-    """A policy that answers wrongly: its hooks, their code, what the kernel says of it."""
+    """A policy that answers wrongly: its kind and name, the message of the kernel about its answer,
+    its table of hooks, and their code."""
 
     kind: str
     name: str
@@ -39,7 +44,7 @@ class Wrong:
 
 
 def prefetch(name: str, request: str) -> Wrong:
-    """Return a policy that reads ahead off the file."""
+    """Return a prefetch policy whose request has these fields and is not within the file."""
     code = f"""static void ahead(struct stream *s, const struct access *a, struct readahead *w)
     {{
         (void)s, (void)a;
@@ -50,7 +55,7 @@ def prefetch(name: str, request: str) -> Wrong:
 
 
 def wrong_scheduler(name: str, says: str, answer: str) -> Wrong:
-    """Return a policy that makes a wrong choice."""
+    """Return a scheduler whose choice is this C expression."""
     code = f"""static struct request *next(struct queue *q, u64 now_ns)
     {{
         static struct request other;
@@ -61,7 +66,7 @@ def wrong_scheduler(name: str, says: str, answer: str) -> Wrong:
 
 
 def replace(name: str, answer: str) -> Wrong:
-    """Return a policy that names a wrong victim."""
+    """Return a replace policy whose victim is this C expression."""
     code = f"""static struct block other, *used;
     static void insert(struct block *b, bool reuse) {{ (void)b, (void)reuse; }}
     static void remove(struct block *b) {{ used = b; }}
@@ -139,6 +144,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kernel_with(tmp_path_factory.mktemp("faults"), files)
 
 
+# Commands that have every kind of policy asked.
 LOAD = (
     "cp /bin/sh /copy && sync && cmp /bin/sh /copy && cat /bin/* > /dev/null && cmp /bin/sh /copy"
 )
@@ -163,6 +169,8 @@ def test_a_wrong_answer_is_named_and_counted_and_the_default_goes_on(
 def test_with_check_a_wrong_answer_is_a_panic(
     make_image: MakeImage, kernel: Path, wrong: Wrong
 ) -> None:
+    """With check=1 the kernel stops with status 101 at the first wrong answer. One policy of each
+    kind is tried."""
     script = f"policy use {wrong.kind} {wrong.name}; {LOAD}"
     disk = Disk(make_image(rc=script, damaged=True))
     result = run_rc(Config((disk,), kernel=kernel, args="nbuf=60 check=1"))
@@ -174,6 +182,7 @@ def test_with_check_a_wrong_answer_is_a_panic(
 def test_the_kernel_can_answer_instead_and_the_policy_stays_in_use(
     boot: Boot, kernel: Path, wrong: Wrong
 ) -> None:
+    """With faults=answer the kernel counts and traces each fault and prints the first one."""
     machine = boot(kernel=kernel, args="nbuf=60 check=1 faults=answer trace_k=64")
     machine.check(f"policy use {wrong.kind} {wrong.name}")
     machine.check(LOAD)
@@ -185,7 +194,7 @@ def test_the_kernel_can_answer_instead_and_the_policy_stays_in_use(
     assert machine.power_off().console.count(said) == 1
 
 
-def test_what_follows_a_fault_must_be_one_of_three(make_image: MakeImage) -> None:
+def test_the_argument_faults_must_be_one_of_three_words(make_image: MakeImage) -> None:
     result = run_rc(Config((Disk(make_image()),), args="faults=never"))
     assert result.status != 0
     assert "faults=never: want switch, panic or answer" in result.console
@@ -212,6 +221,8 @@ def test_a_policy_without_a_name_is_refused_and_nowhere_shown(boot: Boot, kernel
 def test_a_prefetch_policy_put_to_use_finds_nothing_of_the_last_ones_in_an_open_file(
     run_script, kernel: Path
 ) -> None:
+    """A stream of an open file has words in which the policy keeps what it likes. They are 0 again
+    when another policy comes into use, while iogen has the file open."""
     script = f"""set -e
     policy use prefetch {LEAVES.name}
     iogen name=r rw=read filename=/data bs=4k nr=40 thinktime_us=20000 &

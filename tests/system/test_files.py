@@ -1,4 +1,7 @@
-"""Files inside are files outside, byte for byte, as debugfs tells it."""
+"""Files that the kernel writes are read on the host, and the other way round, byte for byte.
+
+"Inside" is in the machine; "outside" is on the host, where debugfs reads and writes the image.
+"""
 
 import random
 import re
@@ -11,9 +14,11 @@ from sluice.system.qemu import Disk
 
 
 def contents(size: int, seed: int) -> bytes:
+    """Return so many random bytes."""
     return random.Random(seed).randbytes(size)
 
 
+# Around a block's end, around the last of the 12 blocks without an indirect block, and large.
 SIZES = [0, 1, 511, 4095, 4096, 4097, 12 * 4096, 12 * 4096 + 1, 300_000, 5_000_000]
 
 
@@ -59,11 +64,12 @@ def test_names_modes_and_links_are_seen_outside(make_image: MakeImage, boot: Boo
         "c",
         "e",
     ]
-    assert "Links: 2" in image.debugfs(path, "stat /d/e")
+    assert "Links: 2" in image.debugfs(path, "stat /d/e")  # a and e are names of one file
     assert 'Fast link dest: "a"' in image.debugfs(path, "stat /d/c")
 
 
 def test_a_directory_of_many_names_survives(make_image: MakeImage, boot: Boot) -> None:
+    """A directory of 2000 names is made, emptied and made again."""
     names = [f"file-number-{i}" for i in range(2000)]
     script = "mkdir /many\n" + "".join(f"> /many/{name}\n" for name in names)
     path = make_image(files={"/make": script.encode()}, options=("-i", "4K"))
@@ -82,8 +88,8 @@ def test_a_sparse_file_has_holes_outside(make_image: MakeImage, boot: Boot) -> N
     machine.power_off()
     said = image.debugfs(path, "stat /sparse")
     assert f"Size: {3000 * (1 << 20) + 4}" in said
-    blocks = int(said.split("Blockcount:")[1].split()[0])
-    assert blocks * 512 <= 5 * 4096
+    sectors = int(said.split("Blockcount:")[1].split()[0])
+    assert sectors * 512 <= 5 * 4096  # one block of data, and its indirect blocks
 
 
 def test_two_disks_are_two_file_systems(make_image: MakeImage, boot: Boot) -> None:
@@ -99,6 +105,9 @@ def test_two_disks_are_two_file_systems(make_image: MakeImage, boot: Boot) -> No
 
 
 def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, boot: Boot) -> None:
+    """The last name of a file is removed while a program has it open. Then the machine is switched
+    off, and the file's blocks are free again."""
+
     def free(path) -> str:
         return image.debugfs(path, "stats -h").split("Free blocks:")[1].split()[0]
 
@@ -115,7 +124,7 @@ def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, bo
 
 # ---- a clock out of range ----
 
-LAST = "2106-02-07 06:28:15"
+LAST = "2106-02-07 06:28:15"  # 2^32 - 1 seconds after the beginning of 1970
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """A disk of flash chips inside the kernel: it does what the model alone does, run after run, and
-policies that want a platter get along without one."""
+policies that want a platter get along without one.
+
+Flash cannot overwrite a page. The model writes a page elsewhere, and cleans: it moves the pages
+that are still valid out of a block of pages, and erases the block.
+"""
 
 import re
 import subprocess
@@ -19,6 +23,7 @@ LOAD = (
 
 
 def run(make_image: MakeImage, tmp_path: Path, script: str, args: str, size: int) -> Result:
+    """Run a script in a machine that has a flash disk of this size, disk1."""
     disk = tmp_path / "flash.disk"
     disk.write_bytes(bytes(size))
     root = Disk(make_image(rc=script))
@@ -26,6 +31,7 @@ def run(make_image: MakeImage, tmp_path: Path, script: str, args: str, size: int
 
 
 def counted(console: str, name: str) -> int:
+    """Return a counter of /dev/stat."""
     return int(re.search(rf"^{re.escape(name)} (\d+) ", console, re.M)[1])
 
 
@@ -37,7 +43,7 @@ def test_the_same_run_twice_is_the_same_and_cleans(make_image: MakeImage, tmp_pa
         consoles.append(result.console)
     assert consoles[0] == consoles[1]
     # Each write is a page of its own, unless it still waits when it is written again.
-    assert 2400 < counted(consoles[0], "flash.written") <= 2500
+    assert 2400 < counted(consoles[0], "flash.written") <= 2500  # of 2500 writes
     assert counted(consoles[0], "flash.moved") > 0
     assert counted(consoles[0], "flash.erased") > 10
 
@@ -79,8 +85,13 @@ def test_a_disk_too_large_for_its_tables_is_refused(run_script: Run) -> None:
 
 @pytest.mark.native
 def test_the_parts_of_a_commands_time() -> None:
-    """The parts are those of `sluice why`: overhead, what the dies are busy with, the rest. A read
-    of a page that has just been written waits for its program, 300 us after it was sent."""
+    """A command's parts, in ns, are those of `sluice why`: overhead, the wait for a busy die, two
+    that only platters have, and the rest. A read of a page that has just been written waits until
+    the page is programmed, which takes 300 us from the moment when its bytes have arrived.
+
+    The input has a command in each line: the first and last time at which the drive may have taken
+    it up, its kind, its first sector, its number of sectors, and the time when it was reported
+    done."""
     parts = [NATIVE / "drive_parts_tool", "flash"]
     commands = "0 0 W 80 8 1000000\n1000000000 1000000000 R 0 8 2000000000\n"
     commands += "2000000000 2000000000 W 80 8 3000000000\n2000133656 2000133656 R 80 8 3000000000\n"
@@ -88,7 +99,8 @@ def test_the_parts_of_a_commands_time() -> None:
         [*parts, "sectors=80000"], input=commands, capture_output=True, text=True, check=True
     )
     rows = [line.split() for line in done.stdout.splitlines()]
-    sent, read = 8 * 1707, 25_000 + 100_000 + 8 * 1707
+    sent = 8 * 1707  # 8 sectors over the bus, 1707 ns each
+    read = 25_000 + 100_000 + sent
     assert [row[7] for row in rows] == ["flash"] * 4
     assert [list(map(int, row[2:7])) for row in rows[:3]] == [
         [20_000, 0, 0, 0, sent],

@@ -1,4 +1,7 @@
-"""Debugging: a breakpoint before paging is on, and the commands of sluice.py."""
+"""Debugging with gdb: a breakpoint before paging is on, and the commands of tools/gdb/sluice.py.
+
+The fixture `socket` is the path of the socket by which QEMU and gdb talk.
+"""
 
 import os
 import re
@@ -32,15 +35,19 @@ def gdb(socket: Path, *commands: str) -> str:
 
 @pytest.fixture
 def socket(tmp_path: Path) -> Path:
+    """Return the path of the socket for gdb, which QEMU makes."""
     return tmp_path / "gdb.sock"
 
 
 def options(socket: Path, *more: str) -> tuple[str, ...]:
+    """Return QEMU's options that let gdb attach at the socket, and further ones."""
     chardev = f"socket,id=gdb,path={socket},server=on,wait=off"
     return ("-chardev", chardev, "-gdb", "chardev:gdb", *more)
 
 
 def test_breakpoints_work_before_paging_is_on(make_image: MakeImage, socket: Path) -> None:
+    """QEMU waits for gdb before the first instruction (-S). The kernel's first instruction, _start,
+    has the address 0x80000000, and bio_init runs when paging is on."""
     config = Config((Disk(make_image()),), options=options(socket, "-S"))
     with Machine(config) as machine:
         said = gdb(socket, "break *_start", "break bio_init", "continue", "continue", "backtrace")
@@ -72,8 +79,8 @@ def test_the_commands_show_the_kernels_state(make_image: MakeImage, socket: Path
 def test_no_machine_timer_interrupt_is_pending_in_a_live_machine(
     make_image: MakeImage, socket: Path
 ) -> None:
-    """A pending one would cost a null system call a third of its speed: QEMU's loop looks each
-    time."""
+    """While one is pending, QEMU checks for it at each step of its loop, which costs a null system
+    call a third of its speed. Bit 7 of the register mip says whether one is pending."""
     config = Config((Disk(make_image()),), harts=2, options=options(socket))
     with Machine(config) as machine:
         machine.wait_prompt()
@@ -85,7 +92,8 @@ def test_no_machine_timer_interrupt_is_pending_in_a_live_machine(
 def test_a_panic_says_what_and_where_and_ends_the_machine(
     make_image: MakeImage, socket: Path
 ) -> None:
-    """A panic is made by sending a system call astray."""
+    """gdb stops in a system call, and has the kernel go on in the function panic, whose message is
+    the description of a policy that the kernel has in memory."""
     path = make_image(damaged=True)  # nothing is written back in a panic
     config = Config((Disk(path),), harts=2, options=options(socket))
     with Machine(config) as machine:

@@ -1,7 +1,9 @@
-"""The compilation of a kernel: it has the files of the measured build, and computes as long.
+"""The program kbuild, a model of the compilation of a kernel: it has the files of the measured
+build, and computes as long.
 
-With as many sources as were measured, each folder of the measured build comes once, whatever the
-seed.
+measured.c has what was measured: each source's sizes (of itself, expanded, as assembly, as object
+file) and the times of its passes. kbuild makes files of these sizes, here at SCALE percent. With as
+many sources as were measured, each folder of the measured build comes once, whatever the seed.
 """
 
 import re
@@ -20,7 +22,7 @@ MEASURED = (ROOT / "user" / "load" / "kbuild" / "measured.c").read_text()
 SCALE = 20  # percent
 ARGS = "drive=fixed write=delayed check=1"
 RUN = "kbuild dir=/ prepare=1 {words}\nkbuild name=k dir=/ {words}\n"
-INSTRUCTION_NS = 32
+INSTRUCTION_NS = 32  # on the counted clock, at its usual speed
 
 
 def table(name: str) -> list[list[int]]:
@@ -37,6 +39,7 @@ SYMBOLS, ARCHIVE_US, LINK_US = (int(n) for n in re.findall(r"\d+", PASSES)[3:])
 
 
 def scaled(size: int) -> int:
+    """Return a measured size as kbuild makes it."""
     return max(size * SCALE // 100, 1)
 
 
@@ -76,6 +79,7 @@ def files(disk: Path) -> dict[str, int]:
 
 
 def sizes(found: dict[str, int], suffix: str) -> list[int]:
+    """Return the sizes of the files whose names end so, in order."""
     return sorted(size for path, size in found.items() if path.endswith(suffix))
 
 
@@ -86,6 +90,8 @@ def test_the_tables_are_read():
 
 
 def test_its_files_are_those_of_the_measured_build(make_image: MakeImage):
+    """The sources, headers, objects and archives have the measured sizes, scaled. No temporary file
+    is left, and the program has no hole."""
     disk, row = build(make_image, "seed=3 work=1")
     found = files(disk)
     assert sizes(found, ".c") == sorted(scaled(row[0]) for row in SOURCES)
@@ -94,9 +100,11 @@ def test_its_files_are_those_of_the_measured_build(make_image: MakeImage):
     assert sizes(found, ".o") == pytest.approx(objects, rel=0.01, abs=10)
     assert sizes(found, ".a") == sorted(archives())
     assert not [path for path in found if path.startswith("tmp/")], "no temporary file is left"
+    # Temporary files: the expanded source and the assembly of each, and the archives.
     temporary = sum(scaled(row[1]) + scaled(row[2]) for row in SOURCES) + sum(archives())
     assert row["temporary_bytes"] == temporary
     assert row["object_bytes"] == pytest.approx(sum(objects), rel=0.01)
+    # The share of the objects that the linker writes, in ten-thousandths.
     share = (sum(part for [part] in table("measured_sections")) + SYMBOLS) / 10000
     assert found["/program"] == pytest.approx(sum(objects) * share, rel=0.01)
     blocks = re.search(r"Blockcount: (\d+)", image.debugfs(disk, "stat /program"))[1]
@@ -115,7 +123,8 @@ def test_a_program_without_debug_symbols_is_smaller_and_has_no_hole(make_image: 
 
 
 def test_freed_blocks_that_stay_dirty_change_no_file(make_image: MakeImage):
-    """Temporary files are removed while their blocks are dirty, and other files get the blocks."""
+    """Temporary files are removed while their blocks are dirty, and other files get the blocks.
+    With keep_freed=1 the freed blocks stay dirty and are written. No file's contents differ."""
     (dropped, _), (kept, _) = (
         build(make_image, "seed=3 work=1", f"update=aipu keep_freed={keep}") for keep in (0, 1)
     )
@@ -141,8 +150,10 @@ def test_calls_are_no_larger_than_the_buffer(make_image: MakeImage):
 
 
 def test_it_computes_so_many_instructions_for_each_us_that_was_measured(make_image: MakeImage):
+    """With work=1000 kbuild executes 1000 instructions for each us that the compiler, the archiver
+    and the linker were measured to take."""
     (_, idle), (_, busy) = (build(make_image, f"work={work}") for work in (0, 1000))
-    us = sum(sum(row[4:7]) for row in SOURCES)
+    us = sum(sum(row[4:7]) for row in SOURCES)  # cpp, cc and as
     us += sum(archives()) * ARCHIVE_US / 10**6
     us += sum(scaled(row[3]) for row in SOURCES) * LINK_US / 10**6
     took_ns = busy["elapsed_ns"] - idle["elapsed_ns"]

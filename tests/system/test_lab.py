@@ -34,6 +34,7 @@ def lab_run(path: Path, args: str) -> tuple[str, str]:
 
 
 def busy_loop() -> subprocess.Popen[bytes]:
+    """Start a process that keeps a host's processor busy."""
     return subprocess.Popen([sys.executable, "-c", "while True: pass"])
 
 
@@ -64,6 +65,8 @@ def random_read_ms(console: str) -> float:
     [("fixed", 10.0, 10.5), ("rz58", 8.0, 18.4), ("rz57", 10.0, 23.4)],
 )
 def test_the_drive_model_sets_the_pace(tmp_path, drive, low_ms, high_ms):
+    """A random read takes 10 ms on the drive `fixed`, and on the others a time that depends on
+    seeks and rotation. It is virtual time, so no host can leave these limits."""
     content = Content(rc="bench random /data 400\n", options=DATA)
     path = image.make_image(tmp_path / "disk.img", content)
     console, _ = lab_run(path, f"drive={drive} check=1")

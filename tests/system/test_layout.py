@@ -1,4 +1,8 @@
-"""Where the kernel's allocator puts files, under indirect=near and indirect=far."""
+"""Where the kernel's allocator puts files, under indirect=near and indirect=far.
+
+An indirect block holds the numbers of a file's further blocks. With `near` it lies among the file's
+blocks, with `far` it begins in another group of the disk.
+"""
 
 import pytest
 
@@ -13,7 +17,8 @@ OPTIONS = ("--group", "32M")
 
 @pytest.fixture
 def blocks(make_image):
-    """blocks("far"): those of a file of 96 KiB, and of one of 17 MiB that the kernel wrote."""
+    """Return a function: blocks("far") returns the block numbers of two files that the kernel
+    wrote, of 96 KiB (no indirect block) and of 17 MiB (three indirect blocks)."""
 
     def write(indirect: str) -> tuple[list[int], list[int]]:
         script = """set -e
@@ -34,6 +39,7 @@ def blocks(make_image):
 
 
 def in_a_row(blocks: list[int]) -> bool:
+    """Return whether each block lies behind the one before."""
     return blocks == list(range(blocks[0], blocks[0] + len(blocks)))
 
 
@@ -46,6 +52,7 @@ def test_near_a_files_blocks_lie_in_a_row_with_the_indirect_ones_among_them(bloc
 def test_far_an_indirect_block_and_what_it_points_to_begin_in_another_group(blocks) -> None:
     small, large = blocks("far")
     assert in_a_row(small)
+    # 12 blocks; an indirect block with its 2048; then a double indirect block, and those below it.
     direct, first, second = large[:12], large[12:2061], large[2061:]
     groups = [run[0] // BLOCKS_OF_GROUP for run in (direct, first, second)]
     assert len(set(groups)) == 3

@@ -3,6 +3,10 @@ so that only the leases move data. Then the server's table, against clients on t
 
 The limits are those of the protocol (kernel/leases/leases.h): a term of 30 s, 3 s for clocks that
 differ, 5 s of slack after a write lease, and notices each second.
+
+Machine 1 serves, machines 2 and 3 are clients. SERVE, STOP and MOUNT are shell commands: the server
+exports /x with a file f, ends, and a client mounts /x at /mnt. `run` returns what each machine
+printed, so said[0] is the server's output and said[1] is the first client's.
 """
 
 import random
@@ -25,7 +29,7 @@ from sluice.network.virtual import Link, Plan, run_network
 from sluice.system import image
 
 TERM_S, SKEW_S, SLACK_S, NOTICE_S = 30, 3, 5, 1
-GRACE_S = TERM_S + SKEW_S + SLACK_S
+GRACE_S = TERM_S + SKEW_S + SLACK_S  # for so long a server that starts again grants no lease
 SERVE = "mkdir /x; echo old > /x/f; nfsd /x & "
 STOP = "ps | grep nfsd | while read pid rest; do kill $pid; done; "
 MOUNT = "mkdir /mnt; sleep 1; mount -t nfs -o consistency=leases 10.0.0.1:/x /mnt; "
@@ -63,6 +67,8 @@ def counter(said: list[Said], name: str) -> int:
 
 
 def test_an_open_makes_no_call_while_the_lease_lasts(tmp_path: Path) -> None:
+    """A client reads the file eight times within a term, with one lease, and once after the term,
+    with another one. The counter remote.leases counts the calls for leases."""
     show = "grep remote.leases /dev/stat; "
     client = MOUNT + f"for i in 1 2 3 4 5 6 7 8; do cat /mnt/f; sleep 3; done; {show}"
     client += f"sleep {TERM_S}; cat /mnt/f; {show}"
@@ -83,6 +89,8 @@ def test_an_open_makes_no_call_while_the_lease_lasts(tmp_path: Path) -> None:
 def test_a_dead_client_is_waited_for_until_its_lease_is_over(
     tmp_path: Path, has: str, wants: str, wait_s: int
 ) -> None:
+    """A client that has a lease dies (poweroff -n). Another client's conflicting lease is granted
+    when the dead one's lease is over, and not before."""
     first = MOUNT + f"{has}; echo has; poweroff -n"
     second = MOUNT + f"sleep 5; echo asks; {wants}; echo end"
     said = run(tmp_path, SERVE + "sleep 90; grep nfs /dev/stat", first, second)
@@ -94,11 +102,13 @@ def test_a_dead_client_is_waited_for_until_its_lease_is_over(
 
 
 def test_a_write_lease_is_renewed_while_blocks_are_dirty(tmp_path: Path) -> None:
+    """The client's dirty block waits for three terms. The server does not have it after 95 s, and
+    gets it when the other client wants to read, after 100 s."""
     server = SERVE + "sleep 95; cat /x/f; sleep 40; grep nfs /dev/stat"
     first = MOUNT + "echo new >> /mnt/f; sleep 130; grep remote /dev/stat"
     second = MOUNT + "sleep 100; cat /mnt/f; echo end"
     said = run(tmp_path, server, first, second)
-    assert texts(said[0])[1].startswith("nfs.")  # "new" has been dirty for three terms
+    assert texts(said[0])[1].startswith("nfs.")  # the server's file has one line, without "new"
     assert texts(said[2]) == ["old", "new", "end"]
     assert counter(said[1], "remote.evictions") == 1
     assert counter(said[0], "nfs.expired") == 0
@@ -115,6 +125,7 @@ def test_a_lease_that_is_over_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_lease_that_lasts_is_used_though_the_server_is_silent(tmp_path: Path) -> None:
+    """Within the term, the client reads from its cache although the server has stopped."""
     server = "mkdir /x; (echo one; echo old) > /x/f; nfsd /x & sleep 10; " + STOP
     client = MOUNT + "(read x; echo $x; sleep 15; cat) < /mnt/f; echo end; poweroff -n"
     said = run(tmp_path, server + "sleep 60", client)[1]
@@ -141,6 +152,7 @@ def test_a_server_that_never_granted_a_lease_waits_for_none(tmp_path: Path) -> N
 
 
 def test_a_file_may_be_had_at_once_after_an_unmount(tmp_path: Path) -> None:
+    """An unmount gives the leases back, so the other client waits for none."""
     first = MOUNT + "echo new > /mnt/f; umount /mnt; sleep 30"
     second = MOUNT + "sleep 9; cat /mnt/f"
     said = run(tmp_path, SERVE + "sleep 30; grep nfs /dev/stat", first, second)
@@ -160,6 +172,8 @@ def test_many_programs_that_wait_keep_no_dirty_block_back(tmp_path: Path) -> Non
 
 
 def test_clients_of_plain_nfs_take_leases_back(tmp_path: Path) -> None:
+    """A client of plain NFS has no leases. When it reads or writes, the server takes the leases of
+    others back first, so each sees the other's latest write."""
     first = MOUNT + "echo new > /mnt/f; sleep 9; (read x; echo $x; sleep 10; cat) < /mnt/g"
     second = MOUNT.replace("-o consistency=leases", "") + "sleep 3; cat /mnt/f; sleep 11; "
     second += "(echo one; echo new) > /mnt/g"
@@ -175,7 +189,8 @@ def test_clients_of_plain_nfs_take_leases_back(tmp_path: Path) -> None:
 def test_a_cut_of_a_client_loses_nothing_that_an_fsync_promised(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
-    """The other client reads each file that was promised, and writes it."""
+    """A client is switched off at a random time while it writes files. The other client then
+    compares each file for which an fsync had returned, and writes one."""
     draw = random.Random(seed)
     mount = MOUNT.replace("leases", consistency)
     files = " ".join(f"{number}" for number in range(40))
@@ -197,9 +212,9 @@ def test_a_cut_of_a_client_loses_nothing_that_an_fsync_promised(
 
 # ---- the server, against clients on the host ----
 
-LEASES = 0x2000019B
-GET, VACATED = 1, 2
-NONE, READ, WRITE = 0, 1, 2
+LEASES = 0x2000019B  # the program's number in remote procedure calls
+GET, VACATED = 1, 2  # its procedures
+NONE, READ, WRITE = 0, 1, 2  # kinds of leases
 
 
 class Grant(NamedTuple):
@@ -213,7 +228,9 @@ class Grant(NamedTuple):
 
 @dataclass
 class Holder(Listener):
-    """A client of leases. notices: the handle of each. vacates: whether it answers one."""
+    """A client of leases on the host. A notice of the server asks for a lease back; the client
+    vacates the lease to give it back. notices: the file handle of each notice. vacates: returns
+    whether the client does so."""
 
     notices: list[bytes] = field(default_factory=list)
     vacates: Callable[[], bool] = lambda: True
@@ -242,10 +259,13 @@ def holders(client: Client, count: int) -> AbstractContextManager[list[Holder]]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
+    """Return the image of the server's disk."""
     return image.make_image(tmp_path / "disk.img", image.Content())
 
 
 def test_readers_share_and_a_writer_is_alone(disk: Path) -> None:
+    """Clients a and b have read leases at the same time. For a write lease of c, both are asked for
+    theirs. A write by c gives the file another version."""
     with boot_server(disk) as (machine, client), holders(client, 3) as (a, b, c):
         file = client.create(client.mount("/"), "f")
         first, second = a.get(file, READ), b.get(file, READ)
@@ -267,7 +287,7 @@ def test_a_notice_is_repeated_until_the_client_has_vacated(disk: Path) -> None:
     with boot_server(disk) as (_machine, client), holders(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
         a.get(file, WRITE)
-        a.vacates = lambda: len(a.notices) > 2
+        a.vacates = lambda: len(a.notices) > 2  # at the third notice
         assert b.get(file, READ).term_ms == 1000 * TERM_S
         assert a.notices == [file] * 3
 
@@ -290,13 +310,15 @@ def test_one_process_that_serves_is_enough(disk: Path) -> None:
 def test_no_lease_is_granted_when_the_table_is_full(disk: Path) -> None:
     with boot_server(disk) as (_machine, client), holders(client, 2) as (a, b):
         root = client.mount("/")
-        files = [client.create(root, f"{number}") for number in range(513)]
+        files = [client.create(root, f"{number}") for number in range(513)]  # the table has 512
         terms = [a.get(file, READ).term_ms for file in files]
         assert terms == [1000 * TERM_S] * 512 + [0]
         assert b.get(files[0], WRITE).term_ms and a.notices == [files[0]]
 
 
 def test_damaged_calls_change_nothing(disk: Path) -> None:
+    """Calls are cut after each word, or have a wrong kind of lease or file handle. Afterwards no
+    client has a lease of the file, so a gets one and nobody hears a notice."""
     with boot_server(disk) as (machine, client), holders(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
         whole = pack_bytes(file) + pack_words(b.port(), WRITE, 1)

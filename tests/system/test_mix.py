@@ -1,4 +1,8 @@
-"""The multi-user mix: the tasks it promises, in users' own directories, told as it promises."""
+"""The program mix, a load of several users: which tasks it does, in directories of the users' own,
+and what it prints of them.
+
+A first command with prepare=1 makes the users' files; the second one does tasks for some seconds.
+"""
 
 import re
 
@@ -30,6 +34,7 @@ def test_users_do_the_same_tasks_each_time_and_tell_of_them_in_order(make_image:
     ]
     for row in rows:
         assert row["tasks"] == sum(n for _, n in row["histogram"]) > 10
+        # No task begins after 10 s, and the last one ends.
         assert 0 <= row["elapsed_ns"] - 10 * 10**9 <= row["response_ns"]["max"]
         assert row["read_bytes"] > row["written_bytes"] > 0
     assert len({row["tasks"] for row in rows}) > 1, "users differ"
@@ -47,19 +52,21 @@ def test_tasks_leave_a_users_file_and_its_copy_as_large_as_they_were(make_image:
 
 
 def test_computing_is_so_many_instructions(make_image: MakeImage):
-    """32 ns each: of a user who has nothing but tasks of 1 s and short ones, one in nine."""
+    """A task of computing executes work=31250 units of 32 us, which is 1 s. One task in nine is of
+    this kind, and all others are much shorter, because the files are small."""
     script = "mix dir=/ users=1 prepare=1 file_kb=4 copy_kb=4\n"
     script += "mix dir=/ users=1 runtime_s=100 file_kb=4 copy_kb=4 work=31250\n"
     args = "drive=fixed write=delayed check=1"
     result = run_rc(Config((Disk(make_image(rc=script)),), args=args, lab=True))
     [row] = jobs.parse_job_lines(result.console)
-    seconds = [n for low, n in row["histogram"] if low > 990_000_000]
+    seconds = [n for low, n in row["histogram"] if low > 990_000_000]  # tasks of about 1 s
     assert sum(seconds) == pytest.approx(row["tasks"] / 9, rel=0.3)
     assert 10**9 < row["response_ns"]["max"] < 1.05 * 10**9
 
 
 def test_a_task_has_as_many_random_ios_as_it_is_told(make_image: MakeImage):
-    """All other tasks of so small files write 32 KiB at most."""
+    """With small_ios=1 a task writes 32 KiB at most, since the files are small. With 2000 random
+    I/Os in one kind of task, the mean of all tasks is between 100 and 400 KiB."""
     kib = []
     for ios in (1, 2000):
         words = f"file_kb=4 copy_kb=4 work=100 small_ios={ios}"
@@ -79,7 +86,7 @@ def test_a_task_has_as_many_random_ios_as_it_is_told(make_image: MakeImage):
         ("userz=1", "userz"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make_image: MakeImage, words: str, said: str):
+def test_impossible_words_are_refused_by_name(make_image: MakeImage, words: str, said: str):
     result = run_rc(Config((Disk(make_image(rc=f"mix {words}\n")),), args=ARGS, lab=True))
     assert result.status != 0
     assert re.search(rf"^mix: .*{re.escape(said)}", result.console, re.M), result.console

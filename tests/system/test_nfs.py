@@ -1,4 +1,9 @@
-"""A machine serves its files by NFS to clients on the host, through QEMU's user networking."""
+"""A machine serves its files by NFS to clients on the host, through QEMU's user networking.
+
+`boot_server` yields the machine and a Client (rpc_client.py), whose methods are calls of NFS. A
+handle is what the server calls a file: `mount` and `lookup` return handles. Status 70 says that a
+handle is stale, and status 2 that there is no such file.
+"""
 
 import os
 import random
@@ -55,12 +60,14 @@ def boot_server(
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
+    """Return the image of the server's disk."""
     return image.make_image(tmp_path / "disk.img", image.Content())
 
 
 def test_files_are_read_and_written_over_the_network(disk: Path) -> None:
     data = random.Random(49).randbytes(30_000)
     with boot_server(disk) as (machine, client):
+        # Procedure 3 of the port mapper: the port of NFS version 3 over UDP (17).
         assert client.call(PORTMAP, 3, pack_words(NFS, 3, 17, 0)).word() == 2049
         machine.check("echo from the machine > /hello")
         root = client.mount("/")
@@ -85,12 +92,14 @@ def test_files_are_read_and_written_over_the_network(disk: Path) -> None:
 
 
 def test_a_lost_answer_makes_nothing_twice(disk: Path) -> None:
+    """A client whose answer is lost sends the same message again. The server then removes nothing a
+    second time: it repeats its answer. To another client the same message is a new call."""
     with boot_server(disk) as (_machine, client):
         root = client.mount("/")
         for name in ("a", "b", "c"):
             client.create(root, name)
         args = b"".join(made_args(root, "a"))
-        message = build_call(NFS, 12, args)
+        message = build_call(NFS, 12, args)  # REMOVE
         replies = {client.exchange(message) for _ in range(5)}
         assert len(replies) == 1
         with closing(Client(client.host, client.ports)) as other:
@@ -98,6 +107,8 @@ def test_a_lost_answer_makes_nothing_twice(disk: Path) -> None:
 
 
 def test_committed_bytes_and_handles_outlive_a_crash_and_the_verifier_does_not(disk: Path) -> None:
+    """A WRITE and a COMMIT return a verifier. If it differs later, the server has started again and
+    may have lost writes that were not committed. The handle of a removed file stays stale."""
     with boot_server(disk) as (machine, client):
         root = client.mount("/")
         kept, gone = client.create(root, "kept"), client.create(root, "gone")
@@ -114,10 +125,12 @@ def test_committed_bytes_and_handles_outlive_a_crash_and_the_verifier_does_not(d
 
 
 def test_datagrams_of_any_bytes_are_counted_and_the_server_goes_on(disk: Path) -> None:
+    """Half of 300 datagrams are a CREATE call that is cut and changed at random, the others are
+    random bytes. At least half of all must be counted as damaged."""
     draw = random.Random(7)
     with boot_server(disk, "nfsd -n 1 /") as (machine, client):
         root = client.mount("/")
-        call = build_call(NFS, 8, b"".join((*made_args(root, "f"), bytes(28))))
+        call = build_call(NFS, 8, b"".join((*made_args(root, "f"), bytes(28))))  # CREATE
         for number in range(300):
             data = bytearray(call if draw.random() < 0.5 else draw.randbytes(9000))
             data = data[: draw.randrange(len(data) + 1)]
@@ -174,6 +187,7 @@ def test_the_hosts_own_clients_are_answered(
     program = shutil.which(command[0])
     if not program or os.geteuid():
         pytest.skip("needs showmount and rpcinfo, and root for the ports 111 and 2049")
+    # An address of this computer that no other process of the tests uses.
     host = f"127.{os.getpid() % 250 + 1}.{os.getpid() // 250 % 250}.{len(command[0])}"
     with boot_server(disk, host=host, same_ports=True):
         words = [program, *command[1:], host] + (["nfs"] if command[0] == "rpcinfo" else [])

@@ -1,5 +1,9 @@
-"""NVRAM in front of a disk: a write is done at once, the disk gets it behind, and a power cut keeps
-what NVRAM holds."""
+"""NVRAM (memory that keeps its contents without power) in front of a disk: a write is done when
+NVRAM has it, the disk gets it later, and a power cut keeps what NVRAM holds.
+
+The fixture `folder` has two images: data.img is disk1, mounted at /data, and nvram.img is disk2, in
+which the contents of NVRAM are. `poweroff -n 7` is a power cut; it ends the machine with status 7.
+"""
 
 from pathlib import Path
 
@@ -26,6 +30,7 @@ def boot(folder: Path, rc: str, args: str = ARGS) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """Return a folder with the images of the disk and of its NVRAM."""
     image.make_image(tmp_path / "data.img", Content(programs=False, size="32M"))
     with (tmp_path / "nvram.img").open("wb") as file:
         file.truncate(1 << 20)
@@ -38,10 +43,12 @@ def counter(result: Result, name: str) -> int:
 
 
 def test_a_power_cut_keeps_what_was_answered(folder: Path) -> None:
+    """Six files are written with fsync, and the power is cut before the disk has all of them. After
+    the next boot all six are whole, and the disk gets what it lacked."""
     first = boot(folder, f"{WRITE}\n{SHOW}\npoweroff -n 7")
     assert first.status == 7
     assert counter(first, "nvram.writes") > counter(first, "disk.writes")
-    cut = (folder / "data.img").read_bytes()
+    cut = (folder / "data.img").read_bytes()  # some files are only in NVRAM yet
     checks = "\n".join(f"cmp /bin/sh /data/f{i} && echo kept {i}" for i in range(6))
     second = boot(folder, f"{checks}\numount /data; sleep 9")
     assert [f"kept {i}" in second.console for i in range(6)] == [True] * 6
@@ -86,7 +93,7 @@ def test_what_the_drive_refuses_stays_in_nvram(folder: Path) -> None:
     still reads the block, and writes past a full NVRAM fail. The next boot tries again."""
     with (folder / "nvram.img").open("r+b") as file:
         file.truncate(256 << 10)  # 31 blocks
-    refuses = f"{ARGS} full_from_s=20 full_for_s=100000"
+    refuses = f"{ARGS} full_from_s=20 full_for_s=100000"  # no write is taken from second 20 on
     rc = (
         "sleep 20; cp /bin/true /data/f; sync /data/f; sleep 60\n"
         f"cmp /bin/true /data/f && echo read; {SHOW}; sleep 9\n"

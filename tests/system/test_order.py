@@ -1,4 +1,8 @@
-"""Order policies in the running kernel, and a disk of ext3 whose journal has to be replayed."""
+"""Order policies in the running kernel, and a disk of ext3 whose journal has to be replayed.
+
+An order policy says how metadata reaches the disk: `sync` waits for each write, `none` delays all,
+and `journal` writes them to a log first, which the image must have (mkfs --journal).
+"""
 
 import re
 import shutil
@@ -14,6 +18,7 @@ from sluice.host.paths import MKFS
 from sluice.system import image
 from sluice.system.qemu import Config, Disk
 
+# Commands that change many names.
 NAMES = """set -e
 mkdir /d
 mkdir /d/a
@@ -32,7 +37,8 @@ def elapsed_s(console: str) -> float:
 
 
 def test_names_cost_no_waiting_where_metadata_is_delayed(run_script) -> None:
-    """After the shutdown, too, e2fsck finds the disk whole under each policy."""
+    """Changes of names take less than half the time of order=sync. After the shutdown e2fsck finds
+    the disk whole under each policy."""
     seconds = {}
     for order in ("sync", "none", "journal"):
         script = f"uptime\n{NAMES}uptime\n"
@@ -50,6 +56,7 @@ def test_swaps_of_order_policies_among_changes_of_names_lose_nothing(run_script)
     script = f"{swaps}{NAMES}wait\nls /d | grep -c f\npolicy | grep order\n"
     result = run_script(script, lab=True, args="drive=cheetah4lp check=1")
     assert result.status == 0, result.console
+    # Of 100 files, f7 has replaced f8, and f9 is removed.
     assert re.search(r"^98$", result.console, re.M), result.console
     assert re.search(r"order .*\[sync\]", result.console)
 
@@ -60,7 +67,8 @@ NO_JOURNAL = "order/journal: a disk that is mounted has no journal: mkfs --journ
 
 
 def test_a_disk_without_a_journal_refuses_that_policy(run_script, make_image: MakeImage) -> None:
-    """A mounted disk without a journal stops a swap to the policy, and the policy its mount."""
+    """While a disk without a journal is mounted, the policy cannot be used. While the policy is in
+    use, that disk can be mounted only for reading."""
     second = Disk(make_image(programs=False))
     script = """mkdir /mnt
 mount disk1 /mnt
@@ -140,6 +148,7 @@ def logged(tmp_path: Path) -> Path:
     image.debugfs(after, f"write {tmp_path / 'text'} text", write=True)
     old, new = Image(before), Image(after)
     numbers = range(len(old.data) // 4096)
+    # The log gets all blocks by which the disks with and without the file differ.
     changed = {n: new.block(n) for n in numbers if old.block(n) != new.block(n)}
     old.write_log([Transaction(changed)])
     return old.save()
@@ -169,16 +178,19 @@ def journal_counts(console: str) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("drive", "processes", "least"),
+    ("drive", "processes", "least"),  # least: files in a commit, in the mean
     [
         *(("drive=cheetah4lp drive_volatile=1 ", n, 0.9 * n) for n in (1, 2, 8)),
-        ("", 8, 4),  # without the wait for others it is 1.02: a commit is so short here
+        # If a commit did not wait for others, it would have 1.02 files here, so short is it.
+        ("", 8, 4),
     ],
 )
 def test_processes_that_fsync_again_and_again_share_each_commit(
     make_image: Callable[..., Path], drive: str, processes: int, least: float
 ) -> None:
-    """Linux commits half of the waiting files at once: those it releases miss the next commit."""
+    """Each process writes a file and calls fsync, again and again. A commit should have the files
+    of all processes. In Linux it has half of them: the processes that a commit releases come too
+    late for the next one."""
     tell = "grep ^journal /dev/stat\n"
     files = 40 * processes
     script = f"set -e\n{tell}bench files {files} {processes}\n{tell}"

@@ -1,4 +1,9 @@
-"""The disks of the lab `place`: the solution and the submission begin with the same one."""
+"""The disks of the lab `place`: a seed determines the disk, so that the solution and the submission
+begin with the same one.
+
+Fresh is a new disk with a virtual log, Grown one on which blocks were written, and Changed one of
+which a function changes bytes.
+"""
 
 from dataclasses import replace
 from random import Random
@@ -13,7 +18,7 @@ SEED = 0.5
 
 
 def change_bytes(disk: Disk) -> None:
-    """Data at some place."""
+    """Write other data at a random place."""
     disk.lay(disk.rng.randrange(1, disk.log.nslots), b"other")
 
 

@@ -1,4 +1,9 @@
-"""Place policies on each drive: a disk with a virtual log keeps its files, whatever a track has.
+"""Place policies on each drive: a disk with a virtual log keeps its files, however many sectors and
+places a track has.
+
+On a disk with a virtual log, a place policy says where each block is written, and a map on the disk
+says where it is. A place has the size of a block, 8 sectors (SLOT in C). To clean is to move blocks
+so that whole tracks or segments are free.
 
 - On the twin: each policy that places blocks on each row of drives/ that a virtual log can have.
 - In the machine: on rows that are made to be awkward, on QEMU's virtio disks, whose driver takes
@@ -21,7 +26,7 @@ from tools.exercise.drawn import count_places
 
 POLICIES = ("eager", "range", "segments", "vld")  # each that has a place for a block
 ROWS = sorted({path.stem for path in (ROOT / "drives").glob("*.c")} - {"none"})
-FILES, PLACES, SUMMARIES = 60, 3000, 12
+FILES, PLACES, SUMMARIES = 60, 3000, 12  # summaries: of segments, which only one policy uses
 IDLE_CLEANINGS = 10  # in a minute; a compactor without an end does some 1,500
 
 # A row of `sectors` a track and `heads`; both are prime, so that places straddle tracks everywhere.
@@ -55,7 +60,8 @@ AWKWARD_ROWS = {  # sectors of a track, heads
 
 @dataclass(frozen=True)
 class Wrong:
-    """A policy that names these sectors to be cleaned, and what the kernel says of it."""
+    """A policy that wants sectors cleaned that may not be, from `first` up to `end` (expressions in
+    C), and the kernel's message about it."""
 
     name: str
     first: str
@@ -63,6 +69,7 @@ class Wrong:
     says: str = "clean named places with nothing to move"
 
     def text(self) -> str:
+        """Return the policy's file."""
         return f"""#include "policies/lib/slots.h"
         static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
         {{
@@ -122,7 +129,7 @@ class Logged:
 
     @classmethod
     def make(cls, path: Path, script: str, beyond: int = 0) -> "Logged":
-        """beyond: bytes of the disk that are behind the log."""
+        """Make a disk whose machine runs the script. beyond: bytes of the disk behind the log."""
         content = image.Content(rc=script, size="10M", log_places=PLACES, log_summaries=SUMMARIES)
         image.make_image(path, content)
         with path.open("ab") as file:
@@ -138,6 +145,7 @@ class Logged:
 
 
 def args(drive: str, policy: str) -> str:
+    """Return the boot arguments for a drive and a place policy."""
     return f"drive={drive} place={policy} drive_volatile=0 nbuf=64 check=1"
 
 
@@ -149,7 +157,9 @@ def judge(result: Result, disk: Logged, policy: str) -> dict[str, int]:
     assert "lost" not in result.console and "wrong" not in result.console, result.console
     disk.check()
     first, then = (count_by_name(part) for part in result.console.split("later\n"))
-    if policy == "vld":  # segments are all cleaned again after each write, as of a time of access
+    # A write while the disk is idle, such as that of an access time, has the policy `segments`
+    # clean all segments again, so only vld is judged.
+    if policy == "vld":
         assert then["cleanings"] - first["cleanings"] < IDLE_CLEANINGS, "it cleans for ever"
     assert then["moved"] + then["map_writes"] > then["cleanings"], "nothing was there to move"
     return then
@@ -163,12 +173,12 @@ def test_no_file_changes_on_any_drive(drive: str, policy: str, tmp_path: Path) -
     result = either.run_rc(Config((Disk(disk.path),), lab=True, args=args(drive, policy)))
     count = judge(result, disk, policy)
     row = (ROOT / "drives" / f"{drive}.c").read_text()
-    has_tracks = ".zones =" in row and ".spares =" not in row  # that are alike
+    has_tracks = ".zones =" in row and ".spares =" not in row  # tracks that are alike
     if policy == "segments" or (policy == "vld" and has_tracks):
         assert count["moved"] > 20
 
 
-# A file system of 8 MB on a log that has 2 % more places than it needs.
+# How many places a log has for a file system of 8 MB and 2 % more.
 NEARLY_FULL = count_places(8, 0.02, 0)
 OVERWRITING = """
 for i in $(seq 1 300); do
@@ -246,6 +256,7 @@ KINDS = ("sched", "update", "write", "replace", "prefetch", "place", "order")
 
 
 def of_kind(kind: str) -> list[str]:
+    """Return the names of a kind's policies."""
     return sorted(path.stem for path in (ROOT / "policies" / kind).glob("*.c"))
 
 
@@ -254,7 +265,9 @@ def of_kind(kind: str) -> list[str]:
 def test_no_policy_gives_a_virtio_disk_more_pieces_than_it_takes(
     kind: str, queue_size: int, tmp_path: Path
 ) -> None:
-    """The driver panics if a command has more. Commands are as long as they may be."""
+    """A piece is one buffer's memory in a virtio command. The driver panics if a command has more
+    pieces than the device takes. The blocks are small and cluster_kb is large, so that commands
+    are as long as they may be."""
     path = tmp_path / "disk"
     load = "cp /data /copy; sync; cmp /data /copy || echo lost; rm /copy"
     lines = [f"policy use {kind} {name} && {load} && echo {name} ended" for name in of_kind(kind)]

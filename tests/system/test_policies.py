@@ -1,4 +1,8 @@
-"""Policies are listed, chosen, tuned and swapped under load through text."""
+"""Policies are listed, chosen, tuned and swapped under load through the text file /dev/policy.
+
+A wrong answer of a policy would be a "policy fault". A tunable is a setting of a policy, such as
+interval_ms of the policy pu.
+"""
 
 import re
 
@@ -16,6 +20,7 @@ JOURNAL = ("--journal", "4M")  # order=journal needs it
 
 
 def of_kind(kind: str) -> list[str]:
+    """Return the names of a kind's policies."""
     return [path.stem for path in POLICIES if path.parent.name == kind]
 
 
@@ -71,7 +76,8 @@ def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: 
     assert machine.check("policy") == before
 
 
-# A policy, and tunables that do not go together: a good value, and one that is not with it.
+# Pairs of tunables that do not go together. Each row has a policy, one of its tunables, a value
+# that is right, one that contradicts another tunable, and the message.
 DISCORD = [
     ("update", "ahlw", "most_percent", 30, 9, "high_percent would be more than most_percent"),
     ("update", "awol", "high_percent", 40, 41, "high_percent would be more than most_percent"),
@@ -93,6 +99,8 @@ DISCORD = [
 def test_tunables_that_do_not_go_together_are_refused_with_words(
     boot: Boot, kind: str, name: str, tunable: str, good: int, bad: int, why: str
 ) -> None:
+    """The wrong value is refused while the policy is in use. While it is not in use the value is
+    taken, and then the policy is refused. In both cases nothing changes."""
     machine = boot(args="svr4.scan_ms=2000")
     machine.check(f"policy use {kind} {name}")
     machine.check(f"policy set {name}.{tunable} {good}")
@@ -145,6 +153,8 @@ cp -r /data /kept{n}
 def test_nothing_is_lost_when_policies_change_under_load(
     make_image: MakeImage, boot: Boot, kernel, buffers: int
 ) -> None:
+    """Three loads copy and remove files while a script swaps the policies of all kinds 25 times.
+    Afterwards the host reads each copy."""
     files = {f"/data/f{i}": bytes([i]) * (i * 9000 + 1) for i in range(20)}
     swaps = "".join(
         f"policy use {kind} {of_kind(kind)[turn % len(of_kind(kind))]}\n"
@@ -180,7 +190,8 @@ CHECKED = [
 def test_a_schedulers_check_looks_only_at_the_disk_it_was_asked_about(
     make_image: MakeImage, boot: Boot, name: str
 ) -> None:
-    """Records of another disk change meanwhile, under that disk's lock."""
+    """A scheduler's hook `check` verifies its records of one disk's queue. Two disks are busy on
+    four harts, so records of the other disk change meanwhile, under that disk's lock."""
     scripts = {f"/busy{n}": BUSY.format(folder="/mnt" * n).encode() for n in (0, 1)}
     root = make_image(files=scripts | {"/mnt/x": b""}, size="16M")
     other = make_image(programs=False, size="16M")
