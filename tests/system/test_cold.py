@@ -94,8 +94,8 @@ def test_the_seed_chooses_and_the_same_words_give_the_same(cold):
 
 
 def test_a_process_computes_after_each_read(cold):
-    """A unit of work takes 32 us. A file of 64 KB is four reads of 16 KB, so work=1000 adds four
-    times 32 ms."""
+    """work=1000 is a million instructions of 32 ns after each read. A file of 64 KB is four reads
+    of 16 KB, so a run takes four times 32 ms more."""
     plain, busy = (cold(f"bs=16k work={n}", "1:64K")[0]["run_ns"]["mean"] for n in (0, 1000))
     assert busy - plain == pytest.approx(4 * 32e6, rel=0.001)  # nothing is read meanwhile
 

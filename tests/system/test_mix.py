@@ -52,8 +52,8 @@ def test_tasks_leave_a_users_file_and_its_copy_as_large_as_they_were(make_image:
 
 
 def test_computing_is_so_many_instructions(make_image: MakeImage):
-    """A task of computing executes work=31250 units of 32 us, which is 1 s. One task in nine is of
-    this kind, and all others are much shorter, because the files are small."""
+    """With work=31250 a task of computing executes 31,250,000 instructions of 32 ns, which take
+    1 s. One task in nine is of this kind. All others are much shorter: the files are small."""
     script = "mix dir=/ users=1 prepare=1 file_kb=4 copy_kb=4\n"
     script += "mix dir=/ users=1 runtime_s=100 file_kb=4 copy_kb=4 work=31250\n"
     args = "drive=fixed write=delayed check=1"

@@ -1,7 +1,9 @@
 """After a power cut e2fsck repairs the disk by itself, and what was fsynced is there.
 
-A log of QEMU's has the writes and flushes of a disk in their order ("dm-log-writes" in the
-kernel's documentation: a superblock, then entries, each a sector and its data).
+In the first tests the machine is killed. In the test of mail, QEMU logs the writes and flushes of a
+disk in their order (the format of "dm-log-writes" in the documentation of Linux: a superblock, then
+entries, each a sector and its data). From the log the test makes the disk as a power cut at any
+moment could leave it. The last tests hold the book's figures to what its own commands show.
 """
 
 import random
@@ -32,7 +34,8 @@ SIZE = 50_000  # bytes
 
 
 def script() -> str:
-    """Writes files one by one with fsync, beside a churn of others; says each."""
+    """Return commands that write files one by one with fsync and print each, while other files are
+    made, moved and removed."""
     lines = ["sh /churner &", "mkdir /kept"]
     for i in range(FILES):
         lines.append(f"dd if=/data of=/kept/{i} bs=16k conv=fsync 2> /dev/null")
@@ -45,6 +48,8 @@ def script() -> str:
 def test_what_was_fsynced_survives_a_power_cut(
     make_image: MakeImage, last: int, write: str
 ) -> None:
+    """The machine is killed after the line about the file number `last`. All files up to this one
+    are whole, after e2fsck -p has repaired the disk without a question (status 0 or 1)."""
     data = bytes(i % 251 for i in range(SIZE))
     path = make_image(
         damaged=True,
@@ -69,6 +74,8 @@ def updates(machine: Machine) -> int:
 
 
 def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeImage) -> None:
+    """Each periodic update writes all that is dirty at its beginning. The first of the two may have
+    begun before the copy was made."""
     path = make_image(damaged=True)
     args = "pu.interval_ms=100 write=delayed"
     with Machine(Config((Disk(path),), args=args)) as machine:
@@ -85,7 +92,7 @@ def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeIma
 
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
-FLUSH = 1
+FLUSH = 1  # of the flags
 MESSAGES = 12
 MESSAGE = bytes(i % 249 for i in range(6000))
 CUTS = 150
@@ -93,7 +100,8 @@ LONG = "a-name-of-which-few-are-in-a-sector-" * 3  # so that entries lie across 
 
 
 def mail() -> str:
-    """Messages arrive, as in a mail directory: written, fsynced, renamed; old ones are removed."""
+    """Return commands by which messages arrive, as in a mail directory: each is written, fsynced
+    and renamed from tmp to new. From the sixth on, an old one is removed each time."""
     lines = ["mkdir /mail", "mkdir /mail/tmp", "mkdir /mail/new"]
     for i in range(MESSAGES):
         lines.append(f"dd if=/msg of=/mail/tmp/{LONG}{i} bs=16k conv=fsync 2> /dev/null")
@@ -118,8 +126,8 @@ def entries(log: Path) -> list[tuple[int, bytes] | None]:
 
 
 def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
-    """Return the disk when the power goes after n entries: all writes before the last flush are on
-    the platters, and of those since any, whole or in part."""
+    """Return a disk of which the power went after n entries. All writes before the last flush are
+    on the platters. Of those since, each may be there, whole or in part; rng draws which."""
     flushed = max((i for i in range(n) if log[i] is None), default=0)
     disk = bytearray(before)
     for i, write in enumerate(log[:n]):
@@ -134,9 +142,9 @@ def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.
 def list_written(count: int, rng: random.Random) -> list[int]:
     """Return the sectors of a write that are on the platters: none, all, the first ones, as a drive
     writes in ascending order, or any, as a drive may begin anywhere on a track."""
-    ways = [[], range(count), range(rng.randrange(count + 1))]
-    ways.append([sector for sector in range(count) if rng.random() < 0.5])
-    return list(rng.choice(ways))
+    choices = [[], range(count), range(rng.randrange(count + 1))]
+    choices.append([sector for sector in range(count) if rng.random() < 0.5])
+    return list(rng.choice(choices))
 
 
 def names(path: Path, folder: str) -> set[int]:
@@ -150,7 +158,9 @@ def names(path: Path, folder: str) -> set[int]:
 def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
     make_image: MakeImage, tmp_path: Path
 ) -> None:
-    """A message that came after another one proves that this one had been fsynced and renamed."""
+    """Messages arrive one after the other. So if a message is there after a cut, all before it had
+    been fsynced and renamed: each is whole in new, unless it is one of the old ones, which may have
+    been removed."""
     path = make_image(damaged=True, files={"/msg": MESSAGE}, rc=mail(), size="4M")
     before, log = path.read_bytes(), tmp_path / "log"
     log.write_bytes(b"")
@@ -160,8 +170,8 @@ def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
     with Machine(Config((disk,), args=args, lab=True)) as machine:
         machine.expect(r"^finished \.")
     done, rng = entries(log), random.Random(1)
-    assert sum(entry is None for entry in done) > 5 * MESSAGES
-    arrived = 0
+    assert sum(entry is None for entry in done) > 5 * MESSAGES  # flushes
+    arrived = 0  # messages, over all cuts: the cuts must not all be early ones
     for n in rng.sample(range(len(done)), CUTS):
         path.write_bytes(cut(before, done, n, rng))
         repaired = image.run_command("e2fsck", "-fp", path, check=False)
@@ -203,7 +213,8 @@ def uptimes(args: str, commands: str, folder: Path) -> list[float]:
 
 
 def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
-    """Return what the page's command takes for a message in virtual time."""
+    """Return the ms of virtual time that the page's command takes for a message of this size.
+    volatile: whether the drive's cache loses its contents without power, so flushes are needed."""
     given = page_command("drive_volatile=1")
     args = given["ARGS"].replace("drive_volatile=1", f"drive_volatile={volatile}")
     assert PADS[1].strip() in PAGE.read_text()
@@ -214,8 +225,8 @@ def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
 
 
 def expect_in(text: str, sentence: str) -> None:
-    """Expect a sentence in the text. Where another compiler made the programs than those of the
-    text, they lie elsewhere on the disk, and each figure may differ by a tenth."""
+    """Expect a sentence in the text. If the programs were made by another compiler than the text's
+    were, they lie elsewhere on the disk. Then each figure may differ by a tenth."""
     if sentence in text:
         return
     assert not made_by_that_of_texts(), sentence
@@ -227,6 +238,8 @@ def expect_in(text: str, sentence: str) -> None:
 
 
 def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
+    """For each size of messages, the page's command is timed with and without flushes. The page and
+    the decision must have the least and the greatest time, and by how many percent they differ."""
     text, shares = PAGE.read_text(), []
     for pad in PADS:
         without, with_ = (

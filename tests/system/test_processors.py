@@ -1,4 +1,8 @@
-"""A machine in virtual time has a processor of its own, as long as there is one."""
+"""A machine in virtual time has a processor of the host to itself, as long as one is free.
+
+A machine claims a processor by a lock of an abstract socket's name. claim_processor returns the
+processors on which the machine may run, and the lock; None if all are claimed.
+"""
 
 import os
 from pathlib import Path
@@ -12,10 +16,11 @@ from sluice.system.qemu import Config, Disk, Machine
 
 @pytest.fixture(autouse=True)
 def nobody_else_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have claims use other names, so that those of other tests' machines do not count."""
     monkeypatch.setattr(processors, "NAME", f"\0sluice test {os.getpid()} {{}}")
 
 
-def test_each_takes_another_and_the_next_goes_anywhere() -> None:
+def test_each_claim_takes_another_processor_and_without_one_left_a_machine_runs_anywhere() -> None:
     allowed = os.sched_getaffinity(0)
     taken = [processors.claim_processor() for _ in allowed]
     assert [len(own) for own, _ in taken] == [1] * len(allowed)
@@ -28,7 +33,8 @@ def test_each_takes_another_and_the_next_goes_anywhere() -> None:
         lock.close()
 
 
-def test_a_machine_keeps_its_own_until_it_ends(make_image: MakeImage) -> None:
+def test_a_machine_keeps_its_processor_until_it_ends(make_image: MakeImage) -> None:
+    """All threads of QEMU run on that processor. A machine in real time claims none."""
     disk = Disk(make_image(damaged=True))  # a machine is killed at work
     allowed = os.sched_getaffinity(0)
     with Machine(Config((disk,), lab=True)) as machine:

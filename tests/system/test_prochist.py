@@ -1,4 +1,10 @@
-"""Histograms per disk and per process: quantiles against the trace's, bounded memory."""
+"""Histograms of each disk (/dev/hist) and of each process (/dev/prochist): their quantiles are
+compared with those of the trace, and their memory is bounded.
+
+Two processes read and write at the same time. The trace has each request's times, so the exact
+values are known: how many requests were queued, response times, and service times. Memory is kept
+for 64 processes.
+"""
 
 import math
 import re
@@ -28,7 +34,7 @@ echo =end=
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two jobs at once: the console's parts by name, and the trace."""
+    """Return the console's parts by name, and the trace up to the reading of the histograms."""
     folder = tmp_path_factory.mktemp("prochist")
     files = ("--file", "/r=8M", "--file", "/w=8M")
     path = image.make_image(folder / "disk.img", Content(rc=JOBS, options=files))
@@ -85,6 +91,7 @@ def bucket_of(histogram: dict, quantile: float) -> tuple[int, int]:
 
 
 def check_quantiles(values: list[int], histogram: dict) -> None:
+    """Fail if a quantile or the sum of a histogram is more than 1 % off that of the values."""
     assert histogram["count"] == len(values)
     assert histogram["sum"] == pytest.approx(sum(values), rel=0.01)
     if not values:
@@ -110,6 +117,7 @@ def test_quantiles_of_two_processes_at_once_are_within_1_percent_of_the_traces(r
             check_quantiles(exact[pid][name], rows[pid][1][name])
     reads = [rows[pid][1]["read_response"]["count"] for pid in jobs]
     writes = [rows[pid][1]["write_response"]["count"] for pid in jobs]
+    # The jobs did enough: one of them reads only, and the other one also writes.
     assert min(reads) > 400 and max(reads) > 2000 and max(writes) > 1000
 
 
@@ -126,6 +134,8 @@ def test_the_disks_histograms_are_as_exact_and_the_sum_of_the_processes(run):
 
 
 def test_memory_is_bounded_the_longest_unused_give_way_and_are_counted(run_script):
+    """100 processes read the disk, one after the other. 64 of them have a row, nearly all of the
+    last ones, and the others are counted as lost, with up to 20 processes of the script itself."""
     script = """
 set -e
 seq 100 | xargs -n 1 sh -c 'dd if=/dev/disk0 of=/dev/null count=1' 2> /dev/null

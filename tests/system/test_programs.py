@@ -1,7 +1,10 @@
 """The programs of user/ at the boundaries of their arguments: what they do there, or say.
 
-Issue 44's inputs for programs (P1 to P10) are among them. The C library itself is tested inside, by
-usertests (heap.c, text.c, streams.c).
+Issue 44's inputs for programs (P1 to P10) are among them. The C library itself is tested inside the
+machine, by usertests (heap.c, text.c, streams.c).
+
+All lines of LINES run in one machine, one after the other, so a line may use the files of earlier
+ones. The file /k holds "keep", /l two lines, /nb the numbers to 9000.
 """
 
 import pytest
@@ -15,7 +18,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 DEEP = 150  # levels: more than a process has descriptors
 LONGEST = "n" * 255
 
-# A line, what it prints, on both descriptors, and its status.
+# A line; what it prints on both descriptors (None: anything), and its exit status.
 LINES: dict[str, tuple[str, int]] = {
     # A guard for each form of an argument: no directory is copied into itself.
     "mkdir /a; cp -r /a /a/x": ("cp: /a: cannot be copied into itself\n", 1),
@@ -206,7 +209,7 @@ LINES: dict[str, tuple[str, int]] = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int]]:
-    """Return the output and status of each line, in one machine."""
+    """Return the output and the exit status of each of LINES, from one machine."""
     path = image.make_image(tmp_path_factory.mktemp("programs") / "disk.img", Content())
     with Machine(Config((Disk(path),))) as machine:
         machine.wait_prompt()
@@ -232,6 +235,7 @@ def test_devices_are_copied_as_devices(boot: Boot) -> None:
     machine = boot()
     machine.check("cp -r /dev /x")
     here, there = (machine.check(f"ls -l {folder}").splitlines() for folder in ("/dev", "/x"))
+    # Of each line of `ls -l`: the device's numbers and its name.
     numbers = [[line.split()[2:4] + line.split()[-1:] for line in lines] for lines in (here, there)]
     assert numbers[0] == numbers[1]
     assert any(line.startswith("c") for line in there)
@@ -239,11 +243,12 @@ def test_devices_are_copied_as_devices(boot: Boot) -> None:
 
 
 def test_trees_deeper_than_descriptors_and_paths(boot: Boot) -> None:
-    """du, cp, ls -R and rm hold no descriptor for a level; du and rm need no path either."""
+    """A tree may be deeper than a process may have descriptors: du, cp, ls -R and rm hold none for
+    each level. Where its paths are longer than a path may be, du and rm work, and cp fails."""
     machine = boot()
     machine.check(f"mkdir /t; cd /t; for i in $(seq {DEEP}); do mkdir d; cd d; done; echo in > f")
     machine.check("cd /")
-    block = 4
+    block = 4  # KiB
     assert machine.check("du -s /t").split() == [str((DEEP + 2) * block), "/t"]
     assert len(machine.check("du /t").splitlines()) == DEEP + 1
     machine.check("cp -r /t /copy")
@@ -259,17 +264,21 @@ def test_trees_deeper_than_descriptors_and_paths(boot: Boot) -> None:
 
 
 def test_no_directory_is_copied_into_itself_from_any_depth(boot: Boot) -> None:
-    """Even where the way up, written as a path, is longer than a path may be."""
+    """The current directory is 400 levels below the one that is to be copied. A path up to it would
+    be longer than a path may be, and cp still notices."""
     machine = boot()
     machine.check("mkdir /t; cd /t; for i in $(seq 400); do mkdir d; cd d; done")
     for line in "cp -r /t x", "mkdir y; cp -r /t y", "cp -r /t y/z":
         done = machine.run(line)
         assert (done.text, done.status) == ("cp: /t: cannot be copied into itself\n", 1)
     machine.check("cp -r y x; cd /")
+    # /t, its 400 levels, and then y and x.
     assert machine.check("ls -R /t | grep -c ':$'") == "403\n"
 
 
 def test_rm_goes_on_after_a_failure_and_says_it_once(boot: Boot, make_image: MakeImage) -> None:
+    """rm -r cannot remove the directory where a disk is mounted. It removes all else that it can,
+    and prints one message."""
     second = Disk(make_image(programs=False, size="4M"))
     machine = boot(disks=(Disk(make_image()), second))
     machine.check("mkdir -p /r/a/m /r/b; echo > /r/a/f; echo > /r/b/f; mount disk1 /r/a/m")
@@ -285,6 +294,9 @@ def test_rm_goes_on_after_a_failure_and_says_it_once(boot: Boot, make_image: Mak
 def test_mv_to_another_disk_replaces_the_name_and_not_what_it_leads_to(
     boot: Boot, make_image: MakeImage
 ) -> None:
+    """mv to another disk copies the file. The name there may be a symbolic link, one of two hard
+    links, or a link that leads nowhere: mv replaces it, and what it led to stays. If the disk is
+    full, nothing changes."""
     machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
     machine.check("mkdir /mnt; mount disk1 /mnt; echo target > /mnt/t; ln -s t /mnt/l")
     machine.check("echo new > /f; mv /f /mnt/l")
@@ -305,7 +317,11 @@ def test_mv_to_another_disk_replaces_the_name_and_not_what_it_leads_to(
     )
 
 
-def test_a_builtins_write_error_is_its_status(boot: Boot, make_image: MakeImage) -> None:
+def test_a_write_error_is_the_status_of_builtins_and_programs(
+    boot: Boot, make_image: MakeImage
+) -> None:
+    """The disk at /m is full. Each command fails with a message, also an endless one and each
+    program behind a pipe. The shell goes on."""
     machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
     machine.check("mkdir /m; mount disk1 /m; > /m/small; > /m/full")
     machine.run("dd if=/dev/zero of=/m/fill bs=512; dd if=/dev/zero of=/m/fill2 bs=1")
@@ -316,7 +332,7 @@ def test_a_builtins_write_error_is_its_status(boot: Boot, make_image: MakeImage)
         "sh -c 'help' > /m/small": 1,
         "echo x > /m/small": 1,
         f"seq {MOST} > /m/small": 1,  # and it ends
-        f"seq {MOST} | grep 5 > /m/small": 1,  # all that follow, too
+        f"seq {MOST} | grep 5 > /m/small": 1,  # so does seq, when grep has ended
         f"seq {MOST} | uniq > /m/small": 1,
         f"seq {MOST} | hexdump > /m/small": 1,
         f"seq {MOST} | tee > /m/small": 1,
@@ -332,6 +348,8 @@ def test_a_builtins_write_error_is_its_status(boot: Boot, make_image: MakeImage)
 
 
 def test_a_long_line_does_not_end_the_shell_that_reads_it(run_script: Run) -> None:
+    """The builtin `read` fails with status 2 for a line that is too long, and then reads the next
+    line."""
     script = (
         "seq 20000 | xargs -n 250 echo -n > /l\necho >> /l\necho next >> /l\n"
         "{ read x; echo first: $? [$x]; read x; echo second: $? $x; } < /l\n"
@@ -342,6 +360,7 @@ def test_a_long_line_does_not_end_the_shell_that_reads_it(run_script: Run) -> No
 
 
 def test_the_shell_keeps_its_descriptors_when_no_more_can_be_had(boot: Boot) -> None:
+    """60 nested groups, each with a redirection, need more descriptors than a process may have."""
     machine = boot()
     nested = 't=\'echo x\'; for i in $(seq 60); do t="{ $t; } > /d$i"; done; echo "$t" > /t'
     machine.check(nested)
@@ -351,6 +370,7 @@ def test_the_shell_keeps_its_descriptors_when_no_more_can_be_had(boot: Boot) -> 
 
 
 def test_a_long_chain_takes_no_stack(run_script: Run) -> None:
+    """200,000 commands, joined by &&, are in one line. If each took stack, the shell would die."""
     chain = "true && " * 4 + ": && " * 200_000 + "echo reached\n"
     result = run_script("sh /chain\n", {"chain": chain.encode()}, memory="256M")
     assert "reached\n" in result.console

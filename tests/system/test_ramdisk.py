@@ -1,4 +1,10 @@
-"""RAM disks: disks in the machine's memory, whose data machine mode moves."""
+"""RAM disks: disks in the machine's memory, whose data machine mode moves.
+
+The kernel, in supervisor mode, cannot reach that memory. It asks machine mode for each move between
+a buffer and a disk, and machine mode logs the moves. The host puts images into the memory before
+the boot (class Guest), takes them back afterwards, and checks that only logged moves have changed
+them.
+"""
 
 import os
 import re
@@ -29,7 +35,7 @@ iogen name=r rw=randread filename=/data bs=4k nr=200
 rm /d/copy
 sync
 """
-TABLE = MEMORY_START + guest.LEAST
+TABLE = MEMORY_START + guest.LEAST  # of the disks; the log of moves and the first disk follow
 FIRST = TABLE + guest.PAGE + guest.round_to_pages(guest.MOVES_KEPT * guest.MOVE.size)  # disk
 DIRECT_MAP = 0xFFFFFFC000000000
 
@@ -96,6 +102,7 @@ def test_the_supervisor_reaches_neither_the_disks_nor_what_is_not_its_own(
     args = "drive=fixed sched=probe trace_k=1"
     result = run_rc(Config((disk,), args=args, kernel=kernel, lab=True))
     said = dict(re.findall(r"^([\w ]+): (-?\d+)$", result.console, re.M))
+    # Only the move of a sector is made. All others are refused by -1, and time goes on forward.
     assert said.pop("a sector") == "0"
     assert said.pop("back in time") == said.pop("time stands still") == "0"
     assert len(said) == 17 and set(said.values()) == {"-1"}, result.console
@@ -104,7 +111,8 @@ def test_the_supervisor_reaches_neither_the_disks_nor_what_is_not_its_own(
 
 
 def left_by(make_image: MakeImage, device: str) -> tuple[str, bytes]:
-    """Return what SCRIPT shows of the disk's counters, and what it leaves there."""
+    """Run SCRIPT on a disk with this property of QEMU's device, or on a RAM disk if it is "".
+    Returns the counters that it shows, and the bytes of the disk."""
     counters = "grep '^disk\\.[a-z_]* ' /dev/stat\n"
     path = make_image(rc=SCRIPT + counters, options=("--file", "/data=4M"))
     result = run_rc(Config((Disk(path, device=device),), args=ARGS, lab=True))
@@ -113,13 +121,15 @@ def left_by(make_image: MakeImage, device: str) -> tuple[str, bytes]:
 
 
 def test_a_ram_disk_is_left_as_qemus_device_leaves_its_file(make_image: MakeImage) -> None:
-    told, left = left_by(make_image, "")
-    assert "disk.writes" in told
-    _, other = left_by(make_image, "queue-size=64")
-    assert left == other
+    counters, ram = left_by(make_image, "")
+    assert "disk.writes" in counters
+    _, virtio = left_by(make_image, "queue-size=64")
+    assert ram == virtio
 
 
 def test_an_image_is_as_the_machine_left_it_however_it_ended(make_image: MakeImage) -> None:
+    """While the machine runs, its image stays as it was. The machine is then killed, and the image
+    has what was written through the cache."""
     path = make_image(damaged=True)
     fresh = path.read_bytes()
     with Machine(Config((Disk(path),), args="drive=fixed write=through", lab=True)) as machine:
@@ -151,7 +161,7 @@ def test_a_place_without_a_table_is_an_error_that_names_it(make_image: MakeImage
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_needs_qemus_device_has_it(config: dict, why: str) -> None:
+def test_a_disk_that_cannot_be_a_ram_disk_is_a_virtio_device(config: dict, why: str) -> None:
     machine = Config(**({"disks": (Disk(Path("a")),), "lab": True} | config))
     assert machine.ram_disks() == (), why
     assert "virtio-blk-device" in " ".join(machine.command())
@@ -166,7 +176,8 @@ def test_a_place_that_the_kernel_does_not_see_is_an_error(make_image: MakeImage)
 def test_a_kernel_whose_device_tree_is_in_a_disk_does_not_boot(
     make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below 3 GiB each QEMU puts the tree at the end of memory, where the disk is here."""
+    """QEMU puts its device tree, which describes the machine, at the end of memory if that has less
+    than 3 GiB. The disks are put there, too."""
     monkeypatch.setattr(guest, "LEAST", 256 << 20)
     monkeypatch.setattr(guest, "TREE", 0)
     result = run_rc(Config((Disk(make_image(rc="true")),), lab=True))
@@ -182,7 +193,8 @@ def test_a_kernel_whose_device_tree_is_in_a_disk_does_not_boot(
 def test_a_device_tree_beside_the_disks_leaves_them_alone(
     make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, behind: bool
 ) -> None:
-    """QEMU 7.2 and 10 differ: it is below 3 GiB, or at the end of memory."""
+    """The device tree begins with the word d00dfeed. QEMU 7.2 and QEMU 10 put it into different
+    places: below 3 GiB, or at the end of memory. Neither place is among the disks."""
     if behind:
         monkeypatch.setattr(guest, "LEAST", 256 << 20)
     path = make_image(rc="true", size="4M")
@@ -241,11 +253,13 @@ def test_images_come_into_memory_and_back_and_holes_stay_holes(tmp_path: Path) -
         os.pwrite(memory.file, b"late", at_b)
         memory.save()
     assert b.read_bytes()[2 << 20 :][:3] == b"new"
-    assert b.read_bytes()[:4] == bytes(4)
+    assert b.read_bytes()[:4] == bytes(4)  # the second save did nothing
     assert a.stat().st_blocks * 512 < 1 << 20
 
 
 def test_moves_are_told_by_disk_and_sector(tmp_path: Path) -> None:
+    """A record has an address and a number of bytes; bit 0 of the address says that the move was a
+    write. A Move has the disk, the sector, the number of sectors, and whether it was a write."""
     disks = [sparse(tmp_path / name, 4 << 20, {}) for name in "ab"]
     with Guest("64M", tuple(disks), log=4) as memory:
         at = [MEMORY_START + place for place, _ in memory.places]
@@ -254,11 +268,11 @@ def test_moves_are_told_by_disk_and_sector(tmp_path: Path) -> None:
         assert memory.moves() == [Move(1, 1, 8, False), Move(0, 0, 1, True)]
 
 
-KEPT = 4  # moves
+KEPT = 4  # moves that the log below has room for
 LOG_START = MEMORY_START + guest.LEAST + guest.PAGE
 FIRST_DISK = LOG_START + guest.PAGE
 DISK = (4 << 20) - 4096  # the next one begins at a whole PAGE
-ODD = {
+ODD = {  # addresses and bytes of moves that machine mode refuses
     "nothing": (FIRST_DISK + 512, 0),
     "a part of a sector": (FIRST_DISK, 8),
     "from within a sector": (FIRST_DISK + 8, 512),
@@ -290,6 +304,7 @@ def test_a_log_with_a_move_that_machine_mode_does_not_make_is_no_evidence(
         evidence_of([good, ODD[why], good], LOG_START + 3 * guest.MOVE.size, tmp_path)
 
 
+# end: where the log ends, in records. It has room for 4.
 @pytest.mark.parametrize(("end", "why"), [(5, "and there were 5"), (-1, "ends at"), (2.5, "ends")])
 def test_a_log_that_lost_moves_is_no_evidence(end: float, why: str, tmp_path: Path) -> None:
     good = [(FIRST_DISK + 1024 * i, 512) for i in range(KEPT)]
@@ -322,6 +337,8 @@ def verify_moves(tmp_path: Path, moves: list[Move], change: dict[int, bytes]) ->
 
 @pytest.mark.parametrize("sector", [0, 2047, 2048, 2050, SECTORS - 1])
 def test_a_sector_that_no_move_wrote_must_be_as_in_the_image(tmp_path: Path, sector: int) -> None:
+    """Writes of its neighbours, writes to the other disk, and reads do not allow the sector to
+    change. A write of the sector itself does."""
     near = [Move(1, sector - 1, 1, True)] if sector > 0 else []
     near += [Move(1, sector + 1, 3, True)] if sector < SECTORS - 4 else []
     others = [Move(0, sector, 1, True), Move(1, sector, 1, False)]

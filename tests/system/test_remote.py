@@ -1,5 +1,9 @@
 """A machine mounts the files of another one by NFS: both in one virtual time, with the same bytes
-in each run."""
+in each run.
+
+SERVE and MOUNT are shell commands: machine 1 exports /x with a file `old`, and machine 2 mounts it
+at /mnt. `run` returns what each machine printed, so said[0] is the server's output.
+"""
 
 import os
 import re
@@ -32,6 +36,9 @@ def run(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_file_written_on_one_machine_is_read_on_the_other(tmp_path: Path, seed: int) -> None:
+    """The client makes, copies, moves and removes files, unmounts, and mounts again. The server
+    then has the same files, and a second run prints and sends the same bytes. The seed draws the
+    drive, the size of blocks and the link."""
     drawn = draw_network(seed)
     how = {"args": drawn.args, "link": drawn.link, "block": drawn.block}
     server = SERVE + "sleep 60; cksum /x/sh; cat /x/new; ls /x/dir; cmp /bin/sh /x/sh"
@@ -67,6 +74,8 @@ def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_lost_frames_cost_time_only(tmp_path: Path, seed: int) -> None:
+    """The link loses 5 % of the frames and delays as many. The client repeats calls, and each
+    change is made once."""
     server = SERVE + "sleep 300; cmp /bin/sh /x/sh && echo same; ls /x"
     client = MOUNT + (
         "cp /bin/sh /mnt/sh;"
@@ -81,7 +90,8 @@ def test_lost_frames_cost_time_only(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_dead_server_is_given_up_by_a_forced_unmount(tmp_path: Path) -> None:
-    """Another unmount waits for the server meanwhile, and a program has a dirty block."""
+    """After umount -f each call on the mount fails with "stale file handle". Meanwhile another
+    umount waits for the server, and a program has a dirty block."""
     kill = "ps | grep nfsd | while read pid rest; do kill $pid; done"
     server = SERVE + f"sleep 10; {kill}; sleep 200; ls /x"
     client = MOUNT + (
@@ -103,7 +113,8 @@ def test_a_dead_server_is_given_up_by_a_forced_unmount(tmp_path: Path) -> None:
 
 
 def test_fsync_reports_dirty_blocks_that_were_dropped_once(tmp_path: Path) -> None:
-    """The server forgets the clients, and another one changes the file first."""
+    """The server starts again without its list of clients, and another client changes the file. So
+    the first client's dirty blocks are out of date: they are dropped, and its fsync fails."""
     kill = "ps | grep nfsd | while read pid rest; do kill $pid; done"
     server = f"{SERVE} sleep 12; {kill}; rm /x/.spritely; nfsd /x & sleep 90; cat /x/f"
     mount = MOUNT.replace("-t nfs", "-t nfs -o consistency=spritely")

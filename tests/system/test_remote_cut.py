@@ -1,5 +1,7 @@
 """The power of an NFS server is cut while a client writes: the client waits, and what its closes
-promised is on the server's disk."""
+promised is on the server's disk. A close or an fsync that returns without an error promises that
+the file's data are there.
+"""
 
 import random
 import re
@@ -42,6 +44,8 @@ def boot_server(disk: Path, port: int) -> Iterator[Machine]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_cut_of_the_server_loses_nothing_that_a_close_promised(tmp_path: Path, seed: int) -> None:
+    """The server is killed after a random one of nine copies and boots again. The client goes on by
+    itself. At the end the server's disk has all nine files."""
     draw = random.Random(seed)
     disks = [image.make_image(tmp_path / f"{n}.img", image.Content()) for n in range(2)]
     port = free_ports(2049)[2049]
@@ -73,8 +77,9 @@ def test_a_cut_of_the_server_loses_nothing_that_a_close_promised(tmp_path: Path,
 def test_a_cut_in_virtual_time_loses_nothing_that_an_fsync_promised(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
-    """Both consistencies call clients back, so the server and its clients need a link. A server
-    cannot start again on a link."""
+    """The server switches itself off at a random time (status 7). The server's disk then has each
+    file for which the client's fsync had returned. Both consistencies call clients back, so both
+    machines need a link in virtual time, and on a link a server cannot boot again."""
     draw = random.Random(seed)
     cut_s = 3 + draw.random() * 4
     files = " ".join(str(number) for number in range(60))

@@ -82,7 +82,8 @@ class Trial:
 
 
 def draw_trial(seed: int, slot_s: int, exact: bool) -> Trial:
-    """Draw the operations of all slots. exact: clients also see writes to files not closed yet."""
+    """Draw the operations of all slots, which take slot_s each. exact: the consistency shows
+    clients also what was written to files that are still open."""
     draw = random.Random(seed)
     model = Model()
     trial = Trial(["", ""], {}, model)
@@ -156,6 +157,7 @@ def outputs_of(lines: list[str]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("seed", "restarts", "network"),
     [
+        # Drawn: boot arguments, size of blocks, link.
         (1, 0, Drawn("", "4K", Link())),
         (2, 0, Drawn("nbuf=64", "4K", Link(loss_percent=5, seed=2))),
         (3, 3, Drawn("write=through update=aipu", "4K", Link())),
@@ -176,10 +178,11 @@ def test_each_client_sees_what_its_consistency_allows(
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("consistency", draw_for_each(CONSISTENCIES, 2))
-def test_each_client_sees_that_on_any_drive_block_and_link(
+def test_each_client_sees_what_it_may_on_any_drive_block_and_link(
     tmp_path: Path, consistency: str, seed: int
 ) -> None:
-    """The twin runs the machines, because it makes such a trial in seconds."""
+    """The seed draws the drive, the size of blocks, the link, and how often the server restarts.
+    Twins run the machines, because they make such a trial in seconds."""
     if why := engine.host_refusal_reason():
         pytest.skip(why)
     judge_trial(tmp_path, consistency, seed, seed % 3, draw_network(seed), engine.start_twin)
@@ -195,7 +198,8 @@ def judge_trial(
 ) -> None:
     """Run two clients and a server, and compare what each saw with what it may see."""
     exact = consistency != "nfs"
-    quiet_s = {"nfs": 20, "spritely": 60, "leases": 100} if restarts else {}  # more than a grace
+    # After a restart, a server grants nothing for a while (its grace period). A slot is longer.
+    quiet_s = {"nfs": 20, "spritely": 60, "leases": 100} if restarts else {}
     slot_s = 200 if network.link.loss_percent else quiet_s.get(consistency, 20)
     trial = draw_trial(seed, slot_s, exact)
     options = f"-o consistency={consistency}"

@@ -1,5 +1,10 @@
 """Second names of remote files, and files that lose their last name while a program of the client
-has them open: both machines are in one virtual time."""
+has them open: both machines are in one virtual time.
+
+NFS has no open files, so the client renames such a file to a hidden name, .nfsa and two numbers,
+and removes that name when the file is closed. Machine 1 serves /x, and machine 2 mounts it at /mnt;
+said[0] is what the server printed, said[1] what the client printed.
+"""
 
 import re
 from pathlib import Path
@@ -39,6 +44,8 @@ def counts(lines: list[str]) -> list[int]:
 def test_a_link_has_the_same_file_and_count_on_both_machines(
     tmp_path: Path, consistency: str
 ) -> None:
+    """The counts of names, which stat prints, are 1 before the link and 2 after it. A write by one
+    name is read by the other."""
     client = mount(consistency) + (
         "stat /mnt/old; ln /mnt/old /mnt/new; stat /mnt/old; stat /mnt/new\n"
         "ln /mnt/new /mnt/dirty; echo more >> /mnt/new\n"
@@ -82,6 +89,9 @@ def hidden(lines: list[str]) -> list[str]:
 def test_a_file_without_names_stays_until_its_last_close(
     tmp_path: Path, consistency: str, lose: str, twin: bool
 ) -> None:
+    """A group of commands has /mnt/f open when it loses its name: it is removed, or another file is
+    renamed to it. The group still reads and writes the file, which has one hidden name, and none
+    after the group's end."""
     client = mount(consistency) + (
         "echo zero > /mnt/f; echo new > /mnt/g; sync\n"
         f"(echo one; {lose}; ls -a /mnt >&2; echo two; cat >&2; sleep 10) < /mnt/f > /mnt/f\n"
@@ -112,6 +122,8 @@ def test_a_file_with_another_name_gets_no_hidden_one(tmp_path: Path, consistency
 def test_a_killed_program_leaves_no_hidden_name_and_a_machine_that_stops_does(
     tmp_path: Path, consistency: str
 ) -> None:
+    """Two programs have a file open that is removed. The first is killed, and its hidden name goes.
+    The machine is switched off while the second runs, so the server still has that name."""
     client = mount(consistency) + (
         "echo one > /mnt/f; echo two > /mnt/g; sleep 99 < /mnt/f &\n"
         "sleep 1; rm /mnt/f; ls -a /mnt\n"
@@ -129,6 +141,8 @@ def test_a_killed_program_leaves_no_hidden_name_and_a_machine_that_stops_does(
 def test_a_dirty_file_that_got_a_name_elsewhere_keeps_its_blocks(
     tmp_path: Path, consistency: str
 ) -> None:
+    """The server gives a file a second name while the client has a dirty block of it. The client
+    then removes the first name. The file lives on, so the block must be written."""
     client = mount(consistency) + (
         "echo more >> /mnt/old; sleep 2; stat /mnt/old; rm /mnt/old; sync; sleep 9\n"
     )

@@ -1,5 +1,10 @@
 """The client of NFS against a server in memory on the host, which restarts, fails and falls silent
-when a test wants it."""
+when a test wants it.
+
+A test sets server.before, which is called before each call is done: it may restart the server, or
+return an error. server.after, called afterwards, returns whether the reply is lost. server.calls
+has all calls. A WRITE is not on the server's disk until a COMMIT, and a restart loses it.
+"""
 
 import random
 import re
@@ -14,7 +19,7 @@ from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
 
 GATEWAY = "user,id=n,net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253"
-NOSPC = 28
+NOSPC = 28  # no space is left
 DATA = random.Random(20).randbytes(50_000)
 
 
@@ -63,6 +68,8 @@ def test_what_a_restart_loses_is_written_again_before_close_returns(tmp_path: Pa
 
 
 def test_another_clients_change_is_seen_by_the_next_open_only(tmp_path: Path) -> None:
+    """server.put changes a file as another client would. Without a change the client reads from its
+    cache, which a change of its own does not empty."""
     server = Server()
     server.put("a", b"one\n")
     with boot_mounted(tmp_path, server) as machine:
@@ -81,10 +88,12 @@ def test_another_clients_change_is_seen_by_the_next_open_only(tmp_path: Path) ->
         assert machine.check("cat /mnt/a; stat /mnt/a | grep -c ' 0'") != ""
 
 
-@pytest.mark.parametrize("block", ["", "write=through"])
-def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, block: str) -> None:
+@pytest.mark.parametrize("args", ["", "write=through"])
+def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, args: str) -> None:
+    """The client recognises the file's new times as those of its own writes, so it keeps its cached
+    blocks and never reads them from the server."""
     server = Server()
-    with boot_mounted(tmp_path, server, block) as machine:
+    with boot_mounted(tmp_path, server, args) as machine:
         machine.check("cp /data /mnt/a")
         machine.check("cmp /data /mnt/a; cmp /data /mnt/a")
         assert times_called(server, READ) == 0
@@ -92,6 +101,8 @@ def test_own_writes_in_any_order_of_replies_drop_nothing(tmp_path: Path, block: 
 
 
 def test_an_exclusive_create_whose_reply_a_restart_loses_is_no_error(tmp_path: Path) -> None:
+    """The client repeats the CREATE with the same verifier, by which the server knows that the file
+    is the client's own."""
     server = Server()
     creates = 0
 
@@ -113,6 +124,8 @@ def test_an_exclusive_create_whose_reply_a_restart_loses_is_no_error(tmp_path: P
 
 
 def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:
+    """JUKEBOX means "try again later", so it is no error: the client repeats the call, with a new
+    number (xid)."""
     server = Server()
     server.put("a", b"x" * 10_000)
     with boot_mounted(tmp_path, server) as machine:
@@ -134,6 +147,8 @@ def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:
 
 
 def test_short_writes_and_stable_ones_are_gone_on_with(tmp_path: Path) -> None:
+    """A server may write fewer bytes than a WRITE has; the client sends the rest. If it says that a
+    WRITE is on its disk already (stable), the client sends no COMMIT."""
     server = Server()
     server.most_written = 1000
     with boot_mounted(tmp_path, server) as machine:
@@ -164,7 +179,7 @@ def test_a_server_that_is_away_is_waited_for_and_named_once(tmp_path: Path) -> N
         assert text.count("answers again") == 1
         assert "here\n" in text
         reads = [xid for called, xid in server.calls if called == READ]
-        assert len(reads) == 6 and len(set(reads)) == 1
+        assert len(reads) == 6 and len(set(reads)) == 1  # repeated with the same number
 
 
 def test_names_sizes_and_directories(tmp_path: Path) -> None:
@@ -179,7 +194,7 @@ def test_names_sizes_and_directories(tmp_path: Path) -> None:
         number = (server.named("d").names or {})["3"]
         assert server.nodes[number].disk == DATA[:1234] + bytes(9000 - 1234)
         machine.check("rm -r /mnt/d; chmod 600 /mnt; ls /mnt")
-        assert len(server.nodes) == 1
+        assert len(server.nodes) == 1  # the root
         names = machine.check("cat /dev/stat")
         assert re.search(r"^ext2.inodes \d", names, re.M)
         assert machine.run("umount /mnt").status == 0

@@ -1,6 +1,9 @@
-"""Runs are the same bytes each time, however long the boot takes, also under another QEMU.
+"""Runs are the same bytes each time, however long the boot takes, also under another QEMU, in the
+twin, and from another compiler. `sluice validate repeat` makes runs in these ways and compares
+them.
 
-QEMU_OTHER names that QEMU; tools/other_qemu.sh fetches one.
+QEMU_OTHER names another QEMU; tools/other_qemu.sh fetches one. In other tests a shell script stands
+for another QEMU (OTHER) or another compiler (COMPILER): it runs ours, with other arguments.
 """
 
 import json
@@ -29,7 +32,7 @@ from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
 
-TIMES, READS = 2, 1000
+TIMES, READS = 2, 1000  # a trial is made so often, with so many reads
 
 # A short run whose console tells every time: of each event, and sums of response times.
 SCRIPT = """
@@ -53,6 +56,7 @@ cksum /mnt/1 /mnt/2 /mnt/3 /mnt/4
 umount /mnt
 """
 MOST = 1023 - len(" ramdisks=3221225472")  # of the lengths of boot arguments, in bytes
+# Lengths that are tried. At each one, what comes behind the arguments lies elsewhere in memory.
 SHORT = (*range(30, 46), MOST)
 MANY = (*range(30, 110), MOST - 1, MOST)
 
@@ -117,7 +121,8 @@ def test_the_length_changes_no_time_with_the_slowest_cpu(disk: Path):
 
 def test_what_a_disk_is_capable_of_changes_no_time(disk: Path):
     """QEMU 11.1 has shorter queues than 10.0."""
-    assert len({console(disk, device=f"queue-size={size}") for size in (64, 256, 1024)}) == 1
+    shown = {console(disk, device=f"queue-size={size}") for size in (64, 256, 1024)}
+    assert len(shown) == 1
 
 
 @pytest.fixture
@@ -177,7 +182,7 @@ SMALL = random_reads(
     seeds=2,
     more="[sizes.full]\nseed = [1]\n[sizes.quick]\nseed = [1, 2]\n",
 )
-# A QEMU of another name; by old and new it runs a machine otherwise.
+# A QEMU of version 99.0, which replaces the text `old` by `new` in each of its arguments.
 OTHER = """\
 #!/bin/sh
 [ "$*" = --version ] && {{ echo "QEMU emulator version 99.0 (another)"; exit; }}
@@ -193,7 +198,7 @@ exec qemu-system-riscv64 "$@"
 
 
 def validate(*words: object) -> subprocess.CompletedProcess:
-    """Type sluice validate repeat."""
+    """Run `sluice validate repeat` with these words."""
     line = [sys.executable, ROOT / "tests/support/typed.py", "validate", "repeat", *words]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
 
@@ -228,6 +233,8 @@ def small_experiment(folder: Path, clock: str) -> Path:
 def test_validate_tells_which_runs_differ_and_how(
     tmp_path: Path, clock: str, old: str, new: str, said: list[str]
 ):
+    """A line of the table has the experiment, the other way to make its runs, how many were made,
+    and how many are the same. If the other QEMU makes time pass faster, none is the same."""
     other = tmp_path / "other-qemu"
     other.write_text(OTHER.format(old=old, new=new))
     other.chmod(0o755)
@@ -256,6 +263,8 @@ def test_validate_says_what_is_wrong_with_what_it_was_given(words: list[str], co
 
 
 def test_what_is_drawn_depends_on_the_seed_and_the_experiment_alone():
+    """Draw(3, seed) picks three of an experiment's runs. 30 seeds pick each run at least once. To
+    draw 0 runs, or more than there are, is to take all."""
     [whole] = load_experiments("mogul-4.1-fast", "quick")
     drawn = [repeat.Draw(3, seed).pick(whole) for seed in range(30)]
     numbers = [[run.number for run in one.runs] for one in drawn]
@@ -275,13 +284,14 @@ def test_a_draw_makes_and_compares_its_runs_only(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     for way in ("QEMU_99.0_another", "twin"):
         assert re.search(f"^small-quick +{way} +1 +1$", done.stdout, re.M), done.stdout
-    assert len([*tmp_path.glob("*/small-quick/runs/*.json")]) == 3
+    assert len([*tmp_path.glob("*/small-quick/runs/*.json")]) == 3  # one for each way
 
 
 def test_a_compiler_makes_no_drawn_runs_in_counted_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A part of an experiment has no verdicts, and its times differ."""
+    """In counted time another compiler gives other times, so only verdicts could be compared. Some
+    drawn runs of an experiment have no verdicts. So they are not made."""
     made: dict[str, list[str]] = {}
 
     def note(way: repeat.Way, names: list[str], *_: object) -> None:
@@ -333,11 +343,13 @@ READ = "iogen name=read rw=randread filename=/data/read"
     ],
 )
 def test_which_commands_leave_programs_running(commands: str, leaves: bool):
+    """A command with & goes on in the background, unless a `wait` follows it."""
     assert runs.leaves_programs(commands) == leaves
 
 
 def test_a_program_that_runs_on_when_the_commands_end_makes_no_difference(tmp_path: Path):
-    """The machine's program takes pages of the machine, and the twin's takes none."""
+    """A program in the background is still running when the commands end. In the machine it takes
+    pages of memory, in the twin it takes none. The runs must be the same all the same."""
     path = small_experiment(tmp_path, "charged")
     [line] = [line for line in path.read_text().splitlines() if line.startswith("commands")]
     shell = [f"{READ} seed={{seed}} runtime_s=900 thinktime_us=100000 &", f"{READ} nr=50"]
@@ -377,6 +389,8 @@ def test_another_compiler_and_the_twin_give_the_same_bytes(tmp_path: Path):
 
 
 def test_a_compiler_moves_counted_time_and_the_table_says_how_far():
+    """The figures of three runs differ by 0, 1.5 and 2 %. The row has the number of runs, the
+    median, the greatest difference, and how many verdicts changed."""
     moved = repeat.Moved("small-quick", "gcc_14", [0.0, 1.5, 2.0], ["reads wait: a here, b there"])
     text = repeat.moves_table([moved])
     assert re.search(r"small-quick +gcc_14 +3 +1\.50 % +2\.00 % +1$", text, re.M), text

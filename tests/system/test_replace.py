@@ -1,4 +1,9 @@
-"""Replace policies: hits on the host as in independent models, and promises in the kernel."""
+"""Replace policies: hits on the host as in independent models, and promises in the kernel.
+
+On the host, the program replace_hits_tool counts a policy's hits on a trace, a sequence of block
+numbers; it links the policy's own source. The models are Python functions, written from the papers
+(replace_models.py).
+"""
 
 import json
 import re
@@ -21,7 +26,7 @@ MASK = (1 << 64) - 1
 
 
 def splitmix64(seed: int):
-    """Steele, Lea and Flood, OOPSLA 2014: numbers of 64 bits."""
+    """Yield random numbers of 64 bits (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
     while True:
         seed = (seed + 0x9E3779B97F4A7C15) & MASK
         z = seed
@@ -32,10 +37,11 @@ def splitmix64(seed: int):
 
 @cache
 def trace(seed: int = 1, uses: int = 20_000) -> tuple[int, ...]:
-    """A few blocks are used often, some at times, and a scan passes by.
+    """Return the blocks of a trace: a few blocks are used often, some at times, and a scan passes.
 
-    Half of the uses are of 200 blocks, the lower ones more often, which move on by 50
-    every 5,000 uses; three tenths of 1,000 blocks alike; two tenths are the scan's.
+    5 of 10 uses are of 200 hot blocks, the lower ones more often; every 5,000 uses these blocks
+    move on by 50. 3 of 10 uses are of 1,000 blocks, all with the same probability. 2 of 10 are the
+    scan's, of blocks from 1,000 on.
     """
     random = splitmix64(seed)
     blocks = []
@@ -52,7 +58,8 @@ def trace(seed: int = 1, uses: int = 20_000) -> tuple[int, ...]:
 
 @pytest.fixture
 def hits(native):
-    """hits(policy, trace, size): counted by the policy's own code."""
+    """Return a function: hits(policy, trace, size) is how many uses hit a cache of that size, as
+    the policy's own code counts them."""
     tool = native("replace_hits_tool")
 
     def count(policy: str, blocks: tuple[int, ...], size: int) -> int:
@@ -66,7 +73,8 @@ def hits(native):
     return count
 
 
-# Of the 20,000 uses of trace(), in caches of SIZES.
+# Hits among the 20,000 uses of trace(), in caches of SIZES. They are those of the policies as they
+# are: a change of a policy that changes its answers is noticed.
 EXPECTED = {
     "lru": [320, 2021, 3799, 10189],
     "clock": [324, 2089, 4024, 10685],
@@ -91,7 +99,8 @@ def test_a_policy_has_the_expected_hits_on_the_fixed_trace(hits, policy: str) ->
 
 @pytest.mark.native
 def test_the_program_whose_speed_is_told_has_no_sanitizer_and_the_same_hits(native) -> None:
-    """With two sanitizers it takes up to three times as long."""
+    """The program is built twice: with two sanitizers for the tests, and without for measurements
+    of its speed, because they make it take up to three times as long."""
     plain, checked = BUILD / "plain" / "replace_hits_tool", native("replace_hits_tool")
     for tool, sanitized in ((plain, False), (checked, True)):
         line = ["nm", str(tool)]
@@ -121,7 +130,7 @@ def test_no_policy_hits_more_often_than_the_optimum(hits, policy: str) -> None:
         assert 0 < hits(policy, blocks, size) <= optimal(blocks, size)
 
 
-# ---- memory for what policies remember ----
+# ---- a policy has tables of its own, for which the kernel needs memory ----
 
 TAKE_EACH = "".join(f"policy use replace {policy} || echo refused\n" for policy in POLICIES)
 REFUSED = re.compile(
@@ -131,7 +140,8 @@ REFUSED = re.compile(
 
 @pytest.fixture
 def refused(run_script: Run):
-    """refused(script, args="nbuf=16"): the policies that are refused then."""
+    """Return a function: refused(script, args="nbuf=16") is the list of policies that are refused
+    for want of memory after the script."""
 
     def run(script: str, **how: object) -> list[str]:
         result = run_script(f"{script}{TAKE_EACH}echo all asked\n", **how)
@@ -163,7 +173,8 @@ iogen name=hot rw=randread filename=/hot thinktime_us=10000 until=scan -- \
 
 @pytest.fixture
 def hot_ms(make_image: MakeImage):
-    """hot_ms("lru"): beside the scan, the mean time of a read of those 40 blocks."""
+    """Return a function: hot_ms("lru") is the mean time in ms of a read of those 40 blocks while
+    the scan goes on."""
 
     def run(policy: str) -> float:
         path = make_image(rc=SCAN, options=("--file", "/hot=160K", "--file", "/big=8M"))
@@ -180,10 +191,12 @@ def hot_ms(make_image: MakeImage):
     "policy", ["2q", "arc", "car", "clockpro", "lirs", "s3fifo", "sieve", "wtinylfu"]
 )
 def test_a_scan_leaves_alone_what_is_read_again(hot_ms, policy: str) -> None:
+    """Under LRU the scan evicts the 40 blocks. These policies keep most of them."""
     assert hot_ms(policy) < hot_ms("lru") / 2
 
 
-# 60 blocks become dirty and are not used again; then 60 others are read again and again.
+# 60 blocks become dirty and are not used again; then 60 others are read again and again. The cache
+# of these tests has 100.
 COLD_DIRTY = """
 iogen rw=write filename=/cold bs=4k nr=60
 iogen rw=randread filename=/hot bs=4k size=240k nr=2000
@@ -213,12 +226,16 @@ def counted(make_image: MakeImage):
 
 
 def test_cflru_lets_cold_dirty_blocks_go_and_keeps_what_is_read(counted) -> None:
+    """LRU never makes a dirty block the victim, so the blocks that are read have only 40 buffers.
+    With cflru the cold dirty blocks go."""
     lru, cflru = (counted(COLD_DIRTY, f"replace={name}") for name in ("lru", "cflru"))
     assert cflru["bio.misses"] < lru["bio.misses"] / 2
     assert lru["bio.dirty_victims"] == 0 < cflru["bio.dirty_victims"]
 
 
 def test_cflru_writes_less_the_wider_its_window(counted) -> None:
+    """Within the window cflru evicts clean blocks before dirty ones. A wider window has more clean
+    ones, so fewer dirty blocks are written."""
     writes = [
         counted(HOT_DIRTY, f"replace=cflru cflru.window_percent={percent}")["bio.written"]
         for percent in (0, 25, 75)

@@ -1,4 +1,11 @@
-"""Schedulers in the kernel: what each promises to reads and writes, in virtual time."""
+"""Schedulers in the kernel: what each promises to reads and writes, in virtual time.
+
+The fixture `lab` runs a script in a machine of virtual time, with files /a, /w and /z one after
+another on the disk, and returns a Run. On the drive `fixed` each command takes 10 ms, so a limit is
+a number of commands: what may be in service before a request, and the request itself. A few tenths
+of a command more are allowed for computing. A candidate is a dirty block that a scheduler may write
+early, before the update policy would.
+"""
 
 import json
 import re
@@ -11,9 +18,9 @@ from either import run_rc
 from sluice.system import devtext
 from sluice.system.qemu import Config, Disk
 
-FILES = ("--file", "/a=8M", "--file", "/w=1M", "--file", "/z=8M")  # one after another
-SERVICE_MS = 10  # of a request, at the drive "fixed"
-READERS_MS = 4000  # at least, that the readers need
+FILES = ("--file", "/a=8M", "--file", "/w=1M", "--file", "/z=8M")
+SERVICE_MS = 10
+READERS_MS = 4000  # the least that the readers of LOAD need, for 400 reads
 
 # A writer of 20 blocks a second, each written at once, while there is always a read in
 # the queue: the two readers are in the drive and in the queue by turns.
@@ -24,8 +31,8 @@ sleep 2
 """
 TELL = "echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
 
-# Reads beside a file that is written, and which no update policy writes back; and reads
-# on both sides of it.
+# A job reads one file while another file becomes dirty, which no update policy writes back. In
+# BETWEEN, jobs read on both sides of the dirty file.
 DIRTY = """
 iogen bs=4k name=w rw=randwrite filename=/w rate_iops=20 until=a -- \
  name=a rw=randread filename=/a nr=400
@@ -42,6 +49,7 @@ class Run:
     hist: devtext.Histograms
 
     def count(self, name: str) -> int:
+        """Return a counter of /dev/stat."""
         return self.stat[name][0]
 
     def worst_ms(self, kind: str) -> float:
@@ -49,13 +57,14 @@ class Run:
         return self.hist[f"disk0.{kind}_response"]["buckets"][-1][1] / 1e6
 
     def mean_ms(self, kind: str) -> float:
+        """Return the mean response of a read or a write."""
         row = self.hist[f"disk0.{kind}_response"]
         return row["sum"] / row["count"] / 1e6
 
 
 @pytest.fixture
 def lab(make_image: MakeImage):
-    """lab(script, "sched=clook"): a run of the script with files /a, /w and /z."""
+    """Return the function that runs a script: lab(script, "sched=clook")."""
 
     def run(script: str, args: str, **machine) -> Run:
         path = make_image(rc=script + TELL, options=FILES)
@@ -71,7 +80,8 @@ def lab(make_image: MakeImage):
 
 @pytest.fixture
 def worst_ms(lab):
-    """worst_ms("clook"): under that load, the longest response of a read and of a write."""
+    """Return a function: worst_ms("clook") is the longest response under LOAD, in ms, of a read and
+    of a write."""
 
     def run(sched: str) -> tuple[float, float]:
         done = lab(LOAD, f"sched={sched} drive=fixed nbuf=64 write=async update=none")
@@ -94,56 +104,67 @@ def test_purp_with_a_bound_lets_no_write_wait_much_longer(worst_ms) -> None:
     assert bound_ms < write_ms < bound_ms + 5 * SERVICE_MS
 
 
-def test_deadline_has_a_write_wait_for_two_turns_of_its_kind_at_most(worst_ms) -> None:
+def test_deadline_has_a_write_wait_for_two_batches_of_its_kind_at_most(worst_ms) -> None:
+    """deadline dispatches batches of reads, and a batch of writes after two of reads. A write may
+    miss the first batch of writes, if that begins at a sector beyond the write."""
     batch = 4
     read_ms, write_ms = worst_ms(f"deadline deadline.fifo_batch={batch}")
-    # A turn comes after two batches of reads; the first may begin beyond the write.
+    # Twice two batches of reads, and 3 commands: in service, and the writes themselves.
     assert write_ms < (2 * 2 * batch + 3) * 1.1 * SERVICE_MS
     assert read_ms < (batch + 3) * 1.1 * SERVICE_MS
 
 
 @pytest.mark.parametrize("sched", ["clook", "cscan", "fcfs", "scan"])
 def test_a_sweep_or_an_order_of_arrival_starves_nobody(worst_ms, sched: str) -> None:
+    """These schedulers sweep over the disk or keep the order of arrival. No request waits for a
+    tenth of the time that all reads take."""
     assert max(worst_ms(sched)) < READERS_MS / 10
 
 
-READS, STROKE_MS = 200, 21.9  # of each reader; over all cylinders of the RZ58
+READS, STROKE_MS = 200, 21.9  # reads of each reader; a seek over all cylinders of the RZ58
 READERS = " -- ".join(f"name=r{i} rw=randread filename=/{i} nr={READS}" for i in "awz")
 
 
-def test_cscan_pays_for_the_way_to_the_end_and_back(lab) -> None:
+def test_cscan_pays_for_the_seek_to_the_end_and_back(lab) -> None:
+    """C-SCAN seeks to the last cylinder after each sweep, and back to the first. C-LOOK does not.
+    The files lie at the disk's beginning, so the two seeks are nearly twice the whole stroke."""
     args = "drive=rz58 nbuf=64 update=none"
     look, scan = (lab(f"iogen bs=4k {READERS}\n", f"sched={s} {args}") for s in ("clook", "cscan"))
-    ways, ms = scan.count("cscan.returns"), scan.count("cscan.travelled") / 1e6
-    # Their files lie at the beginning: to the end and back is nearly twice over all.
-    assert 1.8 * STROKE_MS < ms / ways < 2 * STROKE_MS
-    # Each reader waits for all of them, but sweeps are the shorter for who waits meanwhile.
+    returns, ms = scan.count("cscan.returns"), scan.count("cscan.travelled") / 1e6
+    assert 1.8 * STROKE_MS < ms / returns < 2 * STROKE_MS
+    # Each reader waits for all these seeks. But requests gather during a seek, and then a sweep
+    # serves more of them, so the mean read takes less than the whole of this time more.
     more_ms = scan.mean_ms("read") - look.mean_ms("read")
     assert 0.6 < more_ms / (ms / READS) < 1
 
 
 @pytest.mark.parametrize("way_us", [0, 500])
 def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab, way_us: int) -> None:
+    """freeblock writes a candidate while the head waits for a read's sector anyway (a free write).
+    way_us: how long a command travels to the drive, which the policy must take into account."""
     args = f"drive=cheetah4lp drive_depth=1 drive_command_us={way_us} nbuf=600"
     args += " write=delayed update=none"
     plain, free = lab(DIRTY, f"sched=clook {args}"), lab(DIRTY, f"sched=freeblock {args}")
     written = free.count("bio.written") - plain.count("bio.written")
     assert written > 50
     assert free.count("freeblock.late") < 0.05 * written
-    # The rest is the time of looking.
+    # 3 % are for the search of candidates.
     assert free.mean_ms("read") < 1.03 * plain.mean_ms("read")
 
 
 @pytest.mark.parametrize("shift", [2, 4, 6])
 def test_a_free_write_is_in_time_whatever_the_processor_takes_to_make_it(lab, shift: int) -> None:
+    """shift: an instruction takes 2^shift ns, so the fastest processor is 16 times as fast as the
+    slowest one. The policy learns how late its commands reach the drive."""
     args = "drive=rz58 nbuf=600 write=delayed update=none sched=freeblock"
     run = lab(DIRTY.replace("nr=400", "nr=1600"), args, cpu_shift=shift)
     assert run.count("freeblock.free") > 50
-    assert run.count("freeblock.late") <= 1  # by which it is learned
+    assert run.count("freeblock.late") <= 1  # the one from which the policy learns
 
 
-def test_sluice_is_not_asked_for_each_block_that_is_written_to(lab) -> None:
-    # In a cache that holds them, on an idle machine.
+def test_writes_into_the_cache_cost_little_more_under_sluice(lab) -> None:
+    """The cache holds all blocks, and the disk is idle. The scheduler sluice is not queried for
+    each block that a program modifies, so the writes take at most 2 % longer than with clook."""
     script = "iogen bs=4k name=w rw=randwrite filename=/w nr=2000\n"
     args = "drive=rz58 nbuf=3000 write=delayed update=ipu"
     look, sluice = (lab(script, f"sched={s} {args}") for s in ("clook", "sluice"))
@@ -151,7 +172,9 @@ def test_sluice_is_not_asked_for_each_block_that_is_written_to(lab) -> None:
 
 
 def test_what_one_scheduler_lets_wait_does_not_wait_for_long_with_the_next(lab) -> None:
-    # The first pair has the programs read, so that nothing else wakes the disk.
+    """sluice lets a write wait while it expects another read (sluice.pause). Then clook replaces it
+    and must dispatch that write, although no new request comes."""
+    # `policy` and `sleep` run once before, so that the cache has their programs.
     script = """
 policy > /dev/null; sleep 0
 iogen bs=4k name=a rw=randread filename=/a nr=1 -- name=w rw=randwrite filename=/w nr=1
@@ -163,15 +186,19 @@ sleep 3
 
 
 def test_opportunistic_writes_on_its_way_and_delays_a_read_by_one_command(lab) -> None:
+    """A candidate near the way to the next read is written before that read."""
     args = "drive=fixed nbuf=600 write=delayed update=none"
     run = lab(BETWEEN, f"sched=opportunistic opportunistic.near_sectors=100000 {args}")
     assert run.count("opportunistic.taken") > 20
     assert run.count("disk.offers_taken") >= run.count("opportunistic.taken")
-    # In service, and twice one on the way and a read.
+    # A read waits for the command in service, for a write on the way and the other job's read, and
+    # for a write on its own way: with itself five commands.
     assert run.worst_ms("read") < 5.2 * SERVICE_MS
 
 
 def test_wow_keeps_what_is_dirty_under_its_mark_while_the_disk_has_time(lab) -> None:
+    """wow writes groups of neighbouring candidates while more blocks are dirty than its marks allow.
+    It passes over a group that was modified again (wow.spared)."""
     low, high = 30, 60
     args = f"drive=fixed nbuf=600 write=delayed wow.high_blocks={high} wow.low_blocks={low}"
     script = """
@@ -185,12 +212,13 @@ sleep 2
     assert low - 16 <= run.count("bio.dirty") <= high
     assert run.count("wow.spared") > 0
     assert run.worst_ms("read") < 2.2 * SERVICE_MS  # in service, the read
-    # Neighbours are of one command.
+    # Neighbours are written by one command.
     assert run.count("disk.offers_taken") > 4 * run.count("wow.groups")
 
 
-# 256 writes come at once. They may be written in the second half of their age: that is time enough
-# for all, as the disk does some 80 writes a second beside 40 reads a second.
+# 256 blocks become dirty at once. With sluice.early=50 they may be written in the second half of
+# their age of 5 s. That is time enough for all: the disk does some 80 writes a second besides 40
+# reads a second.
 BURST = """
 iogen bs=4k name=w rw=write filename=/w nr=256 -- \
  name=a rw=randread filename=/a rate_iops=40 arrival=poisson nr=480
@@ -202,12 +230,12 @@ AGE_S = 5
 def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> None:
     ages = f"ipu.age_ms={AGE_S * 1000} sluice.age_ms={AGE_S * 1000} sluice.early=50"
     args = f"drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
-    # Booting writes the same.
+    # The scheduler is swapped after the boot, so both boots write the same.
     burst, spread = (lab(f"policy use sched {s}{BURST}", args) for s in ("clook", "sluice"))
     assert burst.worst_ms("read") > 500
     assert spread.worst_ms("read") < 120
     assert spread.mean_ms("read") < 0.8 * burst.mean_ms("read")
-    # A block that is written early, because that is free, may be modified again.
+    # A block that is written early may be modified again, and then it is written twice.
     assert spread.count("disk.writes") <= 1.02 * burst.count("disk.writes")
     # The scheduler was in time: the update policy found nothing that was due.
     assert spread.count("ipu.written") == 0
@@ -219,7 +247,7 @@ def test_sluice_writes_on_an_idle_machine_what_is_due_and_not_before(lab) -> Non
     args = f"sched=sluice drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
     script = "iogen bs=4k name=w rw=write filename=/w nr=40 rate_iops=4\nsleep 6\n"
     run = lab(script, args)
-    assert run.count("sluice.unwatched") >= 40
+    assert run.count("sluice.unwatched") >= 40  # writes while no read waited
     assert run.count("ipu.written") == 0
     age = run.hist["bio.age_written"]
     # Blocks that were younger were written by a sync of the boot, or cost nothing.

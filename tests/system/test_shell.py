@@ -1,4 +1,8 @@
-"""The shell and the tools at the console, as a user types."""
+"""The shell and the tools at the console, as a user types.
+
+In what a test types, \\x03 is ^C, \\x04 is ^D (end of input), \\x15 is ^U (erase the line), and \\t is
+Tab. "\\x1b[A" is the key Up, "\\x1b[D" the key Left.
+"""
 
 import re
 
@@ -9,7 +13,7 @@ from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, Machine
 
-LINES = {
+LINES = {  # what is typed, and what it prints; all in one machine, in this order
     "echo one two": "one two\n",
     "echo 'a  b' \"c  d\"": "a  b c  d\n",
     "echo a b c | wc -w": "3\n",
@@ -107,7 +111,7 @@ def test_tab_completes_commands_and_files_and_lists_what_is_not_clear(boot: Boot
     machine = boot()
     machine.check("mkdir /dir && echo inside > /dir/file; echo blank > '/two words'")
     machine.check("echo a > /same1; echo b > /same2; echo cd > /cd-is-no-directory; cd /dir")
-    for typed, shown in {
+    for typed, shown in {  # shown: a pattern of the console
         "ech\tcommand\n": r"^command$",
         "hist\t| tail -n 1\n": r"^ +\d+  history \| tail -n 1$",
         "cat f\t\n": r"^inside$",
@@ -170,7 +174,9 @@ def test_background_work_and_iostat_go_on_together(boot: Boot) -> None:
     assert "bio.hits" in machine.check("iostat")
 
 
-def test_iostat_shows_what_is_not_0_in_groups_and_with_a_all(boot: Boot) -> None:
+def test_iostat_shows_counters_that_are_not_0_in_groups_and_with_a_all(boot: Boot) -> None:
+    """A group has the counters with the same first word. `iostat COMMAND` shows what a command
+    changed."""
     machine = boot()
     machine.check("sleep 0.01")  # or a busy host has typed before the hart was idle once
     some, every = machine.check("iostat"), machine.check("iostat -a")

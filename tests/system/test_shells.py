@@ -1,5 +1,9 @@
 """`sluice network shells`: two shells on one network in one terminal, with the host if it is asked
-for, and nothing left afterwards."""
+for, and nothing left afterwards.
+
+The command runs in a pseudo terminal. One machine's console is shown at a time; a key switches to
+the other one. On the network, machine 1 is 10.0.0.1, machine 2 is 10.0.0.2, the host 10.0.0.100.
+"""
 
 import os
 import pty
@@ -22,9 +26,10 @@ from sluice.network import host
 from sluice.network.capture import describe_frame, read_packets
 
 PROMPT = r"sluice:\S*\$ $"
-SWITCH, END = "\x1d", "\x1c"
+SWITCH, END = "\x1d", "\x1c"  # keys of the command: the other machine; the end
 PINGS = 20
 ECHO_PORT = 7  # of RFC 862
+# A program that runs the command, with files in a folder of the test's.
 RUN = """
 import sys
 from pathlib import Path
@@ -105,7 +110,7 @@ class Session:
 
 
 def machines(parent: int) -> list[str]:
-    """Return the QEMUs whose command line or parent names this session."""
+    """Return the command lines of the processes, the QEMUs, that this process has started."""
     line = ["ps", "-o", "args=", "--ppid", str(parent)]
     shown = subprocess.run(line, capture_output=True, text=True, check=False).stdout
     return shown.splitlines()
@@ -132,6 +137,8 @@ def open_session(folder: Path, forwards: str = "", pcap: str = "") -> Iterator[S
 
 
 def test_two_shells_talk_and_what_came_meanwhile_is_shown(tmp_path: Path) -> None:
+    """What machine 1 prints while machine 2 is shown appears after the switch back. When a machine
+    is off, the other one is shown."""
     for session in open_session(tmp_path, pcap="live.pcap"):
         session.type("udpecho -l -c 1; echo served $?\n")
         session.expect(r"served \$\?\n")
@@ -192,6 +199,8 @@ def test_a_killed_session_leaves_no_machine(session: Session) -> None:
 
 
 def test_the_host_is_on_the_network(tmp_path: Path) -> None:
+    """A machine pings the host and sends a datagram to a program of the host. A program of the host
+    sends a datagram to a port that is forwarded to machine 2."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
@@ -225,6 +234,8 @@ def test_the_host_is_on_the_network(tmp_path: Path) -> None:
 
 
 def test_only_frames_for_the_host_pass_the_bridge() -> None:
+    """Of five frames, two are for the host: one with its address, and a question to everyone (ARP)
+    about 10.0.0.100."""
     arp = bytes.fromhex("0806") + bytes(24)
     ours = host.MAC + bytes(60)
     question = host.EVERYONE + bytes(6) + arp + bytes([10, 0, 0, 100])

@@ -1,5 +1,10 @@
 """The server of Spritely NFS against clients on the host: who may cache, what it recalls, and what
-it does when a client dies or starts again, or when it has itself started again."""
+it does when a client dies or starts again, or when the server itself starts again.
+
+Clients tell the server of each open and close. It grants an open with the right to cache, or
+without. If a file is opened elsewhere, it recalls: it has a client write its dirty blocks, or drop
+all of the file. The tests' clients are Peers on the host, called a, b and c, which note recalls.
+"""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -15,11 +20,14 @@ from test_nfs import boot_server
 
 from sluice.system import image
 
-SPRITELY = 0x20000199
-PING, OPEN, CLOSE = 1, 2, 3
-READ, WRITE, RECLAIM = 0, 1, 2
-DONE, WORKING = 0, 1
-JUKEBOX, NOT_SYNC = 10008, 10002
+SPRITELY = 0x20000199  # the program's number in remote procedure calls
+PING, OPEN, CLOSE = 1, 2, 3  # its procedures
+READ, WRITE, RECLAIM = 0, 1, 2  # how a file is opened; RECLAIM: again, after the server's restart
+DONE, WORKING = 0, 1  # a client's answers to a recall
+JUKEBOX, NOT_SYNC = (
+    10008,
+    10002,
+)  # the server's errors: try again later; it does not know the client
 
 
 class Grant(NamedTuple):
@@ -99,6 +107,7 @@ def peers(client: Client, count: int) -> Iterator[list[Peer]]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
+    """Return the image of the server's disk."""
     return image.make_image(tmp_path / "disk.img", image.Content())
 
 
@@ -157,7 +166,7 @@ def test_a_client_that_does_not_answer_is_forgotten(disk: Path) -> None:
         assert a.ping()[1]
         a.on_recall = lambda: None
         assert b.open(file, writers=1).cachable
-        assert len(a.recalls) == 6
+        assert len(a.recalls) == 6  # the server tries six times
         assert b.open(other, writers=1).cachable
         assert len(a.recalls) == 6  # nothing of it is left
         assert a.call_open(file, 0, 1, WRITE, 0).word() == NOT_SYNC
@@ -168,6 +177,8 @@ def test_a_client_that_does_not_answer_is_forgotten(disk: Path) -> None:
 
 
 def test_a_client_that_starts_again_has_nothing_open(disk: Path) -> None:
+    """A client's identity has the number of its boot. When a client comes with another number, the
+    server forgets what the client had open."""
     with boot_server(disk) as (_machine, client), peers(client, 1) as (a,):
         file = client.create(client.mount("/"), "f")
         a.open(file, writers=1)
@@ -184,6 +195,8 @@ def test_a_client_that_starts_again_has_nothing_open(disk: Path) -> None:
 
 
 def test_a_server_that_starts_again_lets_clients_open_again_first(disk: Path) -> None:
+    """After its restart the server has a new epoch. For a while it grants only RECLAIM, by which a
+    client opens again what it had open; for all else clients must wait (JUKEBOX)."""
     with boot_server(disk) as (machine, client), peers(client, 2) as (a, b):
         root = client.mount("/")
         file, other = client.create(root, "f"), client.create(root, "g")
@@ -205,7 +218,7 @@ def test_a_server_that_starts_again_lets_clients_open_again_first(disk: Path) ->
 def test_more_files_than_the_table_has_are_written_back(disk: Path) -> None:
     with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
         root = client.mount("/")
-        files = [client.create(root, f"{number}") for number in range(520)]
+        files = [client.create(root, f"{number}") for number in range(520)]  # the table has 512
         for file in files:
             a.open(file, writers=1)
             a.close(file, dirty=True)
@@ -216,6 +229,8 @@ def test_more_files_than_the_table_has_are_written_back(disk: Path) -> None:
 
 
 def test_damaged_calls_change_nothing(disk: Path) -> None:
+    """Calls of b are cut after each word, or have a wrong handle. Afterwards b has nothing open: a
+    may cache, and b is sent no recall."""
     with boot_server(disk) as (machine, client), peers(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
         whole = pack_bytes(file) + b.identity() + pack_words(1, 1, READ, 1, 1) + bytes(8)

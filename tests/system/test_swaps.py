@@ -1,4 +1,8 @@
-"""Hundreds of swaps of policies under load lose nothing, whatever comes after whatever."""
+"""Hundreds of swaps of policies under load lose nothing, in whatever order they come.
+
+Three loads, shell scripts, copy, compare and remove files in rounds, while another script swaps
+policies and sets tunables, all drawn by a seed. Afterwards the host reads the last copies.
+"""
 
 import os
 import random
@@ -30,6 +34,7 @@ SOON = {"ms": 50, "s": 2, "blocks": 50, "requests": 20}
 
 
 def load(n: int, at: str) -> str:
+    """Return the script of load n, in this folder: rounds until the file /stop is there."""
     rounds = f"test -e /stop || sh /round{n} || echo failed\n" * ROUNDS
     return f"{rounds}test -e /stop || echo too short\ncp -r /data {at}/kept{n}\n"
 
@@ -71,6 +76,7 @@ def order_swaps(seed: int) -> str:
 
 @pytest.fixture(scope="module")
 def listing(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return /dev/policy, which lists all policies and tunables."""
     path = tmp_path_factory.mktemp("listing") / "image.img"
     image.make_image(path, image.Content(rc="cat /dev/policy"))
     return run_rc(Config((Disk(path),), lab=True)).console
@@ -108,13 +114,16 @@ def run_swaps(make_image: MakeImage, swaps: str, args: str, two: bool = False) -
 def test_swaps_under_load_lose_nothing(
     make_image: MakeImage, listing: str, buffers: int, drive: str, seed: int
 ) -> None:
+    """Some swaps are refused with a message: tunables contradict each other, or there are fewer
+    than 64 buffers for order=journal. No other message may come."""
     args = f"drive={drive} nbuf={buffers}"
     result = run_swaps(make_image, swaps(listing, seed), args)
     said = re.findall(r"^policy: .*\n", result.console, re.M)
-    refused = r": .* would be |: order/journal: it needs 64 buffers"  # do not go together, too few
+    refused = r": .* would be |: order/journal: it needs 64 buffers"
     assert all(re.search(refused, line) for line in said), said
     assert any("order/journal" in line for line in said) == (buffers < 64), said
     stat = devtext.parse_stat(re.sub(r"^policy: .*\n", "", result.console, flags=re.M))
+    # A draw of the policy that is in use already is no swap.
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["updated.written"][0] > SWAPS
 
 

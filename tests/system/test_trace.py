@@ -1,4 +1,9 @@
-"""The event trace, as the host reads it from the machine's memory and as /dev/trace prints it."""
+"""The event trace, as the host reads it from the machine's memory and as /dev/trace prints it.
+
+The trace is a ring of records in memory: when it is full, a new event overwrites the oldest one,
+which is counted as lost. trace_k is its size in 1024 events. trace.save copies it to a file, and
+trace.load reads the file.
+"""
 
 import re
 import time
@@ -21,7 +26,7 @@ uptime
 
 
 def run_traced(tmp_path, trace_k: int, script: str = SCRIPT):
-    """Boots with a trace; the console, what was lost, the events."""
+    """Run a script with a trace. Returns the console, how many events were lost, and the events."""
     path = image.make_image(
         tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M"))
     )
@@ -44,7 +49,7 @@ def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
     follows = {"queued": None, "issued": "queued", "completed": "issued"}
     completed = 0
     for event in events:
-        # Joined requests have no issue of their own.
+        # A request that was merged into another one's command has no event `issued`.
         if event.name in ("queued", "issued"):
             assert waiting.get(event.block) == follows[event.name], event
             waiting[event.block] = event.name
@@ -55,6 +60,7 @@ def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
 
 
 def test_a_completed_request_carries_its_response_time(tmp_path):
+    """The argument of the event `completed` is the time since `queued`, in ns."""
     _, _, events = run_traced(tmp_path, 64)
     queued = {}
     for event in events:
@@ -68,8 +74,8 @@ def test_an_overflow_is_counted_and_the_newest_events_are_kept(tmp_path):
     console, lost, events = run_traced(tmp_path, 1)
     assert len(events) == 1024
     assert lost > 0
-    told = int(re.search(r"^trace.lost (\d+)", console, re.M)[1])
-    assert told <= lost
+    counted = int(re.search(r"^trace.lost (\d+)", console, re.M)[1])
+    assert counted <= lost  # the script printed it before its end
 
 
 def test_tracing_costs_a_few_instructions_of_virtual_time(tmp_path):
@@ -97,12 +103,13 @@ def test_a_reader_that_causes_events_comes_to_the_end_of_the_trace(run_script):
     out = run_script(script, args="trace_k=64 write=through").console
     before, after = map(int, re.findall(r"^trace.written (\d+)", out, re.M))
     lines = int(re.search(r"^(\d+) /trace$", out, re.M)[1])
-    assert 50 < before <= lines < after - 50
+    assert 50 < before <= lines < after - 50  # 50: the writes of the file are more events than that
 
 
 def memory_of(path: Path, records: int, written: int) -> Path:
-    """Return a memory file with a ring in which record i was written at i ns. A place of the ring
-    has the last record that was written there: its number is the place's, plus whole rounds."""
+    """Make a file of a machine's memory, at this path, with a ring of this size in which `written`
+    records were written, record i at i ns. Returns the path. A place of the ring has the last
+    record that was written there: its number is the place's plus a multiple of `records`."""
     ring = [i + (written - 1 - i) // records * records for i in range(min(records, written))]
     rows = [trace.RECORD.pack(i, i, i | (i % 2) << 63, i % 9, i % 12, i % 3) for i in ring]
     head = trace.RING.pack(trace.MAGIC, records, written, 0)
@@ -110,7 +117,7 @@ def memory_of(path: Path, records: int, written: int) -> Path:
     return path
 
 
-RING_PHYS = trace.MEMORY_START + 4096
+RING_PHYS = trace.MEMORY_START + 4096  # where memory_of puts the ring
 
 
 @pytest.mark.parametrize("written", [0, 5, 8, 9, 31])
@@ -125,6 +132,8 @@ def test_a_trace_file_holds_the_ring_in_order_and_tells_what_was_lost(tmp_path, 
 
 
 def test_what_is_no_trace_file_is_refused(tmp_path):
+    """A file is empty, has only the beginning, or is a byte too short or too long. Then the ring is
+    looked for where there is none in memory."""
     good = tmp_path / "good.trace"
     trace.save(memory_of(tmp_path / "ram", 8, 5), RING_PHYS, good)
     for data in (b"", b"sluice trace", good.read_bytes()[:-1], good.read_bytes() + b"x"):
@@ -154,7 +163,8 @@ def test_events_are_a_sequence(tmp_path):
 
 
 def test_events_are_found_by_name(tmp_path):
-    many = 12 * 300  # so that several pieces are decoded
+    """select_named yields the events of these names with their indices."""
+    many = 12 * 300  # so that several pieces are decoded; memory_of uses 12 kinds of events
     assert many > 3 * trace.AT_ONCE
     trace.save(memory_of(tmp_path / "ram", many, many), RING_PHYS, tmp_path / "t")
     _, events = trace.load(tmp_path / "t")

@@ -1,5 +1,6 @@
-"""Additions that a run does not use do not change it. With one thing more of each kind in the tree,
-an experiment's run has the same trace, says the same and leaves the same disks, to the byte.
+"""Additions that a run does not use do not change it. The tree gets one more policy, drive, counter
+and tunable. An experiment's run still has the same trace and output and leaves the same disks, to
+the byte.
 
 The boot takes longer with more rows, look-ups by name pass them, /dev/stat and /dev/policy are
 longer, and all that lies behind them in memory or on the root disk would move.
@@ -25,9 +26,13 @@ from sluice.system import image, trace
 from sluice.system.qemu import Disk, Machine
 
 NS_PER_S = 10**9
-LEAST = 1000  # events of a workload
+LEAST = 1000  # a workload has more events than this
 SHIFTS = (0, 3, 5, 8)  # 2^shift ns an instruction
-DRIVES = ("fixed", "rz58", "flash")  # no platter, which would even times out; platters; chips
+DRIVES = (
+    "fixed",
+    "rz58",
+    "flash",
+)  # equal times; platters, whose rotation hides small delays; chips
 
 SMALL = f"""\
 claim = "what is not used does not matter"
@@ -93,6 +98,7 @@ def one_more_of_each() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def other_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the kernel with one more of each."""
     return kernel_with(tmp_path_factory.mktemp("more") / "tree", one_more_of_each())
 
 
@@ -163,6 +169,7 @@ def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_
 
 @pytest.fixture
 def forget() -> Iterator[None]:
+    """Forget the hashes of programs after the test, which changes the programs."""
     yield
     files.clear_hashes()
 
@@ -178,7 +185,7 @@ def test_a_run_does_not_depend_on_programs_and_experiments_that_it_does_not_use(
     """The run's root disk has no programs but those of BASE and those that its scripts name. The
     new one is the first of all in /bin."""
     assert set(files.program_hashes()) >= BASE, (
-        "a program that is gone leaves BASE, and moves all runs"
+        "a program of BASE is gone: take it out of BASE, and make all results anew"
     )
     run = small_run(tmp_path)
     key, disk = runs.result_key(run), root_disk(run, tmp_path).read_bytes()

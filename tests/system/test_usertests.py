@@ -1,7 +1,8 @@
 """The tests that run inside: every system call, its errors, and no leaks.
 
 The kernel with assertions runs them with 16 buffers, and has either one hart, or two harts and
-disks under order=journal. FULL=1 also runs them with two harts and no journal.
+disks under order=journal. FULL=1 also runs them with two harts and no journal. The program
+usertests, in the machine, has the tests; here their names are dealt to GROUPS machines.
 """
 
 import re
@@ -33,6 +34,7 @@ CHOSEN = ["plain", *(pytest.param(name, marks=DRAWN) for name in OTHERS)]
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("machine", CHOSEN)
 def test_usertests(make_image: MakeImage, run_script: Run, machine: str, group: int) -> None:
+    """The console has no line of a failed test or a panic, and the program's status is 0."""
     names = NAMES[group::GROUPS]
     options = JOURNAL if machine == "journal" else ()
     second = Disk(make_image(programs=False, options=options))
@@ -47,6 +49,7 @@ def test_a_wrong_name_is_an_error(run_script: Run) -> None:
 
 
 def test_what_was_skipped_is_counted_and_what_it_needs_is_told(run_script: Run) -> None:
+    """The second of the two tests needs a second disk, which this machine has not."""
     result = run_script(
         "usertests a_wrong_control_line_changes_nothing a_disk_in_use_is_not_unmounted\n"
     )

@@ -2,6 +2,10 @@
 
 sluice/system/virtual_log.py, which shares no code with the kernel, lays the disks out and reads
 them. What it reads is judged by e2fsck and debugfs.
+
+On such a disk a block may be written to any place, and sectors of a map, which form the log, say
+where each block is. At a shutdown the kernel writes the log's newest place into the tail, sector 1.
+After a power cut the tail is empty, and the kernel finds the map by a scan of the disk.
 """
 
 import random
@@ -18,7 +22,8 @@ from sluice.system.qemu import Config, Disk, Machine, run_rc
 
 PLACES = 8 * 19 * 72 // 8  # eight cylinders of the HP 97560
 ARGS = "drive=hp97560 place=eager check=1"
-# Boot arguments by policy, and the summaries of its disk. The tunables have it clean often.
+# By place policy: boot arguments, and how many summaries of segments its disk has. The tunables
+# have a policy clean often, which means that it moves blocks to empty tracks or segments.
 POLICIES = {
     "eager": (ARGS, 0),
     "range": (ARGS.replace("eager", "range"), 0),
@@ -36,7 +41,9 @@ POLICIES |= {
     if name != "range"
 }
 CLEANING = ("vld", "segments", "vld in the drive", "segments in the drive")
-ALIGNED, UNALIGNED = "hp97560", ("lps540s", "rz57")  # 72, 116 and 71 sectors a track
+# Drives with 72, 116 and 71 sectors a track. A place has 8, so on the last two, places lie across
+# the ends of tracks.
+ALIGNED, UNALIGNED = "hp97560", ("lps540s", "rz57")
 # The disk is idle until a block has been moved, if one is to be.
 UNTIL_MOVED = (
     "m=$(grep disk.moved /dev/stat); for k in $(seq 100); do sleep 0.1;"
@@ -44,7 +51,7 @@ UNTIL_MOVED = (
 )
 COUNTED = ("writes", "map_writes", "moved")
 CUTS = 40
-TAIL = slice(SECTOR, 2 * SECTOR)
+TAIL = slice(SECTOR, 2 * SECTOR)  # the bytes of sector 1
 
 
 def lay_out(path: Path, nsummaries: int = 0) -> Path:
@@ -54,8 +61,8 @@ def lay_out(path: Path, nsummaries: int = 0) -> Path:
 
 
 def logical(disk: bytes, to: Path) -> Path:
-    """Return the file system on a disk with a virtual log, as an image of its own: as mkfs reads
-    it, and the same as Python does."""
+    """Write the file system that is on a disk with a virtual log into the file `to`, as an image of
+    its own. mkfs reads the disk, and must read the same as virtual_log.py."""
     disk_file = to.with_suffix(".disk")
     disk_file.write_bytes(disk)
     image.run_command(MKFS, "--from-log", disk_file, to)
@@ -66,7 +73,8 @@ def logical(disk: bytes, to: Path) -> Path:
 def record_writes(
     folder: Path, policy: str, drive: str = ALIGNED
 ) -> tuple[bytes, list[tuple[int, bytes]]]:
-    """Return a disk before messages arrived on it, and its writes since, in their order."""
+    """Run a machine on whose disk messages arrive (mail in test_power_cut.py). Returns the disk
+    before that, and its writes since, in their order."""
     args, nsummaries = POLICIES[policy]
     args = args.replace(ALIGNED, drive)
     rc = mail().replace("echo finished", "grep disk.moved /dev/stat\necho finished")
@@ -102,7 +110,8 @@ def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> by
 
 
 def count_arrived(path: Path) -> int:
-    """Return how many messages are proved to be on a file system; all of them must be whole."""
+    """Return how many messages must have been fsynced, since a later one is there. Each of them
+    must be whole, or old enough to have been removed."""
     new = names(path, "/mail/new")
     last = max(new | names(path, "/mail/tmp") | {0})
     for i in range(last):
@@ -119,6 +128,7 @@ def count_arrived(path: Path) -> int:
 def test_mail_survives_a_power_cut_at_any_sector(
     policy: str, unaligned: bool, tmp_path: Path
 ) -> None:
+    """40 cuts are tried, at random writes, each after a random number of the write's sectors."""
     drive = random.Random(policy).choice(UNALIGNED) if unaligned else ALIGNED
     before, log = record_writes(tmp_path, policy, drive)
     rng, proved = random.Random(f"{policy} {drive}"), 0
@@ -144,9 +154,11 @@ def on_second_disk(make_image: MakeImage, disk: Path, script: str) -> str:
 def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
     cuts: tuple[bytes, list[tuple[int, bytes]]], make_image: MakeImage, tmp_path: Path
 ) -> None:
+    """The disk is cut when all messages in `new` are whole. The first mount finds the map by a scan
+    and says so; the shutdown writes the tail, by which the second mount finds it."""
     before, log = cuts
     path, scan = tmp_path / "disk", "disk1: the virtual log was found by a scan"
-    for n in range(len(log) * 2 // 3, 0, -1):  # until none is just being removed
+    for n in range(len(log) * 2 // 3, 0, -1):  # back to a moment when none is being removed
         path.write_bytes(cut(before, log, n, 0))
         found = logical(path.read_bytes(), tmp_path / "image")
         there = names(found, "/mail/new")
@@ -170,6 +182,8 @@ def boot_refused(make_image: MakeImage, disk: Path, args: str) -> str:
 
 
 def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_path: Path) -> None:
+    """Refused are: a disk without a log for mkfs --from-log; boot arguments that do not go with a
+    log; a damaged map; a swap to a policy without a log; and a write to the mounted disk itself."""
     disk = lay_out(make_image(damaged=True, programs=False, size="4M"))
     whole = disk.read_bytes()
     said = image.run_command(MKFS, "--from-log", make_image(), tmp_path / "i", check=False)
@@ -199,7 +213,9 @@ def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_pa
 def test_a_full_disk_says_so_and_can_be_written_again(
     make_image: MakeImage, tmp_path: Path
 ) -> None:
-    size = f"{4 * virtual_log.log_capacity(PLACES)}K"  # all of its blocks
+    """The file system has as many blocks as the log can hold. It is filled, and then other files
+    are written. `df` prints the counters of the log's writes in a sentence."""
+    size = f"{4 * virtual_log.log_capacity(PLACES)}K"
     disk = lay_out(make_image(damaged=True, programs=False, size=size))
     script = """
     dd if=/dev/zero of=/mnt/all bs=4k 2> /dev/null; sync
