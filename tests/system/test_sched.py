@@ -197,8 +197,8 @@ def test_opportunistic_writes_on_its_way_and_delays_a_read_by_one_command(lab) -
 
 
 def test_wow_keeps_what_is_dirty_under_its_mark_while_the_disk_has_time(lab) -> None:
-    """wow writes groups of neighbouring candidates while more blocks are dirty than its marks allow.
-    It passes over a group that was modified again (wow.spared)."""
+    """wow writes groups of neighbouring candidates while more blocks are dirty than its marks
+    allow. It passes over a group that was modified again (wow.spared)."""
     low, high = 30, 60
     args = f"drive=fixed nbuf=600 write=delayed wow.high_blocks={high} wow.low_blocks={low}"
     script = """

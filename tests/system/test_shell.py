@@ -1,7 +1,7 @@
 """The shell and the tools at the console, as a user types.
 
-In what a test types, \\x03 is ^C, \\x04 is ^D (end of input), \\x15 is ^U (erase the line), and \\t is
-Tab. "\\x1b[A" is the key Up, "\\x1b[D" the key Left.
+In what a test types, \\x03 is ^C, \\x04 is ^D (end of input), \\x15 is ^U (erase the line), and \\t
+is Tab. "\\x1b[A" is the key Up, "\\x1b[D" the key Left.
 """
 
 import re
