@@ -1,4 +1,9 @@
-"""The buffer cache and disk queue, run natively against a model under ASan and UBSan."""
+"""The buffer cache and disk queue on the host, against a model, under ASan and UBSan.
+
+The program bio_test (cache/bio_test.c) does random operations on the kernel's cache, above disks in
+memory. It compares each block with a model, and ends with the counts of failed writes and of blocks
+that were lost.
+"""
 
 import os
 import subprocess
@@ -13,10 +18,13 @@ SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))
 
 @pytest.fixture(scope="session")
 def bio_test(native):
+    """Return the path of the program."""
     return native("bio_test")
 
 
 def run(program, seed: int, steps: int, buffers: int, fail_permille: int) -> str:
+    """Run so many random operations, drawn by a seed, on a cache of so many buffers. Of 1000 writes
+    fail_permille fail. Returns what the program prints."""
     command = [program, str(seed), str(steps), str(buffers), str(fail_permille)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stderr}"

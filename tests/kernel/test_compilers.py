@@ -28,16 +28,19 @@ SOURCES = [
     )
     for path in sorted((ROOT / folder).rglob("*.[ch]"))
 ]
+# A string, with its escapes; an array of characters that a string initialises, with its size; and
+# one character of a string.
 STRING = r'"((?:[^"\\\n]|\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.))*)"'
 ARRAY = re.compile(r"\bchar\s+\w+\[(\d+)\]\s*=\s*" + STRING)
 CHARACTER = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)|.")
-# As in the GNU C library of 2026, from the standard of 2023 on.
+# strchr as a macro, as the GNU C library of 2026 has it, from C's standard of 2023 on.
 GENERIC = "#define strchr(s, c) _Generic((s), char *: 0, default: 0)\n"
 
 
 @pytest.mark.native
 def test_no_string_lacks_room_for_its_zero() -> None:
-    """gcc 15 warns of one, because most such arrays are mistakes."""
+    """An array that its string fills completely has no byte for the 0 that ends a string. gcc 15
+    warns of that, because most such arrays are mistakes."""
     short = [
         f"{path}: {found[0]}"
         for path in SOURCES
@@ -48,6 +51,7 @@ def test_no_string_lacks_room_for_its_zero() -> None:
 
 
 def kernel_flags() -> list[str]:
+    """Return the words of the command that compiles a file of the kernel."""
     return shlex.split((BUILT / "kernel.command").read_text())
 
 
@@ -60,7 +64,8 @@ def syntax(*options: object, source: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.native
 @pytest.mark.parametrize("source", ["kernel/base/string.c", "kernel/cache/bio.c", "user/bin/seq.c"])
 def test_a_compiler_without_stdint_will_do(tmp_path: Path, source: str) -> None:
-    """Debian sid's gcc 15 for riscv64-unknown-elf has none."""
+    """gcc 15 of Debian sid for riscv64-unknown-elf has no header stdint.h. Here ours gets a folder
+    of its own headers, without that one."""
     for folder in ("include", "include-fixed"):
         asked = [kernel_flags()[0], f"-print-file-name={folder}"]
         own = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
@@ -99,6 +104,7 @@ WITH_WARNING = {
     "parentheses": "int f(int x) { if (x = 1) return 1; return 0; }\n",
     "sign-compare": "int f(int x, unsigned y) { return x < y; }\n",
 }
+# An unused parameter and a statement without effect: of these no lab complains.
 PASSED_OVER = "int f(int x, int y) { return x; }\nint g(int x) { x; return 0; }\n"
 
 

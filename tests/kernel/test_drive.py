@@ -1,4 +1,11 @@
-"""The drive models: measured service times, published figures, and what must hold of any drive."""
+"""The drive models: measured service times, published figures, and what must hold of any drive.
+
+The program drive_replay_tool runs the requests of a trace on a model, one after the other: each has
+its direction, first sector, number of sectors, measured time, and the pause before the next one. A
+row is a file of drives/. The demerit figure, by Ruemmler and Wilkes 1994, is the root mean square
+of the distances between the measured and the modelled distribution of service times, in percent of
+the mean time. Measured traces are outside the tree; without them those tests are skipped.
+"""
 
 import os
 import random
@@ -64,6 +71,7 @@ class Row:
 
 
 def run(*words: str | Path, tool: Path = TOOL) -> str:
+    """Return what the program prints for these words."""
     done = subprocess.run(
         [tool, *words], capture_output=True, text=True, timeout=HANG_S, check=False
     )
@@ -96,6 +104,7 @@ def service(drive: str, requests: list[Request], tmp_path: Path, *options: str) 
 
 
 def rows() -> list[Row]:
+    """Return the rows that the program lists; none if it is not built."""
     if not TOOL.exists():
         return []
     found = re.findall(r"^(\w+): .*\n((?:    .*\n)+)", run("-l"), re.M)
@@ -110,7 +119,7 @@ each_row = pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 
 
 def mixed_requests(row: Row, n: int, seed: int) -> list[Request]:
-    """Random requests, a third of them going on where the last ended."""
+    """Return n random requests, of which a third begin where the last one ended."""
     chance = random.Random(seed)
     made: list[Request] = []
     while len(made) < n:
@@ -124,8 +133,8 @@ def mixed_requests(row: Row, n: int, seed: int) -> list[Request]:
     return made
 
 
-# Sums of the times of `known` requests, in ns, by the model at commit 3ba7d7a^: the last one before
-# rows had a read water mark, kinds of read-ahead, gaps of zones, and times after the media.
+# Sums of the times of fixed_requests, in ns, by the model at commit 3ba7d7a^. That was the last one
+# before rows had a read water mark, kinds of read-ahead, gaps of zones, and times after the media.
 BEFORE = {
     "cheetah4lp": 11_437_931_266,
     "hp97560": 40_775_267_369,
@@ -171,7 +180,7 @@ def test_there_is_a_row_for_every_drive_of_the_papers() -> None:
 @needs_data
 def test_cheetah4lp_is_as_the_measured_drive() -> None:
     result = figures(run(TRACE))
-    assert result["requests"] == 10000
+    assert result["requests"] == 10000  # of the trace
     assert result["demerit_percent"] <= 6
     assert result["mean_ms"] == pytest.approx(result["measured_mean_ms"], rel=0.06)
 
@@ -188,13 +197,16 @@ def test_cheetah4lp_is_as_the_measured_drive() -> None:
     ],
 )
 def test_every_part_of_the_model_matters(parts: str, percent: float) -> None:
+    """Without a part of the model, or with a simpler seek curve, the demerit figure is above this
+    percentage. With all parts it is at most 6 %."""
     options = [word for part in parts.split() for word in ("-x", part)]
     assert figures(run(*options, TRACE))["demerit_percent"] > percent
 
 
 @needs_hp_data
 def test_a_drive_with_a_read_mark_is_as_the_measured_one() -> None:
-    """The bar is the Cheetah's. The drive waits until the buffer has all of a read."""
+    """The limits are those of the Cheetah. This drive sends a read's data only when its buffer has
+    all of them (its read mark)."""
     result = figures(run("-d", "hp_c3323a", HP_TRACE))
     assert result["demerit_percent"] <= 6
     assert result["mean_ms"] == pytest.approx(result["measured_mean_ms"], rel=0.06)
@@ -214,7 +226,7 @@ def test_the_read_mark_and_the_completion_matter(part: str) -> None:
 def test_the_seek_curve_of_cheetah4lp_is_as_the_measured_one() -> None:
     curve = {int(d): int(ns) for d, ns in re.findall(r"(\d+) (\d+)", run("-s"))}
     measured = re.findall(r"^(\d+),\s*([\d.]+)", SEEKS.read_text(), re.M)
-    assert len(measured) == 103
+    assert len(measured) == 103  # distances in the file
     errors_ms = [curve[int(d)] / 1e6 - float(ms) for d, ms in measured]
     assert max(map(abs, errors_ms)) < 0.7
     assert sum(map(abs, errors_ms)) / len(errors_ms) < 0.35
@@ -222,17 +234,19 @@ def test_the_seek_curve_of_cheetah4lp_is_as_the_measured_one() -> None:
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_random_4k_reads_of_cheetah4lp_take_what_disksim_says(seed: int) -> None:
+    """The simulator DiskSim has a mean of 12.337 ms. Here 5,000 reads come within 1 %."""
     mean_ms = figures(run("-r", "5000", str(seed)))["mean_ms"]
     assert mean_ms == pytest.approx(12.337, rel=0.01)
 
 
 def test_many_random_4k_reads_of_cheetah4lp_come_nearer() -> None:
+    """100,000 reads come within 0.4 % of DiskSim's mean."""
     assert figures(run("-r", "100000", "1"))["mean_ms"] == pytest.approx(12.337, rel=0.004)
 
 
-# Mean time of reading a random sector, ms, and how near the model must be. DEC's
-# access time is of seek, half a rotation and overhead; the others published the
-# seek alone: half a rotation, overhead and transfer are added here.
+# Mean time of reading a random sector in ms, and how near the model must be. The access time that
+# DEC published (rz57, rz58) has seek, half a rotation and overhead. The others published the seek
+# alone; half a rotation, overhead and transfer are added here.
 @pytest.mark.parametrize(
     ("drive", "mean_ms", "tolerance"),
     [
@@ -256,6 +270,7 @@ def test_random_reads_take_the_published_access_time(
 
 @each_row
 def test_the_figures_of_a_row_fit_together(row: Row) -> None:
+    """room: how many sectors the tracks hold. At most 2 % of them are spare."""
     assert row.sectors <= row.room <= 1.02 * row.sectors
     assert row.rotation_ns == 60_000_000_000 // row.rpm
     assert row.segments <= 16
@@ -280,6 +295,8 @@ def test_a_longer_seek_takes_no_less(row: Row) -> None:
 def test_no_request_is_faster_than_the_bus_nor_slower_than_all_delays(
     row: Row, tmp_path: Path
 ) -> None:
+    """The limit is twice the sum of the longest seek, three rotations and 10 ms, and then the time
+    of two transfers of the longest request, 128 sectors, and of four more rotations."""
     requests = mixed_requests(row, 3000, seed=7)
     worst_ns = 2 * (row.seek_full_ns + 3 * row.rotation_ns + 10_000_000)
     for r, ns in zip(requests, service(row.name, requests, tmp_path), strict=True):
@@ -298,7 +315,9 @@ def test_the_ends_of_a_drive_can_be_read_and_written(row: Row, tmp_path: Path) -
 def test_a_transfer_over_many_tracks_loses_a_small_part_of_each_rotation(
     row: Row, tmp_path: Path
 ) -> None:
-    """The skews cover head switches and seeks of one cylinder, and little more."""
+    """From one track to the next, sectors are shifted (skew) so that a head switch or a seek of one
+    cylinder loses little more than its own time. So the transfer takes at most 35 % longer than the
+    sectors need to pass the head, or 2 % longer than the bus needs."""
     sectors = 20_000
     (ns,) = service(row.name, [Request(False, 0, sectors)], tmp_path)
     media_ns = sectors / row.outer_sectors * row.rotation_ns
@@ -306,7 +325,7 @@ def test_a_transfer_over_many_tracks_loses_a_small_part_of_each_rotation(
 
 
 @each_row
-def test_rereading_at_once_is_a_hit(row: Row, tmp_path: Path) -> None:
+def test_rereading_at_once_is_a_hit_in_the_drives_cache(row: Row, tmp_path: Path) -> None:
     requests = [Request(False, row.sectors // 2, 8, 1000)] * 2
     first_ns, second_ns = service(row.name, requests, tmp_path)
     assert second_ns < 2_500_000 + 8 * row.bus_ns < first_ns
@@ -316,6 +335,8 @@ def test_rereading_at_once_is_a_hit(row: Row, tmp_path: Path) -> None:
 def test_sequential_reads_lose_no_rotations_and_without_read_ahead_they_do(
     row: Row, tmp_path: Path
 ) -> None:
+    """Between two reads the program computes for 0.5 ms. Without read-ahead the next sectors have
+    then passed the head, so each read waits for most of a rotation."""
     requests = [Request(False, 16 * i, 16, 500) for i in range(200)]
     ahead_ns = sum(service(row.name, requests, tmp_path)[1:]) / 199
     without_ns = sum(service(row.name, requests, tmp_path, "-x", "no-readahead")[1:]) / 199
@@ -326,13 +347,16 @@ def test_sequential_reads_lose_no_rotations_and_without_read_ahead_they_do(
 def test_a_write_behind_is_acknowledged_at_the_speed_of_the_platters_in_the_end(
     tmp_path: Path,
 ) -> None:
-    """A stream much longer than the cache: by then the cache is full."""
+    """A drive that writes behind says that a write is done when its cache has the data. But the
+    stream is much longer than the cache, which is soon full. A sector passes the head in 106 us."""
     requests = [Request(True, 128 * i, 128) for i in range(100)]
     times_ns = service("cheetah4lp", requests, tmp_path)
     assert sum(times_ns) > 0.98 * 100 * 128 * 106_000
 
 
 def test_data_that_were_written_are_not_read_from_an_old_segment(tmp_path: Path) -> None:
+    """The first read has the drive read ahead into a segment of its cache. The write then changes
+    sectors of that segment, so the last read must go to the platters."""
     requests = [
         Request(False, 1_000_000, 8, 50_000),  # and reads ahead over what follows
         Request(True, 1_000_100, 8, 50_000),
@@ -364,12 +388,13 @@ def test_the_same_requests_take_the_same_times_however_compiled(
     requests = mixed_requests(row, 500, seed=3)
     service(row.name, requests, tmp_path)
     trace = tmp_path / "made.trace"
-    results = {run("-d", row.name, "-v", trace)}
+    results = {run("-d", row.name, "-v", trace)}  # service() wrote the trace
     results |= {run("-d", row.name, "-v", trace, tool=tool) for tool in tools}
     assert len(results) == 1
 
 
 def test_the_distributions_are_written(tmp_path: Path) -> None:
+    """A line has the share of requests up to here, the modelled time and the measured time."""
     trace, out = tmp_path / "a.trace", tmp_path / "cdf"
     trace.write_text("R x 0 8 5000 0\nW x 800 8 1500.5 0\nR x 80000 8 9000 0\n")
     run("-c", out, trace)

@@ -32,7 +32,8 @@ def rows() -> dict[str, dict]:
 
 
 def flat(row: dict) -> dict:
-    """Return a row with its nested tables as dotted names."""
+    """Return a row in which a figure of a nested table has a name with a dot, such as
+    seek.curve."""
     found = {}
     for name, figure in row.items():
         inner = flat(figure) if isinstance(figure, dict) else {"": figure}
@@ -52,7 +53,7 @@ def figures(name: str) -> dict:
     return flat(own)
 
 
-KINDS = ("seen", "quoted", "class", "derived", "chosen")
+KINDS = ("seen", "quoted", "class", "derived", "chosen")  # of sources; see drive_rows.toml
 
 
 def sources(name: str) -> list[tuple[str, str]]:
@@ -89,6 +90,7 @@ def test_each_row_is_printed_and_each_drive_of_the_table_is_one() -> None:
      ("cheetah4lp", 4.83), *((name, 300) for name in FLASH)],
 )  # fmt: skip
 def test_a_sector_crosses_the_bus_at_its_rate(name: str, mb_s: float) -> None:
+    """mb_s: the rate of the drive's bus in MB/s. bus_ns is the time of a sector of 512 bytes."""
     assert rows()[name]["bus_ns"] == pytest.approx(512 / mb_s * 1000, rel=1e-3)
 
 
@@ -97,11 +99,13 @@ def test_a_sector_crosses_the_bus_at_its_rate(name: str, mb_s: float) -> None:
     [("lps540s", 2 * 48), ("rz57", 64), ("rz58", 192), ("hp97560", 128), ("st31230n", 480)],
 )
 def test_the_segments_are_the_cache(name: str, kb: int) -> None:
+    """kb: the drive's cache in KB, which its segments share. A KB has two sectors."""
     row = rows()[name]
     assert row["segments"] * row["segment_sectors"] == 2 * kb
 
 
 def test_the_rz57_seeks_as_the_rz58_times_a_factor() -> None:
+    """Only the rz58's curve was published. The rz57's is that curve with times 1.2625 as long."""
     one, other = rows()["rz57"]["seek"]["curve"], rows()["rz58"]["seek"]["curve"]
     assert one[0] == other[0]
     assert one[1:] == pytest.approx([1.2625 * figure for figure in other[1:]], rel=1e-3)
@@ -109,8 +113,9 @@ def test_the_rz57_seeks_as_the_rz58_times_a_factor() -> None:
 
 @pytest.mark.parametrize("name", ["lps540s", "rz57", "rz58", "st19101", "st31230n"])
 def test_a_skew_covers_a_head_switch_and_a_seek_of_one_cylinder(name: str) -> None:
-    """The fewest sectors, so that a sequential transfer loses no rotation; where the seek is known
-    for one cylinder, it is that of the table."""
+    """A skew is the number of sectors by which a track begins later than the one before. It is the
+    smallest with which a sequential transfer loses no rotation. The time of a seek of one cylinder
+    is that of the row's table if the table has it, else that of the curve."""
     row = rows()[name]
     knee, a_ns, b_ns, *_ = row["seek"]["curve"]
     table = dict(map(tuple, row["seek"]["table"]))
@@ -138,8 +143,8 @@ def test_the_zones_have_room_for_the_sectors_and_follow_one_another(name: str) -
 
 
 def usable_spare(name: str, megabytes: int) -> float:
-    """Pages that may be garbage when a block is cleaned, in % of the disk's pages: those of all
-    blocks but the reserve, by the model in Python."""
+    """Return how many pages may be garbage when a block is cleaned, in percent of the disk's pages.
+    They are the pages of all blocks except the one in reserve, minus the disk's own."""
     f = Figures(**{**TABLE["chips"]["flash"], **TABLE[name].get("flash", {}), "cleaning": 1})
     dies = f.channels * f.dies
     pages = -(-(megabytes << 11) // f.page_sectors // dies)

@@ -4,6 +4,10 @@ build/native/ext2_test and build/native/ext2_tool run the kernel's own ext2/*.c 
 that checks how it is used. The first has unit tests on small images in memory, with a judge of
 its own; the second runs scripts and random operations on files that e2fsprogs judges.
 SLUICE_SEEDS multiplies the number of seeds.
+
+`make` makes an image by mke2fs, `tool` runs a script of ext2_tool on images and returns what it
+prints, and `fsck` has e2fsck check images. A script's error is a number: -5 is an I/O error, -16
+busy, -18 another disk, -22 invalid, -27 too large, -28 no space, -30 read-only.
 """
 
 import os
@@ -48,13 +52,14 @@ REVISION_0 = revision_0()
 def make(
     path: Path, *options: str, size: str = "8M", block: int = 1024, kind: str = "ext2"
 ) -> Path:
+    """Make an image of this size by mke2fs. Returns its path."""
     command("truncate", "-s", size, path)
     command("mke2fs", "-q", "-F", "-t", kind, "-b", str(block), *options, path)
     return path
 
 
 def tool(*images: Path, script: str, **options: int) -> str:
-    """Run the commands of a script on images; what it prints."""
+    """Run the commands of a script on images, with the tool's options. Returns what it prints."""
     words = [str(TOOL), *(f"{name}={value}" for name, value in options.items())]
     words += [str(image) for image in images]
     done = subprocess.run(
@@ -71,11 +76,13 @@ def tool(*images: Path, script: str, **options: int) -> str:
 
 
 def fsck(*images: Path) -> None:
+    """Fail if e2fsck finds anything wrong in an image. It changes nothing (-n)."""
     for image in images:
         command("e2fsck", "-fn", image)
 
 
 def debugfs(image: Path, request: str) -> str:
+    """Return what debugfs prints for a request, which may change the image."""
     return command("debugfs", "-w", "-R", request, image)
 
 
@@ -90,7 +97,8 @@ def unit_names() -> list[str]:
 
 
 def unit_parameters() -> list[ParameterSet]:
-    """Return the tests; of those that differ in the size of blocks alone, each run makes half."""
+    """Return the tests as parameters. Of those that differ only in the size of blocks, each run
+    makes half."""
     draw = pytest.mark.drawn(2, among="sizes")
     return [
         pytest.param(name, marks=[draw] if name.startswith("no_torn_write_of_a_block_of_") else [])
@@ -115,6 +123,8 @@ def test_unit(name: str) -> None:
 def test_random_operations_agree_with_the_model(
     tmp_path: Path, block: int, seed: int, delays: int
 ) -> None:
+    """1200 random operations on files of up to 400,000 bytes: the tool compares each result and
+    all contents with its model. delays: the order policy, 0 is sync and 1 is none."""
     image = make(tmp_path / "image", size="12M", block=block)
     options = {"buffers": 16 + 100 * seed, "far": seed % 2, "delays": delays}
     tool(image, script="random 1200 400000\n", seed=seed, **options)
@@ -135,6 +145,8 @@ def test_a_full_disk_loses_and_leaks_nothing(
 
 @pytest.mark.parametrize("seed", range(4 * SEEDS))
 def test_processes_that_meet_neither_deadlock_nor_corrupt(tmp_path: Path, seed: int) -> None:
+    """Seven processes do 1500 operations each, and the tool switches between them at random. At the
+    end only the root's inode is in use."""
     image = make(tmp_path / "image", block=BLOCK_SIZES[seed % 3])
     out = tool(image, script="processes 7 1500\ninuse\n", seed=seed, delays=seed % 2)
     assert "damaged" not in out
@@ -182,6 +194,8 @@ def test_files_of_debugfs_are_read(tmp_path: Path, block: int) -> None:
 def test_unknown_incompatible_features_are_refused_and_unknown_ro_ones_mount_read_only(
     tmp_path: Path,
 ) -> None:
+    """ext2 has two sets of features that a kernel may not know. With an unknown one of the first
+    set a disk cannot be read; with one of the second it cannot be written."""
     out = tool(make(tmp_path / "a", "-O", "extents"), script="ls /\n")
     assert "incompatible features 0x40: extents is not handled: make the image" in out
     assert "mount: -22" in out
@@ -237,7 +251,9 @@ FEATURES = {
 }
 
 
-FIVE_GROUPS = ("-g", "512")  # of which sparse_super and sparse_super2 choose others
+# A small disk of five groups: sparse_super and sparse_super2 put copies of the superblock into
+# different ones.
+FIVE_GROUPS = ("-g", "512")
 
 
 @pytest.mark.parametrize(
@@ -246,6 +262,8 @@ FIVE_GROUPS = ("-g", "512")  # of which sparse_super and sparse_super2 choose ot
 def test_each_feature_is_handled_or_refused_by_its_name(
     tmp_path: Path, fate: str, features: str
 ) -> None:
+    """A disk is written, only read, or refused, as FEATURES says. A feature that is not handled is
+    named. Unless it is written, the disk stays as it was."""
     words = f"none,filetype,sparse_super,large_file,{features}"
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -285,7 +303,7 @@ def test_an_ext3_mounts_and_recovery_without_a_journal_is_refused(tmp_path: Path
 
 @pytest.mark.parametrize("options", [(), ("-E", "num_backup_sb=0"), ("-E", "num_backup_sb=1")])
 def test_an_image_with_two_superblocks_is_sound(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Only the groups that its superblock names have a copy, if any."""
+    """With sparse_super2, only the groups that the superblock names have a copy of it, if any."""
     image = make(tmp_path / "image", "-O", "sparse_super2", *options, size="80M")
     out = tool(image, script="mkdir /d\nwrite /d/f 60000000 1\nverify /d/f 0 60000000 1\n")
     assert "wrongly" not in out
@@ -293,6 +311,9 @@ def test_an_image_with_two_superblocks_is_sound(tmp_path: Path, options: tuple[s
 
 
 def test_the_state_of_the_superblock_is_kept(tmp_path: Path) -> None:
+    """The state says whether the disk was unmounted cleanly (1), or that errors were found (2). A
+    mount of a disk that is not clean says so, and a shutdown does not make it clean. With errors it
+    is mounted for reading only."""
     image = make(tmp_path / "image")
     debugfs(image, "ssv state 0")
     assert "not unmounted cleanly" in tool(image, script="create /x\n")
@@ -305,6 +326,8 @@ def test_the_state_of_the_superblock_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_changed_directory_with_a_hash_tree_becomes_a_plain_one(tmp_path: Path) -> None:
+    """Linux may add a hash tree to a directory (flag 0x1000). Our kernel does not keep the tree up
+    to date, so it takes the flag away when it changes the directory."""
     image = make(tmp_path / "image", size="16M")
     tool(image, script="mkdir /d\nmany /d 600 abcdefghijkl\n")
     command("e2fsck", "-fyD", image, check=1)
@@ -329,6 +352,8 @@ def test_extended_attributes_go_with_their_file(tmp_path: Path) -> None:
 
 
 def test_sparse_and_large_files_reach_the_formats_limit(tmp_path: Path) -> None:
+    """The limit is 12 direct blocks and all that one, two and three levels of indirect blocks point
+    to, with 256 numbers in each. One byte more is an error (-27)."""
     image = make(tmp_path / "image", size="16M")
     limit = (12 + 256 + 256**2 + 256**3) * 1024
     out = tool(
@@ -348,7 +373,8 @@ def test_sparse_and_large_files_reach_the_formats_limit(tmp_path: Path) -> None:
         """,
     )
     assert out.count("-27") == 2
-    assert re.search(r"/triple:.* size 69999000 blocks 6 ", out), "three of pointers"
+    # Blocks of 512 bytes: after the truncation only the three indirect blocks are left.
+    assert re.search(r"/triple:.* size 69999000 blocks 6 ", out)
     fsck(image)
     assert "large_file" in command("dumpe2fs", "-h", image)
 
@@ -417,6 +443,8 @@ def test_mounts_are_crossed_both_ways_and_busy_ones_stay(tmp_path: Path) -> None
 
 
 def test_a_file_without_names_lives_till_its_last_user_even_at_shutdown(tmp_path: Path) -> None:
+    """`hold` opens a file, which then loses its name and grows. Its blocks are free again after the
+    shutdown, or after `release`: only then does /k of 7 MB fit."""
     image = make(tmp_path / "image")
     script = "write /h 400000 1\nhold 1 /h\nrm /h\ngrow 1 300000 1\nsync\n"
     tool(image, script=script)
@@ -430,7 +458,7 @@ def test_a_file_without_names_lives_till_its_last_user_even_at_shutdown(tmp_path
 
 @pytest.fixture(scope="session")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some of everything."""
+    """Return an image with some of everything: files, large files, a directory, a long link."""
     image = make(tmp_path_factory.mktemp("victim") / "image", "-g", "1024", size="4M")
     script = "random 500 300000\nmkdir /z\nwrite /z/big 900000 1\nwrite /z/big2 300000 1\n"
     script += f"many /z 60 file\nmkdir /z/sub\nwrite /z/sub/f 3000 1\nsymlink {'z/../' * 30} /z/s\n"
@@ -451,6 +479,8 @@ def test_damage_never_ends_in_a_panic_a_hang_or_a_bad_access(
 
 @pytest.mark.parametrize("field", ["Block bitmap at", "Inode bitmap at", "Inode table at"])
 def test_a_pointer_into_the_systems_own_blocks_is_refused(tmp_path: Path, field: str) -> None:
+    """A file's first block number is changed to that of a bitmap or of the table of inodes. The
+    file cannot be written, and truncating it does not free that block."""
     image = make(tmp_path / "image")
     tool(image, script="write /f 1000 1\n")
     match = re.search(rf"{field} (\d+)", command("dumpe2fs", image))
@@ -473,9 +503,10 @@ def test_errors_of_the_disk_never_end_in_a_panic(tmp_path: Path, victim: Path, s
 
 @pytest.mark.parametrize("seed", range(6 * SEEDS))
 def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, seed: int) -> None:
-    """The cut is after any completed write, or within the next write. e2fsck -p asks nothing,
-    unless a directory's new name went to another sector, and the disk was not mounted since: see
-    ext2/rename.c, and the next test. ext2_cuts.c tests that mounting leaves no rename half done."""
+    """The cut is after any completed write, or within the next write. e2fsck -p then repairs the
+    disk without a question. There is one exception: a directory was being renamed, its new name is
+    in another sector, and the disk has not been mounted since (ext2/rename.c, and the test below).
+    ext2_cuts.c tests that mounting leaves no rename half done."""
     block = BLOCK_SIZES[seed % 3]
     image = make(tmp_path / "image", block=block)
     facts = tmp_path / "facts"
@@ -493,7 +524,8 @@ def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, s
 
 
 def test_only_where_metadata_is_delayed_must_e2fsck_ask_after_a_power_cut(tmp_path: Path) -> None:
-    """e2fsck can repair all that it asks about."""
+    """With delays=1 (order=none) metadata is written in any order, and e2fsck -p refuses some cuts
+    (status 4). With -y, which answers yes to all questions, it repairs these, too."""
     script = "random 300 60000 / 0\n"
     asked = dict.fromkeys((0, 1), 0)
     for delays in asked:
@@ -511,6 +543,8 @@ def test_only_where_metadata_is_delayed_must_e2fsck_ask_after_a_power_cut(tmp_pa
 
 
 def test_after_a_power_cut_a_moved_directory_is_repaired_by_a_mount(tmp_path: Path) -> None:
+    """At some cuts the directory has both names. e2fsck would ask about that. A mount removes one
+    of the names, so that the directory has one of them at each cut."""
     image = make(tmp_path / "image")
     script = "mkdir /a\nmkdir /b\nmkdir /a/d\nwrite /a/d/f 5000 1\nfsync /a/d/f\nsync\n"
     tool(image, script=script)

@@ -12,7 +12,7 @@ from sluice.host.paths import MKFS
 from sluice.system.image import debugfs
 
 pytestmark = pytest.mark.native
-LOGGED = "delays=2"
+LOGGED = "delays=2"  # order=journal
 FREES = """many /d 60 gone
 write /d/large 200000 1
 sync

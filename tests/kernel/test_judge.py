@@ -58,7 +58,8 @@ HERE = Path(__file__).parent
 WHOLE = os.environ.get("FULL") == "1"
 SEEDS = (1, 2, 3)
 HERE_TOO = platform.machine() == "x86_64" and sys.platform == "linux"
-# Its S3FIFO has no cache of eight blocks, of which a tenth is none.
+# The index in SIZES of the first size. libCacheSim's S3-FIFO cannot have a cache of eight blocks,
+# because a tenth of it is less than a block.
 FROM = {"s3fifo": 1}
 # Hits of libcachesim 0.3.5 on trace(1), in caches of SIZES (from the first that it has); FULL=1
 # asks it again, of all SEEDS.
@@ -84,11 +85,12 @@ AS_OURS = ("lru", "clock", "2q", "sieve")
 
 
 def sizes(policy: str) -> list[int]:
+    """Return the sizes of the cache in which a policy is compared."""
     return SIZES[FROM.get(policy, 0) :]
 
 
 def environment() -> Path:
-    """Python with libcachesim, made once for what judge.txt pins."""
+    """Return a Python that has libcachesim, in the version of judge.txt. It is installed once."""
     folder, pins = BUILD / "judge", HERE / "judge.txt"
     made = folder / "judge.txt"
     if not made.exists() or made.read_text() != pins.read_text():
@@ -114,6 +116,8 @@ def test_a_policy_differs_from_libcachesims_as_is_said_above_and_in_nothing_else
     hits,  # noqa: F811
     policy: str,
 ) -> None:
+    """Our policy has the hits of its model; the model with libCacheSim's decisions (JUDGED) has the
+    hits of libCacheSim."""
     ours = [hits(policy, trace(), size) for size in sizes(policy)]
     assert ours == [MODELS[policy](trace(), size) for size in sizes(policy)]
     assert [JUDGED[policy](trace(), size) for size in sizes(policy)] == TOLD[policy]
@@ -122,6 +126,7 @@ def test_a_policy_differs_from_libcachesims_as_is_said_above_and_in_nothing_else
 
 @pytest.mark.native
 def test_the_book_says_how_far_the_others_differ() -> None:
+    """The greatest difference in hits, in percent, is that of the models, over all seeds."""
     text = (ROOT / "book/pages/using/traces.md").read_text()
     others = [name for name in TOLD if name not in AS_OURS + NO_CACHE]
     for size in (50, 400):
@@ -146,6 +151,8 @@ def test_libcachesim_says_so_itself() -> None:
 
 
 def test_clockpro_differs_from_caffeines_in_four_decisions() -> None:
+    """With all of Caffeine's decisions our model has Caffeine's hits. With one of them as ours, it
+    has others."""
     blocks = trace()
     assert [clockpro(blocks, size, CAFFEINES) for size in SIZES] == CAFFEINE_HITS
     for decision in set(CAFFEINES) - {"marked"}:  # with any of these as ours, it has other hits

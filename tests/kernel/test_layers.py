@@ -1,4 +1,9 @@
-"""The invariants of the design, section 2, read off the objects and sources."""
+"""The invariants of ARCHITECTURE.md about layers, which are read off the compiled objects and the
+sources: who may call, include and name whom.
+
+A room is a folder of kernel/, a kind a folder of policies/. An object's symbols say which functions
+it defines, and which others it uses.
+"""
 
 import re
 from pathlib import Path
@@ -25,7 +30,7 @@ pytestmark = pytest.mark.check
 # pointer (an interrupt's handler, io.done, a device's table) is no call of its name.
 ROOMS = ["kernel", *read_architecture()["rooms"]]
 
-# "none" is a drive too.
+# Where "none" names a drive, not the prefetch policy of that name.
 DRIVES = {("model.c", "none"), ("disk.c", "none")}
 
 OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
@@ -41,19 +46,22 @@ KERNEL_SOURCES = sorted(ROOT.glob("kernel/**/*.[chS]"))
 
 
 def stem(path: Path) -> str:
+    """Return a file's name without its ending."""
     return path.name.split(".")[0]
 
 
 def depth(path: Path) -> int:
+    """Return a file's layer: the index of its room, 0 for the highest."""
     return ROOMS.index(path.parent.name)
 
 
-def test_the_data_name_every_room_and_no_other() -> None:
+def test_architecture_toml_names_every_room_and_no_other() -> None:
     folders = {path.name for path in (ROOT / "kernel").iterdir() if path.is_dir()}
     assert sorted(ROOMS[1:]) == sorted(folders)
 
 
-def test_the_data_name_every_kind_of_policies_and_the_function_that_asks_it() -> None:
+def test_architecture_toml_names_every_kind_and_the_function_that_asks_it() -> None:
+    """The function's body must call a hook of a policy of that kind."""
     kinds = read_architecture()["kinds"]
     assert sorted(kinds) == sorted({path.parent.name for path in POLICIES})
     for kind, (_question, file, function) in kinds.items():
@@ -66,6 +74,7 @@ def test_the_data_name_every_kind_of_policies_and_the_function_that_asks_it() ->
 
 @pytest.fixture(scope="module")
 def table() -> dict[Path, Symbols]:
+    """Return the symbols of each object of the kernel."""
     return {path: read_symbols(path) for path in OBJECTS}
 
 
@@ -111,6 +120,7 @@ def test_the_drives_use_nothing_of_the_kernel_but_their_boundary() -> None:
 
 
 def header_of(kind: str) -> str:
+    """Return the header of a kind."""
     return f"kernel/policy/{kind}.h"
 
 
@@ -145,6 +155,8 @@ def test_the_header_of_a_kind_is_a_page(kind: str) -> None:
 
 @pytest.mark.parametrize("path", SHARED, ids=lambda p: p.stem)
 def test_what_policies_share_uses_policy_h_and_the_library_and_is_no_policy(path: Path) -> None:
+    """A file of policies/lib uses only what headers of kinds and of the library declare, defines
+    what its own header declares, and registers no policy. Two files do not include each other."""
     own = f"policies/lib/{path.stem}.h"
     theirs = {header for header in included_headers(path) if header.startswith("policies/")}
     others = theirs - {own, f"policies/lib/{path.stem}.c"}
@@ -159,6 +171,8 @@ def test_what_policies_share_uses_policy_h_and_the_library_and_is_no_policy(path
 
 @pytest.mark.parametrize("path", OF_POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
+    """The names of locks' functions and of the kernel's lists are not in its code. It includes its
+    kind's header and headers of the library, and no other."""
     source = ROOT / "policies" / path.parent.name / f"{path.stem}.c"
     code = re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", source.read_text(), flags=re.S)
     kernels = r"\b(spin_\w+|sleep_\w+|by_sector|by_age)\b|(->|\.)(sorted|arrived)\b"
@@ -171,6 +185,7 @@ def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_policy_reaches_its_tunables_and_counters_by_name(path: Path) -> None:
+    """An index is the name of an enum's constant, not a number."""
     source = (ROOT / "policies" / path.parent.name / f"{path.stem}.c").read_text()
     assert not re.findall(r"\b(?:tunables|counters)\[\d", source)
 
@@ -193,11 +208,12 @@ def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
                 named.setdefault(source.name, []).append(literal)
     kinds = {path.parent.name for path in POLICIES}
     assert list(named) == ["registry.c"], named
-    assert len(named["registry.c"]) == len(kinds), named
+    assert len(named["registry.c"]) == len(kinds), named  # the default of each kind
 
 
 def test_only_clock_reads_a_clock() -> None:
-    """Machine mode also reads it, to check the times in the trace."""
+    """The disassembled objects are searched for instructions that read a clock. Only counter.c has
+    them, and entry.S, because machine mode checks the times in the trace."""
     reads = re.compile(r"\b(rdtimeh?|rdcycle|rdinstret|c?s?time|stimecmp|mcycle|cycle)\b")
     readers = set()
     for path in [*OBJECTS, *OF_POLICIES, *OF_DRIVES]:
@@ -214,7 +230,7 @@ DOORS = re.compile(
     r"|pmemsave|virtio-9p|hostfwd|semihosting",
     re.M,
 )
-# Who may, and why (ARCHITECTURE.md, invariant 6, says so too).
+# The files that may do so, each with its reason (ARCHITECTURE.md, invariant 6).
 LOOK_INSIDE = {
     "sluice/system/guest.py": "keeps a machine's memory, with its RAM disks, in a file",
     "sluice/system/trace.py": "reads the trace, which is in the machine's memory",

@@ -1,4 +1,10 @@
-"""Images of mkfs, as e2fsprogs judges and reads them, and mkfs's own refusals."""
+"""Images of our mkfs, as e2fsprogs judges and reads them, and what mkfs refuses.
+
+The helper `mkfs` makes an image that e2fsck accepts. Options: -b is the size of blocks, -s of the
+image, -g of a group, -d a folder of the host whose files go into the image, -J a journal; --file
+adds a file of a size, whose contents are random numbers (--pattern is their seed), and --at says in
+which group it begins. `file_blocks` returns a file's block numbers, its indirect blocks included.
+"""
 
 import hashlib
 import os
@@ -64,7 +70,7 @@ def test_a_journal_is_as_mke2fs_makes_it(tmp_path: Path, block: str) -> None:
     [
         ("1023K", "a journal has 1024 to 10240000 blocks, here of 1024 bytes"),
         ("2049000", "not a multiple of the block size 1024"),
-        ("1M", None),
+        ("1M", None),  # the smallest one
         ("16M", "does not fit"),
     ],
 )
@@ -78,6 +84,7 @@ def test_a_journal_of_a_wrong_size_is_refused(tmp_path: Path, size: str, says: s
 
 
 def inode(path: Path, inside: str) -> str:
+    """Return what debugfs prints of a file's inode."""
     return image.debugfs(path, f"stat {inside}")
 
 
@@ -103,7 +110,8 @@ def splitmix64(seed: int, words: int) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with files of telling sizes, a program and links."""
+    """Return a folder with files of sizes around the ends of blocks, a program, and links with
+    targets of 59 characters, which an inode can hold, and more."""
     top = tmp_path / "folder"
     (top / "sub" / "deep").mkdir(parents=True)
     (top / "none").mkdir()
@@ -147,7 +155,7 @@ def test_modes_come_from_the_x_bit_and_the_owner_is_root(tmp_path: Path, folder:
     path = mkfs(tmp_path / "i", "-d", folder, "-T", "1000000000")
     assert re.search(r"Mode: +0755 .*User: +0 +Group: +0 ", inode(path, "/sub/deep/program"), re.S)
     assert re.search(r"Mode: +0644", inode(path, "/sub/f1"))
-    assert "mtime: 0x3b9aca00" in inode(path, "/sub/f1")
+    assert "mtime: 0x3b9aca00" in inode(path, "/sub/f1")  # 1000000000
 
 
 def test_symbolic_links_keep_their_targets_of_every_length(tmp_path: Path, folder: Path) -> None:
@@ -188,6 +196,7 @@ def test_a_large_file_is_contiguous_with_its_indirect_blocks_in_line(tmp_path: P
     path = mkfs(tmp_path / "i", "-s", "128M", "--file", "/db/big=34M", "--pattern", "9")
     blocks = file_blocks(path, "/db/big")
     assert blocks == list(range(blocks[0], blocks[0] + len(blocks)))
+    # Blocks of 4 KiB: data; an indirect block; a double indirect one with 8 below it.
     assert len(blocks) == 34 * 256 + 1 + 1 + 8
     data = splitmix64(9, 34 << 17)
     assert hashlib.sha1(image.read_file(path, "/db/big")).digest() == hashlib.sha1(data).digest()
@@ -203,6 +212,7 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
     blocks = file_blocks(path, "/f")
     direct, first, second = blocks[:12], blocks[12:2061], blocks[2061:]
     starts = [run[0] // 2048 for run in (direct, first, second)]
+    # Groups of 2048 blocks: the file begins in group 2, as --at says.
     assert starts[:2] == [2, 3] and starts[2] not in starts[:2]
     assert len(second) == 2 + 17 * 128 - 2060
     for run in (direct, second):
@@ -212,6 +222,8 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
 
 
 def test_random_indirect_blocks_begin_in_groups_drawn_for_each_file(tmp_path: Path) -> None:
+    """Of each of 40 files, the indirect block and the four blocks behind it lie in another of the
+    64 groups. The distances of these groups are of many values, and a second image is the same."""
     layout = ("-b", "8K", "-s", "1G", "--group", "16M", "--random-indirect")
     files = ("--scatter", "/f=40:128K", "--seed", "3")
     path = mkfs(tmp_path / "i", *layout, *files)
@@ -277,6 +289,7 @@ def test_places_are_drawn_from_the_seed(tmp_path: Path) -> None:
 
 def test_scattered_files_fill_a_disk_that_has_hardly_room(tmp_path: Path) -> None:
     path = mkfs(tmp_path / "i", "-b", "1K", "-s", "9M", "--scatter", "/f=2:4M")
+    # Each file has 4096 blocks of data and 17 indirect ones.
     assert sum(len(file_blocks(path, f"/f{k}")) for k in (0, 1)) == 2 * (4096 + 17)
 
 
@@ -291,7 +304,7 @@ def test_a_scatter_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
 def test_each_file_has_a_pattern_of_its_own_up_to_its_last_byte(tmp_path: Path) -> None:
     options = ["--file", "/a=5003", "--file", "/x/b=1K", "--pattern", "100", "-b", "1K"]
     path = mkfs(tmp_path / "i", *options)
-    assert image.read_file(path, "/a") == splitmix64(100, 626)[:5003]
+    assert image.read_file(path, "/a") == splitmix64(100, 626)[:5003]  # 626 words of 8 bytes
     assert image.read_file(path, "/x/b") == splitmix64(101, 128)
 
 
@@ -311,6 +324,7 @@ def test_blocks_of_zeros_are_holes_only_if_asked(tmp_path: Path) -> None:
     whole = mkfs(tmp_path / "i", "-d", top)
     sparse = mkfs(tmp_path / "j", "-d", top, "--sparse")
     assert image.read_file(whole, "/f") == image.read_file(sparse, "/f") == data
+    # Data and indirect blocks; in the sparse file only the first and last block have data.
     assert len(file_blocks(whole, "/f")) == 1281 + 3
     assert len([b for b in file_blocks(sparse, "/f") if b]) == 2 + 2
 
@@ -340,6 +354,8 @@ def test_a_file_begins_where_asked(tmp_path: Path, block: str) -> None:
 def test_ageing_reaches_the_utilisation_asked_for(
     tmp_path: Path, block: str, fill: int, fragment: int
 ) -> None:
+    """--fill says how many percent of the blocks for users are used afterwards. With --fragment,
+    fillers are laid among the others and removed again. Three used blocks less are allowed."""
     options = ["-b", block, "-g", "4M", "-s", "40M", "-m", "2"]
     empty = summary(mkfs(tmp_path / "e", *options))
     path = mkfs(tmp_path / "i", *options, "--fill", str(fill), "--fragment", str(fragment))

@@ -1,7 +1,9 @@
-"""Locating a free sector: the nearest one on models of real drives, against the formulas.
+"""Locating a free sector: the time to the nearest one, on models of real drives, against the
+formulas of Wang, Anderson and Patterson 1999.
 
-The bar is 5 % at every utilisation up to 90 %, on both drives of the paper (section V of the
-literature). The 40,000 trials of a point have a standard error of at most 1.1 %, at 10 %.
+The limit is a difference of 5 % at every utilisation up to 90 %, on both drives of the paper. The
+40,000 trials of a point have a standard error of at most 1.1 %, at a utilisation of 10 %.
+`measure` runs nearest_tool; times are in sectors that pass the head meanwhile.
 """
 
 import subprocess
@@ -31,6 +33,7 @@ def measure(drive: str, *words: object) -> tuple[dict[str, int], float]:
 @pytest.mark.parametrize("drive", draw_for_each(DRIVES, 3))
 @pytest.mark.parametrize("used", range(10, 91, 10))
 def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: str, used: int):
+    """used: percent of the track's sectors that are used, at random."""
     row, mean = measure(drive, used, 1, TRIALS, used)
     n = row["sectors"]
     free = 1 - round(n * used / 100) / n
@@ -40,6 +43,7 @@ def test_a_free_sector_of_one_track_is_found_in_the_time_of_the_formula(drive: s
 @pytest.mark.parametrize("drive", draw_for_each(DRIVES, 3))
 @pytest.mark.parametrize("used", range(10, 91, 10))
 def test_a_free_sector_of_a_cylinder_is_found_in_the_time_of_the_formula(drive: str, used: int):
+    """To take a sector of another track of the cylinder costs a head switch."""
     row, _ = measure(drive, used, 1, 1, 1)
     row, mean = measure(drive, used, row["tracks"], TRIALS, used)
     told = wang.mean_cylinder_sectors(1 - used / 100, row["tracks"], row["switch"])
@@ -49,6 +53,8 @@ def test_a_free_sector_of_a_cylinder_is_found_in_the_time_of_the_formula(drive: 
 @pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("left", [0.05, 0.1, 0.25, 0.5])
 def test_a_track_is_filled_in_the_time_of_a_table_with_linear_probing(drive: str, left: float):
+    """An empty track is filled until m of its n sectors are free; left is m / n. Each write takes
+    the next free sector, as an insertion into a hash table with linear probing does."""
     row, _ = measure(drive, 0, 1, 1, 1)
     n = row["sectors"]
     m = round(n * left)
@@ -60,7 +66,9 @@ def test_a_track_is_filled_in_the_time_of_a_table_with_linear_probing(drive: str
 
 
 @pytest.mark.parametrize("drive", DRIVES)
-def test_the_best_track_to_give_up_is_the_one_that_is_measured_best(drive: str):
+def test_the_best_threshold_of_the_formula_is_the_one_that_is_measured_best(drive: str):
+    """The threshold is how many sectors of a track are left free when writing goes on with another
+    track. The cost of a write is its share of that switch and its mean time to a free sector."""
     row, _ = measure(drive, 0, 1, 1, 1)
     n, s = row["sectors"], row["switch"]
     best = wang.best_threshold(n, s)
@@ -71,7 +79,7 @@ def test_the_best_track_to_give_up_is_the_one_that_is_measured_best(drive: str):
     assert cost(best) < cost(best // 2) and cost(best) < cost((best + n) // 2)
 
 
-def test_a_threshold_that_leaves_nothing_to_write_is_refused():
+def test_a_threshold_of_all_sectors_of_a_track_is_refused():
     parameters = {"sectors": 72, "tracks": 19, "switch_sectors": 7.7, "used_share": 0.5}
     system = System({}, {}, "hp97560")
     told = wang.predict(system, parameters | {"left_sectors": 7})

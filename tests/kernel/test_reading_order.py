@@ -9,6 +9,7 @@ ROW = re.compile(r"^(\d+)\. \[`(\w+/\w+\.c)`\]\((\w+/\w+\.c)\), [^:]+: .+\.$", r
 
 
 def test_fourteen_policies_are_named_in_order_and_each_is_there() -> None:
+    """The rows are numbered from 1 to 14. A row's link is the path that it shows."""
     rows = ROW.findall(PAGE)
     assert [int(number) for number, _, _ in rows] == list(range(1, 15))
     assert all(shown == link for _, shown, link in rows)

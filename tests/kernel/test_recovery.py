@@ -2,6 +2,12 @@
 
 Logs are made of the difference of two states of an image, by sluice/crash/logwriter.py and by
 debugfs, an outside writer. Each is recovered by `e2fsck -E journal_only -p` and by a mount of ours.
+
+A log has transactions: a descriptor, which says where each block belongs (its home), the blocks'
+new contents, and a commit block. A revoke says that older copies of a block must not be replayed.
+The fixture `states` has an image in both states; `begin` copies the earlier one, a test writes a
+log into it, `recover_both` recovers it in both ways and compares the results, and `expect_after`
+expects the later state. Blocks from 11000 on are free in both states.
 """
 
 import random
@@ -29,6 +35,8 @@ mv /keep /d/sub/kept
 
 
 def run(*words: str | Path, script: str = "", check: int = 0) -> str:
+    """Run a program with this input. Returns what it prints; a status above `check` is a
+    failure."""
     done = subprocess.run(
         [str(word) for word in words],
         input=script.encode(),
@@ -51,6 +59,7 @@ class States:
 
 
 def make_states(folder: Path, block: str = "1K", journal: str = "1M") -> States:
+    """Return an image in two states: after the commands BEFORE, and after AFTER, too."""
     before, after = folder / "before", folder / "after"
     size = 1024 * int(block[:-1])
     run(MKFS, "-b", block, "-s", "12M", "-J", journal, before)
@@ -66,11 +75,12 @@ def make_states(folder: Path, block: str = "1K", journal: str = "1M") -> States:
 
 @pytest.fixture(scope="module")
 def states(tmp_path_factory: pytest.TempPathFactory) -> States:
+    """Return the two states of an image with blocks of 1 KiB and a journal of 1024 blocks."""
     return make_states(tmp_path_factory.mktemp("states"))
 
 
 def body(path: Path) -> bytes:
-    """Return all that a recovery may change, but the superblock, in which a mount changes times."""
+    """Return all bytes except those of the superblock, in which a mount also changes times."""
     data = path.read_bytes()
     return data[:SUPER_AT] + data[SUPER_AT + 1024 :]
 
@@ -84,7 +94,7 @@ def recover_both(path: Path, check: int = 0) -> str:
     said = run(TOOL, ours)
     assert "journal replayed" in said
     assert body(ours) == body(theirs)
-    assert not Image(ours).word(SUPER_AT + 96) & 4
+    assert not Image(ours).word(SUPER_AT + 96) & 4  # the feature needs_recovery
     return said
 
 
@@ -102,6 +112,7 @@ def expect_after(states: States, path: Path) -> None:
 
 
 def begin(states: States, tmp_path: Path) -> Image:
+    """Return a copy of the earlier state, whose journal is empty."""
     return Image(Path(shutil.copy(states.before, tmp_path / "image")))
 
 
@@ -127,6 +138,9 @@ def test_whole_transactions_are_replayed(tmp_path: Path, block: str) -> None:
 def test_a_log_goes_round_its_ring_and_its_numbers(
     states: States, tmp_path: Path, start: int, sequence: int
 ) -> None:
+    """The journal is a ring of 1024 blocks, and its log may begin near the end. The transactions'
+    numbers (sequence) also begin again with 0 after 2^32 - 1. After the recovery the journal is
+    empty, and its next number is greater than that of the last of the five transactions."""
     image = begin(states, tmp_path)
     image.write_log(split(states.changed, 5), start, sequence)
     recover_both(image.save())
@@ -136,6 +150,7 @@ def test_a_log_goes_round_its_ring_and_its_numbers(
 
 
 def stale(changed: dict[int, bytes]) -> dict[int, bytes]:
+    """Return other contents, zeros, for the same blocks."""
     return {home: bytes(len(data)) for home, data in changed.items()}
 
 
@@ -151,7 +166,9 @@ def test_the_last_copy_of_a_block_wins(states: States, tmp_path: Path) -> None:
 def test_a_full_descriptor_is_followed_by_another(
     states: States, tmp_path: Path, with_uuid: bool, marks_last: bool
 ) -> None:
-    """Only the last one, which is not full, needs its mark."""
+    """A transaction has more blocks than one descriptor can name, twice its room. The last entry of
+    a descriptor has a mark; a full descriptor may be without. An entry has 8 bytes, the header 12,
+    and a UUID 16."""
     image = begin(states, tmp_path)
     room = (image.block_bytes - 12 - (16 if with_uuid else 0)) // 8
     free = [n for n in range(11000, 11000 + 2 * room) if n not in image.where]
@@ -161,6 +178,8 @@ def test_a_full_descriptor_is_followed_by_another(
 
 
 def test_a_block_that_begins_with_the_magic_is_as_it_was(states: States, tmp_path: Path) -> None:
+    """The journal's own blocks begin with a magic number. A block that happens to begin with it is
+    stored without it, and the recovery puts it back."""
     image = begin(states, tmp_path)
     block = struct.pack(">II", MAGIC, 7) * (image.block_bytes // 8)
     image.write_log([Transaction({11000: block, 11001: bytes(image.block_bytes)})])
@@ -181,6 +200,7 @@ def test_a_commit_block_alone_is_a_transaction(states: States, tmp_path: Path) -
 def test_other_superblocks_are_obeyed(
     states: States, tmp_path: Path, fields: dict[str, int]
 ) -> None:
+    """The journal's superblock may have version 1, another first block, or fewer blocks."""
     image = begin(states, tmp_path)
     image.set(**fields)
     image.write_log(split(states.changed, 3), start=image.get("blocks") - 4)
@@ -207,6 +227,8 @@ def test_an_empty_log_is_recovered_too(states: States, tmp_path: Path) -> None:
 def test_what_was_not_committed_is_not_replayed(
     states: States, tmp_path: Path, last: dict[str, int]
 ) -> None:
+    """A transaction is not whole: its commit block is missing or has another number, or its
+    descriptor has no mark. Neither this transaction nor what follows is replayed."""
     image = begin(states, tmp_path)
     odd = Transaction(stale(states.changed), **last)
     image.write_log([*split(states.changed, 2), odd, *split(states.changed, 1)])
@@ -229,7 +251,8 @@ def test_a_log_of_other_numbers_is_not_replayed(states: States, tmp_path: Path) 
 def test_a_revoke_drops_what_is_not_newer(
     states: States, tmp_path: Path, of: int, incompat: int
 ) -> None:
-    """Block 11000 is in the first and the last of three; one of them revokes it, and 11001."""
+    """Block 11000 is in the first and the last of three transactions, and 11001 in the first two.
+    Transaction `of` revokes both. incompat: whether the superblock says that there are revokes."""
     image = begin(states, tmp_path)
     one, two, three = (bytes([n]) * image.block_bytes for n in (1, 2, 3))
     three_of_them = [
@@ -257,6 +280,8 @@ def test_revokes_of_what_was_not_committed_do_not_count(states: States, tmp_path
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 18, 20, 22])
 def test_only_whole_numbers_of_a_revoke_count(states: States, tmp_path: Path, count: int) -> None:
+    """count: the length that the block of revokes claims, in bytes: a header of 16, and 4 for each
+    block number."""
     image = begin(states, tmp_path)
     last = Transaction(revokes=(11000, 11001), revoked_bytes=count)
     image.write_log([Transaction({11000: b"x" * 1024, 11001: b"y" * 1024}), last])
@@ -285,6 +310,7 @@ def test_a_revoke_that_is_longer_than_its_block_is_refused(states: States, tmp_p
 
 def test_a_home_past_the_end_is_refused(states: States, tmp_path: Path) -> None:
     image = begin(states, tmp_path)
+    # The file system has 12288 blocks.
     image.write_log([*split(states.changed, 2), Transaction({12288: bytes(1024)})])
     expect_refused(image, "a block has its home past the file system")
 
@@ -316,6 +342,7 @@ def test_features_that_are_not_handled_are_refused(
 def test_a_log_that_tells_of_damage_is_replayed_and_mounted_for_reading(
     states: States, tmp_path: Path
 ) -> None:
+    """The journal's superblock has a field for an error that was found. -30 is "read-only"."""
     image = begin(states, tmp_path)
     image.write_log(split(states.changed, 2))
     image.set(error=1)
@@ -343,7 +370,9 @@ def forgotten(states: States, tmp_path: Path, **fields: int) -> Image:
 def test_a_log_without_needs_recovery_is_emptied_before_the_disk_is_written(
     states: States, tmp_path: Path, delays: int
 ) -> None:
-    """e2fsck -y would replay it, over what is newer. Its numbers are not used again."""
+    """The disk is mounted without a replay, because it does not say needs_recovery. If the old log
+    stayed, e2fsck -y would replay it over what is newer. The next transaction gets a number above
+    those of the old log, 7 and 8, so that the old ones are never taken for new ones."""
     path = forgotten(states, tmp_path).path
     said = run(TOOL, f"delays={delays}", path, script="write /d/newer 50000 9\nsync\n")
     assert "journal emptied" in said and "older than the disk: 2" in said
@@ -413,11 +442,13 @@ def test_a_power_cut_during_recovery_loses_nothing(states: States, tmp_path: Pat
 # ---- what the kernel appends ----
 
 APPEND = NATIVE / "append_tool"
-HOMES, SOURCES = 11600, 11000  # free blocks
+HOMES, SOURCES = 11600, 11000  # the first blocks' homes, and where their contents are taken from
 
 
 def append(image: Image, parts: list[tuple[list[int], list[int]]], at: int, cut: int = 0) -> str:
-    """Have the kernel append transactions, each of blocks HOMES + i and of revokes."""
+    """Have the kernel append transactions to a log that begins at block `at` of the journal. Each
+    has the blocks HOMES + i, with the contents of SOURCES + i, and revokes. cut: after how many
+    writes the power is cut. Returns what the tool prints."""
     numbers = [len(image.where), *image.where]
     for blocks, revokes in parts:
         pairs = [n for i in blocks for n in (HOMES + i, SOURCES + i)]
@@ -430,7 +461,7 @@ def append(image: Image, parts: list[tuple[list[int], list[int]]], at: int, cut:
 
 
 def put_sources(image: Image) -> None:
-    """Every seventh begins with the journal's magic."""
+    """Give 300 blocks contents of their own. Every seventh begins with the journal's magic."""
     for i in range(300):
         data = bytes([i % 250 + 1]) * image.block_bytes
         at = (SOURCES + i) * image.block_bytes
@@ -439,6 +470,7 @@ def put_sources(image: Image) -> None:
 
 
 def brought_home(path: Path) -> set[int]:
+    """Return the numbers i of the blocks whose contents are at their homes."""
     image = Image(path)
     return {i for i in range(300) if image.block(HOMES + i) == image.block(SOURCES + i)}
 
@@ -449,7 +481,8 @@ def test_what_the_kernel_appends_is_recovered(states: States, tmp_path: Path, at
     put_sources(image)
     parts = [([*range(250)], []), ([], []), ([250, 251], [3, 4, 251]), ([3], [5])]
     said = append(image, parts, at)
-    # of 1,023: by transaction its blocks, and those of descriptors, revokes and the commit
+    # Of the 1,023 blocks of the ring, each transaction takes its blocks, and one for each of its
+    # descriptors, revokes and its commit.
     assert f"{1023 - 250 - 3 - 1 - 1 - 2 - 3 - 1 - 3} free" in said
     assert "4 transactions" in recover_both(image.path)
     assert brought_home(image.path.with_suffix(".ours")) == {*range(251)} - {4, 5}
@@ -459,12 +492,15 @@ def test_a_transaction_without_room_writes_nothing(states: States, tmp_path: Pat
     image = begin(states, tmp_path)
     put_sources(image)
     said = append(image, [([*range(300)], [])] * 4, 1)
+    # A transaction of 300 blocks takes 304, so the fourth does not fit; -28 is "no space".
     assert said.count("append: -28") == 1 and f"{1023 - 3 * 304} free" in said
 
 
 def test_a_cut_while_the_kernel_appends_leaves_whole_transactions(
     states: States, tmp_path: Path
 ) -> None:
+    """The second transaction revokes block 0. homes: which blocks are at their homes if none, one,
+    two or three transactions are whole."""
     parts = [([0, 1, 2], []), ([3], [0]), ([0, 4], [])]
     ends = (5, 5 + 4, 5 + 4 + 4)  # writes after which each counts
     homes = [set(), {0, 1, 2}, {1, 2, 3}, {0, 1, 2, 3, 4}]
@@ -479,7 +515,8 @@ def test_a_cut_while_the_kernel_appends_leaves_whole_transactions(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_logs_end_in_no_panic(states: States, tmp_path: Path, seed: int) -> None:
-
+    """One to five bytes of the journal's blocks are changed, its superblock and the first blocks of
+    the log more often than others."""
     dice = random.Random(seed)
     for _ in range(25):
         image = begin(states, tmp_path)

@@ -15,13 +15,15 @@ from whole import draw_for_each, in_full
 
 SECTORS = 8  # of a block
 MODELS = OWN | {"cflru": OWN["lru"]}  # no block is dirty here
-# W-TinyLFU's sketch takes a block for another at times, which its model does not.
+# How far a policy may be off its model. W-TinyLFU counts uses in a sketch of hashes, which takes a
+# block for another at times; its model counts exactly.
 APART = {"wtinylfu": 0.001}
 
 
 @cache
 def large(size: int, uses: int) -> tuple[int, ...]:
-    """Uses for a cache of this many blocks: loops longer than the cache, popular blocks, a scan."""
+    """Return a trace for a cache of this many blocks: 4 of 10 uses go round in 3/4 as many blocks,
+    4 are of popular blocks, and 2 of a scan."""
     random = splitmix64(size)
     blocks = []
     for i in range(uses):
@@ -52,6 +54,7 @@ def test_each_policy_has_a_model() -> None:
 
 
 def expect_hits_of_model(ours: int, policy: str, blocks: tuple[int, ...], size: int) -> None:
+    """Fail if a policy's hits are not those of its model."""
     want = MODELS[policy](blocks, size)
     assert ours == pytest.approx(want, rel=APART.get(policy, 0), abs=0)
 

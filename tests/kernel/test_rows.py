@@ -1,7 +1,8 @@
 """The rows that files register with the kernel: policies, counters, histograms, devices, drives.
 
-A submission registers what its lab asks for; a graded kernel has no policy that could do a
-student's work; and no kernel boots with two rows of one name.
+A row is what a macro such as POLICY or COUNTER puts into a table of the kernel. A submission
+registers what its lab asks for; a graded kernel has no policy that could do a student's work; and
+no kernel boots with two rows of one name.
 """
 
 import shutil
@@ -38,17 +39,18 @@ POLICY({0});
 
 @dataclass(frozen=True)
 class Attempt:
-    """A change of a file of a lab that is refused, and what the report says of it."""
+    """A change of a file of a lab's solution. The grader refuses it."""
 
     name: str
-    named: str
-    old: str = ""
+    named: str  # what the report must say
+    old: str = ""  # a text of the file, which `new` replaces
     new: str = ""
-    before: str = ""  # the table
-    after: str = ""
+    before: str = ""  # a text to be put before the policy's table
+    after: str = ""  # a text to be put at the file's end
     lab: Lab = ELEVATOR
 
     def files(self) -> dict[str, str]:
+        """Return the files of the changed solution, by their paths."""
         files = tree.solution_files(self.lab)
         file = next(name for name, text in files.items() if not self.old or self.old in text)
         assert not self.old or files[file].count(self.old) == 1
@@ -156,6 +158,8 @@ ATTEMPTS = [
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_path: Path) -> None:
+    """The grader refuses the attempt, gives no points, and prints the reason in one line without
+    control characters."""
     record = grading.grade_submission(attempt.lab, attempt.files, tmp_path, "1", "make grade")
     assert (record.status, record.score) == ("refused", 0), record.message
     assert attempt.named in people.text(record)
@@ -163,8 +167,8 @@ def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_pat
 
 
 def test_what_is_wrong_with_each_file_is_named_at_once(tmp_path: Path) -> None:
-    """The files are those of ../shared/attacks/a04-open-keeps: one file looks into the table of
-    policies, and another one sets a field. A student is to mend both after one message."""
+    """One file looks into the table of policies, and another one sets a field that the lab does not
+    ask for. One message names both, so that a student can mend both at once."""
     looks = "\nstatic const struct policy *const *volatile row = &ipu_registered;\n"
     work = dict(tree.solution_files(OPEN))
     work["policies/update/own.c"] += looks
@@ -188,6 +192,8 @@ def test_each_policy_of_this_tree_registers_what_its_path_says() -> None:
 
 
 def test_the_fields_of_a_table_are_those_of_the_header() -> None:
+    """The compiler's debugging information says where each field of struct policy is. The fields of
+    one kind do not overlap. Different kinds share a union."""
     size, fields = rowlayout.table_layout(tuple(compile_command()))
     assert rowlayout.kinds() == (
         "update",
@@ -336,7 +342,7 @@ def test_a_function_with_two_holes_is_refused(tmp_path: Path) -> None:
 def test_two_labs_with_one_place_or_title_are_refused_with_both_files(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that was copied, and of which one line was changed."""
+    """A lab's folder was copied, and only its title or only its place (order) was changed."""
     for name in ("one", "other"):
         shutil.copytree(ELEVATOR.folder, tmp_path / name)
     path = tmp_path / "one/lab.toml"
@@ -357,7 +363,7 @@ DEVICE(again);
 """
 
 
-TWO = {
+TWO = {  # files to be added to the kernel, and the message of the boot
     "policies": (
         {"policies/sched/again.c": lambda: (ROOT / "policies/sched/clook.c").read_text()},
         "two sched policies are called clook, in policies/sched/again.c and in"

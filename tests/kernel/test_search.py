@@ -1,6 +1,13 @@
 """The search over all that may come next in a small cache (tools/search/explore.c): it visits every
 state of a configuration and finds nothing wrong with this kernel, and it finds each planted fault,
-with a story whose end names what failed."""
+with a story whose end names what failed.
+
+A configuration is a cache, a disk and programs, one for each process. A program is a text of steps:
+R0 reads block 0; D0, A0 and W0 modify it by a delayed, an asynchronous and a synchronous write; F
+flushes; J0 pins it, K lets what is pinned become dirty; g0 takes a buffer, which r0 or d0 releases
+unchanged or dirty (tools/search/programs.c has all steps). The search prints lines that begin with
+a name: result, states, violation, path and so on.
+"""
 
 import os
 import shlex
@@ -21,9 +28,9 @@ from tools.search.searcher import Configuration, Outcome
 
 pytestmark = pytest.mark.xdist_group("search")  # one process builds it
 SEARCH = BUILT / "search" / "search"
-CACHE = ("--blocks", "4", "--buffers", "4", "--depth", "2")
+CACHE = ("--blocks", "4", "--buffers", "4", "--depth", "2")  # depth: of the drive's queue
 SMALL = ("--blocks", "4", "--buffers", "2", "--depth", "1")
-LIMIT = ("--milliseconds", "20000")
+LIMIT = ("--milliseconds", "20000")  # for the search
 
 
 @dataclass(frozen=True)
@@ -179,8 +186,8 @@ def test_nothing_is_wrong_in_any_state(name: str, search: Path) -> None:
     assert int(value(lines, "quiet")) > 0, "no program came to its end"
 
 
-def test_a_state_does_not_depend_on_the_way_to_it(search: Path) -> None:
-    """The same search visits the same states, wherever the program's memory lies."""
+def test_a_repeated_search_visits_as_many_states(search: Path) -> None:
+    """A state must not depend on where the program's memory lies, which differs in each run."""
     words = (*CACHE, *LIMIT, "D0 D1", "R0")
     counts = {value(run(search, *words), "states") for _ in range(3)}
     assert len(counts) == 1
