@@ -1,4 +1,10 @@
-"""The book: everything has its entry, no figure is typed in, and it opens without a network."""
+"""The book: everything has its entry, no figure is typed in, and it opens without a network.
+
+The fixture `book` is the folder of the whole book, built once. `build_page` builds a book of one
+page from a text, and returns the page's text. In pages, {result}`...` stands for a figure of a
+stored result, and ```{results} and so on for a table; a test that needs other results replaces
+stored.read_results. "A" is the title of most such pages, because the title does not matter.
+"""
 
 import json
 import os
@@ -65,6 +71,7 @@ class Elements(HTMLParser):
         self.found: list[tuple[str, dict[str, str | None]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
         self.found.append((tag, dict(attrs)))
 
 
@@ -123,6 +130,8 @@ def test_every_program_has_its_entry(book: Path) -> None:
 
 
 def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
+    """The book reads tunables from the sources in C. They are compared with those that the kernel
+    itself printed (load_catalogue)."""
     kernel = load_catalogue().tunables
     read = {f"{p.name}.{t.name}": t for p in inventory.list_policies() for t in p.tunables}
     assert read.keys() == kernel.keys()
@@ -168,6 +177,8 @@ def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: P
 
 
 def test_a_boot_argument_of_drives_is_used_or_says_why_it_is_there() -> None:
+    """An argument that fewer than two experiments use has a reason in the file of arguments; one
+    that more use has none."""
     described = tomllib.loads(inventory.ARGUMENTS.read_text())
     used = [tomllib.loads(path.read_text()) for path in experiment_files()]
     for name in [name for name in described if name.startswith("drive_")]:
@@ -189,6 +200,8 @@ def test_no_page_has_a_table_of_figures_that_were_typed_in() -> None:
 
 
 def test_a_table_that_a_test_is_said_to_check_is_read_by_that_test() -> None:
+    """A page may have a table that no result fills, if it names a test (file::function) that checks
+    the table. That function must have the page's path in its text."""
     said = [(path, test) for path in PAGES for test in documents.checked_tables(path)]
     assert said
     for path, test in said:
@@ -255,6 +268,9 @@ def test_tables_and_charts_refuse_what_is_unknown_too(tmp_path: Path) -> None:
 
 
 def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeypatch) -> None:
+    """Where a result is not stored, the page has the command that stores it. Words that depend on
+    the result are left out."""
+
     def nothing(name: str) -> dict:
         raise stored.NotStored(name)
 
@@ -267,6 +283,8 @@ def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeyp
 
 
 def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monkeypatch) -> None:
+    """The stored result has one arm. Another arm, which the experiment got since, has a dot in the
+    table and a message in the text."""
     row = {"arm": "delayed+PU", "at": {}, "measured": {"read.max_ms": 7}}
     monkeypatch.setattr(stored, "read_results", lambda name: {"rows": [row]})
     rows = "{new: arm=async+PU, old: arm=delayed+PU}"
@@ -279,6 +297,10 @@ def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monke
 
 
 def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monkeypatch) -> None:
+    """Two experiments are stored, each with one finding of a paper and two of our own. A row of the
+    table has the source, the number of its findings, how many have each verdict, and for a paper
+    how many are as it says."""
+
     def read(name: str) -> dict:
         if name not in ("wow", "sweep-age"):
             raise stored.NotStored(name)
@@ -298,6 +320,9 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
 def test_a_comparison_follows_the_papers_order_and_counts_the_places(
     tmp_path: Path, monkeypatch
 ) -> None:
+    """An experiment has four expectations, about the sections 4, 2 and 3 of a paper. Notes name the
+    sections 4 and 5, which come first, in this order. An expectation that only checks arithmetic
+    has no row. Of the two about section 4, one is as the paper says."""
     few = {"says": "few", "paper": "Author 1999, 4: up to 8 s", "differs": "another drive"}
     more = few | {"says": "more", "paper": "Author 1999: 9 s", "finding": few["paper"]}
     sums = few | {"says": "sums", "paper": "Author 1999, 3: 1 and 1", "check": "arithmetic"}
@@ -453,6 +478,7 @@ def test_a_tree_with_another_lab_says_so_in_the_place_of_hints(tmp_path: Path, m
 
 
 def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> None:
+    """A link to a page that does not exist makes the build fail."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("before")
     with pytest.raises(BadBook):
@@ -473,7 +499,7 @@ NESTED = {
 
 
 def build_nested(folder: Path) -> dict[str, str]:
-    """Return the pages of a book of four folders, by path."""
+    """Build a book of four folders in a folder. Returns its pages by their paths."""
     for name, text in NESTED.items():
         path = folder / "pages" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -488,6 +514,8 @@ def build_nested(folder: Path) -> dict[str, str]:
 def test_the_tree_beside_each_page_is_the_one_that_furo_makes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The book makes the tree of pages itself, because that is faster than in the theme Furo. The
+    same book is built in both ways. Each page but the index is marked in its own tree."""
     made = build_nested(tmp_path / "ours")
     parts = [part for part in extension.PARTS if part is not navigation]
     monkeypatch.setattr(extension, "PARTS", parts)
@@ -497,7 +525,7 @@ def test_the_tree_beside_each_page_is_the_one_that_furo_makes(
 
 
 def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
-    """Each has a folder of its own, and the site is one of theirs."""
+    """Each build works in a folder of its own, so the site is that of one of them, and whole."""
     pages, site = tmp_path / "pages", tmp_path / "site"
     (pages / "_static").mkdir(parents=True)
     (pages / "index.md").write_text("# A\n\nof one build\n")
@@ -506,7 +534,7 @@ def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
     inner, one = build.replace_site, partial(build.build_site, site, written=pages, made=dict)
 
     def another_first(made: Path, place: Path) -> None:
-        """While one build is about to end, all of another takes place."""
+        """Make another build, from its beginning to its end, when one is about to end."""
         monkeypatch.setattr(build, "replace_site", inner)
         build.build_in_own_folder(one)
         inner(made, place)
@@ -519,8 +547,8 @@ def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
 
 
 def words_of(page: Path) -> str:
-    """Return the text of a page in which words may be links: without titles, code and other
-    links."""
+    """Return the part of a page in which words may lead to the glossary: the article without
+    titles, code and other links."""
     article = BeautifulSoup(page.read_text(), "html.parser").find("article")
     for other in article.select("h1, h2, h3, h4, h5, h6, code, pre, svg, .rubric"):
         other.decompose()
@@ -531,6 +559,7 @@ def words_of(page: Path) -> str:
 
 
 def test_each_page_leads_to_the_glossary_where_it_first_uses_a_word(book: Path) -> None:
+    """On each page the first use of a term is a link, and each term is linked on some page."""
     known = words.word_forms((build.PAGES / "glossary.md").read_text())
     pattern, linked = words.form_pattern(known), set()
     for path in sorted(build.PAGES.rglob("*.md")):
@@ -605,6 +634,8 @@ def test_a_published_book_links_to_where_the_sources_are(monkeypatch: pytest.Mon
 def test_in_a_students_tree_a_file_of_another_lab_is_named_and_any_other_must_exist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A student's tree has one lab, which has a file reference.elf. A link to a file of another lab
+    becomes plain text there. A link to any other file that is missing is an error."""
     monkeypatch.setattr(places, "ROOT", tmp_path)
     monkeypatch.setattr(labs, "LABS", tmp_path / "grade/labs")
     reference = tmp_path / "grade/labs/smooth/reference.elf"
@@ -613,6 +644,7 @@ def test_in_a_students_tree_a_file_of_another_lab_is_named_and_any_other_must_ex
     role = places.FileRole()
 
     def led(to: str) -> Path | None:
+        """Return the path to which a link leads; None if it becomes plain text."""
         role.text = to
         return role.find()[1]
 
@@ -635,7 +667,8 @@ def test_on_a_narrow_page_the_words_of_drawings_can_be_read(book: Path, tmp_path
         for name in ("index.html", "questions/when.html"):
             page.visit(book / name, width=400)
             drawn = page.value(sizes)
-            assert drawn and min(drawn) > 0.9, name  # of the size that they have on a wide page
+            # Drawings keep at least 0.9 of the size that they have on a wide page.
+            assert drawn and min(drawn) > 0.9, name
             assert page.value("document.documentElement.scrollWidth") <= 400, name
 
 
@@ -742,6 +775,8 @@ def test_comments_keep_their_lists_and_formulas() -> None:
 
 
 @pytest.mark.parametrize(
+    # The exit status of each experiment that fails; those that are tried; whether the book is
+    # built; and the message. Status 1 is an expectation that failed.
     ("statuses", "measured", "built_", "says"),
     [
         ({}, "a b c", True, ""),

@@ -1,4 +1,8 @@
-"""The files that set up other machines: a development container, a workflow, the version."""
+"""The files that set up other machines: the development container (.devcontainer/), the workflows
+of GitHub (.github/workflows/), our own continuous integration (.ci/run), and the version.
+
+The commands in these files must exist in this tree: goals of make, verbs of sluice, files, tests.
+"""
 
 import json
 import re
@@ -21,7 +25,7 @@ CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(
 DOCKERFILE = (ROOT / ".devcontainer" / "Dockerfile").read_text()
 STEPS = [step["run"] for step in WORKFLOW["jobs"]["test"]["steps"] if "run" in step]
 FRESH = "bin/sluice dev fresh"
-SAID = [
+SAID = [  # the commands of the workflow `test` and of the container
     *STEPS,
     CONTAINER["postCreateCommand"],
     *re.findall(r"^#   docker run (.*)$", DOCKERFILE, re.M),
@@ -101,6 +105,7 @@ def test_workflows_use_pinned_actions_and_no_more_rights_than_they_need() -> Non
 
 
 def test_every_job_has_a_limit_of_time() -> None:
+    """The limit is in minutes. GitHub's own is 360, so no job may have more."""
     quick = {"deploy"}
     for name, workflow in WORKFLOWS.items():
         for job, body in workflow["jobs"].items():
@@ -123,6 +128,7 @@ def test_the_workflow_runs_what_ci_runs() -> None:
 
 
 def test_ci_uses_the_programs_of_the_system_alone() -> None:
+    """The script sets PATH before it runs any program that another installation could replace."""
     ci = (ROOT / ".ci" / "run").read_text()
     before, _, after = ci.partition("export PATH=/usr/sbin:/usr/bin:/sbin:/bin\n")
     assert "make" in after

@@ -1,7 +1,8 @@
 """Pages about grades can be read in light and in dark colours.
 
-Colours of text are variables, so the contrast of each pair of them is computed from the style:
-https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio says how.
+Colours of text are variables of the style sheet (ink on paper, and so on), so the contrast of each
+pair of them is computed from the style. The formula is that of the Web Content Accessibility
+Guidelines (WCAG): https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio.
 """
 
 import re
@@ -16,8 +17,8 @@ from grade.engine.pictures import REFERENCE, YOURS, Curves, Picture
 from sluice.report import theme
 
 pytestmark = pytest.mark.native
-ENOUGH = 4.5  # for text: WCAG 2.1, AA
-SEEN = 3  # for bars and marks
+ENOUGH = 4.5  # least contrast of text: WCAG 2.1, level AA
+SEEN = 3  # least contrast of bars and marks
 DARK = "@media (prefers-color-scheme: dark) {"
 STYLES = {"grade": page.page_style(page.OWN_STYLE), "class": page.page_style(classpage.STYLE)}
 ON_PAPER = ("ink", "soft", "good", "bad", "warn")

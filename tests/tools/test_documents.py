@@ -149,6 +149,7 @@ def shown_lines() -> Iterator[Shown]:
 
 
 def expect(there: bool, what: str) -> None:
+    """Raise NoSuch with this text if something is not there."""
     if not there:
         raise NoSuch(what)
 
@@ -166,21 +167,25 @@ def makefile() -> str:
 
 @cache
 def texts_of_tests() -> str:
+    """Return the text of all tests in Python."""
     return "".join(path.read_text() for path in ROOT.glob("tests/*/*.py"))
 
 
 @cache
 def goals() -> set[str]:
+    """Return the goals of make, with those of earlier releases."""
     return set(re.findall(r"^\[?([a-z][\w.-]*)[:\]]", makefile(), re.M))
 
 
 @cache
 def new_labs() -> set[str]:
+    """Return the names of labs that documents have a reader make."""
     return {name for _, text in texts() for name in NEW_LAB.findall(text)}
 
 
 @cache
 def boot_arguments() -> set[str]:
+    """Return the kernel's boot arguments, as its sources have them."""
     text = "".join(path.read_text() for path in ROOT.glob("kernel/**/*.c"))
     return set(BOOT_ARGUMENT.findall(text)) | {"drive_read_ahead_kb", "drive_segment_kb"}
 
@@ -193,6 +198,8 @@ def scenarios(lab: str) -> set[str]:
 
 
 def check_boot_argument(word: str) -> None:
+    """Check NAME=VALUE of a boot: a policy, a tunable, a drive, or another argument. Raises
+    NoSuch."""
     name, _, value = word.partition("=")
     kernel = load_catalogue()
     if name in kernel.policies:
@@ -209,6 +216,7 @@ def check_boot_argument(word: str) -> None:
 
 @cache
 def experiments() -> list[str]:
+    """Return the names of all experiments."""
     return [path.stem for path in (*experiment_files(), *EXPERIMENTS.glob("tune/*.toml"))]
 
 
@@ -249,6 +257,7 @@ def check_variable(name: str, value: str) -> None:
 
 
 def check_make(line: str) -> None:
+    """Check the goals and variables of a command of make. Raises NoSuch."""
     words = shlex.split(re.sub(r"\$\([^)]*\)", "...", line))[1:]
     for word in words:
         name, is_set, value = word.partition("=")
@@ -273,6 +282,8 @@ def help_of_pip(verb: str) -> str:
 
 
 def check_pip(line: str) -> None:
+    """Check the command, the options and the groups of packages of a command of pip. Raises
+    NoSuch."""
     words = shlex.split(line)[1:]
     options = help_of_pip(words[0])
     for word in words[1:]:
@@ -283,6 +294,7 @@ def check_pip(line: str) -> None:
 
 
 def check_python(line: str) -> None:
+    """Check the module of `python -m`, and names of the package sluice in other commands."""
     option, what = shlex.split(line)[1:3]
     if option == "-m":
         expect(importlib.util.find_spec(what) is not None, f"{what}: no such module")
@@ -318,7 +330,7 @@ def check_sluice(line: str, whole: bool) -> None:
 
 
 def check(command: Shown) -> None:
-    """Raises NoSuch for a command that is not one."""
+    """Check a command by the rules of its first word. Raises NoSuch."""
     line, first = command.line, command.first
     if first == "make":
         check_make(line)
@@ -406,7 +418,8 @@ def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
         check(Shown("a document", line, True))
 
 
-def test_what_make_run_is_to_do_is_looked_up_too() -> None:
+def test_what_sluice_run_is_to_do_is_looked_up_too() -> None:
+    """The commands within the command are programs of Sluice. The handouts show some."""
     assert list_done("sluice run 'sync; nonesuch -h' --args 'drive=rz58'") == [
         "sync",
         "nonesuch -h",
@@ -432,14 +445,15 @@ LONG = {"usertests": "usertests -l"}  # the whole of it is a test of its own
 
 
 def programs_shown() -> list[str]:
-    """Commands of Sluice's shell that can be typed as they stand."""
+    """Return the commands of Sluice's shell that can be typed as they stand."""
     lines = [c.line for c in shown_lines() if c.first in PROGRAMS and not c.typed]
     typed = dict.fromkeys(LONG.get(line, line) for line in lines)
     return [line for line in typed if not NOT_TO_BE_RUN.search(line)]
 
 
 def test_what_is_shown_of_sluices_shell_can_be_typed_there(tmp_path: Path) -> None:
-    """In virtual time, where to wait costs nothing; /data is a file as an example wants it."""
+    """All commands run in one machine in virtual time, in which a `sleep` costs nothing. /data is a
+    file of the size that an example expects."""
     lines = programs_shown()
     assert len(lines) > 10
     script = "".join(

@@ -1,4 +1,9 @@
-"""If tests are many and take long, each run makes some of them, drawn by the commit (whole.py)."""
+"""If tests are many and take long, each run makes some of them, drawn by the commit (whole.py).
+
+SOURCE is a file of tests with marks `drawn`, which pytest runs in a process of its own. The word
+SLUICE_DRAW takes the place of the commit. MADE says how many tests of each function are made, and
+ALL how many there are.
+"""
 
 import os
 import re
@@ -108,12 +113,12 @@ def test_a_function_that_is_named_is_made_whatever_is_drawn(tmp_path: Path) -> N
 def test_every_test_is_drawn_by_some_word() -> None:
     units = [f"unit {n}" for n in range(20)]
     drawn = [whole.draw(units, 3, str(word)) for word in range(60)]
-    assert {len(chosen) for chosen in drawn} == {7}
+    assert {len(chosen) for chosen in drawn} == {7}  # a third of 20, rounded up
     assert set().union(*drawn) == set(units)
 
 
 def test_single_tests_of_the_folders_with_long_ones_come_first(tmp_path: Path) -> None:
-    """And after a group of several, wherever that is."""
+    """A group of several tests comes before all of them, wherever its folders are."""
     test = "import pytest\n\n@pytest.mark.xdist_group({group!r})\ndef test_{name}():\n    pass\n"
     for folder, group in (("grade", "a"), ("kernel", "b"), ("policies", "b"), ("tools", "c")):
         (tmp_path / folder).mkdir()

@@ -22,10 +22,12 @@ MODES = {"open": 0, "fdopen": 1, "NamedTemporaryFile": 0, "TemporaryFile": 0, "T
 TEXTS = {"read_text": 0, "write_text": 1, "getoutput": 9, "getstatusoutput": 9, "popen": 9}
 STARTS = ("run", "Popen", "check_output", "call", "check_call")
 OTHERS = ("os", "tarfile", "zipfile", "archive", "webbrowser", "BMP")  # whose open() has no text
+# A file that may leave the encoding to Python, and why.
 OURS = {"sluice/host/printing.py": "the encoding of the terminal is asked for, and given by place"}
 
 
 def is_true(node: ast.expr | None) -> bool:
+    """Return whether an expression is a constant that counts as true."""
     return isinstance(node, ast.Constant) and bool(node.value)
 
 
@@ -102,6 +104,7 @@ def test_all_host_code_says_its_encoding() -> None:
     assert len(ours) > 100 and found == []
 
 
+# A program that uses the package. It prints results and a message with a letter beyond ASCII.
 REPLAYS = """
 import sys, warnings
 sys.path.insert(0, {package!r})
@@ -116,6 +119,7 @@ try:
 except sluice.BadReplay as error:
     print(ascii(str(error)))
 """
+# An environment in which Python takes the encoding of the locale.
 NARROW = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
 
 
@@ -153,6 +157,6 @@ def test_the_package_does_the_same_in_iso_8859(
 
 
 def test_the_terminals_encoding_is_the_only_one_that_is_asked_for() -> None:
-    """printing.py wraps the terminal."""
+    """In printing.py, one call wraps the terminal and leaves the encoding to Python."""
     text = (ROOT / "sluice/host/printing.py").read_bytes()
     assert len(list(faults(text))) == 1 and io.TextIOWrapper.__name__.encode() in text

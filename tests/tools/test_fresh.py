@@ -1,4 +1,8 @@
-"""`sluice dev fresh`: what it says where there can be no bare systems; it leaves no mount."""
+"""`sluice dev fresh` tries the README's commands in bare Debian systems, which are folders that
+root enters (chroot). It leaves no process and no mount, and says why where it cannot work.
+
+The fixture `small` is such a folder, with only a few programs.
+"""
 
 import os
 import re
@@ -38,6 +42,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def mounted_below(folder: Path) -> list[str]:
+    """Return the mounts of this host below a folder."""
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     return [line for line in mounts if str(folder) in line]
 
@@ -67,6 +72,7 @@ def test_a_command_is_run_in_the_system_and_its_mounts_end_with_it(small: Path) 
 @needs_root
 def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -> None:
     log = small.parent / "log"
+    # The limit of 2 s ends the command, with the status of timeout(1).
     assert bareroot.run_in_copy(small, "touch begun; sleep 86399", log, 2) == 124
     assert (small / "root/sluice/begun").exists(), log.read_text()
     assert not is_run("sleep 86399")
@@ -75,7 +81,10 @@ def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -
 
 
 @needs_root
-def test_a_command_ends_with_the_make_that_began_it_even_if_that_was_killed(small: Path) -> None:
+def test_a_command_ends_with_the_process_that_began_it_even_if_that_was_killed(
+    small: Path,
+) -> None:
+    """The command keeps a pipe open until it ends, so the end of the pipe is the command's end."""
     pipe = small / "root/sluice/pipe"
     os.mkfifo(pipe)
     name = bareroot.run_in_copy.__name__

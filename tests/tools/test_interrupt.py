@@ -1,4 +1,6 @@
-"""^C at a command: status 130, no traceback, and a word about what is kept."""
+"""^C (an interrupt) at a command: it ends with status 130, without a traceback, and says what is
+kept. STATUS is 130.
+"""
 
 import os
 import re
@@ -63,6 +65,8 @@ def interrupt_command(process: subprocess.Popen[str]) -> str:
 
 
 def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) -> None:
+    """The experiment has a short run and a very long one. The interrupt comes in the long one. The
+    second time, the short run is not made again."""
     path = tmp_path / "runs.toml"
     path.write_text(RUNS)
     values = {"name": str(path), "jobs": 1, "no_report": True, "folder": tmp_path}
@@ -85,7 +89,7 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     names = ("first", "second", "third")
     experiments = [SimpleNamespace(name=n, is_approximate=True) for n in names]
     errors = {"first": {}, "second": {"second b": "no disk"}}
-    told = {"first": True, "second": False}
+    holds = {"first": True, "second": False}
 
     def made(*_: object) -> Iterator[tuple[object, Outcome]]:
         for one in experiments[:2]:
@@ -96,7 +100,7 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     monkeypatch.setattr(
         session,
         "print_results",
-        lambda one, *_: [Verdict("it is so", told[one.name], "", paper="Bach 1986, 3: it is")],
+        lambda one, *_: [Verdict("it is so", holds[one.name], "", paper="Bach 1986, 3: it is")],
     )
     monkeypatch.setattr(session, "interrupt_note", lambda *_: "some are kept")
     request = session.Request(folder=Path("/none"), with_report=False)
@@ -121,7 +125,8 @@ def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
     monkeypatch.setenv("TMPDIR", str(temporary))
     process = start_command([*words, f"{tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
     assert process.stdout is not None
-    # By the first look, before a machine. A host without namespaces is told of before.
+    # The first submission is refused before any machine runs. If the host has no namespaces, the
+    # command says so before.
     assert any("refused" in line for line in process.stdout)
     said = interrupt_command(process)
     assert f"1 of 3 submissions are scored and kept in {tmp_path / 'out'}; the same command" in said
@@ -131,6 +136,8 @@ def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
 def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The nonce is the number from which a grading draws its runs."""
+
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -159,7 +166,7 @@ def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixtu
     assert said == "\nstopped: all is as it was\n\nstopped: two are kept\n"
 
 
-def test_what_must_not_be_disturbed_is_not() -> None:
+def test_an_interrupt_waits_for_the_end_of_what_must_not_be_disturbed() -> None:
     done = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job behind & ignores it
     try:

@@ -1,4 +1,7 @@
-"""`sluice dev judges`: what is compared, and which differences have no known cause."""
+"""`sluice dev judges` compares hits of our replace policies with those of other programs (judges):
+libCacheSim and Caffeine's simulator. A letter behind a difference names its known cause; `!` says
+that no cause is known.
+"""
 
 from pathlib import Path
 
@@ -9,6 +12,7 @@ from sluice.trace.common import REQUEST
 from tools.judges import caffeine, command, libcachesim
 from tools.judges.command import BLOCK, OPTIMUM, OURS, Judged
 
+# A report as Caffeine's simulator writes it, with 0, 1, 2 and so on as hits.
 REPORT = "Policy,Hit Rate,Hits\n" + "".join(
     f"{name}{' (1%)' if name == 'sketch.WindowTinyLfu' else ''},1.00,{n}\n"
     for n, name in enumerate(caffeine.POLICIES.values())
@@ -27,6 +31,7 @@ def test_a_request_uses_each_block_that_it_touches() -> None:
     table = np.zeros(3, REQUEST)
     table["offset"] = [7 * BLOCK + 512, 2 * BLOCK, 9 * BLOCK]
     table["bytes"] = [2 * BLOCK, BLOCK, 1]
+    # The first request touches three blocks, the others one each. Blocks are numbered by place.
     assert command.block_uses(table).tolist() == [1, 2, 3, 0, 3]
 
 
@@ -66,6 +71,7 @@ def test_each_letter_of_a_cause_is_described() -> None:
 
 
 def test_a_cache_in_which_a_judge_does_not_end_is_refused(tmp_path: Path) -> None:
+    """Caffeine's simulator never ends if the cache has too few blocks."""
     path = tmp_path / "small.trace"
     path.write_text("".join(f"{block}\n" for block in range(command.LEAST)), encoding="utf-8")
     with pytest.raises(caffeine.JudgeMissing, match=r"of 5 blocks is too small .* of 10 of its 10"):

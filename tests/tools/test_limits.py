@@ -1,4 +1,6 @@
-"""Limits of the host's time are there for hangs: no slow host reaches them."""
+"""Limits of the host's time exist to end what hangs. No slow host reaches them, because they are
+multiplied by how much slower the host is than ours: a benchmark takes OURS_S on ours.
+"""
 
 import re
 from pathlib import Path
@@ -35,7 +37,7 @@ def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.Monk
 def test_a_machine_on_a_slower_host_has_more_of_its_processor(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    given = []
+    given = []  # the limits of processor time
 
     def begin(in_child, **how):
         given.append(in_child.args[0])

@@ -1,4 +1,6 @@
-"""The Makefile's promises, tried on a copy of the tree.
+"""The Makefile's promises, tried on a copy of the tree: `tree` is as `make all` leaves it, and in
+`bare` nothing is built. `make` runs make there and returns what it printed; a line "  CC FILE" says
+that a file was compiled.
 
 Only FULL=1 tries whether all builds and boots with the compiler's highest optimisation.
 """
@@ -101,6 +103,8 @@ def test_what_makes_the_root_disk_is_built_before_it(bare: Path) -> None:
 
 @pytest.mark.parametrize("place", ["bin/sh.c", "load/sh.c", "load/sh/main.c"])
 def test_a_program_is_one_file_or_one_folder(bare: Path, place: str) -> None:
+    """A second source of the program sh, in another place, stops the build, and the message names
+    both."""
     copy = bare / "user" / place
     copy.parent.mkdir(exist_ok=True)
     shutil.copy(bare / "user/bin/true.c", copy)
@@ -123,6 +127,7 @@ def test_a_program_outside_the_folders_of_programs_is_refused(bare: Path) -> Non
 
 
 def test_qemu_leaves_the_keys_of_the_shell_to_the_shell() -> None:
+    """QEMU's own key is ^] (0x1d) in the place of its default, ^A."""
     assert "-echr 0x1d " in make(ROOT, "--dry-run", "qemu").stdout
     assert "^] x" in next(
         line for line in make(ROOT, "help").stdout.splitlines() if line.startswith("make qemu ")
@@ -237,7 +242,8 @@ def test_words_and_boot_arguments_arrive_as_they_are(goal: str, name: str) -> No
 
 
 def test_a_command_that_make_starts_hears_nothing_of_the_make(bare: Path) -> None:
-    """Otherwise the makes that it starts would take over its variables and its flags."""
+    """The environment of the command has no variable of make. Otherwise other makes that the
+    command starts would take over variables and flags."""
     (bare / "sluice/cli/old_goals.py").write_text(
         "import os\nprint(sorted(v for v in os.environ if v.startswith(('MAKE', 'MFL'))))\n"
     )
@@ -283,7 +289,8 @@ def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: 
 
 
 def test_a_folder_whose_name_has_two_lines_is_refused_before_any_work(tmp_path: Path) -> None:
-    """debugfs and gdb take their requests line by line."""
+    """The programs debugfs and gdb read their commands line by line, so a path with a line break
+    cannot be given to them."""
     odd = tmp_path / "two\nlines"
     odd.mkdir()
     shutil.copy(ROOT / "Makefile", odd)
@@ -323,6 +330,7 @@ def test_the_makefile_is_short() -> None:
 
 
 def test_the_proof_of_one_lab_builds_nothing_that_only_other_tests_need() -> None:
+    """A dry run says what `make test` would link (LD) with LAB=elevator and without."""
     built = {lab: make(ROOT, "-n", "test", f"LAB={lab}").stdout for lab in ("elevator", "")}
     for program in ("build/native/sluice_test", "build/debug/kernel/kernel.elf"):
         assert f"  LD {program}'" in built[""]

@@ -1,7 +1,10 @@
-"""Mutation testing: what changes are made, and that the tests notice those they once did not.
+"""Mutation testing: which changes of a source are made, and that the tests notice those that they
+once did not notice.
 
-Changes of files that most native programs link take long: they are tried with FULL=1 only. Of the
-other changes each run tries one, drawn by the commit.
+A change (mutant) replaces a token, such as < by <=, within a function. It is KILLED if a test
+fails, and EQUAL if the compiler makes the same code. Changes of files that most native programs
+link take long: they are tried with FULL=1 only. Of the other changes each run tries one, drawn by
+the commit.
 """
 
 import subprocess
@@ -117,7 +120,8 @@ def test_a_change_is_applied_at_its_place_and_nowhere_else() -> None:
 
 
 def test_every_function_of_the_kernel_and_the_policies_is_found() -> None:
-    """The number of bodies is that of closing braces at the beginning of a line, but for types."""
+    """A function ends with a closing brace alone at the beginning of a line. The end of a type has
+    a semicolon behind the brace."""
     for path in [
         p for kind in ("kernel/**", "policies/*", "drives") for p in ROOT.glob(f"{kind}/*.c")
     ]:
@@ -159,6 +163,7 @@ def test_what_once_passed_every_test_is_noticed(tree: Tree, row: dict[str, str])
 
 
 def test_what_makes_no_other_code_is_no_change(tree: Tree) -> None:
+    """The statement only avoids a warning, so its removal changes no instruction."""
     row = {
         "file": "policies/sched/cscan.c",
         "function": "cscan_again_ns",

@@ -23,13 +23,15 @@ from sluice.system import image
 from sluice.system.image import Content
 from sluice.system.qemu import Config, Disk, run_rc
 
-# One character for each tool that gives it a meaning, and a letter beyond ASCII.
+# A folder's name. It has each character that some tool takes for more than a letter, and a letter
+# beyond ASCII.
 ODD = "-a b,c'd\"e$HOME%20f%s?;&*[x]#\\nü:i=j~(k){l}`m`<n>|!@^~"
-LIGHT = ("crash", "first-block")  # each has its own way to debugfs, QEMU's devices, or gdb
+LIGHT = ("crash", "first-block")  # each uses debugfs, QEMU's devices or gdb in its own manner
 
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
+    """Return a folder with an odd name."""
     made = tmp_path / ODD
     made.mkdir()
     return made
@@ -77,8 +79,8 @@ def test_a_folder_with_a_line_break_takes_copies_of_a_disk_s_files(
 
 
 @pytest.mark.parametrize("request_", ["dump /f", 'stat "/f', "dump /f /dev/full"])
-def test_a_request_that_debugfs_cannot_do_is_ours(request_: str, tmp_path: Path) -> None:
-    """debugfs ends with status 0 all the same."""
+def test_a_request_that_debugfs_cannot_do_is_the_hosts_fault(request_: str, tmp_path: Path) -> None:
+    """debugfs ends with status 0 all the same. A HostFault is no score of a submission."""
     disk = image.make_image(
         tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M")
     )
@@ -87,19 +89,20 @@ def test_a_request_that_debugfs_cannot_do_is_ours(request_: str, tmp_path: Path)
 
 
 def test_what_a_link_says_is_no_fault_of_debugfs(tmp_path: Path) -> None:
+    """Links have targets with words of debugfs's own messages of errors."""
     disk = image.make_image(tmp_path / "d", Content(programs=False, size="4M"))
     for name, text in ("a", "a Usage: b"), ("b", "no room while writing file"):
         image.debugfs(disk, f'symlink /{name} "{text}"', write=True)
         assert text in image.debugfs(disk, f"stat /{name}")
 
 
-def test_an_e2fsck_that_does_not_check_is_ours(tmp_path: Path) -> None:
+def test_an_e2fsck_that_does_not_check_is_the_hosts_fault(tmp_path: Path) -> None:
     disk = image.make_image(tmp_path / "d", Content(programs=False, size="4M"))
     with pytest.raises(HostFault, match="status 16"):
         cuts.run_e2fsck(disk, "-fZ")
 
 
-def test_a_tool_that_a_signal_ends_is_ours() -> None:
+def test_a_tool_that_a_signal_ends_is_the_hosts_fault() -> None:
     with pytest.raises(HostFault, match="signal 9 ended sh"):
         image.run_command("sh", "-c", "kill -KILL $$", check=False)
 
